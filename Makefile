@@ -1,0 +1,34 @@
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+CORES := $(shell nproc 2>/dev/null || echo 2)
+
+.PHONY: quickstart test test-full lint lock clean
+
+quickstart: $(VENV)/installed
+	$(RUN) -m experiments.sweep --config=configs/quickstart.py
+
+test: $(VENV)/installed
+	$(RUN) -m pytest -n $(CORES) -m "not full"
+
+test-full: $(VENV)/installed
+	$(RUN) -m pytest -n $(CORES)
+
+lint: $(VENV)/installed
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+$(VENV)/installed: requirements.lock
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "pe_lab needs Python 3.11 or newer: make PYTHON=python3.11 …"'
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	touch $@
+
+lock:  # needs uv
+	uv lock --upgrade
+	uv export --quiet --no-header --no-emit-project --format requirements-txt > requirements.lock
+
+clean:
+	rm -rf $(VENV) .cache

@@ -1,0 +1,70 @@
+"""Every knob once, with its unit and meaning. A study's config starts from here and says what differs."""
+
+import ml_collections
+from ml_collections import config_dict
+
+
+def get_config() -> ml_collections.ConfigDict:
+    c = ml_collections.ConfigDict()
+    c.seed = 0  # of the initial weights
+    c.data_seed = config_dict.placeholder(int)  # of batches, positions and dropout; None: the same as seed
+
+    c.task = dict(name="copy")  # a file of pe_lab/tasks, or "package.module:Class"; its arguments beside the name
+    c.positions = dict(name="contiguous")  # a file of pe_lab/positions
+    c.layout = dict(
+        name="decoder",  # BEGIN prompt SEPARATOR target, causal
+        end_token=True,  # the model must also say where the target ends
+    )
+    c.model = dict(
+        width=64,  # D
+        num_layers=2,
+        num_heads=4,  # H
+        feedforward_width=256,
+        activation="gelu",  # relu, gelu, swiglu
+        norm="layer",  # layer, rms
+        norm_position="pre",  # pre: x + f(norm(x)); post: norm(x + f(x)), as in Vaswani et al.
+        dropout=0.0,  # on embeddings and sublayer outputs, in training only
+        scale_embeddings=True,  # token embeddings times sqrt(D): unit rms at the start instead of 1 / sqrt(D)
+        tied_output=False,  # logits from the token embedding's own matrix
+        encodings=(dict(name="sinusoidal"),),  # files of pe_lab/encodings; inside attention also layers=(…), share=True
+    )
+    c.train = dict(
+        steps=2000,
+        batch_size=64,  # examples
+        min_length=1,  # in the task's unit: symbols, bits
+        max_length=16,
+        length_per="example",  # example, or step: one length for the whole batch
+        num_examples=config_dict.placeholder(int),  # size of a finite training set; None: every example is new
+        loss_reduction="token",  # token: mean over target tokens; example: over examples of their means
+        learning_rate=2e-3,  # peak
+        schedule="cosine",  # cosine, constant; both after a linear warm-up
+        warmup_steps=100,
+        final_rate_fraction=0.1,  # of the peak, where cosine ends
+        beta1=0.9,  # AdamW
+        beta2=0.98,
+        epsilon=1e-8,
+        weight_decay=0.01,  # decoupled, on the matrices of the backbone
+        clip_norm=1.0,  # global gradient norm
+        encoding_rate_factor=1.0,  # learning rate of the encodings' parameters, relative to the backbone's
+        encoding_weight_decay=0.0,
+    )
+    c.evaluate = dict(
+        lengths=(8, 16, 24, 32),  # test lengths; those up to max_length are also validated, which says what was learnt
+        offsets=(0,),  # added to every position: unseen positions without unseen lengths
+        num_examples=512,  # for each length and offset
+        batch_size=256,  # examples
+        curve_every=500,  # steps between evaluations during training
+        curve_lengths=(16, 32),
+        curve_examples=128,
+    )
+    c.checkpoints = dict(
+        interval=60.0,  # seconds between checkpoints; there is always one at the end
+        keep_final=True,  # keep the last one after the records are written
+    )
+    c.execution = dict(  # changes how fast, not what is computed; not part of a run's id
+        replicas="auto",  # map: one after the other in one program; vmap: as one batch; auto: vmap on an accelerator
+        attention="auto",  # explicit, fused; auto: fused on an accelerator where the encoding allows it
+        chunk_steps=100,  # steps of one call
+        max_replicas=8,  # replicas that share a program
+    )
+    return c

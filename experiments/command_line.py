@@ -1,0 +1,127 @@
+"""What all entry points share: flags in, one clear sentence out when they are wrong, exit status 2 then."""
+
+import ast
+import dataclasses
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from absl import flags
+from ml_collections import ConfigDict, config_flags
+
+from pe_lab.errors import UserError, one_line, unknown
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyFile:
+    """A config file as the command line gave it: its name, its values with overrides, its sweep if it has one."""
+
+    name: str
+    values: dict[str, Any]
+    module: ModuleType
+
+
+def run(main: Callable[[], int]) -> None:
+    """Parses the flags and exits with main's status, or with 2 and one line for a user's mistake."""
+
+    def body() -> int:
+        _parse(sys.argv)
+        return main()
+
+    _exit(body)
+
+
+def run_with_config(main: Callable[[StudyFile], int]) -> None:
+    """The same for entry points that take --config=configs/x.py and --config.key=value."""
+
+    def body() -> int:
+        argv, path = _take_config(sys.argv)
+        module = _load(path)
+        config = ConfigDict(module.get_config())
+        argv = [a for a in argv if not _overrides(a, config)]
+        config_flags.DEFINE_config_dict("config", config, sys_argv=argv)
+        _parse(argv)
+        return main(StudyFile(path.stem, config.to_dict(), module))
+
+    _exit(body)
+
+
+def _exit(body: Callable[[], int]) -> None:
+    try:
+        sys.exit(body())
+    except UserError as e:
+        print(f"error: {e}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("stopped; what is finished is kept, and the same command goes on from here", file=sys.stderr)
+        sys.exit(130)
+
+
+def _take_config(argv: list[str]) -> tuple[list[str], Path]:
+    """Splits --config=FILE off the arguments."""
+    found, rest = None, []
+    arguments = iter(argv)
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if name in ("--config", "-config"):
+            found = Path(value if equals else next(arguments, ""))
+        else:
+            rest.append(argument)
+    if found is None and not any(a.lstrip("-").startswith("help") for a in rest):
+        raise UserError("Which study? Give its config: --config=configs/quickstart.py.")
+    path = found or Path("configs/base.py")
+    if path.suffix != ".py" or not path.is_file():
+        folder = path.parent if path.parent.is_dir() else Path("configs")
+        raise unknown(str(folder), path.name, (p.name for p in folder.glob("*.py")))
+    return rest, path
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        assert callable(module.get_config)
+    except Exception as e:  # a config is the user's own Python
+        raise UserError(f"The config {path} cannot be loaded: {type(e).__name__}: {one_line(e)}.") from e
+    return module
+
+
+def _overrides(argument: str, config: ConfigDict) -> bool:
+    """Checks the path of a --config.key=value; a plugin's argument that the file leaves at its default is set here."""
+    name, _, value = argument.lstrip("-").partition("=")
+    if not name.startswith("config."):
+        return False
+    *parents, last = name.split(".")[1:]
+    inner: Any = config
+    for depth, key in enumerate(parents):
+        if not isinstance(inner, ConfigDict) or key not in inner:
+            raise unknown(".".join(["config", *parents[:depth]]), key, inner if isinstance(inner, ConfigDict) else ())
+        inner = inner[key]
+    if isinstance(inner, ConfigDict) and last in inner:
+        return False
+    if not isinstance(inner, ConfigDict) or "name" not in inner:
+        raise unknown(".".join(["config", *parents]), last, inner if isinstance(inner, ConfigDict) else ())
+    try:
+        inner[last] = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        inner[last] = value
+    return True
+
+
+def _parse(argv: list[str]) -> None:
+    try:
+        rest = flags.FLAGS(argv)[1:]
+    except flags.UnrecognizedFlagError as e:
+        own = flags.FLAGS.flags_by_module_dict()
+        names = [f.name for module, found in own.items() if "experiments" in module or module in ("-", argv[0]) for f in found]
+        raise unknown("This command", e.flagname, names) from e
+    except (flags.Error, AttributeError, KeyError, TypeError, ValueError) as e:
+        raise UserError(f"The command line cannot be used: {one_line(e)}") from e
+    if rest:
+        raise UserError(f"{rest[0]!r} is not a flag; flags look like --results=FOLDER.")

@@ -1,0 +1,46 @@
+"""Trains what a study asks for and is not there yet, and writes its tables and plot.
+
+    python -m experiments.sweep --config=configs/quickstart.py [--config.train.steps=500]
+                                [--results=FOLDER] [--workers=N] [--dry_run]
+
+Exit status: 0, 1 if a run failed, 2 for a mistake in what was given.
+"""
+
+import sys
+from pathlib import Path
+
+from absl import flags
+
+from experiments import command_line, tables
+from pe_lab.sweeps import grid, study, sweep
+from pe_lab.sweeps.launchers.local import available_cores
+
+_RESULTS = flags.DEFINE_string("results", None, "the study's folder; default results/<study>")
+_WORKERS = flags.DEFINE_integer("workers", None, "processes at a time; default one a core", lower_bound=1)
+_DRY_RUN = flags.DEFINE_bool("dry_run", False, "say what would be trained, and train nothing")
+
+
+def main(file: command_line.StudyFile) -> int:
+    points = file.module.sweep() if hasattr(file.module, "sweep") else grid.product()
+    return run(study.expand(file.name, file.values, points))
+
+
+def run(asked: study.Study) -> int:
+    """Plans, trains, shows."""
+    folder = Path(_RESULTS.value or f"results/{asked.name}")
+    todo = sweep.plan(asked, folder)
+    workers = _WORKERS.value or len(available_cores())
+    if _DRY_RUN.value:
+        print(f"{todo}\n{todo.estimate(workers)}")
+        return 0
+    if not todo.cells:
+        print(f"{asked.name}: nothing to do, all {len(asked.runs)} runs are in {folder}.")
+    failed = sweep.run(todo, workers)
+    tables.show(folder)
+    for run_id, error in failed.items():
+        print(f"failed: {run_id}: {error}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    command_line.run_with_config(main)

@@ -1,0 +1,17 @@
+"""Trains the one run of a config, without its sweep.
+
+    python -m experiments.train --config=configs/quickstart.py [--config.seed=3] [--results=FOLDER]
+
+Its folder is results/train_<study> unless given. Exit status as for a sweep.
+"""
+
+from experiments import command_line, sweep
+from pe_lab.sweeps import grid, study
+
+
+def main(file: command_line.StudyFile) -> int:
+    return sweep.run(study.expand(f"train_{file.name}", file.values, grid.product()))
+
+
+if __name__ == "__main__":
+    command_line.run_with_config(main)

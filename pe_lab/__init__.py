@@ -1,0 +1,1 @@
+"""pe_lab: position-encoding ablations in JAX."""

@@ -1,0 +1,1 @@
+"""From records to tables and plots. Reads records, imports no jax."""

@@ -1,0 +1,117 @@
+"""A study's records, grouped as its tables show them: by variant, seeds side by side."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pe_lab import records
+from pe_lab.analysis import statistics
+from pe_lab.errors import UserError, one_line
+
+_SEED_AXES = ("seed", "data_seed")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The runs of one point of a sweep, all its seeds, in the sweep's order."""
+
+    name: str
+    runs: tuple[dict[str, Any], ...]
+
+    @property
+    def finished(self) -> list[dict[str, Any]]:
+        return [r for r in self.runs if r["status"] == "finished"]
+
+    @property
+    def learnt(self) -> int:
+        return sum(learnt(r) for r in self.finished)
+
+    @property
+    def target_length_known(self) -> bool:
+        return any(r["exposure"]["target_length_known"] for r in self.finished)
+
+    def values(self, length: int, offset: int, metric: str = "exact_match") -> list[float | None]:
+        """One number a run; None where it did not finish or has none there."""
+        return [records.value(r, "test", length, offset, metric) for r in self.runs]
+
+    def mean(self, length: int, offset: int, metric: str = "exact_match") -> float | None:
+        return statistics.mean(v for v in self.values(length, offset, metric) if v is not None)
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that a study has measured so far."""
+
+    name: str
+    variants: tuple[Variant, ...]
+    missing: int  # runs without a record
+
+    @property
+    def finished(self) -> list[dict[str, Any]]:
+        return [r for v in self.variants for r in v.finished]
+
+    @property
+    def lengths(self) -> list[int]:
+        return sorted({row["length"] for r in self.finished for row in r["rows"] if row["split"] == "test"})
+
+    @property
+    def offsets(self) -> list[int]:
+        return sorted({row["offset"] for r in self.finished for row in r["rows"] if row["split"] == "test"})
+
+    @property
+    def max_lengths(self) -> list[int]:
+        """The training lengths that occur."""
+        return sorted({r["exposure"]["max_length"] for r in self.finished})
+
+    @property
+    def length_name(self) -> str:
+        return " or ".join(sorted({r["exposure"]["length_name"] for r in self.finished}))
+
+    def floor(self, length: int, metric: str = "exact_match") -> float | None:
+        """The highest floor of any task at this length."""
+        found = [f[metric] for r in self.finished for f in r["floors"] if f["length"] == length]
+        return max(found, default=None)
+
+
+def load(folder: Path) -> Results:
+    """Reads a study's folder.
+
+    Raises:
+      UserError: no study there, or a damaged record.
+    """
+    try:
+        study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+        name, entries = study["name"], [(e["labels"], e["run_id"]) for e in study["entries"]]
+    except FileNotFoundError as e:
+        raise UserError(f"There is no study in {folder}: {folder}/study.json is missing.") from e
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        raise UserError(f"{folder}/study.json is damaged ({one_line(e)}): run the sweep again to write it.") from e
+    found = records.read_all(folder)
+    shown = _axes_to_show([labels for labels, _ in entries])
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for labels, run_id in entries:
+        variant = groups.setdefault(" · ".join(labels[a] for a in shown if a in labels) or name, [])
+        if run_id in found:
+            variant.append(found[run_id])
+    missing = sum(run_id not in found for run_id in {i for _, i in entries})
+    return Results(name, tuple(Variant(n, tuple(runs)) for n, runs in groups.items()), missing)
+
+
+def learnt(record: dict[str, Any]) -> bool:
+    """Mean validation exact match over lengths up to the training length reaches the task's threshold."""
+    reached = statistics.mean(in_distribution(record))
+    return reached is not None and reached >= record["exposure"]["learnt_threshold"]
+
+
+def in_distribution(record: dict[str, Any]) -> list[float]:
+    """Validation exact match at each length up to the training length."""
+    rows = (r for r in record["rows"] if r["split"] == "validation" and r["metric"] == "exact_match")
+    return [r["value"] for r in rows if r["length"] <= record["exposure"]["max_length"] and r["value"] is not None]
+
+
+def _axes_to_show(labels: list[dict[str, str]]) -> list[str]:
+    """Axes other than seeds that take more than one value; the encodings if none does."""
+    axes = list(dict.fromkeys(a for each in labels for a in each if a not in _SEED_AXES))
+    varying = [a for a in axes if len({each.get(a) for each in labels}) > 1]
+    return varying or [a for a in axes if a == "model.encodings"]

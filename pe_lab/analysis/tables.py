@@ -1,0 +1,111 @@
+"""Comparison tables: variants by lengths, in Markdown and CSV."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from pe_lab.analysis.results import Results, Variant
+
+DASH = "–"
+
+
+def write(results: Results, folder: Path) -> str:
+    """Writes folder/table.md and folder/table.csv; returns the first table as text."""
+    (folder / "table.md").write_text(markdown(results), encoding="utf-8")
+    (folder / "table.csv").write_text(as_csv(results), encoding="utf-8")
+    return means(results, results.offsets[0]) if results.finished else "no run has finished yet"
+
+
+def markdown(results: Results) -> str:
+    """The whole page: means, then every seed, for each offset."""
+    if not results.finished:
+        return f"# {results.name}\n\nNo run has finished yet.\n"
+    parts = [f"# {results.name}: exact match by length", _legend(results)]
+    for offset in results.offsets:
+        shift = f", positions shifted by {offset}" if offset else ""
+        parts += [f"## Mean over seeds{shift}", means(results, offset), f"## Every seed{shift}", seeds(results, offset)]
+    return "\n\n".join(parts) + "\n"
+
+
+def means(results: Results, offset: int) -> str:
+    """One row a variant: how many runs learnt the task, mean exact match at each length."""
+    header = ["variant", "learnt", *_length_names(results)]
+    rows = [[_name(v), _learnt(v), *(_number(v.mean(n, offset)) for n in results.lengths)] for v in results.variants]
+    floor = ["floor (sees no prompt)", "", *(_number(results.floor(n)) for n in results.lengths)]
+    return _align([header, *rows, floor])
+
+
+def seeds(results: Results, offset: int) -> str:
+    """One row a run."""
+    header = ["variant", "seed", "status", *_length_names(results)]
+    rows = []
+    for variant in results.variants:
+        for i, record in enumerate(variant.runs):
+            values = [_number(variant.values(n, offset)[i]) for n in results.lengths]
+            rows.append([variant.name, str(record["replica"]["seed"]), record["status"], *values])
+    return _align([header, *rows])
+
+
+def as_csv(results: Results) -> str:
+    """One row a variant and offset: runs, finished, learnt, then for each length the mean and every run."""
+    width = max((len(v.runs) for v in results.variants), default=0)
+    per_length = [f"{n} {what}" for n in results.lengths for what in ("mean", *(f"run {i}" for i in range(width)))]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["variant", "offset", "runs", "finished", "learnt", "target_length_known", *per_length])
+    for offset in results.offsets:
+        for v in results.variants:
+            numbers: list[Any] = []
+            for n in results.lengths:
+                values = v.values(n, offset)
+                numbers += [v.mean(n, offset), *values, *[None] * (width - len(values))]
+            writer.writerow([v.name, offset, len(v.runs), len(v.finished), v.learnt, v.target_length_known, *numbers])
+    return text.getvalue()
+
+
+def _legend(results: Results) -> str:
+    longest = ", ".join(map(str, results.max_lengths))
+    lines = [
+        f"Lengths are in {results.length_name}; training ended at {longest}. Exact match: every token of the answer, "
+        "its end included, is right, on the same examples for every run.",
+        "*learnt* counts the runs whose mean validation exact match up to the training length reaches the task's "
+        "threshold; where it is not all of them, longer lengths say little about extrapolation. "
+        f"{DASH}: the encoding or the positions end before this length.",
+    ]
+    if any(v.target_length_known for v in results.variants):
+        lines.append("†: its positions tell the model how long the answer is; not to be ranked with the others.")
+    if results.missing:
+        lines.append(f"{results.missing} runs have no record yet.")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _name(variant: Variant) -> str:
+    return f"{variant.name} †" if variant.target_length_known else variant.name
+
+
+def _learnt(variant: Variant) -> str:
+    words = f"{variant.learnt}/{len(variant.runs)}"
+    if variant.runs and not variant.learnt:
+        words += " not learnt"
+    for status in ("diverged", "failed"):
+        if count := sum(r["status"] == status for r in variant.runs):
+            words += f", {count} {status}"
+    return words
+
+
+def _length_names(results: Results) -> list[str]:
+    """Lengths, those beyond training with an arrow."""
+    longest = max(results.max_lengths)
+    return [f"{n}" if n <= longest else f"→{n}" for n in results.lengths]
+
+
+def _number(value: float | None) -> str:
+    return DASH if value is None else f"{value:.2f}" if value < 0.995 or value == 1 else f"{value:.3f}"
+
+
+def _align(rows: list[list[str]]) -> str:
+    """A Markdown table whose columns line up as text too."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    header, *body = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in rows]
+    return "\n".join([header, "|" + "|".join("-" * (w + 2) for w in widths) + "|", *body])

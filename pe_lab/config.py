@@ -1,0 +1,277 @@
+"""A run, frozen: the only reader of a ConfigDict, and the only door through which a run is made.
+
+The dataclasses have no defaults: configs/base.py states every knob once. A plugin's arguments have
+theirs, beside their citation, and are resolved into the run, so that a record is complete.
+"""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_type_hints
+
+from pe_lab import plugins
+from pe_lab.errors import UserError, unknown
+from pe_lab.plugins import Plugin
+
+
+@dataclass(frozen=True)
+class Encoding(Plugin):
+    """An encoding of the model; `layers` and `share` are None at the input."""
+
+    layers: tuple[int, ...] | None  # the layers where it acts; None: all
+    share: bool | None  # one module for all its layers, or one a layer
+
+    def to_dict(self) -> dict[str, Any]:
+        where = {} if self.share is None else {"layers": self.layers, "share": self.share}
+        return {**super().to_dict(), **where}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How an example becomes tokens; which architecture reads them follows."""
+
+    name: Literal["decoder"]
+    end_token: bool
+
+
+@dataclass(frozen=True)
+class Model:
+    """Sizes, choices and encodings of the transformer."""
+
+    width: int
+    num_layers: int
+    num_heads: int
+    feedforward_width: int
+    activation: Literal["relu", "gelu", "swiglu"]
+    norm: Literal["layer", "rms"]
+    norm_position: Literal["pre", "post"]
+    dropout: float
+    scale_embeddings: bool
+    tied_output: bool
+    encodings: tuple[Encoding, ...]
+
+
+@dataclass(frozen=True)
+class Train:
+    """Batches, lengths, loss and optimizer."""
+
+    steps: int
+    batch_size: int
+    min_length: int
+    max_length: int
+    length_per: Literal["example", "step"]
+    num_examples: int | None
+    loss_reduction: Literal["token", "example"]
+    learning_rate: float
+    schedule: Literal["cosine", "constant"]
+    warmup_steps: int
+    final_rate_fraction: float
+    beta1: float
+    beta2: float
+    epsilon: float
+    weight_decay: float
+    clip_norm: float
+    encoding_rate_factor: float
+    encoding_weight_decay: float
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """What is measured at the end, and on the way."""
+
+    lengths: tuple[int, ...]
+    offsets: tuple[int, ...]
+    num_examples: int
+    batch_size: int
+    curve_every: int
+    curve_lengths: tuple[int, ...]
+    curve_examples: int
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """When a training is saved; the interval is in seconds."""
+
+    interval: float
+    keep_final: bool
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How it runs, which changes the speed and not the experiment."""
+
+    replicas: Literal["auto", "map", "vmap"]
+    attention: Literal["auto", "explicit", "fused"]
+    chunk_steps: int
+    max_replicas: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training: configs/base.py says what each knob means."""
+
+    seed: int
+    data_seed: int
+    task: Plugin
+    layout: Layout
+    positions: Plugin
+    model: Model
+    train: Train
+    evaluate: Evaluate
+    checkpoints: Checkpoints
+    execution: Execution
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, complete: `from_dict` gives the same run back."""
+        return _plain(self)
+
+    def identity(self) -> dict[str, Any]:
+        """All that determines the weights. Positions do only if some encoding reads them."""
+        content = self.to_dict()
+        for key in ("evaluate", "checkpoints", "execution"):
+            del content[key]
+        if not any(plugins.find("encodings", e.name).reads_positions for e in self.model.encodings):  # type: ignore[attr-defined]
+            content["positions"] = None
+        return content
+
+    @property
+    def run_id(self) -> str:
+        return _hash(self.identity())
+
+    def without_replica(self) -> "Run":
+        """The run's cell: what is left when the seeds and the scalar hyperparameters are taken out."""
+        train = dataclasses.replace(self.train, learning_rate=0.0, weight_decay=0.0)
+        return dataclasses.replace(self, seed=0, data_seed=0, train=train)
+
+    def replica(self) -> dict[str, Any]:
+        """What tells the replicas of one cell apart."""
+        return {
+            "seed": self.seed,
+            "data_seed": self.data_seed,
+            "learning_rate": self.train.learning_rate,
+            "weight_decay": self.train.weight_decay,
+        }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Runs that differ in their replica only, and train in one compiled program."""
+
+    runs: tuple[Run, ...]
+
+    def __post_init__(self):
+        if len({run.without_replica() for run in self.runs}) != 1:
+            raise ValueError("The runs of a cell differ in seeds, learning rate and weight decay only.")
+
+    @property
+    def run(self) -> Run:
+        """The first run; its replica fields speak for itself alone."""
+        return self.runs[0]
+
+    @property
+    def cell_id(self) -> str:
+        return _hash([run.run_id for run in self.runs])
+
+
+def from_dict(values: Mapping[str, Any]) -> Run:
+    """A checked run from a config's values (ConfigDict.to_dict() or a record's "config").
+
+    Raises:
+      UserError: an unknown or missing key, argument, encoding, scheme or task; a value of the wrong
+        type or out of range.
+    """
+    values = dict(values)
+    if values.get("data_seed") is None:
+        values["data_seed"] = values.get("seed")
+    run = _build(Run, values, "")
+    _check(run)
+    return run
+
+
+def _build(cls: type, values: Any, path: str) -> Any:
+    """A dataclass from a mapping, keys and types checked."""
+    if not isinstance(values, Mapping):
+        raise UserError(f"config.{path[:-1]} must hold {', '.join(f.name for f in dataclasses.fields(cls))}, got {values!r}.")
+    hints = get_type_hints(cls)
+    for key in values:
+        if key not in hints:
+            raise unknown(f"config.{path}"[:-1] if path else "config", str(key), hints)
+    if missing := hints.keys() - values.keys():
+        raise UserError(f"config.{path}{sorted(missing)[0]} is missing: configs/base.py states every key.")
+    return cls(**{k: _value(hint, values[k], f"{path}{k}") for k, hint in hints.items()})
+
+
+def _value(hint: Any, value: Any, path: str) -> Any:
+    if hint is Plugin:
+        return plugins.resolve("tasks" if path == "task" else path, value)
+    if path == "model.encodings":
+        if not isinstance(value, list | tuple):
+            raise UserError(f"config.model.encodings is a tuple of dict(name=...), got {value!r}.")
+        return tuple(_encoding(e) for e in value)
+    if dataclasses.is_dataclass(hint):
+        return _build(hint, value, f"{path}.")  # type: ignore[arg-type]
+    return plugins.checked(value, hint, f"config.{path}")
+
+
+def _encoding(spec: Any) -> Encoding:
+    if not isinstance(spec, Mapping):
+        raise UserError(f"One of the encodings is given as dict(name=..., ...), got {spec!r}.")
+    where = {k: spec[k] for k in ("layers", "share") if spec.get(k) is not None}
+    plugin = plugins.resolve("encodings", {k: v for k, v in spec.items() if k not in ("layers", "share")})
+    cls: Any = plugins.find("encodings", plugin.name)
+    if cls.at_input:
+        if where:
+            raise UserError(f"{plugin.name} acts at the input: it takes no {sorted(where)[0]}.")
+        return Encoding(plugin.name, plugin.arguments, None, None)
+    layers = plugins.checked(where.get("layers"), tuple[int, ...] | None, f"{plugin.name}'s layers")
+    share = plugins.checked(where.get("share", cls.shared), bool, f"{plugin.name}'s share")
+    return Encoding(plugin.name, plugin.arguments, layers, share)
+
+
+def _check(run: Run) -> None:
+    model, train, evaluate = run.model, run.train, run.evaluate
+    at_least_one = {
+        "model.width": model.width, "model.num_layers": model.num_layers, "model.num_heads": model.num_heads,
+        "model.feedforward_width": model.feedforward_width, "train.steps": train.steps,
+        "train.batch_size": train.batch_size, "train.min_length": train.min_length,
+        "evaluate.num_examples": evaluate.num_examples, "evaluate.batch_size": evaluate.batch_size,
+        "evaluate.curve_every": evaluate.curve_every, "evaluate.curve_examples": evaluate.curve_examples,
+        "execution.chunk_steps": run.execution.chunk_steps, "execution.max_replicas": run.execution.max_replicas,
+    }  # fmt: skip
+    for name, number in at_least_one.items():
+        if number < 1:
+            raise UserError(f"config.{name} must be at least 1, got {number}.")
+    if model.width % model.num_heads:
+        raise UserError(f"config.model.num_heads must divide the width {model.width}, got {model.num_heads}.")
+    if not 0 <= model.dropout < 1:
+        raise UserError(f"config.model.dropout must be in [0, 1), got {model.dropout}.")
+    if train.max_length < train.min_length:
+        raise UserError(f"config.train.max_length must be at least min_length {train.min_length}, got {train.max_length}.")
+    if not any(length <= train.max_length for length in evaluate.lengths):
+        why = "without one, nobody can tell what was learnt"
+        raise UserError(f"config.evaluate.lengths must hold a length up to the training length {train.max_length}: {why}.")
+    if min(evaluate.lengths + evaluate.curve_lengths) < 1:
+        raise UserError("config.evaluate's lengths must be at least 1.")
+    if min(evaluate.offsets, default=-1) < 0:
+        raise UserError(f"config.evaluate.offsets must hold an offset, and none below 0, got {evaluate.offsets}.")
+    for e in model.encodings:
+        if e.layers is not None and not set(e.layers) <= set(range(model.num_layers)):
+            raise UserError(f"{e.name}'s layers {e.layers} go beyond the model's layers 0..{model.num_layers - 1}.")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Plugin):
+        return _plain(value.to_dict())
+    if dataclasses.is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,49 @@
+"""ALiBi: a penalty on the logits that grows linearly with distance, steeper in some heads.
+
+Press et al. 2021, "Train Short, Test Long: Attention with Linear Biases Enables Input Length
+Extrapolation", section 3, https://arxiv.org/abs/2108.12409.
+
+Slopes are the paper's for any number of heads: a geometric series for a power of two, otherwise that
+of the power of two below, then every other slope of the one above (MPT orders them differently). The
+paper is causal; both other forms are of its followers (x-transformers; Ruoss et al. 2023,
+https://arxiv.org/abs/2305.16843, who lift the past by half a step to tell it from the future).
+"""
+
+from typing import Literal
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Shaped
+
+from pe_lab.encodings.base import AttentionEncoding
+
+
+def slopes(num_heads: int) -> tuple[float, ...]:
+    """Press et al.'s slope of each head, for any number of heads."""
+    below = 2 ** (num_heads.bit_length() - 1)
+    series = [2.0 ** (-8 * h / below) for h in range(1, below + 1)]
+    between = [2.0 ** (-8 * h / (2 * below)) for h in range(1, 2 * below + 1, 2)]
+    return tuple(series + between[: num_heads - below])
+
+
+class ALiBi(AttentionEncoding):
+    """Adds -slope_h * distance to the logits.
+
+    Args:
+      form: "symmetric" penalizes |distance| on both sides (in causal attention the paper's);
+        "asymmetric" adds half a slope to keys before the query; "causal" is the signed
+        distance, which only makes sense where the future is masked.
+    """
+
+    relative = True
+
+    def __init__(self, *, form: Literal["symmetric", "asymmetric", "causal"] = "symmetric", num_heads: int, bidirectional: bool = False):
+        if form == "causal" and bidirectional:
+            raise ValueError("ALiBi's form 'causal' would favour the future in bidirectional attention: take 'symmetric' or 'asymmetric'.")
+        self.form, self.slopes = form, slopes(num_heads)
+
+    def kernel(self, offsets: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
+        offsets = offsets.astype(jnp.float32)
+        distance = -offsets if self.form == "causal" else jnp.abs(offsets)
+        if self.form == "asymmetric":
+            distance = distance - 0.5 * (offsets < 0)
+        return -jnp.multiply.outer(jnp.asarray(self.slopes), distance)

@@ -1,0 +1,273 @@
+"""The two kinds of position encoding, and what they are told of tokens.
+
+An `InputEncoding` turns positions into a code that meets the token embedding. An
+`AttentionEncoding` acts inside attention through hooks whose defaults change nothing, so the base
+class is NoPE and encodings compose. Both are told positions, never lengths or indices: packing,
+offsets and randomized positions then work with every encoding.
+
+Shape letters: B batch, L queries, S keys, H heads, D width, Dh head width, C channels of a code.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jaxtyping import Array, Bool, Float, Num, Shaped
+
+Lift = Literal["pad", "project"]
+HOOKS_OF_THE_EXPLICIT_PATH = ("scores", "weights", "mix")
+
+
+@dataclasses.dataclass(frozen=True)
+class Tokens:
+    """One side of an attention call, as encodings see it.
+
+    Attributes:
+      positions: [B|1, L], int or float.
+      slots: [L], the place of each token on the key axis; None where the two sides are different streams.
+      lengths: [B], each example's true length; None where it is not known.
+      features: what the encoding's `features` returned for these tokens, [B, L, ...] leaves.
+      arange: static; the positions are consecutive, in one row for the whole batch.
+    """
+
+    positions: Any
+    slots: Any = None
+    lengths: Any = None
+    features: Any = None
+    arange: bool = False
+
+
+jax.tree_util.register_dataclass(Tokens, ["positions", "slots", "lengths", "features"], ["arange"])
+
+
+class _Traits:
+    """What an encoding declares of itself; the model refuses the rest and the laws read it."""
+
+    at_input: ClassVar[bool]
+    relative: ClassVar[bool] = False  # a common shift of all positions changes nothing
+    reads_positions: ClassVar[bool] = True
+    real_positions: ClassVar[bool] = True  # positions may be fractions
+    causal: ClassVar[bool] = True
+    bidirectional: ClassVar[bool] = True
+    max_positions: int | None = None  # positions 0..max_positions-1 have a code; None: all have
+
+
+class InputEncoding(_Traits, nnx.Module):
+    """A code of each position, combined with the token embedding.
+
+    Args:
+      code_width: C, the channels of `code`.
+      width: D, the model's.
+      combine: "add" the code, "concat" it and project back to D, or "multiply" by it.
+      lift: how a code of C < D channels reaches D when added or multiplied: "pad" with zeros, or
+        "project" by a learned matrix.
+      scale: factor on the code before it is combined.
+      learn_scale: train the factor, starting from `scale`.
+    """
+
+    at_input = True
+
+    def __init__(
+        self,
+        code_width: int,
+        /,
+        *,
+        width: int,
+        combine: Literal["add", "concat", "multiply"] = "add",
+        lift: Lift = "pad",
+        scale: float = 1.0,
+        learn_scale: bool = False,
+        rngs: nnx.Rngs,
+    ):
+        name = type(self).__name__
+        if lift == "pad" and combine != "concat" and code_width > width:
+            raise ValueError(f"{name} has {code_width} channels and the width is {width}: take fewer, or lift='project'.")
+        self.width, self.combine = width, combine
+        self.scale = nnx.Param(jnp.asarray(scale)) if learn_scale else scale
+        into = width + code_width if combine == "concat" else code_width
+        projects = combine == "concat" or lift == "project"
+        self.projection = nnx.Linear(into, width, use_bias=False, rngs=rngs) if projects else None
+
+    def code(self, positions: Num[Array, "b l"]) -> Float[Array, "b l c"]:
+        """The code of each position, [B|1, L] -> [B|1, L, C], in float32."""
+        raise NotImplementedError
+
+    def scaled_code(self, positions: Num[Array, "b l"]) -> Float[Array, "b l d"]:
+        """What meets the embedding: the code times its scale, lifted to D unless concatenated."""
+        scale = self.scale[...] if isinstance(self.scale, nnx.Param) else self.scale
+        code = scale * self.code(positions)
+        if self.combine == "concat":
+            return code
+        if self.projection is not None:
+            return self.projection(code)
+        return jnp.pad(code, ((0, 0), (0, 0), (0, self.width - code.shape[-1])))
+
+    def __call__(self, x: Float[Array, "b l d"], positions: Num[Array, "#b l"]) -> Float[Array, "b l d"]:
+        code = self.scaled_code(positions).astype(x.dtype)
+        if self.combine == "add":
+            return x + code
+        if self.combine == "multiply":
+            return x * code
+        assert self.projection is not None
+        code = jnp.broadcast_to(code, (*x.shape[:2], code.shape[-1]))
+        return self.projection(jnp.concatenate([x, code], axis=-1))
+
+
+class AttentionEncoding(_Traits, nnx.Module):
+    """The identity: logits = q·k / sqrt(Dh), softmax, weighted sum. Subclasses override hooks.
+
+    One rule of units for all: `bias` and `kernel` are in logit units, added after q·k / sqrt(Dh).
+    """
+
+    at_input = False
+    cross: ClassVar[bool] = False  # defined between two streams of positions
+    shared: ClassVar[bool] = True  # by default one module serves all layers; matters with parameters
+
+    def features(self, x: Float[Array, "b l d"], positions: Num[Array, "#b l"]) -> Any:
+        """Per token: (for queries, for keys), each None or [B, L, ...] leaves; the latter is cached beside k and v."""
+        return None, None
+
+    def qk(
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+    ) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
+        """Queries and keys as they enter the product; their width may grow, the scale stays 1 / sqrt(Dh)."""
+        return q, k
+
+    def kernel(self, offsets: Shaped[Array, "*o"]) -> Float[Array, "h *o"] | None:
+        """A bias that depends on offsets (key position - query position) alone, [*O] -> [H, *O]."""
+        return None
+
+    def bias(self, Q: Tokens, K: Tokens) -> Float[Array, "_ _ l s"] | None:
+        """[B|1, H|1, L, S]. By default the kernel's, computed from 2L-1 offsets where positions are one arange."""
+        if Q.arange and K.arange:
+            length = Q.positions.shape[1]
+            offsets = jnp.arange(1 - length, length)
+            return None if (of_offset := self.kernel(offsets)) is None else toeplitz(of_offset)[None]
+        return None if (of_pair := self.kernel(relative(Q, K))) is None else jnp.moveaxis(of_pair, 0, 1)
+
+    def mask(self, Q: Tokens, K: Tokens) -> Bool[Array, "_ _ l s"] | None:
+        """[B|1, H|1, L, S], True where a query may attend, beyond what the model allows."""
+        return None
+
+    def scores(
+        self,
+        s: Float[Array, "b h l s"],
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
+        mask: Bool[Array, "_ _ l s"],
+    ) -> Float[Array, "b h l s"]:
+        """The logits, scaled and biased but not masked, rewritten with the raw q and k."""
+        return s
+
+    def weights(self, s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]) -> Float[Array, "b h l s"]:
+        """The normalizer. A query that may attend to nothing gets zeros."""
+        return masked_softmax(s, mask)
+
+    def mix(self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens) -> Float[Array, "b l h e"]:
+        """The weighted sum of values."""
+        return jnp.einsum("bhls,bshe->blhe", w, v)
+
+    @property
+    def fusable(self) -> bool:
+        """Whether a fused kernel can compute it: no hook of the explicit path is overridden."""
+        return not any(overrides(self, hook) for hook in HOOKS_OF_THE_EXPLICIT_PATH)
+
+
+class Chain(AttentionEncoding):
+    """Several attention encodings on one layer: q and k, then scores, in order; biases add, masks and.
+
+    At most one of them may replace the normalizer, and one the mixing of values. Built for a call
+    from modules that the model owns, so it is made of references and never split into parameters.
+    """
+
+    def __init__(self, parts: Sequence[AttentionEncoding]):
+        self.parts = nnx.List(parts)
+        for hook in ("weights", "mix"):
+            names = [type(p).__name__ for p in parts if overrides(p, hook)]
+            if len(names) > 1:
+                raise ValueError(f"{' and '.join(names)} cannot act on one layer: each replaces {hook}.")
+
+    def features(self, x, positions):
+        pairs = [p.features(x, positions) for p in self.parts]
+        return tuple(q for q, _ in pairs), tuple(k for _, k in pairs)
+
+    def qk(self, q, k, Q, K):
+        for part, Qi, Ki in self._each(Q, K):
+            q, k = part.qk(q, k, Qi, Ki)
+        return q, k
+
+    def bias(self, Q, K):
+        found = [b for part, Qi, Ki in self._each(Q, K) if (b := part.bias(Qi, Ki)) is not None]
+        return sum(found[1:], found[0]) if found else None
+
+    def mask(self, Q, K):
+        found = [m for part, Qi, Ki in self._each(Q, K) if (m := part.mask(Qi, Ki)) is not None]
+        return jnp.stack(jnp.broadcast_arrays(*found)).all(0) if found else None
+
+    def scores(self, s, q, k, Q, K, mask):
+        for part, Qi, Ki in self._each(Q, K):
+            s = part.scores(s, q, k, Qi, Ki, mask)
+        return s
+
+    def weights(self, s, mask):
+        for part in self.parts:
+            if overrides(part, "weights"):
+                return part.weights(s, mask)
+        return super().weights(s, mask)
+
+    def mix(self, w, v, Q, K):
+        for part, Qi, Ki in self._each(Q, K):
+            if overrides(part, "mix"):
+                return part.mix(w, v, Qi, Ki)
+        return super().mix(w, v, Q, K)
+
+    @property
+    def fusable(self) -> bool:
+        return all(part.fusable for part in self.parts)
+
+    def _each(self, Q: Tokens, K: Tokens):
+        for i, part in enumerate(self.parts):
+            own = [dataclasses.replace(T, features=None if T.features is None else T.features[i]) for T in (Q, K)]
+            yield part, *own
+
+
+def overrides(encoding: AttentionEncoding, hook: str) -> bool:
+    """Whether the class of `encoding` has its own version of a hook."""
+    return getattr(type(encoding), hook) is not getattr(AttentionEncoding, hook)
+
+
+def relative(Q: Tokens, K: Tokens) -> Num[Array, "b l s"]:
+    """key position - query position, [B|1, L, S]: the only way to offsets."""
+    return K.positions[:, None, :] - Q.positions[:, :, None]
+
+
+def masked_softmax(s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]) -> Float[Array, "b h l s"]:
+    """Softmax over the allowed keys in float32; a row that allows none is zero, and so are its gradients."""
+    s = jnp.where(mask, s.astype(jnp.float32), jnp.finfo(jnp.float32).min)
+    e = jnp.where(mask, jnp.exp(s - jax.lax.stop_gradient(s.max(axis=-1, keepdims=True))), 0.0)
+    return e / jnp.maximum(e.sum(axis=-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
+
+
+def toeplitz(kernel: Float[Array, "h o"]) -> Float[Array, "h l l"]:
+    """[H, 2L-1] over offsets 1-L..L-1 -> [H, L, L] with out[i, j] = kernel[j - i], without a gather.
+
+    Each row is the kernel padded by one; flattened, rows of 2L-1 then start one earlier each. Its
+    gradient is a pad and a sum, where a gather's would be a scatter.
+    """
+    heads, length = kernel.shape[0], (kernel.shape[1] + 1) // 2
+    rows = jnp.broadcast_to(jnp.pad(kernel, ((0, 0), (0, 1)))[:, None], (heads, length, 2 * length))
+    skewed = rows.reshape(heads, -1)[:, : length * (2 * length - 1)].reshape(heads, length, 2 * length - 1)
+    return skewed[:, :, length - 1 :]
+
+
+def lookup(table: Float[Array, "n c"], index: Num[Array, "*o"]) -> Float[Array, "*o c"]:
+    """Rows of a table; an index outside of it, negative ones included, gives NaN instead of a wrong row."""
+    if not jnp.issubdtype(index.dtype, jnp.integer):
+        raise TypeError(f"A table is read at whole positions, got {index.dtype}.")
+    inside = (index >= 0) & (index < table.shape[0])
+    return jnp.where(inside[..., None], jnp.take(table, jnp.where(inside, index, 0), axis=0), jnp.nan)

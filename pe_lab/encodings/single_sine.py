@@ -1,0 +1,28 @@
+"""One sine of the position: bounded and smooth, but it repeats.
+
+No paper: the third idea of introductions to position encodings. Positions p and p + period share a
+code, and so do p and period / 2 - p.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Num
+
+from pe_lab.encodings.base import InputEncoding, Lift
+
+
+class SingleSine(InputEncoding):
+    """code(p) = sin(2 pi p / period), one channel, by default carried into the model by a learned direction.
+
+    Args:
+      period: in positions.
+    """
+
+    def __init__(self, *, period: float = 8.0, lift: Lift = "project", **rest):
+        if period <= 0:
+            raise ValueError(f"A sine's period must be positive, got {period}.")
+        super().__init__(1, lift=lift, **rest)
+        self.period = period
+
+    def code(self, positions: Num[Array, "b l"]) -> Float[Array, "b l 1"]:
+        return jnp.sin(2 * np.pi / self.period * positions.astype(jnp.float32))[..., None]

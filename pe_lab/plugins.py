@@ -1,0 +1,166 @@
+"""From a name in a config to the class in the file of that name.
+
+    plugins.resolve("encodings", dict(name="rope", base=5e5))   # -> Plugin, all defaults filled in
+    plugins.build("encodings", plugin, width=64, num_heads=4, ...)
+
+A name is a file of the family's folder (pe_lab/encodings/rope.py), or a user's own class as
+"package.module:Class". Nothing is registered anywhere.
+"""
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pe_lab.errors import UserError, one_line, unknown
+
+# What a constructor may ask for by parameter name; everything else it takes comes from the config.
+CONTEXT = {
+    "encodings": ("width", "num_heads", "head_dim", "num_layers", "bidirectional", "rngs"),
+    "positions": ("num_layers",),
+    "tasks": (),
+}
+_NOT_PLUGINS = ("base", "layouts")
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A name and all its arguments, defaults included."""
+
+    name: str
+    arguments: tuple[tuple[str, Any], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": self.name, **dict(self.arguments)}
+
+
+def names(family: str) -> list[str]:
+    """The names that a config may use: the files of the family's folder."""
+    spec = importlib.util.find_spec(f"pe_lab.{family}")
+    folders = spec.submodule_search_locations if spec else None
+    found = pkgutil.iter_modules(list(folders or ()))
+    return sorted(m.name for m in found if m.name not in _NOT_PLUGINS and not m.name.startswith("_"))
+
+
+def find(family: str, name: str) -> type:
+    """The class that `name` stands for.
+
+    Raises:
+      UserError: no such file, module or class, or a class of another family.
+    """
+    if ":" in name:
+        return _users_own(family, name)
+    if name not in names(family):
+        raise unknown(f"pe_lab/{family}", name, names(family))
+    module = importlib.import_module(f"pe_lab.{family}.{name}")
+    found = [c for c in vars(module).values() if _defined_in(c, module) and _belongs(family, c)]
+    if len(found) != 1:
+        raise UserError(f"pe_lab/{family}/{name}.py must define one public class of its family, it defines {len(found)}.")
+    return found[0]
+
+
+def _users_own(family: str, name: str) -> type:
+    module_name, _, class_name = name.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as e:
+        raise UserError(f"{name!r} cannot be imported: {one_line(e)}.") from e
+    if not isinstance(cls := getattr(module, class_name, None), type):
+        raise unknown(module_name, class_name, (n for n, c in vars(module).items() if _defined_in(c, module)))
+    if not _belongs(family, cls):
+        raise UserError(f"{name!r} is none of the {family}: it must extend a class of pe_lab/{family}/base.py.")
+    return cls
+
+
+def _defined_in(cls: object, module: types.ModuleType) -> bool:
+    return isinstance(cls, type) and cls.__module__ == module.__name__ and not cls.__name__.startswith("_")
+
+
+def _belongs(family: str, cls: type) -> bool:
+    return any(parent.__module__ == f"pe_lab.{family}.base" for parent in cls.__mro__[1:])
+
+
+def parameters(cls: type) -> dict[str, inspect.Parameter]:
+    """The keyword parameters of a constructor; one that takes **rest takes its parent's as well."""
+    found: dict[str, inspect.Parameter] = {}
+    for owner in cls.__mro__:
+        if "__init__" not in vars(owner):
+            continue
+        signature = inspect.signature(owner.__init__, eval_str=True)  # type: ignore[misc]
+        own = [p for p in signature.parameters.values() if p.name != "self"]
+        for p in own:
+            if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD):
+                found.setdefault(p.name, p)
+        if not any(p.kind is p.VAR_KEYWORD for p in own):
+            break
+    return found
+
+
+def resolve(family: str, spec: Mapping[str, Any]) -> Plugin:
+    """A config's dict(name=..., argument=...) with every argument checked and every default filled in."""
+    if not isinstance(spec, Mapping) or not isinstance(spec.get("name"), str):
+        raise UserError(f"One of the {family} is given as dict(name=..., ...), got {spec!r}.")
+    name = spec["name"]
+    given = {key: value for key, value in spec.items() if key != "name"}
+    takes = {k: p for k, p in parameters(find(family, name)).items() if k not in CONTEXT[family]}
+    for key in given:
+        if key not in takes:
+            raise unknown(f"{name}", key, takes)
+    resolved = {}
+    for key, parameter in takes.items():
+        value = given.get(key, parameter.default)
+        if value is inspect.Parameter.empty:
+            raise UserError(f"{name} needs {key}: dict(name={name!r}, {key}=...).")
+        resolved[key] = checked(value, parameter.annotation, f"{name}'s {key}")
+    return Plugin(name, tuple(sorted(resolved.items())))
+
+
+def build(family: str, plugin: Plugin, **context: Any) -> Any:
+    """The plugin's object. A ValueError of its constructor is the user's mistake."""
+    cls = find(family, plugin.name)
+    asked = {k: v for k, v in context.items() if k in parameters(cls)}
+    try:
+        return cls(**dict(plugin.arguments), **asked)
+    except ValueError as e:
+        raise UserError(one_line(e)) from e
+
+
+def checked(value: Any, annotation: Any, name: str) -> Any:
+    """`value` if it has the annotated type (int, float, str, bool, tuple, Literal, unions of these)."""
+    if isinstance(value, list):
+        value = tuple(value)
+    origin = typing.get_origin(annotation)
+    if origin is Literal:
+        allowed = typing.get_args(annotation)
+        if value not in allowed:
+            raise unknown(name, str(value), map(str, allowed))
+        return value
+    if origin in (typing.Union, types.UnionType):
+        options = typing.get_args(annotation)
+        for option in options:
+            try:
+                return checked(value, option, name)
+            except UserError:
+                continue
+        raise UserError(f"{name} must be {' or '.join(map(_readable, options))}, got {value!r}.")
+    if annotation is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if origin is tuple and isinstance(value, tuple):
+        item, *more = typing.get_args(annotation)
+        return tuple(checked(v, item, name) for v in value) if more == [Ellipsis] else value
+    expected = types.NoneType if annotation is None else annotation
+    if isinstance(expected, type) and (not isinstance(value, expected) or (expected is int and isinstance(value, bool))):
+        raise UserError(f"{name} must be {_readable(annotation)}, got {value!r}.")
+    return value
+
+
+def _readable(annotation: Any) -> str:
+    words = {int: "a whole number", float: "a number", str: "a text", bool: "True or False", types.NoneType: "None"}
+    if typing.get_origin(annotation) is tuple:
+        return f"a tuple of {_readable(typing.get_args(annotation)[0])}"
+    return words.get(annotation, getattr(annotation, "__name__", str(annotation)))

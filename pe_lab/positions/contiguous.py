@@ -1,0 +1,24 @@
+"""0, 1, 2, …: the positions of every textbook."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+
+from pe_lab.positions.base import PositionScheme
+
+
+@dataclass(frozen=True)
+class Contiguous(PositionScheme):
+    """Token i has position i.
+
+    One row for the whole batch, so that encodings compute it once: a place is 0 where it is padding in
+    every example, and i elsewhere.
+    """
+
+    arange = True
+
+    def __call__(self, keys, mask, *, segments=None, structure=None, train):
+        return jnp.where(mask.any(axis=0), jnp.arange(mask.shape[1]), 0)[None, None]
+
+    def bound(self, length: int) -> float:
+        return length - 1

@@ -1,0 +1,26 @@
+"""The index as a share of the length: bounded, but one step means less in a longer example.
+
+No paper: the second idea of introductions to position encodings; with `raw_index` it is the normalized
+encoding. It needs the example's true length, and so tells a decoder how long its answer will be.
+"""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+
+from pe_lab.positions.base import PositionScheme, indices
+
+
+@dataclass(frozen=True)
+class Normalized(PositionScheme):
+    """Token i of n has position i / (n - 1), from 0 to 1; a lone token has 0."""
+
+    real = True
+    reads_length = True
+
+    def __call__(self, keys, mask, *, segments=None, structure=None, train):
+        length = mask.sum(axis=1, keepdims=True)
+        return (indices(mask) / jnp.maximum(length - 1, 1)).astype(jnp.float32)[None]
+
+    def bound(self, length: int) -> float:
+        return 1.0

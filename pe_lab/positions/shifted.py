@@ -1,0 +1,36 @@
+"""Contiguous positions from a random start in training, so that no absolute position means anything.
+
+Kiyono et al. 2021, "SHAPE: Shifted Absolute Position Embedding for Transformers",
+https://arxiv.org/abs/2109.05644.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from pe_lab.positions.base import PositionScheme, indices
+
+
+@dataclass(frozen=True)
+class Shifted(PositionScheme):
+    """Token i has position start + i; start is uniform on 0..max_shift for each example in training, 0 in evaluation.
+
+    Args:
+      max_shift: in positions; it decides what was seen in training, so it has no default.
+    """
+
+    max_shift: int
+
+    def __post_init__(self):
+        if self.max_shift < 0:
+            raise ValueError(f"shifted's max_shift must be 0 or more, got {self.max_shift}.")
+
+    def __call__(self, keys, mask, *, segments=None, structure=None, train):
+        if not train:
+            return indices(mask)[None]
+        start = jax.vmap(lambda key: jax.random.randint(key, (), 0, self.max_shift + 1))(keys)
+        return jnp.where(mask, indices(mask) + start[:, None], 0)[None]
+
+    def bound(self, length: int) -> float:
+        return length - 1 + self.max_shift

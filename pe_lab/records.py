@@ -1,0 +1,115 @@
+"""What a run leaves behind: one JSON file, written whole or not at all.
+
+Plain Python: trainers write records, analysis reads them, neither needs the other.
+
+    record = {
+      "schema_version": 1, "digest": ...,        # sha256 of everything else
+      "run_id", "config", "replica",              # the config with all defaults resolved
+      "status": "finished" | "diverged" | "failed", "error": null or one sentence,
+      "rows": [row(...), ...], "floors": [...], "curve": [...],
+      "cost", "exposure", "code_ratio", "checkpoint", "provenance"}
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pe_lab.errors import UserError, one_line
+
+SCHEMA_VERSION = 1
+STATUSES = ("finished", "diverged", "failed")
+_KEYS = {
+    "schema_version", "digest", "run_id", "config", "replica", "status", "error", "rows", "floors",
+    "curve", "cost", "exposure", "code_ratio", "checkpoint", "provenance",
+}  # fmt: skip
+
+
+def row(split: str, length: int, offset: int, metric: str, value: Any, count: int, reason: str | None = None) -> dict[str, Any]:
+    """One measurement.
+
+    Args:
+      split: "validation" or "test".
+      length: of the task's examples, in its own unit (symbols, bits).
+      offset: added to every position.
+      value: the measured number (a list of numbers for `first_error`), or None with a `reason`.
+      count: examples that it rests on.
+    """
+    return {
+        "split": split, "length": length, "offset": offset, "metric": metric,
+        "value": value, "count": count, "reason": reason,
+    }  # fmt: skip
+
+
+def value(record: dict[str, Any], split: str, length: int, offset: int, metric: str) -> Any:
+    """The value of one row, None where it is missing or null."""
+    wanted = (split, length, offset, metric)
+    for r in record["rows"]:
+        if (r["split"], r["length"], r["offset"], r["metric"]) == wanted:
+            return r["value"]
+    return None
+
+
+def path_of(folder: Path, run_id: str) -> Path:
+    return folder / "records" / f"{run_id}.json"
+
+
+def write(folder: Path, record: dict[str, Any]) -> Path:
+    """Writes a record atomically into folder/records, with its digest."""
+    record = {**record, "schema_version": SCHEMA_VERSION}
+    record["digest"] = digest(record)
+    assert record.keys() == _KEYS, f"a record has the keys {sorted(_KEYS ^ record.keys())} too many or too few"
+    path = path_of(folder, record["run_id"])
+    write_json(path, record)
+    return path
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Reads one record and checks that it is the one that was written.
+
+    Raises:
+      UserError: the file is damaged or of another version.
+    """
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        version, stored = record["schema_version"], record["digest"]
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        raise _damaged(path, one_line(e)) from e
+    if version != SCHEMA_VERSION:
+        raise UserError(f"{path} has schema_version {version}; this pe_lab reads {SCHEMA_VERSION}.")
+    if stored != digest(record) or record.keys() != _KEYS:
+        raise _damaged(path, "its content does not match its digest")
+    return record
+
+
+def read_all(folder: Path) -> dict[str, dict[str, Any]]:
+    """All records of a study's folder by run_id."""
+    return {r["run_id"]: r for r in map(read, sorted((folder / "records").glob("*.json")))}
+
+
+def digest(record: dict[str, Any]) -> str:
+    """sha256 of the record without its digest, as canonical JSON."""
+    content = {k: v for k, v in record.items() if k != "digest"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Writes JSON so that a reader sees the old file or the new one, never a part. NaN is refused."""
+    text = json.dumps(content, indent=1, allow_nan=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _damaged(path: Path, why: str) -> UserError:
+    return UserError(f"The record {path} is damaged ({why}). Move it away, and the next sweep runs it again.")

@@ -1,0 +1,1 @@
+"""Sweeps: axes to runs to cells, and the launchers that start cells."""

@@ -1,0 +1,1 @@
+"""Launchers: each only starts cells."""

@@ -1,0 +1,128 @@
+"""Running a study: what is missing is trained, cell by cell, and nothing that is there is touched."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+
+from pe_lab import records
+from pe_lab.config import Cell, Run
+from pe_lab.errors import UserError, one_line
+from pe_lab.sweeps import study as studies
+from pe_lab.sweeps.launchers import local
+from pe_lab.sweeps.progress import Progress
+from pe_lab.sweeps.study import Study
+from pe_lab.training import step
+from pe_lab.training.cell import record_failure
+from pe_lab.training.evaluate import bounds
+from pe_lab.transformer.transformer import forward_flops
+
+# For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
+# unpadded FLOPs, and what a worker needs to import, compile and evaluate.
+_FLOPS_PER_SECOND = 1.2e10
+_SECONDS_A_CELL = 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is left to do in a study's folder."""
+
+    study: Study
+    folder: Path
+    cells: tuple[Cell, ...]
+
+    @property
+    def missing(self) -> int:
+        return sum(len(cell.runs) for cell in self.cells)
+
+    def __str__(self) -> str:
+        done = len(self.study.runs) - self.missing
+        lines = [f"{self.study.name}: {len(self.study.entries)} points, {done + self.missing} runs, {done} of them done"]
+        lines.append(f"to train: {self.missing} runs in {len(self.cells)} cells")
+        for cell in self.cells:
+            names = " + ".join(e.name for e in cell.run.model.encodings) or "no encoding"
+            lines.append(f"  {cell.cell_id}  {cell.run.task.name}, {cell.run.positions.name}, {names}: {len(cell.runs)} replicas")
+        return "\n".join(lines)
+
+    def estimate(self, workers: int) -> str:
+        """Programs and a rough time."""
+        programs = sum(2 + _evaluation_programs(cell) for cell in self.cells)
+        seconds = sum(_SECONDS_A_CELL + _flops(cell) / _FLOPS_PER_SECOND for cell in self.cells) / workers
+        rate = f"{_FLOPS_PER_SECOND / 1e9:.0f} GFLOP/s each and {_SECONDS_A_CELL} s a cell to start, compile and evaluate"
+        return f"{programs} programs; roughly {max(seconds / 60, 0.1):.1f} minutes with {workers} workers, at {rate}"
+
+
+def plan(study: Study, folder: Path) -> Plan:
+    """Reads what is there, and refuses early what could not be trained.
+
+    Raises:
+      UserError: the folder cannot be written, a record is damaged, or a cell cannot be built.
+    """
+    _check_writable(folder)
+    found = records.read_all(folder)
+    cells = studies.cells(run for run in study.runs if not studies.is_done(run, found))
+    jax.config.update("jax_platforms", "cpu")  # this process only looks; accelerators are for the workers
+    for cell in cells:
+        step.setup(cell.run)
+    return Plan(study, folder, tuple(cells))
+
+
+def run(todo: Plan, workers: int) -> dict[str, str]:
+    """Trains what is missing; a failing cell never stops the others.
+
+    Returns:
+      What failed: run_id -> one sentence.
+    """
+    todo.study.write(todo.folder)
+    by_id = {cell.cell_id: cell for cell in todo.cells}
+    for cell_id, cell in by_id.items():
+        records.write_json(_cell_file(todo.folder, cell_id), {"runs": [run.to_dict() for run in cell.runs]})
+    with _progress(todo) as progress:
+        files = [_cell_file(todo.folder, cell_id) for cell_id in by_id]
+        statuses = local.launch(files, todo.folder, workers, progress.event)
+    failed = {cell_id: status for cell_id, status in statuses.items() if status != 0}
+    return {each.run_id: _failure(each, todo.folder, i, status) for i, status in failed.items() for each in by_id[i].runs}
+
+
+def _failure(run: Run, folder: Path, cell_id: str, status: int) -> str:
+    """Why a run failed; a worker that was killed could not record it itself."""
+    path = records.path_of(folder, run.run_id)
+    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    sentence = f"its worker {how}: see {folder / 'logs' / cell_id}.log"
+    if status < 0 or not path.exists():
+        record_failure(run, folder, sentence)
+    return records.read(path)["error"] or sentence
+
+
+def _progress(todo: Plan) -> Progress:
+    """The display of a plan's cells under their variants' labels."""
+    name = {e.run.run_id: " ".join(v for k, v in e.labels.items() if k not in ("seed", "data_seed")) for e in todo.study.entries}
+    return Progress({c.cell_id: (name[c.run.run_id] or todo.study.name, c.run.train.steps, len(c.runs)) for c in todo.cells})
+
+
+def _cell_file(folder: Path, cell_id: str) -> Path:
+    return folder / "cells" / f"{cell_id}.json"
+
+
+def _check_writable(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".writable-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as e:
+        raise UserError(f"The results folder {folder} cannot be written ({one_line(e)}). Give another: --results=FOLDER.") from e
+
+
+def _flops(cell: Cell) -> float:
+    made = step.setup(cell.run)
+    train, model = cell.run.train, cell.run.model
+    lengths = range(train.min_length, train.max_length + 1)
+    one = sum(forward_flops(model, made.task.vocabulary.size, made.layout.num_tokens(made.task, n)) for n in lengths) / len(lengths)
+    return 3 * one * train.batch_size * train.steps * len(cell.runs)
+
+
+def _evaluation_programs(cell: Cell) -> int:
+    evaluate = cell.run.evaluate
+    return len(set(bounds({*evaluate.lengths, *evaluate.curve_lengths}, cell.run.train.max_length).values()))

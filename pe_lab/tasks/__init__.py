@@ -1,0 +1,1 @@
+"""Tasks: generators of examples of a given length. One family a file."""

@@ -1,0 +1,49 @@
+"""Copy a string: the task that tells position encodings apart fastest.
+
+    3 1 2 -> 3 1 2
+
+With distinct symbols (Huang et al. 2025, https://arxiv.org/abs/2410.02140, "unique copy", 150 symbols)
+each symbol says where to look for its successor; over a small alphabet (their "repeat copy", 2 symbols)
+only positions do. McGill's "copy cmc" and Jelassi's "copy" draw with repetition from 100 and 26.
+"""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+
+from pe_lab.tasks.base import Example, Task, Vocabulary, check_alphabet, random_string
+
+
+@dataclass(frozen=True)
+class Copy(Task):
+    """The target is the prompt.
+
+    Args:
+      num_symbols: the alphabet.
+      distinct: no symbol twice, so never more symbols than the alphabet has.
+    """
+
+    num_symbols: int = 64
+    distinct: bool = True
+
+    def __post_init__(self):
+        check_alphabet("copy", self.num_symbols)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.num_symbols)
+
+    @property
+    def max_length(self) -> int | None:
+        return self.num_symbols if self.distinct else None
+
+    def sample(self, key, length, bound, data=None) -> Example:
+        string = random_string(key, self.num_symbols, bound, self.distinct)
+        place = jnp.arange(bound)
+        mask = place < length
+        string = jnp.where(mask, string, 0)
+        return Example(string, mask, string, mask, mask, jnp.where(mask, place, -1))
+
+    def oracle(self, prompt: np.ndarray) -> np.ndarray:
+        return prompt

@@ -1,0 +1,49 @@
+"""Reverse a string.
+
+    0 1 1 -> 1 1 0
+
+Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023: "reverse_string", bits,
+lengths 1..40 in training. McGill's "reverse mc" draws from 100 tokens.
+"""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+
+from pe_lab.tasks.base import Example, Task, Vocabulary, check_alphabet, random_string
+
+
+@dataclass(frozen=True)
+class Reverse(Task):
+    """The target is the prompt from its end to its start.
+
+    Args:
+      num_symbols: the alphabet; 2 in the papers.
+      distinct: no symbol twice, so never more symbols than the alphabet has.
+    """
+
+    num_symbols: int = 2
+    distinct: bool = False
+
+    def __post_init__(self):
+        check_alphabet("reverse", self.num_symbols)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.num_symbols)
+
+    @property
+    def max_length(self) -> int | None:
+        return self.num_symbols if self.distinct else None
+
+    def sample(self, key, length, bound, data=None) -> Example:
+        string = random_string(key, self.num_symbols, bound, self.distinct)
+        place = jnp.arange(bound)
+        mask = place < length
+        source = jnp.where(mask, length - 1 - place, 0)
+        target = jnp.where(mask, jnp.take(string, source), 0)
+        return Example(jnp.where(mask, string, 0), mask, target, mask, mask, jnp.where(mask, source, -1))
+
+    def oracle(self, prompt: np.ndarray) -> np.ndarray:
+        return prompt[::-1]

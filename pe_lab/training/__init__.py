@@ -1,0 +1,1 @@
+"""Training and evaluation of one cell: many replicas in one compiled program."""

@@ -1,0 +1,47 @@
+"""AdamW with clipping, a schedule, and a parameter group for the encodings."""
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float
+
+from pe_lab import config
+from pe_lab.transformer.transformer import is_encoding
+
+
+def schedule(train: config.Train) -> optax.Schedule:
+    """The learning rate at each step as a fraction of its peak: linear warm-up, then cosine or constant."""
+    rest = max(train.steps - train.warmup_steps, 1)
+    after = (
+        optax.cosine_decay_schedule(1.0, rest, alpha=train.final_rate_fraction)
+        if train.schedule == "cosine"
+        else optax.constant_schedule(1.0)
+    )
+    warmup = optax.linear_schedule(1 / (train.warmup_steps + 1), 1.0, train.warmup_steps)
+    return optax.join_schedules([warmup, after], [train.warmup_steps]) if train.warmup_steps else after
+
+
+def optimizer(train: config.Train, learning_rate: Float[Array, ""], weight_decay: Float[Array, ""]) -> optax.GradientTransformation:
+    """The transformation of one replica; its two scalars may be traced.
+
+    Weight decay is decoupled and reaches the backbone's matrices, not its vectors; the encodings have a
+    decay and a rate factor of their own.
+    """
+    shape = schedule(train)
+    return optax.chain(
+        optax.clip_by_global_norm(train.clip_norm),
+        optax.scale_by_adam(train.beta1, train.beta2, train.epsilon),
+        optax.add_decayed_weights(weight_decay, mask=_backbone_matrices),
+        optax.add_decayed_weights(train.encoding_weight_decay, mask=_encodings),
+        optax.masked(optax.scale(train.encoding_rate_factor), _encodings),
+        optax.scale_by_schedule(lambda step: -jnp.asarray(shape(step))),
+        optax.scale(learning_rate),
+    )
+
+
+def _encodings(params):
+    return jax.tree_util.tree_map_with_path(lambda path, _: is_encoding(path), params)
+
+
+def _backbone_matrices(params):
+    return jax.tree_util.tree_map_with_path(lambda path, p: p.ndim > 1 and not is_encoding(path), params)

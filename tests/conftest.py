@@ -1,0 +1,16 @@
+"""Strict settings for every test, before anything imports JAX."""
+
+import os
+from pathlib import Path
+
+_CACHE = Path(__file__).parent.parent / ".cache" / "jax"
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["JAX_NUMPY_RANK_PROMOTION"] = "raise"
+os.environ["JAX_NUMPY_DTYPE_PROMOTION"] = "standard"  # strict would break optax
+
+from jaxtyping import install_import_hook  # noqa: E402
+
+install_import_hook("pe_lab", "beartype.beartype")
