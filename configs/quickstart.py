@@ -1,8 +1,8 @@
-"""Which encodings learn to copy, and which still copy beyond their training length?
+"""Which encodings learn to copy eight symbols, and which still copy when the string is longer?
 
     make quickstart        (python -m experiments.sweep --config=configs/quickstart.py)
 
-39 runs. Expected: results/published/quickstart/README.md.
+13 variants, 39 runs. Duration and what comes out: results/published/quickstart/README.md.
 """
 
 from configs import base
@@ -12,13 +12,13 @@ from pe_lab.sweeps import grid
 def get_config():
     c = base.get_config()
     c.task = dict(name="copy", num_symbols=24)
-    c.train.update(steps=900, batch_size=32, max_length=8, learning_rate=4e-3)
-    c.evaluate.update(lengths=(4, 8, 10, 12, 16, 24), num_examples=512, curve_every=300, curve_lengths=(8, 16))
+    c.train.update(steps=900, batch_size=32, max_length=8, learning_rate=6e-3)
+    c.evaluate.update(lengths=(4, 8, 10, 12, 16, 24), curve_every=300, curve_lengths=(8, 16))
     return c
 
 
 def sweep():
-    longest = 2 * 8 + 2  # tokens of a training example: where the learned table ends
+    longest = 2 * 8 + 2  # tokens of the longest training example: where its learned table ends
     encodings = [
         (dict(name="nope"),),
         (dict(name="raw_index"),),
@@ -32,4 +32,8 @@ def sweep():
         (dict(name="t5_bias"),),
         (dict(name="alibi"),),
     ]
-    return grid.product({"model.encodings": encodings}, {"seed": range(3)})
+    schemes = grid.concat(
+        grid.product({"model.encodings": [(dict(name="raw_index"),)], "positions": [dict(name="normalized")]}),
+        grid.product({"model.encodings": [(dict(name="sinusoidal"),)], "positions": [dict(name="randomized", maximum=64)]}),
+    )
+    return grid.product(grid.concat(grid.product({"model.encodings": encodings}), schemes), {"seed": range(3)})

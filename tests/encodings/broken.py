@@ -1,0 +1,62 @@
+"""Encodings with the errors that the field has made, for test_planted.py. Named in configs as "tests.encodings.broken:Class"."""
+
+import jax.numpy as jnp
+
+from pe_lab.encodings.base import AttentionEncoding, InputEncoding
+from pe_lab.encodings.learned import Learned
+from pe_lab.encodings.rope import RoPE
+
+_CACHE: dict = {}
+
+
+class CachedWithoutItsBase(RoPE):
+    """The table of angles is cached under its size, and forgets the base."""
+
+    def __init__(self, **arguments):
+        super().__init__(**arguments)
+        self.frequencies = _CACHE.setdefault(self.rotated, self.frequencies)
+
+
+class ClampingGather(Learned):
+    """A position beyond the table gets its last row."""
+
+    def __init__(self, *, max_positions: int = 8, **rest):
+        super().__init__(max_positions=max_positions, **rest)
+
+    def code(self, positions):
+        return self.table[...][jnp.minimum(positions, self.max_positions - 1)]
+
+
+class ReadsIndices(InputEncoding):
+    """The code of the place in the array, whatever the positions."""
+
+    def __init__(self, *, width: int, **rest):
+        super().__init__(width, width=width, **rest)
+
+    def code(self, positions):
+        index = jnp.arange(positions.shape[1], dtype=jnp.float32)[None, :, None]
+        return jnp.sin(index * jnp.arange(1, self.width + 1)[None, None])
+
+
+class LeaksPadding(AttentionEncoding):
+    """A bias that shrinks with the padded length."""
+
+    relative = True
+
+    def bias(self, Q, K):
+        distance = jnp.abs(K.positions[:, None] - Q.positions[:, :, None]).astype(jnp.float32)
+        return -distance[:, None] / Q.positions.shape[1]
+
+
+class LeaksTheFuture(AttentionEncoding):
+    """A bias from the mean of all keys' features, later ones included."""
+
+    relative = True
+    reads_positions = False
+
+    def features(self, x, positions):
+        return None, x
+
+    def bias(self, Q, K):
+        mean = K.features.mean(axis=(1, 2))[:, None, None, None]
+        return mean * Q.slots[None, None, :, None] * K.slots[None, None, None, :].astype(jnp.float32)

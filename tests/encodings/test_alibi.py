@@ -1,0 +1,40 @@
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.encodings.alibi import ALiBi, slopes
+from tests import reference
+from tests.encodings import codes
+
+SENSITIVE = {"form": ("symmetric", "asymmetric")}
+
+
+@pytest.mark.parametrize("heads", [1, 2, 4, 6, 8, 12, 16, 20])
+def test_slopes_agree_with_reference_for_any_head_count(heads):
+    np.testing.assert_allclose(slopes(heads), reference.entry("alibi_slopes")["value"][str(heads)], rtol=1e-6)
+
+
+@pytest.mark.parametrize("arange", [False, True])
+@pytest.mark.parametrize(("form", "entry"), [("symmetric", "alibi_bias_symmetric_h2_L5"), ("asymmetric", "alibi_bias_asymmetric_deepmind_h2_L5")])
+def test_bias_agrees_with_reference(form, entry, arange):
+    t = codes.tokens(range(5), arange)
+    reference.agrees(ALiBi(num_heads=2, form=form).bias(t, t)[0], entry)
+
+
+def test_one_query_agrees_with_reference():
+    bias = ALiBi(num_heads=2).bias(codes.tokens([4]), codes.tokens(range(5)))
+    reference.agrees(bias[0], "alibi_bias_decode_h2_q1_k5")
+
+
+def test_causal_form_is_the_signed_distance():
+    bias = ALiBi(num_heads=2, form="causal").kernel(jnp.asarray([-3, 0, 2]))
+    np.testing.assert_allclose(bias, [[-3 / 16, 0, 2 / 16], [-3 / 256, 0, 2 / 256]])
+
+
+def test_fractions_of_positions_have_fractions_of_the_penalty():
+    np.testing.assert_allclose(ALiBi(num_heads=1).kernel(jnp.asarray([-0.5]))[0], [-0.5 / 256])
+
+
+def test_causal_form_is_refused_in_bidirectional_attention():
+    with pytest.raises(ValueError, match="'causal' would favour the future"):
+        ALiBi(num_heads=2, form="causal", bidirectional=True)

@@ -1,0 +1,31 @@
+import jax.numpy as jnp
+
+from pe_lab.encodings.base import AttentionEncoding
+from pe_lab.encodings.nope import NoPE
+from tests.encodings import codes, laws
+
+SENSITIVE: dict = {}
+
+
+def test_it_is_the_base_class_with_traits():
+    own = {k for k in vars(NoPE) if not k.startswith("_")}
+    assert own == {"relative", "reads_positions", "cross"}
+    assert issubclass(NoPE, AttentionEncoding)
+    assert NoPE().fusable
+
+
+def test_it_adds_nothing():
+    encoding, t = NoPE(), codes.tokens([0, 5, 9])
+    q = jnp.ones((1, 3, 2, 4))
+    assert encoding.qk(q, q, t, t)[0] is q
+    assert encoding.bias(t, t) is None
+    assert encoding.mask(t, t) is None
+
+
+def test_a_model_without_encodings_is_the_same_model():
+    laws.close(laws.Subject(laws.spec("nope")).build()(*inputs()), laws.Subject(()).build()(*inputs()), 0)
+
+
+def inputs():
+    tokens = laws.default_tokens()
+    return tokens, jnp.arange(tokens.shape[1])[None, None], jnp.ones(tokens.shape, bool)

@@ -1,0 +1,40 @@
+"""The suite sees what it is for: each planted error fails its law."""
+
+import numpy as np
+import pytest
+
+from pe_lab.encodings.rope import RoPE
+from tests.encodings import broken, laws
+
+
+def planted(name, **arguments):
+    return laws.Subject({"name": f"tests.encodings.broken:{name}", **arguments})
+
+
+@pytest.mark.parametrize(
+    ("name", "law"),
+    [
+        ("ClampingGather", "last_two_positions_differ"),
+        ("ReadsIndices", "positions_are_read_not_indices"),
+        ("LeaksPadding", "padding_does_not_reach_valid_tokens"),
+        ("LeaksTheFuture", "future_does_not_leak"),
+    ],
+)
+def test_the_law_fails(name, law):
+    with pytest.raises(AssertionError, match="differ by"):
+        laws.LAWS[law](planted(name))
+
+
+def test_a_table_cached_without_its_base_is_seen_by_the_sensitive_argument():
+    broken._CACHE.clear()
+    logits = [planted("CachedWithoutItsBase", base=base).logits() for base in (10000.0, 100.0)]
+    assert np.abs(logits[0] - logits[1]).max() == 0
+    sound = [laws.Subject(laws.spec("rope", base=base)).logits() for base in (10000.0, 100.0)]
+    assert np.abs(sound[0] - sound[1]).max() > 1e-3
+
+
+def test_a_cached_table_without_its_base_passes_golden_numbers_alone():
+    """Why a law, a value and a sensitivity are needed together."""
+    broken._CACHE.clear()
+    arguments = {"head_dim": 8, "layout": "interleaved"}
+    assert broken.CachedWithoutItsBase(**arguments).frequencies == RoPE(**arguments).frequencies

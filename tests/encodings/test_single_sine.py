@@ -1,0 +1,26 @@
+import numpy as np
+import pytest
+
+from pe_lab.encodings.single_sine import SingleSine
+from tests import reference
+from tests.encodings import codes
+
+SENSITIVE = {"period": (8.0, 11.0)}
+
+
+def sine(**arguments):
+    return SingleSine(width=4, rngs=codes.rngs(), **arguments)
+
+
+def test_agrees_with_reference():
+    reference.agrees(codes.code(sine(period=8.0), range(10))[:, 0], "seed_single_sine")
+
+
+def test_it_repeats_after_a_period_and_within_half_of_one():
+    c = codes.code(sine(period=8.0), [1, 9, 3])[:, 0]
+    np.testing.assert_allclose(c, c[0], atol=1e-6)
+
+
+def test_a_period_of_zero_is_refused():
+    with pytest.raises(ValueError, match=r"positive, got 0\.0"):
+        sine(period=0.0)

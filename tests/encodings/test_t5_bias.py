@@ -1,0 +1,55 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+
+from pe_lab.encodings.t5_bias import T5Bias
+from tests import reference
+from tests.encodings import codes, laws
+
+SENSITIVE = {"num_buckets": (32, 16), "max_distance": (128, 40)}
+
+
+def t5(bidirectional=False, **arguments):
+    return T5Bias(width=16, num_heads=2, bidirectional=bidirectional, rngs=codes.rngs(), **arguments)
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_buckets_agree_with_reference(bidirectional):
+    entry = f"t5_bucket_32_128_{'bidirectional' if bidirectional else 'causal'}"
+    reference.agrees(t5(bidirectional).bucket(jnp.arange(-140, 141)), entry)
+
+
+def test_bias_is_the_table_at_the_bucket_of_each_pair():
+    encoding, t = t5(), codes.tokens([0, 1, 5, 40])
+    bias, table = np.asarray(encoding.bias(t, t)), np.asarray(encoding.table[...])
+    assert bias.shape == (1, 2, 4, 4)
+    np.testing.assert_array_equal(bias[0, :, 3, 1], table[22])  # 39 back: 16 + floor(16 log(39/16) / log(128/16)) = 16 + floor(6.86)
+    np.testing.assert_array_equal(bias[0, :, 2, 1], table[4])
+    np.testing.assert_array_equal(bias[0, :, 0, 3], table[0])  # the future shares the bucket of distance 0
+
+
+def test_arange_form_has_the_gradient_of_the_gather():
+    graph, params = nnx.split(t5())
+    weight = jax.random.normal(jax.random.key(0), (1, 2, 9, 9))
+
+    def loss(params, arange):
+        t = codes.tokens(range(9), arange)
+        return (nnx.merge(graph, params).bias(t, t) * weight).sum()
+
+    fast, plain = (jax.grad(loss)(params, arange)["table"][...] for arange in (True, False))
+    np.testing.assert_allclose(fast, plain, atol=1e-5)
+
+
+def test_one_table_serves_all_layers_unless_not_shared():
+    shared, own = (laws.Subject(laws.spec("t5_bias", share=s)).build() for s in (True, False))
+    assert (len(shared.attention_encodings), shared.layer_encodings) == (1, ((0,), (0,)))
+    assert (len(own.attention_encodings), own.layer_encodings) == (2, ((0,), (1,)))
+
+
+def test_too_few_buckets_are_refused():
+    with pytest.raises(ValueError, match="two buckets a side or more"):
+        t5(num_buckets=2, bidirectional=True)
+    with pytest.raises(ValueError, match="max_distance=16"):
+        t5(max_distance=16)
