@@ -1,11 +1,12 @@
 """Exact match against length: one panel a variant, one line a seed."""
 
 import math
+import textwrap
 from pathlib import Path
 
 from pe_lab.analysis.results import Results, Variant
 
-_COLUMNS = 4
+_COLUMNS = 5
 
 
 def write(results: Results, folder: Path) -> Path | None:
@@ -24,11 +25,14 @@ def write(results: Results, folder: Path) -> Path | None:
     )
     for axis in axes.flat[len(results.variants) :]:
         axis.axis("off")
+    for axis in axes.flat[max(len(results.variants) - columns, 0) : len(results.variants)]:
+        axis.tick_params(labelbottom=True)  # the last panel of each column
     for axis, variant in zip(axes.flat, results.variants, strict=False):
         _panel(axis, results, variant)
     figure.supxlabel(f"length ({results.length_name})")
     figure.supylabel("exact match")
-    figure.suptitle(f"{results.name}: thin lines are seeds, the thick one their mean, dashed the training length", fontsize=10)
+    knows = "; † positions tell the answer's length" if any(v.target_length_known for v in results.variants) else ""
+    figure.suptitle(f"{results.name}: thin lines are seeds, the thick one their mean, dashed the training length{knows}", fontsize=10)
     path = folder / "exact_match.png"
     figure.savefig(path, dpi=130, metadata={"Software": None})
     pyplot.close(figure)
@@ -45,7 +49,7 @@ def _panel(axis, results: Results, variant: Variant) -> None:
         axis.axvline(length, color="0.4", linestyle="--", linewidth=1)
     learnt = f"{variant.learnt}/{len(variant.runs)} learnt"
     mark = " †" if variant.target_length_known else ""
-    axis.set_title(f"{variant.name}{mark} ({learnt})", fontsize=9, color="black" if variant.learnt else "tab:red")
+    axis.set_title(f"{textwrap.fill(variant.name + mark, 44)}\n{learnt}", fontsize=8, color="black" if variant.learnt else "tab:red")
     axis.set_ylim(-0.04, 1.04)
     axis.grid(alpha=0.25)
 

@@ -46,7 +46,7 @@ class PositionScheme:
         """
         raise NotImplementedError
 
-    def bound(self, length: int) -> float:
+    def bound(self, length: int) -> int | float:
         """The largest position that it can give to an example of `length` tokens."""
         raise NotImplementedError
 

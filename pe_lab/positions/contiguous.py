@@ -20,5 +20,5 @@ class Contiguous(PositionScheme):
     def __call__(self, keys, mask, *, segments=None, structure=None, train):
         return jnp.where(mask.any(axis=0), jnp.arange(mask.shape[1]), 0)[None, None]
 
-    def bound(self, length: int) -> float:
+    def bound(self, length: int) -> int | float:
         return length - 1

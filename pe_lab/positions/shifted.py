@@ -32,5 +32,5 @@ class Shifted(PositionScheme):
         start = jax.vmap(lambda key: jax.random.randint(key, (), 0, self.max_shift + 1))(keys)
         return jnp.where(mask, indices(mask) + start[:, None], 0)[None]
 
-    def bound(self, length: int) -> float:
+    def bound(self, length: int) -> int | float:
         return length - 1 + self.max_shift

@@ -42,6 +42,8 @@ def restore(folder: Path, like: Any) -> tuple[Any, Any] | None:
     wanted = _named(like)
     try:
         metadata = ocp.metadata(path)
+        if metadata.metadata is None:
+            raise ValueError("what it says of itself cannot be read")
         found = {k: (tuple(m.shape), m.dtype) for k, m in metadata.metadata.items()}  # type: ignore[attr-defined]
         if found != {k: (tuple(v.shape), v.dtype) for k, v in wanted.items()}:
             raise ValueError("its arrays have other names, shapes or types")

@@ -50,8 +50,8 @@ def attend(
 
 
 def visible(tokens: Tokens, valid: Bool[Array, "b l"], segments: Array | None, causal: bool) -> Bool[Array, "_ _ l l"]:
-    """[B|1, 1, L, L]: keys that are no padding, of the query's segment and, if causal, not after it."""
-    mask = valid[:, None, None, :]
+    """[B, 1, L, L]: keys that are no padding, of the query's segment and, if causal, not after it."""
+    mask = jnp.broadcast_to(valid[:, None, None, :], (len(valid), 1, valid.shape[1], valid.shape[1]))
     if causal:
         mask = mask & (tokens.slots[None, :] <= tokens.slots[:, None])[None, None]
     if segments is not None:

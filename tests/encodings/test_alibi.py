@@ -14,8 +14,11 @@ def test_slopes_agree_with_reference_for_any_head_count(heads):
     np.testing.assert_allclose(slopes(heads), reference.entry("alibi_slopes")["value"][str(heads)], rtol=1e-6)
 
 
+FORMS = {"symmetric": "alibi_bias_symmetric_h2_L5", "asymmetric": "alibi_bias_asymmetric_deepmind_h2_L5"}
+
+
 @pytest.mark.parametrize("arange", [False, True])
-@pytest.mark.parametrize(("form", "entry"), [("symmetric", "alibi_bias_symmetric_h2_L5"), ("asymmetric", "alibi_bias_asymmetric_deepmind_h2_L5")])
+@pytest.mark.parametrize(("form", "entry"), FORMS.items())
 def test_bias_agrees_with_reference(form, entry, arange):
     t = codes.tokens(range(5), arange)
     reference.agrees(ALiBi(num_heads=2, form=form).bias(t, t)[0], entry)

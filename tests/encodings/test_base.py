@@ -16,7 +16,12 @@ from tests import reference
 from tests.encodings import codes, laws
 
 CHAIN = (laws.spec("rope"), laws.spec("t5_bias"), laws.spec("shaw"), laws.spec("sinusoidal"))
-CHAIN_LAWS = ("future_does_not_leak", "padding_does_not_reach_valid_tokens", "packed_segments_equal_separate_ones", "arange_form_equals_general_form")
+CHAIN_LAWS = (
+    "future_does_not_leak",
+    "padding_does_not_reach_valid_tokens",
+    "packed_segments_equal_separate_ones",
+    "arange_form_equals_general_form",
+)
 
 
 @pytest.mark.parametrize("law", CHAIN_LAWS)

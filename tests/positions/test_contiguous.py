@@ -1,0 +1,12 @@
+import jax.numpy as jnp
+
+from pe_lab.positions.contiguous import Contiguous
+
+
+def test_one_row_for_the_whole_batch():
+    mask = jnp.asarray([[1, 1, 0, 0], [1, 1, 1, 0]], bool)
+    assert Contiguous()(None, mask, train=True).tolist() == [[[0, 1, 2, 0]]]
+
+
+def test_bound_is_the_last_index():
+    assert Contiguous().bound(5) == 4

@@ -1,0 +1,46 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab import plugins
+from pe_lab.tasks.base import floors
+from pe_lab.tasks.copy import Copy
+
+
+def test_distinct_symbols_do_not_repeat_and_small_alphabets_do():
+    keys = jax.random.split(jax.random.key(0), 50)
+    distinct = jax.vmap(lambda k: Copy(num_symbols=8).sample(k, jnp.asarray(8), 8).prompt)(keys)
+    assert all(len(set(row)) == 8 for row in np.asarray(distinct).tolist())
+    small = jax.vmap(lambda k: Copy(num_symbols=2, distinct=False).sample(k, jnp.asarray(8), 8).prompt)(keys)
+    assert sorted(np.unique(small)) == [0, 1]
+
+
+def test_each_symbol_comes_first_equally_often():
+    """6 symbols, 1200 draws: 200 each expected, standard deviation 13."""
+    keys = jax.random.split(jax.random.key(1), 1200)
+    first = jax.vmap(lambda k: Copy(num_symbols=6).sample(k, jnp.asarray(1), 1).prompt[0])(keys)
+    counts = np.bincount(first, minlength=6)
+    assert counts.min() > 140
+    assert counts.max() < 260
+
+
+def test_the_longest_distinct_string_is_the_alphabet():
+    assert Copy(num_symbols=8).max_length == 8
+    assert Copy(num_symbols=8, distinct=False).max_length is None
+
+
+def test_one_symbol_is_refused():
+    with pytest.raises(ValueError, match="two symbols or more, got num_symbols=1"):
+        Copy(num_symbols=1)
+
+
+def test_the_floor_of_two_symbols_of_length_one_is_a_half():
+    floor = floors(Copy(num_symbols=2, distinct=False), (1,), 1000)[0]
+    assert floor["token_accuracy"] == floor["exact_match"]
+    assert abs(floor["exact_match"] - 0.5) < 0.06
+
+
+def test_it_is_found_by_name_with_its_arguments():
+    plugin = plugins.resolve("tasks", {"name": "copy", "num_symbols": 5})
+    assert plugins.build("tasks", plugin) == Copy(num_symbols=5, distinct=True)

@@ -1,0 +1,193 @@
+"""A cell from config to records: finished, killed, diverged, failed, and evaluated again."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab import config, records
+from pe_lab.config import Cell
+from pe_lab.errors import UserError
+from pe_lab.training import cell as cells
+from pe_lab.training import checkpoints
+from pe_lab.training.cell import Training, run_cell
+from tests import tiny
+
+
+def by_seed(folder):
+    return {r["replica"]["seed"]: r for r in records.read_all(folder).values()}
+
+
+def measured(record):
+    """What must not depend on how a record came about."""
+    return {k: record[k] for k in ("run_id", "config", "status", "rows", "floors", "curve", "exposure", "code_ratio")}
+
+
+def test_a_cell_leaves_a_complete_record_for_every_replica(tmp_path):
+    events = []
+    run_cell(tiny.cell("sinusoidal", "rope"), tmp_path, events.append)
+    found = by_seed(tmp_path)
+    assert sorted(found) == [0, 1]
+    record = found[1]
+    assert (record["status"], record["error"]) == ("finished", None)
+    assert [p["step"] for p in record["curve"]] == [0, 6, 12]
+    assert [e["step"] for e in events if e["event"] == "progress"] == [4, 6, 8, 12]
+    assert record["exposure"] == {
+        "max_length": 3, "length_name": "symbols", "max_position": 7, "target_length_known": False, "learnt_threshold": 0.99,
+    }  # fmt: skip
+    assert len(record["code_ratio"]["initial"]) == 1
+    assert [f["length"] for f in record["floors"]] == [2, 3, 5]
+    assert (record["cost"]["replicas"], record["provenance"]["versions"]["jax"]) == (2, jax.__version__)
+    assert config.from_dict(record["config"]).run_id == record["run_id"]
+    assert found[0]["rows"] != found[1]["rows"]
+
+
+def test_nopes_rows_are_equal_to_the_last_digit_under_every_scheme(tmp_path):
+    schemes = [
+        dict(name="contiguous"),
+        dict(name="normalized"),
+        dict(name="shifted", max_shift=9),
+        dict(name="randomized", maximum=50, per_layer=True),
+    ]
+    rows = []
+    for i, scheme in enumerate(schemes):
+        run_cell(tiny.cell("nope", seeds=1, positions=scheme), tmp_path / str(i))
+        rows.append(by_seed(tmp_path / str(i))[0]["rows"])
+    assert rows[0] == rows[1] == rows[2] == rows[3]
+    assert any(r["value"] for r in rows[0])
+
+
+CELL = tiny.cell("learned", "t5_bias", train__steps=60, checkpoints__interval=0.0, execution__replicas="map")
+
+
+def start(folder, cell=CELL):
+    file = folder / "cell.json"
+    records.write_json(file, {"runs": [run.to_dict() for run in cell.runs]})
+    command = [sys.executable, "-m", "pe_lab.training.cell", str(file), str(folder)]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+
+def test_a_training_killed_in_mid_run_ends_bit_equal_to_an_unbroken_one(tmp_path):
+    broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
+    with start(broken) as process:
+        for line in process.stdout:
+            if json.loads(line).get("step", 0) >= 20:
+                break
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert not list((broken / "records").glob("*.json"))
+    with start(broken) as process:
+        events = [json.loads(line) for line in process.stdout]
+    assert process.returncode == 0
+    assert events[0]["event"] == "resumed"
+    assert 16 <= events[0]["step"] < 60
+    with start(unbroken) as process:
+        process.communicate()
+    for seed in (0, 1):
+        assert measured(by_seed(broken)[seed]) == measured(by_seed(unbroken)[seed])
+    states = [Training(CELL, folder, print).state for folder in (broken, unbroken)]
+    jax.tree.map(np.testing.assert_array_equal, *states)
+    assert int(states[0]["step"][0]) == 60
+
+
+def test_a_finished_training_is_evaluated_again_without_training(tmp_path):
+    run_cell(tiny.cell("rope", seeds=1), tmp_path)
+    before = by_seed(tmp_path)[0]
+    events = []
+    run_cell(tiny.cell("rope", seeds=1, evaluate__lengths=(3, 6), evaluate__offsets=(0, 4)), tmp_path, events.append)
+    after = by_seed(tmp_path)[0]
+    assert [e["event"] for e in events] == ["resumed", "evaluating", "finished"]
+    assert after["run_id"] == before["run_id"]
+    new = {(r["length"], r["offset"]) for r in after["rows"]} - {(r["length"], r["offset"]) for r in before["rows"]}
+    assert new == {(6, 0), (3, 4), (6, 4)}
+    kept = [r for r in before["rows"] if r["length"] in (2, 5)]
+    assert [r for r in after["rows"] if r["length"] in (2, 5)] == kept
+    assert [r for r in after["rows"] if (r["length"], r["offset"]) == (3, 0)] == [r for r in before["rows"] if r["length"] == 3]
+
+
+def test_a_diverged_replica_is_recorded_and_the_others_finish(tmp_path):
+    runs = tiny.cell("rope").runs
+    wild = dataclasses.replace(runs[1], train=dataclasses.replace(runs[1].train, learning_rate=1e30))
+    run_cell(Cell((runs[0], wild)), tmp_path)
+    found = by_seed(tmp_path)
+    assert (found[0]["status"], found[1]["status"]) == ("finished", "diverged")
+    assert found[1]["error"].startswith("the loss or its gradient was not finite at step ")
+    assert found[1]["rows"] == []
+    assert found[1]["curve"][-1]["loss"] is None or np.isfinite(found[1]["curve"][-1]["loss"])
+
+
+def test_a_damaged_checkpoint_fails_its_runs_with_a_sentence_and_loses_nothing(tmp_path):
+    cell = tiny.cell("rope", seeds=1)
+    folder = tmp_path / "checkpoints" / cell.cell_id
+    checkpoints.save(folder, 4, {"params": jnp.zeros(3)}, {})
+    records.write_json(tmp_path / "cell.json", {"runs": [r.to_dict() for r in cell.runs]})
+    assert cells.main(tmp_path / "cell.json", tmp_path) == 1
+    record = by_seed(tmp_path)[0]
+    assert record["status"] == "failed"
+    assert "is damaged (its arrays have other names, shapes or types). Remove it" in record["error"]
+    assert (folder / "4").is_dir()
+
+
+def test_an_unforeseen_error_is_recorded_with_its_type(tmp_path, monkeypatch, capsys):
+    cell = tiny.cell("rope", seeds=1)
+    records.write_json(tmp_path / "cell.json", {"runs": [r.to_dict() for r in cell.runs]})
+    monkeypatch.setattr(cells, "run_cell", lambda *a: 1 / 0)
+    assert cells.main(tmp_path / "cell.json", tmp_path) == 1
+    assert by_seed(tmp_path)[0]["error"] == "ZeroDivisionError: division by zero"
+    assert json.loads(capsys.readouterr().out)["event"] == "failed"
+
+
+def test_a_failure_never_replaces_a_result(tmp_path):
+    cell = tiny.cell("rope", seeds=1)
+    run_cell(cell, tmp_path)
+    cells.record_failure(cell.run, tmp_path, "lost its worker")
+    assert by_seed(tmp_path)[0]["status"] == "finished"
+
+
+def test_final_parameters_are_dropped_when_not_wanted(tmp_path):
+    cell = tiny.cell("rope", seeds=1, checkpoints__keep_final=False)
+    run_cell(cell, tmp_path)
+    assert not (tmp_path / "checkpoints" / cell.cell_id).exists()
+    assert by_seed(tmp_path)[0]["checkpoint"] is None
+
+
+def test_what_cannot_be_built_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(UserError, match="must be even, got 3"):
+        run_cell(tiny.cell("rope", model__width=6), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch):
+    """One file, named in a config; nothing of pe_lab changes."""
+    package = tmp_path / f"mine_{time.time_ns()}"
+    package.mkdir()
+    (package / "steps.py").write_text(
+        '"""A bias that steps down every `size` positions."""\n'
+        "import jax.numpy as jnp\n"
+        "from flax import nnx\n"
+        "from pe_lab.encodings.base import AttentionEncoding\n"
+        "class Steps(AttentionEncoding):\n"
+        "    relative = True\n"
+        "    def __init__(self, *, size: int = 2, num_heads: int):\n"
+        "        self.size, self.drop = size, nnx.Param(jnp.ones(num_heads))\n"
+        "    def kernel(self, offsets):\n"
+        "        return -jnp.multiply.outer(self.drop[...], (jnp.abs(offsets) // self.size).astype(jnp.float32))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = dict(name=f"{package.name}.steps:Steps", size=3)
+    run_cell(tiny.cell(spec, seeds=1), tmp_path / "results")
+    record = by_seed(tmp_path / "results")[0]
+    assert record["status"] == "finished"
+    assert record["config"]["model"]["encodings"] == [{**spec, "layers": None, "share": True}]
+    drop = Training(tiny.cell(spec, seeds=1), tmp_path / "results", print).state["params"]["attention_encodings"][0]["drop"]
+    assert np.abs(np.asarray(drop) - 1).max() > 1e-4  # it was trained

@@ -1,0 +1,88 @@
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from pe_lab.training.optimizer import optimizer, schedule
+from tests import tiny
+
+
+def train(**changes):
+    return dataclasses.replace(tiny.run().train, **changes)
+
+
+PARAMS = {
+    "blocks": {"kernel": jnp.ones((2, 3)), "bias": jnp.ones(3)},
+    "input_encodings": {"table": jnp.ones((2, 3))},
+    "attention_encodings": {"table": jnp.ones((2, 3))},
+}
+GRADIENTS = jax.tree.map(lambda p: 0.01 * (1 + jnp.arange(p.size, dtype=jnp.float32)).reshape(p.shape), PARAMS)
+
+
+def update(knobs, rate=0.1, decay=0.0, steps=1):
+    chain = optimizer(knobs, jnp.asarray(rate), jnp.asarray(decay))
+    state, params = chain.init(PARAMS), PARAMS
+    for _ in range(steps):
+        updates, state = chain.update(GRADIENTS, state, params)
+        params = optax.apply_updates(params, updates)
+    return params
+
+
+def test_schedule_by_hand():
+    rate = schedule(train(steps=110, warmup_steps=10, final_rate_fraction=0.2))
+    assert float(rate(0)) == pytest.approx(1 / 11)
+    assert float(rate(10)) == pytest.approx(1)
+    assert float(rate(60)) == pytest.approx(0.6)  # halfway down the cosine from 1 to 0.2
+    assert float(rate(110)) == pytest.approx(0.2)
+
+
+def test_a_constant_rate_stays_after_its_warm_up():
+    rate = schedule(train(schedule="constant", steps=50, warmup_steps=4))
+    assert [round(float(rate(s)), 3) for s in (0, 2, 4, 49)] == [0.2, 0.6, 1, 1]
+    assert float(schedule(train(schedule="constant", warmup_steps=0))(0)) == 1
+
+
+def test_without_clipping_and_groups_it_is_adamw():
+    knobs = train(schedule="constant", warmup_steps=0, clip_norm=1e9, encoding_weight_decay=0.0)
+    mine = update(knobs, 0.1, 0.05, steps=3)
+    reference = optax.adamw(0.1, knobs.beta1, knobs.beta2, knobs.epsilon, weight_decay=0.05)
+    params = {"kernel": PARAMS["blocks"]["kernel"]}
+    state = reference.init(params)
+    for _ in range(3):
+        updates, state = reference.update({"kernel": GRADIENTS["blocks"]["kernel"]}, state, params)
+        params = optax.apply_updates(params, updates)
+    np.testing.assert_allclose(mine["blocks"]["kernel"], params["kernel"], rtol=1e-6)
+
+
+def test_weight_decay_reaches_the_backbones_matrices_alone():
+    knobs = train(schedule="constant", warmup_steps=0)
+    plain, decayed = update(knobs, decay=0.0), update(knobs, decay=0.5)
+    moved = jax.tree.map(lambda a, b: float(jnp.abs(a - b).max()) > 1e-6, plain, decayed)
+    still = {"table": False}
+    assert moved == {"blocks": {"kernel": True, "bias": False}, "input_encodings": still, "attention_encodings": still}
+
+
+def test_encodings_have_a_decay_and_a_rate_of_their_own():
+    knobs = train(schedule="constant", warmup_steps=0)
+    plain = update(knobs)
+    decayed = update(dataclasses.replace(knobs, encoding_weight_decay=0.5))
+    frozen = update(dataclasses.replace(knobs, encoding_rate_factor=0.0))
+    for group in ("input_encodings", "attention_encodings"):
+        np.testing.assert_allclose(decayed[group]["table"], plain[group]["table"] - 0.1 * 0.5, rtol=1e-5)
+        np.testing.assert_array_equal(frozen[group]["table"], PARAMS[group]["table"])
+    np.testing.assert_array_equal(decayed["blocks"]["kernel"], plain["blocks"]["kernel"])
+    np.testing.assert_array_equal(frozen["blocks"]["kernel"], plain["blocks"]["kernel"])
+
+
+def test_gradients_are_clipped_by_their_global_norm():
+    """Adam's first step does not see the scale, its second does: clip one of two unequal steps."""
+    knobs = train(schedule="constant", warmup_steps=0, epsilon=1.0)
+    norm = float(optax.tree.norm(GRADIENTS))
+    clipped = update(dataclasses.replace(knobs, clip_norm=norm / 2))
+    scaled = jax.tree.map(lambda g: g / 2, GRADIENTS)
+    chain = optimizer(dataclasses.replace(knobs, clip_norm=1e9), jnp.asarray(0.1), jnp.asarray(0.0))
+    updates, _ = chain.update(scaled, chain.init(PARAMS), PARAMS)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), clipped, optax.apply_updates(PARAMS, updates))

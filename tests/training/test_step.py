@@ -1,0 +1,141 @@
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab import plugins
+from pe_lab.errors import UserError
+from pe_lab.training import step
+from pe_lab.training.cell import _stack
+from tests import tiny
+
+
+def replicas(*changes):
+    base = {"seed": 0, "data_seed": 0, "learning_rate": 5e-3, "weight_decay": 0.0}
+    return _stack([{**base, **c} for c in changes])
+
+
+def trained(run, which, steps=6):
+    made = step.setup(run)
+    state = jax.jit(functools.partial(step.init, made))(which)
+    return jax.jit(functools.partial(step.chunk, made))(state, which, jnp.asarray(steps))
+
+
+def of(tree, r):
+    return jax.tree.map(lambda leaf: np.asarray(leaf[r]), tree)
+
+
+RUN = tiny.run("rope", "learned", execution__chunk_steps=8, execution__replicas="map")
+
+
+def test_under_map_a_replica_is_bit_equal_in_any_company():
+    mine = {"seed": 3, "data_seed": 4}
+    state, losses = trained(RUN, replicas(mine))
+    with_others, losses_there = trained(RUN, replicas({"seed": 1}, mine, {"learning_rate": 0.1}))
+    jax.tree.map(np.testing.assert_array_equal, of(state, 0), of(with_others, 1))
+    np.testing.assert_array_equal(losses[0], losses_there[1])
+
+
+def test_vmap_computes_what_map_does():
+    two = replicas({"seed": 1}, {"seed": 2})
+    vmapped = dataclasses.replace(RUN, execution=dataclasses.replace(RUN.execution, replicas="vmap"))
+    np.testing.assert_allclose(trained(RUN, two)[1], trained(vmapped, two)[1], atol=1e-4)
+
+
+def test_each_replica_scalar_matters():
+    changes = ({}, {"seed": 1}, {"data_seed": 1}, {"learning_rate": 0.05}, {"weight_decay": 5.0})
+    base, *others = (trained(RUN, replicas(c))[1][0] for c in changes)
+    for losses in others:
+        assert np.abs(losses - base).max() > 1e-5
+
+
+def test_chunks_of_any_size_give_the_same_bits():
+    made, which = step.setup(RUN), replicas({})
+    init, chunk = (jax.jit(functools.partial(f, made)) for f in (step.init, step.chunk))
+    whole, _ = chunk(init(which), which, jnp.asarray(7))
+    parts, _ = chunk(init(which), which, jnp.asarray(2))
+    parts, losses = chunk(parts, which, jnp.asarray(5))
+    jax.tree.map(np.testing.assert_array_equal, whole, parts)
+    assert np.flatnonzero(np.asarray(losses[0])).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_the_loss_falls():
+    _, losses = trained(tiny.run("rope", execution__chunk_steps=80), replicas({}), 80)
+    assert losses[0, -1] < 0.8 * losses[0, 0]
+
+
+def test_a_replica_that_diverges_stops_there_and_its_cell_goes_on():
+    state, losses = trained(RUN, replicas({}, {"learning_rate": np.nan}, {}))
+    assert state["diverged_at"].tolist() == [-1, 1, -1]  # the first step's update spoils the second's loss
+    assert np.isfinite(np.asarray(losses[0])).all()
+    sound, _ = trained(RUN, replicas({}))
+    jax.tree.map(np.testing.assert_array_equal, of(sound, 0), of(state, 0))
+    jax.tree.map(np.testing.assert_array_equal, of(sound, 0), of(state, 2))
+
+
+def batch_of(run, seed, now):
+    made = step.setup(run)
+    return step.draw(made, jax.random.key(seed), jnp.asarray(now))
+
+
+def test_same_data_seed_same_batches_for_every_encoding():
+    one, other = (batch_of(tiny.run(e), 5, 2)[0] for e in ("nope", "learned"))
+    jax.tree.map(np.testing.assert_array_equal, one, other)
+
+
+def test_batches_differ_by_step_and_by_seed():
+    base = batch_of(RUN, 0, 0)[0].tokens
+    assert (base != batch_of(RUN, 0, 1)[0].tokens).any()
+    assert (base != batch_of(RUN, 1, 0)[0].tokens).any()
+
+
+def test_a_finite_training_set_comes_round_with_new_positions():
+    finite = tiny.run(train__num_examples=16)  # two batches of 8
+    first, again = batch_of(finite, 0, 0), batch_of(finite, 0, 2)
+    jax.tree.map(np.testing.assert_array_equal, first[0], again[0])
+    assert (jax.random.key_data(first[1]) != jax.random.key_data(again[1])).any()
+    assert (first[0].tokens != batch_of(finite, 0, 1)[0].tokens).any()
+
+
+def test_lengths_are_uniform_for_each_example_or_one_a_step():
+    each = np.concatenate([np.asarray(batch_of(RUN, 0, s)[0].answer.sum(axis=1)) for s in range(60)])
+    counts = np.bincount(each, minlength=4)
+    assert counts[0] == 0
+    assert counts[1:].min() > 110  # 160 expected, standard deviation 10
+    per_step = tiny.run(train__length_per="step")
+    shared = [set(np.asarray(batch_of(per_step, 0, s)[0].answer.sum(axis=1)).tolist()) for s in range(20)]
+    assert {len(s) for s in shared} == {1}
+    assert set().union(*shared) == {1, 2, 3}
+
+
+def test_loss_reductions_by_hand():
+    losses = jnp.asarray([[1.0, 3.0, 9.0], [5.0, 9.0, 9.0]])
+    counted = jnp.asarray([[True, True, False], [True, False, False]])
+    assert float(step.reduce_loss(losses, counted, "token")) == 3
+    assert float(step.reduce_loss(losses, counted, "example")) == 3.5
+
+
+@pytest.mark.parametrize(
+    ("run", "sentence"),
+    [
+        (("sinusoidal", {"task": {"name": "copy", "num_symbols": 4}}), "copy has no examples longer than 4 symbols, got length 5"),
+        (({"name": "learned", "max_positions": 7}, {}), r"learned has positions 0..6; length 3 asks for 7: training there"),
+        (("learned", {"positions": {"name": "normalized"}}), "learned needs whole positions; the scheme normalized gives fractions"),
+        (("rope", {"positions": {"name": "randomized", "maximum": 7}}), "randomized has 7 positions; length 3 asks for 8"),
+        (("binary", {"positions": {"name": "shifted", "max_shift": 70_000}}), r"binary has positions 0..65535; length 3 asks for 70007"),
+        (("rope", {"model__width": 6}), "must be even, got 3"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_with_a_sentence(run, sentence):
+    encoding, changes = run
+    with pytest.raises(UserError, match=sentence):
+        step.setup(tiny.run(encoding, **changes))
+
+
+def test_what_reads_no_positions_takes_any_scheme():
+    for name, arguments in {"normalized": {}, "randomized": {}, "shifted": {"max_shift": 3}}.items():
+        assert plugins.find("positions", name)
+        step.setup(tiny.run("nope", positions={"name": name, **arguments}))
