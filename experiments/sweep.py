@@ -13,10 +13,10 @@ from absl import flags
 
 from experiments import command_line, tables
 from pe_lab.sweeps import grid, study, sweep
-from pe_lab.sweeps.launchers.local import available_cores
+from pe_lab.sweeps.launchers.local import default_workers
 
 _RESULTS = flags.DEFINE_string("results", None, "the study's folder; default results/<study>")
-_WORKERS = flags.DEFINE_integer("workers", None, "processes at a time; default one a core", lower_bound=1)
+_WORKERS = flags.DEFINE_integer("workers", None, "processes at a time; default one a GPU, or one a core", lower_bound=1)
 _DRY_RUN = flags.DEFINE_bool("dry_run", False, "say what would be trained, and train nothing")
 
 
@@ -29,7 +29,7 @@ def run(asked: study.Study) -> int:
     """Plans, trains, shows."""
     folder = Path(_RESULTS.value or f"results/{asked.name}")
     todo = sweep.plan(asked, folder)
-    workers = _WORKERS.value or len(available_cores())
+    workers = _WORKERS.value or default_workers()
     if _DRY_RUN.value:
         print(f"{todo}\n{todo.estimate(workers)}")
         return 0

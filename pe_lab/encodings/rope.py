@@ -43,7 +43,9 @@ class RoPE(AttentionEncoding):
         self.layout, self.rotated = layout, rotated
         self.frequencies = tuple((base ** (-np.arange(0, rotated, 2) / rotated)).tolist())
 
-    def qk(self, q, k, Q: Tokens, K: Tokens):
+    def qk(
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+    ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         return self.rotate(q, Q), self.rotate(k, K)
 
     def rotate(self, x: Float[Array, "b l h e"], tokens: Tokens) -> Float[Array, "b l h e"]:

@@ -41,7 +41,9 @@ class Shaw(AttentionEncoding):
     def index(self, Q: Tokens, K: Tokens) -> Int[Array, "b l s"]:
         return jnp.clip(relative(Q, K), -self.clip, self.clip) + self.clip
 
-    def scores(self, s, q, k, Q: Tokens, K: Tokens, mask) -> Float[Array, "b h l s"]:
+    def scores(
+        self, s: Float[Array, "b h l s"], q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens, mask
+    ) -> Float[Array, "b h l s"]:
         index, table = self.index(Q, K), self.key_table[...]
         if index.shape[0] == 1:
             added = jnp.einsum("blhe,lse->bhls", q, jnp.take(table, index[0], axis=0))
@@ -50,7 +52,7 @@ class Shaw(AttentionEncoding):
             added = jnp.take_along_axis(by_row, jnp.broadcast_to(index[:, None], s.shape), axis=-1)
         return s + added / math.sqrt(q.shape[-1])
 
-    def mix(self, w, v, Q: Tokens, K: Tokens) -> Float[Array, "b l h e"]:
+    def mix(self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens) -> Float[Array, "b l h e"]:
         out = super().mix(w, v, Q, K)
         if self.value_table is None:
             return out

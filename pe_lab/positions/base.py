@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key, Num
 
+Keys = Key[Array, "b"]  # one an example
+
 
 class PositionScheme:
     """Gives every token its position. A scheme is a frozen dataclass of its arguments.
@@ -28,7 +30,7 @@ class PositionScheme:
 
     def __call__(
         self,
-        keys: Key[Array, "b"],
+        keys: Keys,
         mask: Bool[Array, "b l"],
         *,
         segments: Int[Array, "b l"] | None = None,

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import PositionScheme
+from pe_lab.positions.base import Keys, PositionScheme
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Contiguous(PositionScheme):
 
     arange = True
 
-    def __call__(self, keys, mask, *, segments=None, structure=None, train):
+    def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l"]:
         return jnp.where(mask.any(axis=0), jnp.arange(mask.shape[1]), 0)[None, None]
 
     def bound(self, length: int) -> int | float:

@@ -7,8 +7,9 @@ encoding. It needs the example's true length, and so tells a decoder how long it
 from dataclasses import dataclass
 
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import PositionScheme, indices
+from pe_lab.positions.base import Keys, PositionScheme, indices
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Normalized(PositionScheme):
     real = True
     reads_length = True
 
-    def __call__(self, keys, mask, *, segments=None, structure=None, train):
+    def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l"]:
         length = mask.sum(axis=1, keepdims=True)
         return (indices(mask) / jnp.maximum(length - 1, 1)).astype(jnp.float32)[None]
 

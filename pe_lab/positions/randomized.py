@@ -14,8 +14,9 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import PositionScheme, sorted_subset
+from pe_lab.positions.base import Keys, PositionScheme, sorted_subset
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Randomized(PositionScheme):
     def max_length(self) -> int:  # type: ignore[override]
         return self.maximum
 
-    def __call__(self, keys, mask, *, segments=None, structure=None, train):
+    def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l"]:
         lengths = mask.sum(axis=1)
         if train and self.per == "batch":
             keys, lengths = keys[:1], lengths.max(keepdims=True)

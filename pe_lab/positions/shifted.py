@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import PositionScheme, indices
+from pe_lab.positions.base import Keys, PositionScheme, indices
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Shifted(PositionScheme):
         if self.max_shift < 0:
             raise ValueError(f"shifted's max_shift must be 0 or more, got {self.max_shift}.")
 
-    def __call__(self, keys, mask, *, segments=None, structure=None, train):
+    def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l"]:
         if not train:
             return indices(mask)[None]
         start = jax.vmap(lambda key: jax.random.randint(key, (), 0, self.max_shift + 1))(keys)

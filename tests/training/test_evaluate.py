@@ -75,7 +75,11 @@ def test_teacher_forced_exact_match_is_greedy_decoding():
         tokens[target[1:]] = words.pad
         for place in target:
             seen = jnp.asarray(np.arange(len(tokens)) <= place)[None]
-            said = int(model(jnp.asarray(tokens)[None], made.scheme(None, seen, train=False), seen)[0, place].argmax())
+            said = int(
+                model(jnp.asarray(tokens)[None], made.scheme(jax.random.split(jax.random.key(0), 1), seen, train=False), seen)[
+                    0, place
+                ].argmax()
+            )
             if place + 1 < len(tokens):
                 tokens[place + 1] = said
             else:
