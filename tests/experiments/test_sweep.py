@@ -1,0 +1,135 @@
+"""From one command to a comparison table, as a user runs it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pe_lab import records
+
+ROOT = Path(__file__).parents[2]
+
+
+def command(module, *arguments, cwd=ROOT):
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+    env.pop("JAX_NUMPY_RANK_PROMOTION", None)
+    done = subprocess.run([sys.executable, "-m", f"experiments.{module}", *arguments], cwd=cwd, env=env, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results") / "smoke"
+    return folder, command("sweep", "--config=configs/smoke.py", f"--results={folder}")
+
+
+def test_a_sweep_trains_every_run_and_prints_its_table(smoke):
+    folder, done = smoke
+    assert done.returncode == 0, done.stderr
+    found = records.read_all(folder)
+    assert [r["status"] for r in found.values()] == ["finished"] * 4
+    assert {r["config"]["model"]["encodings"][0]["name"] for r in found.values()} == {"rope", "alibi"}
+    table = next(block for block in done.stdout.split("\n\n") if block.startswith("| variant"))
+    assert [line.split("|")[1].strip() for line in table.splitlines()][2:] == ["rope", "alibi", "floor (sees no prompt)"]
+    assert table in (folder / "table.md").read_text()
+    assert "4 of 4 runs" in done.stdout
+    for name in ("table.md", "table.csv", "exact_match.png"):
+        assert str(folder / name) in done.stdout
+        assert (folder / name).stat().st_size > 0
+
+
+def test_it_learns(smoke):
+    """RoPE copies four symbols of eight within 300 steps from both seeds."""
+    folder, _ = smoke
+    exact = [records.value(r, "validation", 4, 0, "exact_match") for r in rope(folder)]
+    assert min(exact) > 0.9
+
+
+def rope(folder):
+    return [r for r in records.read_all(folder).values() if r["config"]["model"]["encodings"][0]["name"] == "rope"]
+
+
+def test_run_again_it_finds_nothing_to_do_and_touches_no_record(smoke):
+    folder, _ = smoke
+    before = {p: p.read_bytes() for p in (folder / "records").iterdir()}
+    done = command("sweep", "--config=configs/smoke.py", f"--results={folder}")
+    assert done.returncode == 0
+    assert f"smoke: nothing to do, all 4 runs are in {folder}." in done.stdout
+    assert {p: p.read_bytes() for p in (folder / "records").iterdir()} == before
+
+
+def test_tables_are_written_again_from_records_alone(smoke):
+    folder, _ = smoke
+    written = (folder / "table.md").read_bytes()
+    (folder / "table.md").unlink()
+    assert command("tables", f"--results={folder}").returncode == 0
+    assert (folder / "table.md").read_bytes() == written
+
+
+def test_publishing_copies_records_tables_and_plot(smoke, tmp_path):
+    folder, _ = smoke
+    assert command("publish", f"--results={folder}", cwd=tmp_path).returncode == 0
+    published = tmp_path / "results" / "published" / "smoke"
+    assert len(records.read_all(published)) == 4
+    assert sorted(p.name for p in published.iterdir()) == ["exact_match.png", "records", "study.json", "table.csv", "table.md"]
+    assert (published / "table.md").read_bytes() == (folder / "table.md").read_bytes()
+
+
+def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
+    done = command("sweep", "--config=configs/smoke.py", f"--results={tmp_path / 'dry'}", "--dry_run", "--workers=2")
+    assert done.returncode == 0
+    assert "smoke: 4 points, 4 runs, 0 of them done" in done.stdout
+    assert "to train: 4 runs in 2 cells" in done.stdout
+    assert "8 programs; roughly" in done.stdout  # init, train and two evaluation lengths a cell
+    assert list((tmp_path / "dry").iterdir()) == []
+
+
+FAILS = '''
+import jax.numpy as jnp
+from pe_lab.encodings.base import AttentionEncoding
+class Fails(AttentionEncoding):
+    """Builds, and fails when it is first called."""
+    def bias(self, Q, K):
+        raise RuntimeError("no bias today")
+'''
+STUDY = """
+from configs import base
+from pe_lab.sweeps import grid
+def get_config():
+    c = base.get_config()
+    c.task = dict(name="copy", num_symbols=6)
+    c.model.update(width=16, num_heads=2, feedforward_width=16)
+    c.train.update(steps=4, batch_size=8, max_length=3, warmup_steps=1)
+    c.evaluate.update(lengths=(3,), num_examples=8, batch_size=8, curve_lengths=(3,), curve_examples=8)
+    return c
+def sweep():
+    return grid.product({"model.encodings": [(dict(name="failing:Fails"),), (dict(name="nope"),)]})
+"""
+
+
+def test_a_failing_run_is_recorded_and_the_others_finish(tmp_path):
+    (tmp_path / "failing.py").write_text(FAILS)
+    (tmp_path / "study.py").write_text(STUDY)
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    arguments = [f"--config={tmp_path / 'study.py'}", f"--results={tmp_path / 'out'}"]
+    done = subprocess.run([sys.executable, "-m", "experiments.sweep", *arguments], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    by_status = {r["status"]: r for r in records.read_all(tmp_path / "out").values()}
+    assert sorted(by_status) == ["failed", "finished"]
+    assert by_status["failed"]["error"] == "RuntimeError: no bias today"
+    assert done.stderr.splitlines() == [f"failed: {by_status['failed']['run_id']}: RuntimeError: no bias today"]
+    assert "0/1 not learnt, 1 failed" in (tmp_path / "out" / "table.md").read_text()
+
+
+def test_train_trains_the_one_run_of_a_config(tmp_path):
+    small = ["--config.train.steps=2", "--config.evaluate.num_examples=128", "--config.evaluate.lengths=(4,)"]
+    done = command("train", "--config=configs/smoke.py", f"--results={tmp_path}", "--config.seed=5", *small)
+    assert done.returncode == 0, done.stderr
+    (record,) = records.read_all(tmp_path).values()
+    assert record["replica"]["seed"] == record["replica"]["data_seed"] == 5
+    assert record["config"]["train"]["steps"] == 2
+    assert json.loads((tmp_path / "study.json").read_text())["name"] == "train_smoke"
