@@ -72,7 +72,11 @@ class Progress:
         label, steps, replicas = self.cells[cell]
         state = self.state.get(cell, {})
         loss, rate = state.get("loss"), state.get("steps_per_second")
-        doing = {"ended": "done" if not state.get("status") else f"FAILED: {state.get('error', 'see its log')}"}
+        doing = {
+            "started": "starting and compiling",
+            "evaluating": "evaluating",
+            "ended": "done" if not state.get("status") else f"FAILED: {state.get('error', 'see its log')}",
+        }
         what = doing.get(state["event"], f"step {self.steps[cell]}/{steps} x {replicas}")
         return label, what, "" if loss is None else f"loss {loss:.4f}", f"{rate:.0f} steps/s" if rate else ""
 

@@ -117,9 +117,29 @@ def random_string(key: Key[Array, ""], num_symbols: int, bound: int, distinct: b
     return jax.random.randint(key, (bound,), 0, num_symbols)
 
 
-def check_alphabet(name: str, num_symbols: int) -> None:
-    if num_symbols < 2:
-        raise ValueError(f"{name} needs two symbols or more, got num_symbols={num_symbols}.")
+@dataclasses.dataclass(frozen=True)
+class StringTask(Task):
+    """A task whose prompt is a random string.
+
+    Args:
+      num_symbols: the alphabet.
+      distinct: no symbol twice, so never more symbols than the alphabet has.
+    """
+
+    num_symbols: int
+    distinct: bool
+
+    def __post_init__(self):
+        if self.num_symbols < 2:
+            raise ValueError(f"{type(self).__name__} needs two symbols or more, got num_symbols={self.num_symbols}.")
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.num_symbols)
+
+    @property
+    def max_length(self) -> int | None:
+        return self.num_symbols if self.distinct else None
 
 
 def floors(task: Task, lengths: Sequence[int], num_examples: int) -> list[dict[str, Any]]:

@@ -12,31 +12,15 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks.base import Example, Task, Vocabulary, check_alphabet, random_string
+from pe_lab.tasks.base import Example, StringTask, random_string
 
 
 @dataclass(frozen=True)
-class Copy(Task):
-    """The target is the prompt.
-
-    Args:
-      num_symbols: the alphabet.
-      distinct: no symbol twice, so never more symbols than the alphabet has.
-    """
+class Copy(StringTask):
+    """The target is the prompt."""
 
     num_symbols: int = 64
     distinct: bool = True
-
-    def __post_init__(self):
-        check_alphabet("copy", self.num_symbols)
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.num_symbols)
-
-    @property
-    def max_length(self) -> int | None:
-        return self.num_symbols if self.distinct else None
 
     def sample(self, key, length, bound, data=None) -> Example:
         string = random_string(key, self.num_symbols, bound, self.distinct)

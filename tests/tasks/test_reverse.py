@@ -13,5 +13,5 @@ def test_worked_example():
 
 
 def test_one_symbol_is_refused():
-    with pytest.raises(ValueError, match="reverse needs two symbols or more"):
+    with pytest.raises(ValueError, match="Reverse needs two symbols or more"):
         Reverse(num_symbols=1)
