@@ -6,22 +6,24 @@ import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from absl import flags
 from ml_collections import ConfigDict, config_flags
 
 from pe_lab.errors import UserError, one_line, unknown
+from pe_lab.sweeps import grid
+from pe_lab.sweeps.grid import Point
 
 
 @dataclasses.dataclass(frozen=True)
 class StudyFile:
-    """A config file as the command line gave it: its name, its values with overrides, its sweep if it has one."""
+    """A config file as the command line gave it: its name, its values with overrides, and the points of its sweep."""
 
     name: str
     values: dict[str, Any]
-    module: ModuleType
+    points: list[Point]
+    overridden: tuple[str, ...]  # paths that the command line set
 
 
 def run(main: Callable[[], int]) -> None:
@@ -31,7 +33,7 @@ def run(main: Callable[[], int]) -> None:
         _parse(sys.argv)
         return main()
 
-    _exit(body)
+    _exit(body, sys.modules[main.__module__].__doc__)
 
 
 def run_with_config(main: Callable[[StudyFile], int]) -> None:
@@ -39,17 +41,20 @@ def run_with_config(main: Callable[[StudyFile], int]) -> None:
 
     def body() -> int:
         argv, path = _take_config(sys.argv)
-        module = _load(path)
-        config = ConfigDict(module.get_config())
+        config, points = _load(path)
+        overridden = [a.lstrip("-").partition("=")[0].removeprefix("config.") for a in argv if a.lstrip("-").startswith("config.")]
         argv = [a for a in argv if not _overrides(a, config)]
         config_flags.DEFINE_config_dict("config", config, sys_argv=argv)
         _parse(argv)
-        return main(StudyFile(path.stem, config.to_dict(), module))
+        return main(StudyFile(path.stem, config.to_dict(), points, tuple(overridden)))
 
-    _exit(body)
+    _exit(body, sys.modules[main.__module__].__doc__)
 
 
-def _exit(body: Callable[[], int]) -> None:
+def _exit(body: Callable[[], int], about: str | None) -> None:
+    if any(a in ("--help", "-help", "-h") for a in sys.argv[1:]):
+        print(about, *(f"  --{flag.name}: {flag.help}" for flag in _own_flags().values()), sep="\n")
+        sys.exit(0)
     try:
         sys.exit(body())
     except UserError as e:
@@ -70,26 +75,27 @@ def _take_config(argv: list[str]) -> tuple[list[str], Path]:
             found = Path(value if equals else next(arguments, ""))
         else:
             rest.append(argument)
-    if found is None and not any(a.lstrip("-").startswith("help") for a in rest):
+    if found is None:
         raise UserError("Which study? Give its config: --config=configs/quickstart.py.")
-    path = found or Path("configs/base.py")
-    if path.suffix != ".py" or not path.is_file():
-        folder = path.parent if path.parent.is_dir() else Path("configs")
-        raise unknown(str(folder), path.name, (p.name for p in folder.glob("*.py")))
-    return rest, path
+    if found.suffix != ".py" or not found.is_file():
+        named = found.suffix == ".py" and found.parent.is_dir()
+        folder = found.parent if named else Path("configs")
+        raise unknown(str(folder), found.name if named else str(found), (p.name for p in folder.glob("*.py")))
+    return rest, found
 
 
-def _load(path: Path) -> ModuleType:
+def _load(path: Path) -> tuple[ConfigDict, list[Point]]:
+    """The config of a file, and its sweep's points; the one point without overrides if it has no sweep."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-        assert callable(module.get_config)
+        config = ConfigDict(module.get_config())
+        return config, module.sweep() if hasattr(module, "sweep") else grid.product()
     except Exception as e:  # a config is the user's own Python
-        raise UserError(f"The config {path} cannot be loaded: {type(e).__name__}: {one_line(e)}.") from e
-    return module
+        raise UserError(f"The config {path} cannot be loaded: {type(e).__name__}: {one_line(e)}") from e
 
 
 def _overrides(argument: str, config: ConfigDict) -> bool:
@@ -118,10 +124,15 @@ def _parse(argv: list[str]) -> None:
     try:
         rest = flags.FLAGS(argv)[1:]
     except flags.UnrecognizedFlagError as e:
-        own = flags.FLAGS.flags_by_module_dict()
-        names = [f.name for module, found in own.items() if "experiments" in module or module in ("-", argv[0]) for f in found]
-        raise unknown("This command", e.flagname, names) from e
+        raise unknown("This command", e.flagname, _own_flags()) from e
     except (flags.Error, AttributeError, KeyError, TypeError, ValueError) as e:
         raise UserError(f"The command line cannot be used: {one_line(e)}") from e
     if rest:
         raise UserError(f"{rest[0]!r} is not a flag; flags look like --results=FOLDER.")
+
+
+def _own_flags() -> dict[str, flags.Flag]:
+    """The flags that an entry point defines, without absl's own and without single overrides."""
+    by_module = flags.FLAGS.flags_by_module_dict()
+    mine = [f for module, found in by_module.items() if "experiments" in module or module in ("-", sys.argv[0]) for f in found]
+    return {f.name: f for f in mine if "." not in f.name}

@@ -12,7 +12,8 @@ from pathlib import Path
 from absl import flags
 
 from experiments import command_line, tables
-from pe_lab.sweeps import grid, study, sweep
+from pe_lab.errors import UserError
+from pe_lab.sweeps import study, sweep
 from pe_lab.sweeps.launchers.local import default_workers
 
 _RESULTS = flags.DEFINE_string("results", None, "the study's folder; default results/<study>")
@@ -21,8 +22,10 @@ _DRY_RUN = flags.DEFINE_bool("dry_run", False, "say what would be trained, and t
 
 
 def main(file: command_line.StudyFile) -> int:
-    points = file.module.sweep() if hasattr(file.module, "sweep") else grid.product()
-    return run(study.expand(file.name, file.values, points))
+    for path in file.overridden:
+        if any(f"{path}.".startswith(f"{axis}.") for point in file.points for axis in point):
+            raise UserError(f"--config.{path} would be overruled: it is an axis of the sweep. Change the config, or use experiments.train.")
+    return run(study.expand(file.name, file.values, file.points))
 
 
 def run(asked: study.Study) -> int:

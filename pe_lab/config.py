@@ -240,11 +240,14 @@ def _check(run: Run) -> None:
         "evaluate.curve_every": evaluate.curve_every, "evaluate.curve_examples": evaluate.curve_examples,
         "execution.chunk_steps": run.execution.chunk_steps, "execution.max_replicas": run.execution.max_replicas,
     }  # fmt: skip
+    if train.num_examples is not None:
+        at_least_one["train.num_examples"] = train.num_examples
     for name, number in at_least_one.items():
         if number < 1:
             raise UserError(f"config.{name} must be at least 1, got {number}.")
     if model.width % model.num_heads:
         raise UserError(f"config.model.num_heads must divide the width {model.width}, got {model.num_heads}.")
+    _check_ranges(run)
     if not 0 <= model.dropout < 1:
         raise UserError(f"config.model.dropout must be in [0, 1), got {model.dropout}.")
     if train.max_length < train.min_length:
@@ -257,8 +260,24 @@ def _check(run: Run) -> None:
     if min(evaluate.offsets, default=-1) < 0:
         raise UserError(f"config.evaluate.offsets must hold an offset, and none below 0, got {evaluate.offsets}.")
     for e in model.encodings:
-        if e.layers is not None and not set(e.layers) <= set(range(model.num_layers)):
-            raise UserError(f"{e.name}'s layers {e.layers} go beyond the model's layers 0..{model.num_layers - 1}.")
+        if e.layers is not None and (not e.layers or sorted(set(e.layers) & set(range(model.num_layers))) != sorted(e.layers)):
+            raise UserError(f"{e.name}'s layers must be some of 0..{model.num_layers - 1}, each once, got {e.layers}.")
+
+
+def _check_ranges(run: Run) -> None:
+    train = run.train
+    for name, seed in {"seed": run.seed, "data_seed": run.data_seed}.items():
+        if not 0 <= seed < 2**31:
+            raise UserError(f"config.{name} must be from 0 to {2**31 - 1}, got {seed}.")
+    for name in ("learning_rate", "clip_norm", "epsilon"):
+        if getattr(train, name) <= 0:
+            raise UserError(f"config.train.{name} must be more than 0, got {getattr(train, name)}.")
+    for name in ("warmup_steps", "final_rate_fraction", "weight_decay", "encoding_rate_factor", "encoding_weight_decay"):
+        if getattr(train, name) < 0:
+            raise UserError(f"config.train.{name} must be at least 0, got {getattr(train, name)}.")
+    for name in ("beta1", "beta2"):
+        if not 0 <= getattr(train, name) < 1:
+            raise UserError(f"config.train.{name} must be in [0, 1), got {getattr(train, name)}.")
 
 
 def _plain(value: Any) -> Any:

@@ -10,6 +10,7 @@ A name is a file of the family's folder (pe_lab/encodings/rope.py), or a user's 
 import importlib
 import importlib.util
 import inspect
+import math
 import pkgutil
 import types
 import typing
@@ -68,8 +69,8 @@ def _users_own(family: str, name: str) -> type:
     module_name, _, class_name = name.partition(":")
     try:
         module = importlib.import_module(module_name)
-    except ImportError as e:
-        raise UserError(f"{name!r} cannot be imported: {one_line(e)}.") from e
+    except Exception as e:  # it is the user's own Python
+        raise UserError(f"{name!r} cannot be imported: {type(e).__name__}: {one_line(e)}.") from e
     if not isinstance(cls := getattr(module, class_name, None), type):
         raise unknown(module_name, class_name, (n for n, c in vars(module).items() if _defined_in(c, module)))
     if not _belongs(family, cls):
@@ -101,7 +102,7 @@ def parameters(cls: type) -> dict[str, inspect.Parameter]:
     return found
 
 
-def resolve(family: str, spec: Mapping[str, Any]) -> Plugin:
+def resolve(family: str, spec: Any) -> Plugin:
     """A config's dict(name=..., argument=...) with every argument checked and every default filled in."""
     if not isinstance(spec, Mapping) or not isinstance(spec.get("name"), str):
         raise UserError(f"One of the {family} is given as dict(name=..., ...), got {spec!r}.")
@@ -132,6 +133,8 @@ def build(family: str, plugin: Plugin, **context: Any) -> Any:
 
 def checked(value: Any, annotation: Any, name: str) -> Any:
     """`value` if it has the annotated type (int, float, str, bool, tuple, Literal, unions of these)."""
+    if annotation in (Any, inspect.Parameter.empty):
+        return value
     if isinstance(value, list):
         value = tuple(value)
     origin = typing.get_origin(annotation)
@@ -150,7 +153,11 @@ def checked(value: Any, annotation: Any, name: str) -> Any:
         raise UserError(f"{name} must be {' or '.join(map(_readable, options))}, got {value!r}.")
     if annotation is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if origin is tuple and isinstance(value, tuple):
+    if annotation is float and isinstance(value, float) and not math.isfinite(value):
+        raise UserError(f"{name} must be a finite number, got {value!r}.")
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            raise UserError(f"{name} must be {_readable(annotation)}, got {value!r}.")
         item, *more = typing.get_args(annotation)
         return tuple(checked(v, item, name) for v in value) if more == [Ellipsis] else value
     expected = types.NoneType if annotation is None else annotation
@@ -162,5 +169,5 @@ def checked(value: Any, annotation: Any, name: str) -> Any:
 def _readable(annotation: Any) -> str:
     words = {int: "a whole number", float: "a number", str: "a text", bool: "True or False", types.NoneType: "None"}
     if typing.get_origin(annotation) is tuple:
-        return f"a tuple of {_readable(typing.get_args(annotation)[0])}"
+        return f"a tuple of {_readable(typing.get_args(annotation)[0]).removeprefix('a ')}s"
     return words.get(annotation, getattr(annotation, "__name__", str(annotation)))

@@ -13,7 +13,7 @@ Plain Python: trainers write records, analysis reads them, neither needs the oth
 import hashlib
 import json
 import os
-import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -74,19 +74,29 @@ def read(path: Path) -> dict[str, Any]:
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        version, stored = record["schema_version"], record["digest"]
-    except (OSError, ValueError, KeyError, TypeError) as e:
+        version, sound = record["schema_version"], record["digest"] == digest(record)
+    except KeyError as e:
+        raise _damaged(path, f"it has no key {e}") from e
+    except (OSError, ValueError, TypeError) as e:
         raise _damaged(path, one_line(e)) from e
     if version != SCHEMA_VERSION:
         raise UserError(f"{path} has schema_version {version}; this pe_lab reads {SCHEMA_VERSION}.")
-    if stored != digest(record) or record.keys() != _KEYS:
+    if not sound:
         raise _damaged(path, "its content does not match its digest")
+    if wrong := record.keys() ^ _KEYS:
+        raise _damaged(path, f"it should {'' if wrong & _KEYS else 'not '}have the key {min(wrong)!r}")
     return record
 
 
 def read_all(folder: Path) -> dict[str, dict[str, Any]]:
     """All records of a study's folder by run_id."""
-    return {r["run_id"]: r for r in map(read, sorted((folder / "records").glob("*.json")))}
+    found = {}
+    for path in sorted((folder / "records").glob("*.json")):
+        record = read(path)
+        if record["run_id"] != path.stem:
+            raise _damaged(path, f"it holds the run {record['run_id']}")
+        found[path.stem] = record
+    return found
 
 
 def digest(record: dict[str, Any]) -> str:
@@ -99,7 +109,8 @@ def write_json(path: Path, content: Any) -> None:
     """Writes JSON so that a reader sees the old file or the new one, never a part. NaN is refused."""
     text = json.dumps(content, indent=1, allow_nan=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text + "\n")
@@ -107,7 +118,7 @@ def write_json(path: Path, content: Any) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

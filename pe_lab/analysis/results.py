@@ -10,6 +10,7 @@ from pe_lab.analysis import statistics
 from pe_lab.errors import UserError, one_line
 
 _SEED_AXES = ("seed", "data_seed")
+_ROUNDING = 1e-9  # the mean of three times 0.99 is a little less
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class Variant:
     @property
     def learnt(self) -> int:
         return sum(learnt(r) for r in self.finished)
+
+    @property
+    def max_length(self) -> int:
+        """The longest example of its training."""
+        return max(r["exposure"]["max_length"] for r in self.finished)
 
     @property
     def target_length_known(self) -> bool:
@@ -83,7 +89,7 @@ def load(folder: Path) -> Results:
     try:
         study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
         name, entries = study["name"], [(e["labels"], e["run_id"]) for e in study["entries"]]
-    except FileNotFoundError as e:
+    except (FileNotFoundError, NotADirectoryError) as e:
         raise UserError(f"There is no study in {folder}: {folder}/study.json is missing.") from e
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise UserError(f"{folder}/study.json is damaged ({one_line(e)}): run the sweep again to write it.") from e
@@ -92,7 +98,7 @@ def load(folder: Path) -> Results:
     groups: dict[str, list[dict[str, Any]]] = {}
     for labels, run_id in entries:
         variant = groups.setdefault(" · ".join(labels[a] for a in shown if a in labels) or name, [])
-        if run_id in found:
+        if run_id in found and found[run_id] not in variant:
             variant.append(found[run_id])
     missing = sum(run_id not in found for run_id in {i for _, i in entries})
     return Results(name, tuple(Variant(n, tuple(runs)) for n, runs in groups.items()), missing)
@@ -101,7 +107,7 @@ def load(folder: Path) -> Results:
 def learnt(record: dict[str, Any]) -> bool:
     """Mean validation exact match over lengths up to the training length reaches the task's threshold."""
     reached = statistics.mean(in_distribution(record))
-    return reached is not None and reached >= record["exposure"]["learnt_threshold"]
+    return reached is not None and reached >= record["exposure"]["learnt_threshold"] - _ROUNDING
 
 
 def in_distribution(record: dict[str, Any]) -> list[float]:

@@ -14,13 +14,13 @@ def write(results: Results, folder: Path) -> str:
     """Writes folder/table.md and folder/table.csv; returns the first table as text."""
     (folder / "table.md").write_text(markdown(results), encoding="utf-8")
     (folder / "table.csv").write_text(as_csv(results), encoding="utf-8")
-    return means(results, results.offsets[0]) if results.finished else "no run has finished yet"
+    return means(results, results.offsets[0]) if results.finished else f"no run has finished yet: {_counts(results)}"
 
 
 def markdown(results: Results) -> str:
     """The whole page: means, then every seed, for each offset."""
     if not results.finished:
-        return f"# {results.name}\n\nNo run has finished yet.\n"
+        return f"# {results.name}\n\nNo run has finished yet: {_counts(results)}.\n"
     parts = [f"# {results.name}: exact match by length", _legend(results)]
     for offset in results.offsets:
         shift = f", positions shifted by {offset}" if offset else ""
@@ -31,7 +31,9 @@ def markdown(results: Results) -> str:
 def means(results: Results, offset: int) -> str:
     """One row a variant: how many runs learnt the task, mean exact match at each length."""
     header = ["variant", "learnt", *_length_names(results)]
-    rows = [[_name(v), _learnt(v), *(_number(v.mean(n, offset)) for n in results.lengths)] for v in results.variants]
+    rows = [
+        [_name(v), _learnt(v), *(_beyond(results, v, n) + _number(v.mean(n, offset)) for n in results.lengths)] for v in results.variants
+    ]
     floor = ["floor (sees no prompt)", "", *(_number(results.floor(n)) for n in results.lengths)]
     return _align([header, *rows, floor])
 
@@ -71,12 +73,12 @@ def _legend(results: Results) -> str:
         "its end included, is right, on the same examples for every run.",
         "*learnt* counts the runs whose mean validation exact match up to the training length reaches the task's "
         "threshold; where it is not all of them, longer lengths say little about extrapolation. "
-        f"{DASH}: the encoding or the positions end before this length.",
+        f"{DASH}: no number, because the encoding or the positions end before this length, or the run did not finish.",
     ]
     if any(v.target_length_known for v in results.variants):
         lines.append("†: its positions tell the model how long the answer is; not to be ranked with the others.")
     if results.missing:
-        lines.append(f"{results.missing} runs have no record yet.")
+        lines.append(f"{_runs(results.missing)} no record yet.")
     return "\n".join(f"- {line}" for line in lines)
 
 
@@ -94,18 +96,35 @@ def _learnt(variant: Variant) -> str:
     return words
 
 
+def _counts(results: Results) -> str:
+    statuses = [r["status"] for v in results.variants for r in v.runs]
+    words = [f"{statuses.count(s)} {s}" for s in ("diverged", "failed") if s in statuses]
+    return ", ".join([*words, f"{_runs(results.missing)} no record"])
+
+
+def _runs(count: int) -> str:
+    return f"{count} run has" if count == 1 else f"{count} runs have"
+
+
 def _length_names(results: Results) -> list[str]:
-    """Lengths, those beyond training with an arrow."""
-    longest = max(results.max_lengths)
-    return [f"{n}" if n <= longest else f"→{n}" for n in results.lengths]
+    """Lengths, those beyond training with an arrow if all variants were trained equally long."""
+    return [f"→{n}" if len(results.max_lengths) == 1 and n > results.max_lengths[0] else f"{n}" for n in results.lengths]
+
+
+def _beyond(results: Results, variant: Variant, length: int) -> str:
+    """The arrow of a number beyond its own training, where training lengths differ."""
+    return "→" if len(results.max_lengths) > 1 and variant.finished and length > variant.max_length else ""
 
 
 def _number(value: float | None) -> str:
-    return DASH if value is None else f"{value:.2f}" if value < 0.995 or value == 1 else f"{value:.3f}"
+    if value is None:
+        return DASH
+    return f"{value:.2f}" if value < 0.995 or value == 1 else f"{min(value, 0.999):.3f}"
 
 
 def _align(rows: list[list[str]]) -> str:
     """A Markdown table whose columns line up as text too."""
+    rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     header, *body = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in rows]
     return "\n".join([header, "|" + "|".join("-" * (w + 2) for w in widths) + "|", *body])

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 _PLAIN_INTERVAL = 10.0  # seconds between two lines of one cell
 
@@ -46,7 +47,8 @@ class Progress:
             state = self.state.setdefault(cell, {})
             state.update(event)
             self.steps[cell] = event.get("step", self.steps[cell])
-            self.first_step.setdefault(cell, self.steps[cell] if event["event"] == "resumed" else 0)
+            if event["event"] == "resumed":
+                self.first_step[cell] = self.steps[cell]
             if event["event"] == "ended":
                 self.ended.add(cell)
                 self.steps[cell] = self.cells[cell][1]
@@ -66,17 +68,14 @@ class Progress:
             return
         self.shown[cell] = time.monotonic()
         words = [w for w in (*self._words(cell), f"{self._count()}, {_minutes(self.seconds_left())}") if w]
-        self.console.print("  ".join(words), highlight=False, soft_wrap=True)
+        self.console.print("  ".join(words), highlight=False, soft_wrap=True, markup=False, emoji=False)
 
     def _words(self, cell: str) -> tuple[str, str, str, str]:
         label, steps, replicas = self.cells[cell]
         state = self.state.get(cell, {})
         loss, rate = state.get("loss"), state.get("steps_per_second")
-        doing = {
-            "started": "starting and compiling",
-            "evaluating": "evaluating",
-            "ended": "done" if not state.get("status") else f"FAILED: {state.get('error', 'see its log')}",
-        }
+        ended = f"FAILED: {state.get('error', 'see its log')}" if state.get("status") else "done"
+        doing = {"started": "starting and compiling", "evaluating": "evaluating", "ended": ended}
         what = doing.get(state["event"], f"step {self.steps[cell]}/{steps} x {replicas}")
         return label, what, "" if loss is None else f"loss {loss:.4f}", f"{rate:.0f} steps/s" if rate else ""
 
@@ -89,7 +88,7 @@ class Progress:
             table = Table.grid(padding=(0, 2))
             for cell in self.state:
                 if cell not in self.ended or self.state[cell].get("status"):
-                    table.add_row(*self._words(cell))
+                    table.add_row(*map(Text, self._words(cell)))
             table.add_row(self._count(), _minutes(self.seconds_left()))
         return table
 

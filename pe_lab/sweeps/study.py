@@ -51,9 +51,30 @@ def expand(name: str, values: dict[str, Any], points: Sequence[Point]) -> Study:
     for point in points:
         changed = copy.deepcopy(values)
         for path, choice in point.items():
-            _override(changed, path, choice.value)
+            _override(changed, path, copy.deepcopy(choice.value))
         entries.append(Entry({path: choice.label for path, choice in point.items()}, config.from_dict(changed)))
+    _check_labels(points)
+    _check_same_runs(entries)
     return Study(name, tuple(entries))
+
+
+def _check_labels(points: Sequence[Point]) -> None:
+    """One label, one value: under a shared label two variants would be averaged like seeds."""
+    seen: dict[tuple[str, str], Any] = {}
+    for point in points:
+        for path, choice in point.items():
+            if seen.setdefault((path, choice.label), choice.value) != choice.value:
+                raise UserError(f"Two values of the axis {path!r} have the label {choice.label!r}: name them apart with grid.labelled.")
+
+
+def _check_same_runs(entries: Sequence[Entry]) -> None:
+    """What does not change the weights cannot tell runs apart, so it cannot be an axis."""
+    seen: dict[str, Run] = {}
+    for entry in entries:
+        run = seen.setdefault(entry.run.run_id, entry.run)
+        for key in ("evaluate", "checkpoints", "execution"):
+            if getattr(run, key) != getattr(entry.run, key):
+                raise UserError(f"config.{key} changes nothing that is trained, so it cannot be an axis: set it once for all runs.")
 
 
 def _override(values: dict[str, Any], path: str, value: Any) -> None:
@@ -61,8 +82,10 @@ def _override(values: dict[str, Any], path: str, value: Any) -> None:
     *parents, last = path.split(".")
     inner, walked = values, "config"
     for key in parents:
-        if key not in inner or not isinstance(inner[key], dict):
+        if key not in inner:
             raise unknown(f"The axis {path!r} leads nowhere: {walked}", key, inner)
+        if not isinstance(inner[key], dict):
+            raise UserError(f"The axis {path!r} leads nowhere: {walked}.{key} is a value, not a group of keys.")
         inner, walked = inner[key], f"{walked}.{key}"
     if last not in inner and "name" not in inner:
         raise unknown(f"The axis {path!r} leads nowhere: {walked}", last, inner)

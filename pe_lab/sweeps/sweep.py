@@ -81,16 +81,16 @@ def run(todo: Plan, workers: int) -> dict[str, str]:
     with _progress(todo) as progress:
         files = [_cell_file(todo.folder, cell_id) for cell_id in by_id]
         statuses = local.launch(files, todo.folder, workers, progress.event)
-    failed = {cell_id: status for cell_id, status in statuses.items() if status != 0}
+    failed = {cell_id: statuses.get(cell_id) for cell_id in by_id if statuses.get(cell_id) != 0}
     return {each.run_id: _failure(each, todo.folder, i, status) for i, status in failed.items() for each in by_id[i].runs}
 
 
-def _failure(run: Run, folder: Path, cell_id: str, status: int) -> str:
-    """Why a run failed; a worker that was killed could not record it itself."""
+def _failure(run: Run, folder: Path, cell_id: str, status: int | None) -> str:
+    """Why a run failed; a worker that was killed, or never started, could not record it itself."""
     path = records.path_of(folder, run.run_id)
-    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    how = "was not started" if status is None else f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
     sentence = f"its worker {how}: see {folder / 'logs' / cell_id}.log"
-    if status < 0 or not path.exists():
+    if status is None or status < 0 or not path.exists():
         record_failure(run, folder, sentence)
     return records.read(path)["error"] or sentence
 

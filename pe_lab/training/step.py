@@ -98,12 +98,13 @@ def _check_lengths(made: Setup) -> None:
 def out_of_reach(made: Setup, length: int, offset: int) -> str | None:
     """Why examples of a length cannot be given positions or codes, or None if they can."""
     num_tokens = made.layout.num_tokens(made.task, length)
-    if made.scheme.max_length is not None and num_tokens > made.scheme.max_length:
+    readers = [encoding for encoding in made.encodings if encoding.reads_positions]
+    if readers and made.scheme.max_length is not None and num_tokens > made.scheme.max_length:
         return f"{made.run.positions.name} has {made.scheme.max_length} positions; length {length} asks for {num_tokens}"
     largest = made.scheme.bound(num_tokens) + offset
-    for encoding in made.encodings:
-        if encoding.reads_positions and encoding.max_positions is not None and largest >= encoding.max_positions:
-            return f"{_name(encoding)} has positions 0..{encoding.max_positions - 1}; length {length} asks for {largest:g}"
+    for encoding in readers:
+        if encoding.max_positions is not None and largest >= encoding.max_positions:
+            return f"{_name(encoding)} has positions 0..{encoding.max_positions - 1}; length {length} asks for position {largest:g}"
     return None
 
 

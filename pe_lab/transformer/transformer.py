@@ -169,7 +169,7 @@ def _encodings(model: config.Model, key: Key[Array, ""]):
         if spec.share is None:
             at_input.append(build(0))
             continue
-        groups = spec.layers or range(model.num_layers)
+        groups = range(model.num_layers) if spec.layers is None else spec.layers
         for copy, group in enumerate([groups] if spec.share else [[layer] for layer in groups]):
             for layer in group:
                 layers[layer].append(len(in_attention))

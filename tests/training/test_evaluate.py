@@ -115,7 +115,7 @@ def test_a_length_beyond_the_table_is_null_with_its_reason():
     rows = Evaluator(made, compiled).rows(state)[0]
     null = [r for r in rows if r["value"] is None]
     assert [(r["length"], r["offset"], r["count"]) for r in null] == [(5, 0, 0)]
-    assert null[0]["reason"] == "learned has positions 0..7; length 5 asks for 11"
+    assert null[0]["reason"] == "learned has positions 0..7; length 5 asks for position 11"
 
 
 def beyond_table():

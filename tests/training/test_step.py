@@ -122,10 +122,13 @@ def test_loss_reductions_by_hand():
     ("run", "sentence"),
     [
         (("sinusoidal", {"task": {"name": "copy", "num_symbols": 4}}), "copy has no examples longer than 4 symbols, got length 5"),
-        (({"name": "learned", "max_positions": 7}, {}), r"learned has positions 0..6; length 3 asks for 7: training there"),
+        (({"name": "learned", "max_positions": 7}, {}), r"learned has positions 0..6; length 3 asks for position 7: training there"),
         (("learned", {"positions": {"name": "normalized"}}), "learned needs whole positions; the scheme normalized gives fractions"),
         (("rope", {"positions": {"name": "randomized", "maximum": 7}}), "randomized has 7 positions; length 3 asks for 8"),
-        (("binary", {"positions": {"name": "shifted", "max_shift": 70_000}}), r"binary has positions 0..65535; length 3 asks for 70007"),
+        (
+            ("binary", {"positions": {"name": "shifted", "max_shift": 70_000}}),
+            "binary has positions 0..65535; length 3",
+        ),
         (("rope", {"model__width": 6}), "must be even, got 3"),
     ],
 )
@@ -139,3 +142,8 @@ def test_what_reads_no_positions_takes_any_scheme():
     for name, arguments in {"normalized": {}, "randomized": {}, "shifted": {"max_shift": 3}}.items():
         assert plugins.find("positions", name)
         step.setup(tiny.run("nope", positions={"name": name, **arguments}))
+
+
+def test_nope_goes_beyond_what_a_scheme_has_positions_for():
+    made = step.setup(tiny.run("nope", positions={"name": "randomized", "maximum": 5}))
+    assert step.out_of_reach(made, 5, 100) is None

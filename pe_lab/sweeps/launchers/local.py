@@ -4,6 +4,7 @@ Every cell has a process of its own, so one that dies takes nothing with it. Two
 1.2 to 1.3 times as much as one worker on two threads.
 """
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -24,16 +25,19 @@ def available_cores() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
-def gpus() -> int:
-    """NVIDIA devices that JAX could use here, found without starting JAX."""
+def gpus() -> list[str]:
+    """The NVIDIA devices that JAX could use here, as CUDA names them, found without starting JAX."""
     plugin = any(importlib.util.find_spec(f"jax_cuda{version}_plugin") for version in (12, 13))
-    wanted = os.environ.get("JAX_PLATFORMS", "cuda").startswith(("cuda", "gpu"))
-    return len(list(Path("/dev").glob("nvidia[0-9]*"))) if plugin and wanted else 0
+    if not plugin or not (os.environ.get("JAX_PLATFORMS") or "cuda").startswith(("cuda", "gpu")):
+        return []
+    if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+        return [name for name in visible.split(",") if name]
+    return [str(i) for i in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]
 
 
 def default_workers() -> int:
     """One a GPU where there are any, else one a core."""
-    return gpus() or len(available_cores())
+    return len(gpus()) or len(available_cores())
 
 
 def launch(cell_files: Sequence[Path], folder: Path, workers: int, on_event: OnEvent) -> dict[str, int]:
@@ -67,8 +71,9 @@ def launch(cell_files: Sequence[Path], folder: Path, workers: int, on_event: OnE
         for thread in threads:
             thread.join()
     except BaseException:  # Ctrl-C: what is running goes on from its checkpoint next time
-        while not waiting.empty():
-            waiting.get()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                waiting.get_nowait()
         for process in running:
             process.kill()
         raise
@@ -80,18 +85,18 @@ class _Place:
     """Where a worker runs: on one core, on one GPU, or anywhere."""
 
     core: int | None = None
-    gpu: int | None = None
+    gpu: str | None = None
 
     @classmethod
     def of(cls, number: int, workers: int) -> "_Place":
         if found := gpus():
-            return cls(gpu=number % found)
+            return cls(gpu=found[number % len(found)])
         cores = available_cores()
         return cls(core=cores[number % len(cores)]) if workers > 1 else cls()
 
     def environment(self) -> dict[str, str]:
         if self.gpu is not None:
-            return {"CUDA_VISIBLE_DEVICES": str(self.gpu)}
+            return {"CUDA_VISIBLE_DEVICES": self.gpu}
         flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
         return {} if self.core is None else {"XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()}
 
@@ -114,13 +119,22 @@ def _run(file: Path, folder: Path, place: _Place, running: list, on_event: OnEve
         place.pin(process.pid)
         assert process.stdout is not None
         for line in process.stdout:
-            try:
-                on_event(file.stem, json.loads(line))
-            except ValueError:
+            if event := _event(line):
+                on_event(file.stem, event)
+            else:
                 errors.write(line)
     running.remove(process)
     on_event(file.stem, {"event": "ended", "status": process.returncode})
     return process.returncode
+
+
+def _event(line: str) -> dict[str, Any] | None:
+    """What a cell reports is a JSON object with an "event"; all else that it prints is for its log."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "event" in found else None
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -1,0 +1,72 @@
+"""A study's folder with records made by hand, for tests of what reads them."""
+
+from pe_lab import records
+
+
+def record(run_id, seed=0, *, test=None, validation=None, status="finished", max_length=4, told=False, threshold=0.99, floors=None):
+    """A complete record.
+
+    Args:
+      test: exact match by (length, offset) or by length; None is a null row.
+      validation: exact match by length.
+      told: the positions tell the target's length.
+      floors: exact match by length.
+    """
+    rows = [_row("validation", n, 0, value) for n, value in (validation or {}).items()]
+    rows += [_row("test", *(place if isinstance(place, tuple) else (place, 0)), value) for place, value in (test or {}).items()]
+    exposure = {
+        "max_length": max_length,
+        "length_name": "symbols",
+        "max_position": 9,
+        "target_length_known": told,
+        "learnt_threshold": threshold,
+    }
+    return {
+        "run_id": run_id,
+        "config": {"seed": seed},
+        "replica": {"seed": seed, "data_seed": seed, "learning_rate": 0.1, "weight_decay": 0.0},
+        "status": status,
+        "error": None if status == "finished" else "why",
+        "rows": rows,
+        "floors": [{"length": n, "exact_match": value, "token_accuracy": 0.5, "count": 100} for n, value in (floors or {}).items()],
+        "curve": [],
+        "cost": None,
+        "exposure": None if status == "failed" else exposure,
+        "code_ratio": None,
+        "checkpoint": None,
+        "provenance": {},
+    }
+
+
+def _row(split, length, offset, value):
+    return records.row(
+        split, length, offset, "exact_match", value, 0 if value is None else 100, "the table ends" if value is None else None
+    )
+
+
+def write_study(folder, *entries, name="fake"):
+    """Writes study.json and the records; an entry is (labels, record), or (labels, run id) of a run without one."""
+    found = []
+    for labels, run in entries:
+        if isinstance(run, dict):
+            records.write(folder, run)
+        found.append({"labels": labels, "run_id": run["run_id"] if isinstance(run, dict) else run})
+    records.write_json(folder / "study.json", {"name": name, "entries": found})
+    return folder
+
+
+def point(encodings, seed, **more):
+    return {"model.encodings": encodings, "seed": str(seed), **more}
+
+
+def two_variants(folder):
+    """RoPE: learnt, not learnt, diverged; ALiBi: failed, not learnt and without length 8, no record."""
+    return write_study(
+        folder,
+        (point("rope", 0), record("r0", 0, test={4: 1.0, 8: 0.5}, validation={4: 1.0}, floors={4: 0.1, 8: 0.0})),
+        (point("rope", 1), record("r1", 1, test={4: 0.996, 8: 0.3}, validation={4: 0.98}, floors={4: 0.2, 8: 0.0})),
+        (point("rope", 2), record("r2", 2, status="diverged")),
+        (point("alibi", 0), record("a0", 0, status="failed")),
+        (point("alibi", 1), record("a1", 1, test={4: 0.5, 8: None}, validation={4: 0.5})),
+        (point("alibi", 2), "a2"),
+    )

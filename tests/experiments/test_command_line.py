@@ -1,0 +1,230 @@
+import functools
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from absl import flags
+from ml_collections import config_flags
+
+from experiments import command_line
+from pe_lab.errors import UserError
+
+ROOT = Path(__file__).parents[2]
+STUDY = """
+from configs import base
+from pe_lab.sweeps import grid
+
+def get_config():
+    c = base.get_config()
+    {config}
+    return c
+
+def sweep():
+    return {sweep}
+"""
+
+
+@pytest.fixture
+def config_file(tmp_path):
+    """Writes a config file that differs from base by its lines."""
+
+    def write(config="pass", sweep="grid.product()", text=None):
+        path = tmp_path / "study.py"
+        path.write_text(text or STUDY.format(config=config, sweep=sweep), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Runs an entry point in this process with flags of its own: arguments to (exit status, stdout, stderr, what main received)."""
+    own = flags.FlagValues()
+    monkeypatch.setattr(flags, "FLAGS", own)
+    monkeypatch.setattr(config_flags, "DEFINE_config_dict", functools.partial(config_flags.DEFINE_config_dict, flag_values=own))
+    flags.DEFINE_integer("workers", None, "processes", lower_bound=1, flag_values=own)
+    flags.DEFINE_bool("dry_run", False, "train nothing", flag_values=own)
+    received = []
+
+    def main(file):
+        received.append((file, own.workers, own.dry_run))
+        return 0
+
+    def run(*arguments, main=main, entry=command_line.run_with_config):
+        monkeypatch.setattr(sys, "argv", ["experiments.sweep", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exited:
+            entry(main)
+        return exited.value.code, *capsys.readouterr(), received
+
+    return run
+
+
+def test_main_receives_the_studys_name_and_its_values_with_overrides(call, config_file):
+    path = config_file("c.task = dict(name='copy', num_symbols=8)")
+    overrides = ["--config.train.steps=7", "--config.task.num_symbols=5", "--config.evaluate.lengths=4,8", "--config.seed", "3"]
+    status, _, _, ((file, workers, dry_run),) = call(f"--config={path}", *overrides, "--workers=2", "--dry_run")
+    assert (status, file.name, workers, dry_run) == (0, "study", 2, True)
+    assert (file.values["train"]["steps"], file.values["seed"]) == (7, 3)
+    assert (file.values["task"], tuple(file.values["evaluate"]["lengths"])) == ({"name": "copy", "num_symbols": 5}, (4, 8))
+
+
+def test_the_config_may_follow_its_flag(call, config_file):
+    assert call("--config", config_file())[0] == 0
+
+
+def test_an_argument_that_the_file_leaves_at_its_default_can_be_given(call, config_file):
+    path = config_file("c.task = dict(name='copy')\n    c.positions = dict(name='randomized')")
+    arguments = ["--config.task.distinct=False", "--config.positions.maximum=99", "--config.positions.per=example"]
+    _, _, _, ((file, _, _),) = call(f"--config={path}", *arguments)
+    assert file.values["task"] == {"name": "copy", "distinct": False}
+    assert file.values["positions"] == {"name": "randomized", "maximum": 99, "per": "example"}
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_the_exit_status_is_mains(call, config_file, status):
+    assert call(f"--config={config_file()}", main=lambda file: status)[:3] == (status, "", "")
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"), [(UserError("no."), (2, "", "error: no.\n")), (KeyboardInterrupt(), (130, "", "stopped; "))]
+)
+def test_a_mistake_found_by_main_exits_with_2_and_ctrl_c_with_130(call, config_file, error, expected):
+    def main(file):
+        raise error
+
+    status, out, err, _ = call(f"--config={config_file()}", main=main)
+    assert (status, out, err[: len(expected[2])], err.count("\n")) == (*expected, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "Which study? Give its config: --config=configs/quickstart.py."),
+        (["--config=configs/quickstat.py"], "configs has no 'quickstat.py'. Did you mean 'quickstart.py'? It has: base.py, "),
+        (["--config=nowhere/quickstart.py"], "configs has no 'nowhere/quickstart.py'. Did you mean 'quickstart.py'?"),
+        (["--config=STUDY", "--workerz=2"], "This command has no 'workerz'. Did you mean 'workers'? It has: config, dry_run, workers."),
+        (["--config=STUDY", "--workers=0"], "The command line cannot be used: flag --workers=0: "),
+        (["--config=STUDY", "--workers"], "The command line cannot be used: "),
+        (["--config=STUDY", "dry_run"], "'dry_run' is not a flag; flags look like --results=FOLDER."),
+        (["--config=STUDY", "--config.train.step=3"], "config.train has no 'step'. Did you mean 'steps'? It has: "),
+        (["--config=STUDY", "--config.trian.steps=3"], "config has no 'trian'. Did you mean 'train'? It has: "),
+        (["--config=STUDY", "--config.sed=3"], "config has no 'sed'. Did you mean 'seed'? It has: "),
+        (["--config=STUDY", "--config.seed.x=3"], "config.seed has no 'x'. It has: nothing."),
+        (["--config=STUDY", "--config.train.steps=abc"], "The command line cannot be used: flag --config.train.steps=abc: "),
+    ],
+)
+def test_a_command_that_cannot_be_used_is_one_line_and_status_2(call, config_file, monkeypatch, arguments, sentence):
+    monkeypatch.chdir(ROOT)
+    status, out, err, received = call(*(a.replace("STUDY", str(config_file())) for a in arguments))
+    assert (status, out, err.count("\n"), received) == (2, "", 1, [])
+    assert err.startswith("error: ")
+    assert sentence in err
+
+
+@pytest.mark.parametrize("argument", ["--config", "--config=", "--config=configs"])
+def test_a_config_flag_without_a_file_names_the_studies(call, monkeypatch, argument):
+    monkeypatch.chdir(ROOT)
+    status, _, err, _ = call(argument)
+    assert status == 2
+    assert "quickstart.py" in err
+
+
+def test_help_lists_the_flags(call):
+    status, out, err, _ = call("--help")
+    assert (status, err) == (0, "")
+    assert "workers" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("def get_config(:", "cannot be loaded: SyntaxError: "),
+        ("import no_such_package", "cannot be loaded: ModuleNotFoundError: No module named 'no_such_package'"),
+        ("x = 1", "cannot be loaded: AttributeError: "),
+        (STUDY.format(config="c.trian.steps = 3", sweep="grid.product()"), "trian"),
+    ],
+)  # fmt: skip
+def test_a_config_that_is_no_config_is_one_line_and_status_2(call, config_file, text, sentence):
+    path = config_file(text=text)
+    status, _, err, _ = call(f"--config={path}")
+    assert (status, err.count("\n")) == (2, 1)
+    assert err.startswith(f"error: The config {path} ")
+    assert sentence in err
+
+
+def refused(module, *arguments):
+    """What a command that must be refused says, in a process of its own: one line on stderr, status 2."""
+    command = [sys.executable, "-m", f"experiments.{module}", *map(str, arguments)]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stdout, answer.stderr.count("\n")) == (2, "", 1), answer.stderr
+    assert answer.stderr.startswith("error: ")
+    return answer.stderr.removeprefix("error: ").rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("study", "argument", "sentence"),
+    [
+        ({}, "--dryrun", "This command has no 'dryrun'. Did you mean 'dry_run'? It has: config, dry_run, results, workers."),
+        ({}, "--config.train.stepz=3", "config.train has no 'stepz'. Did you mean 'steps'? It has: batch_size, "),
+        ({}, "--config.task.num_symbol=3", "copy has no 'num_symbol'. Did you mean 'num_symbols'? It has: distinct, num_symbols."),
+        (dict(config="c.model.encodings = (dict(name='ropee'),)"), "--dry_run", "pe_lab/encodings has no 'ropee'. Did you mean 'rope'?"),
+        (
+            dict(config="c.model.update(width=12, encodings=(dict(name='rope'),))"),
+            "--dry_run",
+            "RoPE rotates pairs, so the head width must be even, got 3.",
+        ),
+        (
+            dict(config="c.model.encodings = (dict(name='learned', max_positions=10),)"),
+            "--dry_run",
+            "learned has positions 0..9; length 16 asks for position 33: training there would teach nothing.",
+        ),
+        (
+            dict(sweep="grid.product({'train.stepz': [3]})"),
+            "--dry_run",
+            "The axis 'train.stepz' leads nowhere: config.train has no 'stepz'. Did you mean 'steps'?",
+        ),
+        pytest.param(
+            dict(sweep="grid.zipped({'seed': [1, 2]}, {'train.steps': [1]})"),
+            "--dry_run",
+            "zipped axes must be equally long, got [1, 2] values.",
+        ),
+    ],
+    ids=["flag", "key", "argument", "encoding", "head width", "table", "axis", "zip"],
+)
+def test_a_sweep_with_a_mistake_is_one_line_and_status_2(config_file, tmp_path, study, argument, sentence):
+    said = refused("sweep", f"--config={config_file(**study)}", f"--results={tmp_path / 'results'}", argument)
+    assert sentence in said
+
+
+def test_an_override_that_the_sweep_would_overrule_is_refused(config_file, tmp_path):
+    said = refused("sweep", "--config=configs/smoke.py", f"--results={tmp_path}", "--config.seed=4", "--dry_run")
+    assert said == "--config.seed would be overruled: it is an axis of the sweep. Change the config, or use experiments.train."
+
+
+def test_a_results_folder_that_cannot_be_written_is_one_line_and_status_2(tmp_path):
+    (tmp_path / "results").write_text("a file in its place", encoding="utf-8")
+    said = refused("sweep", "--config=configs/smoke.py", f"--results={tmp_path / 'results'}", "--dry_run")
+    assert said.startswith(f"The results folder {tmp_path / 'results'} cannot be written (")
+    assert said.endswith("Give another: --results=FOLDER.")
+
+
+def test_a_damaged_record_is_one_line_and_status_2_for_a_sweep_and_for_tables(tmp_path):
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records" / "x.json").write_text("{", encoding="utf-8")
+    (tmp_path / "study.json").write_text(json.dumps({"name": "x", "entries": []}), encoding="utf-8")
+    for command in (["sweep", "--config=configs/smoke.py", "--dry_run"], ["tables"]):
+        assert refused(*command, f"--results={tmp_path}").startswith(f"The record {tmp_path}/records/x.json is damaged (")
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "sentence"),
+    [
+        ("tables", [], "Which study? Give its folder: --results=results/quickstart."),
+        ("tables", ["--result=x"], "This command has no 'result'. Did you mean 'results'? It has: results."),
+        ("publish", ["--results=nowhere"], "There is no study in nowhere: nowhere/study.json is missing."),
+    ],
+)
+def test_a_command_about_results_with_a_mistake_is_one_line_and_status_2(module, arguments, sentence):
+    assert refused(module, *arguments) == sentence

@@ -1,0 +1,212 @@
+import importlib.util
+import os
+import signal
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pe_lab.sweeps.launchers import local
+
+# A worker that is pinned after it has started waits for that, then says where it runs.
+PINNED = """
+import json, os, time
+for _ in range(100):
+    if len(os.sched_getaffinity(0)) == 1:
+        break
+    time.sleep(0.05)
+print(json.dumps({"event": "pinned", "cores": sorted(os.sched_getaffinity(0)), "flags": os.environ.get("XLA_FLAGS", "")}))
+"""
+needs_affinity = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system pins no processes")
+
+
+@pytest.fixture
+def launch(tmp_path, monkeypatch):
+    """Launches cells that are Python programs, in real processes: name -> program, to statuses and events."""
+    stub = tmp_path / "python"
+    stub.write_text(f'#!/bin/sh\ntest "$1 $2" = "-m pe_lab.training.cell" && exec "{sys.executable}" "$3" "$4"\n', encoding="utf-8")
+    stub.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(stub))
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+
+    def call(programs, workers=1, on_event=None):
+        events = []
+        for name, program in programs.items():
+            (tmp_path / f"{name}.json").write_text(program, encoding="utf-8")
+        files = [tmp_path / f"{name}.json" for name in programs]
+        statuses = local.launch(files, tmp_path, workers, on_event or (lambda cell, event: events.append((cell, event))))
+        return statuses, events
+
+    return call
+
+
+def kinds(events):
+    return [(cell, event["event"]) for cell, event in events]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_failing_or_killed_worker_does_not_stop_the_others(launch, workers):
+    killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    statuses, events = launch({"bad": "raise SystemExit(3)", "dead": killed, "typo": "def f(:", "good": ""}, workers)
+    assert statuses == {"bad": 3, "dead": -9, "typo": 1, "good": 0}
+    assert Counter(kinds(events)) == Counter((cell, kind) for cell in statuses for kind in ("started", "ended"))
+    assert {cell: event["status"] for cell, event in events if event["event"] == "ended"} == statuses
+
+
+def test_more_workers_than_cells_run_each_cell_once(launch):
+    statuses, events = launch({"a": "", "b": ""}, workers=5)
+    assert statuses == {"a": 0, "b": 0}
+    assert sum(kind == "started" for _, kind in kinds(events)) == 2
+
+
+def test_no_cells_are_no_work(launch):
+    assert launch({}) == ({}, [])
+
+
+def test_a_worker_reports_in_json_and_anything_else_goes_to_its_log(launch, tmp_path):
+    program = 'import sys; print(\'{"event": "progress", "step": 3}\'); print("hello"); print("oh no", file=sys.stderr)'
+    _, events = launch({"a": program})
+    assert events == [
+        ("a", {"event": "started"}),
+        ("a", {"event": "progress", "step": 3}),
+        ("a", {"event": "ended", "status": 0}),
+    ]
+    assert sorted((tmp_path / "logs" / "a.log").read_text(encoding="utf-8").split("\n")) == ["", "hello", "oh no"]
+
+
+def test_a_worker_is_given_its_cell_and_the_folder(launch, tmp_path):
+    launch({"a": "import sys; from pathlib import Path; Path(sys.argv[1], 'said').write_text(sys.argv[0])"})
+    assert (tmp_path / "said").read_text(encoding="utf-8") == str(tmp_path / "a.json")
+
+
+@needs_affinity
+def test_every_one_of_several_workers_is_pinned_to_a_core_with_one_thread(launch):
+    _, events = launch({"a": PINNED, "b": PINNED, "c": PINNED}, workers=2)
+    pinned = [event for _, event in events if event["event"] == "pinned"]
+    assert [len(event["cores"]) for event in pinned] == [1, 1, 1]
+    assert {event["cores"][0] for event in pinned} <= set(local.available_cores())
+    assert {event["flags"] for event in pinned} == {"--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
+
+
+@needs_affinity
+def test_a_worker_alone_has_all_cores_and_threads(launch):
+    program = PINNED.replace("range(100)", "range(1)")
+    _, events = launch({"a": program})
+    assert events[1] == ("a", {"event": "pinned", "cores": local.available_cores(), "flags": ""})
+
+
+def test_flags_of_the_user_are_kept(launch, monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=x")
+    program = 'import json, os; print(json.dumps({"event": "flags", "are": os.environ["XLA_FLAGS"]}))'
+    _, events = launch({"a": program}, workers=2)
+    assert events[1][1]["are"] == "--xla_dump_to=x --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+
+# Ends when two cells have started, so that no worker takes the cells of another.
+TOGETHER = """
+import json, os, sys, time
+from pathlib import Path
+Path(sys.argv[1], sys.argv[0] + ".here").touch()
+for _ in range(1000):
+    if len(list(Path(sys.argv[1]).glob("*.here"))) == 2:
+        break
+    time.sleep(0.02)
+seen = {"event": "placed", "gpu": os.environ.get("CUDA_VISIBLE_DEVICES"), "flags": "XLA_FLAGS" in os.environ}
+print(json.dumps({**seen, "cores": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None}))
+"""
+
+
+def test_where_there_are_gpus_every_worker_has_one_and_is_not_pinned(launch, monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(local, "gpus", lambda: ["0", "1"])
+    _, events = launch({"a": TOGETHER, "b": TOGETHER}, workers=2)
+    placed = sorted((e["gpu"], e["flags"], e["cores"]) for _, e in events if e["event"] == "placed")
+    cores = local.available_cores() if hasattr(os, "sched_getaffinity") else None
+    assert placed == [("0", False, cores), ("1", False, cores)]
+
+
+@pytest.mark.parametrize(("gpus", "expected"), [(["0", "1", "7"], 3), ([], len(local.available_cores()))])
+def test_there_is_a_worker_a_gpu_or_else_a_core(monkeypatch, gpus, expected):
+    monkeypatch.setattr(local, "gpus", lambda: gpus)
+    assert local.default_workers() == expected
+
+
+def test_gpus_are_those_that_jax_and_cuda_are_told_to_use(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(Path, "glob", lambda *args: [Path("/dev/nvidia0"), Path("/dev/nvidia1")])
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    counted = {}
+    for platforms in ("cpu", "cuda", "gpu", ""):
+        monkeypatch.setenv("JAX_PLATFORMS", platforms)
+        counted[platforms] = local.gpus()
+    assert counted == {"cpu": [], "cuda": ["0", "1"], "gpu": ["0", "1"], "": ["0", "1"]}
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5,6")
+    assert local.gpus() == ["3", "5", "6"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert local.gpus() == []
+
+
+def test_workers_share_a_compilation_cache_and_import_what_this_process_imports(launch, tmp_path, monkeypatch):
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")  # conftest's
+    (tmp_path / "only_here.py").write_text("", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    program = 'import json, os, only_here; print(json.dumps({"event": "cache", "at": os.environ["JAX_COMPILATION_CACHE_DIR"]}))'
+    statuses, events = launch({"a": program})
+    assert statuses == {"a": 0}
+    assert events[1][1]["at"] == str(tmp_path.parent / ".jax_cache")
+
+
+@pytest.fixture
+def interrupted(launch, monkeypatch):
+    """Launches cells and presses Ctrl-C when one says that it is ready; gives all events until the worker's thread is over."""
+    over = threading.Event()
+
+    class Thread(threading.Thread):
+        def run(self):
+            super().run()
+            over.set()  # an interrupted join leaves the thread marked as ended (CPython 3.11)
+
+    def call(programs):
+        seen = []
+
+        def on_event(cell, event):
+            seen.append((cell, event))
+            if event["event"] == "ready":
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(threading, "Thread", Thread)
+            with pytest.raises(KeyboardInterrupt):
+                launch(programs, on_event=on_event)
+        assert over.wait(60)
+        return seen
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield call
+    signal.signal(signal.SIGINT, before)
+
+
+SLEEPER = 'import time; print(\'{"event": "ready"}\', flush=True); time.sleep(60)'
+
+
+def test_ctrl_c_kills_what_is_running(interrupted):
+    assert interrupted({"a": SLEEPER})[1:] == [("a", {"event": "ready"}), ("a", {"event": "ended", "status": -9})]
+
+
+def test_nothing_is_started_after_ctrl_c(interrupted):
+    assert kinds(interrupted({"a": SLEEPER, "b": ""})) == [("a", "started"), ("a", "ready"), ("a", "ended")]
+
+
+@pytest.mark.parametrize("line", ["3", "[1]", "{}"])
+def test_json_that_is_no_event_goes_to_the_log(launch, tmp_path, monkeypatch, line):
+    monkeypatch.setattr(threading, "excepthook", lambda args: None)
+    seen = []
+
+    def on_event(cell, event):
+        seen.append(event["event"])
+
+    statuses, _ = launch({"a": f"print('{line}')", "b": ""}, on_event=on_event)
+    assert (statuses, seen) == ({"a": 0, "b": 0}, ["started", "ended"] * 2)
+    assert (tmp_path / "logs" / "a.log").read_text(encoding="utf-8") == f"{line}\n"

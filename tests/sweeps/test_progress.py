@@ -1,0 +1,146 @@
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from pe_lab.sweeps import progress
+from pe_lab.sweeps.progress import Progress
+
+CELLS = {"a": ("rope", 100, 2), "b": ("alibi", 100, 1)}  # 300 replica-steps
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds that pass only when a test says so."""
+    now = [1000.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+
+    def wait(seconds):
+        now[0] += seconds
+
+    return wait
+
+
+@pytest.fixture
+def shown(clock):
+    """A Progress without a terminal, and the lines that it has printed."""
+    text = StringIO()
+    return Progress(CELLS, Console(file=text, width=40)), lambda: text.getvalue().splitlines()
+
+
+def at(step, **more):
+    return {"event": "progress", "step": step, "loss": 0.25, "steps_per_second": 12.0, **more}
+
+
+def test_without_a_terminal_a_cell_is_one_plain_line_with_loss_rate_count_and_time(shown, clock):
+    display, lines = shown
+    with display:
+        display.event("a", {"event": "started"})
+        clock(10)
+        display.event("a", at(50))
+    assert lines() == ["rope  step 50/100 x 2  loss 0.2500  12 steps/s  0 of 3 runs, 20 s left"]
+
+
+def test_lines_of_one_cell_are_ten_seconds_apart(shown, clock):
+    display, lines = shown
+    for step in range(1, 31):
+        clock(1)
+        display.event("a", at(step))
+    assert [line.split("  ")[1] for line in lines()] == ["step 1/100 x 2", "step 11/100 x 2", "step 21/100 x 2"]
+
+
+def test_started_evaluating_and_finished_are_not_worth_a_line(shown):
+    display, lines = shown
+    for event in ("started", "evaluating", "finished"):
+        display.event("a", {"event": event})
+    assert lines() == []
+
+
+def test_what_is_done_is_counted_in_runs(shown, clock):
+    display, lines = shown
+    clock(10)
+    display.event("a", {"event": "ended", "status": 0})
+    display.event("b", {"event": "ended", "status": 0})
+    assert lines() == ["rope  done  2 of 3 runs, 5 s left", "alibi  done  3 of 3 runs, 0 s left"]
+
+
+def test_a_failed_cell_says_why_and_a_killed_one_points_to_its_log(shown, clock):
+    display, lines = shown
+    clock(10)
+    display.event("a", {"event": "failed", "error": "out of memory"})
+    display.event("a", {"event": "ended", "status": 1})
+    display.event("b", {"event": "ended", "status": -9})
+    assert [line.split("  ")[:2] for line in lines()] == [
+        ["rope", "step 0/100 x 2"],
+        ["rope", "FAILED: out of memory"],
+        ["alibi", "FAILED: see its log"],
+    ]
+
+
+def test_time_left_is_unknown_before_the_first_step(shown):
+    display, _ = shown
+    assert display.seconds_left() is None
+
+
+def test_time_left_goes_by_replica_steps(shown, clock):
+    display, _ = shown
+    clock(30)
+    display.event("b", at(60))  # 60 of 300 replica-steps in 30 s
+    assert display.seconds_left() == 120.0
+
+
+def test_time_left_does_not_count_what_an_earlier_process_has_trained(shown, clock):
+    display, _ = shown
+    display.event("a", {"event": "resumed", "step": 50})
+    clock(10)
+    display.event("a", at(75))  # 50 of the 200 that were left
+    assert display.seconds_left() == 30.0
+
+
+def test_time_left_does_not_count_it_either_where_a_launcher_has_started_the_cell(shown, clock):
+    display, _ = shown
+    display.event("a", {"event": "started"})
+    display.event("a", {"event": "resumed", "step": 50})
+    clock(10)
+    display.event("a", at(75))
+    assert display.seconds_left() == 30.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(None, "time left unknown"), (0.0, "0 s left"), (59.0, "59 s left"), (60.0, "1.0 min left"), (5400.0, "90.0 min left")],
+)
+def test_time_is_told_in_seconds_then_minutes(shown, monkeypatch, seconds, words):
+    display, lines = shown
+    monkeypatch.setattr(display, "seconds_left", lambda: seconds)
+    display.event("a", {"event": "resumed", "step": 1})
+    assert lines() == [f"rope  step 1/100 x 2  0 of 3 runs, {words}"]
+
+
+def test_a_long_line_is_not_folded(shown, clock):
+    display, lines = shown
+    clock(10)
+    display.event("a", {"event": "failed", "error": "word " * 30})
+    display.event("a", {"event": "ended", "status": 1})
+    assert len(lines()) == 2
+
+
+@pytest.mark.parametrize("error", ["expected [b l], got [c]", "no file at [/tmp/x]", "at :bug: 3"])
+def test_an_error_is_shown_as_it_is(shown, clock, error):
+    display, lines = shown
+    clock(10)
+    display.event("a", {"event": "ended", "status": 1, "error": error})
+    assert lines() == [f"rope  FAILED: {error}  2 of 3 runs, 5 s left"]
+
+
+def test_in_a_terminal_running_cells_are_rows_of_a_table_and_done_ones_leave_it(clock):
+    text = StringIO()
+    display = Progress(CELLS, Console(file=text, force_terminal=True, width=100, color_system=None))
+    display.event("a", at(50))
+    display.event("b", {"event": "ended", "status": 0})
+    assert text.getvalue() == ""
+    with display:
+        pass
+    assert text.getvalue().split("\n")[0].split()[-8:] == ["step", "50/100", "x", "2", "loss", "0.2500", "12", "steps/s"]
+    assert "1 of 3 runs" in text.getvalue()
+    assert "alibi" not in text.getvalue()

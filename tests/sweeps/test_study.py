@@ -1,0 +1,164 @@
+import json
+
+import pytest
+
+from configs import base
+from pe_lab.errors import UserError
+from pe_lab.records import row
+from pe_lab.sweeps import grid, study
+
+ROPE, ALIBI, NOPE = ((dict(name=n),) for n in ("rope", "alibi", "nope"))
+
+
+def expand(*axes, points=None, **changes):
+    values = base.get_config()
+    values.evaluate.update(lengths=(8, 16), offsets=(0, 4), num_examples=32)
+    values.execution.update(changes)
+    return study.expand("fake", values.to_dict(), grid.product(*axes) if points is None else points)
+
+
+def test_every_point_is_an_entry_with_its_labels_and_its_run():
+    made = expand({"model.encodings": [ROPE, grid.labelled("nothing", NOPE)]}, {"seed": range(2)})
+    assert [(e.labels["model.encodings"], e.labels["seed"]) for e in made.entries] == [
+        ("rope", "0"),
+        ("rope", "1"),
+        ("nothing", "0"),
+        ("nothing", "1"),
+    ]
+    assert [(e.run.model.encodings[0].name, e.run.seed, e.run.data_seed) for e in made.entries] == [
+        ("rope", 0, 0),
+        ("rope", 1, 1),
+        ("nope", 0, 0),
+        ("nope", 1, 1),
+    ]
+
+
+def test_a_point_changes_what_it_names_and_nothing_else():
+    whole, changed = expand().entries[0].run.to_dict(), expand({"train.steps": [7]}).entries[0].run.to_dict()
+    assert changed["train"].pop("steps") == 7
+    assert whole["train"].pop("steps") == 2000
+    assert changed == whole
+
+
+def test_an_argument_that_the_config_leaves_at_its_default_is_an_axis():
+    assert [dict(e.run.task.arguments)["num_symbols"] for e in expand({"task.num_symbols": [16, 32]}).entries] == [16, 32]
+
+
+def test_a_point_does_not_reach_the_next_one():
+    points = grid.concat(grid.product({"train.steps": [7]}), grid.product())
+    assert [e.run.train.steps for e in expand(points=points).entries] == [7, 2000]
+
+
+def test_an_axis_into_a_plugin_does_not_reach_another_point():
+    shifted = dict(name="shifted", max_shift=1)
+    points = grid.concat(grid.product({"positions": [shifted]}, {"positions.max_shift": [9]}), grid.product({"positions": [shifted]}))
+    assert [dict(e.run.positions.arguments)["max_shift"] for e in expand(points=points).entries] == [9, 1]
+
+
+@pytest.mark.parametrize(
+    ("axis", "words"),
+    [
+        ("train.stepz", r"The axis 'train\.stepz' leads nowhere: config\.train has no 'stepz'\. Did you mean 'steps'\?"),
+        ("trian.steps", r"The axis 'trian\.steps' leads nowhere: config has no 'trian'\. Did you mean 'train'\?"),
+        ("sed", r"The axis 'sed' leads nowhere: config has no 'sed'\. Did you mean 'seed'\?"),
+        ("task.num_symbol", r"copy has no 'num_symbol'\. Did you mean 'num_symbols'\?"),
+        ("layout.foo", r"config\.layout has no 'foo'"),
+        ("seed.x", r"The axis 'seed\.x' leads nowhere"),
+        ("model.encodings.base", r"The axis 'model\.encodings\.base' leads nowhere"),
+    ],
+)
+def test_a_misspelt_axis_is_refused(axis, words):
+    with pytest.raises(UserError, match=words):
+        expand({axis: [3]})
+
+
+def test_an_axis_into_a_tuple_is_not_answered_with_itself():
+    with pytest.raises(UserError) as refused:
+        expand({"model.encodings.base": [3]})
+    assert "Did you mean 'encodings'" not in str(refused.value)
+
+
+def test_a_misspelt_argument_of_an_encoding_is_refused():
+    with pytest.raises(UserError, match=r"rope has no 'bass'\. Did you mean 'base'\?"):
+        expand({"model.encodings": [(dict(name="rope", bass=1),)]})
+
+
+def test_a_sweep_without_points_is_refused():
+    with pytest.raises(UserError, match=r"The sweep of fake has no points\."):
+        expand({"seed": []})
+
+
+def test_equal_runs_are_one_run_with_several_entries():
+    made = expand({"model.encodings": [NOPE, ROPE]}, {"positions": [dict(name="contiguous"), dict(name="randomized")]})
+    assert len(made.entries) == 4
+    assert [r.model.encodings[0].name for r in made.runs] == ["nope", "rope", "rope"]
+    assert made.entries[0].run.run_id == made.entries[1].run.run_id
+
+
+def test_the_study_file_holds_labels_and_run_ids(tmp_path):
+    made = expand({"seed": [5]})
+    made.write(tmp_path)
+    expected = {"name": "fake", "entries": [{"labels": {"seed": "5"}, "run_id": made.runs[0].run_id}]}
+    assert json.loads((tmp_path / "study.json").read_text(encoding="utf-8")) == expected
+
+
+def test_a_cell_holds_the_runs_that_differ_in_their_replica():
+    runs = expand({"seed": range(2)}, {"model.encodings": [ROPE, ALIBI]}, {"train.learning_rate": [0.1, 0.2]}).runs
+    found = study.cells(runs)
+    assert [c.run.model.encodings[0].name for c in found] == ["rope", "alibi"]
+    assert [[(r.seed, r.train.learning_rate) for r in c.runs] for c in found] == [[(0, 0.1), (0, 0.2), (1, 0.1), (1, 0.2)]] * 2
+
+
+@pytest.mark.parametrize(("size", "expected"), [(1, [1] * 5), (2, [2, 2, 1]), (5, [5]), (8, [5])])
+def test_a_cell_holds_no_more_than_max_replicas(size, expected):
+    found = study.cells(expand({"seed": range(5)}, max_replicas=size).runs)
+    assert [len(c.runs) for c in found] == expected
+    assert [r.seed for c in found for r in c.runs] == [0, 1, 2, 3, 4]
+
+
+def measured(count=32, lengths=(8, 16), offsets=(0, 4), split="test"):
+    return [row(split, n, o, "exact_match", 0.5, count) for n in lengths for o in offsets]
+
+
+def null(length, offset):
+    return row("test", length, offset, "exact_match", None, 0, "the table ends there")
+
+
+@pytest.mark.parametrize(
+    ("status", "rows", "done"),
+    [
+        ("finished", measured(), True),
+        ("finished", measured(lengths=(4, 8, 16, 64)), True),  # more than is asked
+        ("finished", [*measured(lengths=(8,)), null(16, 0), null(16, 4)], True),  # nothing to measure there
+        ("finished", measured(count=31), False),
+        ("finished", measured(lengths=(8,)), False),
+        ("finished", measured(offsets=(0,)), False),
+        ("finished", measured(split="validation"), False),
+        ("finished", [], False),
+        ("diverged", [], True),
+        ("failed", [], False),
+        ("failed", measured(), False),
+    ],
+)
+def test_a_run_is_done_when_its_record_has_all_that_is_asked(status, rows, done):
+    run = expand().runs[0]
+    assert study.is_done(run, {run.run_id: {"status": status, "rows": rows}}) is done
+
+
+def test_a_run_without_a_record_is_not_done():
+    assert study.is_done(expand().runs[0], {"another": {"status": "finished", "rows": measured()}}) is False
+
+
+@pytest.mark.parametrize(
+    "axis", [{"evaluate.lengths": [(2, 4), (4, 6)]}, {"execution.chunk_steps": [10, 20]}, {"checkpoints.interval": [1.0, 2.0]}]
+)
+def test_what_does_not_change_the_training_is_no_axis(axis):
+    section = next(iter(axis)).split(".")[0]
+    with pytest.raises(UserError, match=f"config.{section} changes nothing that is trained, so it cannot be an axis"):
+        expand(axis)
+
+
+def test_one_label_for_two_values_is_refused():
+    same = [grid.labelled("rotary", (dict(name="rope", base=b),)) for b in (1e4, 5e5)]
+    with pytest.raises(UserError, match="Two values of the axis 'model.encodings' have the label 'rotary'"):
+        expand({"model.encodings": same})

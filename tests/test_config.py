@@ -1,0 +1,263 @@
+import copy
+import dataclasses
+import json
+
+import pytest
+
+from configs import base
+from pe_lab import config, plugins
+from pe_lab.config import Cell
+from pe_lab.errors import UserError
+from pe_lab.plugins import Plugin
+
+
+def values(**changes):
+    """configs/base.py's values, with changes by path: train__steps=3."""
+    found = base.get_config().to_dict()
+    for path, value in changes.items():
+        *parents, last = path.split("__")
+        inner = found
+        for key in parents:
+            inner = inner[key]
+        inner[last] = value
+    return found
+
+
+def run(**changes):
+    return config.from_dict(values(**changes))
+
+
+def encodings(*specs):
+    return {"model__encodings": specs}
+
+
+def test_a_run_comes_back_from_its_values_also_through_json():
+    made = run(**encodings(dict(name="rope", layers=[1], base=500000), dict(name="learned")), evaluate__lengths=[4, 8])
+    assert config.from_dict(made.to_dict()) == made
+    assert config.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+
+
+def test_every_default_is_resolved_into_the_run():
+    made = run()
+    assert made.task == Plugin("copy", (("distinct", True), ("num_symbols", 64)))
+    assert made.to_dict()["model"]["encodings"] == [
+        dict(name="sinusoidal", base=10000.0, combine="add", layout="interleaved", learn_scale=False, lift="pad", scale=1.0)
+    ]
+
+
+def test_lists_become_tuples_so_that_a_run_can_be_a_key():
+    made = run(evaluate__lengths=[4, 8], **encodings(dict(name="rope", layers=[0])))
+    assert (made.evaluate.lengths, made.model.encodings[0].layers) == ((4, 8), (0,))
+    assert {made: 1}[run(evaluate__lengths=(4, 8), **encodings(dict(name="rope", layers=(0,))))] == 1
+
+
+def test_an_encoding_in_attention_says_whether_layers_share_it_and_one_at_the_input_does_not():
+    made = run(**encodings(dict(name="rope"), dict(name="shaw"), dict(name="shaw", share=True), dict(name="learned")))
+    assert [(e.layers, e.share) for e in made.model.encodings] == [(None, True), (None, False), (None, True), (None, None)]
+
+
+def test_the_data_seed_follows_the_seed_unless_given():
+    assert [run(seed=3).data_seed, run(seed=3, data_seed=0).data_seed] == [3, 0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (dict(trian={}), r"config has no 'trian'\. Did you mean 'train'\? It has: checkpoints, "),
+        (dict(train__step=3), r"config\.train has no 'step'\. Did you mean 'steps'\?"),
+        (dict(layout__foo=1), r"config\.layout has no 'foo'\. It has: end_token, name\."),
+        (dict(train=3), r"config\.train must hold steps, batch_size, .*, got 3"),
+        (dict(task="copy"), r"One of the tasks is given as dict\(name=\.\.\., \.\.\.\), got 'copy'"),
+        (dict(task__name="copyy"), r"pe_lab/tasks has no 'copyy'\. Did you mean 'copy'\?"),
+        (dict(task__num_symbol=3), r"copy has no 'num_symbol'\. Did you mean 'num_symbols'\?"),
+        (dict(positions=dict(name="shifted")), r"shifted needs max_shift"),
+        (dict(seed=True), r"config\.seed must be a whole number, got True"),
+        (dict(seed="0"), r"config\.seed must be a whole number, got '0'"),
+        (dict(train__steps=2.0), r"config\.train\.steps must be a whole number, got 2\.0"),
+        (dict(train__learning_rate="fast"), r"config\.train\.learning_rate must be a number, got 'fast'"),
+        (dict(train__num_examples="all"), r"config\.train\.num_examples must be a whole number or None, got 'all'"),
+        (dict(train__schedule="cosin"), r"config\.train\.schedule has no 'cosin'\. Did you mean 'cosine'\? It has: constant, cosine\."),
+        (dict(evaluate__lengths=(8, "a")), r"config\.evaluate\.lengths must be a whole number, got 'a'"),
+        (dict(model__tied_output=1), r"config\.model\.tied_output must be True or False, got 1"),
+        (encodings("rope"), r"One of the encodings is given as dict\(name=\.\.\., \.\.\.\), got 'rope'"),
+        (dict(model__encodings=dict(name="rope")), r"config\.model\.encodings is a tuple of dict\(name=\.\.\.\), got \{'name': 'rope'\}"),
+        (encodings(dict(name="ropee")), r"pe_lab/encodings has no 'ropee'\. Did you mean 'rope'\?"),
+        (encodings(dict(name="rope", bas=1)), r"rope has no 'bas'\. Did you mean 'base'\?"),
+        (encodings(dict(name="rope", share=1)), r"rope's share must be True or False, got 1"),
+        (encodings(dict(name="rope", layers=("0",))), r"rope's layers must be .* or None, got \('0',\)"),
+        (encodings(dict(name="sinusoidal", layers=(0,))), r"sinusoidal acts at the input: it takes no layers"),
+        (encodings(dict(name="sinusoidal", share=False)), r"sinusoidal acts at the input: it takes no share"),
+    ],
+)  # fmt: skip
+def test_what_the_config_does_not_know_is_refused_in_one_sentence(changes, words):
+    with pytest.raises(UserError, match=words) as refused:
+        run(**changes)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (dict(model__width=0), r"config\.model\.width must be at least 1, got 0"),
+        (dict(model__num_layers=0), r"config\.model\.num_layers must be at least 1, got 0"),
+        (dict(model__num_heads=-1), r"config\.model\.num_heads must be at least 1, got -1"),
+        (dict(model__feedforward_width=0), r"config\.model\.feedforward_width must be at least 1"),
+        (dict(train__steps=0), r"config\.train\.steps must be at least 1"),
+        (dict(train__batch_size=0), r"config\.train\.batch_size must be at least 1"),
+        (dict(train__min_length=0), r"config\.train\.min_length must be at least 1"),
+        (dict(evaluate__num_examples=0), r"config\.evaluate\.num_examples must be at least 1"),
+        (dict(evaluate__batch_size=0), r"config\.evaluate\.batch_size must be at least 1"),
+        (dict(evaluate__curve_every=0), r"config\.evaluate\.curve_every must be at least 1"),
+        (dict(evaluate__curve_examples=0), r"config\.evaluate\.curve_examples must be at least 1"),
+        (dict(execution__chunk_steps=0), r"config\.execution\.chunk_steps must be at least 1"),
+        (dict(execution__max_replicas=0), r"config\.execution\.max_replicas must be at least 1"),
+        (dict(model__num_heads=3), r"config\.model\.num_heads must divide the width 64, got 3"),
+        (dict(model__dropout=1), r"config\.model\.dropout must be in \[0, 1\), got 1\.0"),
+        (dict(model__dropout=-0.1), r"config\.model\.dropout must be in \[0, 1\), got -0\.1"),
+        (dict(train__max_length=2, train__min_length=3), r"config\.train\.max_length must be at least min_length 3, got 2"),
+        (dict(evaluate__lengths=(17, 32)), r"config\.evaluate\.lengths must hold a length up to the training length 16"),
+        (dict(evaluate__lengths=()), r"config\.evaluate\.lengths must hold a length up to the training length 16"),
+        (dict(evaluate__lengths=(0, 8)), r"config\.evaluate's lengths must be at least 1"),
+        (dict(evaluate__curve_lengths=(0,)), r"config\.evaluate's lengths must be at least 1"),
+        (dict(evaluate__offsets=()), r"config\.evaluate\.offsets must hold an offset, and none below 0, got \(\)"),
+        (dict(evaluate__offsets=(0, -1)), r"config\.evaluate\.offsets must hold an offset, and none below 0, got \(0, -1\)"),
+        (encodings(dict(name="rope", layers=(0, 2))), r"rope's layers must be some of 0\.\.1, each once, got \(0, 2\)"),
+        (encodings(dict(name="rope", layers=(-1,))), r"rope's layers must be some of 0\.\.1, each once, got \(-1,\)"),
+    ],
+)
+def test_a_value_out_of_range_is_refused(changes, words):
+    with pytest.raises(UserError, match=words):
+        run(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (dict(evaluate__lengths=8), r"config\.evaluate\.lengths must be a tuple"),
+        (encodings(dict(name="rope", layers=1)), r"rope's layers must be a tuple"),
+        (encodings(dict(name="rope", layers=())), r"rope's layers must be some of 0\.\.1, each once, got \(\)"),
+        (encodings(dict(name="rope", layers=(1, 1))), r"each once, got \(1, 1\)"),
+        (dict(train__num_examples=0), r"config\.train\.num_examples must be at least 1"),
+        (dict(train__learning_rate=float("nan")), r"config\.train\.learning_rate must be"),
+        (dict(train__weight_decay=float("inf")), r"config\.train\.weight_decay must be"),
+        (dict(seed=2**31), r"config\.seed must be"),
+    ],
+)
+def test_what_no_training_could_use_is_refused(changes, words):
+    with pytest.raises(UserError, match=words):
+        run(**changes)
+
+
+@pytest.mark.parametrize("section", [f.name for f in dataclasses.fields(config.Run)])
+def test_no_key_may_be_missing(section):
+    whole = values()
+    if section != "data_seed":
+        with pytest.raises(UserError, match=rf"config\.{section} is missing: configs/base\.py states every key"):
+            config.from_dict({k: v for k, v in whole.items() if k != section})
+    inner = whole[section] if isinstance(whole[section], dict) and section not in ("task", "positions") else {}
+    for key in inner:
+        with pytest.raises(UserError, match=rf"config\.{section}\.{key} is missing"):
+            config.from_dict({**whole, section: {k: v for k, v in inner.items() if k != key}})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        dict(seed=1), dict(data_seed=1), dict(task=dict(name="reverse")), dict(task__num_symbols=63), dict(layout__end_token=False),
+        dict(positions=dict(name="normalized")), dict(model__width=32), dict(model__num_layers=1), dict(model__num_heads=2),
+        dict(model__feedforward_width=32), dict(model__activation="relu"), dict(model__norm="rms"), dict(model__norm_position="post"),
+        dict(model__dropout=0.1), dict(model__scale_embeddings=False), dict(model__tied_output=True),
+        encodings(), encodings(dict(name="sinusoidal", base=5000)), encodings(dict(name="sinusoidal"), dict(name="nope")),
+        dict(train__steps=1), dict(train__batch_size=8), dict(train__min_length=2), dict(train__max_length=17),
+        dict(train__length_per="step"), dict(train__num_examples=10), dict(train__loss_reduction="example"),
+        dict(train__learning_rate=1e-3),
+        dict(train__schedule="constant"), dict(train__warmup_steps=0), dict(train__final_rate_fraction=0.2), dict(train__beta1=0.8),
+        dict(train__beta2=0.9), dict(train__epsilon=1e-7), dict(train__weight_decay=0), dict(train__clip_norm=2),
+        dict(train__encoding_rate_factor=2), dict(train__encoding_weight_decay=0.1),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_run_id_changes_with_all_that_determines_the_weights(changes):
+    assert run(**changes).run_id != run().run_id
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        dict(evaluate__lengths=(4,)), dict(evaluate__offsets=(0, 64)), dict(evaluate__num_examples=8), dict(evaluate__curve_every=7),
+        dict(checkpoints__interval=1), dict(checkpoints__keep_final=False), dict(execution__replicas="vmap"),
+        dict(execution__attention="explicit"), dict(execution__chunk_steps=7), dict(execution__max_replicas=1),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_run_id_ignores_how_a_run_is_measured_saved_and_executed(changes):
+    assert run(**changes) != run()
+    assert run(**changes).run_id == run().run_id
+
+
+def test_the_run_id_ignores_the_order_of_keys_and_whether_defaults_are_written_out():
+    whole = values(train__clip_norm=1, task=dict(distinct=True, num_symbols=64, name="copy"))
+    assert config.from_dict(dict(reversed(whole.items()))).run_id == run().run_id
+
+
+def test_the_run_id_is_sixteen_digits():
+    assert len(run().run_id) == 16
+    assert int(run().run_id, 16) >= 0
+
+
+def schemes():
+    return [dict(name=n, **({"max_shift": 5} if n == "shifted" else {})) for n in plugins.names("positions")]
+
+
+@pytest.mark.parametrize("blind", [(dict(name="nope"),), ()], ids=["nope", "no encoding"])
+def test_what_reads_no_positions_is_one_run_under_every_scheme(blind):
+    assert len({run(positions=scheme, model__encodings=blind).run_id for scheme in schemes()}) == 1
+
+
+@pytest.mark.parametrize("seeing", [(dict(name="sinusoidal"),), (dict(name="nope"), dict(name="rope"))], ids=["sinusoidal", "nope + rope"])
+def test_what_reads_positions_is_another_run_under_each_scheme(seeing):
+    assert len({run(positions=scheme, model__encodings=seeing).run_id for scheme in schemes()}) == len(schemes())
+
+
+def test_a_replica_is_two_seeds_a_learning_rate_and_a_weight_decay():
+    made = run(seed=3, train__learning_rate=0.5, train__weight_decay=0.25)
+    assert made.replica() == {"seed": 3, "data_seed": 3, "learning_rate": 0.5, "weight_decay": 0.25}
+
+
+REPLICAS = [dict(seed=1), dict(data_seed=1), dict(train__learning_rate=0.5), dict(train__weight_decay=0.5)]
+
+
+@pytest.mark.parametrize("changes", REPLICAS, ids=str)
+def test_runs_that_differ_in_their_replica_are_of_one_cell(changes):
+    runs = (run(), run(**changes))
+    assert runs[0].without_replica() == runs[1].without_replica()
+    assert Cell(runs).run == runs[0]
+
+
+@pytest.mark.parametrize("changes", [dict(train__steps=3), dict(train__beta1=0.5), dict(evaluate__num_examples=3), encodings()], ids=str)
+def test_a_cell_of_runs_that_differ_otherwise_is_refused(changes):
+    with pytest.raises(ValueError, match="differ in seeds, learning rate and weight decay only"):
+        Cell((run(), run(**changes)))
+
+
+def test_a_cell_without_runs_is_refused():
+    with pytest.raises(ValueError, match="The runs of a cell"):
+        Cell(())
+
+
+def test_a_cell_is_known_by_its_runs():
+    a, b = run(), run(seed=1)
+    assert Cell((a, b)).cell_id == Cell((run(), run(seed=1))).cell_id
+    assert len({Cell(runs).cell_id for runs in ((a,), (b,), (a, b), (b, a))}) == 4
+
+
+def test_a_run_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        run().seed = 1
+
+
+def test_reading_a_config_leaves_it_as_it_was():
+    given = values(**encodings(dict(name="rope", layers=[0])))
+    before = copy.deepcopy(given)
+    config.from_dict(given)
+    assert given == before

@@ -1,0 +1,183 @@
+import json
+import os
+
+import pytest
+
+from pe_lab import records
+from pe_lab.errors import UserError
+
+
+def record(run_id="0123456789abcdef", **changes):
+    """A complete record, as small as they come."""
+    return {
+        "run_id": run_id,
+        "config": {"train": {"epsilon": 1e-08}, "note": "naïve"},
+        "replica": {"seed": 0},
+        "status": "finished",
+        "error": None,
+        "rows": [
+            records.row("test", 8, 0, "exact_match", 0.5, 128),
+            records.row("test", 64, 0, "exact_match", None, 0, "learned has positions 0..17; length 64 asks for 129"),
+        ],
+        "floors": [],
+        "curve": [],
+        "cost": None,
+        "exposure": None,
+        "code_ratio": None,
+        "checkpoint": None,
+        "provenance": {},
+        **changes,
+    }
+
+
+def files(folder):
+    return sorted(p.name for p in folder.rglob("*") if p.is_file())
+
+
+def test_what_is_written_is_read_with_its_version_and_digest(tmp_path):
+    path = records.write(tmp_path, record())
+    assert path == records.path_of(tmp_path, "0123456789abcdef") == tmp_path / "records" / "0123456789abcdef.json"
+    assert records.read(path) == {**record(), "schema_version": 1, "digest": records.digest({**record(), "schema_version": 1})}
+    assert files(tmp_path) == ["0123456789abcdef.json"]
+
+
+def test_a_record_replaces_the_older_one(tmp_path):
+    records.write(tmp_path, record(status="failed"))
+    path = records.write(tmp_path, record(status="finished"))
+    assert (files(tmp_path), records.read(path)["status"]) == (["0123456789abcdef.json"], "finished")
+
+
+@pytest.mark.parametrize(
+    ("where", "error"), [("fsync", OSError("no space left")), ("replace", KeyboardInterrupt())], ids=["fsync", "replace"]
+)
+def test_an_interrupted_write_leaves_the_old_record_and_nothing_else(tmp_path, monkeypatch, where, error):
+    path = records.write(tmp_path, record())
+    before = path.read_bytes()
+
+    def fails(*args):
+        raise error
+
+    monkeypatch.setattr(os, where, fails)
+    with pytest.raises(type(error)):
+        records.write(tmp_path, record(status="failed"))
+    assert (files(tmp_path), path.read_bytes()) == (["0123456789abcdef.json"], before)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_that_is_not_finite_is_never_written(tmp_path, number):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        records.write(tmp_path, record(rows=[records.row("test", 8, 0, "exact_match", number, 128)]))
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        records.write_json(tmp_path / "cell.json", {"learning_rate": number})
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("changed", [{k: v for k, v in record().items() if k != "cost"}, record(costs=None)], ids=["missing", "unknown"])
+def test_a_record_with_other_keys_is_never_written(tmp_path, changed):
+    with pytest.raises(AssertionError, match=r"a record has the keys \['costs?'\] too many or too few"):
+        records.write(tmp_path, changed)
+    assert files(tmp_path) == []
+
+
+def test_a_flipped_byte_in_a_record_is_refused_wherever_it_is(tmp_path):
+    path = records.write(tmp_path, record())
+    whole = path.read_bytes()
+    for i in range(len(whole)):
+        path.write_bytes(whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :])
+        with pytest.raises(UserError, match=r"is damaged|has schema_version 0"):
+            records.read(path)
+
+
+def test_a_changed_value_is_refused_by_the_digest(tmp_path):
+    path = records.write(tmp_path, record())
+    path.write_text(path.read_text(encoding="utf-8").replace('"value": 0.5', '"value": 0.6'), encoding="utf-8")
+    with pytest.raises(
+        UserError, match=r"is damaged \(its content does not match its digest\)\. Move it away, and the next sweep runs it again"
+    ):
+        records.read(path)
+
+
+@pytest.mark.parametrize("number", ["NaN", "1e999"])
+def test_a_number_that_is_not_finite_is_refused(tmp_path, number):
+    path = records.write(tmp_path, record())
+    path.write_text(path.read_text(encoding="utf-8").replace('"value": 0.5', f'"value": {number}'), encoding="utf-8")
+    with pytest.raises(UserError, match="is damaged"):
+        records.read(path)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_a_part_of_a_record_is_refused(tmp_path, share):
+    path = records.write(tmp_path, record())
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(UserError, match=f"The record {path} is damaged"):
+        records.read(path)
+
+
+@pytest.mark.parametrize("text", ["[]", "3", '"digest"', "{}", '{"schema_version": 1}', "\xff"])
+def test_json_that_is_no_record_is_refused(tmp_path, text):
+    path = tmp_path / "x.json"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(UserError, match=f"The record {path} is damaged"):
+        records.read(path)
+
+
+@pytest.mark.parametrize("change", [{"cost": ...}, {"costs": 1}], ids=["missing", "unknown"])
+def test_a_record_with_other_keys_is_refused_although_its_digest_is_right(tmp_path, change):
+    path = records.write(tmp_path, record())
+    changed = {k: v for k, v in {**records.read(path), **change}.items() if v is not ...}
+    path.write_text(json.dumps({**changed, "digest": records.digest(changed)}), encoding="utf-8")
+    with pytest.raises(UserError, match="is damaged"):
+        records.read(path)
+
+
+def test_another_schema_version_is_refused(tmp_path):
+    path = records.write(tmp_path, record())
+    changed = {**records.read(path), "schema_version": 2}
+    path.write_text(json.dumps({**changed, "digest": records.digest(changed)}), encoding="utf-8")
+    with pytest.raises(UserError, match=r"has schema_version 2; this pe_lab reads 1\."):
+        records.read(path)
+
+
+def test_the_digest_is_of_the_content_and_not_of_its_order_or_of_itself():
+    assert records.digest({"a": 1, "b": 2}) == records.digest({"b": 2, "a": 1, "digest": "x"})
+    assert records.digest({"a": 1}) != records.digest({"a": 2})
+
+
+def test_all_records_of_a_study_are_read_by_run_id(tmp_path):
+    for run_id in ("b", "a"):
+        records.write(tmp_path, record(run_id, replica={"seed": ord(run_id)}))
+    (tmp_path / "records" / ".a.json.1234").write_text("a write that was killed", encoding="utf-8")
+    assert {run_id: r["replica"]["seed"] for run_id, r in records.read_all(tmp_path).items()} == {"a": 97, "b": 98}
+
+
+def test_a_folder_without_records_has_none(tmp_path):
+    assert records.read_all(tmp_path) == {}
+
+
+def test_one_damaged_record_among_others_is_named(tmp_path):
+    records.write(tmp_path, record("a"))
+    records.path_of(tmp_path, "b").write_text("{", encoding="utf-8")
+    with pytest.raises(UserError, match=r"records/b\.json is damaged"):
+        records.read_all(tmp_path)
+
+
+def test_a_row_says_what_was_measured_where_and_on_how_many_examples():
+    assert records.row("test", 8, 2, "exact_match", None, 0, "why") == {
+        "split": "test", "length": 8, "offset": 2, "metric": "exact_match", "value": None, "count": 0, "reason": "why",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (("test", 8, 0, "exact_match"), 0.5),
+        (("test", 64, 0, "exact_match"), None),  # null, with a reason
+        (("validation", 8, 0, "exact_match"), None),
+        (("test", 9, 0, "exact_match"), None),
+        (("test", 8, 1, "exact_match"), None),
+        (("test", 8, 0, "token_accuracy"), None),
+    ],
+)
+def test_a_value_is_found_by_split_length_offset_and_metric(place, expected):
+    assert records.value(record(), *place) == expected
