@@ -160,5 +160,5 @@ def test_what_does_not_change_the_training_is_no_axis(axis):
 
 def test_one_label_for_two_values_is_refused():
     same = [grid.labelled("rotary", (dict(name="rope", base=b),)) for b in (1e4, 5e5)]
-    with pytest.raises(UserError, match="Two values of the axis 'model.encodings' have the label 'rotary'"):
+    with pytest.raises(UserError, match=r"Two values of the axis 'model\.encodings' have the label 'rotary'"):
         expand({"model.encodings": same})
