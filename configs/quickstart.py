@@ -12,8 +12,8 @@ from pe_lab.sweeps import grid
 def get_config():
     c = base.get_config()
     c.task = dict(name="copy", num_symbols=24)
-    c.train.update(steps=900, batch_size=32, max_length=8, learning_rate=6e-3)
-    c.evaluate.update(lengths=(4, 8, 10, 12, 16, 24), curve_every=300, curve_lengths=(8, 16))
+    c.train.update(steps=800, batch_size=32, max_length=8, learning_rate=6e-3, warmup_steps=50)
+    c.evaluate.update(lengths=(4, 8, 10, 12, 16, 24), curve_every=200, curve_lengths=(8, 16))
     return c
 
 
