@@ -20,7 +20,7 @@ from pe_lab.transformer.transformer import forward_flops
 
 # For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
 # unpadded FLOPs, and what a worker needs to import, compile and evaluate.
-_FLOPS_PER_SECOND = 1.2e10
+_FLOPS_PER_SECOND = 2.9e10
 _SECONDS_A_CELL = 20
 
 
