@@ -1,0 +1,58 @@
+"""A number in a README or in results/published comes from a committed record."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pe_lab import config
+from pe_lab.analysis import results, tables
+
+ROOT = Path(__file__).parents[1]
+PUBLISHED = sorted(p.parent for p in (ROOT / "results" / "published").glob("*/study.json"))
+
+
+@pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
+def test_tables_are_those_of_the_records(folder):
+    found = results.load(folder)
+    assert (found.missing, (folder / "table.md").read_text()) == (0, tables.markdown(found))
+    assert (folder / "table.csv").read_text() == tables.as_csv(found)
+
+
+@pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
+def test_every_record_names_a_clean_commit_and_the_run_that_its_config_is(folder):
+    for run in (r for v in results.load(folder).variants for r in v.runs):
+        assert run["provenance"]["commit"]
+        assert not run["provenance"]["dirty"]
+        assert config.from_dict(run["config"]).run_id == run["run_id"]
+
+
+@pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
+def test_a_readme_says_what_it_shows_and_what_not(folder):
+    text = (folder / "README.md").read_text()
+    assert "does not say" in text
+    assert "exact_match.png" in text
+
+
+def test_the_readme_shows_the_quickstarts_table():
+    found = results.load(ROOT / "results" / "published" / "quickstart")
+    assert tables.means(found, 0) in (ROOT / "README.md").read_text()
+
+
+def test_what_the_quickstart_promises_to_learn_has_learnt():
+    """Sinusoidal, learned, RoPE, T5's bias and ALiBi: a mean in-distribution exact match of at least 0.95."""
+    variants = {v.name: v for v in results.load(ROOT / "results" / "published" / "quickstart").variants}
+    for name in ("sinusoidal", "learned", "rope", "t5_bias", "alibi"):
+        reached = [value for run in variants[name].finished for value in results.in_distribution(run)]
+        assert len(reached) == 6  # three seeds, two lengths
+        assert sum(reached) / 6 >= 0.95
+
+
+def test_the_published_quickstart_is_the_configs():
+    """The committed runs are what configs/quickstart.py asks for today."""
+    from configs import quickstart
+    from pe_lab.sweeps import study
+
+    asked = study.expand("quickstart", quickstart.get_config().to_dict(), quickstart.sweep())
+    entries = json.loads((ROOT / "results" / "published" / "quickstart" / "study.json").read_text())["entries"]
+    assert [e.run.run_id for e in asked.entries] == [e["run_id"] for e in entries]
