@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pe_lab.analysis.results import Results, Variant
 
-_COLUMNS = 5
+_COLUMNS = (4, 5)  # the one that leaves fewer places empty
 
 
 def write(results: Results, folder: Path) -> Path | None:
@@ -18,7 +18,7 @@ def write(results: Results, folder: Path) -> Path | None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    columns = min(_COLUMNS, len(results.variants))
+    columns = min(min(_COLUMNS, key=lambda c: -len(results.variants) % c), len(results.variants))
     lines = math.ceil(len(results.variants) / columns)
     figure, axes = pyplot.subplots(
         lines, columns, figsize=(2.9 * columns, 2.1 * lines + 0.6), sharex=True, sharey=True, squeeze=False, layout="constrained"

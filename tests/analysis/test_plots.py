@@ -46,8 +46,8 @@ def test_a_panel_says_how_many_runs_learnt_in_red_where_none_did(drawn, tmp_path
     assert figure.get_suptitle().startswith("fake: ")
 
 
-@pytest.mark.parametrize(("count", "shape"), [(1, (1, 1)), (5, (1, 5)), (6, (2, 5))])
-def test_panels_stand_in_rows_of_five_and_none_is_empty(drawn, tmp_path, count, shape):
+@pytest.mark.parametrize(("count", "shape"), [(1, (1, 1)), (5, (1, 5)), (6, (2, 4)), (12, (3, 4))])
+def test_panels_stand_in_the_rows_that_leave_fewest_places_empty(drawn, tmp_path, count, shape):
     entries = [(point(f"e{i}", 0), record(f"r{i}", test={4: 1.0})) for i in range(count)]
     figure = drawn(write_study(tmp_path, *entries))
     assert len(panels(figure)) == count
