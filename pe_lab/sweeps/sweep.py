@@ -16,7 +16,6 @@ from pe_lab.sweeps.study import Study
 from pe_lab.training import step
 from pe_lab.training.cell import record_failure
 from pe_lab.training.evaluate import bounds
-from pe_lab.transformer.transformer import forward_flops
 
 # For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
 # unpadded FLOPs, and what a worker needs to import, compile and evaluate.
@@ -48,7 +47,7 @@ class Plan:
     def estimate(self, workers: int) -> str:
         """Programs and a rough time."""
         programs = sum(2 + _evaluation_programs(cell) for cell in self.cells)
-        seconds = sum(_SECONDS_A_CELL + _flops(cell) / _FLOPS_PER_SECOND for cell in self.cells) / workers
+        seconds = sum(_SECONDS_A_CELL + len(c.runs) * step.setup(c.run).train_flops / _FLOPS_PER_SECOND for c in self.cells) / workers
         rate = f"{_FLOPS_PER_SECOND / 1e9:.0f} GFLOP/s each and {_SECONDS_A_CELL} s a cell to start, compile and evaluate"
         return f"{programs} programs; roughly {max(seconds / 60, 0.1):.1f} minutes with {workers} workers, at {rate}"
 
@@ -113,14 +112,6 @@ def _check_writable(folder: Path) -> None:
         probe.unlink()
     except OSError as e:
         raise UserError(f"The results folder {folder} cannot be written ({one_line(e)}). Give another: --results=FOLDER.") from e
-
-
-def _flops(cell: Cell) -> float:
-    made = step.setup(cell.run)
-    train, model = cell.run.train, cell.run.model
-    lengths = range(train.min_length, train.max_length + 1)
-    one = sum(forward_flops(model, made.task.vocabulary.size, made.layout.num_tokens(made.task, n)) for n in lengths) / len(lengths)
-    return 3 * one * train.batch_size * train.steps * len(cell.runs)
 
 
 def _evaluation_programs(cell: Cell) -> int:

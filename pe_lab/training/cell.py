@@ -25,7 +25,7 @@ from pe_lab.errors import UserError, one_line
 from pe_lab.tasks.base import floors
 from pe_lab.training import checkpoints, step
 from pe_lab.training.evaluate import Evaluator
-from pe_lab.transformer.transformer import forward_flops
+from pe_lab.transformer.transformer import Transformer
 
 Report = Callable[[dict[str, Any]], None]
 _FLOOR_EXAMPLES = 1000
@@ -170,15 +170,12 @@ class Training:
 
     def _cost(self, run: Run) -> dict[str, Any]:
         """Of one replica: its share of the cell's seconds, and what its unpadded examples ask for."""
-        model, train, vocabulary = run.model, run.train, self.made.task.vocabulary.size
-        lengths = range(train.min_length, train.max_length + 1)
-        flops = [forward_flops(model, vocabulary, self.made.layout.num_tokens(self.made.task, n)) for n in lengths]
         replicas = len(self.cell.runs)
         return {
             "train_seconds": self.train_seconds / replicas,
             "compile_seconds": self.compile_seconds / replicas,
-            "steps_per_second": train.steps * replicas / self.train_seconds if self.train_seconds else None,
-            "train_flops": 3 * train.steps * train.batch_size * sum(flops) // len(flops),
+            "steps_per_second": run.train.steps * replicas / self.train_seconds if self.train_seconds else None,
+            "train_flops": self.made.train_flops,
             "parameters": sum(p[0].size for p in jax.tree.leaves(self.state["params"])),
             "replicas": replicas,
         }
@@ -186,15 +183,37 @@ class Training:
     def _exposure(self) -> dict[str, Any]:
         """What training showed: the longest example, the largest position, whether positions tell the target's length."""
         made, longest = self.made, self.cell.run.train.max_length
-        num_tokens = made.layout.num_tokens(made.task, longest)
         reads = any(e.reads_positions for e in made.encodings)
         return {
             "max_length": longest,
             "length_name": made.task.length_name,
-            "max_position": made.scheme.bound(num_tokens) if reads else None,
+            "max_position": made.scheme.bound(made.num_tokens(longest)) if reads else None,
             "target_length_known": made.layout.knows_target_length or (reads and made.scheme.reads_length),
             "learnt_threshold": made.task.threshold,
         }
+
+
+def trained_model(folder: Path, run_id: str) -> Transformer:
+    """The model of a run of a sweep with its final parameters, to be called or taken apart.
+
+    Args:
+      folder: the study's.
+
+    Raises:
+      UserError: the run has no checkpoint, or it is damaged.
+    """
+    place = records.read(records.path_of(folder, run_id))["checkpoint"]
+    if place is None:
+        raise UserError(f"The run {run_id} kept no final parameters: it failed, or config.checkpoints.keep_final is False.")
+    training = Training(read_cell(folder / "cells" / f"{place['cell']}.json"), folder, lambda event: None)
+    if training.now != place["step"]:
+        raise UserError(f"The checkpoint of {run_id} is gone: {training.checkpoints} does not hold step {place['step']}.")
+    return training.made.model(jax.tree.map(lambda leaf: leaf[place["replica"]], training.state["params"]))
+
+
+def read_cell(file: Path) -> Cell:
+    """A cell from the file that a sweep wrote."""
+    return Cell(tuple(config.from_dict(values) for values in json.loads(file.read_text(encoding="utf-8"))["runs"]))
 
 
 def blank_record(run: Run) -> dict[str, Any]:
@@ -260,14 +279,14 @@ def main(cell_file: Path, folder: Path) -> int:
     def report(event: dict[str, Any]) -> None:
         print(json.dumps(event), flush=True)
 
-    runs = tuple(config.from_dict(values) for values in json.loads(cell_file.read_text(encoding="utf-8"))["runs"])
+    cell = read_cell(cell_file)
     try:
-        run_cell(Cell(runs), folder, report)
+        run_cell(cell, folder, report)
     except Exception as e:  # whatever it is, it is recorded and the other cells go on
         if not isinstance(e, UserError):
             traceback.print_exc()
         error = one_line(e) if isinstance(e, UserError) else f"{type(e).__name__}: {one_line(e)}"
-        for run in runs:
+        for run in cell.runs:
             record_failure(run, folder, error)
         report({"event": "failed", "error": error})
         return 1

@@ -41,9 +41,9 @@ def batch_sums(made: Setup, bound: int, params: Any, where: dict[str, Array]) ->
     keys = fold(key, index)
     batch = examples(made, keys, jnp.broadcast_to(where["length"], index.shape), bound)
     positions = made.scheme(jax.vmap(lambda k: stream(k, POSITIONS))(keys), batch.mask, train=False)
-    shifted = jnp.where(batch.mask[None], positions + where["offset"], positions)
-    if positions.shape[1] == 1:  # one row for the whole batch stays one
-        shifted = jnp.where(batch.mask.any(axis=0)[None, None], positions + where["offset"], positions)
+    one_row = positions.shape[1] == 1 < len(index)  # for the whole batch: it stays one
+    valid = batch.mask.any(axis=0, keepdims=True) if one_row else batch.mask
+    shifted = jnp.where(valid[None], positions + where["offset"], 0)
     counted = (index < where["num_examples"])[:, None]
 
     def one(params):

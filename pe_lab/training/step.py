@@ -22,7 +22,7 @@ from pe_lab.positions.base import PositionScheme
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.layouts import LAYOUTS, Batch, Decoder
 from pe_lab.training.optimizer import optimizer
-from pe_lab.transformer.transformer import Transformer
+from pe_lab.transformer.transformer import Transformer, forward_flops
 
 # The streams of a data seed. Integers are for ever: another number is another experiment.
 EXAMPLES, LENGTHS, POSITIONS, DROPOUT, EVALUATION = range(5)
@@ -45,6 +45,18 @@ class Setup:
 
     def model(self, params: Any) -> Transformer:
         return nnx.merge(self.graph, params)
+
+    def num_tokens(self, length: int) -> int:
+        """L of an example of this length."""
+        return self.layout.num_tokens(self.task, length)
+
+    @property
+    def train_flops(self) -> int:
+        """What one replica's training asks for without padding: three times its forward passes."""
+        train, words = self.run.train, self.task.vocabulary.size
+        lengths = range(train.min_length, train.max_length + 1)
+        forward = sum(forward_flops(self.run.model, words, self.num_tokens(n)) for n in lengths) // len(lengths)
+        return 3 * forward * train.batch_size * train.steps
 
     @property
     def encodings(self) -> list[Any]:
@@ -97,7 +109,7 @@ def _check_lengths(made: Setup) -> None:
 
 def out_of_reach(made: Setup, length: int, offset: int) -> str | None:
     """Why examples of a length cannot be given positions or codes, or None if they can."""
-    num_tokens = made.layout.num_tokens(made.task, length)
+    num_tokens = made.num_tokens(length)
     readers = [encoding for encoding in made.encodings if encoding.reads_positions]
     if readers and made.scheme.max_length is not None and num_tokens > made.scheme.max_length:
         return f"{made.run.positions.name} has {made.scheme.max_length} positions; length {length} asks for {num_tokens}"

@@ -1,7 +1,9 @@
 """Every law on every encoding of the folder."""
 
+import ast
 import functools
 import inspect
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,9 +16,9 @@ FUSED = ("fused_equals_explicit",)
 
 
 @functools.cache
-def subject(name: str) -> laws.Subject:
-    """One compilation a member for most laws."""
-    return laws.Subject(laws.spec(name))
+def subject(name: str, argument: str | None = None, value: object = None) -> laws.Subject:
+    """One compilation a member and argument for most laws."""
+    return laws.Subject(laws.spec(name, **({} if argument is None else {argument: value})))
 
 
 @pytest.mark.parametrize("law", laws.LAWS)
@@ -38,6 +40,17 @@ def test_every_argument_of_the_constructor_is_sensitive(name):
 
 
 @pytest.mark.parametrize("name", laws.names())
+def test_it_imports_nothing_of_pe_lab_but_the_base(name):
+    """So that one file can be taken elsewhere."""
+    source = Path(inspect.getfile(plugins.find("encodings", name))).read_text()
+    nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom)]
+    modules = {n.module for n in nodes if isinstance(n, ast.ImportFrom)} | {
+        a.name for n in nodes if isinstance(n, ast.Import) for a in n.names
+    }
+    assert {m for m in modules if m.startswith("pe_lab")} <= {"pe_lab.encodings.base"}
+
+
+@pytest.mark.parametrize("name", laws.names())
 def test_docstring_names_its_source(name):
     module = inspect.getmodule(plugins.find("encodings", name))
     assert "https://arxiv.org/abs/" in module.__doc__ or "No paper:" in module.__doc__
@@ -50,4 +63,4 @@ def test_docstring_names_its_source(name):
     [(n, a, v) for n in laws.names() for a, values in laws.sensitive(n).items() for v in values],
 )
 def test_law_holds_for_every_argument(name, argument, value, law):
-    laws.LAWS[law](laws.Subject(laws.spec(name, **{argument: value})))
+    laws.LAWS[law](subject(name, argument, value))

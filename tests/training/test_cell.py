@@ -167,6 +167,18 @@ def test_what_cannot_be_built_is_refused_before_anything_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_trained_model_comes_back_with_its_final_parameters(tmp_path):
+    cell = tiny.cell("rope", "learned")
+    records.write_json(tmp_path / "cells" / f"{cell.cell_id}.json", {"runs": [r.to_dict() for r in cell.runs]})
+    run_cell(cell, tmp_path)
+    model = cells.trained_model(tmp_path, cell.runs[1].run_id)
+    final = Training(cell, tmp_path, print).state["params"]
+    np.testing.assert_array_equal(model.input_encodings[0].table[...], final["input_encodings"][0]["table"][1])
+    checkpoints.remove(tmp_path / "checkpoints" / cell.cell_id)
+    with pytest.raises(UserError, match=r"is gone: .* does not hold step 12"):
+        cells.trained_model(tmp_path, cell.runs[1].run_id)
+
+
 def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch):
     """One file, named in a config; nothing of pe_lab changes."""
     package = tmp_path / f"mine_{time.time_ns()}"

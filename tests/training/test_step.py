@@ -76,9 +76,13 @@ def test_a_replica_that_diverges_stops_there_and_its_cell_goes_on():
     jax.tree.map(np.testing.assert_array_equal, of(sound, 0), of(state, 2))
 
 
+@functools.cache
+def drawing(run):
+    return jax.jit(functools.partial(step.draw, step.setup(run)))
+
+
 def batch_of(run, seed, now):
-    made = step.setup(run)
-    return step.draw(made, jax.random.key(seed), jnp.asarray(now))
+    return drawing(run)(jax.random.key(seed), jnp.asarray(now))
 
 
 def test_same_data_seed_same_batches_for_every_encoding():
