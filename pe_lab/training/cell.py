@@ -5,6 +5,7 @@ python -m pe_lab.training.cell CELL.json FOLDER      # what a launcher starts; p
 
 import functools
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -282,6 +283,9 @@ def main(cell_file: Path, folder: Path) -> int:
     cell = read_cell(cell_file)
     try:
         run_cell(cell, folder, report)
+    except BrokenPipeError:  # the sweep that started it is gone: the next one goes on from the checkpoint
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to flush into the closed pipe
+        return 1
     except Exception as e:  # whatever it is, it is recorded and the other cells go on
         if not isinstance(e, UserError):
             traceback.print_exc()

@@ -100,6 +100,15 @@ def test_a_training_killed_in_mid_run_ends_bit_equal_to_an_unbroken_one(tmp_path
     assert int(states[0]["step"][0]) == 60
 
 
+def test_a_worker_whose_sweep_is_gone_stops_and_records_no_failure(tmp_path):
+    with start(tmp_path) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1
+    assert not list((tmp_path / "records").glob("*.json"))
+
+
 def test_a_finished_training_is_evaluated_again_without_training(tmp_path):
     run_cell(tiny.cell("rope", seeds=1), tmp_path)
     before = by_seed(tmp_path)[0]
