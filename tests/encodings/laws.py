@@ -21,7 +21,7 @@ from pe_lab.transformer.transformer import Transformer, is_encoding
 
 WIDTH, HEADS, LAYERS, VOCABULARY = 16, 2, 2, 11
 BATCH, LENGTH = 2, 7
-BOUND = 64  # positions that every member must know in these tests
+BOUND = 64  # positions that the laws use, of those that a member has
 
 
 def names() -> list[str]:
@@ -67,6 +67,16 @@ class Subject:
     @functools.cached_property
     def cls(self) -> Any:
         return plugins.find("encodings", self.spec["name"])
+
+    @functools.cached_property
+    def max_positions(self) -> int | None:
+        model = self.build()
+        found = [e.max_positions for e in (*model.input_encodings, *model.attention_encodings)]
+        return min((m for m in found if m is not None), default=None)
+
+    @property
+    def bound(self) -> int:
+        return min(BOUND, self.max_positions or BOUND)
 
     @functools.cached_property
     def graph(self) -> nnx.GraphDef:
@@ -141,7 +151,8 @@ def positions_are_read_not_indices(subject: Subject) -> None:
 
 
 def shift_is_ignored_if_relative(subject: Subject) -> None:
-    base, shifted = subject.logits(), subject.logits(positions=jnp.arange(LENGTH)[None, None] + 37)
+    shift = min(37, subject.bound - LENGTH)
+    base, shifted = subject.logits(), subject.logits(positions=jnp.arange(LENGTH)[None, None] + shift)
     if subject.cls.relative:
         close(base, shifted, 1e-4)
     else:
@@ -157,11 +168,19 @@ def order_is_seen(subject: Subject) -> None:
 
 
 def last_two_positions_differ(subject: Subject) -> None:
-    """At the end of a range, a step of one still matters: no clamping to the last row."""
-    last = jnp.arange(BOUND - LENGTH, BOUND)[None, None]
-    before = last.at[..., -1].set(BOUND - 2)
+    """At the end of the range, a step of one still matters."""
+    last = jnp.arange(subject.bound - LENGTH, subject.bound)[None, None]
+    before = last.at[..., -1].set(subject.bound - 2)
     if subject.cls.reads_positions:
         differs(subject.logits(positions=last)[:, -1], subject.logits(positions=before)[:, -1])
+
+
+def beyond_its_positions_there_is_nothing(subject: Subject) -> None:
+    """NaN, loud, and not the last row again."""
+    if subject.max_positions is None:
+        return
+    positions = jnp.arange(LENGTH).at[-1].set(subject.max_positions)[None, None]
+    assert np.isnan(subject.logits(positions=positions)[:, -1]).all(), "a position without a code was given one"
 
 
 def one_row_equals_a_row_for_each(subject: Subject) -> None:
@@ -262,6 +281,7 @@ LAWS = {
         shift_is_ignored_if_relative,
         order_is_seen,
         last_two_positions_differ,
+        beyond_its_positions_there_is_nothing,
         one_row_equals_a_row_for_each,
         arange_form_equals_general_form,
         fused_equals_explicit,
