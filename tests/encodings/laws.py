@@ -28,13 +28,13 @@ def names() -> list[str]:
     return plugins.names("encodings")
 
 
-def test_file(name: str) -> Any:
+def own_tests(name: str) -> Any:
     """The member's own test file: its SENSITIVE arguments, and ARGUMENTS where the defaults do not fit."""
     return importlib.import_module(f"tests.encodings.test_{name}")
 
 
 def spec(name: str, **arguments: Any) -> dict[str, Any]:
-    given = getattr(test_file(name), "ARGUMENTS", {}) if ":" not in name else {}
+    given = getattr(own_tests(name), "ARGUMENTS", {}) if ":" not in name else {}
     return {"name": name, **given, **arguments}
 
 
@@ -107,7 +107,7 @@ def default_tokens(batch: int = BATCH, length: int = LENGTH) -> jax.Array:
     return jax.random.randint(jax.random.key(7), (batch, length), 0, VOCABULARY)
 
 
-def close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
+def assert_close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
     a, b = np.asarray(a), np.asarray(b)
     assert a.shape == b.shape
     assert np.isfinite(a).all()
@@ -115,7 +115,7 @@ def close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
     assert np.abs(a - b).max() <= tolerance, f"differ by {np.abs(a - b).max()}"
 
 
-def differs(a: Any, b: Any, least: float = 1e-3) -> None:
+def assert_differs(a: Any, b: Any, least: float = 1e-3) -> None:
     a, b = np.asarray(a), np.asarray(b)
     assert np.isfinite(a).all()
     assert np.isfinite(b).all()
@@ -145,18 +145,18 @@ def positions_are_read_not_indices(subject: Subject) -> None:
     base = subject.logits()
     gaps = jnp.asarray([0, 1, 3, 4, 9, 11, 12])[None, None]
     if subject.cls.reads_positions:
-        differs(base, subject.logits(positions=gaps))
+        assert_differs(base, subject.logits(positions=gaps))
     else:
-        close(base, subject.logits(positions=gaps), 0)
+        assert_close(base, subject.logits(positions=gaps), 0)
 
 
 def shift_is_ignored_if_relative(subject: Subject) -> None:
     shift = min(37, subject.bound - LENGTH)
     base, shifted = subject.logits(), subject.logits(positions=jnp.arange(LENGTH)[None, None] + shift)
     if subject.cls.relative:
-        close(base, shifted, 1e-4)
+        assert_close(base, shifted, 1e-4)
     else:
-        differs(base, shifted)
+        assert_differs(base, shifted)
 
 
 def order_is_seen(subject: Subject) -> None:
@@ -164,7 +164,7 @@ def order_is_seen(subject: Subject) -> None:
     tokens = default_tokens()
     tokens = tokens.at[:, 4].set(3).at[:, 5].set(8)
     swapped = tokens.at[:, 4].set(8).at[:, 5].set(3)
-    differs(subject.logits(tokens)[:, 6], subject.logits(swapped)[:, 6])
+    assert_differs(subject.logits(tokens)[:, 6], subject.logits(swapped)[:, 6])
 
 
 def last_two_positions_differ(subject: Subject) -> None:
@@ -172,7 +172,7 @@ def last_two_positions_differ(subject: Subject) -> None:
     last = jnp.arange(subject.bound - LENGTH, subject.bound)[None, None]
     before = last.at[..., -1].set(subject.bound - 2)
     if subject.cls.reads_positions:
-        differs(subject.logits(positions=last)[:, -1], subject.logits(positions=before)[:, -1])
+        assert_differs(subject.logits(positions=last)[:, -1], subject.logits(positions=before)[:, -1])
 
 
 def beyond_its_positions_there_is_nothing(subject: Subject) -> None:
@@ -185,30 +185,30 @@ def beyond_its_positions_there_is_nothing(subject: Subject) -> None:
 
 def one_row_equals_a_row_for_each(subject: Subject) -> None:
     positions = jnp.arange(LENGTH)[None, None]
-    close(subject.logits(positions=positions), subject.logits(positions=per_example(positions)))
+    assert_close(subject.logits(positions=positions), subject.logits(positions=per_example(positions)))
 
 
 def arange_form_equals_general_form(subject: Subject) -> None:
-    close(subject.logits(arange=False), subject.logits(arange=True))
+    assert_close(subject.logits(arange=False), subject.logits(arange=True))
 
 
 def fused_equals_explicit(subject: Subject) -> None:
     mask = jnp.ones((BATCH, LENGTH), bool).at[1, 5:].set(False)
     explicit, fused = (subject.logits(mask=mask, fused=f) for f in (False, True))
-    close(explicit[mask], fused[mask])
+    assert_close(explicit[mask], fused[mask])
 
 
 def compiled_equals_eager(subject: Subject) -> None:
     tokens, mask = default_tokens(), jnp.ones((BATCH, LENGTH), bool)
     with jax.disable_jit():
         eager = subject.call(subject.params, tokens, jnp.arange(LENGTH)[None, None], mask)
-    close(eager, subject.logits())
+    assert_close(eager, subject.logits())
 
 
 def future_does_not_leak(subject: Subject) -> None:
     tokens = default_tokens()
     other = tokens.at[:, 5:].set((tokens[:, 5:] + 1) % VOCABULARY)
-    close(subject.logits(tokens)[:, :5], subject.logits(other)[:, :5], 0)
+    assert_close(subject.logits(tokens)[:, :5], subject.logits(other)[:, :5], 0)
 
 
 def padding_does_not_reach_valid_tokens(subject: Subject) -> None:
@@ -218,14 +218,14 @@ def padding_does_not_reach_valid_tokens(subject: Subject) -> None:
     mask = jnp.arange(LENGTH)[None] < 4
     mask = jnp.broadcast_to(mask, tokens.shape)
     positions = jnp.where(mask[:1], jnp.arange(LENGTH)[None], 0)[None]
-    close(alone, subject.logits(tokens, positions, mask)[:, :4])
+    assert_close(alone, subject.logits(tokens, positions, mask)[:, :4])
     poison = VOCABULARY - 1
     params = jax.tree_util.tree_map_with_path(
         lambda path, p: p.at[poison].set(jnp.nan) if "embedding" in str(path[0]) else p, subject.params
     )
     tokens = jnp.where(mask, jnp.minimum(tokens, poison - 1), poison)
     alone = subject.logits(tokens[:, :4], jnp.arange(4)[None, None])
-    close(alone, subject.compiled(params, tokens, positions, mask)[:, :4])
+    assert_close(alone, subject.compiled(params, tokens, positions, mask)[:, :4])
 
 
 def packed_segments_equal_separate_ones(subject: Subject) -> None:
@@ -233,8 +233,8 @@ def packed_segments_equal_separate_ones(subject: Subject) -> None:
     segments = jnp.asarray([[1, 1, 1, 1, 2, 2, 2]] * BATCH)
     positions = jnp.asarray([[[0, 1, 2, 3, 0, 1, 2]]])
     packed = subject.logits(tokens, positions, segments=segments)
-    close(packed[:, :4], subject.logits(tokens[:, :4], jnp.arange(4)[None, None]))
-    close(packed[:, 4:], subject.logits(tokens[:, 4:], jnp.arange(3)[None, None]))
+    assert_close(packed[:, :4], subject.logits(tokens[:, :4], jnp.arange(4)[None, None]))
+    assert_close(packed[:, 4:], subject.logits(tokens[:, 4:], jnp.arange(3)[None, None]))
 
 
 def one_seed_gives_one_backbone(subject: Subject) -> None:
@@ -269,7 +269,7 @@ def one_query_sees_what_the_whole_sees(subject: Subject) -> None:
     last = Tokens(positions[:, -1:], slots[-1:], None, jax.tree.map(lambda f: f[:, -1:], of_queries))
     causal = (slots[None] <= slots[:, None])[None, None]
     whole = attend(encoding, q, k, v, Q, K, causal)
-    close(attend(encoding, q[:, -1:], k, v, last, K, causal[:, :, -1:]), whole[:, -1:])
+    assert_close(attend(encoding, q[:, -1:], k, v, last, K, causal[:, :, -1:]), whole[:, -1:])
 
 
 LAWS = {
@@ -302,7 +302,7 @@ def is_attention(name: str) -> bool:
 
 def sensitive(name: str) -> dict[str, tuple[Any, Any]]:
     """Argument -> two values that must give different logits; those of all input encodings included."""
-    own = test_file(name).SENSITIVE
+    own = own_tests(name).SENSITIVE
     if is_attention(name):
         return own
     common = {"combine": ("add", "multiply"), "scale": (1.0, 0.5), "learn_scale": (False, True), "lift": ("pad", "project")}

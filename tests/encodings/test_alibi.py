@@ -21,12 +21,12 @@ FORMS = {"symmetric": "alibi_bias_symmetric_h2_L5", "asymmetric": "alibi_bias_as
 @pytest.mark.parametrize(("form", "entry"), FORMS.items())
 def test_bias_agrees_with_reference(form, entry, arange):
     t = codes.tokens(range(5), arange)
-    reference.agrees(ALiBi(num_heads=2, form=form).bias(t, t)[0], entry)
+    reference.assert_agrees(ALiBi(num_heads=2, form=form).bias(t, t)[0], entry)
 
 
 def test_one_query_agrees_with_reference():
     bias = ALiBi(num_heads=2).bias(codes.tokens([4]), codes.tokens(range(5)))
-    reference.agrees(bias[0], "alibi_bias_decode_h2_q1_k5")
+    reference.assert_agrees(bias[0], "alibi_bias_decode_h2_q1_k5")
 
 
 def test_causal_form_is_the_signed_distance():

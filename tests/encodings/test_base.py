@@ -84,7 +84,7 @@ def test_features_reach_the_part_that_made_them():
 
 def test_toeplitz_agrees_with_reference_and_definition():
     kernel = jnp.asarray(reference.entry("skew_reshape_L3")["inputs"]["r"], jnp.float32)
-    reference.agrees(jnp.stack([toeplitz(row[None])[0, i] for i, row in enumerate(kernel)]), "skew_reshape_L3")
+    reference.assert_agrees(jnp.stack([toeplitz(row[None])[0, i] for i, row in enumerate(kernel)]), "skew_reshape_L3")
     random = jax.random.normal(jax.random.key(0), (3, 13))
     expected = [[[random[h, j - i + 6] for j in range(7)] for i in range(7)] for h in range(3)]
     np.testing.assert_array_equal(toeplitz(random), np.asarray(expected))

@@ -14,7 +14,7 @@ def binary(**arguments):
 
 
 def test_agrees_with_reference():
-    reference.agrees(codes.code(binary(num_bits=4), range(16)), "seed_binary_d4")
+    reference.assert_agrees(codes.code(binary(num_bits=4), range(16)), "seed_binary_d4")
 
 
 def test_signed_bits_have_one_norm():

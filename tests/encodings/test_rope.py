@@ -39,7 +39,7 @@ def test_products_depend_on_the_distance_alone():
     given = reference.entry("rope_relative_property_d8")["inputs"]
     q, k = (np.asarray(given[n], np.float32) for n in "qk")
     products = [rotated(q, m) @ rotated(k, n) for m, n in ((5, 2), (8, 5), (2, 5))]
-    reference.agrees(products, "rope_relative_property_d8")
+    reference.assert_agrees(products, "rope_relative_property_d8")
 
 
 def test_lengths_are_kept():

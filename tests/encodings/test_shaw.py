@@ -22,8 +22,8 @@ def test_agrees_with_reference_with_one_row_of_positions_and_with_many(rows):
     np.testing.assert_array_equal(encoding.index(t, t)[0], expected["index"])
     plain = jnp.einsum("blhe,bshe->bhls", q, k) / 2
     for r in range(rows):
-        reference.agrees(encoding.scores(plain, q, k, t, t, everywhere)[r, 0], "shaw_k2_L4_d4", expected["logits"])
-        reference.agrees(attend(encoding, q, k, v, t, t, everywhere)[r, :, 0], "shaw_k2_L4_d4", expected["out"])
+        reference.assert_agrees(encoding.scores(plain, q, k, t, t, everywhere)[r, 0], "shaw_k2_L4_d4", expected["logits"])
+        reference.assert_agrees(attend(encoding, q, k, v, t, t, everywhere)[r, :, 0], "shaw_k2_L4_d4", expected["out"])
 
 
 def test_each_layer_has_tables_of_its_own():

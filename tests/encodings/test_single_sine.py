@@ -13,7 +13,7 @@ def sine(**arguments):
 
 
 def test_agrees_with_reference():
-    reference.agrees(codes.code(sine(period=8.0), range(10))[:, 0], "seed_single_sine")
+    reference.assert_agrees(codes.code(sine(period=8.0), range(10))[:, 0], "seed_single_sine")
 
 
 def test_it_repeats_after_a_period_and_within_half_of_one():

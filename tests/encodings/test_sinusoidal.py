@@ -33,7 +33,7 @@ def test_agrees_with_reference(entry, width, layout):
 
 def test_scaled_sinusoid_agrees_with_x_transformers():
     encoding = sinusoidal(8, layout="concat", scale=8**-0.5, learn_scale=True)
-    reference.agrees(encoding.scaled_code(jnp.arange(4)[None])[0], "sinusoidal_xtransformers_d8")
+    reference.assert_agrees(encoding.scaled_code(jnp.arange(4)[None])[0], "sinusoidal_xtransformers_d8")
     assert float(encoding.scale[...]) == pytest.approx(8**-0.5)
 
 

@@ -18,7 +18,7 @@ def t5(bidirectional=False, **arguments):
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_buckets_agree_with_reference(bidirectional):
     entry = f"t5_bucket_32_128_{'bidirectional' if bidirectional else 'causal'}"
-    reference.agrees(t5(bidirectional).bucket(jnp.arange(-140, 141)), entry)
+    reference.assert_agrees(t5(bidirectional).bucket(jnp.arange(-140, 141)), entry)
 
 
 def test_bias_is_the_table_at_the_bucket_of_each_pair():
