@@ -93,7 +93,10 @@ def _load(path: Path) -> tuple[ConfigDict, list[Point]]:
     try:
         spec.loader.exec_module(module)
         config = ConfigDict(module.get_config())
-        return config, module.sweep() if hasattr(module, "sweep") else grid.product()
+        points = module.sweep() if hasattr(module, "sweep") else grid.product()
+        if not isinstance(points, list):
+            raise TypeError(f"sweep() returns a list of points, as grid.product(...) does, got {points!r}")
+        return config, points
     except Exception as e:  # a config is the user's own Python
         raise UserError(f"The config {path} cannot be loaded: {type(e).__name__}: {one_line(e)}") from e
 

@@ -33,6 +33,8 @@ def run(asked: study.Study) -> int:
     folder = Path(_RESULTS.value or f"results/{asked.name}")
     todo = sweep.plan(asked, folder)
     workers = _WORKERS.value or default_workers()
+    if todo.stale:
+        print(f"note: {todo.stale} runs in {folder} were made before a file of theirs changed; give another --results to run them again")
     if _DRY_RUN.value:
         print(f"{todo}\n{todo.estimate(workers)}")
         return 0

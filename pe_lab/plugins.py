@@ -7,6 +7,7 @@ A name is a file of the family's folder (pe_lab/encodings/rope.py), or a user's 
 "package.module:Class". Nothing is registered anywhere.
 """
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -16,6 +17,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from pe_lab.errors import UserError, one_line, unknown
@@ -58,7 +60,7 @@ def find(family: str, name: str) -> type:
         return _users_own(family, name)
     if name not in names(family):
         raise unknown(f"pe_lab/{family}", name, names(family))
-    module = importlib.import_module(f"pe_lab.{family}.{name}")
+    module = _imported(f"pe_lab.{family}.{name}")
     found = [c for c in vars(module).values() if _defined_in(c, module) and _belongs(family, c)]
     if len(found) != 1:
         raise UserError(f"pe_lab/{family}/{name}.py must define one public class of its family, it defines {len(found)}.")
@@ -67,15 +69,25 @@ def find(family: str, name: str) -> type:
 
 def _users_own(family: str, name: str) -> type:
     module_name, _, class_name = name.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as e:  # it is the user's own Python
-        raise UserError(f"{name!r} cannot be imported: {type(e).__name__}: {one_line(e)}.") from e
+    module = _imported(module_name, name)
     if not isinstance(cls := getattr(module, class_name, None), type):
         raise unknown(module_name, class_name, (n for n, c in vars(module).items() if _defined_in(c, module)))
     if not _belongs(family, cls):
         raise UserError(f"{name!r} is none of the {family}: it must extend a class of pe_lab/{family}/base.py.")
     return cls
+
+
+def _imported(module_name: str, name: str | None = None) -> types.ModuleType:
+    try:
+        return importlib.import_module(module_name)
+    except Exception as e:  # it may be the user's own Python
+        raise UserError(f"{(name or module_name)!r} cannot be imported: {type(e).__name__}: {one_line(e)}.") from e
+
+
+def source_digest(family: str, name: str) -> str | None:
+    """A hash of the file that a plugin's class stands in; None where there is no file."""
+    file = inspect.getsourcefile(find(family, name))
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file else None
 
 
 def _defined_in(cls: object, module: types.ModuleType) -> bool:

@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jax
 
@@ -30,6 +31,7 @@ class Plan:
     study: Study
     folder: Path
     cells: tuple[Cell, ...]
+    stale: int  # runs that are done, with code of a plugin that has changed since
 
     @property
     def missing(self) -> int:
@@ -64,7 +66,12 @@ def plan(study: Study, folder: Path) -> Plan:
     jax.config.update("jax_platforms", "cpu")  # this process only looks; accelerators are for the workers
     for cell in cells:
         step.setup(cell.run)
-    return Plan(study, folder, tuple(cells))
+    return Plan(study, folder, tuple(cells), sum(_is_stale(run, found) for run in study.runs))
+
+
+def _is_stale(run: Run, found: dict[str, Any]) -> bool:
+    then = found[run.run_id]["provenance"].get("sources") if run.run_id in found else None
+    return then is not None and then != run.sources()
 
 
 def run(todo: Plan, workers: int) -> dict[str, str]:

@@ -254,6 +254,7 @@ def provenance(run: Run) -> dict[str, Any]:
         "versions": _versions(),
         "device": f"{device.platform}: {device.device_kind}",
         "execution": run.to_dict()["execution"],
+        "sources": run.sources(),
     }
 
 

@@ -21,6 +21,12 @@ def subject(name: str, argument: str | None = None, value: object = None) -> law
     return laws.Subject(laws.spec(name, **({} if argument is None else {argument: value})))
 
 
+@pytest.mark.parametrize("name", laws.names())
+def test_it_has_a_test_file_of_its_own(name):
+    path = Path(__file__).with_name(f"test_{name}.py")
+    assert path.exists(), f"pe_lab/encodings/{name}.py needs tests/encodings/{path.name} with SENSITIVE: two values for every argument"
+
+
 @pytest.mark.parametrize("law", laws.LAWS)
 @pytest.mark.parametrize("name", laws.names())
 def test_law_holds(name, law):
@@ -53,7 +59,8 @@ def test_it_imports_nothing_of_pe_lab_but_the_base(name):
 @pytest.mark.parametrize("name", laws.names())
 def test_docstring_names_its_source(name):
     module = inspect.getmodule(plugins.find("encodings", name))
-    assert "https://arxiv.org/abs/" in module.__doc__ or "No paper:" in module.__doc__
+    found = "https://arxiv.org/abs/" in (module.__doc__ or "") or "No paper:" in (module.__doc__ or "")
+    assert found, "the module docstring names its paper with its link, or says 'No paper:' and where the idea is from"
 
 
 @pytest.mark.full

@@ -133,3 +133,19 @@ def test_train_trains_the_one_run_of_a_config(tmp_path):
     assert record["replica"]["seed"] == record["replica"]["data_seed"] == 5
     assert record["config"]["train"]["steps"] == 2
     assert json.loads((tmp_path / "study.json").read_text())["name"] == "train_smoke"
+
+
+def test_results_of_code_that_has_changed_since_are_named(tmp_path):
+    """The settings are the same, so the runs are done; that their file is another one is said."""
+    (tmp_path / "failing.py").write_text(FAILS.replace('raise RuntimeError("no bias today")', "return None"))
+    (tmp_path / "study.py").write_text(STUDY)
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    arguments = [f"--config={tmp_path / 'study.py'}", f"--results={tmp_path / 'out'}"]
+
+    def said():
+        return subprocess.run([sys.executable, "-m", "experiments.sweep", *arguments], cwd=ROOT, env=env, capture_output=True, text=True)
+
+    assert "note:" not in said().stdout
+    with (tmp_path / "failing.py").open("a") as file:
+        file.write("# another file now\n")
+    assert f"note: 1 runs in {tmp_path / 'out'} were made before a file of theirs changed" in said().stdout
