@@ -61,7 +61,7 @@ def _exit(body: Callable[[], int], about: str | None) -> None:
         print(f"error: {e}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        print("stopped; what is finished is kept, and the same command goes on from here", file=sys.stderr)
+        print("stopped; what is finished is kept, and the same command goes on from the last checkpoints", file=sys.stderr)
         sys.exit(130)
 
 

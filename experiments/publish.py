@@ -25,6 +25,8 @@ def main() -> int:
     found = results.load(folder)
     if not found.finished:
         raise UserError(f"{folder} has no finished run to publish.")
+    if found.missing:
+        raise UserError(f"{folder} lacks the records of {found.missing} runs: sweep again, so that none is left out.")
     target = Path("results/published") / found.name
     shutil.rmtree(target / "records", ignore_errors=True)
     (target / "records").mkdir(parents=True)

@@ -143,7 +143,7 @@ class Run:
     def sources(self) -> dict[str, str | None]:
         """A hash of each plugin's file: settings alone do not say what was run."""
         named = [("tasks", self.task), ("positions", self.positions), *(("encodings", e) for e in self.model.encodings)]
-        return {plugin.name: plugins.source_digest(family, plugin.name) for family, plugin in named}
+        return {f"{family}/{plugin.name}": plugins.source_digest(family, plugin.name) for family, plugin in named}
 
     def without_replica(self) -> "Run":
         """The run's cell: what is left when the seeds and the scalar hyperparameters are taken out."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -149,3 +150,14 @@ def test_results_of_code_that_has_changed_since_are_named(tmp_path):
     with (tmp_path / "failing.py").open("a") as file:
         file.write("# another file now\n")
     assert f"note: 1 runs in {tmp_path / 'out'} were made before a file of theirs changed" in said().stdout
+
+
+def test_a_study_with_a_missing_record_says_so_and_is_not_published(smoke, tmp_path):
+    folder, _ = smoke
+    partial = tmp_path / "partial"
+    shutil.copytree(folder, partial)
+    next((partial / "records").iterdir()).unlink()
+    assert "without a record: 1 runs of the study" in command("tables", f"--results={partial}").stdout
+    refused = command("publish", f"--results={partial}", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr == f"error: {partial} lacks the records of 1 runs: sweep again, so that none is left out.\n"
