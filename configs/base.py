@@ -12,8 +12,10 @@ def get_config() -> ml_collections.ConfigDict:
     c.task = dict(name="copy")  # a file of pe_lab/tasks, or "package.module:Class"; its arguments beside the name
     c.positions = dict(name="contiguous")  # a file of pe_lab/positions
     c.layout = dict(
-        name="decoder",  # BEGIN prompt SEPARATOR target, causal
+        name="decoder",  # decoder: BEGIN prompt SEPARATOR target, causal; encoder: prompt and blanks to be filled; encoder_decoder
         end_token=True,  # the model must also say where the target ends
+        examples_per_context=1,  # packed one after the other into one context, in training only
+        document_mask=True,  # examples of one context do not see each other and count positions each from 0
     )
     c.model = dict(
         width=64,  # D
@@ -26,10 +28,22 @@ def get_config() -> ml_collections.ConfigDict:
         dropout=0.0,  # on embeddings and sublayer outputs, in training only
         scale_embeddings=True,  # token embeddings times sqrt(D): unit rms at the start instead of 1 / sqrt(D)
         tied_output=False,  # logits from the token embedding's own matrix
+        qk_norm=False,  # RMS norm of every head's queries and keys, before any encoding
+        logit_temperature="none",  # factor on q·k, n keys in sight: none: 1; log_n: log n; ssmax: s log n, s learned for each head
+        norm_after_attention=False,  # one more norm on what attention gives, before it is added
+        sliding_window=config_dict.placeholder(int),  # tokens that a query sees, itself included (encoder: to each side); None: all
+        sink_token=False,  # a learned token before the first that every query sees, whatever the window or segment
+        num_loops=1,  # times that all layers are applied, one after the other
+        compute_dtype="float32",  # float32, bfloat16; parameters, positions, biases and softmax are float32 always
         encodings=(dict(name="sinusoidal"),),  # files of pe_lab/encodings; inside attention also layers=(…), share=True
     )
+    c.init_from = config_dict.placeholder(object)  # a run to start from, dict(study="exposure", select=dict(model=dict(encodings="rope")))
     c.train = dict(
-        steps=2000,
+        steps=2000,  # at most
+        criterion=config_dict.placeholder(
+            float
+        ),  # exact match that ends training, mean of the curve's lengths up to max_length; None: none
+        extra_steps=0,  # still trained after the criterion is met
         batch_size=64,  # examples
         min_length=1,  # in the task's unit: symbols, bits
         max_length=16,
@@ -51,6 +65,7 @@ def get_config() -> ml_collections.ConfigDict:
     c.evaluate = dict(
         lengths=(8, 16, 24, 32),  # test lengths; those up to max_length are also validated, which says what was learnt
         offsets=(0,),  # added to every position: unseen positions without unseen lengths
+        changes=(),  # also measured with dict(positions=…, encodings=…) in place of what was trained
         num_examples=512,  # for each length and offset
         batch_size=256,  # examples
         curve_every=500,  # steps between evaluations during training
@@ -64,6 +79,7 @@ def get_config() -> ml_collections.ConfigDict:
     c.execution = dict(  # changes how fast, not what is computed; not part of a run's id
         replicas="auto",  # map: one after the other in one program; vmap: as one batch; auto: vmap on an accelerator
         attention="auto",  # explicit, fused; auto: fused on an accelerator where the encoding allows it
+        remat=False,  # compute a layer's inner values again in the backward pass instead of keeping them
         chunk_steps=100,  # steps of one call
         max_replicas=8,  # replicas that share a program
     )

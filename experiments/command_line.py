@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import importlib.util
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -37,18 +38,29 @@ def run(main: Callable[[], int]) -> None:
 
 
 def run_with_config(main: Callable[[StudyFile], int]) -> None:
-    """The same for entry points that take --config=configs/x.py and --config.key=value."""
+    """The same for entry points that take --config=configs/x.py, or configs/x.py:smoke, and --config.key=value."""
 
     def body() -> int:
-        argv, path = _take_config(sys.argv)
-        config, points = _load(path)
+        argv, path, smoke = _take_config(sys.argv)
+        config, points = _load(path, smoke)
         overridden = [a.lstrip("-").partition("=")[0].removeprefix("config.") for a in argv if a.lstrip("-").startswith("config.")]
         argv = [a for a in argv if not _overrides(a, config)]
         config_flags.DEFINE_config_dict("config", config, sys_argv=argv)
         _parse(argv)
-        return main(StudyFile(path.stem, config.to_dict(), points, tuple(overridden)))
+        return main(StudyFile(path.stem + "_smoke" * smoke, config.to_dict(), points, tuple(overridden)))
 
     _exit(body, sys.modules[main.__module__].__doc__)
+
+
+def whole_numbers(name: str, texts: list[str]) -> tuple[int, ...]:
+    """The numbers of a list flag, none below 0."""
+    try:
+        numbers = tuple(int(text) for text in texts)
+    except ValueError:
+        numbers = ()
+    if not numbers or min(numbers) < (name == "lengths"):
+        raise UserError(f"--{name} are whole numbers with commas between, as in 8,16,32, got {','.join(texts)!r}.")
+    return numbers
 
 
 def _exit(body: Callable[[], int], about: str | None) -> None:
@@ -56,44 +68,51 @@ def _exit(body: Callable[[], int], about: str | None) -> None:
         print(about, *(f"  --{flag.name}: {flag.help}" for flag in _own_flags().values()), sep="\n")
         sys.exit(0)
     try:
-        sys.exit(body())
+        status = body()
+        sys.stdout.flush()  # here, and not at the exit, a reader may be gone
+        sys.exit(status)
     except UserError as e:
         print(f"error: {e}", file=sys.stderr)
         sys.exit(2)
+    except BrokenPipeError:  # the reader, head perhaps, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
     except KeyboardInterrupt:
         print("stopped; what is finished is kept, and the same command goes on from the last checkpoints", file=sys.stderr)
         sys.exit(130)
 
 
-def _take_config(argv: list[str]) -> tuple[list[str], Path]:
-    """Splits --config=FILE off the arguments."""
-    found, rest = None, []
+def _take_config(argv: list[str]) -> tuple[list[str], Path, bool]:
+    """Splits --config=FILE, or FILE:smoke, off the arguments."""
+    given, rest = None, []
     arguments = iter(argv)
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if name in ("--config", "-config"):
-            found = Path(value if equals else next(arguments, ""))
+            given = value if equals else next(arguments, "")
         else:
             rest.append(argument)
-    if found is None:
+    if given is None:
         raise UserError("Which study? Give its config: --config=configs/quickstart.py.")
+    found, smoke = Path(given.removesuffix(":smoke")), given.endswith(":smoke")
     if found.suffix != ".py" or not found.is_file():
         named = found.suffix == ".py" and found.parent.is_dir()
         folder = found.parent if named else Path("configs")
         raise unknown(str(folder), found.name if named else str(found), (p.name for p in folder.glob("*.py")))
-    return rest, found
+    return rest, found, smoke
 
 
-def _load(path: Path) -> tuple[ConfigDict, list[Point]]:
+def _load(path: Path, smoke: bool) -> tuple[ConfigDict, list[Point]]:
     """The config of a file, and its sweep's points; the one point without overrides if it has no sweep."""
+    small = {"smoke": True} if smoke else {}  # a study's functions take it where the study has a small form
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-        config = ConfigDict(module.get_config())
-        points = module.sweep() if hasattr(module, "sweep") else grid.product()
+        config = ConfigDict(module.get_config(**small))
+        points = module.sweep(**small) if hasattr(module, "sweep") else grid.product()
         if not isinstance(points, list):
             raise TypeError(f"sweep() returns a list of points, as grid.product(...) does, got {points!r}")
         return config, points

@@ -8,12 +8,14 @@ Exit status: 0, 1 if a run failed, 2 for a mistake in what was given.
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from absl import flags
 
 from experiments import command_line, tables
 from pe_lab.errors import UserError
 from pe_lab.sweeps import study, sweep
+from pe_lab.sweeps.grid import Point
 from pe_lab.sweeps.launchers.local import default_workers
 
 _RESULTS = flags.DEFINE_string("results", None, "the study's folder; default results/<study>")
@@ -25,12 +27,13 @@ def main(file: command_line.StudyFile) -> int:
     for path in file.overridden:
         if any(f"{path}.".startswith(f"{axis}.") for point in file.points for axis in point):
             raise UserError(f"--config.{path} would be overruled: it is an axis of the sweep. Change the config, or use experiments.train.")
-    return run(study.expand(file.name, file.values, file.points))
+    return run(file.name, file.values, file.points)
 
 
-def run(asked: study.Study) -> int:
-    """Plans, trains, shows."""
-    folder = Path(_RESULTS.value or f"results/{asked.name}")
+def run(name: str, values: dict[str, Any], points: list[Point]) -> int:
+    """Expands, plans, trains, shows."""
+    folder = Path(_RESULTS.value or f"results/{name}")
+    asked = study.expand(name, values, points, folder)
     todo = sweep.plan(asked, folder)
     workers = _WORKERS.value or default_workers()
     if todo.stale:

@@ -6,11 +6,11 @@ Its folder is results/train_<study> unless given. Exit status as for a sweep.
 """
 
 from experiments import command_line, sweep
-from pe_lab.sweeps import grid, study
+from pe_lab.sweeps import grid
 
 
 def main(file: command_line.StudyFile) -> int:
-    return sweep.run(study.expand(f"train_{file.name}", file.values, grid.product()))
+    return sweep.run(f"train_{file.name}", file.values, grid.product())
 
 
 if __name__ == "__main__":

@@ -7,13 +7,18 @@ theirs, beside their citation, and are resolved into the run, so that a record i
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_type_hints
 
 from pe_lab import plugins
 from pe_lab.errors import UserError, unknown
+from pe_lab.labels import label
 from pe_lab.plugins import Plugin
+
+# The stacks of each architecture, under the name of the layout that feeds it; "cross" is the decoder's second attention.
+STACKS = {"decoder": ("decoder",), "encoder": ("encoder",), "encoder_decoder": ("encoder", "decoder", "cross")}
+_WHERE = ("layers", "share", "stacks")  # keys of an encoding that say where it acts
 
 
 @dataclass(frozen=True)
@@ -22,18 +27,25 @@ class Encoding(Plugin):
 
     layers: tuple[int, ...] | None  # the layers where it acts; None: all
     share: bool | None  # one module for all its layers, or one a layer
+    stacks: tuple[str, ...] | None  # "encoder", "decoder", "cross"; None: every input, or every self-attention
 
     def to_dict(self) -> dict[str, Any]:
         where = {} if self.share is None else {"layers": self.layers, "share": self.share}
-        return {**super().to_dict(), **where}
+        return {**super().to_dict(), **where, "stacks": self.stacks}
+
+    def acts_in(self, stack: str) -> bool:
+        """Whether it acts in a stack; in cross-attention only when asked for."""
+        return stack != "cross" if self.stacks is None else stack in self.stacks
 
 
 @dataclass(frozen=True)
 class Layout:
     """How an example becomes tokens; which architecture reads them follows."""
 
-    name: Literal["decoder"]
+    name: Literal["decoder", "encoder", "encoder_decoder"]
     end_token: bool
+    examples_per_context: int
+    document_mask: bool
 
 
 @dataclass(frozen=True)
@@ -50,6 +62,13 @@ class Model:
     dropout: float
     scale_embeddings: bool
     tied_output: bool
+    qk_norm: bool
+    logit_temperature: Literal["none", "log_n", "ssmax"]
+    norm_after_attention: bool
+    sliding_window: int | None
+    sink_token: bool
+    num_loops: int
+    compute_dtype: Literal["float32", "bfloat16"]
     encodings: tuple[Encoding, ...]
 
 
@@ -58,6 +77,8 @@ class Train:
     """Batches, lengths, loss and optimizer."""
 
     steps: int
+    criterion: float | None
+    extra_steps: int
     batch_size: int
     min_length: int
     max_length: int
@@ -78,11 +99,32 @@ class Train:
 
 
 @dataclass(frozen=True)
+class Change:
+    """What an evaluation puts in place of what a run was trained with; None: nothing."""
+
+    label: str
+    positions: Plugin | None
+    encodings: tuple[Encoding, ...] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return _plain(self)
+
+    def apply(self, run: "Run") -> "Run":
+        """The run as it would have been with this change."""
+        encodings = run.model.encodings if self.encodings is None else self.encodings
+        model = dataclasses.replace(run.model, encodings=encodings)
+        changed = dataclasses.replace(run, positions=self.positions or run.positions, model=model)
+        _check_encodings(changed)
+        return changed
+
+
+@dataclass(frozen=True)
 class Evaluate:
     """What is measured at the end, and on the way."""
 
     lengths: tuple[int, ...]
     offsets: tuple[int, ...]
+    changes: tuple[Change, ...]  # resolved against the run: what a spec leaves open is as the run was trained
     num_examples: int
     batch_size: int
     curve_every: int
@@ -104,8 +146,17 @@ class Execution:
 
     replicas: Literal["auto", "map", "vmap"]
     attention: Literal["auto", "explicit", "fused"]
+    remat: bool
     chunk_steps: int
     max_replicas: int
+
+
+@dataclass(frozen=True)
+class InitFrom:
+    """The run whose final parameters another starts from."""
+
+    study: str  # its folder's name, beside this study's; a path; or "" for the same study
+    run_id: str
 
 
 @dataclass(frozen=True)
@@ -122,6 +173,7 @@ class Run:
     evaluate: Evaluate
     checkpoints: Checkpoints
     execution: Execution
+    init_from: InitFrom | None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, complete: `from_dict` gives the same run back."""
@@ -132,6 +184,9 @@ class Run:
         content = self.to_dict()
         for key in ("evaluate", "checkpoints", "execution"):
             del content[key]
+        content["init_from"] = self.init_from and self.init_from.run_id
+        if self.train.criterion is not None:  # then what the curve measures decides when training ends
+            content["curve"] = [self.evaluate.curve_every, self.evaluate.curve_lengths, self.evaluate.curve_examples]
         if not any(plugins.find("encodings", e.name).reads_positions for e in self.model.encodings):  # type: ignore[attr-defined]
             content["positions"] = None
         return content
@@ -148,7 +203,7 @@ class Run:
     def without_replica(self) -> "Run":
         """The run's cell: what is left when the seeds and the scalar hyperparameters are taken out."""
         train = dataclasses.replace(self.train, learning_rate=0.0, weight_decay=0.0)
-        return dataclasses.replace(self, seed=0, data_seed=0, train=train)
+        return dataclasses.replace(self, seed=0, data_seed=0, train=train, init_from=None)
 
     def replica(self) -> dict[str, Any]:
         """What tells the replicas of one cell apart."""
@@ -157,6 +212,7 @@ class Run:
             "data_seed": self.data_seed,
             "learning_rate": self.train.learning_rate,
             "weight_decay": self.train.weight_decay,
+            "init_from": self.init_from and self.init_from.run_id,
         }
 
 
@@ -191,6 +247,8 @@ def from_dict(values: Mapping[str, Any]) -> Run:
     if values.get("data_seed") is None:
         values["data_seed"] = values.get("seed")
     run = _build(Run, values, "")
+    changes = tuple(change(spec, run) for spec in values["evaluate"]["changes"])
+    run = dataclasses.replace(run, evaluate=dataclasses.replace(run.evaluate, changes=changes))
     _check(run)
     return run
 
@@ -212,27 +270,73 @@ def _value(hint: Any, value: Any, path: str) -> Any:
     if hint is Plugin:
         return plugins.resolve("tasks" if path == "task" else path, value)
     if path == "model.encodings":
+        return encodings(value)
+    if path == "evaluate.changes":
         if not isinstance(value, list | tuple):
-            raise UserError(f"config.model.encodings is a tuple of dict(name=...), got {value!r}.")
-        return tuple(_encoding(e) for e in value)
+            raise UserError(f"config.evaluate.changes is a tuple of dict(positions=..., encodings=...), got {value!r}.")
+        return ()  # from_dict resolves them against the run
+    if path == "init_from":
+        return None if value is None else _build(InitFrom, value, "init_from.")
     if dataclasses.is_dataclass(hint):
         return _build(hint, value, f"{path}.")  # type: ignore[arg-type]
     return plugins.checked(value, hint, f"config.{path}")
 
 
+def change(spec: Any, run: Run) -> Change:
+    """A change of a run's evaluation from dict(positions=dict(name=...), encodings=(dict(name=...), ...)), either left out.
+
+    An encoding or scheme that the run has too keeps the arguments that the spec leaves open.
+
+    Raises:
+      UserError: it changes nothing, or what it names is wrong.
+    """
+    for key in spec if isinstance(spec, Mapping) else ():
+        if key not in ("label", "positions", "encodings"):
+            raise unknown("A change of an evaluation", str(key), ("positions", "encodings"))
+    if not isinstance(spec, Mapping) or (spec.get("positions") is None and spec.get("encodings") is None):
+        raise UserError(f"One change of an evaluation is given as dict(positions=..., encodings=...), got {spec!r}.")
+    positions, replaced = spec.get("positions"), spec.get("encodings")
+    said = spec.get("label") or " at ".join(label(part) for part in (replaced, positions) if part is not None)
+    own = run.positions.to_dict()
+    trained = [e.to_dict() for e in run.model.encodings]
+    return Change(
+        said,
+        None if positions is None else plugins.resolve("positions", _completed(positions, [own])),
+        None if replaced is None else encodings(replaced, trained),
+    )
+
+
+def _completed(spec: Any, trained: list[Mapping[str, Any]]) -> Any:
+    """A spec with what it leaves open from the trained one of the same name, which is then used up."""
+    for own in trained:
+        if isinstance(spec, Mapping) and own["name"] == spec.get("name"):
+            trained.remove(own)
+            return {**own, **spec}
+    return spec
+
+
+def encodings(specs: Any, trained: Sequence[Mapping[str, Any]] = ()) -> tuple[Encoding, ...]:
+    """The encodings of a model, checked, from a tuple of dict(name=..., ...); those of the `trained` fill what is left open."""
+    if not isinstance(specs, list | tuple):
+        raise UserError(f"Encodings are a tuple of dict(name=...), got {specs!r}.")
+    left = list(trained)
+    return tuple(_encoding(_completed(spec, left)) for spec in specs)
+
+
 def _encoding(spec: Any) -> Encoding:
     if not isinstance(spec, Mapping):
         raise UserError(f"One of the encodings is given as dict(name=..., ...), got {spec!r}.")
-    where = {k: spec[k] for k in ("layers", "share") if spec.get(k) is not None}
-    plugin = plugins.resolve("encodings", {k: v for k, v in spec.items() if k not in ("layers", "share")})
+    where = {k: spec[k] for k in _WHERE if spec.get(k) is not None}
+    plugin = plugins.resolve("encodings", {k: v for k, v in spec.items() if k not in _WHERE})
     cls: Any = plugins.find("encodings", plugin.name)
+    stacks = plugins.checked(where.pop("stacks", None), tuple[str, ...] | None, f"{plugin.name}'s stacks")
     if cls.at_input:
         if where:
             raise UserError(f"{plugin.name} acts at the input: it takes no {sorted(where)[0]}.")
-        return Encoding(plugin.name, plugin.arguments, None, None)
+        return Encoding(plugin.name, plugin.arguments, None, None, stacks)
     layers = plugins.checked(where.get("layers"), tuple[int, ...] | None, f"{plugin.name}'s layers")
     share = plugins.checked(where.get("share", cls.shared), bool, f"{plugin.name}'s share")
-    return Encoding(plugin.name, plugin.arguments, layers, share)
+    return Encoding(plugin.name, plugin.arguments, layers, share, stacks)
 
 
 def _check(run: Run) -> None:
@@ -244,7 +348,10 @@ def _check(run: Run) -> None:
         "evaluate.num_examples": evaluate.num_examples, "evaluate.batch_size": evaluate.batch_size,
         "evaluate.curve_every": evaluate.curve_every, "evaluate.curve_examples": evaluate.curve_examples,
         "execution.chunk_steps": run.execution.chunk_steps, "execution.max_replicas": run.execution.max_replicas,
+        "layout.examples_per_context": run.layout.examples_per_context, "model.num_loops": model.num_loops,
     }  # fmt: skip
+    if model.sliding_window is not None:
+        at_least_one["model.sliding_window"] = model.sliding_window
     if train.num_examples is not None:
         at_least_one["train.num_examples"] = train.num_examples
     for name, number in at_least_one.items():
@@ -264,9 +371,26 @@ def _check(run: Run) -> None:
         raise UserError("config.evaluate's lengths must be at least 1.")
     if min(evaluate.offsets, default=-1) < 0:
         raise UserError(f"config.evaluate.offsets must hold an offset, and none below 0, got {evaluate.offsets}.")
-    for e in model.encodings:
-        if e.layers is not None and (not e.layers or sorted(set(e.layers) & set(range(model.num_layers))) != sorted(e.layers)):
-            raise UserError(f"{e.name}'s layers must be some of 0..{model.num_layers - 1}, each once, got {e.layers}.")
+    if train.criterion is not None and not any(n <= train.max_length for n in evaluate.curve_lengths):
+        needs = f"config.evaluate.curve_lengths needs a length up to {train.max_length}"
+        raise UserError(f"config.train.criterion is watched on the curve: {needs}.")
+    _check_encodings(run)
+    labels = [each.label for each in evaluate.changes]
+    if again := [said for i, said in enumerate(labels) if said in labels[:i]]:
+        raise UserError(f"Two of config.evaluate.changes read {again[0]!r}: give each a label of its own.")
+    for each in evaluate.changes:
+        each.apply(run)
+
+
+def _check_encodings(run: Run) -> None:
+    """That encodings act on layers and in stacks that exist, as the layout has them."""
+    stacks, depth = STACKS[run.layout.name], run.model.num_layers
+    for e in run.model.encodings:
+        if e.layers is not None and (not e.layers or sorted(set(e.layers) & set(range(depth))) != sorted(e.layers)):
+            raise UserError(f"{e.name}'s layers must be some of 0..{depth - 1}, each once, got {e.layers}.")
+        has = [s for s in stacks if s != "cross" or e.share is not None]
+        if e.stacks is not None and (not e.stacks or not set(e.stacks) <= set(has)):
+            raise UserError(f"{e.name}'s stacks must be some of {', '.join(has)} in the {run.layout.name} layout, got {e.stacks}.")
 
 
 def _check_ranges(run: Run) -> None:
@@ -277,7 +401,9 @@ def _check_ranges(run: Run) -> None:
     for name in ("learning_rate", "clip_norm", "epsilon"):
         if getattr(train, name) <= 0:
             raise UserError(f"config.train.{name} must be more than 0, got {getattr(train, name)}.")
-    for name in ("warmup_steps", "final_rate_fraction", "weight_decay", "encoding_rate_factor", "encoding_weight_decay"):
+    if train.criterion is not None and not 0 < train.criterion <= 1:
+        raise UserError(f"config.train.criterion is an exact match, more than 0 and at most 1, got {train.criterion}.")
+    for name in ("extra_steps", "warmup_steps", "final_rate_fraction", "weight_decay", "encoding_rate_factor", "encoding_weight_decay"):
         if getattr(train, name) < 0:
             raise UserError(f"config.train.{name} must be at least 0, got {getattr(train, name)}.")
     for name in ("beta1", "beta2"):

@@ -3,7 +3,7 @@
 Plain Python: trainers write records, analysis reads them, neither needs the other.
 
     record = {
-      "schema_version": 1, "digest": ...,        # sha256 of everything else
+      "schema_version": 2, "digest": ...,        # sha256 of everything else
       "run_id", "config", "replica",              # the config with all defaults resolved
       "status": "finished" | "diverged" | "failed", "error": null or one sentence,
       "rows": [row(...), ...], "floors": [...], "curve": [...],
@@ -19,7 +19,7 @@ from typing import Any
 
 from pe_lab.errors import UserError, one_line
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 STATUSES = ("finished", "diverged", "failed")
 _KEYS = {
     "schema_version", "digest", "run_id", "config", "replica", "status", "error", "rows", "floors",
@@ -27,7 +27,9 @@ _KEYS = {
 }  # fmt: skip
 
 
-def row(split: str, length: int, offset: int, metric: str, value: Any, count: int, reason: str | None = None) -> dict[str, Any]:
+def row(
+    split: str, length: int, offset: int, metric: str, value: Any, count: int, reason: str | None = None, change: Any = None
+) -> dict[str, Any]:
     """One measurement.
 
     Args:
@@ -36,20 +38,61 @@ def row(split: str, length: int, offset: int, metric: str, value: Any, count: in
       offset: added to every position.
       value: the measured number (a list of numbers for `first_error`), or None with a `reason`.
       count: examples that it rests on.
+      change: what stood in place of what was trained, {"label", "positions", "encodings", "target_length_known"}; None: nothing.
     """
     return {
-        "split": split, "length": length, "offset": offset, "metric": metric,
+        "split": split, "length": length, "offset": offset, "change": change, "metric": metric,
         "value": value, "count": count, "reason": reason,
     }  # fmt: skip
 
 
-def value(record: dict[str, Any], split: str, length: int, offset: int, metric: str) -> Any:
-    """The value of one row, None where it is missing or null."""
-    wanted = (split, length, offset, metric)
+def value(record: dict[str, Any], split: str, length: int, offset: int, metric: str, change: str | None = None) -> Any:
+    """The value of one row, None where it is missing or null; of a change by its label."""
     for r in record["rows"]:
-        if (r["split"], r["length"], r["offset"], r["metric"]) == wanted:
+        found = (r["split"], r["length"], r["offset"], r["metric"], r["change"] and r["change"]["label"])
+        if found == (split, length, offset, metric, change):
             return r["value"]
     return None
+
+
+Place = tuple[str, int, int, str]
+
+
+def place_of(row: dict[str, Any]) -> Place:
+    """What a row measured, whatever the metric: split, length, offset, and the change as text."""
+    change = row["change"] and {k: row["change"][k] for k in ("positions", "encodings")}
+    return row["split"], row["length"], row["offset"], json.dumps(change, sort_keys=True)
+
+
+def places(record: dict[str, Any]) -> dict[Place, int]:
+    """Every place that a record has measured -> the examples that it rests on; 0 where nothing could be measured."""
+    return {place_of(row): row["count"] for row in record["rows"]}
+
+
+def extended(record: dict[str, Any], rows: list[dict[str, Any]], floors: list[dict[str, Any]] = ()) -> dict[str, Any]:  # type: ignore[assignment]
+    """A record with more rows, and the floors of lengths that are new.
+
+    Raises:
+      UserError: a place has been measured already; nothing is ever overwritten.
+    """
+    known, lengths = places(record), {f["length"] for f in record["floors"]}
+    for new in rows:
+        if place_of(new) in known:
+            raise clash(record, new)
+    return record | {"rows": record["rows"] + rows, "floors": record["floors"] + [f for f in floors if f["length"] not in lengths]}
+
+
+def clash(record: dict[str, Any], row: dict[str, Any]) -> UserError:
+    """The sentence for a row that a record has already."""
+    changed = "" if row["change"] is None else f" with {row['change']['label']}"
+    where = f"{row['split']} length {row['length']} at offset {row['offset']}{changed}"
+    count = places(record)[place_of(row)]
+    return UserError(f"The run {record['run_id']} has measured {where} already, on {count} examples: nothing is overwritten.")
+
+
+def folder_of(study: str, here: Path) -> Path:
+    """The folder of a study as seen from another's: "" for the same one, a name for one beside it, or a path."""
+    return here if not study else Path(study) if "/" in study else here.parent / study
 
 
 def path_of(folder: Path, run_id: str) -> Path:

@@ -117,9 +117,9 @@ def test_a_name_without_a_file_is_refused_with_the_near_one(family, name, words)
 
 
 def test_all_defaults_are_filled_in():
-    resolved = plugins.resolve("encodings", dict(name="rope", base=5e5))
-    assert resolved == Plugin("rope", (("base", 5e5), ("fraction", 1.0), ("layout", "interleaved")))
-    assert resolved.to_dict() == {"name": "rope", "base": 5e5, "fraction": 1.0, "layout": "interleaved"}
+    resolved = plugins.resolve("encodings", dict(name="t5_bias", num_buckets=8))
+    assert resolved == Plugin("t5_bias", (("max_distance", 128), ("num_buckets", 8)))
+    assert resolved.to_dict() == {"name": "t5_bias", "max_distance": 128, "num_buckets": 8}
 
 
 def test_resolving_what_is_resolved_changes_nothing():
@@ -153,7 +153,7 @@ def test_a_constructor_receives_only_the_context_that_it_asks_for():
 @pytest.mark.parametrize(
     ("family", "spec", "words"),
     [
-        ("encodings", dict(name="rope", bas=3), r"rope has no 'bas'\. Did you mean 'base'\? It has: base, fraction, layout\."),
+        ("encodings", dict(name="rope", bas=3), r"rope has no 'bas'\. Did you mean 'base'\? It has: base, beta_fast, beta_slow, factor, "),
         ("encodings", dict(name="sinusoidal", combin="add"), r"sinusoidal has no 'combin'\. Did you mean 'combine'\?"),
         ("encodings", dict(name="rope", head_dim=8), r"rope has no 'head_dim'"),  # the model's to say
         ("encodings", dict(name="nope", base=1), r"nope has no 'base'\. It has: nothing\."),

@@ -1,5 +1,6 @@
 """A number in a README or in results/published comes from a committed record."""
 
+import importlib
 import json
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from pe_lab import config
 from pe_lab.analysis import results, tables
+from pe_lab.sweeps import study
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = sorted(p.parent for p in (ROOT / "results" / "published").glob("*/study.json"))
@@ -48,11 +50,17 @@ def test_what_the_quickstart_promises_to_learn_has_learnt():
         assert sum(reached) / 6 >= 0.95
 
 
-def test_the_published_quickstart_is_the_configs():
-    """The committed runs are what configs/quickstart.py asks for today."""
-    from configs import quickstart
-    from pe_lab.sweeps import study
+def test_the_encoder_decoder_learns_copy_and_reverse_to_their_threshold():
+    """With RoPE in its cross-attention too, from every seed."""
+    variants = {v.name: v for v in results.load(ROOT / "results" / "published" / "architectures").variants}
+    for task in ("copy", "reverse"):
+        variant = variants[f"encoder_decoder · {task} · rope, in cross-attention too"]
+        assert (variant.learnt, len(variant.runs)) == (3, 3)
 
-    asked = study.expand("quickstart", quickstart.get_config().to_dict(), quickstart.sweep())
-    entries = json.loads((ROOT / "results" / "published" / "quickstart" / "study.json").read_text())["entries"]
-    assert [e.run.run_id for e in asked.entries] == [e["run_id"] for e in entries]
+
+@pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
+def test_the_published_runs_are_what_the_config_asks_for_today(folder, tmp_path):
+    module = importlib.import_module(f"configs.{folder.name}")
+    asked = study.expand(folder.name, module.get_config().to_dict(), module.sweep(), tmp_path)
+    entries = json.loads((folder / "study.json").read_text())["entries"]
+    assert [(e.labels, e.run.run_id) for e in asked.entries] == [(e["labels"], e["run_id"]) for e in entries]

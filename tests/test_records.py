@@ -1,5 +1,6 @@
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -37,7 +38,7 @@ def files(folder):
 def test_what_is_written_is_read_with_its_version_and_digest(tmp_path):
     path = records.write(tmp_path, record())
     assert path == records.path_of(tmp_path, "0123456789abcdef") == tmp_path / "records" / "0123456789abcdef.json"
-    assert records.read(path) == {**record(), "schema_version": 1, "digest": records.digest({**record(), "schema_version": 1})}
+    assert records.read(path) == {**record(), "schema_version": 2, "digest": records.digest({**record(), "schema_version": 2})}
     assert files(tmp_path) == ["0123456789abcdef.json"]
 
 
@@ -84,7 +85,7 @@ def test_a_flipped_byte_in_a_record_is_refused_wherever_it_is(tmp_path):
     whole = path.read_bytes()
     for i in range(len(whole)):
         path.write_bytes(whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :])
-        with pytest.raises(UserError, match=r"is damaged|has schema_version 0"):
+        with pytest.raises(UserError, match=r"is damaged|has schema_version 3"):
             records.read(path)
 
 
@@ -133,9 +134,9 @@ def test_a_record_with_other_keys_is_refused_although_its_digest_is_right(tmp_pa
 
 def test_another_schema_version_is_refused(tmp_path):
     path = records.write(tmp_path, record())
-    changed = {**records.read(path), "schema_version": 2}
+    changed = {**records.read(path), "schema_version": 1}
     path.write_text(json.dumps({**changed, "digest": records.digest(changed)}), encoding="utf-8")
-    with pytest.raises(UserError, match=r"has schema_version 2; this pe_lab reads 1\."):
+    with pytest.raises(UserError, match=r"has schema_version 1; this pe_lab reads 2\."):
         records.read(path)
 
 
@@ -164,7 +165,8 @@ def test_one_damaged_record_among_others_is_named(tmp_path):
 
 def test_a_row_says_what_was_measured_where_and_on_how_many_examples():
     assert records.row("test", 8, 2, "exact_match", None, 0, "why") == {
-        "split": "test", "length": 8, "offset": 2, "metric": "exact_match", "value": None, "count": 0, "reason": "why",
+        "split": "test", "length": 8, "offset": 2, "change": None, "metric": "exact_match",
+        "value": None, "count": 0, "reason": "why",
     }  # fmt: skip
 
 
@@ -181,3 +183,68 @@ def test_a_row_says_what_was_measured_where_and_on_how_many_examples():
 )
 def test_a_value_is_found_by_split_length_offset_and_metric(place, expected):
     assert records.value(record(), *place) == expected
+
+
+BARE = {"label": "bare", "positions": None, "encodings": []}
+
+
+def test_a_value_measured_with_a_change_is_found_by_its_label_alone():
+    changed = record(rows=[*record()["rows"], records.row("test", 8, 0, "exact_match", 0.25, 128, change=BARE)])
+    assert records.value(changed, "test", 8, 0, "exact_match") == 0.5
+    assert records.value(changed, "test", 8, 0, "exact_match", "bare") == 0.25
+    assert records.value(changed, "test", 8, 0, "exact_match", "others") is None
+
+
+def test_a_record_knows_every_place_that_it_has_measured_and_on_how_many_examples():
+    rows = [
+        records.row("test", 8, 0, "exact_match", 0.5, 128),
+        records.row("test", 8, 0, "first_error", [1], 128),
+        records.row("test", 8, 4, "exact_match", None, 0, "why"),
+        records.row("test", 8, 0, "exact_match", 0.25, 64, change=BARE),
+    ]
+    bare = json.dumps({"encodings": [], "positions": None})
+    assert records.places(record(rows=rows)) == {
+        ("test", 8, 0, "null"): 128,
+        ("test", 8, 4, "null"): 0,
+        ("test", 8, 0, bare): 64,
+    }
+
+
+def test_what_a_change_is_called_or_said_to_tell_is_no_other_place():
+    one, other = (
+        records.row("test", 8, 0, "exact_match", 0.5, 128, change={**BARE, **more})
+        for more in ({}, {"label": "naked", "target_length_known": True})
+    )
+    assert records.place_of(one) == records.place_of(other)
+
+
+def test_a_record_is_extended_by_rows_of_new_places_and_floors_of_new_lengths():
+    floor = {"length": 8, "exact_match": 0.1, "count": 100}
+    before = record(floors=[floor])
+    new = [records.row("test", 8, 4, "exact_match", 0.75, 128), records.row("test", 8, 4, "token_accuracy", 0.9, 128)]
+    after = records.extended(before, new, [{**floor, "exact_match": 0.9}, {**floor, "length": 16}])
+    assert after == {**before, "rows": [*before["rows"], *new], "floors": [floor, {**floor, "length": 16}]}
+    assert before == record(floors=[floor])  # as it was
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([records.row("test", 8, 0, "exact_match", 0.9, 64)], r"measured test length 8 at offset 0 already, on 128 examples"),
+        ([records.row("test", 8, 0, "another", 0.9, 64)], r"measured test length 8 at offset 0 already, on 128 examples"),
+        ([records.row("test", 64, 0, "exact_match", 0.9, 64)], r"measured test length 64 at offset 0 already, on 0 examples"),
+        (
+            [records.row("test", 9, 0, "exact_match", 0.9, 64), records.row("test", 8, 2, "exact_match", 0.9, 64, change=BARE)],
+            r"measured test length 8 at offset 2 with bare already, on 32 examples",
+        ),
+    ],
+)
+def test_what_has_been_measured_is_never_overwritten(rows, words):
+    before = record(rows=[*record()["rows"], records.row("test", 8, 2, "exact_match", 0.25, 32, change={**BARE, "label": "was"})])
+    with pytest.raises(UserError, match=rf"^The run 0123456789abcdef has {words}: nothing is overwritten\.$"):
+        records.extended(before, rows)
+
+
+@pytest.mark.parametrize(("study", "expected"), [("", "a/here"), ("other", "a/other"), ("/x/other", "/x/other"), ("b/c", "b/c")])
+def test_a_studys_folder_is_this_one_one_beside_it_or_a_path(study, expected):
+    assert records.folder_of(study, Path("a/here")) == Path(expected)

@@ -1,9 +1,15 @@
 """The smallest run that does everything: for tests of training, sweeps and entry points."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+
 from configs import base
-from pe_lab import config
+from pe_lab import config, records
+from pe_lab.training.cell import run_cell
 
 
 def values(**changes: Any) -> dict[str, Any]:
@@ -32,3 +38,16 @@ def run(*encodings: str | dict[str, Any], **changes: Any) -> config.Run:
 
 def cell(*encodings: str | dict[str, Any], seeds: int = 2, **changes: Any) -> config.Cell:
     return config.Cell(tuple(run(*encodings, seed=s, **changes) for s in range(seeds)))
+
+
+def replicas(*changes: dict[str, Any]) -> dict[str, jax.Array]:
+    """The replicas of a cell as its programs take them, each with its changes."""
+    base = {"seed": 0, "data_seed": 0, "first_step": 0, "learning_rate": 5e-3, "weight_decay": 0.0}
+    return {name: jnp.asarray([{**base, **each}[name] for each in changes]) for name in base}
+
+
+def train(folder: Path, cell: config.Cell, report: Callable = lambda event: None) -> dict[int, dict[str, Any]]:
+    """Trains a cell as a sweep's worker does; its records by seed."""
+    records.write_json(folder / "cells" / f"{cell.cell_id}.json", {"runs": [run.to_dict() for run in cell.runs]})
+    run_cell(cell, folder, report)
+    return {run.seed: records.read(records.path_of(folder, run.run_id)) for run in cell.runs}

@@ -19,6 +19,7 @@ class Variant:
 
     name: str
     runs: tuple[dict[str, Any], ...]
+    change: str | None = None  # what was evaluated in place of what was trained
 
     @property
     def finished(self) -> list[dict[str, Any]]:
@@ -35,11 +36,12 @@ class Variant:
 
     @property
     def target_length_known(self) -> bool:
-        return any(r["exposure"]["target_length_known"] for r in self.finished)
+        changed = [row["change"] for r in self.finished for row in r["rows"] if row["change"] and row["change"]["label"] == self.change]
+        return any(known["target_length_known"] for known in (changed or [r["exposure"] for r in self.finished]))
 
     def values(self, length: int, offset: int, metric: str = "exact_match") -> list[float | None]:
         """One number a run; None where it did not finish or has none there."""
-        return [records.value(r, "test", length, offset, metric) for r in self.runs]
+        return [records.value(r, "test", length, offset, metric, self.change) for r in self.runs]
 
     def mean(self, length: int, offset: int, metric: str = "exact_match") -> float | None:
         return statistics.mean(v for v in self.values(length, offset, metric) if v is not None)
@@ -55,7 +57,7 @@ class Results:
 
     @property
     def finished(self) -> list[dict[str, Any]]:
-        return [r for v in self.variants for r in v.finished]
+        return [r for v in self.variants if v.change is None for r in v.finished]
 
     @property
     def lengths(self) -> list[int]:
@@ -97,11 +99,17 @@ def load(folder: Path) -> Results:
     shown = _axes_to_show([labels for labels, _ in entries])
     groups: dict[str, list[dict[str, Any]]] = {}
     for labels, run_id in entries:
-        variant = groups.setdefault(" · ".join(labels[a] for a in shown if a in labels) or name, [])
+        variant = groups.setdefault(" · ".join(labels[a] for a in shown if labels.get(a)) or name, [])
         if run_id in found and found[run_id] not in variant:
             variant.append(found[run_id])
     missing = sum(run_id not in found for run_id in {i for _, i in entries})
-    return Results(name, tuple(Variant(n, tuple(runs)) for n, runs in groups.items()), missing)
+    return Results(name, tuple(v for n, runs in groups.items() for v in _with_changes(Variant(n, tuple(runs)))), missing)
+
+
+def _with_changes(variant: Variant) -> list[Variant]:
+    """A variant, and once more for each change that its runs were evaluated with."""
+    labels = dict.fromkeys(row["change"]["label"] for run in variant.runs for row in run["rows"] if row["change"])
+    return [variant, *(Variant(f"{variant.name}, evaluated with {label}", variant.runs, label) for label in labels)]
 
 
 def learnt(record: dict[str, Any]) -> bool:
@@ -112,7 +120,7 @@ def learnt(record: dict[str, Any]) -> bool:
 
 def in_distribution(record: dict[str, Any]) -> list[float]:
     """Validation exact match at each length up to the training length."""
-    rows = (r for r in record["rows"] if r["split"] == "validation" and r["metric"] == "exact_match")
+    rows = (r for r in record["rows"] if r["split"] == "validation" and r["metric"] == "exact_match" and r["change"] is None)
     return [r["value"] for r in rows if r["length"] <= record["exposure"]["max_length"] and r["value"] is not None]
 
 

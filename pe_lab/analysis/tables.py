@@ -73,7 +73,8 @@ def _legend(results: Results) -> str:
         "its end included, is right, on the same examples for every run.",
         "*learnt* counts the runs whose mean validation exact match up to the training length reaches the task's "
         "threshold; where it is not all of them, longer lengths say little about extrapolation. "
-        f"{DASH}: no number, because the encoding or the positions end before this length, or the run did not finish.",
+        f"{DASH}: no number, because the encoding or the positions end before this length, the run did not finish, "
+        "or nobody has measured it.",
     ]
     if any(v.target_length_known for v in results.variants):
         lines.append("†: its positions tell the model how long the answer is; not to be ranked with the others.")

@@ -35,6 +35,7 @@ class ALiBi(AttentionEncoding):
     """
 
     relative = True
+    cross = True
 
     def __init__(self, *, form: Literal["symmetric", "asymmetric", "causal"] = "symmetric", num_heads: int, bidirectional: bool = False):
         if form == "causal" and bidirectional:

@@ -27,10 +27,10 @@ class Tokens:
 
     Attributes:
       positions: [B|1, L], int or float.
-      slots: [L], the place of each token on the key axis; None where the two sides are different streams.
-      lengths: [B], each example's true length; None where it is not known.
+      slots: [B|1, L], the place of each token on the key axis; None where the two sides are different streams.
+      lengths: [B], each example's true length, so far while decoding; None where it is not known.
       features: what the encoding's `features` returned for these tokens, [B, L, ...] leaves.
-      arange: static; the positions are consecutive, in one row for the whole batch.
+      arange: static; the positions are consecutive, in one row for the whole batch, and both sides start alike.
     """
 
     positions: Any
@@ -141,11 +141,11 @@ class AttentionEncoding(_Traits, nnx.Module):
         return None
 
     def bias(self, Q: Tokens, K: Tokens) -> Float[Array, "_ _ l s"] | None:
-        """[B|1, H|1, L, S]. By default the kernel's, computed from 2L-1 offsets where positions are one arange."""
+        """[B|1, H|1, L, S]. By default the kernel's, computed from L+S-1 offsets where positions are aranges."""
         if Q.arange and K.arange:
-            length = Q.positions.shape[1]
-            offsets = jnp.arange(1 - length, length)
-            return None if (of_offset := self.kernel(offsets)) is None else toeplitz(of_offset)[None]
+            queries, keys = Q.positions.shape[1], K.positions.shape[1]
+            of_offset = self.kernel(jnp.arange(1 - queries, keys))
+            return None if of_offset is None else toeplitz(of_offset, queries)[None]
         return None if (of_pair := self.kernel(relative(Q, K))) is None else jnp.moveaxis(of_pair, 0, 1)
 
     def mask(self, Q: Tokens, K: Tokens) -> Bool[Array, "_ _ l s"] | None:
@@ -253,16 +253,17 @@ def masked_softmax(s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]) -> 
     return e / jnp.maximum(e.sum(axis=-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
 
 
-def toeplitz(kernel: Float[Array, "h o"]) -> Float[Array, "h l l"]:
-    """[H, 2L-1] over offsets 1-L..L-1 -> [H, L, L] with out[i, j] = kernel[j - i], without a gather.
+def toeplitz(kernel: Float[Array, "h o"], num_queries: int | None = None) -> Float[Array, "h l s"]:
+    """[H, L+S-1] over offsets 1-L..S-1 -> [H, L, S] with out[i, j] = kernel[j - i], without a gather; L = S unless given.
 
-    Each row is the kernel padded by one; flattened, rows of 2L-1 then start one earlier each. Its
+    Each row is the kernel padded by one; flattened, rows of L+S-1 then start one earlier each. Its
     gradient is a pad and a sum, where a gather's would be a scatter.
     """
-    heads, length = kernel.shape[0], (kernel.shape[1] + 1) // 2
-    rows = jnp.broadcast_to(jnp.pad(kernel, ((0, 0), (0, 1)))[:, None], (heads, length, 2 * length))
-    skewed = rows.reshape(heads, -1)[:, : length * (2 * length - 1)].reshape(heads, length, 2 * length - 1)
-    return skewed[:, :, length - 1 :]
+    heads, offsets = kernel.shape
+    num_queries = num_queries or (offsets + 1) // 2
+    rows = jnp.broadcast_to(jnp.pad(kernel, ((0, 0), (0, 1)))[:, None], (heads, num_queries, offsets + 1))
+    skewed = rows.reshape(heads, -1)[:, : num_queries * offsets].reshape(heads, num_queries, offsets)
+    return skewed[:, :, num_queries - 1 :]
 
 
 def lookup(table: Float[Array, "n c"], index: Num[Array, "*o"]) -> Float[Array, "*o c"]:

@@ -27,6 +27,7 @@ class Shaw(AttentionEncoding):
     """
 
     relative = True
+    cross = True
     real_positions = False
     shared = False
 

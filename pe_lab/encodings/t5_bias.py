@@ -29,6 +29,7 @@ class T5Bias(AttentionEncoding):
     """
 
     relative = True
+    cross = True
     real_positions = False
 
     def __init__(

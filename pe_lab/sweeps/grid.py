@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pe_lab.labels import label
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -30,7 +32,7 @@ Axis = Mapping[str, Iterable[Any]] | list[Point]
 
 
 def labelled(label: str, value: Any) -> Choice:
-    """A value under a name of your own."""
+    """A value under a name of your own; under "" it is not shown, and may not be all that tells two variants apart."""
     return Choice(value, label)
 
 
@@ -57,16 +59,6 @@ def concat(*parts: list[Point]) -> list[Point]:
 def exclude(points: list[Point], unwanted: Callable[[dict[str, str]], bool]) -> list[Point]:
     """The points for which `unwanted`, given their labels by path, is false."""
     return [p for p in points if not unwanted({path: choice.label for path, choice in p.items()})]
-
-
-def label(value: Any) -> str:
-    """How a value reads in a table: rope(base=500000.0), alibi + learned, 16."""
-    if isinstance(value, Mapping) and "name" in value:
-        arguments = ", ".join(f"{k}={v}" for k, v in value.items() if k != "name")
-        return f"{value['name']}({arguments})" if arguments else str(value["name"])
-    if isinstance(value, list | tuple):
-        return " + ".join(label(v) for v in value) or "none"
-    return str(value)
 
 
 def _parts(axis: Axis) -> list[list[Point]]:

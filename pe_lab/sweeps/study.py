@@ -1,7 +1,6 @@
 """A study: the runs that a sweep asks for, under the labels that tables show, and the cells they train in."""
 
 import copy
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,11 @@ from typing import Any
 from pe_lab import config, records
 from pe_lab.config import Cell, Run
 from pe_lab.errors import UserError, unknown
+from pe_lab.sweeps import select
 from pe_lab.sweeps.grid import Point
+from pe_lab.training.evaluate import grid
+
+SEEDS = ("seed", "data_seed")  # axes that tell the runs of one variant apart
 
 
 @dataclass(frozen=True)
@@ -39,20 +42,26 @@ class Study:
         records.write_json(folder / "study.json", {"name": self.name, "entries": entries})
 
 
-def expand(name: str, values: dict[str, Any], points: Sequence[Point]) -> Study:
+def expand(name: str, values: dict[str, Any], points: Sequence[Point], folder: Path) -> Study:
     """Applies every point to a config's values.
+
+    Args:
+      folder: of the study; runs that start from another study's find it from here.
 
     Raises:
       UserError: an axis that names no key, a value or argument that nothing takes, or no points.
     """
     if not points:
         raise UserError(f"The sweep of {name} has no points.")
-    entries = []
+    entries: list[Entry] = []
+    before: dict[str, dict[str, Any]] = {}
     for point in points:
         changed = copy.deepcopy(values)
         for path, choice in point.items():
             _override(changed, path, copy.deepcopy(choice.value))
-        entries.append(Entry({path: choice.label for path, choice in point.items()}, config.from_dict(changed)))
+        run = config.from_dict(select.resolve(changed, folder, list(before.values())))
+        entries.append(Entry({path: choice.label for path, choice in point.items()}, run))
+        before.setdefault(run.run_id, {**run.to_dict(), "run_id": run.run_id})
     _check_labels(points)
     _check_same_runs(entries)
     return Study(name, tuple(entries))
@@ -61,10 +70,17 @@ def expand(name: str, values: dict[str, Any], points: Sequence[Point]) -> Study:
 def _check_labels(points: Sequence[Point]) -> None:
     """One label, one value: under a shared label two variants would be averaged like seeds."""
     seen: dict[tuple[str, str], Any] = {}
+    silent: dict[tuple[tuple[str, str], ...], Any] = {}
     for point in points:
-        for path, choice in point.items():
+        shown = {path: choice for path, choice in point.items() if path not in SEEDS and choice.label}
+        for path, choice in shown.items():
             if seen.setdefault((path, choice.label), choice.value) != choice.value:
                 raise UserError(f"Two values of the axis {path!r} have the label {choice.label!r}: name them apart with grid.labelled.")
+        hidden = {path: choice.value for path, choice in point.items() if not choice.label}
+        name = tuple((path, choice.label) for path, choice in shown.items())
+        if silent.setdefault(name, hidden) != hidden:
+            words = " · ".join(label for _, label in name) or "no label"
+            raise UserError(f"Two variants are both called {words}: give what tells them apart a label with grid.labelled.")
 
 
 def _check_same_runs(entries: Sequence[Entry]) -> None:
@@ -93,19 +109,53 @@ def _override(values: dict[str, Any], path: str, value: Any) -> None:
 
 
 def cells(runs: Iterable[Run]) -> list[Cell]:
-    """Runs that differ in their replica alone, together, at most execution.max_replicas in one cell."""
-    groups: dict[Run, list[Run]] = {}
-    for run in runs:
-        groups.setdefault(run.without_replica(), []).append(run)
-    size = {key: key.execution.max_replicas for key in groups}
-    return [Cell(tuple(g[i : i + size[k]])) for k, g in groups.items() for i in range(0, len(g), size[k])]
+    """Runs that differ in their replica alone, together, at most execution.max_replicas in one cell.
+
+    Runs that start from runs among these come in later cells than those.
+    """
+    by_id = {run.run_id: run for run in runs}
+
+    def generation(run: Run) -> int:
+        parent = by_id.get(run.init_from.run_id) if run.init_from else None
+        return 0 if parent is None else 1 + generation(parent)
+
+    groups: dict[tuple[int, Run], list[Run]] = {}
+    for run in by_id.values():
+        groups.setdefault((generation(run), run.without_replica()), []).append(run)
+    found = []
+    for (_, key), group in sorted(groups.items(), key=lambda item: item[0][0]):
+        size = key.execution.max_replicas
+        found += [Cell(tuple(group[i : i + size])) for i in range(0, len(group), size)]
+    return found
+
+
+def waves(cells: Iterable[Cell]) -> list[list[Cell]]:
+    """Cells in the order in which they can train: after those whose runs theirs start from."""
+    left, done = list(cells), []
+    while left:
+        waiting = {run.run_id for cell in left for run in cell.runs}
+        ready = [cell for cell in left if not any(run.init_from and run.init_from.run_id in waiting for run in cell.runs)]
+        done.append(ready)
+        left = [cell for cell in left if cell not in ready]
+    return done
 
 
 def is_done(run: Run, found: dict[str, dict[str, Any]]) -> bool:
-    """Whether a run's record has all that its evaluation asks for; a failed one is tried again."""
+    """Whether a run's record has all that its evaluation asks for; a failed one is tried again.
+
+    Raises:
+      UserError: it was measured on another number of examples; nothing is overwritten.
+    """
     record = found.get(run.run_id)
     if record is None or record["status"] == "failed":
         return False
-    measured = {(r["length"], r["offset"]) for r in record["rows"] if r["split"] == "test" and r["count"] in (0, run.evaluate.num_examples)}
-    grid = set(itertools.product(run.evaluate.lengths, run.evaluate.offsets))
-    return record["status"] == "diverged" or grid <= measured
+    if record["status"] == "diverged":
+        return True
+    measured, wanted = records.places(record), [place.key for place in grid(run)]
+    for place in wanted:
+        if measured.get(place, 0) not in (0, run.evaluate.num_examples):
+            asks = f"this study asks for {run.evaluate.num_examples} examples"
+            raise UserError(
+                f"The run {run.run_id} has measured length {place[1]} on {measured[place]} examples and {asks}: nothing is overwritten."
+            )
+    return all(place in measured for place in wanted)

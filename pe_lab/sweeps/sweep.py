@@ -16,7 +16,7 @@ from pe_lab.sweeps.progress import Progress
 from pe_lab.sweeps.study import Study
 from pe_lab.training import step
 from pe_lab.training.cell import record_failure
-from pe_lab.training.evaluate import bounds
+from pe_lab.training.evaluate import bounds, changed
 
 # For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
 # unpadded FLOPs, and what a worker needs to import, compile and evaluate.
@@ -49,7 +49,8 @@ class Plan:
     def estimate(self, workers: int) -> str:
         """Programs and a rough time."""
         programs = sum(2 + _evaluation_programs(cell) for cell in self.cells)
-        seconds = sum(_SECONDS_A_CELL + len(c.runs) * step.setup(c.run).train_flops / _FLOPS_PER_SECOND for c in self.cells) / workers
+        work = (len(c.runs) * c.run.train.steps * step.setup(c.run).step_flops / _FLOPS_PER_SECOND for c in self.cells)
+        seconds = sum(_SECONDS_A_CELL + each for each in work) / workers
         rate = f"{_FLOPS_PER_SECOND / 1e9:.0f} GFLOP/s each and {_SECONDS_A_CELL} s a cell to start, compile and evaluate"
         return f"{programs} programs; roughly {max(seconds / 60, 0.1):.1f} minutes with {workers} workers, at {rate}"
 
@@ -65,8 +66,23 @@ def plan(study: Study, folder: Path) -> Plan:
     cells = studies.cells(run for run in study.runs if not studies.is_done(run, found))
     jax.config.update("jax_platforms", "cpu")  # this process only looks; accelerators are for the workers
     for cell in cells:
-        step.setup(cell.run)
+        made = step.setup(cell.run)
+        for change in cell.run.evaluate.changes:
+            changed(made, change)
+    _check_parents(cells, folder)
     return Plan(study, folder, tuple(cells), sum(_is_stale(run, found) for run in study.runs))
+
+
+def _check_parents(cells: list[Cell], folder: Path) -> None:
+    """That runs which others start from are there, or about to be."""
+    coming = {run.run_id for cell in cells for run in cell.runs}
+    for run in (run for cell in cells for run in cell.runs):
+        if run.init_from is None or run.init_from.run_id in coming:
+            continue
+        there = records.folder_of(run.init_from.study, folder)
+        path = records.path_of(there, run.init_from.run_id)
+        if not path.exists() or records.read(path)["checkpoint"] is None:
+            raise UserError(f"The run {run.init_from.run_id} that {run.run_id} starts from has no parameters in {there}.")
 
 
 def _is_stale(run: Run, found: dict[str, Any]) -> bool:
@@ -84,9 +100,11 @@ def run(todo: Plan, workers: int) -> dict[str, str]:
     by_id = {cell.cell_id: cell for cell in todo.cells}
     for cell_id, cell in by_id.items():
         records.write_json(_cell_file(todo.folder, cell_id), {"runs": [run.to_dict() for run in cell.runs]})
+    statuses: dict[str, int] = {}
     with _progress(todo) as progress:
-        files = [_cell_file(todo.folder, cell_id) for cell_id in by_id]
-        statuses = local.launch(files, todo.folder, workers, progress.event)
+        for wave in studies.waves(todo.cells):
+            files = [_cell_file(todo.folder, cell.cell_id) for cell in wave]
+            statuses |= local.launch(files, todo.folder, workers, progress.event)
     failed = {cell_id: statuses.get(cell_id) for cell_id in by_id if statuses.get(cell_id) != 0}
     return {each.run_id: _failure(each, todo.folder, i, status) for i, status in failed.items() for each in by_id[i].runs}
 
@@ -103,7 +121,7 @@ def _failure(run: Run, folder: Path, cell_id: str, status: int | None) -> str:
 
 def _progress(todo: Plan) -> Progress:
     """The display of a plan's cells under their variants' labels."""
-    name = {e.run.run_id: " ".join(v for k, v in e.labels.items() if k not in ("seed", "data_seed")) for e in todo.study.entries}
+    name = {e.run.run_id: " ".join(v for k, v in e.labels.items() if v and k not in studies.SEEDS) for e in todo.study.entries}
     return Progress({c.cell_id: (name[c.run.run_id] or todo.study.name, c.run.train.steps, len(c.runs)) for c in todo.cells})
 
 

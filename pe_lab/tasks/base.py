@@ -79,7 +79,13 @@ class Task:
 
     @property
     def vocabulary(self) -> Vocabulary:
+        """Of prompts."""
         raise NotImplementedError
+
+    @property
+    def target_vocabulary(self) -> Vocabulary:
+        """Of targets; where a layout has one stream, both share its table."""
+        return self.vocabulary
 
     @property
     def max_length(self) -> int | None:

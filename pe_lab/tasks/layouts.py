@@ -1,6 +1,10 @@
 """From an example to what a transformer reads. Every layout is offered to every task.
 
-decoder:  tokens   BEGIN p p p SEPARATOR t t        labels  . . . . t t END
+decoder          tokens   BEGIN p p p SEPARATOR t t      labels   . . . . t t END
+encoder          tokens   p p p BLANK BLANK BLANK        labels   . . . t t END
+encoder_decoder  source   p p p      tokens BEGIN t t    labels   t t END
+
+A target starts at the prompt's true end. Padding stands behind.
 """
 
 import dataclasses
@@ -8,8 +12,9 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Shaped
 
-from pe_lab.tasks.base import Example, Task
+from pe_lab.tasks.base import Example, Task, Vocabulary
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,9 +23,12 @@ class Batch:
 
     Attributes:
       tokens: ids, and mask: True at tokens, False at padding.
-      labels: the id that each place must predict.
+      labels: the id that each place must give.
       target: True where the label belongs to the target, end token included: the loss and exact match.
       answer: True where the label belongs to the scored answer, end token excluded: token accuracy.
+      source, source_mask: [S] or [B, S], what the encoder of an encoder–decoder reads; None elsewhere.
+      segments, source_segments: the example that each token belongs to, from 1, 0 at padding, where
+        several share a context; None elsewhere.
     """
 
     tokens: Any
@@ -28,49 +36,148 @@ class Batch:
     labels: Any
     target: Any
     answer: Any
+    source: Any = None
+    source_mask: Any = None
+    segments: Any = None
+    source_segments: Any = None
 
 
 jax.tree_util.register_dataclass(Batch, [f.name for f in dataclasses.fields(Batch)], [])
 
 
 @dataclasses.dataclass(frozen=True)
-class Decoder:
-    """BEGIN prompt SEPARATOR target in one causal stream; the target starts at the prompt's true end.
+class Layout:
+    """What layouts share.
 
     Args:
       end_token: the model must also say that the target has ended.
+      examples_per_context: packed into one context, in training.
+      document_mask: examples of one context do not see each other.
     """
 
     end_token: bool
+    examples_per_context: int = 1
+    document_mask: bool = True
 
-    bidirectional: ClassVar[bool] = False
     knows_target_length: ClassVar[bool] = False
 
-    def num_tokens(self, task: Task, length: int) -> int:
-        """L for examples up to this length."""
-        return 1 + task.prompt_bound(length) + task.target_bound(length) + self.end_token
+    def num_tokens(self, task: Task, length: int) -> dict[str, int]:
+        """Stack -> L for examples up to this length; the stack that answers is last."""
+        raise NotImplementedError
+
+    def vocabularies(self, task: Task) -> dict[str, int]:
+        """Stack -> V."""
+        raise NotImplementedError
 
     def __call__(self, task: Task, example: Example) -> Batch:
         """Lays out one example; vmap for a batch."""
-        words, end = task.vocabulary, int(self.end_token)
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True)
+class Decoder(Layout):
+    """BEGIN prompt SEPARATOR target in one causal stream."""
+
+    def num_tokens(self, task: Task, length: int) -> dict[str, int]:
+        return {"decoder": 1 + task.prompt_bound(length) + task.target_bound(length) + self.end_token}
+
+    def vocabularies(self, task: Task) -> dict[str, int]:
+        return {"decoder": _shared(task).size}
+
+    def __call__(self, task: Task, example: Example) -> Batch:
+        words, end = _shared(task), int(self.end_token)
         place = jnp.arange(1 + len(example.prompt) + len(example.target) + end)
         separator = 1 + example.prompt_mask.sum()
         said = example.target_mask.sum()  # target tokens
         stop = separator + said + end  # the first place after the last that predicts
-
-        def at(values, index):
-            return jnp.take(values, jnp.clip(index, 0, len(values) - 1))
-
         tokens = jnp.select(
             [place == 0, place < separator, place == separator, place < stop],
-            [words.begin, at(example.prompt, place - 1), words.separator, at(example.target, place - separator - 1)],
+            [words.begin, _at(example.prompt, place - 1), words.separator, _at(example.target, place - separator - 1)],
             words.pad,
         )
-        is_target = (place >= separator) & (place < separator + said)
-        is_end = (place == separator + said) & self.end_token
-        labels = jnp.where(is_target, at(example.target, place - separator), jnp.where(is_end, words.end, words.pad))
-        answer = is_target & at(example.answer_mask, place - separator)
-        return Batch(tokens, place < stop, labels, is_target | is_end, answer)
+        return Batch(tokens, place < stop, *_asked(example, place - separator, said, end, words))
 
 
-LAYOUTS = {"decoder": Decoder}
+@dataclasses.dataclass(frozen=True)
+class Encoder(Layout):
+    """The prompt, then a blank for every target token, in one bidirectional stream; the answer is read at the blanks.
+
+    Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
+    (https://arxiv.org/abs/2305.16843). The number of blanks tells the model how long the target is.
+    """
+
+    knows_target_length = True
+
+    def num_tokens(self, task: Task, length: int) -> dict[str, int]:
+        return {"encoder": task.prompt_bound(length) + task.target_bound(length) + self.end_token}
+
+    def vocabularies(self, task: Task) -> dict[str, int]:
+        return {"encoder": _shared(task).size}
+
+    def __call__(self, task: Task, example: Example) -> Batch:
+        words, end = _shared(task), int(self.end_token)
+        place = jnp.arange(len(example.prompt) + len(example.target) + end)
+        first = example.prompt_mask.sum()  # blank
+        said = example.target_mask.sum()
+        mask = place < first + said + end
+        tokens = jnp.select([place < first, mask], [_at(example.prompt, place), words.blank], words.pad)
+        return Batch(tokens, mask, *_asked(example, place - first, said, end, words))
+
+
+@dataclasses.dataclass(frozen=True)
+class EncoderDecoder(Layout):
+    """The prompt for the encoder; BEGIN target for the decoder. The two sides have vocabularies of their own."""
+
+    def num_tokens(self, task: Task, length: int) -> dict[str, int]:
+        return {"encoder": task.prompt_bound(length), "decoder": task.target_bound(length) + self.end_token}
+
+    def vocabularies(self, task: Task) -> dict[str, int]:
+        return {"encoder": task.vocabulary.size, "decoder": task.target_vocabulary.size}
+
+    def __call__(self, task: Task, example: Example) -> Batch:
+        out, end = task.target_vocabulary, int(self.end_token)
+        place = jnp.arange(len(example.target) + end)
+        said = example.target_mask.sum()
+        mask = place < said + end
+        tokens = jnp.select([place == 0, mask], [out.begin, _at(example.target, place - 1)], out.pad)
+        asked = _asked(example, place, said, end, out)
+        source = jnp.where(example.prompt_mask, example.prompt, task.vocabulary.pad)
+        return Batch(tokens, mask, *asked, source=source, source_mask=example.prompt_mask)
+
+
+LAYOUTS: dict[str, type[Layout]] = {"decoder": Decoder, "encoder": Encoder, "encoder_decoder": EncoderDecoder}
+
+
+def pack(batch: Batch, k: int) -> Batch:
+    """[B * k, L] examples -> [B, k * L] contexts of k examples each, one after the other, padding behind."""
+
+    def both(mask: Array, *values: Array) -> list[Array]:
+        example = jnp.broadcast_to((jnp.arange(len(mask)) % k + 1)[:, None], mask.shape)
+        return [packed(value, mask, k) for value in (*values, mask, jnp.where(mask, example, 0))]
+
+    tokens, labels, target, answer, mask, segments = both(batch.mask, batch.tokens, batch.labels, batch.target, batch.answer)
+    source, source_mask, source_segments = (None,) * 3 if batch.source is None else both(batch.source_mask, batch.source)
+    return Batch(tokens, mask, labels, target, answer, source, source_mask, segments, source_segments)
+
+
+def packed(values: Shaped[Array, "n l"], mask: Bool[Array, "n l"], k: int) -> Shaped[Array, "b m"]:
+    """Rows of k examples [n, L] -> [n / k, k * L], each one's tokens following the last one's."""
+    contexts = len(values) // k
+    order = jnp.argsort(~mask.reshape(contexts, -1), axis=1, stable=True)
+    return jnp.take_along_axis(values.reshape(contexts, -1), order, axis=1)
+
+
+def _shared(task: Task) -> Vocabulary:
+    """The vocabulary of one stream for prompt and target: the larger, so that no symbol of either is a shared token."""
+    return max(task.vocabulary, task.target_vocabulary, key=lambda words: words.size)
+
+
+def _asked(example: Example, step: Array, said: Array, end: int, words: Vocabulary) -> tuple[Array, Array, Array]:
+    """Labels, target and answer of places that give target token number `step`."""
+    is_target, is_end = (step >= 0) & (step < said), (step == said) & bool(end)
+    labels = jnp.where(is_target, _at(example.target, step), jnp.where(is_end, words.end, words.pad))
+    return labels, is_target | is_end, is_target & _at(example.answer_mask, step)
+
+
+def _at(values: Array, index: Array) -> Array:
+    return jnp.take(values, jnp.clip(index, 0, len(values) - 1))

@@ -20,16 +20,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab import config, records
+from pe_lab import records
 from pe_lab.config import Cell, Run
 from pe_lab.errors import UserError, one_line
 from pe_lab.tasks.base import floors
 from pe_lab.training import checkpoints, step
-from pe_lab.training.evaluate import Evaluator
-from pe_lab.transformer.transformer import Transformer
+from pe_lab.training.evaluate import Evaluator, Place, grid
+from pe_lab.training.finished import adopt, parent_of, read_cell, replicas_of, shapes_of
 
 Report = Callable[[dict[str, Any]], None]
-_FLOOR_EXAMPLES = 1000
+FLOOR_EXAMPLES = 1000
 
 
 def run_cell(cell: Cell, folder: Path, report: Report = lambda event: None) -> None:
@@ -51,62 +51,100 @@ class Training:
         self.cell, self.folder, self.report = cell, folder, report
         self.checkpoints = folder / "checkpoints" / cell.cell_id
         self.compile_seconds = self.train_seconds = 0.0
-        self.steps_here = 0  # trained by this process, for its rate
         self.made = step.setup(cell.run)
-        self.evaluator = Evaluator(self.made, self._compiled)
-        self.replicas = _stack([run.replica() for run in cell.runs])
-        begin = self._compiled(functools.partial(step.init, self.made), self.replicas)
-        self.state = begin(self.replicas)
+        evaluate = cell.run.evaluate
+        self.evaluator = Evaluator(self.made, {*evaluate.lengths, *evaluate.curve_lengths}, self._compiled)
+        self.parents = [parent_of(run, folder) for run in cell.runs]
+        before = [0 if parent is None else parent.record["exposure"]["steps"] for parent in self.parents]
+        self.replicas = jax.tree.map(jnp.asarray, replicas_of(cell, before))
         self.curve: list[list[dict[str, Any]]] = [[] for _ in cell.runs]
-        self._restore()
+        self.memory: dict[str, int] | None = None
+        self.state = self._restored() or self._begun()
 
-    def _compiled(self, function: Callable, *args: Any, donate: tuple[int, ...] = ()) -> Callable:
+    def _compiled(self, function: Callable, *args: Any, donate: tuple[int, ...] = ()) -> Any:
         started = time.monotonic()
         program = jax.jit(function, donate_argnums=donate).lower(*args).compile()
         self.compile_seconds += time.monotonic() - started
         return program
 
-    def _restore(self) -> None:
-        if found := checkpoints.restore(self.checkpoints, self.state):
-            self.state, notes = found
-            self.curve, self.train_seconds = notes["curve"], notes["train_seconds"]
-            self.report({"event": "resumed", "step": self.now})
+    def _begun(self) -> step.State:
+        """The first state: a fresh start, or another run's parameters in its place."""
+        state = self._compiled(functools.partial(step.init, self.made), self.replicas)(self.replicas)
+        for r, parent in enumerate(self.parents):
+            if parent is not None:
+                fresh = jax.tree.map(lambda leaf, r=r: leaf[r], state["params"])
+                start = adopt(parent.params, parent.made, self.made, fresh)
+                state["params"] = jax.tree.map(lambda leaf, new, r=r: leaf.at[r].set(new), state["params"], start)
+        return state
+
+    def _restored(self) -> step.State | None:
+        found = checkpoints.restore(self.checkpoints, shapes_of(self.made, len(self.cell.runs)))
+        if found is None:
+            return None
+        state, notes = found
+        self.curve, self.train_seconds, self.memory = notes["curve"], notes["train_seconds"], notes["memory"]
+        self.report({"event": "resumed", "step": int(state["step"][0])})
+        return state
 
     def _save(self) -> None:
-        checkpoints.save(self.checkpoints, self.now, self.state, {"curve": self.curve, "train_seconds": self.train_seconds})
+        notes = {"curve": self.curve, "train_seconds": self.train_seconds, "memory": self.memory}
+        checkpoints.save(self.checkpoints, self.now, self.state, notes)
 
     @property
     def now(self) -> int:
         return int(self.state["step"][0])
+
+    @property
+    def last(self) -> int:
+        """The step at which every replica has stopped."""
+        return int(self.state["stop_at"].max())
 
     def train(self) -> None:
         """Chunk after chunk up to the last step; boundaries depend on the step alone, so a resumed run has the same."""
         run = self.cell.run
         if self.now == 0 and not self.curve[0]:
             self._extend_curve(None)
-        if self.now == run.train.steps:
+        if self.now >= self.last:
             return
         chunk = self._compiled(functools.partial(step.chunk, self.made), self.state, self.replicas, jnp.asarray(1), donate=(0,))
+        self.memory = _memory(chunk)
         saved = time.monotonic()
-        while self.now < run.train.steps:
+        while self.now < self.last:
             started, now = time.monotonic(), self.now
             size = self._next_boundary(now) - now
             self.state, losses = chunk(self.state, self.replicas, jnp.asarray(size))
-            loss = np.asarray(losses)[:, :size].mean(axis=1)
+            loss = self._mean_while_training(np.asarray(losses)[:, :size], now)
             seconds = time.monotonic() - started
             self.train_seconds += seconds
-            self.steps_here += size
             self._report_progress(loss, size / seconds)
-            if self.now % run.evaluate.curve_every == 0 or self.now == run.train.steps:
+            if self.now % run.evaluate.curve_every == 0 or self.now >= self.last:
                 self._extend_curve(loss)
-            if self.now == run.train.steps or time.monotonic() - saved >= run.checkpoints.interval:
+                self._stop_where_learnt()
+            if self.now >= self.last or time.monotonic() - saved >= run.checkpoints.interval:
                 self._save()
                 saved = time.monotonic()
+
+    def _mean_while_training(self, losses: np.ndarray, first: int) -> np.ndarray:
+        """Of each replica's steps from `first` on; NaN for one that has stopped before."""
+        trained = first + np.arange(losses.shape[1])[None] < np.array(self.state["stop_at"])[:, None]
+        with np.errstate(invalid="ignore"):
+            return losses.sum(axis=1, where=trained) / trained.sum(axis=1)
+
+    def _stop_where_learnt(self) -> None:
+        """A replica that meets the criterion trains on for the extra steps only."""
+        train, stop_at = self.cell.run.train, np.array(self.state["stop_at"])
+        if train.criterion is None:
+            return
+        for r, curve in enumerate(self.curve):
+            reached = [v for n, v in curve[-1]["exact_match"].items() if int(n) <= train.max_length]
+            if curve[-1]["step"] == self.now and stop_at[r] == train.steps and np.mean(reached) >= train.criterion:
+                stop_at[r] = min(self.now + train.extra_steps, train.steps)
+        self.state = {**self.state, "stop_at": jnp.asarray(stop_at)}
 
     def _next_boundary(self, now: int) -> int:
         run = self.cell.run
         every = (run.execution.chunk_steps, run.evaluate.curve_every)
-        return min(run.train.steps, *((now // k + 1) * k for k in every))
+        return min(self.last, *((now // k + 1) * k for k in every))
 
     def _report_progress(self, loss: np.ndarray, rate: float) -> None:
         alive = loss[np.isfinite(loss)]
@@ -123,98 +161,93 @@ class Training:
         for length in evaluate.curve_lengths:
             if step.out_of_reach(self.made, length, 0):
                 continue
-            measured = self.evaluator.measure(self.state, "validation", length, 0, evaluate.curve_examples)
+            measured = self.evaluator.measure(self.state["params"], Place("validation", length, 0), evaluate.curve_examples)
             for point, sums in zip(points, measured, strict=True):
                 point["exact_match"][str(length)] = int(sums["exact_match"]) / evaluate.curve_examples
                 point["code_ratio"] = [_finite(r) for r in sums["code_ratio"]]
-        for curve, point in zip(self.curve, points, strict=True):
-            curve.append(point)
+        for curve, point, stop_at in zip(self.curve, points, np.array(self.state["stop_at"]), strict=True):
+            if not curve or curve[-1]["step"] < stop_at:  # a replica that has stopped does not move any more
+                curve.append({**point, "step": min(point["step"], int(stop_at))})
 
     def evaluate(self) -> None:
-        """Measures the final state and writes a record for every run; what a record had beyond it stays."""
+        """Measures the final state and writes a record for every run; what a record had already stays as it is."""
         self.report({"event": "evaluating"})
-        rows = self.evaluator.rows(self.state)
-        measured = floors(self.made.task, self.cell.run.evaluate.lengths, _FLOOR_EXAMPLES)
+        older = [self._older(run) for run in self.cell.runs]
+        known = [records.places(record) if record else {} for record in older]
+        places = [p for p in grid(self.cell.run) if not all(p.key in k for k in known)]
+        lengths = sorted({p.length for p in places})
+        rows = self.evaluator.rows(self.state["params"], places)
+        measured = floors(self.made.task, lengths, FLOOR_EXAMPLES) if lengths else []
         for r, run in enumerate(self.cell.runs):
-            records.write(self.folder, self._with_older_rows(self._record(r, run, rows[r], measured)))
+            record = older[r] or self._record(r, run)
+            new = [row for row in rows[r] if records.place_of(row) not in known[r]]
+            records.write(self.folder, records.extended(record, new if record["status"] == "finished" else [], measured))
         if not self.cell.run.checkpoints.keep_final:
             checkpoints.remove(self.checkpoints)
         self.report({"event": "finished"})
 
-    def _with_older_rows(self, record: dict[str, Any]) -> dict[str, Any]:
-        """An evaluation adds to a record: rows and floors of other lengths and offsets stay."""
-        path = records.path_of(self.folder, record["run_id"])
-        older = records.read(path) if path.exists() else {"rows": [], "floors": []}
-        here = {(r["split"], r["length"], r["offset"]) for r in record["rows"]}
-        lengths = {f["length"] for f in record["floors"]}
-        rows = [r for r in older["rows"] if (r["split"], r["length"], r["offset"]) not in here]
-        return record | {
-            "rows": rows + record["rows"],
-            "floors": [f for f in older["floors"] if f["length"] not in lengths] + record["floors"],
-        }
+    def _older(self, run: Run) -> dict[str, Any] | None:
+        """The record of a run that has finished before: an evaluation adds to it."""
+        path = records.path_of(self.folder, run.run_id)
+        found = records.read(path) if path.exists() else None
+        return found if found and found["status"] == "finished" else None
 
-    def _record(self, r: int, run: Run, rows: list[dict[str, Any]], floors: list[dict[str, Any]]) -> dict[str, Any]:
+    def _record(self, r: int, run: Run) -> dict[str, Any]:
+        """A record without rows."""
         diverged_at = int(self.state["diverged_at"][r])
         error = None if diverged_at < 0 else f"the loss or its gradient was not finite at step {diverged_at}"
         kept = run.checkpoints.keep_final
         return blank_record(run) | {
             "status": "finished" if error is None else "diverged",
             "error": error,
-            "rows": [] if error else rows,
-            "floors": floors,
             "curve": self.curve[r],
-            "cost": self._cost(run),
-            "exposure": self._exposure(),
+            "cost": self._cost(r),
+            "exposure": self._exposure(r),
             "code_ratio": {"initial": self.curve[r][0]["code_ratio"], "final": self.curve[r][-1]["code_ratio"]},
             "checkpoint": {"cell": self.cell.cell_id, "step": self.now, "replica": r} if kept else None,
         }
 
-    def _cost(self, run: Run) -> dict[str, Any]:
-        """Of one replica: its share of the cell's seconds, and what its unpadded examples ask for."""
+    def _steps(self, r: int) -> int:
+        """Steps that a replica has trained."""
+        return min(self.now, int(self.state["stop_at"][r]))
+
+    def _cost(self, r: int) -> dict[str, Any]:
+        """Of one replica: its share of the cell's seconds, and what its unpadded examples ask for; memory of the cell."""
         replicas = len(self.cell.runs)
         return {
+            "steps": self._steps(r),
             "train_seconds": self.train_seconds / replicas,
             "compile_seconds": self.compile_seconds / replicas,
-            "steps_per_second": run.train.steps * replicas / self.train_seconds if self.train_seconds else None,
-            "train_flops": self.made.train_flops,
+            "steps_per_second": self.now * replicas / self.train_seconds if self.train_seconds else None,
+            "train_flops": self.made.step_flops * self._steps(r),
             "parameters": sum(p[0].size for p in jax.tree.leaves(self.state["params"])),
             "replicas": replicas,
+            "memory": self.memory,
         }
 
-    def _exposure(self) -> dict[str, Any]:
-        """What training showed: the longest example, the largest position, whether positions tell the target's length."""
+    def _exposure(self, r: int) -> dict[str, Any]:
+        """What training showed, of the run that it started from too: the longest example, the largest position, all steps."""
         made, longest = self.made, self.cell.run.train.max_length
         reads = any(e.reads_positions for e in made.encodings)
+        context = made.longest_context(longest, train=True)
+        before = {} if self.parents[r] is None else self.parents[r].record["exposure"]  # type: ignore[union-attr]
+        positions = [p for p in (made.scheme.bound(context) if reads else None, before.get("max_position")) if p is not None]
         return {
-            "max_length": longest,
+            "steps": self._steps(r) + before.get("steps", 0),
+            "max_length": max(longest, before.get("max_length", 0)),
             "length_name": made.task.length_name,
-            "max_position": made.scheme.bound(made.num_tokens(longest)) if reads else None,
-            "target_length_known": made.layout.knows_target_length or (reads and made.scheme.reads_length),
+            "max_position": max(positions, default=None),
+            "target_length_known": made.knows_target_length,
             "learnt_threshold": made.task.threshold,
         }
 
 
-def trained_model(folder: Path, run_id: str) -> Transformer:
-    """The model of a run of a sweep with its final parameters, to be called or taken apart.
-
-    Args:
-      folder: the study's.
-
-    Raises:
-      UserError: the run has no checkpoint, or it is damaged.
-    """
-    place = records.read(records.path_of(folder, run_id))["checkpoint"]
-    if place is None:
-        raise UserError(f"The run {run_id} kept no final parameters: it failed, or config.checkpoints.keep_final is False.")
-    training = Training(read_cell(folder / "cells" / f"{place['cell']}.json"), folder, lambda event: None)
-    if training.now != place["step"]:
-        raise UserError(f"The checkpoint of {run_id} is gone: {training.checkpoints} does not hold step {place['step']}.")
-    return training.made.model(jax.tree.map(lambda leaf: leaf[place["replica"]], training.state["params"]))
-
-
-def read_cell(file: Path) -> Cell:
-    """A cell from the file that a sweep wrote."""
-    return Cell(tuple(config.from_dict(values) for values in json.loads(file.read_text(encoding="utf-8"))["runs"]))
+def _memory(program: Any) -> dict[str, int] | None:
+    """Bytes that a compiled chunk of training needs, as its compiler counts them; None where it does not."""
+    found = program.memory_analysis()
+    if found is None:
+        return None
+    return {"state_bytes": found.argument_size_in_bytes, "temporary_bytes": found.temp_size_in_bytes}
 
 
 def blank_record(run: Run) -> dict[str, Any]:
@@ -264,11 +297,6 @@ def _git(*args: str) -> str | None:
     here = Path(__file__).parent
     answer = subprocess.run(["git", *args], cwd=here, capture_output=True, text=True, check=False)
     return answer.stdout.strip() if answer.returncode == 0 else None
-
-
-def _stack(replicas: list[dict[str, Any]]) -> step.Replicas:
-    types = {"seed": np.int32, "data_seed": np.int32, "learning_rate": np.float32, "weight_decay": np.float32}
-    return {k: jnp.asarray(np.array([r[k] for r in replicas], t)) for k, t in types.items()}
 
 
 def _finite(number: Any) -> float | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import SingleDeviceSharding
 from orbax.checkpoint import v1 as ocp
 
 from pe_lab.errors import UserError, one_line
@@ -31,7 +32,7 @@ def restore(folder: Path, like: Any) -> tuple[Any, Any] | None:
     """The newest state in `folder` and its notes; None if there is none.
 
     Args:
-      like: a state of the wanted structure, shapes and dtypes.
+      like: a state of the wanted structure, shapes and dtypes, with or without values.
 
     Raises:
       UserError: the checkpoint is damaged or belongs to something else.
@@ -47,7 +48,8 @@ def restore(folder: Path, like: Any) -> tuple[Any, Any] | None:
         found = {k: (tuple(m.shape), m.dtype) for k, m in metadata.metadata.items()}  # type: ignore[attr-defined]
         if found != {k: (tuple(v.shape), v.dtype) for k, v in wanted.items()}:
             raise ValueError("its arrays have other names, shapes or types")
-        leaves = ocp.load(path, {k: jax.ShapeDtypeStruct(v.shape, v.dtype, sharding=v.sharding) for k, v in wanted.items()})
+        here = SingleDeviceSharding(jax.devices()[0])
+        leaves = ocp.load(path, {k: jax.ShapeDtypeStruct(v.shape, v.dtype, sharding=here) for k, v in wanted.items()})
         stored: Any = metadata.custom_metadata
         if stored["digest"] != _digest(leaves, stored["notes"]):
             raise ValueError("its content does not match its digest")

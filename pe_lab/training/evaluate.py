@@ -1,9 +1,12 @@
 """The compiled evaluation: all metrics of a length from one forward pass.
 
 For a causal model without dropout, "every target token is the argmax under teacher forcing, the end
-included" is "greedy decoding is exactly right", so nothing is generated.
+included" is "greedy decoding is exactly right", so nothing is generated. An encoder fills its blanks in
+one pass, so that what it gives is what is measured.
 """
 
+import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,8 +17,11 @@ import numpy as np
 import optax
 from jaxtyping import Array
 
-from pe_lab import records
-from pe_lab.training.step import EVALUATION, POSITIONS, Setup, State, examples, fold, out_of_reach, stream
+from pe_lab import config, records
+from pe_lab.training import step
+from pe_lab.training.finished import adopt
+from pe_lab.training.step import EVALUATION, POSITIONS, Setup, contexts, examples, fold, out_of_reach, stream_key
+from pe_lab.transformer.transformer import Transformer
 
 SPLITS = ("validation", "test")  # a split's place is folded into its keys
 
@@ -37,18 +43,16 @@ def batch_sums(made: Setup, bound: int, params: Any, where: dict[str, Array]) ->
       where: traced integers: split, length, offset, first (index of the first example), num_examples.
     """
     index = where["first"] + jnp.arange(made.run.evaluate.batch_size)
-    key = stream(stream(stream(jax.random.key(0), EVALUATION), where["split"]), where["length"])
+    key = stream_key(stream_key(stream_key(jax.random.key(0), EVALUATION), where["split"]), where["length"])
     keys = fold(key, index)
     batch = examples(made, keys, jnp.broadcast_to(where["length"], index.shape), bound)
-    positions = made.scheme(jax.vmap(lambda k: stream(k, POSITIONS))(keys), batch.mask, train=False)
-    one_row = positions.shape[1] == 1 < len(index)  # for the whole batch: it stays one
-    valid = batch.mask.any(axis=0, keepdims=True) if one_row else batch.mask
-    shifted = jnp.where(valid[None], positions + where["offset"], 0)
+    position_keys = jax.vmap(lambda k: stream_key(k, POSITIONS))(keys)
+    batch, stream, source = contexts(made, batch, position_keys, train=False, offset=where["offset"])
     counted = (index < where["num_examples"])[:, None]
 
     def one(params):
         model = made.model(params)
-        logits = model(batch.tokens, shifted, batch.mask, arange=made.scheme.arange, fused=made.fused)
+        logits = model(stream, source, fused=made.fused)
         finite = jnp.isfinite(logits).all(axis=-1)  # an argmax over NaN would be token 0
         right = finite & (logits.argmax(axis=-1) == batch.labels)
         losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.labels)
@@ -63,83 +67,133 @@ def batch_sums(made: Setup, bound: int, params: Any, where: dict[str, Array]) ->
             "targets": (batch.target & counted).sum(),
             "first_error": ((wrong_at == jnp.arange(place.shape[1])[None]) & counted).sum(axis=0),
             "not_finite": (~(finite | ~batch.target).all(axis=1, keepdims=True) & counted).sum(),
-            "code_ratio": _code_ratio(model, shifted[0]),
+            "code_ratio": _code_ratio(model, [s.positions[0] for s in (source, stream) if s is not None]),
         }
 
     return made.side_by_side(one, params)
 
 
-def _code_ratio(model: Any, positions: Array) -> Array:
-    """rms(code) / rms(scaled token embedding) of each input encoding: who speaks louder."""
+def _code_ratio(model: Transformer, positions: list[Array]) -> Array:
+    """rms(code) / rms(scaled token embedding) of each stack's input encodings: who speaks louder."""
 
     def rms(x):
         return jnp.sqrt(jnp.square(x).mean())
 
-    tokens = rms(model.embedding.embedding[...] * model.embedding_scale)
-    ratios = [rms(e.scaled_code(positions)) / tokens for e in model.input_encodings]
+    ratios = [
+        rms(e.scaled_code(p)) / rms(stack.embedding.embedding[...] * stack.embedding_scale)
+        for stack, p in zip(model.stacks.values(), positions, strict=True)
+        for e in stack.input_encodings
+    ]
     return jnp.stack(ratios) if ratios else jnp.zeros(0)
 
 
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """One point of an evaluation's grid."""
+
+    split: str
+    length: int
+    offset: int
+    change: config.Change | None = None
+
+    def row(self, metric: str, value: Any, count: int, reason: str | None = None, **more: Any) -> dict[str, Any]:
+        """A record's row; `more` is said of the change."""
+        change = None if self.change is None else {**self.change.to_dict(), **more}
+        return records.row(self.split, self.length, self.offset, metric, value, count, reason, change)
+
+    @property
+    def key(self) -> records.Place:
+        return records.place_of(self.row("", None, 0))
+
+
+def changed(made: Setup, change: config.Change) -> Setup:
+    """A cell's setup with a change.
+
+    Raises:
+      UserError: the change does not fit the model, or needs parameters that it has not.
+    """
+    found = step.setup(change.apply(made.run), trained=False)
+    adopt(made.abstract_params, made, found)
+    return found
+
+
+def grid(run: config.Run) -> list[Place]:
+    """All that a run's config asks for.
+
+    Validation is the lengths up to the training length, at offset 0; the test grid is lengths x offsets, for what
+    was trained and for every change.
+    """
+    evaluate = run.evaluate
+    validation = [Place("validation", n, 0) for n in evaluate.lengths if n <= run.train.max_length]
+    cases = itertools.product((None, *evaluate.changes), evaluate.lengths, evaluate.offsets)
+    test = [Place("test", length, offset, change) for change, length, offset in cases]
+    return list(dict.fromkeys(validation + test))  # a length given twice is measured once
+
+
 class Evaluator:
-    """Measures a state at lengths and offsets; one program for each padded length.
+    """Measures a cell's parameters at places; one program for each padded length and change.
 
     Args:
+      lengths: all that will be asked for.
       compiled: turns a function and example arguments into a compiled one.
     """
 
-    def __init__(self, made: Setup, compiled: Callable):
-        evaluate, self.made, self.compiled = made.run.evaluate, made, compiled
-        self.bounds = bounds({*evaluate.lengths, *evaluate.curve_lengths}, made.run.train.max_length)
-        self.programs: dict[int, Callable] = {}
+    def __init__(self, made: Setup, lengths: Iterable[int], compiled: Callable):
+        self.made, self.compiled = made, compiled
+        self.bounds = bounds(lengths, made.run.train.max_length)
+        self.changed: dict[config.Change | None, Setup] = {None: made}
+        self.programs: dict[tuple[config.Change | None, int], Callable] = {}
 
-    def measure(self, state: State, split: str, length: int, offset: int, num_examples: int) -> list[dict[str, Any]]:
+    def setup(self, change: config.Change | None) -> Setup:
+        """The cell's setup with a change."""
+        if change not in self.changed:
+            self.changed[change] = changed(self.made, change)  # type: ignore[arg-type]
+        return self.changed[change]
+
+    def measure(self, params: Any, place: Place, num_examples: int) -> list[dict[str, Any]]:
         """Summed counts over the examples, one dict a replica."""
-        batch_size, bound = self.made.run.evaluate.batch_size, self.bounds[length]
-        fixed = {"split": SPLITS.index(split), "length": length, "offset": offset, "num_examples": num_examples}
+        made, bound = self.setup(place.change), self.bounds[place.length]
+        params = params if place.change is None else adopt(params, self.made, made)
+        batch_size, program = made.run.evaluate.batch_size, (place.change, bound)
+        fixed = {"split": SPLITS.index(place.split), "length": place.length, "offset": place.offset, "num_examples": num_examples}
         total: Any = None
         for first in range(0, num_examples, batch_size):
             where = {k: jnp.asarray(v) for k, v in {**fixed, "first": first}.items()}
-            if bound not in self.programs:
-                program = _program(self.made, bound)
-                self.programs[bound] = self.compiled(program, state["params"], where)
-            sums = jax.tree.map(np.asarray, self.programs[bound](state["params"], where))
+            if program not in self.programs:
+                self.programs[program] = self.compiled(_program(made, bound), params, where)
+            sums = jax.tree.map(np.asarray, self.programs[program](params, where))
             ratio = sums.pop("code_ratio")
             total = sums if total is None else jax.tree.map(np.add, total, sums)
         return [{**{k: v[r] for k, v in total.items()}, "code_ratio": ratio[r]} for r in range(len(ratio))]
 
-    def rows(self, state: State) -> list[list[dict[str, Any]]]:
-        """All rows of the final evaluation, one list a replica.
-
-        The test grid is lengths x offsets; validation is the lengths up to the training length at offset 0.
-        """
-        evaluate, longest = self.made.run.evaluate, self.made.run.train.max_length
-        grid = [("validation", n, 0) for n in evaluate.lengths if n <= longest]
-        grid += [("test", n, offset) for n in evaluate.lengths for offset in evaluate.offsets]
-        replicas = len(state["step"])
+    def rows(self, params: Any, places: Iterable[Place]) -> list[list[dict[str, Any]]]:
+        """The rows of all places, one list a replica."""
+        replicas, count = len(jax.tree.leaves(params)[0]), self.made.run.evaluate.num_examples
         rows: list[list[dict[str, Any]]] = [[] for _ in range(replicas)]
-        for split, length, offset in grid:
-            place = (split, length, offset)
-            if reason := out_of_reach(self.made, length, offset):
-                measured = [[records.row(*place, "exact_match", None, 0, reason)]] * replicas
+        for place in places:
+            made = self.setup(place.change)
+            if reason := out_of_reach(made, place.length, place.offset):
+                measured = [[place.row("exact_match", None, 0, reason, target_length_known=made.knows_target_length)]] * replicas
             else:
-                sums = self.measure(state, split, length, offset, evaluate.num_examples)
-                measured = [self._rows(s, place, evaluate.num_examples) for s in sums]
+                measured = [_rows(made, sums, place, count) for sums in self.measure(params, place, count)]
             for of_replica, new in zip(rows, measured, strict=True):
                 of_replica.extend(new)
         return rows
 
-    def _rows(self, sums: dict[str, Any], place: tuple[str, int, int], count: int) -> list[dict[str, Any]]:
-        lost = int(sums["not_finite"])
-        reason = f"the logits of {lost} of {count} examples are not finite" if lost else None
-        said = self.made.task.target_bound(place[1]) + self.made.run.layout.end_token
-        values: dict[str, Any] = {
-            "exact_match": int(sums["exact_match"]) / count,
-            "exact_match_without_end": int(sums["exact_match_without_end"]) / count,
-            "token_accuracy": int(sums["tokens_right"]) / int(sums["tokens"]),
-            "negative_log_likelihood": None if lost else float(sums["losses"]) / int(sums["targets"]),
-            "first_error": [int(n) for n in sums["first_error"][:said]],
-        }
-        return [records.row(*place, m, v, count, reason if v is None else None) for m, v in values.items()]
+
+def _rows(made: Setup, sums: dict[str, Any], place: Place, count: int) -> list[dict[str, Any]]:
+    lost = int(sums["not_finite"])
+    reason = f"the logits of {lost} of {count} examples are not finite" if lost else None
+    said = made.task.target_bound(place.length) + made.run.layout.end_token
+    values: dict[str, Any] = {
+        "exact_match": int(sums["exact_match"]) / count,
+        "exact_match_without_end": int(sums["exact_match_without_end"]) / count,
+        "token_accuracy": int(sums["tokens_right"]) / int(sums["tokens"]),
+        "negative_log_likelihood": None if lost else float(sums["losses"]) / int(sums["targets"]),
+        "first_error": [int(n) for n in sums["first_error"][:said]],
+    }
+    known = made.knows_target_length
+    return [place.row(m, v, count, reason if v is None else None, target_length_known=known) for m, v in values.items()]
 
 
 def _program(made: Setup, bound: int) -> Callable:

@@ -1,11 +1,12 @@
 """The compiled training: a chunk of steps over the replicas of a cell.
 
-One step, in order: lengths -> examples -> layout -> positions -> logits -> loss -> gradients -> update.
+One step, in order: lengths -> examples -> layout -> contexts with positions -> logits -> loss -> gradients -> update.
 Every random number is a fold of (seed, stream, index), so nothing random has state and a resumed
 training is bit-equal to an unbroken one.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,15 +21,17 @@ from pe_lab.config import Run
 from pe_lab.errors import UserError
 from pe_lab.positions.base import PositionScheme
 from pe_lab.tasks.base import Task
-from pe_lab.tasks.layouts import LAYOUTS, Batch, Decoder
+from pe_lab.tasks.layouts import LAYOUTS, Batch, Layout, pack, packed
 from pe_lab.training.optimizer import optimizer
+from pe_lab.transformer.streams import Stream
 from pe_lab.transformer.transformer import Transformer, forward_flops
 
 # The streams of a data seed. Integers are for ever: another number is another experiment.
-EXAMPLES, LENGTHS, POSITIONS, DROPOUT, EVALUATION = range(5)
+EXAMPLES, LENGTHS, POSITIONS, DROPOUT, EVALUATION, SOURCE_POSITIONS = range(6)
 
-State = dict[str, Any]  # params, optimizer, step, diverged_at (-1 while alive); with a replica axis outside of jit
-Replicas = dict[str, Array]  # seed, data_seed, learning_rate, weight_decay, each [R]
+# params, optimizer, step, stop_at (no step from here on), diverged_at (-1 while alive); with a replica axis outside of jit
+State = dict[str, Any]
+Replicas = dict[str, Array]  # seed, data_seed, first_step (of its data), learning_rate, weight_decay, each [R]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Setup:
 
     run: Run
     task: Task
-    layout: Decoder
+    layout: Layout
     scheme: PositionScheme
     graph: nnx.GraphDef
     fused: bool
@@ -46,45 +49,71 @@ class Setup:
     def model(self, params: Any) -> Transformer:
         return nnx.merge(self.graph, params)
 
-    def num_tokens(self, length: int) -> int:
-        """L of an example of this length."""
+    def num_tokens(self, length: int) -> dict[str, int]:
+        """Stack -> L of an example of this length; the stack that answers is last."""
         return self.layout.num_tokens(self.task, length)
 
+    def longest_context(self, length: int, train: bool) -> int:
+        """Tokens of the longest stream whose positions are counted through, for examples up to this length."""
+        through = train and not self.layout.document_mask
+        return max(self.num_tokens(length).values()) * (self.layout.examples_per_context if through else 1)
+
     @property
-    def train_flops(self) -> int:
-        """What one replica's training asks for without padding: three times its forward passes."""
-        train, words = self.run.train, self.task.vocabulary.size
-        lengths = range(train.min_length, train.max_length + 1)
-        forward = sum(forward_flops(self.run.model, words, self.num_tokens(n)) for n in lengths) // len(lengths)
-        return 3 * forward * train.batch_size * train.steps
+    def step_flops(self) -> int:
+        """What a step of one replica asks for without padding: three times its forward passes."""
+        train, vocabularies, k = self.run.train, self.layout.vocabularies(self.task), self.layout.examples_per_context
+        alone = self.layout.document_mask
+        lengths = [self.num_tokens(n) for n in range(train.min_length, train.max_length + 1)]
+        contexts = [n if alone else {stack: k * count for stack, count in n.items()} for n in lengths]
+        forward = sum(forward_flops(self.run.model, vocabularies, n) for n in contexts) // len(contexts)
+        return 3 * forward * train.batch_size * (k if alone else 1)
+
+    @property
+    def knows_target_length(self) -> bool:
+        """Whether the layout, or positions that some encoding reads, tell the model how long the target is."""
+        reads = any(e.reads_positions for e in self.encodings)
+        return self.layout.knows_target_length or (reads and self.scheme.reads_length)
+
+    @functools.cached_property
+    def abstract_model(self) -> Transformer:
+        """The model without values."""
+        return nnx.eval_shape(lambda: _model(self.run, self.task, self.layout, 0))
+
+    @functools.cached_property
+    def abstract_params(self) -> Any:
+        """The parameters of one replica without values."""
+        return nnx.to_pure_dict(nnx.state(self.abstract_model, nnx.Param))
 
     @property
     def encodings(self) -> list[Any]:
         """Every encoding module, without values."""
-        model = nnx.eval_shape(lambda: _model(self.run, self.task, 0))
-        return [*model.input_encodings, *model.attention_encodings]
+        return [*self.abstract_model.input_encodings, *self.abstract_model.attention_encodings]
 
 
-def setup(run: Run) -> Setup:
+def setup(run: Run, *, trained: bool = True) -> Setup:
     """Builds what a run's config names, and refuses what cannot be trained.
+
+    Args:
+      trained: the run is to be trained like this, and not only evaluated.
 
     Raises:
       UserError: an encoding, scheme or task refuses its arguments, the sizes or the lengths.
     """
     task = plugins.build("tasks", run.task)
-    layout = LAYOUTS[run.layout.name](end_token=run.layout.end_token)
+    options = {k: v for k, v in dataclasses.asdict(run.layout).items() if k != "name"}
+    layout = LAYOUTS[run.layout.name](**options)
     scheme = plugins.build("positions", run.positions, num_layers=run.model.num_layers)
-    graph = nnx.graphdef(nnx.eval_shape(lambda: _model(run, task, 0)))
+    graph = nnx.graphdef(nnx.eval_shape(lambda: _model(run, task, layout, 0)))
     accelerator = jax.default_backend() != "cpu"
     fused = run.execution.attention == "fused" or (run.execution.attention == "auto" and accelerator)
     vmap = run.execution.replicas == "vmap" or (run.execution.replicas == "auto" and accelerator)
     made = Setup(run, task, layout, scheme, graph, fused, _vmap if vmap else _map)
-    _check_lengths(made)
+    _check_lengths(made, trained)
     return made
 
 
-def _model(run: Run, task: Task, seed: Any) -> Transformer:
-    return Transformer(run.model, task.vocabulary.size, key=jax.random.key(seed))
+def _model(run: Run, task: Task, layout: Layout, seed: Any) -> Transformer:
+    return Transformer(run.model, layout.vocabularies(task), key=jax.random.key(seed))
 
 
 def _vmap(f: Callable, *args: Any) -> Any:
@@ -95,32 +124,32 @@ def _map(f: Callable, *args: Any) -> Any:
     return jax.lax.map(lambda arg: f(*arg), args)
 
 
-def _check_lengths(made: Setup) -> None:
+def _check_lengths(made: Setup, trained: bool) -> None:
     run, longest = made.run, made.task.max_length
     asked = (run.train.max_length, *run.evaluate.lengths, *run.evaluate.curve_lengths)
     if longest is not None and max(asked) > longest:
         raise UserError(f"{run.task.name} has no examples longer than {longest} {made.task.length_name}, got length {max(asked)}.")
     for encoding in made.encodings:
         if encoding.reads_positions and made.scheme.real and not encoding.real_positions:
-            raise UserError(f"{_name(encoding)} needs whole positions; the scheme {run.positions.name} gives fractions.")
-    if reason := out_of_reach(made, run.train.max_length, 0):
+            raise UserError(f"{name_of(encoding)} needs whole positions; the scheme {run.positions.name} gives fractions.")
+    if trained and (reason := out_of_reach(made, run.train.max_length, 0, train=True)):
         raise UserError(f"{reason}: training there would teach nothing.")
 
 
-def out_of_reach(made: Setup, length: int, offset: int) -> str | None:
+def out_of_reach(made: Setup, length: int, offset: int, *, train: bool = False) -> str | None:
     """Why examples of a length cannot be given positions or codes, or None if they can."""
-    num_tokens = made.num_tokens(length)
+    num_tokens = made.longest_context(length, train)
     readers = [encoding for encoding in made.encodings if encoding.reads_positions]
     if readers and made.scheme.max_length is not None and num_tokens > made.scheme.max_length:
         return f"{made.run.positions.name} has {made.scheme.max_length} positions; length {length} asks for {num_tokens}"
     largest = made.scheme.bound(num_tokens) + offset
     for encoding in readers:
         if encoding.max_positions is not None and largest >= encoding.max_positions:
-            return f"{_name(encoding)} has positions 0..{encoding.max_positions - 1}; length {length} asks for position {largest:g}"
+            return f"{name_of(encoding)} has positions 0..{encoding.max_positions - 1}; length {length} asks for position {largest:g}"
     return None
 
 
-def _name(encoding: Any) -> str:
+def name_of(encoding: Any) -> str:
     """The word for an encoding in configs: the name of its file."""
     return type(encoding).__module__.rpartition(".")[2]
 
@@ -129,12 +158,13 @@ def init(made: Setup, replicas: Replicas) -> State:
     """The first state of every replica. One seed gives one backbone, whatever the encodings."""
 
     def one(replica):
-        params = nnx.to_pure_dict(nnx.state(_model(made.run, made.task, replica["seed"]), nnx.Param))
+        params = nnx.to_pure_dict(nnx.state(_model(made.run, made.task, made.layout, replica["seed"]), nnx.Param))
         chain = optimizer(made.run.train, replica["learning_rate"], replica["weight_decay"])
         return {
             "params": params,
             "optimizer": chain.init(params),
             "step": jnp.zeros((), jnp.int32),
+            "stop_at": jnp.full((), made.run.train.steps, jnp.int32),
             "diverged_at": jnp.full((), -1, jnp.int32),
         }
 
@@ -163,41 +193,72 @@ def chunk(made: Setup, state: State, replicas: Replicas, num_steps: Array) -> tu
 def step(made: Setup, state: State, replica: dict[str, Array]) -> tuple[State, Float[Array, ""]]:
     """One step of one replica. A loss or gradient that is not finite stops it where it was, for good."""
     train, now = made.run.train, state["step"]
-    key = jax.random.key(replica["data_seed"])
-    batch, position_keys = draw(made, key, now)
-    positions = made.scheme(position_keys, batch.mask, train=True)
-    dropout_key = jax.random.fold_in(stream(key, DROPOUT), now) if made.run.model.dropout else None
-
-    def loss_of(params):
-        logits = made.model(params)(
-            batch.tokens, positions, batch.mask, arange=made.scheme.arange, dropout_key=dropout_key, fused=made.fused
-        )
-        losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.labels)
-        return reduce_loss(losses, batch.target, train.loss_reduction)
-
-    loss, gradients = jax.value_and_grad(loss_of)(state["params"])
+    key, index = jax.random.key(replica["data_seed"]), now + replica["first_step"]
+    read = contexts(made, *draw(made, key, index), train=True)
+    dropout_key = jax.random.fold_in(stream_key(key, DROPOUT), index) if made.run.model.dropout else None
+    loss, gradients = jax.value_and_grad(functools.partial(loss_of, made))(state["params"], read, dropout_key)
     chain = optimizer(train, replica["learning_rate"], replica["weight_decay"])
     updates, moments = chain.update(gradients, state["optimizer"], state["params"])
     finite = jnp.isfinite(loss) & jnp.isfinite(optax.tree.norm(gradients))
-    alive = (state["diverged_at"] < 0) & finite
+    going = (state["diverged_at"] < 0) & (now < state["stop_at"])
     new = {"params": optax.apply_updates(state["params"], updates), "optimizer": moments}
-    kept = jax.tree.map(lambda n, o: jnp.where(alive, n, o), new, {k: state[k] for k in new})
-    diverged_at = jnp.where((state["diverged_at"] < 0) & ~finite, now, state["diverged_at"])
-    return {**kept, "step": now + 1, "diverged_at": diverged_at}, loss
+    kept = jax.tree.map(lambda n, o: jnp.where(going & finite, n, o), new, {k: state[k] for k in new})
+    diverged_at = jnp.where(going & ~finite, now, state["diverged_at"])
+    return {**kept, "step": now + 1, "stop_at": state["stop_at"], "diverged_at": diverged_at}, loss
+
+
+def loss_of(made: Setup, params: Any, read: tuple[Batch, Stream, Stream | None], dropout_key: Array | None) -> Float[Array, ""]:
+    """The loss of what `contexts` gives."""
+    batch, stream, source = read
+    logits = made.model(params)(stream, source, dropout_key=dropout_key, fused=made.fused, remat=made.run.execution.remat)
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.labels)
+    return reduce_loss(losses, batch.target, made.run.train.loss_reduction, batch.segments, made.layout.examples_per_context)
 
 
 def draw(made: Setup, key: Array, now: Array) -> tuple[Batch, Array]:
-    """The batch of a step and the position key of each of its examples."""
+    """The batch of a step, one example a row, and the position key of each of its examples."""
     train = made.run.train
-    index = now * train.batch_size + jnp.arange(train.batch_size)
+    size = train.batch_size * made.layout.examples_per_context
+    index = now * size + jnp.arange(size)
     example = index if train.num_examples is None else index % train.num_examples
     lengths = jax.vmap(lambda k: jax.random.randint(k, (), train.min_length, train.max_length + 1))
     if train.length_per == "step":
-        length = jnp.broadcast_to(lengths(fold(stream(key, LENGTHS), now[None])), example.shape)
+        length = jnp.broadcast_to(lengths(fold(stream_key(key, LENGTHS), now[None])), example.shape)
     else:
-        length = lengths(fold(stream(key, LENGTHS), example))
-    batch = examples(made, fold(stream(key, EXAMPLES), example), length, train.max_length)
-    return batch, fold(stream(key, POSITIONS), index)
+        length = lengths(fold(stream_key(key, LENGTHS), example))
+    batch = examples(made, fold(stream_key(key, EXAMPLES), example), length, train.max_length)
+    return batch, fold(stream_key(key, POSITIONS), index)
+
+
+def contexts(made: Setup, batch: Batch, keys: Array, *, train: bool, offset: Array | int = 0) -> tuple[Batch, Stream, Stream | None]:
+    """A batch with one example a row, in training packed; what the answering stack reads of it, and an encoder beside it.
+
+    Args:
+      keys: one an example, of positions; the source's are folded from them.
+      offset: added to every position.
+    """
+    k = made.layout.examples_per_context if train else 1
+    whole = pack(batch, k) if k > 1 else batch
+
+    def stream(tokens: Array, mask: Array, alone: Array, segments: Any, keys: Array) -> Stream:
+        if segments is None or not made.layout.document_mask:  # one count through the context
+            return Stream(tokens, _positions(made, keys[::k], mask, train, offset), mask, None, made.scheme.arange)
+        each = _positions(made, keys, alone, train, offset)  # each example's own, packed as its tokens are
+        rows = jnp.broadcast_to(each, (len(each), *alone.shape))
+        return Stream(tokens, jax.vmap(lambda row: packed(row, alone, k))(rows), mask, segments)
+
+    answering = stream(whole.tokens, whole.mask, batch.mask, whole.segments, keys)
+    if batch.source is None:
+        return whole, answering, None
+    keys = jax.vmap(lambda key: stream_key(key, SOURCE_POSITIONS))(keys)
+    return whole, answering, stream(whole.source, whole.source_mask, batch.source_mask, whole.source_segments, keys)
+
+
+def _positions(made: Setup, keys: Array, mask: Array, train: bool, offset: Array | int) -> Array:
+    """Positions plus an offset, padding still 0; one row for the whole batch stays one."""
+    positions = made.scheme(keys, mask, train=train)
+    one_row = positions.shape[1] == 1 < len(mask)
+    return jnp.where((mask.any(axis=0, keepdims=True) if one_row else mask)[None], positions + offset, 0)
 
 
 def examples(made: Setup, keys: Array, lengths: Array, bound: int) -> Batch:
@@ -209,7 +270,7 @@ def examples(made: Setup, keys: Array, lengths: Array, bound: int) -> Batch:
     return jax.vmap(one)(keys, lengths)
 
 
-def stream(key: Array, name: int | Array) -> Array:
+def stream_key(key: Array, name: int | Array) -> Array:
     """The key of a named stream."""
     return jax.random.fold_in(key, name)
 
@@ -219,9 +280,12 @@ def fold(key: Array, indices: Array) -> Array:
     return jax.vmap(lambda i: jax.random.fold_in(key, i))(indices)
 
 
-def reduce_loss(losses: Float[Array, "b l"], counted: Array, reduction: str) -> Float[Array, ""]:
-    """Mean over counted tokens, or over examples of their means."""
+def reduce_loss(losses: Float[Array, "b l"], counted: Array, reduction: str, segments: Any = None, k: int = 1) -> Float[Array, ""]:
+    """Mean over counted tokens, or over examples of their means; `segments` tell a context's k examples apart."""
     losses = jnp.where(counted, losses, 0)
     if reduction == "token":
         return losses.sum() / jnp.maximum(counted.sum(), 1)
-    return (losses.sum(axis=1) / jnp.maximum(counted.sum(axis=1), 1)).mean()
+    if segments is not None:
+        here = segments[:, None] == jnp.arange(1, k + 1)[None, :, None]  # [B, k, L]
+        losses, counted = losses[:, None] * here, counted[:, None] & here
+    return (losses.sum(axis=-1) / jnp.maximum(counted.sum(axis=-1), 1)).mean()

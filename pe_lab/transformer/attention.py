@@ -1,13 +1,39 @@
-"""Attention: one function where scores, scale, mask and softmax are computed, and its layer."""
+"""Attention: one function where scores, scale, mask and softmax are computed; its layer, its cache.
 
+The same code serves self-attention, causal or not, cross-attention and decoding: what differs is which
+keys a query is given, and which of them it may see.
+"""
+
+import dataclasses
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
+from pe_lab import config
 from pe_lab.encodings.base import AttentionEncoding, Tokens
+
+_SSMAX_START = 0.43  # of SSMax's learned factor: the value of the paper's figure 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Keys:
+    """What queries attend to: raw keys and values, and what the encoding is told of them.
+
+    Attributes:
+      k, v: [B, S, H, Dh].
+      tokens: their positions, slots and features.
+    """
+
+    k: Any
+    v: Any
+    tokens: Tokens
+
+
+jax.tree_util.register_dataclass(Keys, ["k", "v", "tokens"], [])
 
 
 def attend(
@@ -20,6 +46,7 @@ def attend(
     mask: Bool[Array, "_ _ l s"],
     *,
     bias: Float[Array, "_ _ l s"] | None = None,
+    log_n_factor: Float[Array, "h"] | float | None = None,
     fused: bool = False,
 ) -> Float[Array, "b l h e"]:
     """Softmax attention with one encoding (several: a Chain). A query that sees no key gets zeros.
@@ -28,70 +55,125 @@ def attend(
       Q, K: what the encoding is told of queries and keys.
       mask: True where a query may attend to a key.
       bias: the encoding's, if the caller has computed it already.
+      log_n_factor: q·k is multiplied by this times log n, where n keys are in the query's sight.
       fused: use jax.nn.dot_product_attention where the encoding allows it.
     """
     scale, head_dim = 1 / math.sqrt(q.shape[-1]), v.shape[-1]
+    if (own := encoding.mask(Q, K)) is not None:
+        mask = mask & own
+    if log_n_factor is not None:
+        q = _tempered(q, mask, log_n_factor)
     raw_q, raw_k = q, k
     q, k = encoding.qk(q, k, Q, K)
     if bias is None:
         bias = encoding.bias(Q, K)
-    if (own := encoding.mask(Q, K)) is not None:
-        mask = mask & own
     if fused and encoding.fusable:
         wider = q.shape[-1] - head_dim  # the fused function wants values as wide as keys
         values = jnp.pad(v, ((0, 0), (0, 0), (0, 0), (0, wider)))
         out = jax.nn.dot_product_attention(q, k, values, bias=bias, mask=mask, scale=scale)[..., :head_dim]
         return jnp.where(jnp.moveaxis(mask.any(axis=-1, keepdims=True), 1, 2), out, 0)
-    s = scale * jnp.einsum("blhe,bshe->bhls", q, k).astype(jnp.float32)
+    s = scale * jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)
     if bias is not None:
         s = s + bias
     s = encoding.scores(s, raw_q, raw_k, Q, K, mask)
     return encoding.mix(encoding.weights(s, mask).astype(v.dtype), v, Q, K)
 
 
-def visible(tokens: Tokens, valid: Bool[Array, "b l"], segments: Array | None, causal: bool) -> Bool[Array, "_ _ l l"]:
-    """[B, 1, L, L]: keys that are no padding, of the query's segment and, if causal, not after it."""
-    mask = jnp.broadcast_to(valid[:, None, None, :], (len(valid), 1, valid.shape[1], valid.shape[1]))
+def _tempered(q: Float[Array, "b l h e"], mask: Bool[Array, "_ _ l s"], factor: Any) -> Float[Array, "b l h e"]:
+    """Queries times factor * log n: every product with a key then is, and a bias is not."""
+    n = jnp.maximum(mask.sum(axis=-1), 1)  # [B|1, H|1, L]
+    temperature = jnp.log(n.astype(jnp.float32)) * jnp.reshape(jnp.asarray(factor, jnp.float32), (1, -1, 1))
+    return (q * jnp.moveaxis(temperature, 1, 2)[..., None]).astype(q.dtype)
+
+
+def visible(
+    Q: Tokens,
+    K: Tokens,
+    valid: Bool[Array, "b s"],
+    *,
+    causal: bool,
+    window: int | None = None,
+    segments: tuple[Int[Array, "b l"], Int[Array, "b s"]] | None = None,
+    sink: bool = False,
+) -> Bool[Array, "_ _ l s"]:
+    """[B, 1, L, S]: keys that are no padding and, as asked, not after the query, near it, of its segment.
+
+    Args:
+      valid: True at keys that are no padding.
+      causal: a query sees no later slot.
+      window: a query sees slots less than this far away.
+      segments: of queries and keys; only equal ones see each other.
+      sink: slot 0 is a sink token: every query sees it, and it sees itself alone.
+    """
+    mask = valid[:, None, None, :]
+    ahead = K.slots[:, None, None, :] - Q.slots[:, None, :, None]
     if causal:
-        mask = mask & (tokens.slots[None, :] <= tokens.slots[:, None])[None, None]
+        mask = mask & (ahead <= 0)
+    if window is not None:
+        mask = mask & (jnp.abs(ahead) < window)
     if segments is not None:
-        mask = mask & (segments[:, None, :, None] == segments[:, None, None, :])
-    return mask
+        mask = mask & (segments[0][:, None, :, None] == segments[1][:, None, None, :])
+    if sink:
+        from_sink, to_sink = Q.slots[:, None, :, None] == 0, K.slots[:, None, None, :] == 0
+        mask = jnp.where(from_sink | to_sink, to_sink, mask)
+    return jnp.broadcast_to(mask, (len(valid), 1, Q.positions.shape[1], valid.shape[1]))
 
 
 class Attention(nnx.Module):
-    """Multi-head self-attention. Padded inputs are zeroed first: nothing of them reaches a valid token.
+    """Multi-head attention. Padded inputs are zeroed first: nothing of them reaches a valid token.
+
+    Optional parts, each with its source: norms of queries and keys (Henry et al. 2020,
+    https://arxiv.org/abs/2010.04245; here RMS norms with a learned scale), a temperature of log n
+    (Chiang and Cholak 2022, https://arxiv.org/abs/2202.12172) or SSMax (Nakanishi 2025,
+    https://arxiv.org/abs/2501.19399).
 
     Args:
-      width: D.
-      num_heads: H, a divisor of D.
+      model: its sizes and choices.
     """
 
-    def __init__(self, width: int, num_heads: int, *, rngs: nnx.Rngs):
-        def linear() -> nnx.Linear:
-            return nnx.Linear(width, width, use_bias=False, rngs=rngs)
+    def __init__(self, model: config.Model, *, rngs: nnx.Rngs):
+        width, head_dim = model.width, model.width // model.num_heads
 
-        self.num_heads = num_heads
+        def linear() -> nnx.Linear:
+            return nnx.Linear(width, width, use_bias=False, dtype=jnp.dtype(model.compute_dtype), rngs=rngs)
+
+        def norm() -> nnx.RMSNorm | None:
+            return nnx.RMSNorm(head_dim, dtype=jnp.dtype(model.compute_dtype), rngs=rngs) if model.qk_norm else None
+
+        self.num_heads = model.num_heads
         self.query, self.key, self.value, self.out = linear(), linear(), linear(), linear()
+        self.query_norm, self.key_norm = norm(), norm()
+        learned = model.logit_temperature == "ssmax"
+        self.log_n_factor = nnx.Param(jnp.full(model.num_heads, _SSMAX_START)) if learned else None
+        self.log_n = model.logit_temperature == "log_n"
+
+    def keys(self, x: Float[Array, "b s d"], tokens: Tokens, encoding: AttentionEncoding, valid: Bool[Array, "b s"]) -> Keys:
+        """The raw keys, values and features of inputs: what a cache holds."""
+        x = jnp.where(valid[..., None], x, 0)
+        k, v = self._heads(self.key(x)), self._heads(self.value(x))
+        k = k if self.key_norm is None else self.key_norm(k)
+        return Keys(k, v, dataclasses.replace(tokens, features=encoding.features(x, tokens.positions)[1]))
 
     def __call__(
         self,
         x: Float[Array, "b l d"],
         tokens: Tokens,
+        keys: Keys,
         encoding: AttentionEncoding,
         valid: Bool[Array, "b l"],
-        mask: Bool[Array, "_ _ l l"],
+        mask: Bool[Array, "_ _ l s"],
         *,
-        bias: Float[Array, "_ _ l l"] | None = None,
+        bias: Float[Array, "_ _ l s"] | None = None,
         fused: bool = False,
     ) -> Float[Array, "b l d"]:
+        """What each input gathers from the keys that the mask lets it see."""
         x = jnp.where(valid[..., None], x, 0)
-        q, k, v = (f(x).reshape(*x.shape[:2], self.num_heads, -1) for f in (self.query, self.key, self.value))
-        of_queries, of_keys = encoding.features(x, tokens.positions)
-        Q, K = with_features(tokens, of_queries), with_features(tokens, of_keys)
-        out = attend(encoding, q, k, v, Q, K, mask, bias=bias, fused=fused)
+        q = self._heads(self.query(x))
+        q = q if self.query_norm is None else self.query_norm(q)
+        Q = dataclasses.replace(tokens, features=encoding.features(x, tokens.positions)[0])
+        factor = self.log_n_factor[...] if self.log_n_factor is not None else 1.0 if self.log_n else None
+        out = attend(encoding, q, keys.k, keys.v, Q, keys.tokens, mask, bias=bias, log_n_factor=factor, fused=fused)
         return self.out(out.reshape(x.shape))
 
-
-def with_features(tokens: Tokens, features: object) -> Tokens:
-    return Tokens(tokens.positions, tokens.slots, tokens.lengths, features, tokens.arange)
+    def _heads(self, x: Float[Array, "b l d"]) -> Float[Array, "b l h e"]:
+        return x.reshape(*x.shape[:2], self.num_heads, -1)

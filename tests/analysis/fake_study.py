@@ -15,6 +15,7 @@ def record(run_id, seed=0, *, test=None, validation=None, status="finished", max
     rows = [_row("validation", n, 0, value) for n, value in (validation or {}).items()]
     rows += [_row("test", *(place if isinstance(place, tuple) else (place, 0)), value) for place, value in (test or {}).items()]
     exposure = {
+        "steps": 100,
         "max_length": max_length,
         "length_name": "symbols",
         "max_position": 9,

@@ -1,5 +1,7 @@
 """Encodings with the errors that the field has made, for test_planted.py. Named in configs as "tests.encodings.broken:Class"."""
 
+import dataclasses
+
 import jax.numpy as jnp
 
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
@@ -59,4 +61,32 @@ class LeaksTheFuture(AttentionEncoding):
 
     def bias(self, Q, K):
         mean = K.features.mean(axis=(1, 2))[:, None, None, None]
-        return mean * Q.slots[None, None, :, None] * K.slots[None, None, None, :].astype(jnp.float32)
+        return mean * Q.slots[:, None, :, None] * K.slots[:, None, None, :].astype(jnp.float32)
+
+
+class CountsQueries(AttentionEncoding):
+    """A bias of the places in the arrays: right in a full forward pass, and wrong where one query meets a cache."""
+
+    relative = True
+
+    def bias(self, Q, K):
+        places = [jnp.arange(tokens.positions.shape[1], dtype=jnp.float32) for tokens in (Q, K)]
+        return -jnp.abs(places[0][:, None] - places[1][None])[None, None]
+
+
+class ReadsOneStream(RoPE):
+    """In cross-attention keys have the positions of the queries' stream."""
+
+    def qk(self, q, k, Q, K):
+        first = Q.positions[:, :1] - K.positions[:, :1]
+        return self.rotate(q, Q), self.rotate(k, dataclasses.replace(K, positions=K.positions + first))
+
+
+class SeesOrderWithoutPositions(AttentionEncoding):
+    """A mask of slots, in a class that says that it reads no positions."""
+
+    relative = True
+    reads_positions = False
+
+    def mask(self, Q, K):
+        return (K.slots[:, None, :] <= Q.slots[:, :, None])[:, None]

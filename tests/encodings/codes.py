@@ -18,4 +18,4 @@ def rngs(seed: int = 0) -> nnx.Rngs:
 
 def tokens(positions, arange: bool = False) -> Tokens:
     positions = jnp.asarray(positions)
-    return Tokens(positions[None], jnp.arange(len(positions)), arange=arange)
+    return Tokens(positions[None], jnp.arange(len(positions))[None], arange=arange)

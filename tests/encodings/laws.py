@@ -1,13 +1,15 @@
 """The laws that every encoding obeys by being in its folder, as functions that raise AssertionError.
 
-A `Subject` is one encoding with arguments inside a tiny decoder; test_laws.py runs every law on every
-member, test_planted.py runs them on broken encodings and sees them fail.
+A `Subject` is one encoding with arguments inside a tiny transformer of one architecture; in an
+encoder–decoder it acts in cross-attention as well, where its class says that it can. test_laws.py runs
+every law on every member, test_planted.py runs them on broken encodings and sees them fail.
 """
 
 import dataclasses
 import functools
 import importlib.util
 import types
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -16,17 +18,32 @@ import numpy as np
 from flax import nnx
 
 from pe_lab import config, plugins
-from pe_lab.encodings.base import AttentionEncoding, InputEncoding, Tokens
-from pe_lab.transformer.attention import attend
+from pe_lab.encodings.base import AttentionEncoding
+from pe_lab.transformer.generate import decode
+from pe_lab.transformer.streams import Stream
 from pe_lab.transformer.transformer import Transformer, is_encoding
+from tests import models
+from tests.models import ARCHITECTURES, assert_close, assert_differs, stream
 
-WIDTH, HEADS, LAYERS, VOCABULARY = 16, 2, 2, 11
-BATCH, LENGTH = 2, 7
+BATCH, LENGTH, SOURCE_LENGTH = 2, 7, 6
+HOOKS = ("features", "qk", "kernel", "bias", "mask", "scores", "weights", "mix")
 BOUND = 64  # positions that the laws use, of those that a member has
+UNEVEN = jnp.asarray([[[0, 1, 3, 4, 9, 11, 12], [0, 2, 3, 5, 6, 7, 13]]])  # a row for each example
 
 
-def names() -> list[str]:
-    return plugins.names("encodings")
+def names(architecture: str = "decoder") -> list[str]:
+    """Members that may act in all self-attention of an architecture."""
+    asked = {"decoder": ["causal"], "encoder": ["bidirectional"], "encoder_decoder": ["causal", "bidirectional"]}[architecture]
+    return [name for name in plugins.names("encodings") if all(getattr(plugins.find("encodings", name), trait) for trait in asked)]
+
+
+def one_of_each_kind(architecture: str) -> list[str]:
+    """The input encoding, and for every set of hooks the attention encoding, that come last among their like."""
+    kinds = {}
+    for name in names(architecture):
+        cls: Any = plugins.find("encodings", name)
+        kinds[cls.at_input or tuple(hook for hook in HOOKS if getattr(cls, hook) is not getattr(AttentionEncoding, hook))] = name
+    return sorted(kinds.values())
 
 
 def own_tests(name: str) -> Any:
@@ -43,38 +60,42 @@ def spec(name: str, **arguments: Any) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """One encoding in a tiny decoder, parameters moved away from their start so that all of them matter."""
+    """One encoding in a tiny transformer, parameters moved away from their start so that all of them matter."""
 
     spec: Any  # dict(name=..., ...), or a tuple of them
+    architecture: str = "decoder"
+    changes: tuple[tuple[str, Any], ...] = ()  # other fields of the model
 
     @functools.cached_property
     def model(self) -> config.Model:
         specs = self.spec if isinstance(self.spec, tuple) else (self.spec,)
-        return config.Model(
-            width=WIDTH,
-            num_layers=LAYERS,
-            num_heads=HEADS,
-            feedforward_width=2 * WIDTH,
-            activation="gelu",
-            norm="layer",
-            norm_position="pre",
-            dropout=0.0,
-            scale_embeddings=True,
-            tied_output=False,
-            encodings=tuple(config._encoding(s) for s in specs),
-        )
+        return models.settings(*map(self._placed, specs), **dict(self.changes))
+
+    def _placed(self, spec: dict[str, Any]) -> dict[str, Any]:
+        """In every stack, cross-attention included where the class is defined there."""
+        cls: Any = plugins.find("encodings", spec["name"])
+        everywhere = self.architecture == "encoder_decoder" and not cls.at_input and cls.cross
+        return {**spec, "stacks": config.STACKS[self.architecture]} if everywhere else spec
 
     def build(self, seed: int = 0) -> Transformer:
-        return Transformer(self.model, VOCABULARY, key=jax.random.key(seed))
+        return Transformer(self.model, models.VOCABULARIES[self.architecture], key=jax.random.key(seed))
 
     @functools.cached_property
     def cls(self) -> Any:
         return plugins.find("encodings", self.spec["name"])
 
+    @property
+    def acts_across(self) -> bool:
+        """Whether two streams of positions meet in it."""
+        return self.architecture == "encoder_decoder" and not self.cls.at_input and self.cls.cross
+
+    @functools.cached_property
+    def start(self) -> Transformer:
+        return self.build()
+
     @functools.cached_property
     def max_positions(self) -> int | None:
-        model = self.build()
-        found = [e.max_positions for e in (*model.input_encodings, *model.attention_encodings)]
+        found = [e.max_positions for e in (*self.start.input_encodings, *self.start.attention_encodings)]
         return min((m for m in found if m is not None), default=None)
 
     @property
@@ -83,51 +104,72 @@ class Subject:
 
     @functools.cached_property
     def graph(self) -> nnx.GraphDef:
-        return nnx.graphdef(self.build())
+        return nnx.graphdef(self.start)
 
     @functools.cached_property
     def params(self) -> Any:
-        params = nnx.to_pure_dict(nnx.state(self.build(), nnx.Param))
-        moved = [p + 0.3 * jax.random.normal(jax.random.key(i), p.shape) for i, p in enumerate(jax.tree.leaves(params))]
-        return jax.tree.unflatten(jax.tree.structure(params), moved)
+        return models.moved(models.params(self.start))
 
-    def call(self, params, tokens, positions, mask, segments=None, arange=False, fused=False):
-        return nnx.merge(self.graph, params)(tokens, positions, mask, segments=segments, arange=arange, fused=fused)
+    def call(self, params: Any, read: Stream, source: Stream | None, fused: bool = False):
+        return nnx.merge(self.graph, params)(read, source, fused=fused)
 
     @functools.cached_property
-    def compiled(self):
-        return jax.jit(self.call, static_argnames=("arange", "fused"))
+    def compiled(self) -> Callable:
+        return jax.jit(self.call, static_argnames="fused")
 
-    def logits(self, tokens=None, positions=None, mask=None, **more) -> np.ndarray:
+    def source(self, tokens: Any = None, *parts: Any, arange: bool = False, **more: Any) -> Stream | None:
+        """What the encoder of an encoder–decoder reads by default, with parts replaced; None elsewhere."""
+        if self.architecture != "encoder_decoder":
+            return None
+        return stream(default_source() if tokens is None else tokens, *parts, arange=arange, **more)
+
+    def logits(self, tokens=None, positions=None, mask=None, segments=None, *, source=None, params=None, arange=False, fused=False):
         """Compiled logits of a default batch with parts replaced."""
-        tokens = default_tokens() if tokens is None else tokens
-        positions = jnp.arange(tokens.shape[1])[None, None] if positions is None else positions
-        mask = jnp.ones(tokens.shape, bool) if mask is None else mask
-        return np.asarray(self.compiled(self.params, tokens, positions, mask, **more))
+        read = stream(default_tokens() if tokens is None else tokens, positions, mask, segments, arange)
+        source = self.source(arange=arange) if source is None else source
+        return np.asarray(self.compiled(self.params if params is None else params, read, source, fused))
+
+    @functools.cached_property
+    def decoded(self) -> dict[str, np.ndarray]:
+        """Logits of a full forward pass, and of a prefill with the prompts and then one token at a time from the cache.
+
+        Examples, prompts and answers differ in length, and positions are uneven: 4 + 3 tokens of the first example,
+        2 + 2 of the second. Beside the two [B, L, V], the [B, L] of which tokens are a prompt's, and which an answer's.
+        """
+        tokens, prompts, answers = default_tokens(), jnp.asarray([4, 2]), jnp.asarray([3, 2])
+        rest = jnp.take_along_axis(tokens, prompts[:, None] + jnp.arange(3)[None], axis=1)
+        source = self.source(mask=models.prefix([SOURCE_LENGTH, 4], SOURCE_LENGTH))
+
+        def cached(params, source):
+            model = nnx.merge(self.graph, params)
+            prefill, cache = model.extend(model.start(UNEVEN, BATCH, source), tokens[:, :4], models.prefix(prompts, 4))
+            return prefill, decode(model, cache, rest, models.prefix(answers, 3))[0]
+
+        prefill, stepped = map(np.asarray, jax.jit(cached)(self.params, source))
+        whole, prompt = (np.asarray(models.prefix(n, LENGTH)) for n in (prompts + answers, prompts))
+        found = {"full": self.logits(tokens, UNEVEN, jnp.asarray(whole), source=source), "prompt": prompt, "answer": whole & ~prompt}
+        found["cached"] = np.zeros_like(found["full"])
+        found["cached"][prompt] = prefill[prompt[:, :4]]
+        found["cached"][whole & ~prompt] = stepped[np.asarray(models.prefix(answers, 3))]
+        return found
 
 
 def default_tokens(batch: int = BATCH, length: int = LENGTH) -> jax.Array:
-    return jax.random.randint(jax.random.key(7), (batch, length), 0, VOCABULARY)
+    return models.random_tokens(batch, length)
 
 
-def assert_close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
-    a, b = np.asarray(a), np.asarray(b)
-    assert a.shape == b.shape
-    assert np.isfinite(a).all()
-    assert np.isfinite(b).all()
-    assert np.abs(a - b).max() <= tolerance, f"differ by {np.abs(a - b).max()}"
+def default_source(batch: int = BATCH, length: int = SOURCE_LENGTH) -> jax.Array:
+    return models.random_tokens(batch, length, size=9, seed=8)
 
 
-def assert_differs(a: Any, b: Any, least: float = 1e-3) -> None:
-    a, b = np.asarray(a), np.asarray(b)
-    assert np.isfinite(a).all()
-    assert np.isfinite(b).all()
-    assert np.abs(a - b).max() > least, f"differ by {np.abs(a - b).max()} only"
+def in_(*architectures: str) -> Callable:
+    """Marks a law that makes sense in some architectures only."""
 
+    def mark(law: Callable) -> Callable:
+        law.architectures = architectures  # type: ignore[attr-defined]
+        return law
 
-def per_example(positions: jax.Array) -> jax.Array:
-    """The same positions given as a row for each example."""
-    return jnp.broadcast_to(positions, (positions.shape[0], BATCH, positions.shape[2]))
+    return mark
 
 
 # The laws. Each takes a Subject.
@@ -135,39 +177,69 @@ def per_example(positions: jax.Array) -> jax.Array:
 
 def shape_is_kept_and_finite(subject: Subject) -> None:
     logits = subject.logits()
-    assert logits.shape == (BATCH, LENGTH, VOCABULARY)
+    assert logits.shape == (BATCH, LENGTH, 11)
     assert np.isfinite(logits).all()
 
 
 def one_token_is_enough(subject: Subject) -> None:
-    assert np.isfinite(subject.logits(default_tokens(BATCH, 1))).all()
+    assert np.isfinite(subject.logits(default_tokens(length=1), source=subject.source(default_source(length=1)))).all()
 
 
 def positions_are_read_not_indices(subject: Subject) -> None:
     """Uneven gaps change the logits, and only of what reads positions."""
-    base = subject.logits()
-    gaps = jnp.asarray([0, 1, 3, 4, 9, 11, 12])[None, None]
+    base, uneven = subject.logits(), subject.logits(positions=UNEVEN[:, :1])
     if subject.cls.reads_positions:
-        assert_differs(base, subject.logits(positions=gaps))
+        assert_differs(base, uneven)
     else:
-        assert_close(base, subject.logits(positions=gaps), 0)
+        assert_close(base, uneven, 0)
 
 
 def shift_is_ignored_if_relative(subject: Subject) -> None:
+    """A shift of all positions, of both streams where there are two."""
     shift = min(37, subject.bound - LENGTH)
-    base, shifted = subject.logits(), subject.logits(positions=jnp.arange(LENGTH)[None, None] + shift)
+    source = subject.source(positions=jnp.arange(SOURCE_LENGTH)[None, None] + shift)
+    base, shifted = subject.logits(), subject.logits(positions=jnp.arange(LENGTH)[None, None] + shift, source=source)
     if subject.cls.relative:
         assert_close(base, shifted, 1e-4)
     else:
         assert_differs(base, shifted)
 
 
+@in_("encoder_decoder")
+def between_two_streams_both_positions_are_read(subject: Subject) -> None:
+    """A shift of one of them alone is seen by what acts in cross-attention, and by what is not relative."""
+    base = subject.logits()
+    of_target = subject.logits(positions=jnp.arange(LENGTH)[None, None] + 3)
+    of_source = subject.logits(source=subject.source(positions=jnp.arange(SOURCE_LENGTH)[None, None] + 3))
+    for shifted in (of_target, of_source):
+        if subject.cls.reads_positions and (subject.acts_across or not subject.cls.relative):
+            assert_differs(base, shifted)
+        else:
+            assert_close(base, shifted, 1e-4)
+
+
+@in_("decoder", "encoder_decoder")
 def order_is_seen(subject: Subject) -> None:
     """The last two tokens before the end swapped: another logit at the end."""
     tokens = default_tokens()
     tokens = tokens.at[:, 4].set(3).at[:, 5].set(8)
     swapped = tokens.at[:, 4].set(8).at[:, 5].set(3)
     assert_differs(subject.logits(tokens)[:, 6], subject.logits(swapped)[:, 6])
+
+
+@in_("encoder", "encoder_decoder")
+def an_encoder_sees_order_through_positions_alone(subject: Subject) -> None:
+    """What an encoder reads, permuted: without positions it is a bag of words, with them it is not."""
+    if subject.architecture == "encoder":
+        order, tokens = jnp.asarray([3, 0, 6, 1, 2, 4, 5]), default_tokens()
+        logits, permuted = subject.logits(tokens)[:, order], subject.logits(tokens[:, order])
+    else:
+        order, tokens = jnp.asarray([3, 0, 5, 1, 2, 4]), default_source()
+        logits, permuted = subject.logits(source=subject.source(tokens)), subject.logits(source=subject.source(tokens[:, order]))
+    if subject.cls.reads_positions:
+        assert_differs(logits, permuted)
+    else:
+        assert_close(logits, permuted)
 
 
 def last_two_positions_differ(subject: Subject) -> None:
@@ -187,8 +259,9 @@ def beyond_its_positions_there_is_nothing(subject: Subject) -> None:
 
 
 def one_row_equals_a_row_for_each(subject: Subject) -> None:
-    positions = jnp.arange(LENGTH)[None, None]
-    assert_close(subject.logits(positions=positions), subject.logits(positions=per_example(positions)))
+    rows = jnp.broadcast_to(jnp.arange(LENGTH), (1, BATCH, LENGTH))
+    source = subject.source(positions=jnp.broadcast_to(jnp.arange(SOURCE_LENGTH), (1, BATCH, SOURCE_LENGTH)))
+    assert_close(subject.logits(), subject.logits(positions=rows, source=source))
 
 
 def arange_form_equals_general_form(subject: Subject) -> None:
@@ -196,83 +269,92 @@ def arange_form_equals_general_form(subject: Subject) -> None:
 
 
 def fused_equals_explicit(subject: Subject) -> None:
-    mask = jnp.ones((BATCH, LENGTH), bool).at[1, 5:].set(False)
-    explicit, fused = (subject.logits(mask=mask, fused=f) for f in (False, True))
+    mask = models.prefix([LENGTH, 5], LENGTH)
+    source = subject.source(mask=models.prefix([4, SOURCE_LENGTH], SOURCE_LENGTH))
+    explicit, fused = (subject.logits(mask=mask, source=source, fused=f) for f in (False, True))
     assert_close(explicit[mask], fused[mask])
 
 
 def compiled_equals_eager(subject: Subject) -> None:
-    tokens, mask = default_tokens(), jnp.ones((BATCH, LENGTH), bool)
     with jax.disable_jit():
-        eager = subject.call(subject.params, tokens, jnp.arange(LENGTH)[None, None], mask)
+        eager = subject.call(subject.params, stream(default_tokens()), subject.source())
     assert_close(eager, subject.logits())
 
 
+@in_("decoder", "encoder_decoder")
 def future_does_not_leak(subject: Subject) -> None:
     tokens = default_tokens()
-    other = tokens.at[:, 5:].set((tokens[:, 5:] + 1) % VOCABULARY)
+    other = tokens.at[:, 5:].set((tokens[:, 5:] + 1) % 11)
     assert_close(subject.logits(tokens)[:, :5], subject.logits(other)[:, :5], 0)
 
 
 def padding_does_not_reach_valid_tokens(subject: Subject) -> None:
-    """Alone, padded with tokens, and padded with NaN embeddings: an example's logits are the same."""
-    tokens = default_tokens()
-    alone = subject.logits(tokens[:, :4], jnp.arange(4)[None, None])
-    mask = jnp.arange(LENGTH)[None] < 4
-    mask = jnp.broadcast_to(mask, tokens.shape)
+    """Alone, padded with tokens, and padded with NaN embeddings, on both sides: an example's logits are the same."""
+    tokens, source_tokens = default_tokens(), default_source()
+    mask, source_mask = models.prefix([4] * BATCH, LENGTH), models.prefix([3] * BATCH, SOURCE_LENGTH)
     positions = jnp.where(mask[:1], jnp.arange(LENGTH)[None], 0)[None]
-    assert_close(alone, subject.logits(tokens, positions, mask)[:, :4])
-    poison = VOCABULARY - 1
-    params = jax.tree_util.tree_map_with_path(
-        lambda path, p: p.at[poison].set(jnp.nan) if "embedding" in str(path[0]) else p, subject.params
-    )
-    tokens = jnp.where(mask, jnp.minimum(tokens, poison - 1), poison)
-    alone = subject.logits(tokens[:, :4], jnp.arange(4)[None, None])
-    assert_close(alone, subject.compiled(params, tokens, positions, mask)[:, :4])
+    source_positions = jnp.where(source_mask[:1], jnp.arange(SOURCE_LENGTH)[None], 0)[None]
+
+    def alone():
+        return subject.logits(tokens[:, :4], source=subject.source(source_tokens[:, :3]))
+
+    def padded(params=None):
+        source = subject.source(source_tokens, source_positions, source_mask)
+        return subject.logits(tokens, positions, mask, source=source, params=params)[:, :4]
+
+    assert_close(alone(), padded())
+    poisoned = jax.tree_util.tree_map_with_path(lambda path, p: p.at[-1].set(jnp.nan) if is_embedding(path) else p, subject.params)
+    tokens = jnp.where(mask, jnp.minimum(tokens, 9), 10)
+    source_tokens = jnp.where(source_mask, jnp.minimum(source_tokens, 7), 8)
+    assert_close(alone(), padded(poisoned))
+
+
+def is_embedding(path: tuple[Any, ...]) -> bool:
+    return str(path[1]) == "['embedding']"
 
 
 def packed_segments_equal_separate_ones(subject: Subject) -> None:
-    tokens = default_tokens()
+    """Two examples in one context, the second padded where it is alone."""
+    tokens, of_source = default_tokens(), default_source()
     segments = jnp.asarray([[1, 1, 1, 1, 2, 2, 2]] * BATCH)
-    positions = jnp.asarray([[[0, 1, 2, 3, 0, 1, 2]]])
-    packed = subject.logits(tokens, positions, segments=segments)
-    assert_close(packed[:, :4], subject.logits(tokens[:, :4], jnp.arange(4)[None, None]))
-    assert_close(packed[:, 4:], subject.logits(tokens[:, 4:], jnp.arange(3)[None, None]))
+    source = subject.source(of_source, jnp.asarray([[[0, 1, 2, 0, 1, 2]]]), segments=jnp.asarray([[1, 1, 1, 2, 2, 2]] * BATCH))
+    packed = subject.logits(tokens, jnp.asarray([[[0, 1, 2, 3, 0, 1, 2]]]), segments=segments, source=source)
+    assert_close(packed[:, :4], subject.logits(tokens[:, :4], source=subject.source(of_source[:, :3])))
+    second = jnp.pad(tokens[:, 4:], ((0, 0), (0, 1)))
+    separate = subject.logits(second, mask=models.prefix([3] * BATCH, 4), source=subject.source(of_source[:, 3:]))
+    assert_close(packed[:, 4:], separate[:, :3])
 
 
 def one_seed_gives_one_backbone(subject: Subject) -> None:
-    bare = nnx.to_pure_dict(nnx.state(Subject(()).build(3), nnx.Param))
-    mine = nnx.to_pure_dict(nnx.state(subject.build(3), nnx.Param))
-    backbone = {p: v for p, v in jax.tree_util.tree_leaves_with_path(mine) if not is_encoding(p)}
-    bare_leaves = dict(jax.tree_util.tree_leaves_with_path(bare))
-    assert backbone.keys() == bare_leaves.keys()
+    bare = dict(jax.tree_util.tree_leaves_with_path(models.params(Subject((), subject.architecture).build(3))))
+    mine = jax.tree_util.tree_leaves_with_path(models.params(subject.build(3)))
+    backbone = {path: value for path, value in mine if not is_encoding(path)}
+    assert backbone.keys() == bare.keys()
     for path, value in backbone.items():
-        np.testing.assert_array_equal(value, bare_leaves[path])
+        np.testing.assert_array_equal(value, bare[path])
 
 
 def gradients_are_finite_and_reach_every_parameter(subject: Subject) -> None:
-    tokens, mask = default_tokens(), jnp.ones((BATCH, LENGTH), bool).at[1, 5:].set(False)
-    positions = jnp.where(mask, jnp.arange(LENGTH)[None], 0)[None]
-    loss = jax.jit(jax.grad(lambda p: jnp.where(mask[..., None], subject.call(p, tokens, positions, mask) ** 2, 0).sum()))
+    mask = models.prefix([LENGTH, 5], LENGTH)
+    read = stream(default_tokens(), jnp.where(mask, jnp.arange(LENGTH)[None], 0)[None], mask)
+    source = subject.source(mask=models.prefix([4, SOURCE_LENGTH], SOURCE_LENGTH))
+    loss = jax.jit(jax.grad(lambda p: jnp.where(mask[..., None], subject.call(p, read, source) ** 2, 0).sum()))
     for path, g in jax.tree_util.tree_leaves_with_path(loss(subject.params)):
         assert np.isfinite(g).all(), path
         assert np.abs(g).max() > 0, path
 
 
-def one_query_sees_what_the_whole_sees(subject: Subject) -> None:
-    """Decoding's shape: the last query alone against all keys gives the last row of the full attention."""
-    if issubclass(subject.cls, InputEncoding):
-        return
-    encoding = nnx.merge(subject.graph, subject.params).encoding_of(0)
-    q, k, v = (jax.random.normal(jax.random.key(i), (BATCH, LENGTH, HEADS, WIDTH // HEADS)) for i in range(3))
-    x = jax.random.normal(jax.random.key(3), (BATCH, LENGTH, WIDTH))
-    positions, slots = jnp.arange(LENGTH)[None], jnp.arange(LENGTH)
-    of_queries, of_keys = encoding.features(x, positions)
-    Q, K = (Tokens(positions, slots, None, f) for f in (of_queries, of_keys))
-    last = Tokens(positions[:, -1:], slots[-1:], None, jax.tree.map(lambda f: f[:, -1:], of_queries))
-    causal = (slots[None] <= slots[:, None])[None, None]
-    whole = attend(encoding, q, k, v, Q, K, causal)
-    assert_close(attend(encoding, q[:, -1:], k, v, last, K, causal[:, :, -1:]), whole[:, -1:])
+@in_("decoder", "encoder_decoder")
+def prefill_equals_the_full_forward(subject: Subject) -> None:
+    found = subject.decoded
+    assert_close(found["full"][found["prompt"]], found["cached"][found["prompt"]])
+
+
+@in_("decoder", "encoder_decoder")
+def decoding_equals_the_full_forward(subject: Subject) -> None:
+    """Token by token from the cache, until each example's own end."""
+    found = subject.decoded
+    assert_close(found["full"][found["answer"]], found["cached"][found["answer"]])
 
 
 LAWS = {
@@ -282,7 +364,9 @@ LAWS = {
         one_token_is_enough,
         positions_are_read_not_indices,
         shift_is_ignored_if_relative,
+        between_two_streams_both_positions_are_read,
         order_is_seen,
+        an_encoder_sees_order_through_positions_alone,
         last_two_positions_differ,
         beyond_its_positions_there_is_nothing,
         one_row_equals_a_row_for_each,
@@ -294,19 +378,27 @@ LAWS = {
         packed_segments_equal_separate_ones,
         one_seed_gives_one_backbone,
         gradients_are_finite_and_reach_every_parameter,
-        one_query_sees_what_the_whole_sees,
+        prefill_equals_the_full_forward,
+        decoding_equals_the_full_forward,
     )
 }
+
+
+def laws_of(architecture: str) -> list[str]:
+    return [name for name, law in LAWS.items() if architecture in getattr(law, "architectures", ARCHITECTURES)]
 
 
 def is_attention(name: str) -> bool:
     return issubclass(plugins.find("encodings", name), AttentionEncoding)
 
 
-def sensitive(name: str) -> dict[str, tuple[Any, Any]]:
-    """Argument -> two values that must give different logits; those of all input encodings included."""
-    own = own_tests(name).SENSITIVE
-    if is_attention(name):
-        return own
-    common = {"combine": ("add", "multiply"), "scale": (1.0, 0.5), "learn_scale": (False, True), "lift": ("pad", "project")}
-    return {**common, **own}
+def sensitive(name: str) -> dict[str, tuple[dict[str, Any], ...]]:
+    """Argument -> two sets of arguments that must give different logits; those of all input encodings included.
+
+    A member states two values, or two dicts where its argument matters only beside others.
+    """
+    found = own_tests(name).SENSITIVE
+    if not is_attention(name):
+        common = {"combine": ("add", "multiply"), "scale": (1.0, 0.5), "learn_scale": (False, True), "lift": ("pad", "project")}
+        found = {**common, **found}
+    return {a: tuple(v if isinstance(v, dict) else {a: v} for v in values) for a, values in found.items()}

@@ -1,4 +1,5 @@
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -21,18 +22,24 @@ CHAIN_LAWS = (
     "padding_does_not_reach_valid_tokens",
     "packed_segments_equal_separate_ones",
     "arange_form_equals_general_form",
+    "decoding_equals_the_full_forward",
 )
 
 
+@functools.cache
+def composition(architecture):
+    return laws.Subject(CHAIN, architecture)
+
+
+@pytest.mark.parametrize("architecture", ["decoder", "encoder_decoder"])
 @pytest.mark.parametrize("law", CHAIN_LAWS)
-def test_a_composition_obeys_the_laws(law):
-    laws.LAWS[law](laws.Subject(CHAIN))
+def test_a_composition_obeys_the_laws(law, architecture):
+    laws.LAWS[law](composition(architecture))
 
 
 def inputs(length=5, heads=2, head_dim=4):
     q, k, v = (jax.random.normal(jax.random.key(i), (2, length, heads, head_dim)) for i in range(3))
-    slots = jnp.arange(length)
-    return q, k, v, codes.tokens(range(length)), (slots[None] <= slots[:, None])[None, None]
+    return q, k, v, codes.tokens(range(length)), jnp.tril(jnp.ones((length, length), bool))[None, None]
 
 
 def test_a_chain_rotates_in_order_and_adds_biases():
@@ -86,8 +93,11 @@ def test_toeplitz_agrees_with_reference_and_definition():
     kernel = jnp.asarray(reference.entry("skew_reshape_L3")["inputs"]["r"], jnp.float32)
     reference.assert_agrees(jnp.stack([toeplitz(row[None])[0, i] for i, row in enumerate(kernel)]), "skew_reshape_L3")
     random = jax.random.normal(jax.random.key(0), (3, 13))
-    expected = [[[random[h, j - i + 6] for j in range(7)] for i in range(7)] for h in range(3)]
-    np.testing.assert_array_equal(toeplitz(random), np.asarray(expected))
+    random = np.asarray(random)
+    for queries, keys in ((7, 7), (4, 10), (10, 4), (1, 13), (13, 1)):
+        expected = [[[random[h, j - i + queries - 1] for j in range(keys)] for i in range(queries)] for h in range(3)]
+        np.testing.assert_array_equal(toeplitz(jnp.asarray(random), queries), np.asarray(expected))
+    np.testing.assert_array_equal(toeplitz(jnp.asarray(random)), toeplitz(jnp.asarray(random), 7))
 
 
 def test_masked_softmax_gives_a_row_without_keys_zero_and_finite_gradients():

@@ -3,7 +3,9 @@
 import ast
 import functools
 import inspect
+import itertools
 from pathlib import Path
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,14 +13,36 @@ import pytest
 
 from pe_lab import plugins
 from tests.encodings import laws
+from tests.models import ARCHITECTURES
 
-FUSED = ("fused_equals_explicit",)
+# The laws that another architecture could break; the others run there in `make test-full`.
+HANDFUL = (
+    "shape_is_kept_and_finite",
+    "shift_is_ignored_if_relative",
+    "between_two_streams_both_positions_are_read",
+    "an_encoder_sees_order_through_positions_alone",
+    "arange_form_equals_general_form",
+    "fused_equals_explicit",
+    "padding_does_not_reach_valid_tokens",
+    "packed_segments_equal_separate_ones",
+    "one_seed_gives_one_backbone",
+    "gradients_are_finite_and_reach_every_parameter",
+    "prefill_equals_the_full_forward",
+    "decoding_equals_the_full_forward",
+)
 
 
 @functools.cache
-def subject(name: str, argument: str | None = None, value: object = None) -> laws.Subject:
-    """One compilation a member and argument for most laws."""
-    return laws.Subject(laws.spec(name, **({} if argument is None else {argument: value})))
+def subject(name: str, architecture: str = "decoder", arguments: tuple[tuple[str, Any], ...] = ()) -> laws.Subject:
+    """One compilation a member, architecture and arguments for most laws."""
+    return laws.Subject(laws.spec(name, **dict(arguments)), architecture)
+
+
+def cases(architecture: str, quick: bool = True) -> list[tuple[str, str]]:
+    """Names and laws; in the quick suite of the other architectures a handful, on one member of each kind."""
+    if not quick or architecture == "decoder":
+        return list(itertools.product(laws.names(architecture), laws.laws_of(architecture)))
+    return [(n, law) for n in laws.one_of_each_kind(architecture) for law in laws.laws_of(architecture) if law in HANDFUL]
 
 
 @pytest.mark.parametrize("name", laws.names())
@@ -27,10 +51,19 @@ def test_it_has_a_test_file_of_its_own(name):
     assert path.exists(), f"pe_lab/encodings/{name}.py needs tests/encodings/{path.name} with SENSITIVE: two values for every argument"
 
 
-@pytest.mark.parametrize("law", laws.LAWS)
-@pytest.mark.parametrize("name", laws.names())
+@pytest.mark.parametrize(("name", "law"), cases("decoder"))
 def test_law_holds(name, law):
     laws.LAWS[law](subject(name))
+
+
+@pytest.mark.parametrize(("name", "law"), cases("encoder"))
+def test_law_holds_in_an_encoder(name, law):
+    laws.LAWS[law](subject(name, "encoder"))
+
+
+@pytest.mark.parametrize(("name", "law"), cases("encoder_decoder"))
+def test_law_holds_in_an_encoder_decoder(name, law):
+    laws.LAWS[law](subject(name, "encoder_decoder"))
 
 
 @pytest.mark.parametrize("name", laws.names())
@@ -41,7 +74,7 @@ def test_every_argument_of_the_constructor_is_sensitive(name):
     assert set(sensitive) == takes
     apart = jnp.asarray([0, 1, 3, 9, 20, 40, 63])[None, None]
     for argument, (one, other) in sensitive.items():
-        logits = [laws.Subject(laws.spec(name, **{argument: v})).logits(positions=apart) for v in (one, other)]
+        logits = [laws.Subject(laws.spec(name, **given)).logits(positions=apart) for given in (one, other)]
         assert not np.allclose(*logits, atol=1e-4, equal_nan=True), f"{name}'s {argument} changes nothing"
 
 
@@ -64,10 +97,23 @@ def test_docstring_names_its_source(name):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("law", laws.LAWS)
 @pytest.mark.parametrize(
-    ("name", "argument", "value"),
-    [(n, a, v) for n in laws.names() for a, values in laws.sensitive(n).items() for v in values],
+    ("architecture", "name", "law"),
+    [(a, *case) for a in ("encoder", "encoder_decoder") for case in sorted(set(cases(a, quick=False)) - set(cases(a)))],
 )
-def test_law_holds_for_every_argument(name, argument, value, law):
-    laws.LAWS[law](subject(name, argument, value))
+def test_law_holds_in_every_architecture(architecture, name, law):
+    laws.LAWS[law](subject(name, architecture))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [(n, tuple(given.items())) for n in plugins.names("encodings") for pair in laws.sensitive(n).values() for given in pair],
+    ids=str,
+)
+def test_every_law_holds_for_every_argument(name, arguments, architecture):
+    if name not in laws.names(architecture):
+        pytest.skip(f"{name} is not defined there")
+    for law in laws.laws_of(architecture):
+        laws.LAWS[law](laws.Subject(laws.spec(name, **dict(arguments)), architecture))

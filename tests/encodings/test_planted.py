@@ -7,22 +7,27 @@ from pe_lab.encodings.rope import RoPE
 from tests.encodings import broken, laws
 
 
-def planted(name, **arguments):
-    return laws.Subject({"name": f"tests.encodings.broken:{name}", **arguments})
+def planted(name, architecture="decoder", **arguments):
+    return laws.Subject({"name": f"tests.encodings.broken:{name}", **arguments}, architecture)
 
 
 @pytest.mark.parametrize(
-    ("name", "law"),
+    ("name", "architecture", "law"),
     [
-        ("ClampingGather", "beyond_its_positions_there_is_nothing"),
-        ("ReadsIndices", "positions_are_read_not_indices"),
-        ("LeaksPadding", "padding_does_not_reach_valid_tokens"),
-        ("LeaksTheFuture", "future_does_not_leak"),
+        ("ClampingGather", "decoder", "beyond_its_positions_there_is_nothing"),
+        ("ReadsIndices", "decoder", "positions_are_read_not_indices"),
+        ("LeaksPadding", "decoder", "padding_does_not_reach_valid_tokens"),
+        ("LeaksPadding", "encoder", "padding_does_not_reach_valid_tokens"),
+        ("LeaksTheFuture", "decoder", "future_does_not_leak"),
+        ("LeaksTheFuture", "decoder", "decoding_equals_the_full_forward"),
+        ("CountsQueries", "decoder", "decoding_equals_the_full_forward"),
+        ("ReadsOneStream", "encoder_decoder", "between_two_streams_both_positions_are_read"),
+        ("SeesOrderWithoutPositions", "encoder", "an_encoder_sees_order_through_positions_alone"),
     ],
 )
-def test_the_law_fails(name, law):
+def test_the_law_fails(name, architecture, law):
     with pytest.raises(AssertionError, match=r"differ by|was given one"):
-        laws.LAWS[law](planted(name))
+        laws.LAWS[law](planted(name, architecture))
 
 
 def test_a_table_cached_without_its_base_is_seen_by_the_sensitive_argument():

@@ -28,7 +28,7 @@ def test_agrees_with_reference_with_one_row_of_positions_and_with_many(rows):
 
 def test_each_layer_has_tables_of_its_own():
     model = laws.Subject(laws.spec("shaw")).build()
-    assert model.layer_encodings == ((0,), (1,))
+    assert model.decoder.layer_encodings == ((0,), (1,))
     assert np.abs(model.attention_encodings[0].key_table[...] - model.attention_encodings[1].key_table[...]).max() > 0.01
 
 

@@ -44,8 +44,8 @@ def test_arange_form_has_the_gradient_of_the_gather():
 
 def test_one_table_serves_all_layers_unless_not_shared():
     shared, own = (laws.Subject(laws.spec("t5_bias", share=s)).build() for s in (True, False))
-    assert (len(shared.attention_encodings), shared.layer_encodings) == (1, ((0,), (0,)))
-    assert (len(own.attention_encodings), own.layer_encodings) == (2, ((0,), (1,)))
+    assert (len(shared.attention_encodings), shared.decoder.layer_encodings) == (1, ((0,), (0,)))
+    assert (len(own.attention_encodings), own.decoder.layer_encodings) == (2, ((0,), (1,)))
 
 
 def test_too_few_buckets_are_refused():

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -10,11 +11,11 @@ from pe_lab.sweeps import grid, study
 ROPE, ALIBI, NOPE = ((dict(name=n),) for n in ("rope", "alibi", "nope"))
 
 
-def expand(*axes, points=None, **changes):
+def expand(*axes, points=None, changes=(), **execution):
     values = base.get_config()
-    values.evaluate.update(lengths=(8, 16), offsets=(0, 4), num_examples=32)
-    values.execution.update(changes)
-    return study.expand("fake", values.to_dict(), grid.product(*axes) if points is None else points)
+    values.evaluate.update(lengths=(8, 16), offsets=(0, 4), num_examples=32, changes=changes)
+    values.execution.update(execution)
+    return study.expand("fake", values.to_dict(), grid.product(*axes) if points is None else points, Path("nowhere"))
 
 
 def test_every_point_is_an_entry_with_its_labels_and_its_run():
@@ -116,8 +117,15 @@ def test_a_cell_holds_no_more_than_max_replicas(size, expected):
     assert [r.seed for c in found for r in c.runs] == [0, 1, 2, 3, 4]
 
 
-def measured(count=32, lengths=(8, 16), offsets=(0, 4), split="test"):
-    return [row(split, n, o, "exact_match", 0.5, count) for n in lengths for o in offsets]
+BARE = {"label": "any", "positions": None, "encodings": []}
+
+
+def measured(count=32, lengths=(8, 16), offsets=(0, 4), change=None):
+    return [row("test", n, o, "exact_match", 0.5, count, change=change) for n in lengths for o in offsets]
+
+
+def validated(count=32, lengths=(8, 16)):
+    return [row("validation", n, 0, "exact_match", 0.5, count) for n in lengths]
 
 
 def null(length, offset):
@@ -127,13 +135,14 @@ def null(length, offset):
 @pytest.mark.parametrize(
     ("status", "rows", "done"),
     [
-        ("finished", measured(), True),
-        ("finished", measured(lengths=(4, 8, 16, 64)), True),  # more than is asked
-        ("finished", [*measured(lengths=(8,)), null(16, 0), null(16, 4)], True),  # nothing to measure there
-        ("finished", measured(count=31), False),
-        ("finished", measured(lengths=(8,)), False),
-        ("finished", measured(offsets=(0,)), False),
-        ("finished", measured(split="validation"), False),
+        ("finished", [*validated(), *measured()], True),
+        ("finished", [*validated(), *measured(lengths=(4, 8, 16, 64))], True),  # more than is asked
+        ("finished", [*validated(), *measured(lengths=(8,)), null(16, 0), null(16, 4)], True),  # nothing to measure there
+        ("finished", [*validated(), *measured(), *measured(count=31, lengths=(9,))], True),  # a length that is not asked for
+        ("finished", [*validated(), *measured(lengths=(8,))], False),
+        ("finished", [*validated(), *measured(offsets=(0,))], False),
+        ("finished", [*validated(lengths=(8,)), *measured()], False),
+        ("finished", [*validated(), *measured(change=BARE)], False),
         ("finished", [], False),
         ("diverged", [], True),
         ("failed", [], False),
@@ -143,6 +152,21 @@ def null(length, offset):
 def test_a_run_is_done_when_its_record_has_all_that_is_asked(status, rows, done):
     run = expand().runs[0]
     assert study.is_done(run, {run.run_id: {"status": status, "rows": rows}}) is done
+
+
+def test_a_run_is_done_when_it_has_what_is_asked_with_every_change_whatever_it_is_called():
+    run = expand(changes=[dict(encodings=(), label="bare")]).runs[0]
+    plain = [*validated(), *measured()]
+    found = [{run.run_id: {"status": "finished", "rows": rows}} for rows in (plain, [*plain, *measured(change=BARE)])]
+    assert [study.is_done(run, each) for each in found] == [False, True]
+
+
+@pytest.mark.parametrize("rows", [[*validated(), *measured(count=31)], [*validated(count=31), *measured()]])
+def test_a_run_measured_on_another_number_of_examples_is_refused(rows):
+    run = expand().runs[0]
+    words = rf"^The run {run.run_id} has measured length 8 on 31 examples and this study asks for 32 examples: nothing is overwritten\.$"
+    with pytest.raises(UserError, match=words):
+        study.is_done(run, {run.run_id: {"status": "finished", "rows": rows}})
 
 
 def test_a_run_without_a_record_is_not_done():

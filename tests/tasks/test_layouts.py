@@ -1,48 +1,235 @@
+import functools
+from dataclasses import dataclass
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab import plugins
+from pe_lab.tasks.base import Example, Task, Vocabulary
 from pe_lab.tasks.copy import Copy
-from pe_lab.tasks.layouts import LAYOUTS, Decoder
+from pe_lab.tasks.layouts import LAYOUTS, Batch, Decoder, Encoder, EncoderDecoder, pack, packed
+from pe_lab.tasks.parity import Parity
 
-PAD, BEGIN, SEPARATOR, END = 8, 9, 10, 11
+PAD, BEGIN, SEPARATOR, END, BLANK = 8, 9, 10, 11, 12  # of Copy(num_symbols=8)
 
 
-def laid_out(end_token, length=2, bound=3):
-    task = Copy(num_symbols=8)
-    example = task.sample(jax.random.key(0), jnp.asarray(length), bound)
-    a, b = example.prompt[:2].tolist()
-    return a, b, Decoder(end_token)(task, example)
+def example(prompt, target, prompt_bound=3, target_bound=3):
+    def padded(values, bound):
+        return jnp.asarray([*values, *[0] * (bound - len(values))]), jnp.arange(bound) < len(values)
+
+    there, said = padded(prompt, prompt_bound), padded(target, target_bound)
+    return Example(*there, *said, said[1], jnp.full(target_bound, -1))
+
+
+def laid_out(layout, task=Copy(num_symbols=8), prompt=(5, 3), target=(5, 3), **bounds):
+    """The fields of a batch as lists, masks as 0 and 1."""
+    batch = layout(task, example(prompt, target, **bounds))
+    return {name: np.asarray(value).astype(int).tolist() for name, value in vars(batch).items() if value is not None}
 
 
 def test_decoder_with_an_end_token():
-    a, b, batch = laid_out(end_token=True)
-    assert batch.tokens.tolist() == [BEGIN, a, b, SEPARATOR, a, b, PAD, PAD]
-    assert batch.labels.tolist() == [PAD, PAD, PAD, a, b, END, PAD, PAD]
-    assert batch.mask.astype(int).tolist() == [1, 1, 1, 1, 1, 1, 0, 0]
-    assert batch.target.astype(int).tolist() == [0, 0, 0, 1, 1, 1, 0, 0]
-    assert batch.answer.astype(int).tolist() == [0, 0, 0, 1, 1, 0, 0, 0]
+    assert laid_out(Decoder(end_token=True)) == {
+        "tokens": [BEGIN, 5, 3, SEPARATOR, 5, 3, PAD, PAD],
+        "labels": [PAD, PAD, PAD, 5, 3, END, PAD, PAD],
+        "mask": [1, 1, 1, 1, 1, 1, 0, 0],
+        "target": [0, 0, 0, 1, 1, 1, 0, 0],
+        "answer": [0, 0, 0, 1, 1, 0, 0, 0],
+    }
 
 
 def test_decoder_without_an_end_token():
-    a, b, batch = laid_out(end_token=False)
-    assert batch.tokens.tolist() == [BEGIN, a, b, SEPARATOR, a, PAD, PAD]
-    assert batch.labels.tolist() == [PAD, PAD, PAD, a, b, PAD, PAD]
-    assert batch.mask.astype(int).tolist() == [1, 1, 1, 1, 1, 0, 0]
-    assert batch.target.tolist() == batch.answer.tolist() == [False, False, False, True, True, False, False]
+    assert laid_out(Decoder(end_token=False)) == {
+        "tokens": [BEGIN, 5, 3, SEPARATOR, 5, PAD, PAD],
+        "labels": [PAD, PAD, PAD, 5, 3, PAD, PAD],
+        "mask": [1, 1, 1, 1, 1, 0, 0],
+        "target": [0, 0, 0, 1, 1, 0, 0],
+        "answer": [0, 0, 0, 1, 1, 0, 0],
+    }
 
 
-@pytest.mark.parametrize("end_token", [False, True])
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("name", plugins.names("tasks"))
-def test_every_layout_takes_every_task_and_says_its_length(name, layout, end_token):
+def test_encoder_with_an_end_token():
+    assert laid_out(Encoder(end_token=True)) == {
+        "tokens": [5, 3, BLANK, BLANK, BLANK, PAD, PAD],
+        "labels": [PAD, PAD, 5, 3, END, PAD, PAD],
+        "mask": [1, 1, 1, 1, 1, 0, 0],
+        "target": [0, 0, 1, 1, 1, 0, 0],
+        "answer": [0, 0, 1, 1, 0, 0, 0],
+    }
+
+
+def test_encoder_without_an_end_token():
+    assert laid_out(Encoder(end_token=False)) == {
+        "tokens": [5, 3, BLANK, BLANK, PAD, PAD],
+        "labels": [PAD, PAD, 5, 3, PAD, PAD],
+        "mask": [1, 1, 1, 1, 0, 0],
+        "target": [0, 0, 1, 1, 0, 0],
+        "answer": [0, 0, 1, 1, 0, 0],
+    }
+
+
+def test_encoder_decoder_with_an_end_token():
+    assert laid_out(EncoderDecoder(end_token=True)) == {
+        "source": [5, 3, PAD],
+        "source_mask": [1, 1, 0],
+        "tokens": [BEGIN, 5, 3, PAD],
+        "labels": [5, 3, END, PAD],
+        "mask": [1, 1, 1, 0],
+        "target": [1, 1, 1, 0],
+        "answer": [1, 1, 0, 0],
+    }
+
+
+def test_encoder_decoder_without_an_end_token():
+    assert laid_out(EncoderDecoder(end_token=False)) == {
+        "source": [5, 3, PAD],
+        "source_mask": [1, 1, 0],
+        "tokens": [BEGIN, 5, PAD],
+        "labels": [5, 3, PAD],
+        "mask": [1, 1, 0],
+        "target": [1, 1, 0],
+        "answer": [1, 1, 0],
+    }
+
+
+def test_one_answer_symbol_stands_behind_prompts_of_any_length():
+    """Parity, whose tokens are 2 padding, 3 begin, 4 separator, 5 end, 6 blank."""
+    ones = functools.partial(laid_out, task=Parity(), target=(1,), target_bound=1)
+    short, long = ones(Decoder(True), prompt=(1,)), ones(Decoder(True), prompt=(1, 1, 1))
+    assert (short["tokens"], short["labels"]) == ([3, 1, 4, 1, 2, 2], [2, 2, 1, 5, 2, 2])
+    assert (long["tokens"], long["labels"]) == ([3, 1, 1, 1, 4, 1], [2, 2, 2, 2, 1, 5])
+    short, long = ones(Encoder(False), prompt=(1,)), ones(Encoder(False), prompt=(1, 1, 1))
+    assert (short["tokens"], short["labels"]) == ([1, 6, 2, 2], [2, 1, 2, 2])
+    assert (long["tokens"], long["labels"]) == ([1, 1, 1, 6], [2, 2, 2, 1])
+    short = ones(EncoderDecoder(False), prompt=(1,))
+    assert (short["source"], short["tokens"], short["labels"]) == ([1, 2, 2], [3], [1])
+
+
+@dataclass(frozen=True)
+class Translation(Task):
+    """Prompts and targets are of two vocabularies."""
+
+    prompt_symbols: int
+    target_symbols: int
+
+    @property
+    def vocabulary(self):
+        return Vocabulary(self.prompt_symbols)
+
+    @property
+    def target_vocabulary(self):
+        return Vocabulary(self.target_symbols)
+
+
+def test_in_two_streams_each_side_has_its_own_vocabulary():
+    task, layout = Translation(2, 10), EncoderDecoder(end_token=True)
+    assert layout.vocabularies(task) == {"encoder": 7, "decoder": 15}
+    made = laid_out(layout, task, prompt=(1, 0), target=(9, 2))
+    assert (made["source"], made["tokens"], made["labels"]) == ([1, 0, 2], [11, 9, 2, 10], [9, 2, 13, 10])
+
+
+@pytest.mark.parametrize("symbols", [(2, 10), (10, 2)])
+def test_in_one_stream_the_shared_tokens_are_no_symbols_of_either_side(symbols):
+    """The table has ten symbols; then 10 padding, 11 begin, 12 separator, 13 end, 14 blank."""
+    task, words = Translation(*symbols), dict(prompt=(1, 0), target=(1, 1))
+    assert Decoder(True).vocabularies(task) == {"decoder": 15}
+    assert Encoder(True).vocabularies(task) == {"encoder": 15}
+    made = laid_out(Decoder(True), task, **words)
+    assert (made["tokens"], made["labels"]) == ([11, 1, 0, 12, 1, 1, 10, 10], [10, 10, 10, 1, 1, 13, 10, 10])
+    made = laid_out(Encoder(True), task, **words)
+    assert (made["tokens"], made["labels"]) == ([1, 0, 14, 14, 14, 10, 10], [10, 10, 1, 1, 13, 10, 10])
+
+
+def test_the_encoder_alone_is_told_how_long_its_answer_is():
+    assert {name: layout.knows_target_length for name, layout in LAYOUTS.items()} == {
+        "decoder": False,
+        "encoder": True,
+        "encoder_decoder": False,
+    }
+
+
+BOUND = 4
+
+
+@functools.cache
+def drawn(name, layout, end_token):
+    """Examples of lengths 1..BOUND, laid out in the shapes of BOUND; the task, the layout, and the lengths."""
     task = plugins.build("tasks", plugins.resolve("tasks", {"name": name}))
-    made = LAYOUTS[layout](end_token)
-    for length in (1, 4):
-        batch = made(task, task.sample(jax.random.key(1), jnp.asarray(length), 4))
-        assert {leaf.shape for leaf in jax.tree.leaves(batch)} == {(made.num_tokens(task, 4),)}
-        assert int(batch.mask.sum()) == made.num_tokens(task, length)
-        assert int(batch.target.sum()) == task.target_bound(length) + end_token
-        assert (np.asarray(batch.labels)[~np.asarray(batch.target)] == task.vocabulary.pad).all()
+    made, lengths = LAYOUTS[layout](end_token), jnp.arange(8) % BOUND + 1
+    examples = jax.vmap(lambda key, n: task.sample(key, n, BOUND))(jax.random.split(jax.random.key(1), 8), lengths)
+    batch = jax.jit(jax.vmap(functools.partial(made, task)))(examples)
+    return task, made, lengths.tolist(), jax.tree.map(np.asarray, (examples, batch))
+
+
+every = pytest.mark.parametrize(
+    "which", [(n, la, e) for n in plugins.names("tasks") for la in LAYOUTS for e in (False, True)], ids=lambda w: "-".join(map(str, w))
+)
+
+
+@every
+def test_shapes_and_masks_are_as_many_tokens_as_a_layout_says(which):
+    task, made, lengths, (_, batch) = drawn(*which)
+    *source, answering = made.num_tokens(task, BOUND)
+    assert list(made.vocabularies(task)) == [*source, answering]
+    for stack, fields in {answering: ("tokens", "mask", "labels", "target", "answer"), "source": ("source", "source_mask")}.items():
+        found = [getattr(batch, field) for field in fields]
+        if stack == "source" and not source:
+            assert found == [None, None]
+            continue
+        stack = source[0] if stack == "source" else stack
+        assert {value.shape for value in found} == {(8, made.num_tokens(task, BOUND)[stack])}
+        assert found[1].sum(axis=1).tolist() == [made.num_tokens(task, n)[stack] for n in lengths]
+
+
+@every
+def test_labels_at_target_places_spell_the_oracles_answer(which):
+    task, made, _, (examples, batch) = drawn(*which)
+    end = [task.target_vocabulary.end] * made.end_token
+    for i in range(8):
+        answer = task.oracle(examples.prompt[i][examples.prompt_mask[i]]).tolist()
+        assert batch.labels[i][batch.target[i]].tolist() == answer + end
+        assert batch.labels[i][batch.answer[i]].tolist() == answer
+        assert (batch.labels[i][~batch.target[i]] == task.vocabulary.pad).all()
+
+
+@every
+def test_padding_stands_behind_and_is_padding_alone(which):
+    task, _, _, (_, batch) = drawn(*which)
+    for tokens, mask in ((batch.tokens, batch.mask), (batch.source, batch.source_mask)):
+        if mask is not None:
+            assert (np.diff(mask.astype(int), axis=1) <= 0).all()
+            assert (tokens[~mask] == task.vocabulary.pad).all()
+            assert (tokens[mask] != task.vocabulary.pad).all()
+    assert (batch.target <= batch.mask).all()
+
+
+def rows(*texts):
+    return jnp.asarray([[int(c) for c in text] for text in texts])
+
+
+def test_packed_examples_follow_each_other_without_gaps():
+    values, mask = rows("120", "300", "456", "700"), rows("110", "100", "111", "100") > 0
+    assert packed(values, mask, 2).tolist() == rows("123000", "456700").tolist()
+    assert packed(values, mask, 4).tolist() == rows("123456700000").tolist()
+    assert packed(values, mask, 1).tolist() == values.tolist()
+
+
+def test_packing_moves_every_field_and_says_which_example_a_token_is_of():
+    mask, source_mask = rows("110", "100") > 0, rows("11", "11") > 0
+    batch = Batch(
+        rows("120", "300"), mask, rows("790", "900"), rows("010", "100") > 0, rows("010", "000") > 0, rows("12", "34"), source_mask
+    )
+    whole = jax.tree.map(lambda x: x.astype(int).tolist(), pack(batch, 2))
+    assert whole == Batch(
+        tokens=[[1, 2, 3, 0, 0, 0]],
+        mask=[[1, 1, 1, 0, 0, 0]],
+        labels=[[7, 9, 9, 0, 0, 0]],
+        target=[[0, 1, 1, 0, 0, 0]],
+        answer=[[0, 1, 0, 0, 0, 0]],
+        source=[[1, 2, 3, 4]],
+        source_mask=[[1, 1, 1, 1]],
+        segments=[[1, 1, 2, 0, 0, 0]],
+        source_segments=[[1, 1, 2, 2]],
+    )
+    assert pack(batch, 1).segments.tolist() == rows("110", "100").tolist()

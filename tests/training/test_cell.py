@@ -20,6 +20,7 @@ from pe_lab.errors import UserError
 from pe_lab.training import cell as cells
 from pe_lab.training import checkpoints
 from pe_lab.training.cell import Training, run_cell
+from pe_lab.training.finished import trained_model
 from tests import tiny
 
 
@@ -42,13 +43,23 @@ def test_a_cell_leaves_a_complete_record_for_every_replica(tmp_path):
     assert [p["step"] for p in record["curve"]] == [0, 6, 12]
     assert [e["step"] for e in events if e["event"] == "progress"] == [4, 6, 8, 12]
     assert record["exposure"] == {
-        "max_length": 3, "length_name": "symbols", "max_position": 7, "target_length_known": False, "learnt_threshold": 0.99,
+        "steps": 12, "max_length": 3, "length_name": "symbols", "max_position": 7, "target_length_known": False, "learnt_threshold": 0.99,
     }  # fmt: skip
     assert len(record["code_ratio"]["initial"]) == 1
     assert [f["length"] for f in record["floors"]] == [2, 3, 5]
     assert (record["cost"]["replicas"], record["provenance"]["versions"]["jax"]) == (2, jax.__version__)
     assert config.from_dict(record["config"]).run_id == record["run_id"]
     assert found[0]["rows"] != found[1]["rows"]
+
+
+def test_an_encoder_decoder_leaves_records_like_any_other(tmp_path):
+    """Positions 0..3 in its decoder of BEGIN and three symbols, 0..2 in its encoder; a code at both inputs."""
+    encodings = "sinusoidal", {"name": "t5_bias", "stacks": ("encoder", "decoder", "cross")}
+    changes = dict(layout__name="encoder_decoder", model__num_layers=1, train__steps=2, evaluate__lengths=(3,))
+    run_cell(tiny.cell(*encodings, seeds=1, **changes), tmp_path)
+    record = by_seed(tmp_path)[0]
+    assert (record["status"], record["exposure"]["max_position"], len(record["code_ratio"]["final"])) == ("finished", 3, 2)
+    assert config.from_dict(record["config"]).run_id == record["run_id"]
 
 
 def test_nopes_rows_are_equal_to_the_last_digit_under_every_scheme(tmp_path):
@@ -109,19 +120,28 @@ def test_a_worker_whose_sweep_is_gone_stops_and_records_no_failure(tmp_path):
     assert not list((tmp_path / "records").glob("*.json"))
 
 
-def test_a_finished_training_is_evaluated_again_without_training(tmp_path):
-    run_cell(tiny.cell("rope", seeds=1), tmp_path)
+def test_a_finished_training_is_evaluated_again_without_training_and_nothing_measured_is_touched(tmp_path):
+    """Every old value is marked by hand: measured again, it would be another."""
+    cell = tiny.cell("rope", seeds=1)
+    run_cell(cell, tmp_path)
     before = by_seed(tmp_path)[0]
+    marked = [r | {"value": -0.25} for r in before["rows"]]
+    records.write(tmp_path, before | {"rows": marked})
     events = []
-    run_cell(tiny.cell("rope", seeds=1, evaluate__lengths=(3, 6), evaluate__offsets=(0, 4)), tmp_path, events.append)
+    more = dict(evaluate__lengths=(3, 6), evaluate__offsets=(0, 4), evaluate__changes=[dict(encodings=(), label="bare")])
+    run_cell(tiny.cell("rope", seeds=1, **more), tmp_path, events.append)
     after = by_seed(tmp_path)[0]
     assert [e["event"] for e in events] == ["resumed", "evaluating", "finished"]
-    assert after["run_id"] == before["run_id"]
-    new = {(r["length"], r["offset"]) for r in after["rows"]} - {(r["length"], r["offset"]) for r in before["rows"]}
-    assert new == {(6, 0), (3, 4), (6, 4)}
-    kept = [r for r in before["rows"] if r["length"] in (2, 5)]
-    assert [r for r in after["rows"] if r["length"] in (2, 5)] == kept
-    assert [r for r in after["rows"] if (r["length"], r["offset"]) == (3, 0)] == [r for r in before["rows"] if r["length"] == 3]
+    new = after["rows"][len(marked) :]
+    assert after["rows"][: len(marked)] == marked
+    assert {k: v for k, v in after.items() if k not in ("rows", "floors", "digest")} == {
+        k: v for k, v in before.items() if k not in ("rows", "floors", "digest")
+    }
+    exact = [(r["length"], r["offset"], r["change"] and r["change"]["label"]) for r in new if r["metric"] == "exact_match"]
+    assert exact == [(3, 4, None), (6, 0, None), (6, 4, None), (3, 0, "bare"), (3, 4, "bare"), (6, 0, "bare"), (6, 4, "bare")]
+    assert all(0 <= r["value"] <= 1 for r in new if r["metric"] == "exact_match")
+    assert [f["length"] for f in after["floors"]] == [2, 3, 5, 6]
+    assert after["floors"][:3] == before["floors"]
 
 
 def test_a_diverged_replica_is_recorded_and_the_others_finish(tmp_path):
@@ -178,14 +198,10 @@ def test_what_cannot_be_built_is_refused_before_anything_is_written(tmp_path):
 
 def test_a_trained_model_comes_back_with_its_final_parameters(tmp_path):
     cell = tiny.cell("rope", "learned")
-    records.write_json(tmp_path / "cells" / f"{cell.cell_id}.json", {"runs": [r.to_dict() for r in cell.runs]})
-    run_cell(cell, tmp_path)
-    model = cells.trained_model(tmp_path, cell.runs[1].run_id)
+    tiny.train(tmp_path, cell)
+    model = trained_model(tmp_path, cell.runs[1].run_id)
     final = Training(cell, tmp_path, print).state["params"]
-    np.testing.assert_array_equal(model.input_encodings[0].table[...], final["input_encodings"][0]["table"][1])
-    checkpoints.remove(tmp_path / "checkpoints" / cell.cell_id)
-    with pytest.raises(UserError, match=r"is gone: .* does not hold step 12"):
-        cells.trained_model(tmp_path, cell.runs[1].run_id)
+    np.testing.assert_array_equal(model.decoder.input_encodings[0].table[...], final["decoder"]["input_encodings"][0]["table"][1])
 
 
 def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch):
@@ -209,6 +225,6 @@ def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch)
     run_cell(tiny.cell(spec, seeds=1), tmp_path / "results")
     record = by_seed(tmp_path / "results")[0]
     assert record["status"] == "finished"
-    assert record["config"]["model"]["encodings"] == [{**spec, "layers": None, "share": True}]
-    drop = Training(tiny.cell(spec, seeds=1), tmp_path / "results", print).state["params"]["attention_encodings"][0]["drop"]
+    assert record["config"]["model"]["encodings"] == [{**spec, "layers": None, "share": True, "stacks": None}]
+    drop = Training(tiny.cell(spec, seeds=1), tmp_path / "results", print).state["params"]["decoder"]["attention_encodings"][0]["drop"]
     assert np.abs(np.asarray(drop) - 1).max() > 1e-4  # it was trained

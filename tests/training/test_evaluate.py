@@ -1,14 +1,19 @@
+import dataclasses
 import functools
+import json
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab import config
+from pe_lab.errors import UserError
 from pe_lab.training import step
-from pe_lab.training.cell import _stack
-from pe_lab.training.evaluate import Evaluator, bounds
+from pe_lab.training.evaluate import Evaluator, Place, bounds, changed, grid
+from pe_lab.transformer.streams import Stream
 from tests import tiny
+from tests.tiny import replicas
 
 
 def compiled(f, *args, donate=()):
@@ -16,39 +21,50 @@ def compiled(f, *args, donate=()):
 
 
 @functools.cache
-def trained(encoding="rope", steps=60, **changes):
-    """A run, its setup, and two replicas trained so far that some answers are right and some are not."""
-    run = tiny.run(encoding, execution__chunk_steps=80, train__steps=80, train__learning_rate=1e-2, **changes)
-    made, which = step.setup(run), _stack([run.replica(), {**run.replica(), "seed": 1}])
+def trained(*encodings, steps=60, **changes):
+    """The setup of a run, and two replicas trained so far that some answers are right and some are not."""
+    run = tiny.run(*(encodings or ("rope",)), execution__chunk_steps=80, train__steps=80, **changes)
+    made, which = step.setup(run), replicas({"learning_rate": 1e-2}, {"learning_rate": 1e-2, "seed": 1})
     state = jax.jit(functools.partial(step.init, made))(which)
     state, _ = jax.jit(functools.partial(step.chunk, made))(state, which, jnp.asarray(steps))
-    return made, state
+    return made, state["params"]
 
 
-def logits_of(made, state, r, split, length, count, offset=0):
+def evaluator(made, *lengths):
+    return Evaluator(made, lengths or made.run.evaluate.lengths, compiled)
+
+
+def rows_of(made, params):
+    return evaluator(made).rows(params, grid(made.run))
+
+
+def logits_of(made, params, r, split, length, count, offset=0):
     """The examples and the logits that evaluation is about, recomputed one example at a time."""
     out = []
-    params = jax.tree.map(lambda p: p[r], state["params"])
+    model = jax.jit(made.model(jax.tree.map(lambda p: p[r], params)).__call__)
     for i in range(count):
         key = jax.random.key(0)
         for name in (step.EVALUATION, split, length, i):
             key = jax.random.fold_in(key, name)
         batch = step.examples(made, key[None], jnp.asarray([length]), length)
-        positions = made.scheme(jax.random.fold_in(key, step.POSITIONS)[None], batch.mask, train=False) + offset
-        out.append(
-            (jax.tree.map(lambda x: np.asarray(x[0]), batch), np.asarray(made.model(params)(batch.tokens, positions, batch.mask))[0])
-        )
+        key = jax.random.fold_in(key, step.POSITIONS)
+        stream, source = Stream(batch.tokens, made.scheme(key[None], batch.mask, train=False) + offset, batch.mask), None
+        if batch.source is not None:
+            key = jax.random.fold_in(key, step.SOURCE_POSITIONS)
+            source = Stream(batch.source, made.scheme(key[None], batch.source_mask, train=False) + offset, batch.source_mask)
+        logits = model(stream, source)
+        out.append((jax.tree.map(lambda x: np.asarray(x[0]), batch), np.asarray(logits)[0]))
     return out
 
 
 @pytest.mark.parametrize("offset", [0, 3])
 def test_metrics_by_hand(offset):
-    made, state = trained()
-    sums = Evaluator(made, compiled).measure(state, "test", 3, offset, 12)
+    made, params = trained()
+    sums = evaluator(made).measure(params, Place("test", 3, offset), 12)
     for r in range(2):
         exact = exact_without = right = 0
         nll, first = 0.0, [0] * 4
-        for batch, logits in logits_of(made, state, r, 1, 3, 12, offset):
+        for batch, logits in logits_of(made, params, r, 1, 3, 12, offset):
             said = logits.argmax(-1)[batch.target] == batch.labels[batch.target]
             exact += said.all()
             exact_without += said[:-1].all()
@@ -65,37 +81,54 @@ def test_metrics_by_hand(offset):
         assert 0 < right < 36  # neither all nor none: the comparison says something
 
 
+@pytest.mark.parametrize("layout", ["encoder", "encoder_decoder"])
+def test_metrics_of_other_layouts_by_hand(layout):
+    """Of a fresh model, with positions of each example's and each stream's own."""
+    scheme = dict(name="randomized", maximum=32)
+    made = step.setup(tiny.run("rope", "sinusoidal", layout__name=layout, positions=scheme, model__num_layers=1))
+    params = step.init(made, replicas({"seed": 2}))["params"]
+    right = first = 0
+    nll = 0.0
+    for batch, logits in logits_of(made, params, 0, 1, 3, 8, 1):
+        said = logits.argmax(-1)[batch.target] == batch.labels[batch.target]
+        right += said[:-1].sum()
+        first += not said[0]
+        log_probability = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+        nll -= np.take_along_axis(log_probability, batch.labels[:, None], 1)[batch.target].sum()
+    (got,) = evaluator(made).measure(params, Place("test", 3, 1), 8)
+    assert (got["tokens_right"], got["tokens"], got["targets"], got["first_error"][0]) == (right, 24, 32, first)
+    assert got["losses"] == pytest.approx(nll, rel=1e-4)
+    assert got["code_ratio"].shape == (len(made.abstract_model.stacks),)
+
+
 def test_teacher_forced_exact_match_is_greedy_decoding():
     """Every token generated from the model's own output, one forward pass each."""
-    made, state = trained()
-    model, words = made.model(jax.tree.map(lambda p: p[0], state["params"])), made.task.vocabulary
+    made, params = trained()
+    model, words = made.model(jax.tree.map(lambda p: p[0], params)), made.task.vocabulary
     greedy = []
-    for batch, _ in logits_of(made, state, 0, 1, 3, 12):
+    for batch, _ in logits_of(made, params, 0, 1, 3, 12):
         tokens, target = batch.tokens.copy(), np.flatnonzero(batch.target)
         tokens[target[1:]] = words.pad
         for place in target:
             seen = jnp.asarray(np.arange(len(tokens)) <= place)[None]
-            said = int(
-                model(jnp.asarray(tokens)[None], made.scheme(jax.random.split(jax.random.key(0), 1), seen, train=False), seen)[
-                    0, place
-                ].argmax()
-            )
+            positions = made.scheme(jax.random.split(jax.random.key(0), 1), seen, train=False)
+            said = int(model(Stream(jnp.asarray(tokens)[None], positions, seen))[0, place].argmax())
             if place + 1 < len(tokens):
                 tokens[place + 1] = said
             else:
                 last = said
         greedy.append([*tokens[target[1:]].tolist(), last] == batch.labels[target].tolist())
-    assert Evaluator(made, compiled).measure(state, "test", 3, 0, 12)[0]["exact_match"] == sum(greedy)
+    assert evaluator(made).measure(params, Place("test", 3, 0), 12)[0]["exact_match"] == sum(greedy)
     assert 0 < sum(greedy) < 12
 
 
 def test_padding_and_batches_change_no_number():
     """Length 3 in the shapes of length 3 and of length 6, in batches of 8 and at once."""
-    made, state = trained()
-    evaluator = Evaluator(made, compiled)
-    short = evaluator.measure(state, "test", 3, 0, 16)
-    evaluator.bounds = {3: 6}
-    padded = evaluator.measure(state, "test", 3, 0, 16)
+    made, params = trained()
+    measure = evaluator(made)
+    short = measure.measure(params, Place("test", 3, 0), 16)
+    measure.bounds = {3: 6}
+    padded = measure.measure(params, Place("test", 3, 0), 16)
     for name in ("exact_match", "exact_match_without_end", "tokens_right", "tokens", "targets"):
         assert [s[name] for s in short] == [p[name] for p in padded]
 
@@ -107,12 +140,11 @@ def test_splits_and_lengths_have_examples_of_their_own():
 
 
 def key(split):
-    return step.stream(step.stream(jax.random.key(0), step.EVALUATION), split)
+    return step.stream_key(step.stream_key(jax.random.key(0), step.EVALUATION), split)
 
 
 def test_a_length_beyond_the_table_is_null_with_its_reason():
-    made, state = beyond_table()
-    rows = Evaluator(made, compiled).rows(state)[0]
+    rows = rows_of(*beyond_table())[0]
     null = [r for r in rows if r["value"] is None]
     assert [(r["length"], r["offset"], r["count"]) for r in null] == [(5, 0, 0)]
     assert null[0]["reason"] == "learned has positions 0..7; length 5 asks for position 11"
@@ -120,13 +152,12 @@ def test_a_length_beyond_the_table_is_null_with_its_reason():
 
 def beyond_table():
     run = tiny.run({"name": "learned", "max_positions": 8})
-    made, which = step.setup(run), _stack([run.replica()])
-    return made, step.init(made, which)
+    made = step.setup(run)
+    return made, step.init(made, replicas({}))["params"]
 
 
 def test_rows_are_the_grid_and_validation_is_in_distribution():
-    made, state = trained(steps=1)
-    rows = Evaluator(made, compiled).rows(state)[1]
+    rows = rows_of(*trained(steps=1))[1]
     exact = [(r["split"], r["length"], r["offset"]) for r in rows if r["metric"] == "exact_match"]
     assert exact == [("validation", 2, 0), ("validation", 3, 0), ("test", 2, 0), ("test", 3, 0), ("test", 5, 0)]
     assert {r["count"] for r in rows} == {16}
@@ -135,9 +166,8 @@ def test_rows_are_the_grid_and_validation_is_in_distribution():
 
 
 def test_logits_that_are_not_finite_are_wrong_and_say_so():
-    made, state = beyond_table()
-    poisoned = {**state, "params": jax.tree.map(lambda p: p * jnp.nan, state["params"])}
-    rows = Evaluator(made, compiled).rows(poisoned)[0]
+    made, params = beyond_table()
+    rows = rows_of(made, jax.tree.map(lambda p: p * jnp.nan, params))[0]
     test = {r["metric"]: r for r in rows if r["split"] == "test" and r["length"] == 2}
     assert (test["exact_match"]["value"], test["token_accuracy"]["value"]) == (0, 0)
     assert test["first_error"]["value"] == [16, 0, 0]
@@ -156,3 +186,86 @@ def test_logits_that_are_not_finite_are_wrong_and_say_so():
 )
 def test_lengths_share_few_padded_ones(lengths, first, expected):
     assert bounds(lengths, first) == expected
+
+
+def two_encodings():
+    """A table at the input, and two encodings in attention, the second with parameters."""
+    return trained("learned", "rope", "t5_bias", model__num_layers=1)
+
+
+def numbers(measured):
+    """What does not depend on how it was computed."""
+    exact = ("exact_match", "exact_match_without_end", "tokens_right", "tokens", "targets", "not_finite")
+    return [{name: int(sums[name]) for name in exact} | {"losses": pytest.approx(float(sums["losses"]), rel=1e-5)} for sums in measured]
+
+
+def measured(made, params, spec=None):
+    change = None if spec is None else config.change(spec, made.run)
+    return numbers(evaluator(made).measure(params, Place("test", 3, 0, change), 16))
+
+
+def test_a_change_that_changes_nothing_gives_equal_numbers():
+    made, params = two_encodings()
+    own = made.run.to_dict()
+    for spec in (dict(positions=own["positions"]), dict(encodings=own["model"]["encodings"])):
+        assert measured(made, params, spec) == measured(made, params)
+
+
+def test_another_scheme_at_evaluation_gives_its_own_numbers():
+    """Shifted by up to 0 is no shift; randomized positions are another thing."""
+    made, params = two_encodings()
+    assert measured(made, params, dict(positions=dict(name="shifted", max_shift=0))) == measured(made, params)
+    randomized = dict(positions=dict(name="randomized", maximum=16))
+    as_trained, other = measured(made, params), measured(made, params, randomized)
+    assert other != as_trained
+    run = dataclasses.replace(made.run, positions=config.change(randomized, made.run).positions)
+    assert other == measured(step.setup(run), params)
+
+
+def test_without_an_encoding_it_is_the_model_without_it_with_the_other_parameters():
+    made, params = two_encodings()
+    less = measured(made, params, dict(encodings=[dict(name="rope"), dict(name="t5_bias")]))
+    stack = {name: part for name, part in params["decoder"].items() if name != "input_encodings"}
+    without = step.setup(tiny.run("rope", "t5_bias", model__num_layers=1))
+    assert less == measured(without, {**params, "decoder": stack})
+    assert less != measured(made, params)
+
+
+def test_rows_say_with_what_change_they_were_measured():
+    spec = dict(positions=dict(name="randomized", maximum=8), encodings=[dict(name="rope")], label="other")
+    run = tiny.run("rope", evaluate__changes=[spec], evaluate__lengths=(2, 3, 5))
+    rows = rows_of(step.setup(run), trained(steps=1)[1])[0]
+    exact = [(r["split"], r["length"], r["change"] and r["change"]["label"]) for r in rows if r["metric"] == "exact_match"]
+    plain = [("validation", 2, None), ("validation", 3, None), ("test", 2, None), ("test", 3, None), ("test", 5, None)]
+    assert exact == [*plain, ("test", 2, "other"), ("test", 3, "other"), ("test", 5, "other")]
+    (change,) = {json.dumps(r["change"], sort_keys=True): r["change"] for r in rows if r["change"]}.values()
+    assert change == {**run.evaluate.changes[0].to_dict(), "target_length_known": True}
+    assert change["positions"] == {"name": "randomized", "maximum": 8, "per": "batch", "per_layer": False}
+    beyond = [(r["value"], r["reason"]) for r in rows if r["change"] and r["length"] == 5]
+    assert beyond == [(None, "randomized has 8 positions; length 5 asks for 12")]
+
+
+def test_places_given_twice_are_measured_once():
+    run = tiny.run("rope", evaluate__lengths=(3, 3), evaluate__offsets=(0, 4, 0))
+    assert [(p.split, p.length, p.offset) for p in grid(run)] == [("validation", 3, 0), ("test", 3, 0), ("test", 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        (dict(encodings=[dict(name="rope"), dict(name="learned")]), r"^learned has parameters that the run \w+ was not trained with\.$"),
+        (dict(positions=dict(name="normalized"), encodings=[dict(name="binary")]), "binary needs whole positions"),
+        (dict(encodings=[dict(name="rope", fraction=0.1)]), "RoPE"),
+    ],
+)
+def test_a_change_that_the_model_cannot_take_is_refused(spec, sentence):
+    made = step.setup(tiny.run("rope"))
+    with pytest.raises(UserError, match=sentence):
+        changed(made, config.change(spec, made.run))
+
+
+def test_a_change_may_go_where_training_would_be_refused():
+    """A table that ends within the training length is of no use in training; here it gives rows of null."""
+    made = step.setup(tiny.run({"name": "learned", "max_positions": 8}))
+    shifted = changed(made, config.change(dict(positions=dict(name="shifted", max_shift=5)), made.run))
+    assert step.out_of_reach(shifted, 3, 0) == "learned has positions 0..7; length 3 asks for position 12"

@@ -9,13 +9,8 @@ import pytest
 from pe_lab import plugins
 from pe_lab.errors import UserError
 from pe_lab.training import step
-from pe_lab.training.cell import _stack
 from tests import tiny
-
-
-def replicas(*changes):
-    base = {"seed": 0, "data_seed": 0, "learning_rate": 5e-3, "weight_decay": 0.0}
-    return _stack([{**base, **c} for c in changes])
+from tests.tiny import replicas
 
 
 def trained(run, which, steps=6):
@@ -62,9 +57,33 @@ def test_chunks_of_any_size_give_the_same_bits():
     assert np.flatnonzero(np.asarray(losses[0])).tolist() == [0, 1, 2, 3, 4]
 
 
-def test_the_loss_falls():
-    _, losses = trained(tiny.run("rope", execution__chunk_steps=80), replicas({}), 80)
+@pytest.mark.parametrize("layout", ["decoder", "encoder", "encoder_decoder"])
+def test_the_loss_falls(layout):
+    sizes = {} if layout == "decoder" else {"model__num_layers": 1}
+    _, losses = trained(tiny.run("rope", layout__name=layout, execution__chunk_steps=80, **sizes), replicas({}), 80)
     assert losses[0, -1] < 0.8 * losses[0, 0]
+
+
+def test_computing_inner_values_again_changes_no_loss():
+    again = dataclasses.replace(RUN, execution=dataclasses.replace(RUN.execution, remat=True))
+    np.testing.assert_allclose(trained(again, replicas({}))[1], trained(RUN, replicas({}))[1], rtol=1e-4)
+
+
+def test_in_bfloat16_it_trains_and_its_parameters_stay_float32():
+    run = tiny.run("rope", "t5_bias", model__compute_dtype="bfloat16", execution__chunk_steps=80)
+    state, losses = trained(run, replicas({}), 80)
+    assert losses[0, -1] < 0.8 * losses[0, 0]
+    assert {leaf.dtype for leaf in jax.tree.leaves(state["params"])} == {jnp.dtype("float32")}
+
+
+def test_a_step_of_data_is_counted_from_the_first_step():
+    """A run that starts where another ended draws what that one would have drawn next."""
+    made, later = step.setup(RUN), replicas({"first_step": 3})
+    _, losses = trained(RUN, replicas({}))
+    before = jax.jit(functools.partial(step.init, made))(replicas({}))
+    before, _ = jax.jit(functools.partial(step.chunk, made))(before, replicas({}), jnp.asarray(3))
+    _, after = jax.jit(functools.partial(step.chunk, made))({**before, "step": jnp.asarray([0])}, later, jnp.asarray(3))
+    np.testing.assert_array_equal(after[0, :3], losses[0, 3:6])
 
 
 def test_a_replica_that_diverges_stops_there_and_its_cell_goes_on():
@@ -140,6 +159,22 @@ def test_what_cannot_be_trained_is_refused_with_a_sentence(run, sentence):
     encoding, changes = run
     with pytest.raises(UserError, match=sentence):
         step.setup(tiny.run(encoding, **changes))
+
+
+@pytest.mark.parametrize(
+    ("layout", "encoding", "scheme", "expected"),
+    [
+        ("encoder", "nope", "contiguous", True),
+        ("decoder", "rope", "contiguous", False),
+        ("decoder", "rope", "randomized", True),
+        ("decoder", "nope", "randomized", False),
+        ("encoder_decoder", "rope", "contiguous", False),
+        ("encoder_decoder", "rope", "normalized", True),
+    ],
+)
+def test_a_model_is_told_the_targets_length_by_its_layout_or_by_positions_that_it_reads(layout, encoding, scheme, expected):
+    made = step.setup(tiny.run(encoding, layout__name=layout, positions={"name": scheme}))
+    assert made.knows_target_length is expected
 
 
 def test_what_reads_no_positions_takes_any_scheme():

@@ -6,11 +6,12 @@ from flax import nnx
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
 from pe_lab.transformer.attention import Attention, attend, visible
+from tests import models
 
 
 def inputs(length=5):
     q, k, v = (np.asarray(jax.random.normal(jax.random.key(i), (2, length, 3, 4))) for i in range(3))
-    return q, k, v, Tokens(jnp.arange(length)[None], jnp.arange(length))
+    return q, k, v, Tokens(jnp.arange(length)[None], jnp.arange(length)[None])
 
 
 @pytest.mark.parametrize("fused", [False, True])
@@ -50,17 +51,113 @@ def test_wider_queries_and_keys_leave_values_and_scale_alone():
     )
 
 
-def test_visible_is_causal_valid_and_of_one_segment():
-    valid, segments = jnp.asarray([[True, True, True, False]]), jnp.asarray([[1, 1, 2, 2]])
-    t = Tokens(jnp.arange(4)[None], jnp.arange(4))
-    assert visible(t, valid, None, causal=True)[0, 0].astype(int).tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 0]]
-    assert visible(t, valid, segments, causal=True)[0, 0].astype(int).tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0]]
-    assert visible(t, valid, None, causal=False)[0, 0, 0].astype(int).tolist() == [1, 1, 1, 0]
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("factor", [1.0, (0.5, 1.0, 2.0)])
+def test_a_temperature_scales_products_by_log_n_and_leaves_the_bias_alone(factor, fused):
+    q, k, v, t = inputs()
+    mask = np.tril(np.ones((5, 5), bool))
+    bias = np.asarray(jax.random.normal(jax.random.key(9), (1, 3, 5, 5)))
+    log_n = np.log(np.arange(1, 6))[:, None] * np.broadcast_to(factor, 3)[:, None, None]  # [H, L, 1]: query i sees i + 1 keys
+    s = log_n * np.einsum("blhe,bshe->bhls", q.astype(float), k.astype(float)) / 2 + bias
+    w = np.where(mask, np.exp(s), 0)
+    expected = np.einsum("bhls,bshe->blhe", w / w.sum(-1, keepdims=True), v.astype(float))
+    given = factor if isinstance(factor, float) else jnp.asarray(factor)
+    mask, bias = jnp.asarray(mask)[None, None], jnp.asarray(bias)
+    out = attend(AttentionEncoding(), *map(jnp.asarray, (q, k, v)), t, t, mask, bias=bias, log_n_factor=given, fused=fused)
+    np.testing.assert_allclose(out, expected, atol=1e-5)
+
+
+def test_a_temperature_counts_the_keys_that_an_encoding_leaves():
+    class Neighbours(AttentionEncoding):
+        def mask(self, Q, K):
+            return (jnp.abs(Q.positions[:, :, None] - K.positions[:, None, :]) < 2)[:, None]
+
+    q, k, v, t = inputs()
+    everywhere, near = jnp.ones((1, 1, 5, 5), bool), Neighbours().mask(t, t)
+    arrays = [jnp.asarray(x) for x in (q, k, v)]
+    np.testing.assert_array_equal(
+        attend(Neighbours(), *arrays, t, t, everywhere, log_n_factor=1.0), attend(AttentionEncoding(), *arrays, t, t, near, log_n_factor=1.0)
+    )
+
+
+FOUR = Tokens(jnp.arange(4)[None], jnp.arange(4)[None])
+EVERY_KEY = jnp.ones((1, 4), bool)
+
+
+def seen(valid=EVERY_KEY, Q=FOUR, K=FOUR, **sights):
+    return visible(Q, K, valid, **sights)[0, 0].astype(int).tolist()
+
+
+def test_visible_is_causal_and_no_padding():
+    valid = jnp.asarray([[True, True, True, False]])
+    assert seen(valid, causal=True) == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 0]]
+    assert seen(valid, causal=False) == [[1, 1, 1, 0]] * 4
+
+
+def test_visible_is_of_one_segment():
+    segments = (jnp.asarray([[1, 1, 2, 2]]),) * 2
+    assert seen(causal=True, segments=segments) == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
+    assert seen(causal=False, segments=segments) == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
+
+
+def test_visible_is_inside_the_window():
+    """So many tokens, the query included; without a causal mask to each side."""
+    assert seen(causal=True, window=2) == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
+    assert seen(causal=False, window=2) == [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
+    assert seen(causal=True, window=1) == np.eye(4, dtype=int).tolist()
+
+
+def test_a_window_counts_slots_and_not_positions():
+    apart = Tokens(jnp.asarray([[0, 10, 20, 30]]), jnp.arange(4)[None])
+    assert seen(Q=apart, K=apart, causal=True, window=2) == seen(causal=True, window=2)
+
+
+def test_a_sink_is_seen_by_all_and_sees_itself_alone():
+    """Whatever the window and the segments: no segment sees another through it."""
+    assert seen(causal=False, sink=True) == [[1, 0, 0, 0], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]]
+    assert seen(causal=True, window=1, sink=True) == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]]
+    segments = (jnp.asarray([[0, 1, 1, 2]]),) * 2
+    assert seen(causal=False, segments=segments, sink=True) == [[1, 0, 0, 0], [1, 1, 1, 0], [1, 1, 1, 0], [1, 0, 0, 1]]
+
+
+def test_between_two_streams_segments_and_padding_decide():
+    Q, K = Tokens(jnp.arange(4)[None], jnp.arange(4)[None]), Tokens(jnp.arange(3)[None], jnp.arange(3)[None])
+    segments = jnp.asarray([[1, 1, 2, 2]]), jnp.asarray([[1, 2, 2]])
+    valid = jnp.asarray([[True, True, False]])
+    assert seen(valid, Q, K, causal=False, segments=segments) == [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]]
+
+
+def test_queries_of_examples_stand_at_slots_of_their_own():
+    """Decoding: one query of each example, at its own slot, against a cache of four."""
+    Q = Tokens(jnp.asarray([[1], [2]]), jnp.asarray([[1], [2]]))
+    filled = jnp.asarray([[True, True, False, False], [True, True, True, False]])
+    assert visible(Q, FOUR, filled, causal=True, window=2)[:, 0, 0].astype(int).tolist() == [[1, 1, 0, 0], [0, 1, 1, 0]]
+
+
+def layer(**changes):
+    return Attention(models.settings(width=8, **changes), rngs=nnx.Rngs(params=0))
+
+
+def through(layer, x, valid=EVERY_KEY):
+    keys = layer.keys(x, FOUR, AttentionEncoding(), valid)
+    return layer(x, FOUR, keys, AttentionEncoding(), valid, visible(FOUR, FOUR, valid, causal=False))
 
 
 def test_nan_in_padding_stays_there():
-    layer = Attention(8, 2, rngs=nnx.Rngs(params=0))
     x = jax.random.normal(jax.random.key(0), (1, 4, 8)).at[:, 3].set(jnp.nan)
-    t, valid = Tokens(jnp.arange(4)[None], jnp.arange(4)), jnp.asarray([[True, True, True, False]])
-    out = layer(x, t, AttentionEncoding(), valid, visible(t, valid, None, causal=False))
-    assert np.isfinite(out).all()
+    assert np.isfinite(through(layer(), x, jnp.asarray([[True, True, True, False]]))).all()
+
+
+def test_normed_queries_and_keys_forget_their_size():
+    x = jax.random.normal(jax.random.key(0), (1, 4, 8))
+    for normed in (True, False):
+        attention = layer(qk_norm=normed)
+        before = through(attention, x)
+        for name in ("query", "key"):
+            getattr(attention, name).kernel[...] *= 7
+        assert (np.abs(through(attention, x) - before).max() < 1e-5) == normed
+
+
+def test_ssmax_starts_from_the_papers_factor_for_each_head():
+    np.testing.assert_allclose(layer(logit_temperature="ssmax").log_n_factor[...], [0.43, 0.43])
+    assert layer(logit_temperature="log_n").log_n_factor is None

@@ -1,4 +1,4 @@
-import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -6,133 +6,312 @@ import numpy as np
 import pytest
 from flax import nnx
 
+from pe_lab.config import STACKS
+from pe_lab.encodings import base
+from pe_lab.encodings.alibi import ALiBi
+from pe_lab.encodings.t5_bias import T5Bias
 from pe_lab.errors import UserError
+from pe_lab.transformer.generate import decode
 from pe_lab.transformer.transformer import Transformer, forward_flops
-from tests import tiny
+from tests import models
+from tests.encodings import laws
+from tests.models import ARCHITECTURES, VOCABULARIES, build, params, prefix, stream
 
 V = 11
 
 
-def build(*encodings, seed=0, **changes):
-    return Transformer(tiny.run(*encodings, **changes).model, V, key=jax.random.key(seed))
+def everywhere(name, architecture="encoder_decoder"):
+    return dict(name=name, stacks=STACKS[architecture])
 
 
-def logits(model, dropout_key=None, rows=1):
-    tokens = jax.random.randint(jax.random.key(1), (2, 6), 0, V)
-    positions = jnp.broadcast_to(jnp.arange(6)[None, None], (rows, 1, 6))
-    return np.asarray(model(tokens, positions, jnp.ones((2, 6), bool), dropout_key=dropout_key))
+def reads(positions=None):
+    return stream(models.random_tokens(2, 6), positions, prefix([6, 5], 6))
 
 
-def size(model):
-    return sum(p.size for p in jax.tree.leaves(nnx.state(model, nnx.Param)))
+def source(positions=None):
+    return stream(models.random_tokens(2, 4, size=9, seed=8), positions, prefix([3, 4], 4))
 
 
-@pytest.mark.parametrize("position", ["pre", "post"])
-@pytest.mark.parametrize("norm", ["layer", "rms"])
-@pytest.mark.parametrize("activation", ["relu", "gelu", "swiglu"])
-def test_every_choice_gives_other_finite_logits(activation, norm, position):
-    model = build(model__activation=activation, model__norm=norm, model__norm_position=position)
-    out = logits(model)
-    assert np.isfinite(out).all()
-    assert np.abs(out - logits(build())).max() > 1e-3 or (activation, norm, position) == ("gelu", "layer", "pre")
+def logits(model, positions=None, **how):
+    return np.asarray(model(reads(positions), source() if len(model.stacks) == 2 else None, **how))
 
 
-def test_parameters_by_hand():
-    d, f, layers = 16, 16, 2
-    block = 4 * d * d + (d * f + f) + (f * d + d) + 2 * 2 * d
-    assert size(build()) == V * d + layers * block + 2 * d + d * V
-    assert size(build(model__tied_output=True)) == V * d + layers * block + 2 * d
-    assert size(build(model__activation="swiglu")) == size(build()) + layers * (d * f + f)
-    assert size(build(model__norm="rms")) == size(build()) - (2 * layers + 1) * d
-    assert size(build(model__norm_position="post")) == size(build()) - 2 * d
+def test_each_architecture_has_its_stacks_and_the_last_answers():
+    assert [list(build(architecture=a).stacks) for a in ARCHITECTURES] == [["decoder"], ["encoder"], ["encoder", "decoder"]]
+    both = build(architecture="encoder_decoder")
+    assert both.answering is both.decoder
+    assert (both.encoder.causal, both.decoder.causal) == (False, True)
+    assert [[b.cross is not None for b in s.blocks] for s in both.stacks.values()] == [[False, False], [True, True]]
+    assert (both.encoder.embedding.num_embeddings, both.decoder.embedding.num_embeddings, logits(both).shape) == (9, V, (2, 6, V))
 
 
 def test_token_embeddings_have_unit_rms_when_scaled_and_less_when_not():
     tokens, nowhere = jnp.arange(V)[None], jnp.zeros((1, V), int)
     rms = [
-        float(jnp.sqrt(jnp.square(build("nope", model__width=64, model__scale_embeddings=s).embed(tokens, nowhere)).mean()))
-        for s in (True, False)
+        float(jnp.sqrt(jnp.square(build(width=64, scale_embeddings=s).decoder.embed(tokens, nowhere)).mean())) for s in (True, False)
     ]
     assert rms[0] == pytest.approx(1, rel=0.1)
     assert rms[1] == pytest.approx(rms[0] / 8)
 
 
-def test_tied_output_reads_the_embedding():
-    model = build(model__tied_output=True)
-    before = logits(model)
-    model.embedding.embedding[...] = model.embedding.embedding[...].at[V - 1].multiply(2)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_tied_output_reads_the_embedding_of_the_stack_that_answers(architecture):
+    model = build(architecture=architecture, tied_output=True)
+    before, table = logits(model), model.answering.embedding.embedding
+    table[...] = table[...].at[V - 1].multiply(2)
     assert np.abs(logits(model)[..., V - 1] - before[..., V - 1]).max() > 1e-3
     assert model.output is None
 
 
-def test_dropout_needs_its_key_and_is_off_without():
-    model = build(model__dropout=0.5)
-    np.testing.assert_array_equal(logits(model), logits(model))
-    one, again, other = (logits(model, jax.random.key(k)) for k in (0, 0, 1))
+@pytest.mark.parametrize("architecture", ["decoder", "encoder_decoder"])
+def test_dropout_needs_its_key_and_is_off_without(architecture):
+    model, without = (build("sinusoidal", architecture=architecture, dropout=d) for d in (0.5, 0.0))
+    np.testing.assert_array_equal(logits(model), logits(without))
+    one, again, other = (logits(model, dropout_key=jax.random.key(k)) for k in (0, 0, 1))
     np.testing.assert_array_equal(one, again)
     assert np.abs(one - other).max() > 1e-2
     assert np.abs(one - logits(model)).max() > 1e-2
+    np.testing.assert_array_equal(logits(without, dropout_key=jax.random.key(0)), logits(without))
+
+
+def test_dropout_acts_in_the_encoder_too():
+    model = build("sinusoidal", architecture="encoder_decoder", dropout=0.5)
+    keys = [None, *map(jax.random.key, (0, 1))]
+    memories = [np.asarray(model._remember(source(), dropout_key=key).keys[0].k) for key in keys]
+    assert min(np.abs(memories[i] - memories[j]).max() for i, j in ((0, 1), (0, 2), (1, 2))) > 1e-2
 
 
 def test_layers_choose_their_encodings():
-    model = build(dict(name="rope", layers=(0,)), "t5_bias", "sinusoidal", model__num_layers=3)
+    model = build(dict(name="rope", layers=(0,)), "t5_bias", "sinusoidal", num_layers=3).decoder
     assert model.layer_encodings == ((0, 1), (1,), (1,))
     assert (len(model.attention_encodings), len(model.input_encodings)) == (2, 1)
 
 
+def test_stacks_choose_their_encodings():
+    """By default every input and every self-attention; cross-attention only where it is named."""
+    model = build("sinusoidal", "rope", dict(name="learned", stacks=("decoder",)), dict(name="alibi", stacks=("cross",), layers=(1,)), architecture="encoder_decoder")  # fmt: skip
+    found = [[type(e).__name__ for e in (*s.input_encodings, *s.attention_encodings)] for s in model.stacks.values()]
+    assert found == [["Sinusoidal", "RoPE"], ["Sinusoidal", "Learned", "RoPE", "ALiBi"]]
+    assert (model.encoder.layer_encodings, model.encoder.cross_encodings) == (((0,), (0,)), ())
+    assert (model.decoder.layer_encodings, model.decoder.cross_encodings) == (((0,), (0,)), ((), (1,)))
+
+
+def test_stacks_have_parameters_of_their_own_and_sides_as_they_need():
+    model = build(everywhere("t5_bias"), architecture="encoder_decoder")
+    tables = [e.table[...] for e in model.attention_encodings]
+    assert [e.two_sided for e in model.attention_encodings] == [True, False, True]  # encoder, decoder, across
+    assert min(np.abs(tables[i] - tables[j]).max() for i, j in ((0, 1), (0, 2), (1, 2))) > 0.1
+
+
 def test_a_layer_without_encodings_is_a_nope_layer():
-    both, first = build("alibi"), build(dict(name="alibi", layers=(0,)))
-    second = build(dict(name="alibi", layers=(1,)))
-    out = [logits(m) for m in (both, first, second)]
+    out = [logits(build(dict(name="alibi", layers=layers))) for layers in (None, (0,), (1,))]
     assert min(np.abs(out[i] - out[j]).max() for i, j in ((0, 1), (0, 2), (1, 2))) > 1e-4
 
 
 def test_a_bias_shared_by_layers_is_computed_once(monkeypatch):
-    from pe_lab.encodings.t5_bias import T5Bias
-
     calls, bucket = [], T5Bias.bucket
     monkeypatch.setattr(T5Bias, "bucket", lambda self, offsets: (calls.append(1), bucket(self, offsets))[1])
-    logits(build("t5_bias", model__num_layers=3))
+    logits(build("t5_bias", num_layers=3, num_loops=2))
     assert len(calls) == 1
+    logits(build(everywhere("t5_bias"), architecture="encoder_decoder"))
+    assert len(calls) == 1 + 3
 
 
 def test_positions_of_each_layer_reach_that_layer():
-    model = build("rope")
-    tokens, mask = jax.random.randint(jax.random.key(1), (2, 6), 0, V), jnp.ones((2, 6), bool)
-    plain = jnp.arange(6)[None, None]
+    model, plain = build("rope"), jnp.arange(6)[None, None]
     spread = jnp.concatenate([plain, 3 * plain])
-    assert np.abs(model(tokens, spread, mask) - model(tokens, plain, mask)).max() > 1e-3
-    np.testing.assert_array_equal(model(tokens, jnp.concatenate([plain, plain]), mask), model(tokens, plain, mask))
+    assert np.abs(logits(model, spread) - logits(model, plain)).max() > 1e-3
+    np.testing.assert_array_equal(logits(model, jnp.concatenate([plain, plain])), logits(model, plain))
+
+
+def test_the_last_layers_positions_are_the_last_rows():
+    """Only layer 1 has an encoding, so that row 1 alone is read."""
+    model, plain = build(dict(name="rope", layers=(1,))), jnp.arange(6)[None, None]
+    np.testing.assert_array_equal(logits(model, jnp.concatenate([3 * plain, plain])), logits(model, plain))
+
+
+FIELDS = (("qk_norm", True), ("logit_temperature", "log_n"), ("norm_after_attention", True), ("sliding_window", 3), ("sink_token", True), ("num_loops", 2))  # fmt: skip
+COMPOSITION = (laws.spec("sinusoidal"), laws.spec("rope"), laws.spec("t5_bias"))
+
+
+@functools.cache
+def with_all_fields(architecture):
+    return laws.Subject(COMPOSITION, architecture, FIELDS)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        "packed_segments_equal_separate_ones",  # the sink among them: no segment sees another through it
+        "padding_does_not_reach_valid_tokens",
+        "arange_form_equals_general_form",
+        "fused_equals_explicit",
+        "decoding_equals_the_full_forward",
+    ],
+)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_law_holds_with_every_optional_field(architecture, law):
+    if law in laws.laws_of(architecture):
+        laws.LAWS[law](with_all_fields(architecture))
+
+
+def test_loops_apply_the_same_blocks_again():
+    """One block twice is two blocks with equal parameters."""
+    model = {"architecture": "encoder_decoder", "sink_token": True}
+    encodings = ("sinusoidal", everywhere("t5_bias"))
+    looped, layered = build(*encodings, num_layers=1, num_loops=2, **model), build(*encodings, num_layers=2, **model)
+    p = models.moved(params(looped))
+    twice = {k: {**v, "blocks": {0: v["blocks"][0], 1: v["blocks"][0]}} if "blocks" in v else v for k, v in p.items()}
+    out = [logits(nnx.merge(nnx.graphdef(m), q)) for m, q in ((looped, p), (layered, twice))]
+    models.assert_close(*out, 1e-6)
+    assert np.abs(out[0] - logits(nnx.merge(nnx.graphdef(build(*encodings, num_layers=1, **model)), p))).max() > 1e-2
+
+
+@pytest.mark.parametrize(("architecture", "dropout"), [("decoder", 0.5), ("encoder_decoder", 0.0)])
+def test_remat_changes_neither_loss_nor_gradients(architecture, dropout):
+    model = build("sinusoidal", everywhere("t5_bias", architecture), architecture=architecture, dropout=dropout)
+    graph, p = nnx.split(model)
+
+    def loss(p, remat):
+        return jnp.square(nnx.merge(graph, p)(reads(), *of_encoder, dropout_key=jax.random.key(0), remat=remat)).sum()
+
+    of_encoder = [source()] if architecture == "encoder_decoder" else []
+    compiled = [jax.jit(jax.value_and_grad(functools.partial(loss, remat=r))) for r in (False, True)]
+    (plain, gradients), (again, same) = (f(p) for f in compiled)
+    assert float(plain) == pytest.approx(float(again), rel=1e-6)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5 * float(jnp.abs(a).max()) + 1e-6), gradients, same)
+    steps = [[e.primitive.name for e in jax.make_jaxpr(functools.partial(loss, remat=r))(p).eqns] for r in (False, True)]
+    assert [sum(name.startswith(("remat", "checkpoint")) for name in names) for names in steps] == [0, 2 * len(model.stacks)]  # blocks
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_bfloat16_is_near_float32_at_positions_that_it_cannot_count(architecture):
+    """Its neighbours of 1000 are 996 and 1004: what reads positions in bfloat16 would be lost."""
+    encodings = ("sinusoidal", everywhere("rope", architecture), everywhere("t5_bias", architecture))
+    exact, rounded = (build(*encodings, architecture=architecture, compute_dtype=d) for d in ("float32", "bfloat16"))
+    of_encoder = (source(1000 + jnp.arange(4)[None, None]),) if architecture == "encoder_decoder" else ()
+    expected = np.asarray(exact(reads(1000 + jnp.arange(6)[None, None]), *of_encoder))
+    for fused in (False, True):
+        out = rounded(reads(1000 + jnp.arange(6)[None, None]), *of_encoder, fused=fused)
+        assert out.dtype == jnp.float32
+        assert 1e-4 < np.abs(out - expected).max() < 0.02 * np.abs(expected).max()
+
+
+def test_bfloat16_leaves_parameters_positions_bias_and_softmax_in_float32(monkeypatch):
+    """Queries, keys and values are what is rounded, and what a cache holds."""
+    found, kernel, softmax = {}, T5Bias.kernel, base.masked_softmax
+
+    def note(name, value):
+        found.setdefault(name, set()).add(str(value.dtype))
+        return value
+
+    monkeypatch.setattr(T5Bias, "kernel", lambda self, offsets: note("bias", kernel(self, note("offsets", offsets))))
+    monkeypatch.setattr(base, "masked_softmax", lambda s, mask: note("weights", softmax(note("logits", s), mask)))
+    t5 = {**everywhere("t5_bias"), "layers": (0,)}
+    model = build("sinusoidal", t5, {**everywhere("shaw"), "layers": (1,)}, architecture="encoder_decoder", compute_dtype="bfloat16", tied_output=True)  # fmt: skip
+    assert logits(model).dtype == np.float32
+    assert found == {"offsets": {"int32"}, "bias": {"float32"}, "logits": {"float32"}, "weights": {"float32"}}
+    assert {str(p.dtype) for p in jax.tree.leaves(params(model))} == {"float32"}
+    cache = model.start(jnp.arange(9)[None, None], 2, source())
+    assert {str(leaf.dtype) for keys in (*cache.keys, *cache.memory.keys) for leaf in (keys.k, keys.v)} == {"bfloat16"}
+
+
+def test_fractions_of_positions_stay_float32_in_bfloat16(monkeypatch):
+    seen, kernel = set(), ALiBi.kernel
+    monkeypatch.setattr(ALiBi, "kernel", lambda self, offsets: (seen.add(str(offsets.dtype)), kernel(self, offsets))[1])
+    logits(build("alibi", compute_dtype="bfloat16"), jnp.linspace(0, 1, 6)[None, None])
+    assert seen == {"float32"}
+
+
+def test_decoding_in_bfloat16_is_the_full_forward_in_bfloat16():
+    model = build("sinusoidal", "rope", "t5_bias", compute_dtype="bfloat16")
+    read = reads()
+    stepped, _ = decode(model, model.start(read.positions, 2), read.tokens, read.mask)
+    full = logits(model)
+    assert stepped.dtype == jnp.float32
+    assert np.abs(stepped - full)[np.asarray(read.mask)].max() < 0.02 * np.abs(full).max()
 
 
 def test_two_replacements_of_the_mixing_on_one_layer_are_refused():
     shaw = dict(name="shaw", values=True)
     with pytest.raises(UserError, match="Shaw and Shaw cannot act on one layer: each replaces mix"):
         build(shaw, shaw)
-    assert build(dict(shaw, layers=(0,)), dict(shaw, layers=(1,))).layer_encodings == ((0,), (1,))
+    assert build(dict(shaw, layers=(0,)), dict(shaw, layers=(1,))).decoder.layer_encodings == ((0,), (1,))
 
 
-def test_what_is_not_causal_is_refused(monkeypatch):
-    from pe_lab.encodings.alibi import ALiBi
+@pytest.mark.parametrize(
+    ("trait", "architecture", "message"),
+    [
+        ("causal", "decoder", "^alibi is not defined for causal attention, which the decoder uses.$"),
+        ("causal", "encoder_decoder", "^alibi is not defined for causal attention, which the decoder uses.$"),
+        ("bidirectional", "encoder", "^alibi is not defined for bidirectional attention, which the encoder uses.$"),
+        ("bidirectional", "encoder_decoder", "^alibi is not defined for bidirectional attention, which the encoder uses.$"),
+        ("cross", "encoder_decoder", "^alibi is not defined between two streams, so it cannot act in cross-attention.$"),
+    ],
+)
+def test_an_architecture_that_an_encoding_is_not_made_for_is_refused(monkeypatch, trait, architecture, message):
+    monkeypatch.setattr(ALiBi, trait, False)
+    with pytest.raises(UserError, match=message):
+        build(everywhere("alibi", architecture), architecture=architecture)
 
-    monkeypatch.setattr(ALiBi, "causal", False)
-    with pytest.raises(UserError, match="alibi is not defined for causal attention"):
-        build("alibi")
+
+@pytest.mark.parametrize(("trait", "stack"), [("causal", "encoder"), ("bidirectional", "decoder"), ("cross", "encoder")])
+def test_a_stack_that_it_is_made_for_is_not_refused(monkeypatch, trait, stack):
+    monkeypatch.setattr(ALiBi, trait, False)
+    assert len(build(dict(name="alibi", stacks=(stack,)), architecture="encoder_decoder").attention_encodings) == 1
 
 
-def test_odd_head_width_is_the_users_mistake():
+def test_what_a_constructor_refuses_is_the_users_mistake():
     with pytest.raises(UserError, match="must be even, got 3"):
-        build("rope", model__width=6)
+        build("rope", width=6)
+    with pytest.raises(UserError, match="'causal' would favour the future in bidirectional attention"):
+        build(dict(name="alibi", form="causal"), architecture="encoder")
 
 
 def test_an_encodings_draws_do_not_move_another_encodings():
-    alone, after = build("t5_bias"), build("learned", "t5_bias")
+    alone, after = build("t5_bias").decoder, build("learned", "t5_bias").decoder
     assert np.abs(alone.attention_encodings[0].table[...] - after.attention_encodings[0].table[...]).max() > 0  # its place is its stream
     np.testing.assert_array_equal(alone.blocks[1].attention.out.kernel[...], after.blocks[1].attention.out.kernel[...])
 
 
+def test_stacks_and_output_start_from_draws_of_their_own():
+    """Equal shapes with equal values would be one key used twice."""
+    start = models.build(everywhere("learned", "decoder") | dict(stacks=None), everywhere("t5_bias"), architecture="encoder_decoder", feedforward_width=16)  # fmt: skip
+    drawn = [p for p in jax.tree.leaves(params(start)) if p.ndim == 2]
+    equal = [(a.shape, i, j) for i, a in enumerate(drawn) for j, b in enumerate(drawn[:i]) if a.shape == b.shape and np.array_equal(a, b)]
+    assert not equal
+
+
+def flops(architecture, lengths, **changes):
+    return forward_flops(models.settings(width=8, feedforward_width=32, **changes), VOCABULARIES[architecture], lengths)
+
+
 def test_flops_by_hand():
-    model = dataclasses.replace(tiny.run().model, num_layers=1, width=8, feedforward_width=32)
-    length, d, f = 10, 8, 32
-    projections, feedforward, scores, output = 4 * d * d, 2 * d * f, 2 * length * d, d * V
-    assert forward_flops(model, V, length) == 2 * length * (projections + feedforward + scores + output)
+    """Two for each multiply-add: projections, feed-forward, products with keys and values, output."""
+    d, f, n, m = 8, 32, 10, 7
+
+    def block(length):
+        return length * (4 * d * d + 2 * d * f + 2 * length * d)
+
+    across = n * 2 * d * d + m * 2 * d * d + 2 * n * m * d  # queries and outputs, keys and values, products
+    assert flops("decoder", {"decoder": n}, num_layers=1) == 2 * (block(n) + n * d * V)
+    assert flops("decoder", {"decoder": n}, num_layers=2, num_loops=3) == 2 * (6 * block(n) + n * d * V)
+    assert flops("encoder", {"encoder": n}, num_layers=3) == 2 * (3 * block(n) + n * d * V)
+    assert flops("decoder", {"decoder": n}, num_layers=1, activation="swiglu") == 2 * (block(n) + n * d * f + n * d * V)
+    both = {"encoder": m, "decoder": n}
+    assert flops("encoder_decoder", both, num_layers=2) == 2 * (2 * (block(n) + block(m) + across) + n * d * V)
+    keys_and_values = m * 2 * d * d  # of the encoder's output: once a layer, whatever the loops
+    looped = 2 * (2 * 3 * (block(n) + block(m) + across) - 2 * 2 * keys_and_values + n * d * V)
+    assert flops("encoder_decoder", both, num_layers=2, num_loops=3) == looped
+
+
+def test_keys_of_an_encoders_output_are_made_once_a_layer():
+    model = build(architecture="encoder_decoder", num_layers=2, num_loops=3)
+    assert len(model._remember(source()).keys) == 2
+    assert len(model.start(jnp.arange(5)[None, None], 2, source()).keys) == 6
+
+
+def test_a_seed_is_a_backbone():
+    one, same, other = (params(Transformer(models.settings(), VOCABULARIES["decoder"], key=jax.random.key(k))) for k in (0, 0, 1))
+    jax.tree.map(np.testing.assert_array_equal, one, same)
+    assert np.abs(one["output"]["kernel"] - other["output"]["kernel"]).max() > 0.1

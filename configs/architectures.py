@@ -1,0 +1,36 @@
+"""One task, three architectures: decoder, encoder and encoder–decoder on copy and reverse.
+
+    python -m experiments.sweep --config=configs/architectures.py   (small: configs/architectures.py:smoke)
+
+An encoder is told how long the answer is and is not ranked with the others. 42 runs, about 9 minutes on two
+cores. What comes out: results/published/architectures/README.md.
+"""
+
+from configs import base
+from pe_lab.sweeps import grid
+
+
+def get_config(smoke=False):
+    c = base.get_config()
+    c.task = dict(name="copy", num_symbols=24)
+    c.train.update(steps=1000, batch_size=32, max_length=8, learning_rate=4e-3, warmup_steps=50)
+    c.evaluate.update(lengths=(4, 8, 10, 12, 16), curve_every=200, curve_lengths=(8,))
+    if smoke:
+        c.model.update(width=16, num_heads=2, feedforward_width=32)
+        c.train.update(steps=20, batch_size=8)
+        c.evaluate.update(lengths=(8, 16), num_examples=32, batch_size=32, curve_examples=32)
+    return c
+
+
+def sweep(smoke=False):
+    layouts = ["decoder", "encoder", "encoder_decoder"]
+    tasks = [grid.labelled(name, dict(name=name, num_symbols=24)) for name in ("copy", "reverse")]
+    encodings = [(dict(name="sinusoidal"),), (dict(name="rope"),)]
+    across = grid.labelled("rope, in cross-attention too", (dict(name="rope", stacks=("encoder", "decoder", "cross")),))
+    if smoke:
+        tasks, encodings = tasks[1:], encodings[1:]
+    variants = grid.concat(
+        grid.product({"layout.name": layouts, "task": tasks, "model.encodings": encodings}),
+        grid.product({"layout.name": layouts[2:], "task": tasks, "model.encodings": [across]}),
+    )
+    return grid.product(variants, {"seed": range(1 if smoke else 3)})

@@ -1,0 +1,48 @@
+"""RoPE beyond its training length: scaled at evaluation only, and after fine-tuning on twice the length.
+
+    python -m experiments.sweep --config=configs/context_extension.py       (small: configs/context_extension.py:smoke)
+
+Every run trains on strings of up to 8 symbols and is evaluated with each scaling by two. Then each seed is
+trained on from its own run for a quarter of the steps, on up to 16 symbols, with each scaling and with none.
+18 runs, about 4 minutes on two cores. What comes out: results/published/context_extension/README.md.
+"""
+
+from configs import base
+from pe_lab.sweeps import grid
+
+_TOKENS = 18  # of the longest training example: begin, 8 symbols, separator, 8 symbols
+
+
+def get_config(smoke=False):
+    c = base.get_config()
+    c.task = dict(name="copy", num_symbols=24)
+    c.train.update(steps=800, batch_size=32, max_length=8, learning_rate=6e-3, warmup_steps=50)
+    c.evaluate.update(lengths=(8, 12, 16, 24), curve_every=200, curve_lengths=(8,))
+    if smoke:
+        c.model.update(width=16, num_heads=2, feedforward_width=32)
+        c.train.update(steps=20, batch_size=8)
+        c.evaluate.update(lengths=(8, 16), num_examples=32, batch_size=32, curve_examples=32)
+    return c
+
+
+def sweep(smoke=False):
+    scalings = {
+        "linear": dict(name="rope", scaling="linear", factor=2.0),
+        "NTK-aware": dict(name="rope", scaling="ntk", factor=2.0),
+        "YaRN": dict(name="rope", scaling="yarn", factor=2.0, trained_length=_TOKENS),
+        "Llama 3": dict(name="rope", scaling="llama3", factor=2.0, trained_length=_TOKENS),
+    }
+    if smoke:
+        scalings = {"linear": scalings["linear"]}
+    changes = tuple(dict(label=name, encodings=(spec,)) for name, spec in scalings.items())
+    trained = grid.product({"model.encodings": [(dict(name="rope"),)], "evaluate.changes": [grid.labelled("", changes)]})
+    tuned = grid.product(
+        {"model.encodings": [grid.labelled(f"tuned: {name}", (s,)) for name, s in {"no scaling": dict(name="rope"), **scalings}.items()]},
+        {
+            "init_from": [grid.labelled("", dict(select=dict(model=dict(encodings="rope"))))],
+            "train.steps": [grid.labelled("", 10 if smoke else 200)],
+            "train.max_length": [grid.labelled("", 16)],
+            "train.learning_rate": [grid.labelled("", 1e-3)],
+        },
+    )
+    return grid.product(grid.concat(trained, tuned), {"seed": range(1 if smoke else 3)})

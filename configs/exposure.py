@@ -1,0 +1,37 @@
+"""Is it the unseen length or the unseen position that breaks an encoding? Length x offset x scheme, on copy.
+
+    python -m experiments.sweep --config=configs/exposure.py        (a small form: configs/exposure.py:smoke)
+
+Every position is shifted by the offset: the length was seen in training, the positions were not. Training
+on shifted or randomized positions shows the positions, and still not the lengths. 36 runs, about 6 minutes
+on two cores. What comes out: results/published/exposure/README.md.
+"""
+
+from configs import base
+from pe_lab.sweeps import grid
+
+
+def get_config(smoke=False):
+    c = base.get_config()
+    c.task = dict(name="copy", num_symbols=24)
+    c.train.update(steps=800, batch_size=32, max_length=8, learning_rate=6e-3, warmup_steps=50)
+    c.evaluate.update(lengths=(8, 12, 16), offsets=(0, 8, 32), curve_every=400, curve_lengths=(8,))
+    if smoke:
+        c.model.update(width=16, num_heads=2, feedforward_width=32)
+        c.train.update(steps=20, batch_size=8)
+        c.evaluate.update(lengths=(8, 12), offsets=(0, 32), num_examples=32, batch_size=32, curve_examples=32)
+    return c
+
+
+def sweep(smoke=False):
+    longest = 66  # positions of the longest test (34 tokens) at the largest offset, 32
+    encodings = [
+        (dict(name="sinusoidal"),),
+        grid.labelled("learned", (dict(name="learned", max_positions=longest + 32),)),  # schemes give positions up to 65 before the offset
+        (dict(name="rope"),),
+        (dict(name="t5_bias"),),
+    ]
+    schemes = [dict(name="contiguous"), dict(name="shifted", max_shift=32), dict(name="randomized", maximum=longest)]
+    if smoke:
+        encodings, schemes = encodings[1:2], schemes[:2]
+    return grid.product({"model.encodings": encodings, "positions": schemes}, {"seed": range(1 if smoke else 3)})

@@ -1,0 +1,29 @@
+"""Does sharper attention at greater length help, and with which encoding? Encodings x logit temperature, on copy.
+
+    python -m experiments.sweep --config=configs/temperature.py     (small: configs/temperature.py:smoke)
+
+27 runs, about 5 minutes on two cores. What comes out: results/published/temperature/README.md.
+"""
+
+from configs import base
+from pe_lab.sweeps import grid
+
+
+def get_config(smoke=False):
+    c = base.get_config()
+    c.task = dict(name="copy", num_symbols=24)
+    c.train.update(steps=800, batch_size=32, max_length=8, learning_rate=6e-3, warmup_steps=50)
+    c.evaluate.update(lengths=(8, 10, 12, 16, 24), curve_every=400, curve_lengths=(8,))
+    if smoke:
+        c.model.update(width=16, num_heads=2, feedforward_width=32)
+        c.train.update(steps=20, batch_size=8)
+        c.evaluate.update(lengths=(8, 16), num_examples=32, batch_size=32, curve_examples=32)
+    return c
+
+
+def sweep(smoke=False):
+    encodings = [(dict(name="alibi"),), (dict(name="t5_bias"),), (dict(name="rope"),)]
+    temperatures = ["none", "log_n", "ssmax"]
+    if smoke:
+        encodings, temperatures = encodings[:1], temperatures[1:]
+    return grid.product({"model.encodings": encodings, "model.logit_temperature": temperatures}, {"seed": range(1 if smoke else 3)})

@@ -1,0 +1,58 @@
+"""How a choice reads in tables and on the command line, and back: rope(base=500000.0) + learned.
+
+Plain Python: the grid, the config and the entry points use the same words.
+"""
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from pe_lab.errors import UserError
+
+
+def label(value: Any) -> str:
+    """How a value reads in a table: rope(base=500000.0), alibi + learned, none, 16."""
+    if isinstance(value, Mapping) and "name" in value:
+        arguments = ", ".join(f"{k}={v}" for k, v in value.items() if k != "name")
+        return f"{value['name']}({arguments})" if arguments else str(value["name"])
+    if isinstance(value, list | tuple):
+        return " + ".join(label(v) for v in value) or "none"
+    return str(value)
+
+
+def parse(text: str) -> tuple[dict[str, Any], ...]:
+    """The specs that a label stands for; words need no quotes: rope(scaling=yarn, factor=4) + learned, none.
+
+    Raises:
+      UserError: it does not read like that.
+    """
+    if text.strip() == "none":
+        return ()
+    try:
+        return tuple(_spec(part) for part in _parts(ast.parse(text.strip(), mode="eval").body))
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as e:  # all that ast.literal_eval may raise
+        raise UserError(f"{text!r} does not read like 'rope(scaling=yarn, factor=4) + learned' or 'none'.") from e
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return [*_parts(node.left), *_parts(node.right)]
+    return [node]
+
+
+def _spec(node: ast.expr) -> dict[str, Any]:
+    if not isinstance(node, ast.Call):
+        return {"name": _name(node)}
+    keys = [k.arg for k in node.keywords]
+    if node.args or None in keys or "name" in keys or len(set(keys)) < len(keys):
+        raise ValueError("not a name with arguments, each once")
+    arguments = {str(k.arg): k.value.id if isinstance(k.value, ast.Name) else ast.literal_eval(k.value) for k in node.keywords}
+    return {"name": _name(node.func), **arguments}
+
+
+def _name(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):  # "package.module:Class"
+        return node.value
+    raise ValueError("not a name")

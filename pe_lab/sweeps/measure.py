@@ -1,0 +1,126 @@
+"""Evaluations added to finished runs: nothing is trained, nothing that is there is touched."""
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from pe_lab import config, records
+from pe_lab.config import Cell
+from pe_lab.errors import UserError
+from pe_lab.sweeps import select as selection
+from pe_lab.tasks.base import floors
+from pe_lab.training import step
+from pe_lab.training.cell import FLOOR_EXAMPLES
+from pe_lab.training.evaluate import Evaluator, Place, changed
+from pe_lab.training.finished import load_state
+
+
+@dataclasses.dataclass(frozen=True)
+class Ask:
+    """What to measure, for every run alike.
+
+    Attributes:
+      lengths, offsets: their product is the grid.
+      change: dict(positions=..., encodings=...) in place of what was trained; None: nothing.
+      select: a part of the config of the runs that are meant; see sweeps.select.
+      only_missing: pass over what a run has measured already, instead of refusing.
+    """
+
+    lengths: Sequence[int]
+    offsets: Sequence[int]
+    change: Mapping[str, Any] | None
+    select: Mapping[str, Any]
+    only_missing: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """The runs of one cell that lack some places."""
+
+    cell: Cell
+    chosen: dict[str, dict[str, Any]]  # run_id -> record
+    places: list[Place]
+
+
+def add(folder: Path, ask: Ask, report: Callable[[str], None] = lambda line: None) -> int:
+    """Measures, and adds rows to the records of a study's finished runs.
+
+    Returns:
+      How many runs have gained rows.
+
+    Raises:
+      UserError: no run is meant, one kept no parameters, refuses the change, or has measured a place already;
+        then nothing has been measured.
+    """
+    chosen = _chosen(folder, ask.select)
+    jobs = [job for job in _jobs(folder, chosen, ask) if job.places]
+    count = 0
+    for i, job in enumerate(jobs):
+        gained = _measure(folder, job)
+        names = " + ".join(e.name for e in job.cell.run.model.encodings) or "no encoding"
+        report(f"{i + 1} of {len(jobs)} cells: {names}, {gained} runs measured at {len(job.places)} places")
+        count += gained
+    return count
+
+
+def _chosen(folder: Path, select: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The finished records that a selection means."""
+    if not (folder / "records").is_dir():
+        raise UserError(f"There are no records in {folder}: sweep the study first.")
+    found = {run_id: record for run_id, record in records.read_all(folder).items() if record["status"] == "finished"}
+    for record in found.values():
+        selection.check(select, record["config"])
+    chosen = {run_id: record for run_id, record in found.items() if selection.agrees(select, record["config"])}
+    if not chosen:
+        raise UserError(f"None of the {len(found)} finished runs in {folder} is as selected.")
+    for run_id, record in chosen.items():
+        if record["checkpoint"] is None:
+            raise UserError(f"The run {run_id} kept no final parameters: config.checkpoints.keep_final was False.")
+    return chosen
+
+
+def _jobs(folder: Path, chosen: dict[str, dict[str, Any]], ask: Ask) -> list[Job]:
+    """One job a cell, everything refused that could not be measured."""
+    by_cell: dict[str, dict[str, dict[str, Any]]] = {}
+    for run_id, record in chosen.items():
+        by_cell.setdefault(record["checkpoint"]["cell"], {})[run_id] = record
+    return [_job(of_cell, ask) for of_cell in by_cell.values()]
+
+
+def _job(chosen: dict[str, dict[str, Any]], ask: Ask) -> Job:
+    runs = [config.from_dict(record["config"]) for record in chosen.values()]
+    change = None if ask.change is None else config.change(ask.change, runs[0])
+    grid = [Place("test", *at, change) for at in dict.fromkeys(itertools.product(ask.lengths, ask.offsets))]
+    lengths = tuple(ask.lengths)
+    asked = dataclasses.replace(runs[0], evaluate=dataclasses.replace(runs[0].evaluate, lengths=lengths))
+    made = step.setup(asked, trained=False)
+    if change is not None:
+        changed(made, change)
+    known = [records.places(record) for record in chosen.values()]
+    for record, places in zip(chosen.values(), known, strict=True):
+        for place in grid:
+            if place.key in places and not ask.only_missing:
+                raise records.clash(record, place.row("", None, 0))
+    return Job(Cell(tuple(runs)), chosen, [place for place in grid if not all(place.key in places for places in known)])
+
+
+def _measure(folder: Path, job: Job) -> int:
+    """Adds what each run lacks; how many lacked something."""
+    first = next(iter(job.chosen.values()))
+    state, cell = load_state(folder, first)
+    replicas = [record["checkpoint"]["replica"] for record in job.chosen.values()]
+    params = jax.tree.map(lambda leaf: leaf[jax.numpy.asarray(replicas)], state["params"])
+    lengths = sorted({place.length for place in job.places})
+    evaluator = Evaluator(step.setup(cell.run), lengths, lambda f, *args: jax.jit(f).lower(*args).compile())
+    measured = floors(evaluator.made.task, lengths, FLOOR_EXAMPLES)
+    gained = 0
+    for record, rows in zip(job.chosen.values(), evaluator.rows(params, job.places), strict=True):
+        known = records.places(record)
+        if new := [row for row in rows if records.place_of(row) not in known]:
+            records.write(folder, records.extended(record, new, measured))
+            gained += 1
+    return gained

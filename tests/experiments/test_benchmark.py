@@ -1,0 +1,132 @@
+"""What a training costs, against figures worked by hand: width 16, two layers, 11 tokens of vocabulary, 8 tokens of context."""
+
+import json
+import sys
+
+import pytest
+from absl.testing import flagsaver
+
+from experiments import benchmark, command_line
+from pe_lab.training import benchmark as costs
+from pe_lab.training import step
+from tests import tiny
+
+WIDTH, WORDS, TOKENS, BATCH = 16, 6 + 5, 1 + 3 + 1 + 3, 8
+LAYER = 4 * WIDTH**2 + 2 * (WIDTH**2 + WIDTH) + 2 * 2 * WIDTH  # attention, feed-forward with biases, two norms
+PARAMETERS = 2 * LAYER + 2 * WORDS * WIDTH + 2 * WIDTH  # both embeddings, the last norm
+
+
+def run(*encodings, **changes):
+    return tiny.run(*(encodings or ("nope",)), train__min_length=3, **changes)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return costs.measure(run(), 2)
+
+
+def test_parameters_and_the_state_that_holds_them_with_two_moments(found):
+    assert found["parameters"] == PARAMETERS == 3648
+    assert 0 < found["state_bytes"] - 3 * 4 * PARAMETERS < 100  # float32; the rest are counters, seeds and rates
+
+
+def test_the_flops_of_a_step_are_three_times_those_of_its_forward_passes(found):
+    per_token = 2 * (4 * WIDTH**2 + 2 * WIDTH**2 + 2 * TOKENS * WIDTH) + WORDS * WIDTH
+    assert found["step_flops"] == 3 * BATCH * TOKENS * 2 * per_token
+
+
+def test_steps_are_timed_and_compiling_is_not_among_them(found):
+    assert 0 < found["seconds_per_step"] < found["compile_seconds"]
+    assert found["temporary_bytes"] > found["parameters"] * 4  # the gradients at least
+    assert list(found) == [
+        "parameters", "state_bytes", "kept_bytes", "temporary_bytes", "step_flops", "compile_seconds", "seconds_per_step",
+    ]  # fmt: skip
+
+
+def kept(**changes):
+    return costs._kept_bytes(step.setup(run(**changes)))
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 4), ("bfloat16", 2)])
+def test_with_remat_a_layer_keeps_its_input_and_the_weights_to_compute_it_again(dtype, size):
+    one, two, three = (kept(model__num_layers=n, model__compute_dtype=dtype, execution__remat=True) for n in (1, 2, 3))
+    weights = LAYER - WIDTH  # the bias that is added last moves nothing that a gradient needs
+    assert three - two == two - one == 4 * weights + size * BATCH * TOKENS * WIDTH
+
+
+def test_what_is_kept_shrinks_with_remat_and_with_half_the_precision(found):
+    whole, half = kept(), kept(model__compute_dtype="bfloat16")
+    assert found["kept_bytes"] == whole
+    assert kept(execution__remat=True) < whole / 4
+    assert whole / 2 < half < whole * 0.8  # weights and softmax stay float32
+
+
+def test_what_is_kept_grows_with_the_batch():
+    small, large, larger = (kept(train__batch_size=n) for n in (8, 16, 24))
+    assert 0 < large - small == larger - large < small
+
+
+CONFIG = """
+from configs import base
+def get_config():
+    c = base.get_config()
+    c.task = dict(name="copy", num_symbols=6)
+    c.model.update(width=16, num_layers=1, num_heads=2, feedforward_width=16, encodings=(dict(name="nope"),))
+    c.train.update(batch_size=8, max_length=3)
+    c.evaluate.update(lengths=(3,), curve_lengths=(3,))
+    return c
+"""
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, tmp_path):
+    """Arguments after the config to (exit status, stdout, stderr)."""
+    path = tmp_path / "small.py"
+    path.write_text(CONFIG, encoding="utf-8")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["experiments.benchmark", f"--config={path}", *map(str, arguments)])
+        with flagsaver.flagsaver(), pytest.raises(SystemExit) as exited:
+            command_line.run_with_config(benchmark.main)
+        return exited.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_figures_are_printed_and_added_to_a_file(call, tmp_path):
+    out = tmp_path / "new" / "figures.json"
+    status, said, err = call("--steps=0", f"--out={out}")
+    assert (status, err) == (0, "")
+    printed = dict(line.split() for line in said.splitlines())
+    assert (printed["parameters"], printed["seconds_per_step"]) == (str(LAYER + 2 * WORDS * WIDTH + 2 * WIDTH), "None")
+    first = json.loads(out.read_text(encoding="utf-8"))
+    assert call("--steps=1", f"--out={out}", "--config.seed=5", "--config.train.learning_rate=0.5")[0] == 0
+    both = json.loads(out.read_text(encoding="utf-8"))
+    assert both[:1] == first
+    assert [each["overrides"] for each in both] == [[], ["config.seed=5", "config.train.learning_rate=0.5"]]
+    assert [each["seconds_per_step"] is None for each in both] == [True, False]
+    for each in both:
+        assert each["study"] == "small"
+        assert {name: str(each[name]) for name in ("parameters", "state_bytes", "kept_bytes")}.items() <= printed.items()
+        assert each["provenance"]["device"].startswith("cpu")
+        assert each["load_before"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--steps=-1"], "The command line cannot be used: flag --steps=-1: "),
+        (["--step=1"], "This command has no 'step'. Did you mean 'steps'? It has: "),
+        (["--config.train.stepz=1"], "config.train has no 'stepz'. Did you mean 'steps'? It has: "),
+        (["--config.model.num_heads=3"], "config.model.num_heads must divide the width 16, got 3."),
+        (["--out=FOLDER"], "--out=FOLDER cannot be read ("),
+        (["--out=FOLDER/small.py"], "--out=FOLDER/small.py cannot be read ("),
+        (["--out=FOLDER/object.json"], "--out=FOLDER/object.json holds no list of figures."),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2_before_anything_is_measured(call, tmp_path, monkeypatch, arguments, sentence):
+    monkeypatch.setattr(costs, "measure", None)
+    (tmp_path / "object.json").write_text("{}", encoding="utf-8")
+    status, out, err = call(*(a.replace("FOLDER", str(tmp_path)) for a in arguments))
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"error: {sentence}".replace("FOLDER", str(tmp_path)))

@@ -1,0 +1,68 @@
+"""Tiny transformers of every architecture, their parameters moved away from their start, and what they read."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+
+from pe_lab import config
+from pe_lab.transformer.streams import Stream
+from pe_lab.transformer.transformer import Transformer
+from tests import tiny
+
+VOCABULARIES = {"decoder": {"decoder": 11}, "encoder": {"encoder": 11}, "encoder_decoder": {"encoder": 9, "decoder": 11}}
+ARCHITECTURES = tuple(VOCABULARIES)
+
+
+def settings(*encodings: str | dict[str, Any], **changes: Any) -> config.Model:
+    """A tiny model's, with fields changed; without encodings where none are named."""
+    specs = tuple({"name": e} if isinstance(e, str) else e for e in encodings)
+    return dataclasses.replace(tiny.run().model, **{"encodings": config.encodings(specs), **changes})
+
+
+def build(*encodings: str | dict[str, Any], architecture: str = "decoder", seed: int = 0, **changes: Any) -> Transformer:
+    return Transformer(settings(*encodings, **changes), VOCABULARIES[architecture], key=jax.random.key(seed))
+
+
+def params(model: Transformer) -> dict[str, Any]:
+    return nnx.to_pure_dict(nnx.state(model, nnx.Param))
+
+
+def moved(start: dict[str, Any]) -> dict[str, Any]:
+    """Parameters away from their start, so that all of them matter: scales from 1, biases from 0."""
+    leaves = [p + 0.3 * jax.random.normal(jax.random.key(i), p.shape) for i, p in enumerate(jax.tree.leaves(start))]
+    return jax.tree.unflatten(jax.tree.structure(start), leaves)
+
+
+def random_tokens(batch: int, length: int, size: int = 11, seed: int = 7) -> jax.Array:
+    return jax.random.randint(jax.random.key(seed), (batch, length), 0, size)
+
+
+def stream(tokens: Any, positions: Any = None, mask: Any = None, segments: Any = None, arange: bool = False) -> Stream:
+    """What a stack reads: at positions 0, 1, 2, … and without padding unless it says otherwise."""
+    positions = jnp.arange(tokens.shape[1])[None, None] if positions is None else jnp.asarray(positions)
+    mask = jnp.ones(tokens.shape, bool) if mask is None else mask
+    return Stream(tokens, positions, mask, segments, arange)
+
+
+def prefix(lengths: Any, length: int) -> jax.Array:
+    """[B, L], True at the first tokens of each row."""
+    return jnp.arange(length)[None] < jnp.asarray(lengths)[:, None]
+
+
+def assert_close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
+    a, b = np.asarray(a), np.asarray(b)
+    assert a.shape == b.shape
+    assert np.isfinite(a).all()
+    assert np.isfinite(b).all()
+    assert np.abs(a - b).max() <= tolerance, f"differ by {np.abs(a - b).max()}"
+
+
+def assert_differs(a: Any, b: Any, least: float = 1e-3) -> None:
+    a, b = np.asarray(a), np.asarray(b)
+    assert np.isfinite(a).all()
+    assert np.isfinite(b).all()
+    assert np.abs(a - b).max() > least, f"differ by {np.abs(a - b).max()} only"

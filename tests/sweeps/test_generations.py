@@ -1,0 +1,240 @@
+"""Runs that start from runs of the same study: expanded, ordered into cells, and trained one generation after the other."""
+
+from pathlib import Path
+
+import pytest
+
+from pe_lab import records
+from pe_lab.errors import UserError
+from pe_lab.sweeps import grid, study, sweep
+from pe_lab.training import cell as training
+from pe_lab.training.evaluate import grid as places
+from tests import tiny
+
+ROPE, ALIBI, LEARNED = (dict(name="rope"),), (dict(name="alibi"),), (dict(name="learned", max_positions=64),)
+FROM = [grid.labelled("", dict(select=dict(model=dict(encodings=name)))) for name in ("rope", "alibi")]
+
+
+def expand(points, folder=Path("nowhere"), **changes):
+    return study.expand("fake", tiny.values(**changes), points, folder)
+
+
+def named(points, label):
+    """The points under one label more."""
+    return grid.product(points, {"layout.end_token": [grid.labelled(label, True)]})
+
+
+def three_generations():
+    """RoPE, trained on from itself twice with nothing else changed, and ALiBi once; two seeds."""
+    roots = grid.product({"model.encodings": [ROPE, ALIBI]})
+    children = named(grid.product({"model.encodings": [ROPE], "init_from": FROM[:1]}), "again")
+    first = expand(grid.product(roots, {"seed": range(2)})).runs[0].run_id
+    again = dict(select=dict(init_from=dict(run_id=first)), match=())
+    third = named(grid.product({"model.encodings": [ROPE], "init_from": [grid.labelled("", again)], "seed": [0]}), "once more")
+    return grid.concat(grid.product(grid.concat(roots, children), {"seed": range(2)}), third)
+
+
+def test_a_child_starts_from_the_run_of_its_own_seed():
+    runs = expand(three_generations()).runs
+    assert [run.init_from and run.init_from.run_id for run in runs] == [
+        None, None, None, None, runs[0].run_id, runs[1].run_id, runs[4].run_id,
+    ]  # fmt: skip
+    assert {run.init_from.study for run in runs if run.init_from} == {""}
+    assert [run.seed for run in runs] == [0, 1, 0, 1, 0, 1, 0]
+    assert len({run.run_id for run in runs}) == 7
+
+
+def test_a_parent_after_its_child_is_not_found():
+    points = three_generations()
+    with pytest.raises(UserError, match=r"finds no runs in this study, before this point with model\.encodings=rope, seed=0"):
+        expand([*points[4:6], *points[:4]])
+
+
+def test_a_child_is_in_a_later_cell_than_its_parent_even_where_they_differ_in_nothing_else():
+    runs = expand(three_generations()).runs
+    assert runs[0].without_replica() == runs[4].without_replica() == runs[6].without_replica()
+    found = study.cells(runs)
+    assert [[run.run_id for run in cell.runs] for cell in found] == [
+        [r.run_id for r in group] for group in (runs[:2], runs[2:4], runs[4:6], runs[6:])
+    ]
+
+
+def test_the_order_of_the_cells_is_that_of_the_generations_whatever_that_of_the_runs():
+    runs = expand(three_generations()).runs
+    found = study.cells(reversed(runs))
+    generation = {run.run_id: g for g, group in enumerate((runs[:4], runs[4:6], runs[6:])) for run in group}
+    assert [{generation[run.run_id] for run in cell.runs} for cell in found] == [{0}, {0}, {1}, {2}]
+
+
+def test_children_whose_parents_are_done_already_train_with_the_first():
+    runs = expand(three_generations()).runs
+    assert [len(cell.runs) for cell in study.cells(runs[4:6])] == [2]
+    assert [len(wave) for wave in study.waves(study.cells(runs[2:6]))] == [2]
+
+
+@pytest.mark.parametrize(("size", "expected"), [(8, [2, 1, 1]), (1, [4, 2, 1])])
+def test_a_wave_holds_every_cell_whose_parents_have_trained(size, expected):
+    runs = expand(three_generations(), execution__max_replicas=size).runs
+    cells = study.cells(runs)
+    waves = study.waves(reversed(cells))
+    assert [len(wave) for wave in waves] == expected
+    assert {cell.cell_id for wave in waves for cell in wave} == {cell.cell_id for cell in cells}
+    trained = set()
+    for wave in waves:
+        assert all(run.init_from is None or run.init_from.run_id in trained for cell in wave for run in cell.runs)
+        trained |= {run.run_id for cell in wave for run in cell.runs}
+
+
+def test_without_children_there_is_one_wave_and_without_cells_none():
+    cells = study.cells(expand(three_generations()).runs[:4])
+    assert study.waves(cells) == [cells]
+    assert study.waves([]) == []
+
+
+def test_a_silent_label_is_not_shown_and_its_value_is_used():
+    points = grid.product({"model.encodings": [ROPE, ALIBI], "train.steps": [grid.labelled("", 7)]})
+    assert [(e.labels, e.run.train.steps) for e in expand(points).entries] == [
+        ({"model.encodings": "rope", "train.steps": ""}, 7),
+        ({"model.encodings": "alibi", "train.steps": ""}, 7),
+    ]
+
+
+def test_a_silent_axis_may_differ_between_variants_that_have_names():
+    pairs = [("short", 3), ("long", 7)]
+    points = grid.zipped(
+        {"model.encodings": [grid.labelled(name, ROPE) for name, _ in pairs]}, {"train.steps": [grid.labelled("", n) for _, n in pairs]}
+    )
+    assert [e.run.train.steps for e in expand(points).entries] == [3, 7]
+
+
+def silent(*steps):
+    return grid.product({"train.steps": [grid.labelled("", n) for n in steps]})
+
+
+@pytest.mark.parametrize(
+    ("points", "called"),
+    [
+        (grid.product({"model.encodings": [ROPE]}, silent(3, 7)), "rope"),
+        (grid.product(silent(3, 7), {"seed": range(2)}), "no label"),
+        (grid.concat(grid.product({"model.encodings": [ROPE]}), grid.product({"model.encodings": [ROPE]}, silent(7))), "rope"),
+        (grid.product({"model.encodings": [ROPE], "layout.end_token": [True]}, silent(3, 7)), "rope · True"),
+    ],
+)
+def test_a_silent_label_may_not_be_all_that_tells_two_variants_apart(points, called):
+    with pytest.raises(UserError) as refused:
+        expand(points)
+    assert str(refused.value) == f"Two variants are both called {called}: give what tells them apart a label with grid.labelled."
+
+
+def rows(run, count=16, missing=()):
+    return [place.row("exact_match", 0.5, count) for place in places(run) if place.length not in missing]
+
+
+def test_a_run_is_done_once_every_change_is_measured_too():
+    run = expand(grid.product(), evaluate__changes=(dict(encodings=()), dict(positions=dict(name="shifted", max_shift=3)))).runs[0]
+    assert len(rows(run)) == 2 + 3 * 3  # validation, and three test lengths: as trained and with each change
+    for kept in (rows(run), rows(run)[:-1], [r for r in rows(run) if r["change"] is None]):
+        assert study.is_done(run, {run.run_id: {"status": "finished", "rows": kept}}) is (len(kept) == 11)
+
+
+def test_what_was_measured_on_other_examples_is_never_replaced():
+    run = expand(grid.product()).runs[0]
+    with pytest.raises(UserError) as refused:
+        study.is_done(run, {run.run_id: {"status": "finished", "rows": rows(run, count=15)}})
+    said = f"The run {run.run_id} has measured length 2 on 15 examples and this study asks for 16 examples: nothing is overwritten."
+    assert str(refused.value) == said
+
+
+def test_a_place_where_nothing_could_be_measured_clashes_with_nothing():
+    run = expand(grid.product()).runs[0]
+    null = [place.row("exact_match", None, 0, "the table ends there") for place in places(run) if place.length == 5]
+    assert study.is_done(run, {run.run_id: {"status": "finished", "rows": rows(run, missing=(5,)) + null}}) is True
+
+
+def test_a_parent_that_has_left_no_parameters_is_refused_before_anything_trains(tmp_path):
+    parent = tiny.run("rope")
+    asked = dict(init_from=dict(study="first", run_id=parent.run_id))
+    made = expand(grid.product(), tmp_path / "second", **asked)
+    sentence = f"The run {parent.run_id} that {made.runs[0].run_id} starts from has no parameters in {tmp_path / 'first'}."
+    for _ in range(2):  # without its record, and with one without parameters
+        with pytest.raises(UserError) as refused:
+            sweep.plan(made, tmp_path / "second")
+        assert str(refused.value) == sentence
+        records.write(tmp_path / "first", training.blank_record(parent) | {"status": "finished"})
+    assert list((tmp_path / "second").iterdir()) == []
+
+
+def test_a_change_that_a_run_cannot_take_is_refused_before_anything_trains(tmp_path):
+    made = expand(grid.product(), evaluate__changes=(dict(encodings=LEARNED),))
+    with pytest.raises(UserError, match=r"learned has parameters that the run .* was not trained with"):
+        sweep.plan(made, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    """A sweep in this process of RoPE and ALiBi, each trained on from itself, in which RoPE fails."""
+    folder = tmp_path_factory.mktemp("results") / "fake"
+    points = grid.product({"model.encodings": [ROPE, ALIBI]})
+    again = [named(grid.product({"model.encodings": [e], "init_from": [f]}), "again") for e, f in zip((ROPE, ALIBI), FROM, strict=True)]
+    changes = dict(
+        model__num_layers=1,
+        train__steps=2,
+        train__warmup_steps=0,
+        evaluate__lengths=(3,),
+        evaluate__curve_every=2,
+        execution__chunk_steps=2,
+    )
+    made = expand(grid.concat(points, *again), folder, **changes)
+    todo, order = sweep.plan(made, folder), []
+    run_cell = training.run_cell
+
+    def failing(cell, *args):
+        if cell.run.init_from is None and cell.run.model.encodings[0].name == "rope":
+            raise RuntimeError("no rope today")
+        run_cell(cell, *args)
+
+    def launch(files, folder, workers, on_event):
+        order.append([file.stem for file in files])
+        return {file.stem: training.main(file, folder) for file in files}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "run_cell", failing)
+        patch.setattr(sweep.local, "launch", launch)
+        failed = sweep.run(todo, 1)
+    return made, folder, todo, order, failed
+
+
+def test_cells_start_only_after_those_that_theirs_start_from(swept):
+    made, _, todo, order, _ = swept
+    of = {run.run_id: cell.cell_id for cell in todo.cells for run in cell.runs}
+    assert [set(wave) for wave in order] == [{of[run.run_id] for run in made.runs[:2]}, {of[run.run_id] for run in made.runs[2:]}]
+
+
+def test_a_child_whose_parent_has_failed_is_recorded_as_failed_and_the_others_go_on(swept):
+    made, folder, _, _, failed = swept
+    rope, alibi, from_rope, from_alibi = made.runs
+    found = records.read_all(folder)
+    assert {run_id: record["status"] for run_id, record in found.items()} == {
+        rope.run_id: "failed", from_rope.run_id: "failed", alibi.run_id: "finished", from_alibi.run_id: "finished",
+    }  # fmt: skip
+    sentence = f"The run {rope.run_id} in {folder} has not finished, it failed."
+    assert failed == {rope.run_id: "RuntimeError: no rope today", from_rope.run_id: sentence}
+    assert found[from_rope.run_id]["error"] == sentence
+    assert found[from_rope.run_id]["replica"]["init_from"] == rope.run_id
+
+
+def test_a_child_goes_on_where_its_parent_ended(swept):
+    made, folder, *_ = swept
+    parent, child = (records.read(records.path_of(folder, made.runs[i].run_id)) for i in (1, 3))
+    assert child["curve"][0]["exact_match"] == parent["curve"][-1]["exact_match"]
+    assert (parent["exposure"]["steps"], child["exposure"]["steps"]) == (2, 4)
+    assert child["config"]["init_from"] == {"study": "", "run_id": parent["run_id"]}
+
+
+def test_swept_again_only_the_failed_ones_are_left(swept):
+    made, folder, *_ = swept
+    todo = sweep.plan(made, folder)
+    assert [[run.run_id for run in cell.runs] for cell in todo.cells] == [[made.runs[0].run_id], [made.runs[2].run_id]]
+    assert "fake: 4 points, 4 runs, 2 of them done" in str(todo)
+    assert len(study.waves(todo.cells)) == 2

@@ -1,0 +1,224 @@
+"""Evaluations added to finished runs: two of RoPE with a base of 500 in one cell, one of a learned table of 13."""
+
+import shutil
+
+import pytest
+
+from pe_lab import records
+from pe_lab.errors import UserError
+from pe_lab.sweeps import measure
+from pe_lab.training import cell as training
+from tests import tiny
+
+LEARNED = dict(name="learned", max_positions=13)
+WORDS = dict(model=dict(encodings="rope")), dict(model=dict(encodings="learned"))
+NLL = "negative_log_likelihood"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results") / "fake"
+    fast = dict(model__num_layers=1, train__learning_rate=1e-2, train__steps=40, evaluate__curve_every=40, execution__chunk_steps=40)
+    tiny.train(folder, tiny.cell(dict(name="rope", base=500.0), **fast))
+    tiny.train(folder, tiny.cell(LEARNED, seeds=1, **fast))
+    return folder
+
+
+@pytest.fixture
+def folder(trained, tmp_path):
+    """A copy of what was trained, to be added to."""
+    return shutil.copytree(trained, tmp_path / "fake")
+
+
+def ask(*lengths, offsets=(0,), only_missing=False, select=None, **change):
+    return measure.Ask(lengths, offsets, change or None, select or {}, only_missing)
+
+
+def read(folder):
+    """The records by encoding and seed."""
+    return {(r["config"]["model"]["encodings"][0]["name"], r["replica"]["seed"]): r for r in records.read_all(folder).values()}
+
+
+def files(folder):
+    return {path.name: path.read_bytes() for path in (folder / "records").iterdir()}
+
+
+def new_rows(folder, trained):
+    """What every run has gained."""
+    before = read(trained)
+    return {who: record["rows"][len(before[who]["rows"]) :] for who, record in read(folder).items()}
+
+
+def values(rows, metric=NLL):
+    return {(r["length"], r["offset"]): r["value"] for r in rows if r["metric"] == metric}
+
+
+def test_every_run_gains_the_grid_and_what_was_there_is_bit_equal(trained, folder):
+    said = []
+    assert measure.add(folder, ask(4, 6, offsets=(0, 5)), said.append) == 3
+    for who, after in read(folder).items():
+        before = read(trained)[who]
+        assert after["rows"][: len(before["rows"])] == before["rows"]
+        assert {k: v for k, v in after.items() if k not in ("rows", "floors", "digest")} == {
+            k: v for k, v in before.items() if k not in ("rows", "floors", "digest")
+        }
+        assert after["floors"][:3] == before["floors"]
+        assert [f["length"] for f in after["floors"]] == [2, 3, 5, 4, 6]
+    for rows in new_rows(folder, trained).values():
+        exact = [(r["split"], r["length"], r["offset"], r["change"]) for r in rows if r["metric"] == "exact_match"]
+        assert exact == [("test", n, offset, None) for n in (4, 6) for offset in (0, 5)]
+    rope, table = (new_rows(folder, trained)[who] for who in (("rope", 0), ("learned", 0)))
+    assert {r["count"] for r in rope} == {16}
+    assert [(r["length"], r["offset"], r["reason"]) for r in table if r["value"] is None] == [
+        (4, 5, "learned has positions 0..12; length 4 asks for position 14"),
+        (6, 0, "learned has positions 0..12; length 6 asks for position 13"),
+        (6, 5, "learned has positions 0..12; length 6 asks for position 18"),
+    ]
+    assert [line.split(": ")[0] for line in said] == ["1 of 2 cells", "2 of 2 cells"]
+    assert {line.split(": ")[1] for line in said} == {"rope, 2 runs measured at 4 places", "learned, 1 runs measured at 4 places"}
+
+
+def test_a_measurement_that_was_interrupted_goes_on_to_the_same_numbers(trained, folder):
+    """One of the two records of a cell has not been written."""
+    record = read(folder)["rope", 1]
+    kept = [r for r in record["rows"] if r["length"] != 5]
+    assert len(record["rows"]) - len(kept) == 5
+    records.write(folder, {**record, "rows": kept})
+    missing = files(folder)
+    with pytest.raises(UserError, match="nothing is overwritten"):
+        measure.add(folder, ask(5))
+    assert files(folder) == missing
+    assert measure.add(folder, ask(3, 5, only_missing=True)) == 1
+    assert files(folder) == files(trained)
+
+
+def test_nothing_is_left_to_do_where_all_is_measured(trained, folder, monkeypatch):
+    monkeypatch.setattr(measure, "load_state", None)
+    assert measure.add(folder, ask(2, 3, 5, only_missing=True)) == 0
+    assert files(folder) == files(trained)
+
+
+@pytest.mark.parametrize("narrow", WORDS, ids=["rope", "learned"])
+def test_what_one_run_has_measured_is_refused_before_any_is_measured(folder, narrow):
+    assert measure.add(folder, ask(4, select=narrow)) in (1, 2)
+    before = files(folder)
+    with pytest.raises(UserError) as refused:
+        measure.add(folder, ask(4, 6))
+    run_id = str(refused.value).split()[2]
+    assert records.read(records.path_of(folder, run_id))["config"]["model"]["encodings"][0]["name"] == narrow["model"]["encodings"]
+    said = f"The run {run_id} has measured test length 4 at offset 0 already, on 16 examples: nothing is overwritten."
+    assert str(refused.value) == said
+    assert files(folder) == before
+
+
+def test_a_place_asked_for_twice_is_measured_once(trained, folder):
+    measure.add(folder, ask(4, 4, offsets=(0, 0), select=WORDS[0]))
+    assert len(new_rows(folder, trained)["rope", 0]) == 5
+
+
+def test_a_selection_says_which_runs_are_meant(trained, folder):
+    select = dict(seed="1", model=dict(encodings=(dict(name="rope", base=500),)))
+    assert measure.add(folder, ask(4, select=select)) == 1
+    assert {who: len(rows) for who, rows in new_rows(folder, trained).items()} == {("rope", 0): 0, ("rope", 1): 5, ("learned", 0): 0}
+    both = shutil.copytree(trained, folder.parent / "both")
+    measure.add(both, ask(4, select=WORDS[0]))
+    assert new_rows(both, trained)["rope", 1] == new_rows(folder, trained)["rope", 1]
+
+
+def test_arguments_that_a_change_leaves_open_are_the_runs_own(trained, folder):
+    """Slowed down a thousand million times, RoPE turns nothing: what was changed is what is measured."""
+    half = dict(name="rope", scaling="linear", factor=2.0)
+    for spec in (half, {**half, "factor": 1e9}, {**half, "base": 10000.0}):
+        measure.add(folder, ask(3, encodings=(spec,), select=WORDS[0]))
+    measure.add(folder, ask(3, 4, offsets=(0, 7), encodings=(), select=WORDS[0]))
+    rows = new_rows(folder, trained)["rope", 0]
+    by_label = {r["change"]["label"]: r for r in rows}
+    assert list(by_label) == [
+        "rope(scaling=linear, factor=2.0)", "rope(scaling=linear, factor=1000000000.0)",
+        "rope(scaling=linear, factor=2.0, base=10000.0)", "none",
+    ]  # fmt: skip
+    own = by_label["rope(scaling=linear, factor=2.0)"]["change"]["encodings"]
+    assert [(e["base"], e["factor"], e["scaling"], e["layers"]) for e in own] == [(500.0, 2.0, "linear", None)]
+    assert by_label["rope(scaling=linear, factor=2.0, base=10000.0)"]["change"]["encodings"][0]["base"] == 10000.0
+    assert by_label["none"]["change"] == {"label": "none", "positions": None, "encodings": [], "target_length_known": False}
+
+    nll = {label: values([r for r in rows if r["change"]["label"] == label]) for label in by_label}
+    scaled, unturned, other, removed = nll.values()
+    as_trained = values(read(trained)["rope", 0]["rows"])
+    assert len({measured[3, 0] for measured in (as_trained, scaled, unturned, other)}) == 4
+    assert abs(unturned[3, 0] - removed[3, 0]) < 1e-5 < abs(scaled[3, 0] - removed[3, 0])
+    assert (removed[3, 0], removed[4, 0]) == (removed[3, 7], removed[4, 7])  # without an encoding nothing reads positions
+
+    with pytest.raises(UserError, match=r"has measured test length 3 at offset 0 with rope\(scaling=linear, factor=2, base=500\) already"):
+        measure.add(folder, ask(3, encodings=(dict(name="rope", scaling="linear", factor=2, base=500),), select=WORDS[0]))
+
+
+def test_other_positions_that_tell_the_length_mark_their_rows(trained, folder):
+    measure.add(folder, ask(4, positions=dict(name="normalized"), select=WORDS[0]))
+    measure.add(folder, ask(4, positions=dict(name="shifted", max_shift=3), select=WORDS[0]))
+    told = {(r["change"]["label"], r["change"]["target_length_known"]) for rows in new_rows(folder, trained).values() for r in rows}
+    assert told == {("normalized", True), ("shifted(max_shift=3)", False)}
+    positions = {r["change"]["label"]: r["change"]["positions"] for r in new_rows(folder, trained)["rope", 0]}
+    assert positions == {"normalized": {"name": "normalized"}, "shifted(max_shift=3)": {"name": "shifted", "max_shift": 3}}
+    assert not any(record["exposure"]["target_length_known"] for record in read(folder).values())
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (ask(4, encodings=(LEARNED,)), "learned has parameters that the run ROPE was not trained with."),
+        (ask(4, encodings=(dict(name="rope"), dict(name="t5_bias"))), "t5_bias has parameters that the run "),
+        (ask(4, encodings=(dict(name="learned", max_positions=64),), select=WORDS[1]), "The model differs from that of the run LEARNED: "),
+        (ask(4, encodings=(dict(name="rope", bass=3),)), "rope has no 'bass'. Did you mean 'base'? It has: "),
+        (ask(4, encodings=(dict(name="ropee"),)), "pe_lab/encodings has no 'ropee'. Did you mean 'rope'? It has: "),
+        (ask(4, encodings=(dict(name="rope", factor=2),)), "RoPE's factor 2 needs a scaling: "),
+        (ask(4, positions=dict(name="normalized")), "learned needs whole positions; the scheme normalized gives fractions."),
+        (ask(4, 7), "copy has no examples longer than 6 symbols, got length 7."),
+        (ask(4, select=dict(sed=3)), "select has no 'sed'. Did you mean 'seed'? It has: "),
+        (ask(4, select=dict(model=dict(encoding="rope"))), "select.model has no 'encoding'. Did you mean 'encodings'? It has: "),
+        (ask(4, select=dict(model=dict(encodings="alibi"))), "None of the 3 finished runs in FOLDER is as selected."),
+        (ask(4, select=dict(model="rope")), "None of the 3 finished runs in FOLDER is as selected."),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_and_nothing_is_written(folder, asked, sentence):
+    before, found = files(folder), read(folder)
+    with pytest.raises(UserError) as refused:
+        measure.add(folder, asked)
+    said = str(refused.value).replace(str(folder), "FOLDER")
+    for (name, _), record in found.items():
+        said = said.replace(record["run_id"], name.upper())
+    assert said.startswith(sentence)
+    assert "\n" not in str(refused.value)
+    assert files(folder) == before
+
+
+def test_a_folder_without_records_is_named(tmp_path):
+    with pytest.raises(UserError) as refused:
+        measure.add(tmp_path / "fak", ask(4))
+    assert str(refused.value) == f"There are no records in {tmp_path / 'fak'}: sweep the study first."
+
+
+def test_runs_that_have_not_finished_are_passed_over(folder):
+    failed = tiny.run("alibi")
+    records.write(folder, training.blank_record(failed))
+    assert measure.add(folder, ask(3, only_missing=True)) == 0
+    assert records.read(records.path_of(folder, failed.run_id))["rows"] == []
+    with pytest.raises(UserError, match=r"None of the 3 finished runs in .* is as selected"):
+        measure.add(folder, ask(4, select=dict(model=dict(encodings="alibi"))))
+
+
+def test_a_run_without_its_parameters_is_named_and_nothing_is_measured(folder):
+    record = read(folder)["learned", 0]
+    records.write(folder, {**record, "checkpoint": None})
+    before = files(folder)
+    with pytest.raises(UserError) as refused:
+        measure.add(folder, ask(4))
+    assert str(refused.value) == f"The run {record['run_id']} kept no final parameters: config.checkpoints.keep_final was False."
+    assert files(folder) == before
+    assert measure.add(folder, ask(4, select=WORDS[0])) == 2
+
+
+def test_a_published_study_has_no_checkpoints(folder):
+    shutil.rmtree(folder / "cells")
+    with pytest.raises(UserError, match=r"The checkpoint of \w+ is gone: .*cells.* is missing\."):
+        measure.add(folder, ask(4))

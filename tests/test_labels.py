@@ -1,0 +1,84 @@
+import pytest
+
+from pe_lab.errors import UserError
+from pe_lab.labels import label, parse
+from pe_lab.sweeps import grid
+
+ROPE = dict(name="rope", scaling="yarn", factor=4.0, trained_length=None)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (16, "16"),
+        ("log_n", "log_n"),
+        (None, "None"),
+        (dict(name="rope"), "rope"),
+        (dict(name="rope", base=5e5), "rope(base=500000.0)"),
+        (ROPE, "rope(scaling=yarn, factor=4.0, trained_length=None)"),
+        ((dict(name="alibi"), dict(name="learned", max_positions=64)), "alibi + learned(max_positions=64)"),
+        ([dict(name="rope", layers=(0, 2))], "rope(layers=(0, 2))"),
+        ((), "none"),
+        ((8, 16), "8 + 16"),
+    ],
+)
+def test_a_value_reads_as_in_a_table(value, expected):
+    assert label(value) == expected
+
+
+@pytest.mark.parametrize(
+    "specs",
+    [
+        (),
+        (dict(name="rope"),),
+        (ROPE,),
+        (dict(name="rope", base=5e5, layers=(0, 2), share=False), dict(name="learned", max_positions=64)),
+        (dict(name="randomized", maximum=64, per="example", per_layer=True),),
+        (dict(name="rope", base=1e20, fraction=-0.5, stacks=("encoder", "cross")),),
+        (dict(name="outer", inner=dict(name="rope", base=2.0), table={"a": [1, None]}),),
+    ],
+)
+def test_what_a_label_says_reads_back_as_it_was(specs):
+    assert parse(label(specs)) == specs
+
+
+def test_a_point_of_a_sweep_carries_the_label_that_reads_back():
+    (point,) = grid.product({"model.encodings": [(ROPE, dict(name="alibi"))]})
+    assert parse(point["model.encodings"].label) == point["model.encodings"].value
+
+
+def test_words_need_no_quotes_and_may_have_them():
+    spec = {"name": "rope", "scaling": "yarn", "factor": 4}
+    assert parse("rope(scaling=yarn, factor=4)") == parse(" rope(scaling='yarn',factor=4)\n") == parse('"rope"(scaling="yarn", factor=4)')
+    assert parse("rope(scaling=yarn, factor=4)") == (spec,)
+
+
+def test_several_are_joined_in_their_order():
+    assert [spec["name"] for spec in parse("rope + learned(max_positions=9)+alibi")] == ["rope", "learned", "alibi"]
+
+
+@pytest.mark.parametrize("text", ["none", "  none "])
+def test_none_is_no_spec_at_all(text):
+    assert parse(text) == ()
+
+
+def test_a_class_of_ones_own_stands_in_quotes():
+    assert parse('"mine.steps:Steps"(size=3) + rope') == ({"name": "mine.steps:Steps", "size": 3}, {"name": "rope"})
+    assert parse('"mine.steps:Steps"') == ({"name": "mine.steps:Steps"},)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " ", "+", "rope +", "+ rope", "rope - alibi", "rope, alibi", "rope; alibi", "rope alibi", "(rope, alibi)", "[rope]",
+        "1", "None", "rope.scaled", "rope(", "rope)", "rope(4)", "rope(scaling=yarn, 4)", "rope(**extra)", "rope(*extra)",
+        "rope(factor=2 * 2)", "rope(factor=abs(2))", "rope(scaling=a.b)", "rope()()", "rope(factor=4)(base=2)", "3(base=2)",
+        "rope(factor=4, factor=2)", "rope(name=alibi)", "rope(layers={[]: 1})", "rope(factor=" + "-" * 5000 + "1)",
+        "(" * 300 + "rope" + ")" * 300, "rope\x00", "rope\nalibi", "mine.steps:Steps(size=3)",
+    ],
+)  # fmt: skip
+def test_a_text_that_is_no_label_is_refused_in_one_line(text):
+    with pytest.raises(UserError) as refused:
+        parse(text)
+    assert str(refused.value) == f"{text!r} does not read like 'rope(scaling=yarn, factor=4) + learned' or 'none'."
+    assert "\n" not in str(refused.value)

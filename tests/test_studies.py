@@ -1,0 +1,167 @@
+"""The studies of configs/: in their small form from end to end, in their full form without training."""
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import jax
+import pytest
+from absl.testing import flagsaver
+
+from experiments import command_line
+from pe_lab import config, records
+from pe_lab.analysis import results, tables
+from pe_lab.sweeps import study, sweep
+from pe_lab.training import cell as training
+from pe_lab.training import step
+from pe_lab.training.evaluate import grid as places
+
+ROOT = Path(__file__).parents[1]
+WITH_SMOKE = ("architectures", "context_extension", "exposure", "temperature")
+STUDIES = (*WITH_SMOKE, "quickstart", "smoke")
+
+
+def module(name):
+    return importlib.import_module(f"configs.{name}")
+
+
+def expanded(name, folder=Path("nowhere"), **form):
+    return study.expand(name, module(name).get_config(**form).to_dict(), module(name).sweep(**form), folder)
+
+
+def test_every_study_is_tested_here():
+    found = {path.stem for path in (ROOT / "configs").glob("*.py")} - {"__init__"}
+    assert {name for name in found if hasattr(module(name), "sweep")} == set(STUDIES)
+    assert found - set(STUDIES) == {"base", "toy", "gpt2"}
+
+
+def grid(lengths, offsets=(0,), labels=(None,)):
+    """Validation at the training length, and the test grid."""
+    return {("validation", 8, 0, None)} | {("test", n, offset, label) for n in lengths for offset in offsets for label in labels}
+
+
+TUNED = {("validation", n, 0, None) for n in (8, 16)} | {("test", n, 0, None) for n in (8, 16)}
+EXPECTED = {  # study -> variant -> what each of its runs has measured
+    "architectures": {
+        "decoder · rope": grid((8, 16)),
+        "encoder · rope": grid((8, 16)),
+        "encoder_decoder · rope": grid((8, 16)),
+        "encoder_decoder · rope, in cross-attention too": grid((8, 16)),
+    },
+    "context_extension": {
+        "rope": grid((8, 16), labels=(None, "linear")),
+        "rope, evaluated with linear": grid((8, 16), labels=(None, "linear")),
+        "tuned: no scaling": TUNED,
+        "tuned: linear": TUNED,
+    },
+    "exposure": {
+        "contiguous": grid((8, 12), (0, 32)),
+        "shifted(max_shift=32)": grid((8, 12), (0, 32)),
+    },
+    "temperature": {"log_n": grid((8, 16)), "ssmax": grid((8, 16))},
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param("architectures", marks=pytest.mark.full), *WITH_SMOKE[1:]])
+def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, monkeypatch):
+    """Swept in this process, and with one layer: half of its time is compiling."""
+    values = module(name).get_config(smoke=True).to_dict()
+    values["model"]["num_layers"] = 1
+    made = study.expand(name, values, module(name).sweep(smoke=True), tmp_path)
+    monkeypatch.setattr(sweep.local, "launch", lambda files, folder, *_: {file.stem: training.main(file, folder) for file in files})
+    assert sweep.run(sweep.plan(made, tmp_path), 1) == {}
+
+    found = records.read_all(tmp_path)
+    assert {record["status"] for record in found.values()} == {"finished"}
+    assert found.keys() == {run.run_id for run in made.runs}
+    assert [r for record in found.values() for r in record["rows"] if r["value"] is None] == []
+    variants = results.load(tmp_path).variants
+    assert {variant.name: [places_of(run) for run in variant.runs] for variant in variants} == {
+        variant: [rows] for variant, rows in EXPECTED[name].items()
+    }
+    assert {v.name for v in variants if v.target_length_known} == ({"encoder · rope"} if name == "architectures" else set())
+    shown = tables.means(results.load(tmp_path), 0)
+    assert [line.split("|")[1].strip(" †") for line in shown.splitlines()[2:-1]] == list(EXPECTED[name])
+    assert tables.DASH not in shown
+    assert sweep.plan(made, tmp_path).cells == ()
+
+
+def places_of(record):
+    return {(r["split"], r["length"], r["offset"], r["change"] and r["change"]["label"]) for r in record["rows"]}
+
+
+@pytest.mark.parametrize("name", WITH_SMOKE)
+def test_the_small_form_is_asked_for_on_the_command_line(name, monkeypatch):
+    received = []
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "argv", ["experiments.sweep", f"--config=configs/{name}.py:smoke"])
+    with flagsaver.flagsaver(), pytest.raises(SystemExit):
+        command_line.run_with_config(lambda file: received.append(file) or 0)
+    (file,) = received
+    assert file.name == f"{name}_smoke"
+    assert study.expand(name, file.values, file.points, Path("nowhere")) == expanded(name, smoke=True)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_has_the_runs_and_the_command_that_it_names(name):
+    about = module(name).__doc__
+    (promised,) = re.findall(r"(\d+) runs\b", about)
+    assert len(expanded(name).runs) == int(promised)
+    assert f"python -m experiments.sweep --config=configs/{name}.py" in about
+    assert (f"--config=configs/{name}.py:smoke" in about or f"configs/{name}.py:smoke)" in about) == (name in WITH_SMOKE)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_cell_of_a_study_can_be_trained(name, tmp_path):
+    made = expanded(name, tmp_path)
+    todo = sweep.plan(made, tmp_path)
+    assert todo.missing == len(made.runs)
+    assert sum(len(wave) for wave in study.waves(todo.cells)) == len(todo.cells)
+
+
+def test_the_table_of_exposure_ends_just_behind_its_farthest_position():
+    """Randomized positions reach 65 and the largest offset adds 32: no place is out of reach, and one more is."""
+    runs = [run for run in expanded("exposure").runs if run.model.encodings[0].name == "learned" and run.seed == 0]
+    assert [run.positions.name for run in runs] == ["contiguous", "shifted", "randomized"]
+    for run in runs:
+        made = step.setup(run)
+        assert {step.out_of_reach(made, place.length, place.offset) for place in places(run)} == {None}
+    assert step.out_of_reach(made, 16, 33) == "learned has positions 0..97; length 16 asks for position 98"
+
+
+def test_a_tuned_run_starts_from_the_trained_one_of_its_seed():
+    runs = expanded("context_extension").runs
+    trained, tuned = [r for r in runs if r.init_from is None], [r for r in runs if r.init_from]
+    assert [(run.seed, len(run.evaluate.changes)) for run in trained] == [(0, 4), (1, 4), (2, 4)]
+    of_seed = {run.seed: run.run_id for run in trained}
+    assert [run.init_from.run_id for run in tuned] == [of_seed[run.seed] for run in tuned] == list(of_seed.values()) * 5
+    assert {(run.train.steps, run.train.max_length, run.train.learning_rate) for run in tuned} == {(200, 16, 1e-3)}
+    scalings = [dict(run.model.encodings[0].arguments)["scaling"] for run in tuned if run.seed == 0]
+    assert scalings == ["none", "linear", "ntk", "yarn", "llama3"]
+    made = step.setup(trained[0])
+    assert {dict(c.encodings[0].arguments)["trained_length"] for c in trained[0].evaluate.changes} == {None, *made.num_tokens(8).values()}
+
+
+def parameters(name):
+    made = step.setup(config.from_dict(module(name).get_config().to_dict()))
+    return sum(leaf.size for leaf in jax.tree.leaves(made.abstract_params)), made
+
+
+def test_toy_has_twenty_thousand_parameters():
+    words, width, hidden = 16 + 5, 32, 80
+    layer = 4 * width**2 + (width * hidden + hidden) + (hidden * width + width) + 2 * 2 * width
+    assert parameters("toy")[0] == 2 * words * width + 2 * layer + 2 * width == 20_320
+    assert "20 thousand parameters" in module("toy").__doc__
+
+
+def test_gpt2_has_the_parameters_of_gpt2_without_the_biases_of_attention():
+    """One table for input and output, 1024 learned positions; nothing is trained here."""
+    width, hidden, layers = 768, 3072, 12
+    layer = 4 * width**2 + (width * hidden + hidden) + (hidden * width + width) + 2 * 2 * width
+    found, made = parameters("gpt2")
+    assert found == (50_257 + 1024) * width + layers * layer + 2 * width
+    fewer, of = (int(number.replace(",", "")) for number in re.findall(r"\d+,[\d,]*\d", module("gpt2").__doc__))
+    assert (fewer, of, found) == (layers * 4 * width, 124_439_808, of - fewer)
+    assert made.layout.vocabularies(made.task) == {"decoder": 50_257}
+    assert made.num_tokens(510) == {"decoder": 1022}

@@ -1,0 +1,139 @@
+"""Training until it has learnt: every replica of a cell stops where it meets the criterion, the others go on."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab import records
+from pe_lab.config import Cell, Run
+from pe_lab.training import step
+from pe_lab.training.cell import Training
+from tests import tiny
+
+STEPS, EXTRA = 36, 5  # extra steps end neither with a chunk of 4 nor with the curve's 6
+RATES = (3e-3, 1e-2, 1e-6)  # slow, fast, never
+
+
+def run(rate, criterion: float | None = 0.4, extra_steps=EXTRA, **changes) -> Run:
+    """Copies one symbol; length 2 is on the curve too, and must not count."""
+    return tiny.run(
+        train__learning_rate=rate,
+        model__num_layers=1,
+        train__steps=STEPS,
+        train__schedule="constant",
+        train__max_length=1,
+        train__criterion=criterion,
+        train__extra_steps=extra_steps,
+        evaluate__lengths=(1,),
+        evaluate__curve_lengths=(1, 2),
+        execution__replicas="map",
+        **changes,
+    )
+
+
+def cell(**changes) -> Cell:
+    return Cell(tuple(run(rate, **changes) for rate in RATES))
+
+
+def trained(folder, cell, report=lambda event: None) -> Training:
+    training = Training(cell, folder, report)
+    training.train()
+    return training
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    """The cell with a criterion, trained to its end, and its records by learning rate."""
+    folder = tmp_path_factory.mktemp("criterion")
+    training = trained(folder, cell())
+    training.evaluate()
+    return training, {r["replica"]["learning_rate"]: r for r in records.read_all(folder).values()}
+
+
+@pytest.fixture(scope="module")
+def fixed(tmp_path_factory):
+    """The same without a criterion."""
+    return trained(tmp_path_factory.mktemp("fixed"), cell(criterion=None))
+
+
+@pytest.fixture(scope="module")
+def stops(fixed):
+    """Where each replica must stop, from the curves of the training without a criterion."""
+    reached = [[p["step"] for p in curve if p["exact_match"]["1"] >= 0.4] for curve in fixed.curve]
+    return [min(found[0] + EXTRA, STEPS) if found else STEPS for found in reached]
+
+
+def test_every_replica_stops_some_steps_after_it_meets_the_criterion(unbroken, stops):
+    training, found = unbroken
+    assert training.state["stop_at"].tolist() == stops
+    assert sorted(stops) == [stops[1], stops[0], STEPS]  # the fast, the slow, the one that never learns
+    assert len(set(stops)) == 3
+    assert [found[rate]["cost"]["steps"] for rate in RATES] == stops
+    assert [found[rate]["exposure"]["steps"] for rate in RATES] == stops
+    assert training.now == STEPS
+
+
+def test_from_there_on_its_parameters_are_those_of_as_many_fixed_steps(unbroken, stops, fixed):
+    chunk = jax.jit(functools.partial(step.chunk, fixed.made))
+    state, states = jax.jit(functools.partial(step.init, fixed.made))(fixed.replicas), {}
+    for now in range(STEPS):
+        state, _ = chunk(state, fixed.replicas, jnp.asarray(1))
+        states[now + 1] = state
+    for r, stop in enumerate(stops):
+        mine, theirs = (jax.tree.map(lambda leaf, r=r: np.asarray(leaf[r]), s) for s in (unbroken[0].state, states[stop]))
+        for part in ("params", "optimizer"):
+            jax.tree.map(np.testing.assert_array_equal, mine[part], theirs[part])
+
+
+def test_its_curve_ends_there(unbroken, stops, fixed):
+    for r, stop in enumerate(stops):
+        curve, whole = unbroken[0].curve[r], fixed.curve[r]
+        assert [p["step"] for p in curve] == [*range(0, stop, 6), stop]
+        assert curve[:-1] == whole[: len(curve) - 1]
+        assert curve[-1]["loss"] is not None
+
+
+def test_a_replica_that_stops_is_bit_equal_in_any_company(unbroken, tmp_path):
+    alone = trained(tmp_path, Cell((run(RATES[0]),)))
+    assert alone.now == alone.last < STEPS
+    assert alone.curve[0] == unbroken[0].curve[0]
+    mine, theirs = (jax.tree.map(lambda leaf: np.asarray(leaf[0]), t.state["params"]) for t in (alone, unbroken[0]))
+    jax.tree.map(np.testing.assert_array_equal, mine, theirs)
+
+
+class Killed(BaseException):
+    """As if the process had been killed."""
+
+
+def test_a_training_killed_after_a_replica_has_stopped_ends_bit_equal_to_an_unbroken_one(unbroken, stops, tmp_path):
+    def kill(event):
+        if event.get("step", 0) > stops[1] + 2:  # the chunk before this one is saved
+            raise Killed
+
+    often = cell(checkpoints__interval=0.0)
+    with pytest.raises(Killed):
+        trained(tmp_path, often, kill)
+    resumed = Training(often, tmp_path, lambda event: None)
+    assert stops[1] <= resumed.now < stops[0]
+    resumed.train()
+    resumed.evaluate()
+    jax.tree.map(np.testing.assert_array_equal, resumed.state, unbroken[0].state)
+    assert resumed.curve == unbroken[0].curve
+    rows = {r["replica"]["learning_rate"]: r["rows"] for r in records.read_all(tmp_path).values()}
+    assert rows == {rate: record["rows"] for rate, record in unbroken[1].items()}
+
+
+@pytest.mark.parametrize(("extra_steps", "expected"), [(0, 12), (4, 16), (1000, STEPS)])
+def test_extra_steps_never_go_beyond_the_last(extra_steps, expected):
+    """The decision alone, on a curve that is exactly at the criterion at step 12, and above it at step 14."""
+    training = object.__new__(Training)
+    training.cell, training.curve = Cell((run(RATES[0], extra_steps=extra_steps),)), [[]]
+    training.state = {"stop_at": jnp.asarray([STEPS], jnp.int32)}
+    for now, exact_match in ((12, 0.4), (14, 1.0)):
+        training.state = {**training.state, "step": jnp.asarray([now])}
+        training.curve[0].append({"step": now, "exact_match": {"1": exact_match, "2": 0.0}})
+        training._stop_where_learnt()
+        assert training.state["stop_at"].tolist() == [expected]

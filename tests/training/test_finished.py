@@ -1,0 +1,213 @@
+"""A finished run as an input: loaded as it ended, or adopted by another model."""
+
+import itertools
+import shutil
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab import records
+from pe_lab.errors import UserError
+from pe_lab.training import step
+from pe_lab.training.cell import Training, record_failure
+from pe_lab.training.finished import adopt, load, load_state, trained_model
+from tests import tiny
+
+CELL = tiny.cell("rope", "learned", model__num_layers=1, train__steps=2, evaluate__lengths=(3,))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A study's folder with one finished cell of two runs."""
+    folder = tmp_path_factory.mktemp("study")
+    tiny.train(folder, CELL)
+    return folder
+
+
+@pytest.fixture
+def folder(trained, tmp_path):
+    """A copy of it to be damaged."""
+    return shutil.copytree(trained, tmp_path / "study")
+
+
+def test_a_run_comes_back_with_its_record_its_setup_and_its_own_final_parameters(trained):
+    final = Training(CELL, trained, print).state["params"]
+    for r, run in enumerate(CELL.runs):
+        found = load(trained, run.run_id)
+        jax.tree.map(np.testing.assert_array_equal, found.params, jax.tree.map(lambda leaf, r=r: leaf[r], final))
+        assert (found.record["run_id"], found.made.run.run_id) == (run.run_id, run.run_id)
+        table = trained_model(trained, run.run_id).decoder.input_encodings[0].table[...]
+        np.testing.assert_array_equal(table, final["decoder"]["input_encodings"][0]["table"][r])
+
+
+def test_the_state_of_its_whole_cell_comes_back(trained):
+    record = records.read(records.path_of(trained, CELL.runs[1].run_id))
+    state, cell = load_state(trained, record)
+    assert (cell, state["step"].tolist()) == (CELL, [2, 2])
+
+
+def test_a_run_that_is_not_there_is_one_sentence(trained):
+    with pytest.raises(UserError, match=rf"^There is no run 0123456789abcdef in {trained}\.$"):
+        load(trained, "0123456789abcdef")
+
+
+@pytest.mark.parametrize("status", ["failed", "diverged"])
+def test_a_run_that_has_not_finished_is_one_sentence(tmp_path, status):
+    record_failure(CELL.run, tmp_path, "why")
+    record = records.read(records.path_of(tmp_path, CELL.run.run_id))
+    records.write(tmp_path, {**record, "status": status})
+    with pytest.raises(UserError, match=rf"^The run {CELL.run.run_id} in {tmp_path} has not finished, it {status}\.$"):
+        load(tmp_path, CELL.run.run_id)
+
+
+def test_a_run_that_kept_no_parameters_is_one_sentence(folder):
+    record = records.read(records.path_of(folder, CELL.run.run_id))
+    records.write(folder, {**record, "checkpoint": None})
+    with pytest.raises(UserError, match=r"kept no final parameters: config\.checkpoints\.keep_final was False\.$"):
+        load(folder, CELL.run.run_id)
+
+
+def test_a_checkpoint_that_is_gone_is_one_sentence(folder):
+    shutil.rmtree(folder / "checkpoints")
+    with pytest.raises(UserError, match=rf"^The checkpoint of {CELL.run.run_id} is gone: .*{CELL.cell_id} does not hold step 2\.$"):
+        load(folder, CELL.run.run_id)
+
+
+def test_a_checkpoint_of_another_step_is_not_taken_for_it(folder):
+    record = records.read(records.path_of(folder, CELL.run.run_id))
+    records.write(folder, {**record, "checkpoint": {**record["checkpoint"], "step": 1}})
+    with pytest.raises(UserError, match=r"is gone: .* does not hold step 1\."):
+        load(folder, CELL.run.run_id)
+
+
+def test_a_folder_with_records_alone_as_published_is_one_sentence(folder):
+    shutil.rmtree(folder / "cells")
+    with pytest.raises(UserError, match=rf"^The checkpoint of {CELL.run.run_id} is gone: .*{CELL.cell_id}\.json is missing\.$"):
+        load(folder, CELL.run.run_id)
+
+
+def made(*encodings, **changes):
+    return step.setup(tiny.run(*encodings, **changes))
+
+
+def numbered(setup, first=0):
+    """Parameters whose every value is another number."""
+    count = itertools.count(first)
+    return jax.tree.map(lambda p: jnp.full(p.shape, next(count)), setup.abstract_params)
+
+
+def table(params, index, stack="decoder", where="attention_encodings"):
+    return params[stack][where][index]["table"]
+
+
+def equal(a, b):
+    jax.tree.map(np.testing.assert_array_equal, a, b)
+
+
+def test_the_same_model_adopts_everything():
+    setup = made("learned", "t5_bias", {"name": "shaw", "layers": (1,)}, layout__name="encoder_decoder")
+    equal(adopt(numbered(setup), setup, setup), numbered(setup))
+    replicas = jax.tree.map(lambda p: jnp.stack([p, p + 0.5]), numbered(setup))
+    equal(adopt(replicas, setup, setup), replicas)
+
+
+def test_without_an_encoding_the_others_and_the_backbone_stay():
+    """What is removed stands first, so that all others move up: Shaw has a module on each of two layers."""
+    whole = made({"name": "sinusoidal", "learn_scale": True}, "learned", "t5_bias", "shaw")
+    params = numbered(whole)
+    less = adopt(params, whole, made("learned", "shaw"))
+    there, here = params.pop("decoder"), less.pop("decoder")
+    equal(here.pop("input_encodings"), {0: there.pop("input_encodings")[1]})
+    modules = there.pop("attention_encodings")
+    equal(here.pop("attention_encodings"), {0: modules[1], 1: modules[2]})
+    equal((less, here), (params, there))
+
+
+def test_an_encoding_without_parameters_is_added_freely():
+    plain = made("learned")
+    equal(adopt(numbered(plain), plain, made("learned", "rope", "alibi")), numbered(plain))
+
+
+def test_an_encoding_with_parameters_is_added_from_a_fresh_start_or_refused():
+    plain, more = made("t5_bias"), made("learned", "t5_bias")
+    fresh = numbered(more, first=100)
+    started = adopt(numbered(plain), plain, more, fresh)
+    np.testing.assert_array_equal(table(started, 0, where="input_encodings"), table(fresh, 0, where="input_encodings"))
+    del started["decoder"]["input_encodings"]
+    equal(started, numbered(plain))
+    with pytest.raises(UserError, match=rf"^learned has parameters that the run {plain.run.run_id} was not trained with\.$"):
+        adopt(numbered(plain), plain, more)
+
+
+T5 = {"name": "t5_bias"}
+
+
+@pytest.mark.parametrize(
+    ("trained_with", "asked_for", "sources"),
+    [
+        ([T5], [T5 | {"layers": (1,)}], [0]),  # some of its layers
+        ([T5], [T5 | {"share": False}], [0, 0]),  # each layer a copy of the shared one
+        ([T5 | {"share": False}], [T5 | {"layers": (1,)}], [1]),  # the module of that layer
+        ([T5 | {"layers": (1,)}, T5 | {"layers": (0,)}], [T5 | {"layers": (0,)}], [1]),
+        ([T5, T5 | {"layers": (0,)}], [T5 | {"layers": (0,)}], [1]),  # just there, rather than there as well
+        ([T5, T5], [T5, T5], [0, 1]),
+        ([T5], [T5 | {"stacks": ("decoder",)}], [0]),
+    ],
+)
+def test_an_encoding_is_found_by_the_layers_where_it_acted(trained_with, asked_for, sources):
+    old, new = made(*trained_with), made(*asked_for)
+    params = numbered(old)
+    adopted = adopt(params, old, new)
+    assert len(adopted["decoder"]["attention_encodings"]) == len(sources)
+    for i, source in enumerate(sources):
+        np.testing.assert_array_equal(table(adopted, i), table(params, source))
+
+
+@pytest.mark.parametrize(
+    ("trained_with", "asked_for"),
+    [([T5 | {"layers": (0,)}], [T5]), ([T5 | {"share": False}], [T5]), ([T5], [T5, T5]), ([{"name": "shaw"}], [T5])],
+)
+def test_an_encoding_that_did_not_act_on_all_those_layers_is_not_found(trained_with, asked_for):
+    old = made(*trained_with)
+    with pytest.raises(UserError, match=r"^t5_bias has parameters that the run"):
+        adopt(numbered(old), old, made(*asked_for))
+
+
+def test_the_bias_between_two_streams_is_not_taken_for_that_within_one():
+    across = T5 | {"stacks": ("cross",)}
+    both = made(T5 | {"stacks": ("decoder", "encoder")}, across, layout__name="encoder_decoder")
+    params = numbered(both)
+    alone = adopt(params, both, made(across, layout__name="encoder_decoder"))
+    assert "attention_encodings" not in alone["encoder"]
+    assert len(alone["decoder"]["attention_encodings"]) == 1
+    np.testing.assert_array_equal(table(alone, 0), table(params, 1))
+    within = adopt(params, both, made(T5 | {"stacks": ("encoder",)}, layout__name="encoder_decoder"))
+    np.testing.assert_array_equal(table(within, 0, "encoder"), table(params, 0, "encoder"))
+    only_across = made(across, layout__name="encoder_decoder")
+    with pytest.raises(UserError, match=r"^t5_bias has parameters that the run"):
+        adopt(numbered(only_across), only_across, made(T5 | {"stacks": ("decoder",)}, layout__name="encoder_decoder"))
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "sentence"),
+    [
+        (dict(), dict(model__width=8), r"attention\.key\.kernel is \(16, 16\) there and \(8, 8\) here\.$"),
+        (dict(), dict(model__qk_norm=True), r"key_norm\.scale is missing there and \(8,\) here\.$"),
+        (dict(model__qk_norm=True), dict(), r"it has no decoder\.blocks\.0\.attention\.key_norm\.scale\.$"),
+        (dict(), dict(model__tied_output=True), r"it has no output\.kernel\.$"),
+        (dict(), dict(model__num_layers=1), r"it has no decoder\.blocks\.1\.attention\.key\.kernel\.$"),
+        (dict(), dict(layout__name="encoder"), r"encoder\..* is missing there and "),
+    ],
+)
+def test_another_backbone_is_refused(there, here, sentence):
+    old = made("rope", **there)
+    with pytest.raises(UserError, match=rf"^The model differs from that of the run {old.run.run_id}: .*{sentence}"):
+        adopt(numbered(old), old, made("rope", **here))
+
+
+def test_a_table_of_another_size_is_refused():
+    old = made("learned")
+    with pytest.raises(UserError, match=r"input_encodings\.0\.table is \(512, 16\) there and \(9, 16\) here\.$"):
+        adopt(numbered(old), old, made({"name": "learned", "max_positions": 9}))

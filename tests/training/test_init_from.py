@@ -1,0 +1,124 @@
+"""A run that starts from another's final parameters, and goes on with its data."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab import records
+from pe_lab.config import Cell
+from pe_lab.training import cell as cells
+from pe_lab.training import step
+from pe_lab.training.cell import Training
+from tests import tiny
+
+SMALL = dict(model__num_layers=1, train__schedule="constant", evaluate__lengths=(3,))
+PARENTS = tiny.cell("rope", train__steps=6, **SMALL)
+
+
+def children(*encodings, study="parents", parents=PARENTS, **changes):
+    """A cell of runs that start from the runs of another, seed by seed."""
+    return Cell(
+        tuple(
+            tiny.run(*(encodings or ("rope",)), seed=p.seed, init_from={"study": study, "run_id": p.run_id}, **{**SMALL, **changes})
+            for p in parents.runs
+        )
+    )
+
+
+CHILDREN = children(train__steps=4, train__max_length=2, evaluate__lengths=(2,), evaluate__curve_lengths=(2,))
+GRANDCHILDREN = children(study="", parents=CHILDREN, train__steps=2)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """A folder with the parents' study, the children's beside it, and their child in the same study."""
+    folder = tmp_path_factory.mktemp("results")
+    tiny.train(folder / "parents", PARENTS)
+    tiny.train(folder / "study", CHILDREN)
+    tiny.train(folder / "study", GRANDCHILDREN)
+    return folder
+
+
+def begun(folder, cell):
+    """A training before its first step."""
+    return Training(cell, folder, lambda event: None)
+
+
+def equal(a, b):
+    jax.tree.map(np.testing.assert_array_equal, a, b)
+
+
+@pytest.mark.parametrize("study", ["parents", "absolute"])
+def test_every_replica_starts_from_its_own_parents_parameters_and_a_new_optimizer(results, tmp_path, study):
+    folder = tmp_path / "new" if study == "absolute" else results / "new"
+    training = begun(folder, children(study=str(results / "parents") if study == "absolute" else study))
+    final = begun(results / "parents", PARENTS).state
+    equal(training.state["params"], final["params"])
+    fresh = jax.jit(functools.partial(step.init, training.made))(training.replicas)
+    equal({k: v for k, v in training.state.items() if k != "params"}, {k: v for k, v in fresh.items() if k != "params"})
+    assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (fresh["params"], final["params"])), strict=True))
+
+
+def test_its_data_goes_on_where_its_parents_ended(results):
+    """The first loss of the child is the one that the parent would have had next; from the first step's data it is another."""
+    parent, child = begun(results / "parents", PARENTS), begun(results / "new", children(train__steps=6))
+    assert child.replicas["first_step"].tolist() == [6, 6]
+    chunk = jax.jit(functools.partial(step.chunk, parent.made))
+    further = {**parent.state, "stop_at": jnp.asarray([99, 99], jnp.int32)}
+    expected, found = (
+        np.asarray(chunk(t, r, jnp.asarray(1))[1][:, 0]) for t, r in ((further, parent.replicas), (child.state, child.replicas))
+    )
+    np.testing.assert_array_equal(found, expected)
+    again = chunk(child.state, {**child.replicas, "first_step": jnp.zeros(2, jnp.int32)}, jnp.asarray(1))[1][:, 0]
+    assert (np.asarray(again) != expected).all()
+
+
+def test_what_its_parent_had_not_starts_fresh(results):
+    training = begun(results / "new", children("rope", "learned"))
+    scratch = jax.jit(functools.partial(step.init, training.made))(training.replicas)["params"]["decoder"].pop("input_encodings")
+    equal(training.state["params"]["decoder"].pop("input_encodings"), scratch)
+    equal(training.state["params"], begun(results / "parents", PARENTS).state["params"])
+
+
+def test_exposure_is_of_the_whole_ancestry(results):
+    """6, 4 and 2 steps; up to 3, 2 and 3 symbols, so 8 tokens."""
+    found = {r["run_id"]: r for folder in ("parents", "study") for r in records.read_all(results / folder).values()}
+    for cell, steps, own in ((PARENTS, 6, 6), (CHILDREN, 10, 4), (GRANDCHILDREN, 12, 2)):
+        for run in cell.runs:
+            exposure, cost = found[run.run_id]["exposure"], found[run.run_id]["cost"]
+            assert (exposure["steps"], exposure["max_length"], exposure["max_position"]) == (steps, 3, 7)
+            assert cost["steps"] == own
+
+
+def test_a_grandchild_starts_from_a_child_in_its_own_study(results):
+    first = begun(results / "study", children(study="", parents=CHILDREN, train__steps=3))
+    assert first.replicas["first_step"].tolist() == [10, 10]
+    equal(first.state["params"], begun(results / "study", CHILDREN).state["params"])
+    assert [run.replica()["init_from"] for run in GRANDCHILDREN.runs] == [run.run_id for run in CHILDREN.runs]
+
+
+def test_a_record_says_what_its_run_started_from(results):
+    record = records.read(records.path_of(results / "study", CHILDREN.runs[1].run_id))
+    assert record["replica"]["init_from"] == PARENTS.runs[1].run_id
+    assert record["config"]["init_from"] == {"study": "parents", "run_id": PARENTS.runs[1].run_id}
+
+
+def test_a_child_resumed_from_its_own_checkpoint_does_not_start_again(results):
+    child, parent = begun(results / "study", CHILDREN), begun(results / "parents", PARENTS)
+    assert child.now == 4
+    assert any((a != b).any() for a, b in zip(*(jax.tree.leaves(t.state["params"]) for t in (child, parent)), strict=True))
+
+
+def test_a_missing_parent_is_recorded_as_the_failure_of_every_run_of_the_cell(results, tmp_path):
+    cell = children(study="parents", parents=tiny.cell("rope", train__steps=5, **SMALL))
+    folder = tmp_path / "study"
+    records.write_json(folder / "cell.json", {"runs": [run.to_dict() for run in cell.runs]})
+    assert cells.main(folder / "cell.json", folder) == 1
+    found = records.read_all(folder)
+    assert {(r["status"], r["error"]) for r in found.values()} == {
+        ("failed", f"There is no run {cell.run.init_from.run_id} in {tmp_path / 'parents'}.")
+    }
+    assert len(found) == 2

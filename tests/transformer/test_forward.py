@@ -1,0 +1,115 @@
+"""Logits are those of the equations, for every architecture and every optional field."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+
+from pe_lab.config import STACKS
+from pe_lab.transformer.transformer import Transformer
+from tests import models
+from tests.models import VOCABULARIES, moved, params, prefix, settings
+from tests.transformer import equations
+
+# Apart by more than T5's exact buckets, a row for each example; beside the true lengths.
+POSITIONS, LENGTHS = np.array([[0, 1, 2, 9, 30, 31, 60], [5, 6, 8, 9, 10, 0, 0]]), (7, 5)
+OF_SOURCE, SOURCE_LENGTHS = np.array([[2, 3, 7, 0, 0, 0], [0, 1, 2, 20, 41, 50]]), (3, 6)
+
+
+def assert_agrees(architecture, **changes):
+    """A padded batch against one example at a time, without padding."""
+    stacks = STACKS[architecture]
+    model = settings("sinusoidal", dict(name="rope", stacks=stacks), dict(name="t5_bias", stacks=stacks), **changes)
+    graph, start = nnx.split(Transformer(model, VOCABULARIES[architecture], key=jax.random.key(0)))
+    p = moved(nnx.to_pure_dict(start))
+    read = models.stream(models.random_tokens(2, 7), jnp.asarray(POSITIONS)[None], prefix(LENGTHS, 7))
+    source = models.stream(models.random_tokens(2, 6, size=9, seed=8), jnp.asarray(OF_SOURCE)[None], prefix(SOURCE_LENGTHS, 6))
+    source = source if architecture == "encoder_decoder" else None
+    found = jax.jit(lambda p, read, source: nnx.merge(graph, p)(read, source))(p, read, source)
+    for i, n in enumerate(LENGTHS):
+        of_example = [(np.asarray(s.tokens[i, :m]), positions[i, :m].tolist())
+                      for s, positions, m in ((read, POSITIONS, n), (source, OF_SOURCE, SOURCE_LENGTHS[i])) if s is not None]  # fmt: skip
+        expected = equations.logits(p, model, *of_example)
+        assert np.abs(expected).max() > 1  # the tolerance says something
+        np.testing.assert_allclose(found[i, :n], expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("architecture", models.ARCHITECTURES)
+def test_pre_norm_layer_norm_gelu(architecture):
+    assert_agrees(architecture)
+
+
+@pytest.mark.parametrize("architecture", models.ARCHITECTURES)
+def test_post_norm_rms_norm_swiglu(architecture):
+    assert_agrees(architecture, norm_position="post", norm="rms", activation="swiglu")
+
+
+def test_pre_norm_rms_norm_relu_tied_without_scale():
+    assert_agrees("decoder", norm="rms", activation="relu", tied_output=True, scale_embeddings=False)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("qk_norm", True),
+        ("logit_temperature", "log_n"),
+        ("logit_temperature", "ssmax"),
+        ("norm_after_attention", True),
+        ("sliding_window", 2),
+        ("sink_token", True),
+        ("num_loops", 2),
+    ],
+)
+def test_each_optional_field_in_every_stack(field, value):
+    assert_agrees("encoder_decoder", **{field: value})
+
+
+def test_all_optional_fields_at_once():
+    assert_agrees(
+        "decoder", qk_norm=True, logit_temperature="ssmax", norm_after_attention=True, sliding_window=3, sink_token=True, num_loops=2
+    )
+
+
+def size(architecture, **changes):
+    model = models.build(architecture=architecture, feedforward_width=24, **changes)
+    return sum(p.size for p in jax.tree.leaves(params(model)))
+
+
+D, F, H, DH, LAYERS = 16, 24, 2, 8, 2
+ATTENTION, FEEDFORWARD, NORM = 4 * D * D, D * F + F + F * D + D, 2 * D
+BLOCK = ATTENTION + FEEDFORWARD + 2 * NORM
+CROSS = ATTENTION + NORM
+BY_HAND = {
+    "decoder": 11 * D + LAYERS * BLOCK + NORM + D * 11,
+    "encoder": 11 * D + LAYERS * BLOCK + NORM + D * 11,
+    "encoder_decoder": (9 + 11) * D + 2 * LAYERS * BLOCK + 2 * NORM + LAYERS * CROSS + D * 11,
+}
+
+
+@pytest.mark.parametrize("architecture", models.ARCHITECTURES)
+def test_parameters_by_hand(architecture):
+    assert size(architecture) == BY_HAND[architecture]
+
+
+@pytest.mark.parametrize(
+    ("changes", "of_decoder", "of_both"),
+    [
+        (dict(qk_norm=True), LAYERS * 2 * DH, 3 * LAYERS * 2 * DH),
+        (dict(logit_temperature="log_n"), 0, 0),
+        (dict(logit_temperature="ssmax"), LAYERS * H, 3 * LAYERS * H),
+        (dict(norm_after_attention=True), LAYERS * NORM, 3 * LAYERS * NORM),
+        (dict(sliding_window=3), 0, 0),
+        (dict(sink_token=True), D, 2 * D),
+        (dict(num_loops=3), 0, 0),
+        (dict(compute_dtype="bfloat16"), 0, 0),
+        (dict(activation="swiglu"), LAYERS * (D * F + F), 2 * LAYERS * (D * F + F)),
+        (dict(tied_output=True), -D * 11, -D * 11),
+        (dict(norm="rms"), -(2 * LAYERS + 1) * D, -(5 * LAYERS + 2) * D),
+        (dict(norm_position="post"), -NORM, -2 * NORM),
+    ],
+    ids=str,
+)
+def test_parameters_that_a_field_adds(changes, of_decoder, of_both):
+    assert size("decoder", **changes) - BY_HAND["decoder"] == of_decoder
+    assert size("encoder_decoder", **changes) - BY_HAND["encoder_decoder"] == of_both

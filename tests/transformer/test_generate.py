@@ -1,0 +1,274 @@
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from flax import nnx
+
+from pe_lab import plugins
+from pe_lab.config import STACKS
+from pe_lab.errors import UserError
+from pe_lab.training import evaluate, step
+from pe_lab.transformer.generate import _generate, decode, generate
+from tests import models, tiny
+from tests.models import build, prefix, stream
+
+P, T = 5, 8
+PROMPTS = (5, 2, 4, 1, 3, 5)
+ENDS = {"decoder": 4, "encoder_decoder": 5}  # tokens that the models below say in some answers, at different places
+END = ENDS["decoder"]
+
+
+@functools.cache
+def model(architecture="decoder"):
+    encodings = ("sinusoidal", *(dict(name=n, stacks=STACKS[architecture]) for n in ("rope", "t5_bias")))
+    made = build(*encodings, architecture=architecture)
+    return nnx.merge(nnx.graphdef(made), models.moved(models.params(made)))
+
+
+def prompts():
+    return models.random_tokens(len(PROMPTS), P, seed=11), prefix(PROMPTS, P)
+
+
+def source(architecture):
+    read = stream(models.random_tokens(len(PROMPTS), 6, size=9, seed=12), mask=prefix([6, 5, 4, 3, 2, 1], 6))
+    return read if architecture == "encoder_decoder" else None
+
+
+def said(architecture="decoder", **how):
+    """The answers to PROMPTS; some end, some are as long as there is room."""
+    answers, lengths = generate(model(architecture), *prompts(), end=ENDS[architecture], max_tokens=T, source=source(architecture), **how)
+    return np.asarray(answers), np.asarray(lengths)
+
+
+@functools.cache
+def uncached(architecture):
+    """The argmax of a full forward pass, appended, again and again; everything after the end is the end."""
+    full = jax.jit(model(architecture).__call__)
+    tokens, mask = prompts()
+    tokens, mask = (np.pad(a, ((0, 0), (0, T))) for a in (tokens, mask))
+    end = ENDS[architecture]
+    answers = np.full((len(PROMPTS), T), end)
+    for i in range(T):
+        logits = np.asarray(full(stream(jnp.asarray(tokens), mask=jnp.asarray(mask)), source(architecture)))
+        for row in range(len(PROMPTS)):
+            last = mask[row].sum() - 1
+            if (answers[row, :i] == end).any():
+                continue
+            answers[row, i] = tokens[row, last + 1] = logits[row, last].argmax()
+            mask[row, last + 1] = True
+    return answers
+
+
+@pytest.mark.parametrize("architecture", ["decoder", "encoder_decoder"])
+def test_greedy_is_the_argmax_of_the_whole_again_and_again(architecture):
+    answers, lengths = said(architecture)
+    np.testing.assert_array_equal(answers, uncached(architecture))
+    ends = answers == ENDS[architecture]
+    ended = ends.any(axis=1)
+    np.testing.assert_array_equal(lengths, np.where(ended, ends.argmax(axis=1), T))
+    assert 0 < ended.sum() < len(PROMPTS)
+    assert len(set(lengths.tolist())) > 2
+
+
+def test_a_limit_is_a_shorter_answer():
+    whole, lengths = said()
+    for limit in (0, 3, T):
+        answers, short = said(limit=limit)
+        np.testing.assert_array_equal(answers[:, :limit], whole[:, :limit])
+        assert (answers[:, limit:] == END).all()
+        np.testing.assert_array_equal(short, np.minimum(lengths, limit))
+
+
+def test_one_program_serves_all_prompts_limits_and_temperatures():
+    own = build("rope", num_layers=1)
+    before = _generate._cache_size()
+    for count, limit, temperature in ((1, 2, 0.0), (3, 7, 0.5), (5, 8, 2.0)):
+        tokens = models.random_tokens(2, P, seed=count)
+        generate(own, tokens, prefix([count, 1], P), end=count, max_tokens=T, limit=limit, temperature=temperature, key=jax.random.key(count))
+    assert _generate._cache_size() - before == 1
+
+
+def test_what_stands_in_a_prompts_padding_changes_nothing():
+    tokens, mask = prompts()
+    others = generate(model(), jnp.where(mask, tokens, 9), mask, end=END, max_tokens=T)
+    np.testing.assert_array_equal(others[0], said()[0])
+
+
+def test_an_example_does_not_hang_on_its_neighbours():
+    tokens, mask = prompts()
+    order = jnp.asarray([5, 3, 0, 1, 4, 2])
+    np.testing.assert_array_equal(generate(model(), tokens[order], mask[order], end=END, max_tokens=T)[0], said()[0][order])
+
+
+def test_positions_of_the_whole_context_are_those_of_its_slots():
+    """3 i for slot i, as a row for all and as one for each; without them 0, 1, 2, …."""
+    row = jnp.arange(P + T)[None, None]
+    np.testing.assert_array_equal(said(positions=row)[0], said()[0])
+    spread = said(positions=3 * row)[0]
+    assert (spread != said()[0]).any()
+    np.testing.assert_array_equal(said(positions=jnp.broadcast_to(3 * row, (1, len(PROMPTS), P + T)))[0], spread)
+
+
+def test_an_encoder_is_refused():
+    with pytest.raises(UserError) as refused:
+        generate(build(architecture="encoder"), *prompts(), end=END, max_tokens=T)
+    assert str(refused.value) == "An encoder fills all its blanks in one pass: there is nothing to decode."
+
+
+def sampled(temperature, key=0, count=4000, max_tokens=1, end=99):
+    """Many answers to one prompt; by default they have no end."""
+    tokens, mask = jnp.broadcast_to(prompts()[0][:1], (count, P)), jnp.ones((count, P), bool)
+    how = dict(end=end, max_tokens=max_tokens, temperature=temperature)
+    return np.asarray(generate(model(), tokens, mask, **how, key=None if key is None else jax.random.key(key))[0])
+
+
+@pytest.mark.parametrize("temperature", [1.0, 3.0])
+def test_samples_have_the_probabilities_of_their_temperature(temperature):
+    """Pearson's statistic of 4000 samples, 10 degrees of freedom: above 30 once in a thousand keys."""
+    logits = np.asarray(model()(stream(prompts()[0][:1])))[0, -1].astype(float)
+    expected = 4000 * np.exp(logits / temperature) / np.exp(logits / temperature).sum()
+    rare = expected < 5  # together: the statistic wants five or more in every class
+    counts = np.bincount(sampled(temperature)[:, 0], minlength=11)
+    statistic = ((counts - expected)[~rare] ** 2 / expected[~rare]).sum() + (counts - expected)[rare].sum() ** 2 / max(expected[rare].sum(), 1)
+    assert (~rare).sum() > 3
+    assert statistic < 30
+
+
+def test_every_step_and_every_row_has_draws_of_its_own():
+    """At a boundless temperature all tokens are equally likely, so that neighbours agree one time in 11."""
+    answers = sampled(1e9, max_tokens=3)
+    for one, other in ((answers[:, 0], answers[:, 1]), (answers[:, 1], answers[:, 2]), (answers[:-1, 0], answers[1:, 0])):
+        assert abs((one == other).mean() - 1 / 11) < 5 * (1 / 11 / 4000) ** 0.5
+
+
+def test_a_key_is_a_sample_and_no_temperature_needs_none():
+    one, again, other = (sampled(1.0, key, count=50, max_tokens=3) for key in (0, 0, 1))
+    np.testing.assert_array_equal(one, again)
+    assert (one != other).any()
+    np.testing.assert_array_equal(*(said(temperature=0.0, key=key)[0] for key in (None, jax.random.key(5))))
+    np.testing.assert_array_equal(said(temperature=1e-4, key=jax.random.key(5))[0], said()[0])
+
+
+def test_samples_stop_at_their_end_too():
+    answers = sampled(3.0, count=50, max_tokens=6, end=END)
+    ended = np.maximum.accumulate(answers == END, axis=1)
+    assert (answers[ended] == END).all()
+    assert 0 < ended[:, -1].sum() < 50
+
+
+def test_two_thousand_tokens_from_a_cache_are_the_full_forward():
+    made = build("sinusoidal", "rope", "t5_bias")
+    read = stream(models.random_tokens(1, 2000), arange=True)
+    graph, params = nnx.split(made)
+
+    @jax.jit
+    def both(params):
+        model = nnx.merge(graph, params)
+        return model(read), decode(model, model.start(read.positions, 1), read.tokens, read.mask)[0]
+
+    full, stepped = both(params)
+    assert np.abs(full).max() > 1
+    models.assert_close(full, stepped, 1e-5)
+
+
+def test_what_finds_no_room_is_not_written():
+    """A cache of three slots: the tokens after them change nothing of what is kept."""
+    tokens, row = models.random_tokens(1, 5), jnp.arange(3)[None, None]
+    kept = jax.jit(lambda mask: model().extend(model().start(row, 1), tokens, mask)[1].keys)
+    for five, three in zip(kept(jnp.ones((1, 5), bool)), kept(prefix([3], 5)), strict=True):
+        np.testing.assert_array_equal(five.k, three.k)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_prompt_may_be_read_in_pieces(layers):
+    """Positions of each layer, every optional field: three pieces of a prompt are the whole of it."""
+    fields = dict(qk_norm=True, logit_temperature="ssmax", sliding_window=3, sink_token=True, num_loops=2, num_layers=layers)
+    own, tokens = build("sinusoidal", "rope", "t5_bias", **fields), models.random_tokens(2, 7)
+    positions = jnp.arange(7)[None, None] * (1 + jnp.arange(layers))[:, None, None]
+
+    @jax.jit
+    def pieces():
+        cache, found = own.start(positions, 2), []
+        for first, last in ((0, 3), (3, 4), (4, 7)):
+            logits, cache = own.extend(cache, tokens[:, first:last], jnp.ones((2, last - first), bool))
+            found.append(logits)
+        return jnp.concatenate(found, axis=1), own(stream(tokens, positions))
+
+    models.assert_close(*pieces())
+
+
+# The verdict of one forward pass is that of decoding: on every task, by a model that knows half of its examples.
+
+COUNT, LENGTH = 8, 5
+
+
+def examples(made):
+    """Those of evaluation, laid out, and what the model reads of them."""
+    key = jax.random.key(0)
+    for name in (step.EVALUATION, evaluate.SPLITS.index("test"), LENGTH):
+        key = step.stream_key(key, name)
+    keys = step.fold(key, jnp.arange(COUNT))
+    batch = step.examples(made, keys, jnp.full(COUNT, LENGTH), LENGTH)
+    return step.contexts(made, batch, jax.vmap(lambda k: step.stream_key(k, step.POSITIONS))(keys), train=False)
+
+
+def halfway(made, batch, read, source):
+    """Parameters trained to say what is right for the first half, and a wrong first token for the second."""
+    first = batch.target & (jnp.cumsum(batch.target, axis=1) == 1)
+    wrong = (batch.labels + 1) % made.task.target_vocabulary.num_symbols
+    labels = jnp.where(first & (jnp.arange(COUNT) >= COUNT // 2)[:, None], wrong, batch.labels)
+    adam = optax.adam(1e-2)
+
+    def loss(params):
+        losses = optax.softmax_cross_entropy_with_integer_labels(made.model(params)(read, source), labels)
+        return jnp.where(batch.target, losses, 0).sum() / COUNT
+
+    def update(_, carry):
+        updates, state = adam.update(jax.grad(loss)(carry[0]), carry[1])
+        return optax.apply_updates(carry[0], updates), state
+
+    start = models.params(step._model(made.run, made.task, made.layout, 0))
+    return jax.lax.fori_loop(0, 100, update, (start, adam.init(start)))[0]
+
+
+def assert_verdicts_agree(task, layout, scheme, **changes):
+    run = tiny.run("rope", "sinusoidal", task={"name": task}, layout__name=layout, positions=scheme, train__max_length=LENGTH,
+                   evaluate__lengths=(LENGTH,), evaluate__batch_size=COUNT, **changes)  # fmt: skip
+    made = step.setup(run)
+    batch, read, source = examples(made)
+
+    @jax.jit
+    def forced():
+        params = halfway(made, batch, read, source)
+        where = {k: jnp.asarray(v) for k, v in dict(split=1, length=LENGTH, offset=0, first=0, num_examples=COUNT).items()}
+        sums = evaluate.batch_sums(made, LENGTH, jax.tree.map(lambda p: p[None], params), where)
+        right = made.model(params)(read, source).argmax(axis=-1) == batch.labels
+        return params, (right | ~batch.target).all(axis=1), sums["exact_match"]
+
+    params, verdict, counted = forced()
+    target, labels = np.asarray(batch.target), np.asarray(batch.labels)
+    place, room = target.argmax(axis=1), int(target.sum(axis=1).max())  # of the first target token's prediction
+    width = int(place.max()) + 1
+    prompt = dict(prompt=read.tokens[:, :width], mask=prefix(place + 1, width))
+    # Drawn once for the whole context; slots that only a wrong answer reaches have any position.
+    positions = None if read.arange else jnp.pad(read.positions, ((0, 0), (0, 0), (0, width + room - read.positions.shape[2])))
+    end = made.task.target_vocabulary.end
+    answers, _ = generate(made.model(params), **prompt, end=end, max_tokens=room, positions=positions, source=source)
+    greedy = [np.asarray(a)[: t.sum()].tolist() == said[t].tolist() for a, t, said in zip(answers, target, labels, strict=True)]
+    assert greedy == np.asarray(verdict).tolist()
+    assert int(counted[0]) == sum(greedy)
+    assert 0 < sum(greedy) < COUNT
+
+
+@pytest.mark.parametrize("layout", ["decoder", "encoder_decoder"])
+@pytest.mark.parametrize("task", plugins.names("tasks"))
+def test_greedy_decoding_is_the_verdict_of_one_forward_pass(task, layout):
+    assert_verdicts_agree(task, layout, {"name": "contiguous"}, model__num_layers=1)
+
+
+@pytest.mark.parametrize("layout", ["decoder", "encoder_decoder"])
+def test_greedy_decoding_is_the_verdict_with_positions_drawn_once_for_each_layer(layout):
+    assert_verdicts_agree("reverse", layout, dict(name="randomized", maximum=64, per_layer=True))
