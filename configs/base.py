@@ -44,7 +44,7 @@ def get_config() -> ml_collections.ConfigDict:
             float
         ),  # exact match that ends training, mean of the curve's lengths up to max_length; None: none
         extra_steps=0,  # still trained after the criterion is met
-        batch_size=64,  # examples
+        batch_size=64,  # contexts: examples, unless several are packed into one
         min_length=1,  # in the task's unit: symbols, bits
         max_length=16,
         length_per="example",  # example, or step: one length for the whole batch

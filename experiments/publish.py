@@ -31,11 +31,12 @@ def main() -> int:
     shutil.rmtree(target / "records", ignore_errors=True)
     (target / "records").mkdir(parents=True)
     shutil.copy(folder / "study.json", target)
-    for run_id in {r["run_id"] for v in found.variants for r in v.runs}:
+    run_ids = {r["run_id"] for v in found.variants for r in v.runs}
+    for run_id in run_ids:
         shutil.copy(records.path_of(folder, run_id), target / "records")
     tables.write(found, target)
     plots.write(found, target)
-    print(f"published {sum(len(v.runs) for v in found.variants)} runs in {target}; say what they show in {target}/README.md")
+    print(f"published {len(run_ids)} runs in {target}; say what they show in {target}/README.md")
     return 0
 
 

@@ -375,11 +375,11 @@ def _check(run: Run) -> None:
         needs = f"config.evaluate.curve_lengths needs a length up to {train.max_length}"
         raise UserError(f"config.train.criterion is watched on the curve: {needs}.")
     _check_encodings(run)
-    labels = [each.label for each in evaluate.changes]
-    if again := [said for i, said in enumerate(labels) if said in labels[:i]]:
-        raise UserError(f"Two of config.evaluate.changes read {again[0]!r}: give each a label of its own.")
     for each in evaluate.changes:
         each.apply(run)
+    labels = [each.label for each in evaluate.changes]
+    if twice := {label for label in labels if labels.count(label) > 1}:
+        raise UserError(f"Two of config.evaluate.changes are called {min(twice)!r}: give one of them another label.")
 
 
 def _check_encodings(run: Run) -> None:

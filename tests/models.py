@@ -1,6 +1,7 @@
 """Tiny transformers of every architecture, their parameters moved away from their start, and what they read."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -51,6 +52,16 @@ def stream(tokens: Any, positions: Any = None, mask: Any = None, segments: Any =
 def prefix(lengths: Any, length: int) -> jax.Array:
     """[B, L], True at the first tokens of each row."""
     return jnp.arange(length)[None] < jnp.asarray(lengths)[:, None]
+
+
+@functools.partial(jax.jit, static_argnums=0, static_argnames=("fused", "remat"))
+def _run(graph, params, *streams, **how):
+    return nnx.merge(graph, params)(*streams, **how)
+
+
+def run(model: Transformer, *streams: Stream | None, **how: Any) -> np.ndarray:
+    """Its logits, compiled; what is patched into a class is seen by its first run alone."""
+    return np.asarray(_run(*nnx.split(model), *streams, **how))
 
 
 def assert_close(a: Any, b: Any, tolerance: float = 2e-5) -> None:

@@ -119,7 +119,7 @@ def test_the_data_seed_follows_the_seed_unless_given():
         (changed([dict(encodings=(dict(name="ropee"),))]), r"pe_lab/encodings has no 'ropee'\. Did you mean 'rope'\?"),
         (changed([dict(encodings=(dict(name="rope", layers=(2,)),))]), r"rope's layers must be some of 0\.\.1, each once, got \(2,\)"),
         (changed([dict(encodings=(dict(name="rope", stacks=("cross",)),))]), r"rope's stacks must be some of decoder in the decoder"),
-        (changed([dict(encodings=()), dict(encodings=())]), r"Two of config\.evaluate\.changes read 'none': give each a label of its own"),
+        (changed([dict(encodings=()), dict(encodings=())]), r"Two of config\.evaluate\.changes are called 'none': give one of them"),
     ],
 )  # fmt: skip
 def test_what_the_config_does_not_know_is_refused_in_one_sentence(changes, words):

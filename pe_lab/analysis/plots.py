@@ -31,7 +31,7 @@ def write(results: Results, folder: Path) -> Path | None:
         _panel(axis, results, variant)
     figure.supxlabel(f"length ({results.length_name})")
     figure.supylabel("exact match")
-    knows = "; † positions tell the answer's length" if any(v.target_length_known for v in results.variants) else ""
+    knows = "; † told the answer's length" if any(v.target_length_known for v in results.variants) else ""
     figure.suptitle(f"{results.name}: thin lines are seeds, the thick one their mean, dashed the training length{knows}", fontsize=10)
     path = folder / "exact_match.png"
     figure.savefig(path, dpi=130, metadata={"Software": None})
@@ -45,7 +45,7 @@ def _panel(axis, results: Results, variant: Variant) -> None:
         points = [(n, variant.values(n, offset)[i]) for n in results.lengths]
         axis.plot(*_known(points), color="tab:blue", linewidth=0.8, alpha=0.6, marker=".", markersize=3)
     axis.plot(*_known([(n, variant.mean(n, offset)) for n in results.lengths]), color="tab:blue", linewidth=2.2)
-    for length in results.max_lengths:
+    for length in [variant.max_length] if variant.finished else results.max_lengths:
         axis.axvline(length, color="0.4", linestyle="--", linewidth=1)
     learnt = f"{variant.learnt}/{len(variant.runs)} learnt"
     mark = " †" if variant.target_length_known else ""

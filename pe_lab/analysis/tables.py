@@ -77,7 +77,7 @@ def _legend(results: Results) -> str:
         "or nobody has measured it.",
     ]
     if any(v.target_length_known for v in results.variants):
-        lines.append("†: its positions tell the model how long the answer is; not to be ranked with the others.")
+        lines.append("†: the model is told how long the answer is, by its positions or its layout; not to be ranked with the others.")
     if results.missing:
         lines.append(f"{_runs(results.missing)} no record yet.")
     return "\n".join(f"- {line}" for line in lines)

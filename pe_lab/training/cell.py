@@ -30,6 +30,7 @@ from pe_lab.training.finished import adopt, parent_of, read_cell, replicas_of, s
 
 Report = Callable[[dict[str, Any]], None]
 FLOOR_EXAMPLES = 1000
+_CODE = (":/pe_lab", ":/configs", ":/experiments")  # of which a record says whether it was as committed
 
 
 def run_cell(cell: Cell, folder: Path, report: Report = lambda event: None) -> None:
@@ -282,7 +283,7 @@ def provenance(run: Run) -> dict[str, Any]:
     device = jax.devices()[0]
     return {
         "commit": _git("rev-parse", "HEAD"),
-        "dirty": bool(_git("status", "--porcelain", "--untracked-files=no")),
+        "dirty": bool(_git("status", "--porcelain", "--untracked-files=no", "--", *_CODE)),
         "python": platform.python_version(),
         "versions": _versions(),
         "device": f"{device.platform}: {device.device_kind}",

@@ -53,10 +53,22 @@ class Setup:
         """Stack -> L of an example of this length; the stack that answers is last."""
         return self.layout.num_tokens(self.task, length)
 
+    def context_lengths(self, length: int, train: bool) -> dict[str, int]:
+        """Stack -> tokens whose positions are counted through, for examples up to this length."""
+        k = self.layout.examples_per_context if train and not self.layout.document_mask else 1
+        return {stack: k * n for stack, n in self.num_tokens(length).items()}
+
     def longest_context(self, length: int, train: bool) -> int:
-        """Tokens of the longest stream whose positions are counted through, for examples up to this length."""
-        through = train and not self.layout.document_mask
-        return max(self.num_tokens(length).values()) * (self.layout.examples_per_context if through else 1)
+        """The same of the longest stream."""
+        return max(self.context_lengths(length, train).values())
+
+    def readers(self, length: int, train: bool) -> list[tuple[Any, int]]:
+        """Every encoding that reads positions, and the tokens of the longest stream that it reads."""
+        lengths, found = self.context_lengths(length, train), []
+        for name, stack in self.abstract_model.stacks.items():
+            across = max(lengths.values()) if any(stack.cross_encodings) else lengths[name]
+            found += [(e, lengths[name]) for e in stack.input_encodings] + [(e, across) for e in stack.attention_encodings]
+        return [(encoding, n) for encoding, n in found if encoding.reads_positions]
 
     @property
     def step_flops(self) -> int:
@@ -138,12 +150,10 @@ def _check_lengths(made: Setup, trained: bool) -> None:
 
 def out_of_reach(made: Setup, length: int, offset: int, *, train: bool = False) -> str | None:
     """Why examples of a length cannot be given positions or codes, or None if they can."""
-    num_tokens = made.longest_context(length, train)
-    readers = [encoding for encoding in made.encodings if encoding.reads_positions]
-    if readers and made.scheme.max_length is not None and num_tokens > made.scheme.max_length:
-        return f"{made.run.positions.name} has {made.scheme.max_length} positions; length {length} asks for {num_tokens}"
-    largest = made.scheme.bound(num_tokens) + offset
-    for encoding in readers:
+    for encoding, num_tokens in made.readers(length, train):
+        if made.scheme.max_length is not None and num_tokens > made.scheme.max_length:
+            return f"{made.run.positions.name} has {made.scheme.max_length} positions; length {length} asks for {num_tokens}"
+        largest = made.scheme.bound(num_tokens) + offset
         if encoding.max_positions is not None and largest >= encoding.max_positions:
             return f"{name_of(encoding)} has positions 0..{encoding.max_positions - 1}; length {length} asks for position {largest:g}"
     return None

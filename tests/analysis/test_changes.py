@@ -89,7 +89,7 @@ def test_the_tables_show_every_change(found):
         [f"rope, evaluated with {LINEAR}", "0", "finished", "0.60", "–", "0.25"],
         [f"rope, evaluated with {LINEAR}", "1", "finished", "–", "–", "–"],
     ]
-    assert "†: its positions tell the model how long the answer is" in tables.markdown(found)
+    assert "†: the model is told how long the answer is" in tables.markdown(found)
 
 
 def test_the_csv_has_a_row_for_every_change(found):

@@ -96,7 +96,8 @@ def test_what_knows_the_targets_length_carries_a_dagger_that_is_explained(tmp_pa
     entries = [(point(n, 0), record(n, test={4: 1.0}, validation={4: 1.0}, told=n == "rope")) for n in ("rope", "alibi")]
     found = results.load(write_study(tmp_path, *entries))
     assert [row[0] for row in cells(tables.means(found, 0))[1:3]] == ["rope †", "alibi"]
-    assert "- †: its positions tell the model how long the answer is; not to be ranked with the others." in tables.markdown(found)
+    told = "- †: the model is told how long the answer is, by its positions or its layout; not to be ranked with the others."
+    assert told in tables.markdown(found)
     assert [row[5] for row in csv.reader(io.StringIO(tables.as_csv(found)))] == ["target_length_known", "True", "False"]
 
 

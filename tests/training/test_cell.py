@@ -121,27 +121,27 @@ def test_a_worker_whose_sweep_is_gone_stops_and_records_no_failure(tmp_path):
 
 
 def test_a_finished_training_is_evaluated_again_without_training_and_nothing_measured_is_touched(tmp_path):
-    """Every old value is marked by hand: measured again, it would be another."""
-    cell = tiny.cell("rope", seeds=1)
-    run_cell(cell, tmp_path)
-    before = by_seed(tmp_path)[0]
-    marked = [r | {"value": -0.25} for r in before["rows"]]
-    records.write(tmp_path, before | {"rows": marked})
+    """Every old value is marked by hand: measured again, it would be another. The second run lacks a length that the first has."""
+    run_cell(tiny.cell("rope"), tmp_path)
+    before = by_seed(tmp_path)
+    for seed, record in before.items():
+        record["rows"] = [r | {"value": -0.25} for r in record["rows"] if not (seed and (r["split"], r["length"]) == ("test", 3))]
+        records.write(tmp_path, record)
     events = []
     more = dict(evaluate__lengths=(3, 6), evaluate__offsets=(0, 4), evaluate__changes=[dict(encodings=(), label="bare")])
-    run_cell(tiny.cell("rope", seeds=1, **more), tmp_path, events.append)
-    after = by_seed(tmp_path)[0]
+    run_cell(tiny.cell("rope", **more), tmp_path, events.append)
     assert [e["event"] for e in events] == ["resumed", "evaluating", "finished"]
-    new = after["rows"][len(marked) :]
-    assert after["rows"][: len(marked)] == marked
-    assert {k: v for k, v in after.items() if k not in ("rows", "floors", "digest")} == {
-        k: v for k, v in before.items() if k not in ("rows", "floors", "digest")
-    }
-    exact = [(r["length"], r["offset"], r["change"] and r["change"]["label"]) for r in new if r["metric"] == "exact_match"]
-    assert exact == [(3, 4, None), (6, 0, None), (6, 4, None), (3, 0, "bare"), (3, 4, "bare"), (6, 0, "bare"), (6, 4, "bare")]
-    assert all(0 <= r["value"] <= 1 for r in new if r["metric"] == "exact_match")
-    assert [f["length"] for f in after["floors"]] == [2, 3, 5, 6]
-    assert after["floors"][:3] == before["floors"]
+    expected = [(3, 4, None), (6, 0, None), (6, 4, None), (3, 0, "bare"), (3, 4, "bare"), (6, 0, "bare"), (6, 4, "bare")]
+    for seed, after in by_seed(tmp_path).items():
+        old = before[seed]["rows"]
+        kept, new = after["rows"][: len(old)], after["rows"][len(old) :]
+        assert kept == old
+        assert all(0 <= r["value"] <= 1 for r in new if r["metric"] == "exact_match")
+        exact = [(r["length"], r["offset"], r["change"] and r["change"]["label"]) for r in new if r["metric"] == "exact_match"]
+        assert exact == [(3, 0, None)] * seed + expected
+        assert ([f["length"] for f in after["floors"]], after["floors"][:3]) == ([2, 3, 5, 6], before[seed]["floors"])
+        grown = ("rows", "floors", "digest")
+        assert {k: v for k, v in after.items() if k not in grown} == {k: v for k, v in before[seed].items() if k not in grown}
 
 
 def test_a_diverged_replica_is_recorded_and_the_others_finish(tmp_path):

@@ -122,10 +122,11 @@ def test_evaluation_is_never_packed():
 
 
 def test_exposure_says_how_far_positions_ran(tmp_path):
-    changes = dict(seeds=1, train__steps=2, layout__examples_per_context=3, evaluate__lengths=(3,))
-    together = tiny.train(tmp_path / "a", tiny.cell("rope", layout__document_mask=False, **changes))[0]
-    apart = tiny.train(tmp_path / "b", tiny.cell("rope", layout__document_mask=True, **changes))[0]
-    assert (together["exposure"]["max_position"], apart["exposure"]["max_position"]) == (3 * 8 - 1, 8 - 1)
+    """Three examples of eight tokens each, one after the other."""
+    changes = dict(train__steps=2, layout__examples_per_context=3, evaluate__lengths=(3,), model__num_layers=1)
+    record = tiny.train(tmp_path, tiny.cell("rope", seeds=1, layout__document_mask=False, **changes))[0]
+    assert record["exposure"]["max_position"] == 3 * 8 - 1
+    assert step.setup(tiny.run("rope", layout__document_mask=True, **changes)).longest_context(3, train=True) == 8
 
 
 @pytest.mark.parametrize(

@@ -186,3 +186,13 @@ def test_what_reads_no_positions_takes_any_scheme():
 def test_nope_goes_beyond_what_a_scheme_has_positions_for():
     made = step.setup(tiny.run("nope", positions={"name": "randomized", "maximum": 5}))
     assert step.out_of_reach(made, 5, 100) is None
+
+
+def test_a_table_of_the_decoder_alone_need_not_reach_along_the_source():
+    """parity: a source of 7 bits, and a decoder that reads BEGIN and one answer."""
+    layout = {"name": "encoder_decoder", "end_token": True, "examples_per_context": 1, "document_mask": True}
+    changes = {"layout": layout, "task": {"name": "parity"}, "train__max_length": 7, "evaluate__lengths": (7,)}
+    table = {"name": "learned", "max_positions": 2}
+    assert step.out_of_reach(step.setup(tiny.run({**table, "stacks": ("decoder",)}, **changes)), 7, 0) is None
+    with pytest.raises(UserError, match=r"learned has positions 0\.\.1; length 7 asks for position 6"):
+        step.setup(tiny.run(table, **changes))

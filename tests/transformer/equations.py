@@ -26,20 +26,30 @@ def stack(p, model, ids, positions, causal, memory=None):
     if model.sink_token:
         x, positions = np.stack([p["sink"], *x]), [positions[0] - 1, *positions]
     tables = [p["attention_encodings"][i]["table"] for i in sorted(p["attention_encodings"])]
-    own = [[sees(model, causal, i, j) for j in range(len(x))] for i in range(len(x))]
     for _ in range(model.num_loops):
-        for _, block in sorted(p["blocks"].items()):
-            norms, after = block["norms"], block.get("after_attention", {0: None, 1: None})
-
-            def around(x, norm, layer):
-                return x + layer(normed(norm, x)) if model.norm_position == "pre" else normed(norm, x + layer(x))
-
-            x = around(x, norms[0], lambda y: normed(after[0], attention(block["attention"], model, y, positions, y, positions, own, tables[0], not causal)))
-            if memory is not None:
-                across = [[not model.sink_token or i > 0 or j == 0 for j in range(len(memory[0]))] for i in range(len(x))]
-                x = around(x, norms[2], lambda y: normed(after[1], attention(block["cross"], model, y, positions, *memory, across, tables[1], True)))
-            x = around(x, norms[1], lambda y: feedforward(block["feedforward"], model, y))
+        for _, layer in sorted(p["blocks"].items()):
+            x = block(layer, model, x, positions, causal, memory, tables)
     return normed(p.get("norm"), x), positions
+
+
+def block(p, model, x, positions, causal, memory, tables):
+    norms, after = p["norms"], p.get("after_attention", {0: None, 1: None})
+    own = [[sees(model, causal, i, j) for j in range(len(x))] for i in range(len(x))]
+
+    def around(x, norm, layer):
+        return x + layer(normed(norm, x)) if model.norm_position == "pre" else normed(norm, x + layer(x))
+
+    def within(x):
+        return normed(after[0], attention(p["attention"], model, x, positions, x, positions, own, tables[0], not causal))
+
+    def across(x):
+        everything = [[not model.sink_token or i > 0 or j == 0 for j in range(len(memory[0]))] for i in range(len(x))]
+        return normed(after[1], attention(p["cross"], model, x, positions, *memory, everything, tables[1], True))
+
+    x = around(x, norms[0], within)
+    if memory is not None:
+        x = around(x, norms[2], across)
+    return around(x, norms[1], lambda x: feedforward(p["feedforward"], model, x))
 
 
 def sees(model, causal, query, key):

@@ -76,7 +76,8 @@ def test_a_temperature_counts_the_keys_that_an_encoding_leaves():
     everywhere, near = jnp.ones((1, 1, 5, 5), bool), Neighbours().mask(t, t)
     arrays = [jnp.asarray(x) for x in (q, k, v)]
     np.testing.assert_array_equal(
-        attend(Neighbours(), *arrays, t, t, everywhere, log_n_factor=1.0), attend(AttentionEncoding(), *arrays, t, t, near, log_n_factor=1.0)
+        attend(Neighbours(), *arrays, t, t, everywhere, log_n_factor=1.0),
+        attend(AttentionEncoding(), *arrays, t, t, near, log_n_factor=1.0),
     )
 
 

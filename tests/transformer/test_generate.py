@@ -87,7 +87,9 @@ def test_one_program_serves_all_prompts_limits_and_temperatures():
     before = _generate._cache_size()
     for count, limit, temperature in ((1, 2, 0.0), (3, 7, 0.5), (5, 8, 2.0)):
         tokens = models.random_tokens(2, P, seed=count)
-        generate(own, tokens, prefix([count, 1], P), end=count, max_tokens=T, limit=limit, temperature=temperature, key=jax.random.key(count))
+        generate(
+            own, tokens, prefix([count, 1], P), end=count, max_tokens=T, limit=limit, temperature=temperature, key=jax.random.key(count)
+        )
     assert _generate._cache_size() - before == 1
 
 
@@ -132,7 +134,9 @@ def test_samples_have_the_probabilities_of_their_temperature(temperature):
     expected = 4000 * np.exp(logits / temperature) / np.exp(logits / temperature).sum()
     rare = expected < 5  # together: the statistic wants five or more in every class
     counts = np.bincount(sampled(temperature)[:, 0], minlength=11)
-    statistic = ((counts - expected)[~rare] ** 2 / expected[~rare]).sum() + (counts - expected)[rare].sum() ** 2 / max(expected[rare].sum(), 1)
+    statistic = ((counts - expected)[~rare] ** 2 / expected[~rare]).sum() + (counts - expected)[rare].sum() ** 2 / max(
+        expected[rare].sum(), 1
+    )
     assert (~rare).sum() > 3
     assert statistic < 30
 
@@ -234,32 +238,31 @@ def halfway(made, batch, read, source):
     return jax.lax.fori_loop(0, 100, update, (start, adam.init(start)))[0]
 
 
+def verdicts(made):
+    """Of each example the forward pass's and decoding's, and how many exact matches evaluation counts."""
+    batch, read, source = examples(made)
+    params = halfway(made, batch, read, source)
+    model = made.model(params)
+    forced = ((model(read, source).argmax(axis=-1) == batch.labels) | ~batch.target).all(axis=1)
+    place, room = batch.target.argmax(axis=1), made.task.target_bound(LENGTH) + 1  # of the first target token's prediction
+    # Drawn once for the whole context; slots that only a wrong answer reaches have any position.
+    positions = None if read.arange else jnp.pad(read.positions, ((0, 0), (0, 0), (0, room)))
+    prompt = prefix(place + 1, read.tokens.shape[1])
+    end = made.task.target_vocabulary.end
+    answers, _ = generate(model, read.tokens, prompt, end=end, max_tokens=room, positions=positions, source=source)
+    where = {k: jnp.asarray(v) for k, v in dict(split=1, length=LENGTH, offset=0, first=0, num_examples=COUNT).items()}
+    counted = evaluate.batch_sums(made, LENGTH, jax.tree.map(lambda p: p[None], params), where)["exact_match"]
+    return batch, forced, answers, counted[0]
+
+
 def assert_verdicts_agree(task, layout, scheme, **changes):
     run = tiny.run("rope", "sinusoidal", task={"name": task}, layout__name=layout, positions=scheme, train__max_length=LENGTH,
                    evaluate__lengths=(LENGTH,), evaluate__batch_size=COUNT, **changes)  # fmt: skip
     made = step.setup(run)
-    batch, read, source = examples(made)
-
-    @jax.jit
-    def forced():
-        params = halfway(made, batch, read, source)
-        where = {k: jnp.asarray(v) for k, v in dict(split=1, length=LENGTH, offset=0, first=0, num_examples=COUNT).items()}
-        sums = evaluate.batch_sums(made, LENGTH, jax.tree.map(lambda p: p[None], params), where)
-        right = made.model(params)(read, source).argmax(axis=-1) == batch.labels
-        return params, (right | ~batch.target).all(axis=1), sums["exact_match"]
-
-    params, verdict, counted = forced()
-    target, labels = np.asarray(batch.target), np.asarray(batch.labels)
-    place, room = target.argmax(axis=1), int(target.sum(axis=1).max())  # of the first target token's prediction
-    width = int(place.max()) + 1
-    prompt = dict(prompt=read.tokens[:, :width], mask=prefix(place + 1, width))
-    # Drawn once for the whole context; slots that only a wrong answer reaches have any position.
-    positions = None if read.arange else jnp.pad(read.positions, ((0, 0), (0, 0), (0, width + room - read.positions.shape[2])))
-    end = made.task.target_vocabulary.end
-    answers, _ = generate(made.model(params), **prompt, end=end, max_tokens=room, positions=positions, source=source)
-    greedy = [np.asarray(a)[: t.sum()].tolist() == said[t].tolist() for a, t, said in zip(answers, target, labels, strict=True)]
-    assert greedy == np.asarray(verdict).tolist()
-    assert int(counted[0]) == sum(greedy)
+    batch, forced, answers, counted = jax.tree.map(np.asarray, jax.jit(lambda: verdicts(made))())
+    greedy = [a[: t.sum()].tolist() == labels[t].tolist() for a, t, labels in zip(answers, batch.target, batch.labels, strict=True)]
+    assert greedy == forced.tolist()
+    assert counted == sum(greedy)
     assert 0 < sum(greedy) < COUNT
 
 
