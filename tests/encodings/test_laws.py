@@ -22,12 +22,10 @@ HANDFUL = (
     "between_two_streams_both_positions_are_read",
     "an_encoder_sees_order_through_positions_alone",
     "arange_form_equals_general_form",
-    "fused_equals_explicit",
     "padding_does_not_reach_valid_tokens",
     "packed_segments_equal_separate_ones",
     "one_seed_gives_one_backbone",
     "gradients_are_finite_and_reach_every_parameter",
-    "prefill_equals_the_full_forward",
     "decoding_equals_the_full_forward",
 )
 

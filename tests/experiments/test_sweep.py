@@ -126,6 +126,7 @@ def test_a_failing_run_is_recorded_and_the_others_finish(tmp_path):
     assert "0/1 not learnt, 1 failed" in (tmp_path / "out" / "table.md").read_text()
 
 
+@pytest.mark.full
 def test_train_trains_the_one_run_of_a_config(tmp_path):
     small = ["--config.train.steps=2", "--config.evaluate.num_examples=128", "--config.evaluate.lengths=(4,)"]
     done = command("train", "--config=configs/smoke.py", f"--results={tmp_path}", "--config.seed=5", *small)
@@ -136,6 +137,7 @@ def test_train_trains_the_one_run_of_a_config(tmp_path):
     assert json.loads((tmp_path / "study.json").read_text())["name"] == "train_smoke"
 
 
+@pytest.mark.full
 def test_results_of_code_that_has_changed_since_are_named(tmp_path):
     """The settings are the same, so the runs are done; that their file is another one is said."""
     (tmp_path / "failing.py").write_text(FAILS.replace('raise RuntimeError("no bias today")', "return None"))

@@ -272,6 +272,7 @@ def test_greedy_decoding_is_the_verdict_of_one_forward_pass(task, layout):
     assert_verdicts_agree(task, layout, {"name": "contiguous"}, model__num_layers=1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layout", ["decoder", "encoder_decoder"])
 def test_greedy_decoding_is_the_verdict_with_positions_drawn_once_for_each_layer(layout):
     assert_verdicts_agree("reverse", layout, dict(name="randomized", maximum=64, per_layer=True))
