@@ -3,16 +3,22 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 CORES := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: quickstart test test-full lint lock clean
+.PHONY: quickstart test test-full test-peers lint lock clean
 
 quickstart: $(VENV)/installed
 	$(RUN) -m experiments.sweep --config=configs/quickstart.py
 
 test: $(VENV)/installed
-	$(RUN) -m pytest -n $(CORES) -m "not full"
+	$(RUN) -m pytest -n $(CORES) -m "not full and not peers"
 
 test-full: $(VENV)/installed
-	$(RUN) -m pytest -n $(CORES)
+	$(RUN) -m pytest -n $(CORES) -m "not peers"
+
+test-peers: $(VENV)/installed  # torch's CPU build is enough
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check torch transformers x-transformers
+	$(VENV)-peers/bin/python -m pytest -m peers -W default
 
 lint: $(VENV)/installed
 	$(VENV)/bin/ruff check .
@@ -28,7 +34,7 @@ $(VENV)/installed: requirements.lock
 
 lock:  # needs uv
 	uv lock --upgrade
-	uv export --quiet --no-header --no-emit-project --format requirements-txt > requirements.lock
+	uv export --quiet --no-header --no-emit-project --extra experiments --format requirements-txt > requirements.lock
 
 clean:
 	rm -rf $(VENV) .cache

@@ -35,7 +35,7 @@ def get_config() -> ml_collections.ConfigDict:
         sink_token=False,  # a learned token before the first that every query sees, whatever the window or segment
         num_loops=1,  # times that all layers are applied, one after the other
         compute_dtype="float32",  # float32, bfloat16; parameters, positions, biases and softmax are float32 always
-        encodings=(dict(name="sinusoidal"),),  # files of pe_lab/encodings; inside attention also layers=(…), share=True
+        encodings=(dict(name="sinusoidal"),),  # files of pe_lab/encodings; also axis=0, and inside attention layers=(…), share=True
     )
     c.init_from = config_dict.placeholder(object)  # a run to start from, dict(study="exposure", select=dict(model=dict(encodings="rope")))
     c.train = dict(

@@ -1,10 +1,11 @@
 """What training a config costs: parameters, memory as the compiler counts it, the time of a step.
 
     python -m experiments.benchmark --config=configs/gpt2.py [--config.train.batch_size=2]
-                                    [--steps=3] [--out=FILE.json]
+                                    [--steps=3] [--out=FILE.json] [--compare]
 
-Of the config alone, without its sweep. --steps=0 only compiles. --out adds the figures to a JSON list, with
-the overrides that they are for, the device and the load of the machine.
+Of the config alone, without its sweep; with --compare of every run of the sweep, one step of each in turn, with its
+time over that of the first. --steps=0 only compiles. --out adds the figures to a JSON list, with the overrides that
+they are for, the device and the load of the machine.
 """
 
 import json
@@ -17,26 +18,43 @@ from absl import flags
 
 from experiments import command_line
 from pe_lab import config, records
+from pe_lab.config import Run
 from pe_lab.errors import UserError, one_line
+from pe_lab.sweeps import study
 from pe_lab.training import benchmark
 from pe_lab.training.cell import provenance
 
 _STEPS = flags.DEFINE_integer("steps", 3, "steps that are timed", lower_bound=0)
+_COMPARE = flags.DEFINE_boolean("compare", False, "measure the runs of the sweep beside each other")
 _OUT = flags.DEFINE_string("out", None, "a JSON file to add the figures to")
 
 
 def main(file: command_line.StudyFile) -> int:
-    run = config.from_dict(file.values)
     older = _older(Path(_OUT.value)) if _OUT.value else []
-    load = os.getloadavg()[0]
-    found = benchmark.measure(run, _STEPS.value or 0)
-    for name, value in found.items():
-        print(f"{name:18} {value if isinstance(value, int) or value is None else round(value, 4)}")
+    load, labels, runs = os.getloadavg()[0], *_runs(file)
+    found = benchmark.compare(runs, _STEPS.value or 0) if _COMPARE.value else [benchmark.measure(runs[0], _STEPS.value or 0)]
+    for label, each in zip(labels, found, strict=True):
+        if label:
+            print(f"\n{label}")
+        for name, value in each.items():
+            print(f"{name:22} {round(value, 4) if isinstance(value, float) else value}")
     if _OUT.value:
         overrides = [a.lstrip("-") for a in sys.argv[1:] if a.lstrip("-").startswith("config.")]
-        about = {"study": file.name, "overrides": overrides, "load_before": load, "provenance": provenance(run)}
-        records.write_json(Path(_OUT.value), [*older, {**about, **found}])
+        about = {"study": file.name, "overrides": overrides, "load_before": load}
+        figures = [
+            {**about, "label": label, "provenance": provenance(run), **each} for label, run, each in zip(labels, runs, found, strict=True)
+        ]
+        records.write_json(Path(_OUT.value), [*older, *figures])
     return 0
+
+
+def _runs(file: command_line.StudyFile) -> tuple[list[str], list[Run]]:
+    """The config's own run without a label, or those of its sweep, each once, with theirs."""
+    if not _COMPARE.value:
+        return [""], [config.from_dict(file.values)]
+    found = study.expand(file.name, file.values, file.points, Path("results") / file.name)
+    entries = {entry.run.run_id: entry for entry in reversed(found.entries)}
+    return [" · ".join(filter(None, entries[run.run_id].labels.values())) for run in found.runs], found.runs
 
 
 def _older(out: Path) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from pe_lab.plugins import Plugin
 
 # The stacks of each architecture, under the name of the layout that feeds it; "cross" is the decoder's second attention.
 STACKS = {"decoder": ("decoder",), "encoder": ("encoder",), "encoder_decoder": ("encoder", "decoder", "cross")}
-_WHERE = ("layers", "share", "stacks")  # keys of an encoding that say where it acts
+_WHERE = ("layers", "share", "stacks", "axis")  # keys of an encoding that say where it acts
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,11 @@ class Encoding(Plugin):
     layers: tuple[int, ...] | None  # the layers where it acts; None: all
     share: bool | None  # one module for all its layers, or one a layer
     stacks: tuple[str, ...] | None  # "encoder", "decoder", "cross"; None: every input, or every self-attention
+    axis: int | None  # the axis that it reads of positions with several; None: it reads all that there are
 
     def to_dict(self) -> dict[str, Any]:
         where = {} if self.share is None else {"layers": self.layers, "share": self.share}
-        return {**super().to_dict(), **where, "stacks": self.stacks}
+        return {**super().to_dict(), **where, "stacks": self.stacks, "axis": self.axis}
 
     def acts_in(self, stack: str) -> bool:
         """Whether it acts in a stack; in cross-attention only when asked for."""
@@ -198,7 +199,8 @@ class Run:
     def sources(self) -> dict[str, str | None]:
         """A hash of each plugin's file: settings alone do not say what was run."""
         named = [("tasks", self.task), ("positions", self.positions), *(("encodings", e) for e in self.model.encodings)]
-        return {f"{family}/{plugin.name}": plugins.source_digest(family, plugin.name) for family, plugin in named}
+        every = [(family, part) for family, plugin in named for part in plugin.parts()]
+        return {f"{family}/{plugin.name}": plugins.source_digest(family, plugin.name) for family, plugin in every}
 
     def without_replica(self) -> "Run":
         """The run's cell: what is left when the seeds and the scalar hyperparameters are taken out."""
@@ -330,13 +332,16 @@ def _encoding(spec: Any) -> Encoding:
     plugin = plugins.resolve("encodings", {k: v for k, v in spec.items() if k not in _WHERE})
     cls: Any = plugins.find("encodings", plugin.name)
     stacks = plugins.checked(where.pop("stacks", None), tuple[str, ...] | None, f"{plugin.name}'s stacks")
+    axis = plugins.checked(where.pop("axis", None), int | None, f"{plugin.name}'s axis")
+    if axis is not None and axis < 0:
+        raise UserError(f"{plugin.name}'s axis must be 0 or more, got {axis}.")
     if cls.at_input:
         if where:
             raise UserError(f"{plugin.name} acts at the input: it takes no {sorted(where)[0]}.")
-        return Encoding(plugin.name, plugin.arguments, None, None, stacks)
+        return Encoding(plugin.name, plugin.arguments, None, None, stacks, axis)
     layers = plugins.checked(where.get("layers"), tuple[int, ...] | None, f"{plugin.name}'s layers")
     share = plugins.checked(where.get("share", cls.shared), bool, f"{plugin.name}'s share")
-    return Encoding(plugin.name, plugin.arguments, layers, share, stacks)
+    return Encoding(plugin.name, plugin.arguments, layers, share, stacks, axis)
 
 
 def _check(run: Run) -> None:

@@ -13,7 +13,7 @@ from pe_lab.errors import UserError
 def label(value: Any) -> str:
     """How a value reads in a table: rope(base=500000.0), alibi + learned, none, 16."""
     if isinstance(value, Mapping) and "name" in value:
-        arguments = ", ".join(f"{k}={v}" for k, v in value.items() if k != "name")
+        arguments = ", ".join(f"{k}={label(v) if isinstance(v, Mapping) else v}" for k, v in value.items() if k != "name")
         return f"{value['name']}({arguments})" if arguments else str(value["name"])
     if isinstance(value, list | tuple):
         return " + ".join(label(v) for v in value) or "none"
@@ -46,8 +46,13 @@ def _spec(node: ast.expr) -> dict[str, Any]:
     keys = [k.arg for k in node.keywords]
     if node.args or None in keys or "name" in keys or len(set(keys)) < len(keys):
         raise ValueError("not a name with arguments, each once")
-    arguments = {str(k.arg): k.value.id if isinstance(k.value, ast.Name) else ast.literal_eval(k.value) for k in node.keywords}
-    return {"name": _name(node.func), **arguments}
+    return {"name": _name(node.func), **{str(k.arg): _argument(k.value) for k in node.keywords}}
+
+
+def _argument(node: ast.expr) -> Any:
+    if isinstance(node, ast.Name):
+        return node.id
+    return _spec(node) if isinstance(node, ast.Call) else ast.literal_eval(node)
 
 
 def _name(node: ast.expr) -> str:

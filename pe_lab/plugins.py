@@ -33,13 +33,17 @@ _NOT_PLUGINS = ("base", "layouts")
 
 @dataclass(frozen=True)
 class Plugin:
-    """A name and all its arguments, defaults included."""
+    """A name and all its arguments, defaults included; an argument may be a plugin of the same family."""
 
     name: str
     arguments: tuple[tuple[str, Any], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, **dict(self.arguments)}
+        return {"name": self.name, **{k: v.to_dict() if isinstance(v, Plugin) else v for k, v in self.arguments}}
+
+    def parts(self) -> list["Plugin"]:
+        """Itself and the plugins among its arguments."""
+        return [self, *(part for _, v in self.arguments if isinstance(v, Plugin) for part in v.parts())]
 
 
 def names(family: str) -> list[str]:
@@ -129,8 +133,27 @@ def resolve(family: str, spec: Any) -> Plugin:
         value = given.get(key, parameter.default)
         if value is inspect.Parameter.empty:
             raise UserError(f"{name} needs {key}: dict(name={name!r}, {key}=...).")
-        resolved[key] = checked(value, parameter.annotation, f"{name}'s {key}")
+        inner = _is_of(family, parameter.annotation)
+        resolved[key] = (_inner if inner else checked)(value, parameter.annotation, f"{name}'s {key}")
     return Plugin(name, tuple(sorted(resolved.items())))
+
+
+def _is_of(family: str, annotation: Any) -> bool:
+    """Whether an argument is itself one of the family."""
+    return getattr(annotation, "__module__", None) == f"pe_lab.{family}.base"
+
+
+def _inner(value: Any, annotation: Any, name: str) -> Plugin:
+    family = annotation.__module__.split(".")[1]
+    found = resolve(family, {"name": value} if isinstance(value, str) else value)
+    if not issubclass(find(family, found.name), annotation):
+        raise UserError(f"{name} must be one of the {_spaced(annotation.__name__)}s, got {found.name}.")
+    return found
+
+
+def _spaced(name: str) -> str:
+    """AttentionEncoding -> attention encoding."""
+    return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
 
 
 def build(family: str, plugin: Plugin, **context: Any) -> Any:
@@ -138,7 +161,8 @@ def build(family: str, plugin: Plugin, **context: Any) -> Any:
     cls = find(family, plugin.name)
     asked = {k: v for k, v in context.items() if k in parameters(cls)}
     try:
-        return cls(**dict(plugin.arguments), **asked)
+        given = {k: build(family, v, **context) if isinstance(v, Plugin) else v for k, v in plugin.arguments}
+        return cls(**given, **asked)
     except ValueError as e:
         raise UserError(one_line(e)) from e
 

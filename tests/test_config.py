@@ -9,6 +9,7 @@ from pe_lab import config, plugins
 from pe_lab.config import Cell
 from pe_lab.errors import UserError
 from pe_lab.plugins import Plugin
+from tests.positions.test_laws import ARGUMENTS
 
 
 def values(**changes):
@@ -51,8 +52,11 @@ def test_every_default_is_resolved_into_the_run():
     made = run()
     assert made.task == Plugin("copy", (("distinct", True), ("num_symbols", 64)))
     assert made.to_dict()["model"]["encodings"] == [
-        dict(name="sinusoidal", base=10000.0, combine="add", layout="interleaved", learn_scale=False, lift="pad", scale=1.0, stacks=None)
-    ]
+        dict(
+            name="sinusoidal", base=10000.0, combine="add", layout="interleaved", learn_scale=False, lift="pad", scale=1.0,
+            stacks=None, axis=None,
+        )
+    ]  # fmt: skip
 
 
 def test_lists_become_tuples_so_that_a_run_can_be_a_key():
@@ -97,6 +101,8 @@ def test_the_data_seed_follows_the_seed_unless_given():
         (encodings(dict(name="rope", layers=("0",))), r"rope's layers must be .* or None, got \('0',\)"),
         (encodings(dict(name="sinusoidal", layers=(0,))), r"sinusoidal acts at the input: it takes no layers"),
         (encodings(dict(name="sinusoidal", share=False)), r"sinusoidal acts at the input: it takes no share"),
+        (encodings(dict(name="rope", axis=-1)), r"rope's axis must be 0 or more, got -1"),
+        (encodings(dict(name="rope", axis=(0, 1))), r"rope's axis must be a whole number or None, got \(0, 1\)"),
         (encodings(dict(name="rope", stacks="encoder")), r"rope's stacks must be a tuple of texts or None, got 'encoder'"),
         (encodings(dict(name="rope", stacks=("encoder",))), r"rope's stacks must be some of decoder in the decoder layout, got"),
         (dict(layout__name="encoderdecoder"), r"config\.layout\.name has no 'encoderdecoder'\. Did you mean 'encoder_decoder'\?"),
@@ -256,7 +262,7 @@ def test_the_run_id_is_sixteen_digits():
 
 
 def schemes():
-    return [dict(name=n, **({"max_shift": 5} if n == "shifted" else {})) for n in plugins.names("positions")]
+    return [dict(name=n, **ARGUMENTS.get(n, {})) for n in plugins.names("positions")]
 
 
 @pytest.mark.parametrize("blind", [(dict(name="nope"),), ()], ids=["nope", "no encoding"])

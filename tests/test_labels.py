@@ -20,6 +20,7 @@ ROPE = dict(name="rope", scaling="yarn", factor=4.0, trained_length=None)
         ([dict(name="rope", layers=(0, 2))], "rope(layers=(0, 2))"),
         ((), "none"),
         ((8, 16), "8 + 16"),
+        (dict(name="dape", inner=dict(name="alibi", form="causal")), "dape(inner=alibi(form=causal))"),
     ],
 )
 def test_a_value_reads_as_in_a_table(value, expected):

@@ -1,4 +1,5 @@
 import importlib
+import re
 import sys
 from pathlib import Path
 
@@ -172,6 +173,31 @@ def test_a_constructor_receives_only_the_context_that_it_asks_for():
 def test_an_argument_that_nothing_takes_is_refused(family, spec, words):
     with pytest.raises(UserError, match=words):
         plugins.resolve(family, spec)
+
+
+def test_an_argument_may_be_one_of_the_family_itself():
+    """A wrapper of another encoding: resolved with its defaults, built with the same context."""
+    plain = plugins.resolve("encodings", {"name": "dape", "inner": {"name": "alibi", "form": "causal"}})
+    assert dict(plain.arguments)["inner"] == plugins.resolve("encodings", {"name": "alibi", "form": "causal"})
+    assert [part.name for part in plain.parts()] == ["dape", "alibi"]
+    assert plugins.resolve("encodings", plain.to_dict()) == plain
+    built = plugins.build("encodings", plain, width=16, num_heads=2, head_dim=8, bidirectional=False, rngs=nnx.Rngs(0))
+    assert built.inner.form == "causal"
+    assert plugins.resolve("encodings", {"name": "dape", "inner": "kerple"}).to_dict()["inner"] == {"name": "kerple", "form": "logarithmic"}
+
+
+@pytest.mark.parametrize(
+    ("inner", "words"),
+    [
+        ("alibbi", "pe_lab/encodings has no 'alibbi'. Did you mean 'alibi'"),
+        ({"name": "alibi", "from": "causal"}, "alibi has no 'from'. Did you mean 'form'"),
+        ("learned", "dape's inner must be one of the attention encodings, got learned."),
+        (3, "One of the encodings is given as dict(name=..., ...), got 3."),
+    ],
+)
+def test_an_argument_of_the_family_that_does_not_fit_is_refused(inner, words):
+    with pytest.raises(UserError, match=re.escape(words)):
+        plugins.resolve("encodings", {"name": "dape", "inner": inner})
 
 
 def test_a_whole_number_is_accepted_as_a_number_and_stored_as_one():

@@ -6,12 +6,15 @@ Extrapolation", section 3, https://arxiv.org/abs/2108.12409.
 Slopes are the paper's for any number of heads: a geometric series for a power of two, otherwise that
 of the power of two below, then every other slope of the one above (MPT orders them differently). The
 paper is causal; both other forms are of its followers (x-transformers; Ruoss et al. 2023,
-https://arxiv.org/abs/2305.16843, who lift the past by half a step to tell it from the future).
+https://arxiv.org/abs/2305.16843, who lift the past by half a step to tell it from the future). Slopes
+can be learned through their logarithm, as x-transformers and McGill's code do; the paper tried learned
+slopes and found weaker extrapolation.
 """
 
 from typing import Literal
 
 import jax.numpy as jnp
+from flax import nnx
 from jaxtyping import Array, Float, Shaped
 
 from pe_lab.encodings.base import AttentionEncoding
@@ -32,19 +35,29 @@ class ALiBi(AttentionEncoding):
       form: "symmetric" penalizes |distance| on both sides (in causal attention the paper's);
         "asymmetric" adds half a slope to keys before the query; "causal" is the signed
         distance, which only makes sense where the future is masked.
+      learn_slopes: train the slopes, starting from the paper's; one set serves all layers unless share=False.
     """
 
     relative = True
     cross = True
 
-    def __init__(self, *, form: Literal["symmetric", "asymmetric", "causal"] = "symmetric", num_heads: int, bidirectional: bool = False):
+    def __init__(
+        self,
+        *,
+        form: Literal["symmetric", "asymmetric", "causal"] = "symmetric",
+        learn_slopes: bool = False,
+        num_heads: int,
+        bidirectional: bool = False,
+    ):
         if form == "causal" and bidirectional:
             raise ValueError("ALiBi's form 'causal' would favour the future in bidirectional attention: take 'symmetric' or 'asymmetric'.")
         self.form, self.slopes = form, slopes(num_heads)
+        self.log_slopes = nnx.Param(jnp.log(jnp.asarray(self.slopes))) if learn_slopes else None
 
     def kernel(self, offsets: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
         offsets = offsets.astype(jnp.float32)
         distance = -offsets if self.form == "causal" else jnp.abs(offsets)
         if self.form == "asymmetric":
             distance = distance - 0.5 * (offsets < 0)
-        return -jnp.multiply.outer(jnp.asarray(self.slopes), distance)
+        slope = jnp.asarray(self.slopes) if self.log_slopes is None else jnp.exp(self.log_slopes[...])
+        return -jnp.multiply.outer(slope, distance)

@@ -5,20 +5,27 @@ An `InputEncoding` turns positions into a code that meets the token embedding. A
 class is NoPE and encodings compose. Both are told positions, never lengths or indices: packing,
 offsets and randomized positions then work with every encoding.
 
-Shape letters: B batch, L queries, S keys, H heads, D width, Dh head width, C channels of a code.
+Shape letters: B batch, L queries, S keys, H heads, D width, Dh head width, C channels of a code, A axes of
+a position, P pairs of channels that rotate.
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 from jaxtyping import Array, Bool, Float, Num, Shaped
 
 Lift = Literal["pad", "project"]
 HOOKS_OF_THE_EXPLICIT_PATH = ("scores", "weights", "mix")
+TRAITS = (  # of attention encodings; what wraps one has its own
+    *("relative", "reads_positions", "real_positions", "reads_length", "sums_between", "coarse"),
+    *("causal", "bidirectional", "cross", "num_axes", "max_positions"),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +33,7 @@ class Tokens:
     """One side of an attention call, as encodings see it.
 
     Attributes:
-      positions: [B|1, L], int or float.
+      positions: [B|1, L], int or float; [B|1, L, A] where a position has several axes.
       slots: [B|1, L], the place of each token on the key axis; None where the two sides are different streams.
       lengths: [B], each example's true length, so far while decoding; None where it is not known.
       features: what the encoding's `features` returned for these tokens, [B, L, ...] leaves.
@@ -47,11 +54,15 @@ class _Traits:
     """What an encoding declares of itself; the model refuses the rest and the laws read it."""
 
     at_input: ClassVar[bool]
-    relative: ClassVar[bool] = False  # a common shift of all positions changes nothing
-    reads_positions: ClassVar[bool] = True
-    real_positions: ClassVar[bool] = True  # positions may be fractions
-    causal: ClassVar[bool] = True
-    bidirectional: ClassVar[bool] = True
+    relative: bool = False  # a common shift of all positions changes nothing
+    reads_positions: bool = True
+    real_positions: bool = True  # positions may be fractions
+    reads_length: bool = False  # the whole example's length matters, beside its positions
+    causal: bool = True
+    bidirectional: bool = True
+    sums_between: bool = False  # all tokens between key and query matter, whether the query sees them or not
+    coarse: bool = False  # neighbouring positions may mean the same
+    num_axes: int = 1  # A of the positions that it reads; 1: positions are [B|1, L]
     max_positions: int | None = None  # positions 0..max_positions-1 have a code; None: all have
 
 
@@ -91,11 +102,11 @@ class InputEncoding(_Traits, nnx.Module):
         projects = combine == "concat" or lift == "project"
         self.projection = nnx.Linear(into, width, use_bias=False, rngs=rngs) if projects else None
 
-    def code(self, positions: Num[Array, "b l"]) -> Float[Array, "b l c"]:
-        """The code of each position, [B|1, L] -> [B|1, L, C], in float32."""
+    def code(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l c"]:
+        """The code of each position, [B|1, L] (or [B|1, L, A]) -> [B|1, L, C], in float32."""
         raise NotImplementedError
 
-    def scaled_code(self, positions: Num[Array, "b l"]) -> Float[Array, "b l d"]:
+    def scaled_code(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l d"]:
         """What meets the embedding: the code times its scale, lifted to D unless concatenated."""
         scale = self.scale[...] if isinstance(self.scale, nnx.Param) else self.scale
         code = scale * self.code(positions)
@@ -105,7 +116,7 @@ class InputEncoding(_Traits, nnx.Module):
             return self.projection(code)
         return jnp.pad(code, ((0, 0), (0, 0), (0, self.width - code.shape[-1])))
 
-    def __call__(self, x: Float[Array, "b l d"], positions: Num[Array, "#b l"]) -> Float[Array, "b l d"]:
+    def __call__(self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]) -> Float[Array, "b l d"]:
         code = self.scaled_code(positions).astype(x.dtype)
         if self.combine == "add":
             return x + code
@@ -123,10 +134,10 @@ class AttentionEncoding(_Traits, nnx.Module):
     """
 
     at_input = False
-    cross: ClassVar[bool] = False  # defined between two streams of positions
+    cross: bool = False  # defined between two streams of positions
     shared: ClassVar[bool] = True  # by default one module serves all layers; matters with parameters
 
-    def features(self, x: Float[Array, "b l d"], positions: Num[Array, "#b l"]) -> Any:
+    def features(self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]) -> Any:
         """Per token: (for queries, for keys), each None or [B, L, ...] leaves; the latter is cached beside k and v."""
         return None, None
 
@@ -142,6 +153,8 @@ class AttentionEncoding(_Traits, nnx.Module):
 
     def bias(self, Q: Tokens, K: Tokens) -> Float[Array, "_ _ l s"] | None:
         """[B|1, H|1, L, S]. By default the kernel's, computed from L+S-1 offsets where positions are aranges."""
+        if not self.acts_in("kernel"):
+            return None
         if Q.arange and K.arange:
             queries, keys = Q.positions.shape[1], K.positions.shape[1]
             of_offset = self.kernel(jnp.arange(1 - queries, keys))
@@ -175,7 +188,11 @@ class AttentionEncoding(_Traits, nnx.Module):
     @property
     def fusable(self) -> bool:
         """Whether a fused kernel can compute it: no hook of the explicit path is overridden."""
-        return not any(overrides(self, hook) for hook in HOOKS_OF_THE_EXPLICIT_PATH)
+        return not any(self.acts_in(hook) for hook in HOOKS_OF_THE_EXPLICIT_PATH)
+
+    def acts_in(self, hook: str) -> bool:
+        """Whether it has its own version of a hook."""
+        return getattr(type(self), hook) is not getattr(AttentionEncoding, hook)
 
 
 class Chain(AttentionEncoding):
@@ -188,7 +205,7 @@ class Chain(AttentionEncoding):
     def __init__(self, parts: Sequence[AttentionEncoding]):
         self.parts = nnx.List(parts)
         for hook in ("weights", "mix"):
-            names = [type(p).__name__ for p in parts if overrides(p, hook)]
+            names = [type(p).__name__ for p in parts if p.acts_in(hook)]
             if len(names) > 1:
                 raise ValueError(f"{' and '.join(names)} cannot act on one layer: each replaces {hook}.")
 
@@ -216,19 +233,18 @@ class Chain(AttentionEncoding):
 
     def weights(self, s, mask):
         for part in self.parts:
-            if overrides(part, "weights"):
+            if part.acts_in("weights"):
                 return part.weights(s, mask)
         return super().weights(s, mask)
 
     def mix(self, w, v, Q, K):
         for part, Qi, Ki in self._each(Q, K):
-            if overrides(part, "mix"):
+            if part.acts_in("mix"):
                 return part.mix(w, v, Qi, Ki)
         return super().mix(w, v, Q, K)
 
-    @property
-    def fusable(self) -> bool:
-        return all(part.fusable for part in self.parts)
+    def acts_in(self, hook):
+        return any(part.acts_in(hook) for part in self.parts)
 
     def _each(self, Q: Tokens, K: Tokens):
         for i, part in enumerate(self.parts):
@@ -236,9 +252,45 @@ class Chain(AttentionEncoding):
             yield part, *own
 
 
-def overrides(encoding: AttentionEncoding, hook: str) -> bool:
-    """Whether the class of `encoding` has its own version of a hook."""
-    return getattr(type(encoding), hook) is not getattr(AttentionEncoding, hook)
+class OnAxis(AttentionEncoding):
+    """An encoding of one axis of positions that have several; its traits are the inner one's.
+
+    Args:
+      axis: of the A axes, from 0.
+    """
+
+    def __init__(self, inner: AttentionEncoding, axis: int):
+        self.inner, self.axis = inner, axis
+        for trait in TRAITS:
+            setattr(self, trait, getattr(inner, trait))
+
+    def features(self, x, positions):
+        return self.inner.features(x, positions[..., self.axis])
+
+    def qk(self, q, k, Q, K):
+        return self.inner.qk(q, k, *self._own(Q, K))
+
+    def bias(self, Q, K):
+        return self.inner.bias(*self._own(Q, K))
+
+    def mask(self, Q, K):
+        return self.inner.mask(*self._own(Q, K))
+
+    def scores(self, s, q, k, Q, K, mask):
+        Q, K = self._own(Q, K)
+        return self.inner.scores(s, q, k, Q, K, mask)
+
+    def weights(self, s, mask):
+        return self.inner.weights(s, mask)
+
+    def mix(self, w, v, Q, K):
+        return self.inner.mix(w, v, *self._own(Q, K))
+
+    def acts_in(self, hook):
+        return self.inner.acts_in(hook)
+
+    def _own(self, Q: Tokens, K: Tokens) -> list[Tokens]:
+        return [dataclasses.replace(T, positions=T.positions[..., self.axis]) for T in (Q, K)]
 
 
 def relative(Q: Tokens, K: Tokens) -> Num[Array, "b l s"]:
@@ -272,3 +324,59 @@ def lookup(table: Float[Array, "n c"], index: Num[Array, "*o"]) -> Float[Array, 
         raise TypeError(f"A table is read at whole positions, got {index.dtype}.")
     inside = (index >= 0) & (index < table.shape[0])
     return jnp.where(inside[..., None], jnp.take(table, jnp.where(inside, index, 0), axis=0), jnp.nan)
+
+
+def angles(positions: Num[Array, "*p"], frequencies: Sequence[float]) -> Float[Array, "*p f"]:
+    """positions x frequencies in radians, up to whole turns: float32 within (-pi, pi), right to 1e-6 below position 2^24.
+
+    A plain float32 product is off by 1e-3 at position 1e5 already. Here a whole position times a
+    frequency's share of a turn is a product of integers modulo 2^32, whose wrap is the whole turns; a
+    position's fraction is multiplied as usual.
+    """
+    turns = np.asarray(frequencies, np.float64) / (2 * math.pi) * 2.0**32
+    high, low = (np.floor(turns) % 2.0**32).astype(np.uint32), (turns % 1.0).astype(np.float32)
+    row, fractions = (*(1,) * positions.ndim, -1), jnp.issubdtype(positions.dtype, jnp.floating)
+    whole = (jnp.floor(positions) if fractions else positions).astype(jnp.int32)[..., None]
+    product = jax.lax.bitcast_convert_type(whole, jnp.uint32) * high.reshape(row)
+    carried = jnp.floor(whole.astype(jnp.float32) * low.reshape(row)).astype(jnp.int32)
+    phase = jax.lax.bitcast_convert_type(product, jnp.int32) + carried
+    found = phase.astype(jnp.float32) * (2 * math.pi / 2.0**32)
+    if not fractions:
+        return found
+    fraction = (positions - jnp.floor(positions)).astype(jnp.float32)[..., None]
+    return found + fraction * jnp.asarray(frequencies, jnp.float32).reshape(row)
+
+
+def rotate(
+    x: Float[Array, "b l h e"],
+    angles: Float[Array, "#b l #h p"],
+    layout: Literal["interleaved", "half"] = "interleaved",
+    amplitude: float = 1.0,
+) -> Float[Array, "b l h e"]:
+    """Turns the pairs of the first 2P channels of each head by an angle a pair, and leaves the other channels.
+
+    Args:
+      layout: a pair is two neighbours ("interleaved"), or channels m and m + P ("half").
+      amplitude: of what is turned.
+    """
+    cos, sin, rotated = amplitude * jnp.cos(angles), amplitude * jnp.sin(angles), 2 * angles.shape[-1]
+    side = -1 if layout == "interleaved" else -2  # of an array of pairs, [..., P, 2] or [..., 2, P]
+    both = (*cos.shape[:-1], rotated)
+    cos, sin = jnp.stack([cos, cos], axis=side).reshape(both), jnp.stack([-sin, sin], axis=side).reshape(both)
+    turned, rest = x[..., :rotated].astype(jnp.float32), x[..., rotated:]
+    pairs = turned.reshape(*x.shape[:-1], *((-1, 2) if layout == "interleaved" else (2, -1)))
+    partners = jnp.flip(pairs, axis=side).reshape(turned.shape)  # faster on a CPU than halves apart and put together again
+    y = (turned * cos + partners * sin).astype(x.dtype)
+    return jnp.concatenate([y, rest], axis=-1) if rest.shape[-1] else y
+
+
+def skew(x: Float[Array, "b h l o"], num_keys: int) -> Float[Array, "b h l s"]:
+    """`toeplitz` with a row for each query: columns are the offsets 1-L, 2-L, …, out[..., i, j] = x[..., i, j-i+L-1].
+
+    Of the L+S-1 offsets the last may be left out, as those of the future are where attention is causal: they count as 0.
+    """
+    batch, heads, num_queries, given = x.shape
+    offsets = num_queries + num_keys - 1
+    rows = jnp.pad(x, ((0, 0), (0, 0), (0, 0), (0, offsets + 1 - given))).reshape(batch, heads, -1)
+    skewed = rows[..., : num_queries * offsets].reshape(batch, heads, num_queries, offsets)
+    return skewed[..., num_queries - 1 :]

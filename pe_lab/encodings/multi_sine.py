@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import InputEncoding
+from pe_lab.encodings.base import InputEncoding, angles
 
 
 class MultiSine(InputEncoding):
@@ -23,5 +23,4 @@ class MultiSine(InputEncoding):
         self.base = base
 
     def code(self, positions: Num[Array, "b l"]) -> Float[Array, "b l d"]:
-        frequencies = jnp.asarray(self.base ** (-np.arange(self.width) / self.width), jnp.float32)
-        return jnp.sin(positions.astype(jnp.float32)[..., None] * frequencies[None, None])
+        return jnp.sin(angles(positions, (self.base ** (-np.arange(self.width) / self.width)).tolist()))

@@ -5,7 +5,9 @@ https://arxiv.org/abs/2104.09864.
 
 The paper pairs neighbouring channels ("interleaved", also GPT-J); GPT-NeoX and its heirs pair channel
 m with m + r/2 ("half"). The two are one function up to a permutation of weights. Partial rotation
-(GPT-J, GPT-NeoX) turns the first r channels only, the frequencies spanning r, and leaves the rest.
+(GPT-J, GPT-NeoX) turns the first r channels only, the frequencies spanning r, and leaves the rest. p-RoPE
+(Barbero et al. 2024, "Round and Round We Go! What makes Rotary Positional Encodings useful?",
+https://arxiv.org/abs/2410.06205) spreads the frequencies over all r channels and then drops the lowest.
 
 Context extension slows pairs down by up to s, so that s times the trained positions turn by familiar
 angles:
@@ -16,6 +18,11 @@ angles:
   yarn    Peng et al. 2023, "YaRN: Efficient Context Window Extension of Large Language Models", sections 3.2
           and 3.4, https://arxiv.org/abs/2309.00071.
   llama3  Llama 3.1, apply_scaling in meta-llama/llama-models at 43e87a3, models/llama3/model.py.
+  dynamic_ntk  ntk whose factor is 1 up to the trained length and grows with the example's from there on;
+          _compute_dynamic_ntk_parameters of Hugging Face's modeling_rope_utils.py.
+  longrope  each pair by a factor of its own, found by search, one set up to the trained length and one beyond.
+          Ding et al. 2024, "LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens",
+          https://arxiv.org/abs/2402.13753; _compute_longrope_parameters of the same file, also for the growth.
 
 YaRN is here as in its authors' code and Hugging Face's: between two whole pairs the slowing grows
 linearly with the pair. In the paper it is linear in the turns that a pair makes in the trained length,
@@ -27,9 +34,9 @@ from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import AttentionEncoding, Tokens
+from pe_lab.encodings.base import AttentionEncoding, Tokens, angles, rotate
 
 
 def linear(theta: np.ndarray, factor: float) -> np.ndarray:
@@ -39,9 +46,14 @@ def linear(theta: np.ndarray, factor: float) -> np.ndarray:
 
 def ntk(theta: np.ndarray, factor: float) -> np.ndarray:
     """The frequencies of base * s^(r / (r - 2)): pair m is divided by s^(2m / (r - 2))."""
-    if len(theta) == 1:
-        raise ValueError("RoPE's scaling 'ntk' leaves the first pair alone, so it needs another: the rotated part has 2 channels.")
-    return theta / factor ** np.linspace(0, 1, len(theta))
+    return theta / factor ** _share(theta, "ntk")
+
+
+def dynamic_ntk(theta: np.ndarray, factor: float, trained_length: int, lengths: Num[Array, "b"]) -> Float[Array, "b p"]:
+    """Those of ntk for the factor s * L / L0 - (s - 1), at least 1: one row for each length L."""
+    grown = 1 + factor * (jnp.maximum(lengths / trained_length, 1.0) - 1)
+    share = jnp.asarray(_share(theta, "dynamic_ntk"), jnp.float32)
+    return jnp.asarray(theta, jnp.float32)[None] / grown[:, None] ** share[None]
 
 
 def yarn(theta: np.ndarray, factor: float, base: float, trained_length: int | None, beta_fast: float, beta_slow: float) -> np.ndarray:
@@ -70,33 +82,83 @@ def llama3(
     return _blend(theta, factor, np.clip((turns - low) / (high - low), 0, 1))
 
 
+def longrope(theta: np.ndarray, factors: tuple[float, ...], name: str) -> np.ndarray:
+    """Each pair divided by a factor of its own."""
+    if len(factors) != len(theta) or not all(f > 0 for f in factors):
+        raise ValueError(f"RoPE's {name} are one positive factor for each of the {len(theta)} pairs, got {factors}.")
+    return theta / np.asarray(factors)
+
+
+def growth(scaling: str, factor: float, trained_length: int | None) -> float:
+    """What queries and keys are multiplied by."""
+    if scaling == "yarn":
+        return 0.1 * math.log(factor) + 1
+    if scaling == "longrope" and factor > 1:
+        return math.sqrt(1 + math.log(factor) / math.log(_checked(trained_length, scaling, least=2)))
+    return 1.0
+
+
+def _share(theta: np.ndarray, scaling: str) -> np.ndarray:
+    """How much of the slowing each pair gets, in the exponent: the first none, the last all."""
+    if len(theta) == 1:
+        raise ValueError(f"RoPE's scaling {scaling!r} leaves the first pair alone, so it needs another: the rotated part has 2 channels.")
+    return np.linspace(0, 1, len(theta))
+
+
 def _blend(theta: np.ndarray, factor: float, kept: np.ndarray) -> np.ndarray:
     return theta * kept + theta / factor * (1 - kept)
 
 
-def _checked(trained_length: int | None, scaling: str) -> int:
-    if trained_length is None or trained_length < 1:
+def _checked(trained_length: int | None, scaling: str, least: int = 1) -> int:
+    if trained_length is None or trained_length < least:
         raise ValueError(f"RoPE's scaling {scaling!r} needs trained_length, the positions seen in training, got {trained_length}.")
     return trained_length
+
+
+def _rotated(head_dim: int, fraction: float) -> int:
+    """r, the channels that turn."""
+    if head_dim % 2:
+        raise ValueError(f"RoPE rotates pairs, so the head width must be even, got {head_dim}.")
+    rotated = round(fraction * head_dim)
+    if rotated % 2 or not 2 <= rotated <= head_dim:
+        got = f"{fraction} of the head width {head_dim} is {fraction * head_dim:g}"
+        raise ValueError(f"RoPE rotates pairs, so the rotated part must be an even number of channels, but {got}.")
+    return rotated
+
+
+def _lengths(K: Tokens) -> Num[Array, "b"]:
+    """Of the keys' examples, so far; where they are not known, as if positions counted from 0."""
+    return K.positions.max(axis=1) + 1 if K.lengths is None else K.lengths
 
 
 class RoPE(AttentionEncoding):
     """Pair m of a query or key at position p turns by p * base^(-2m / r); the product then sees p - p' alone.
 
-    Relative. Angles are float32: off by 1e-3 at position 1e5, 2e-2 at 1e6. With yarn the turned channels of
-    queries and keys also grow by 0.1 ln(s) + 1 each, which sharpens their part of the logits by the square.
+    Relative. Angles are right to 1e-6 below position 2^24; with dynamic_ntk, whose frequencies are computed, they
+    are float32 products, off by 1e-3 at position 1e5. With yarn and longrope the turned channels of queries
+    and keys also grow, by 0.1 ln(s) + 1 and sqrt(1 + ln(s) / ln(trained_length)) each, which sharpens their part
+    of the logits by the square.
+
+    dynamic_ntk and longrope read the length of the keys' example, so far while decoding. Up to the trained
+    length decoding then equals the full forward pass. Beyond it a step turns all keys by the length so far,
+    but what deeper layers have cached was computed at earlier lengths: only one layer equals the full forward
+    pass of the tokens so far. Where lengths are not known, the largest key position + 1 stands for them, and a
+    shift then matters.
 
     Args:
       base: of the geometric series of wavelengths, 10000 in the paper.
       layout: which channels form a pair, see above.
       fraction: of the head width that turns, r = fraction * Dh.
       scaling: a way of context extension, see above.
-      factor: s, how many times the trained length is wanted.
-      trained_length: positions seen in training; yarn and llama3 need it, the others do without.
+      factor: s, how many times the trained length is wanted; with dynamic_ntk, how fast the slowing grows.
+      trained_length: positions seen in training; yarn, llama3, dynamic_ntk and longrope need it.
       beta_fast: turns in the trained length from which yarn keeps a pair, 32 in the paper.
       beta_slow: turns in the trained length up to which yarn divides by s, 1 in the paper.
       low_frequency_factor: turns up to which llama3 divides by s, 1 in Llama 3.1.
       high_frequency_factor: turns from which llama3 keeps a pair, 4 in Llama 3.1.
+      long_factors: longrope divides the frequency of each pair by its factor beyond the trained length.
+      short_factors: and by these up to it.
+      proportion: p of p-RoPE: the floor(p * r / 2) fastest pairs turn, whatever the scaling.
     """
 
     relative = True
@@ -108,26 +170,29 @@ class RoPE(AttentionEncoding):
         base: float = 10000.0,
         layout: Literal["interleaved", "half"] = "interleaved",
         fraction: float = 1.0,
-        scaling: Literal["none", "linear", "ntk", "yarn", "llama3"] = "none",
+        scaling: Literal["none", "linear", "ntk", "yarn", "llama3", "dynamic_ntk", "longrope"] = "none",
         factor: float = 1.0,
         trained_length: int | None = None,
         beta_fast: float = 32.0,
         beta_slow: float = 1.0,
         low_frequency_factor: float = 1.0,
         high_frequency_factor: float = 4.0,
+        long_factors: tuple[float, ...] = (),
+        short_factors: tuple[float, ...] = (),
+        proportion: float = 1.0,
         head_dim: int,
     ):
-        if head_dim % 2:
-            raise ValueError(f"RoPE rotates pairs, so the head width must be even, got {head_dim}.")
-        rotated = round(fraction * head_dim)
-        if rotated % 2 or not 2 <= rotated <= head_dim:
-            got = f"{fraction} of the head width {head_dim} is {fraction * head_dim:g}"
-            raise ValueError(f"RoPE rotates pairs, so the rotated part must be an even number of channels, but {got}.")
+        rotated = _rotated(head_dim, fraction)
+        turning = math.floor(proportion * rotated / 2)
+        if not 1 <= turning <= rotated // 2:
+            raise ValueError(f"RoPE's proportion must leave between one pair and all {rotated // 2} of them turning, got {proportion:g}.")
         if not factor >= 1:
             raise ValueError(f"RoPE's factor says how many times longer the context becomes, so it is at least 1, got {factor:g}.")
         if scaling == "none" and factor != 1:
-            raise ValueError(f"RoPE's factor {factor:g} needs a scaling: 'linear', 'ntk', 'yarn' or 'llama3'.")
-        theta = base ** (-np.arange(0, rotated, 2) / rotated)
+            raise ValueError(f"RoPE's factor {factor:g} needs a scaling: 'linear', 'ntk', 'yarn', 'llama3', 'dynamic_ntk' or 'longrope'.")
+        if scaling != "longrope" and (long_factors or short_factors):
+            raise ValueError(f"RoPE's long_factors and short_factors are of the scaling 'longrope', got {scaling!r}.")
+        theta = far = base ** (-np.arange(0, rotated, 2) / rotated)
         if scaling == "linear":
             theta = linear(theta, factor)
         elif scaling == "ntk":
@@ -136,24 +201,33 @@ class RoPE(AttentionEncoding):
             theta = yarn(theta, factor, base, trained_length, beta_fast, beta_slow)
         elif scaling == "llama3":
             theta = llama3(theta, factor, trained_length, low_frequency_factor, high_frequency_factor)
+        elif scaling == "longrope":
+            theta, far = longrope(theta, short_factors, "short_factors"), longrope(theta, long_factors, "long_factors")
+        elif scaling == "dynamic_ntk":
+            _share(theta, scaling)  # for its refusal
+        self.reads_length = scaling in ("dynamic_ntk", "longrope")
+        self.trained_length = _checked(trained_length, scaling) if self.reads_length else None
+        self.scaling, self.factor, self.amplitude = scaling, factor, growth(scaling, factor, trained_length)
+        turns = np.arange(rotated // 2) < turning
+        self.frequencies, self.far_frequencies = (tuple((f * turns).tolist()) for f in (theta, far))
         self.layout, self.rotated = layout, rotated
-        self.frequencies = tuple(theta.tolist())
-        self.amplitude = 0.1 * math.log(factor) + 1 if scaling == "yarn" else 1.0
 
     def qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
-        return self.rotate(q, Q), self.rotate(k, K)
+        lengths = _lengths(K) if self.reads_length else None
+        return self.rotate(q, Q, lengths), self.rotate(k, K, lengths)
 
-    def rotate(self, x: Float[Array, "b l h e"], tokens: Tokens) -> Float[Array, "b l h e"]:
+    def rotate(self, x: Float[Array, "b l h e"], tokens: Tokens, lengths: Num[Array, "#b"] | None = None) -> Float[Array, "b l h e"]:
         """Turns the first r channels of each head by the angles of the tokens' positions, times the amplitude."""
-        angles = tokens.positions.astype(jnp.float32)[..., None] * jnp.asarray(self.frequencies)[None, None]
-        cos, sin = (self.amplitude * f(angles)[:, :, None] for f in (jnp.cos, jnp.sin))  # [B|1, L, 1, r/2]
-        turned, rest = x[..., : self.rotated].astype(jnp.float32), x[..., self.rotated :]
-        if self.layout == "half":
-            a, b = jnp.split(turned, 2, axis=-1)
-            y = jnp.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1)
-        else:
-            a, b = turned[..., 0::2], turned[..., 1::2]
-            y = jnp.stack([a * cos - b * sin, b * cos + a * sin], axis=-1).reshape(turned.shape)
-        return jnp.concatenate([y.astype(x.dtype), rest], axis=-1)
+        return rotate(x, self.angles(tokens.positions, lengths)[:, :, None], self.layout, self.amplitude)
+
+    def angles(self, positions: Num[Array, "b l"], lengths: Num[Array, "c"] | None = None) -> Float[Array, "_ l p"]:
+        """[B|1, L, P] of positions in examples of these lengths, which only dynamic_ntk and longrope read."""
+        if self.trained_length is None or lengths is None:
+            return angles(positions, self.frequencies)
+        if self.scaling == "dynamic_ntk":
+            slowed = dynamic_ntk(np.asarray(self.frequencies), self.factor, self.trained_length, lengths)
+            return positions.astype(jnp.float32)[..., None] * slowed[:, None]
+        near, far = angles(positions, self.frequencies), angles(positions, self.far_frequencies)
+        return jnp.where((lengths > self.trained_length)[:, None, None], far, near)

@@ -2,7 +2,8 @@
 
 Shaw et al. 2018, "Self-Attention with Relative Position Representations", section 3.2,
 https://arxiv.org/abs/1803.02155. The paper also adds vectors to values (`values=True`) and finds the
-keys enough.
+keys enough. Its base model has clip 16 and tables for each layer and head; its big model clip 8 and tables for each
+layer that heads share.
 """
 
 import math
@@ -12,18 +13,19 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Float, Int
 
-from pe_lab.encodings.base import AttentionEncoding, Tokens, relative
+from pe_lab.encodings.base import AttentionEncoding, Tokens, relative, skew
 
 
 class Shaw(AttentionEncoding):
     """logits = q·(k + a[clip(offset)]) / sqrt(Dh); with values, outputs gain w·b[clip(offset)].
 
-    One pair of tables a layer, shared by its heads. Never holds [B, L, S, Dh]: where positions are the
-    whole batch's, rows are gathered once, [L, S, Dh]; elsewhere q meets the table before the gather.
+    Relative, tables of their own for each layer. Queries meet the table before any pair of tokens is looked at: never
+    an array of [B, L, S, Dh].
 
     Args:
       clip: distances beyond it share a vector.
       values: add vectors to the values too.
+      heads_share: one table for all heads.
     """
 
     relative = True
@@ -31,13 +33,16 @@ class Shaw(AttentionEncoding):
     real_positions = False
     shared = False
 
-    def __init__(self, *, clip: int = 16, values: bool = False, head_dim: int, rngs: nnx.Rngs):
+    def __init__(self, *, clip: int = 16, values: bool = False, heads_share: bool = False, num_heads: int, head_dim: int, rngs: nnx.Rngs):
         if clip < 1:
             raise ValueError(f"Shaw's clip must be at least 1, got {clip}.")
-        start, shape = nnx.initializers.xavier_uniform(), (2 * clip + 1, head_dim)
+        start, shape = nnx.initializers.xavier_uniform(), (1 if heads_share else num_heads, 2 * clip + 1, head_dim)
         self.clip = clip
         self.key_table = nnx.Param(start(rngs.params(), shape))
         self.value_table = nnx.Param(start(rngs.params(), shape)) if values else None
+
+    def acts_in(self, hook: str) -> bool:
+        return super().acts_in(hook) and (hook != "mix" or self.value_table is not None)
 
     def index(self, Q: Tokens, K: Tokens) -> Int[Array, "b l s"]:
         return jnp.clip(relative(Q, K), -self.clip, self.clip) + self.clip
@@ -45,20 +50,25 @@ class Shaw(AttentionEncoding):
     def scores(
         self, s: Float[Array, "b h l s"], q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens, mask
     ) -> Float[Array, "b h l s"]:
-        index, table = self.index(Q, K), self.key_table[...]
-        if index.shape[0] == 1:
-            added = jnp.einsum("blhe,lse->bhls", q, jnp.take(table, index[0], axis=0))
-        else:
-            by_row = jnp.einsum("blhe,re->bhlr", q, table)
-            added = jnp.take_along_axis(by_row, jnp.broadcast_to(index[:, None], s.shape), axis=-1)
-        return s + added / math.sqrt(q.shape[-1])
+        by_row = jnp.einsum("blhe,hre->bhlr", q / math.sqrt(q.shape[-1]), self._of_heads(self.key_table, q.shape[2]))
+        return s + self._spread(by_row, Q, K)
 
     def mix(self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens) -> Float[Array, "b l h e"]:
         out = super().mix(w, v, Q, K)
         if self.value_table is None:
             return out
-        index, table = self.index(Q, K), self.value_table[...].astype(w.dtype)
-        if index.shape[0] == 1:
-            return out + jnp.einsum("bhls,lse->blhe", w, jnp.take(table, index[0], axis=0))
-        of_row = jax.nn.one_hot(index, table.shape[0], dtype=w.dtype)  # [B, L, S, R]
-        return out + jnp.einsum("bhls,blsr,re->blhe", w, of_row, table)
+        rows = jax.ShapeDtypeStruct((*w.shape[:3], 2 * self.clip + 1), w.dtype)
+        (by_row,) = jax.linear_transpose(lambda x: self._spread(x, Q, K), rows)(w)  # weights summed by their row
+        return out + jnp.einsum("bhlr,hre->blhe", by_row, self._of_heads(self.value_table, w.shape[1]).astype(w.dtype))
+
+    def _of_heads(self, table: nnx.Param, num_heads: int) -> Float[Array, "h r e"]:
+        return jnp.broadcast_to(table[...], (num_heads, *table.shape[1:]))
+
+    def _spread(self, by_row: Float[Array, "b h l r"], Q: Tokens, K: Tokens) -> Float[Array, "b h l s"]:
+        """What each query has for a row of the table, at the keys of that row."""
+        if Q.arange and K.arange:
+            ends = [(n - 1 - self.clip) for n in (by_row.shape[2], K.positions.shape[1])]  # distances beyond the clip, or short of it
+            cut = by_row[..., max(-ends[0], 0) : by_row.shape[3] - max(-ends[1], 0)]
+            return skew(jnp.pad(cut, (*[(0, 0)] * 3, (max(ends[0], 0), max(ends[1], 0))), mode="edge"), K.positions.shape[1])
+        index = self.index(Q, K)[:, None]
+        return jnp.take_along_axis(by_row, jnp.broadcast_to(index, (*by_row.shape[:3], index.shape[-1])), axis=-1)

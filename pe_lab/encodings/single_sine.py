@@ -4,11 +4,12 @@ No paper: the third idea of introductions to position encodings. Positions p and
 code, and so do p and period / 2 - p.
 """
 
+import math
+
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import InputEncoding, Lift
+from pe_lab.encodings.base import InputEncoding, Lift, angles
 
 
 class SingleSine(InputEncoding):
@@ -25,4 +26,4 @@ class SingleSine(InputEncoding):
         self.period = period
 
     def code(self, positions: Num[Array, "b l"]) -> Float[Array, "b l 1"]:
-        return jnp.sin(2 * np.pi / self.period * positions.astype(jnp.float32))[..., None]
+        return jnp.sin(angles(positions, [2 * math.pi / self.period]))

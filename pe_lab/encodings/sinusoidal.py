@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import InputEncoding
+from pe_lab.encodings.base import InputEncoding, angles
 
 
 class Sinusoidal(InputEncoding):
@@ -47,10 +47,9 @@ class Sinusoidal(InputEncoding):
             exponents = np.arange(0, width - 1, 2) / width
         else:
             exponents = np.arange(width // 2) / max(width // 2 - 1, 1)
-        frequencies = jnp.asarray(self.base**-exponents, jnp.float32)
-        angles = positions.astype(jnp.float32)[..., None] * frequencies[None, None]
+        a = angles(positions, (self.base**-exponents).tolist())
         if self.layout == "interleaved":
-            pairs = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)
+            pairs = jnp.stack([jnp.sin(a), jnp.cos(a)], axis=-1)
             return pairs.reshape(*positions.shape, -1)[..., :width]
-        halves = jnp.concatenate([jnp.sin(angles), jnp.cos(angles)], axis=-1)
+        halves = jnp.concatenate([jnp.sin(a), jnp.cos(a)], axis=-1)
         return jnp.pad(halves, ((0, 0), (0, 0), (0, width - halves.shape[-1])))

@@ -21,5 +21,5 @@ class Contiguous(PositionScheme):
     def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l"]:
         return jnp.where(mask.any(axis=0), jnp.arange(mask.shape[1]), 0)[None, None]
 
-    def bound(self, length: int) -> int | float:
+    def bound(self, length: int, train: bool) -> int | float:
         return length - 1

@@ -23,5 +23,5 @@ class Normalized(PositionScheme):
         length = mask.sum(axis=1, keepdims=True)
         return (indices(mask) / jnp.maximum(length - 1, 1)).astype(jnp.float32)[None]
 
-    def bound(self, length: int) -> int | float:
+    def bound(self, length: int, train: bool) -> int | float:
         return 1.0

@@ -59,5 +59,5 @@ class Randomized(PositionScheme):
         drawn = jax.vmap(draw, out_axes=1)(keys, lengths)  # [N, B|1, L]
         return jnp.where(mask[None], drawn, 0)
 
-    def bound(self, length: int) -> int | float:
+    def bound(self, length: int, train: bool) -> int | float:
         return self.maximum - 1

@@ -1,7 +1,8 @@
 """Contiguous positions from a random start in training, so that no absolute position means anything.
 
 Kiyono et al. 2021, "SHAPE: Shifted Absolute Position Embedding for Transformers",
-https://arxiv.org/abs/2109.05644.
+https://arxiv.org/abs/2109.05644. The authors' code (butsugiri/shape at a2b04a2) draws from 0..K-1 with K = 500; in evaluation it
+starts every example at K, here it starts at 0, and `evaluate.offsets` starts it elsewhere.
 """
 
 from dataclasses import dataclass
@@ -33,5 +34,5 @@ class Shifted(PositionScheme):
         start = jax.vmap(lambda key: jax.random.randint(key, (), 0, self.max_shift + 1))(keys)
         return jnp.where(mask, indices(mask) + start[:, None], 0)[None]
 
-    def bound(self, length: int) -> int | float:
-        return length - 1 + self.max_shift
+    def bound(self, length: int, train: bool) -> int | float:
+        return length - 1 + self.max_shift * train

@@ -26,7 +26,10 @@ class Batch:
       labels: the id that each place must give.
       target: True where the label belongs to the target, end token included: the loss and exact match.
       answer: True where the label belongs to the scored answer, end token excluded: token accuracy.
-      source, source_mask: [S] or [B, S], what the encoder of an encoder–decoder reads; None elsewhere.
+      source_tokens, source_mask: [S] or [B, S], what the encoder of an encoder–decoder reads; None elsewhere.
+      structure, source_structure: what position schemes may follow, of each token: "symbols" (True at symbols of
+        prompt and target, and at the target's blanks), "coupled" (symbols that belong together share a number from
+        1, others have 0) and "parts" (0 up to where the target begins, 1 from there).
       segments, source_segments: the example that each token belongs to, from 1, 0 at padding, where
         several share a context; None elsewhere.
     """
@@ -36,8 +39,10 @@ class Batch:
     labels: Any
     target: Any
     answer: Any
-    source: Any = None
+    structure: Any
+    source_tokens: Any = None
     source_mask: Any = None
+    source_structure: Any = None
     segments: Any = None
     source_segments: Any = None
 
@@ -95,7 +100,9 @@ class Decoder(Layout):
             [words.begin, _at(example.prompt, place - 1), words.separator, _at(example.target, place - separator - 1)],
             words.pad,
         )
-        return Batch(tokens, place < stop, *_asked(example, place - separator, said, end, words))
+        inside = (place > 0) & (place < separator)
+        structure = _structure(example, inside, place - 1, place - separator - 1, place >= separator)
+        return Batch(tokens, place < stop, *_asked(example, place - separator, said, end, words), structure)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,7 +128,8 @@ class Encoder(Layout):
         said = example.target_mask.sum()
         mask = place < first + said + end
         tokens = jnp.select([place < first, mask], [_at(example.prompt, place), words.blank], words.pad)
-        return Batch(tokens, mask, *_asked(example, place - first, said, end, words))
+        structure = _structure(example, place < first, place, place - first, place >= first)
+        return Batch(tokens, mask, *_asked(example, place - first, said, end, words), structure)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +150,10 @@ class EncoderDecoder(Layout):
         tokens = jnp.select([place == 0, mask], [out.begin, _at(example.target, place - 1)], out.pad)
         asked = _asked(example, place, said, end, out)
         source = jnp.where(example.prompt_mask, example.prompt, task.vocabulary.pad)
-        return Batch(tokens, mask, *asked, source=source, source_mask=example.prompt_mask)
+        structure = _structure(example, jnp.zeros_like(mask), place, place - 1, jnp.ones_like(mask))
+        there = jnp.arange(len(source))
+        of_source = _structure(example, example.prompt_mask, there, jnp.full_like(there, -1), there < 0)
+        return Batch(tokens, mask, *asked, structure, source, example.prompt_mask, of_source)
 
 
 LAYOUTS: dict[str, type[Layout]] = {"decoder": Decoder, "encoder": Encoder, "encoder_decoder": EncoderDecoder}
@@ -156,15 +167,20 @@ def pack(batch: Batch, k: int) -> Batch:
         return [packed(value, mask, k) for value in (*values, mask, jnp.where(mask, example, 0))]
 
     tokens, labels, target, answer, mask, segments = both(batch.mask, batch.tokens, batch.labels, batch.target, batch.answer)
-    source, source_mask, source_segments = (None,) * 3 if batch.source is None else both(batch.source_mask, batch.source)
-    return Batch(tokens, mask, labels, target, answer, source, source_mask, segments, source_segments)
+    structure = {name: packed(value, batch.mask, k) for name, value in batch.structure.items()}
+    if batch.source_tokens is None:
+        return Batch(tokens, mask, labels, target, answer, structure, segments=segments)
+    source, source_mask, source_segments = both(batch.source_mask, batch.source_tokens)
+    of_source = {name: packed(value, batch.source_mask, k) for name, value in batch.source_structure.items()}
+    return Batch(tokens, mask, labels, target, answer, structure, source, source_mask, of_source, segments, source_segments)
 
 
-def packed(values: Shaped[Array, "n l"], mask: Bool[Array, "n l"], k: int) -> Shaped[Array, "b m"]:
+def packed(values: Shaped[Array, "n l *a"], mask: Bool[Array, "n l"], k: int) -> Shaped[Array, "b m *a"]:
     """Rows of k examples [n, L] -> [n / k, k * L], each one's tokens following the last one's."""
     contexts = len(values) // k
     order = jnp.argsort(~mask.reshape(contexts, -1), axis=1, stable=True)
-    return jnp.take_along_axis(values.reshape(contexts, -1), order, axis=1)
+    rows = values.reshape(contexts, -1, *values.shape[2:])
+    return jnp.take_along_axis(rows, order.reshape(*order.shape, *(1,) * (rows.ndim - 2)), axis=1)
 
 
 def _shared(task: Task) -> Vocabulary:
@@ -177,6 +193,13 @@ def _asked(example: Example, step: Array, said: Array, end: int, words: Vocabula
     is_target, is_end = (step >= 0) & (step < said), (step == said) & bool(end)
     labels = jnp.where(is_target, _at(example.target, step), jnp.where(is_end, words.end, words.pad))
     return labels, is_target | is_end, is_target & _at(example.answer_mask, step)
+
+
+def _structure(example: Example, in_prompt: Array, prompt_index: Array, step: Array, in_target: Array) -> dict[str, Array]:
+    """Of places that hold prompt symbol `prompt_index`, or stand for target symbol `step`, counted from 0."""
+    is_target = (step >= 0) & (step < example.target_mask.sum())
+    coupled = jnp.where(in_prompt, prompt_index + 1, jnp.where(is_target, _at(example.alignment, step) + 1, 0))
+    return {"symbols": in_prompt | is_target, "coupled": coupled, "parts": in_target.astype(jnp.int32)}
 
 
 def _at(values: Array, index: Array) -> Array:

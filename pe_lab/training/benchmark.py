@@ -2,6 +2,7 @@
 
 import functools
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -13,6 +14,40 @@ from pe_lab.training import step
 from pe_lab.training.finished import replicas_of, shapes_of
 
 
+class Program:
+    """The compiled training of one replica of a run."""
+
+    def __init__(self, run: Run):
+        self.made, self.replicas = step.setup(run), jax.tree.map(jnp.asarray, replicas_of(Cell((run,)), [0]))
+        started = time.monotonic()
+        chunk = functools.partial(step.chunk, self.made)
+        self.compiled = jax.jit(chunk, donate_argnums=(0,)).lower(shapes_of(self.made, 1), self.replicas, jnp.asarray(1)).compile()
+        self.compile_seconds = time.monotonic() - started
+
+    def costs(self) -> dict[str, Any]:
+        """What can be said without running it."""
+        memory: Any = self.compiled.memory_analysis()
+        return {
+            "parameters": sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(self.made.abstract_params)),
+            "state_bytes": memory.argument_size_in_bytes,
+            "kept_bytes": _kept_bytes(self.made),
+            "temporary_bytes": memory.temp_size_in_bytes,
+            "step_flops": self.made.step_flops,
+            "compile_seconds": self.compile_seconds,
+        }
+
+    @functools.cached_property
+    def state(self) -> step.State:
+        return jax.jit(functools.partial(step.init, self.made))(self.replicas)
+
+    def seconds(self) -> float:
+        """Of one step, from the state that the last one left."""
+        state, started = self.state, time.monotonic()
+        self.state, losses = self.compiled(state, self.replicas, jnp.asarray(1))
+        jax.block_until_ready(losses)
+        return time.monotonic() - started
+
+
 def measure(run: Run, num_steps: int) -> dict[str, Any]:
     """Compiles the training of one replica and times `num_steps` steps of it; with 0, only compiles.
 
@@ -21,21 +56,29 @@ def measure(run: Run, num_steps: int) -> dict[str, Any]:
       backward pass, before any compiler); temporary_bytes (beside the state, as compiled for this device,
       whose compiler may undo a recomputation); step_flops (unpadded); compile_seconds; seconds_per_step (median), None if not timed.
     """
-    made, replicas = step.setup(run), jax.tree.map(jnp.asarray, replicas_of(Cell((run,)), [0]))
-    started = time.monotonic()
-    chunk = functools.partial(step.chunk, made)
-    program = jax.jit(chunk, donate_argnums=(0,)).lower(shapes_of(made, 1), replicas, jnp.asarray(1)).compile()
-    compiled = time.monotonic() - started
-    memory: Any = program.memory_analysis()
-    return {
-        "parameters": sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(made.abstract_params)),
-        "state_bytes": memory.argument_size_in_bytes,
-        "kept_bytes": _kept_bytes(made),
-        "temporary_bytes": memory.temp_size_in_bytes,
-        "step_flops": made.step_flops,
-        "compile_seconds": compiled,
-        "seconds_per_step": _seconds(made, program, replicas, num_steps) if num_steps else None,
-    }
+    (found,) = compare([run], num_steps)
+    return {name: value for name, value in found.items() if not name.startswith("times_first")}
+
+
+def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
+    """`measure` of several runs, one step of each in turn, so that a busy moment of the machine meets all alike.
+
+    Returns:
+      For each run what `measure` says, and times_first: the median over the turns of its time over the first
+      run's in the same turn, with times_first_quartiles.
+    """
+    programs = [Program(run) for run in runs]
+    turns = np.array([[program.seconds() for program in programs] for _ in range(num_steps + 1 if num_steps else 0)])[
+        1:
+    ]  # the first warms up
+    return [program.costs() | _times(turns, i) for i, program in enumerate(programs)]
+
+
+def _times(turns: np.ndarray, i: int) -> dict[str, Any]:
+    if not len(turns):
+        return {"seconds_per_step": None, "times_first": None, "times_first_quartiles": None}
+    low, middle, high = np.quantile(turns[:, i] / turns[:, 0], [0.25, 0.5, 0.75]).tolist()
+    return {"seconds_per_step": float(np.median(turns[:, i])), "times_first": middle, "times_first_quartiles": [low, high]}
 
 
 def _kept_bytes(made: step.Setup) -> int:
@@ -46,14 +89,3 @@ def _kept_bytes(made: step.Setup) -> int:
 
     leaves = jax.tree.leaves(jax.eval_shape(kept, made.abstract_params))
     return int(sum(np.prod(leaf.shape) * leaf.dtype.itemsize for leaf in leaves))
-
-
-def _seconds(made: step.Setup, program: Any, replicas: step.Replicas, num_steps: int) -> float:
-    state = jax.jit(functools.partial(step.init, made))(replicas)
-    seconds = []
-    for _ in range(num_steps + 1):  # the first warms up
-        started = time.monotonic()
-        state, losses = program(state, replicas, jnp.asarray(1))
-        jax.block_until_ready(losses)
-        seconds.append(time.monotonic() - started)
-    return float(np.median(seconds[1:]))

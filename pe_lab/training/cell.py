@@ -232,7 +232,7 @@ class Training:
         reads = any(e.reads_positions for e in made.encodings)
         context = made.longest_context(longest, train=True)
         before = {} if self.parents[r] is None else self.parents[r].record["exposure"]  # type: ignore[union-attr]
-        positions = [p for p in (made.scheme.bound(context) if reads else None, before.get("max_position")) if p is not None]
+        positions = [p for p in (made.scheme.bound(context, True) if reads else None, before.get("max_position")) if p is not None]
         return {
             "steps": self._steps(r) + before.get("steps", 0),
             "max_length": max(longest, before.get("max_length", 0)),

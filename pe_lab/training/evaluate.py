@@ -80,9 +80,9 @@ def _code_ratio(model: Transformer, positions: list[Array]) -> Array:
         return jnp.sqrt(jnp.square(x).mean())
 
     ratios = [
-        rms(e.scaled_code(p)) / rms(stack.embedding.embedding[...] * stack.embedding_scale)
+        rms(e.scaled_code(own)) / rms(stack.embedding.embedding[...] * stack.embedding_scale)
         for stack, p in zip(model.stacks.values(), positions, strict=True)
-        for e in stack.input_encodings
+        for e, own in zip(stack.input_encodings, stack.input_positions(p), strict=True)
     ]
     return jnp.stack(ratios) if ratios else jnp.zeros(0)
 

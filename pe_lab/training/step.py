@@ -18,6 +18,7 @@ from jaxtyping import Array, Float
 
 from pe_lab import plugins
 from pe_lab.config import Run
+from pe_lab.encodings.base import OnAxis
 from pe_lab.errors import UserError
 from pe_lab.positions.base import PositionScheme
 from pe_lab.tasks.base import Task
@@ -82,9 +83,10 @@ class Setup:
 
     @property
     def knows_target_length(self) -> bool:
-        """Whether the layout, or positions that some encoding reads, tell the model how long the target is."""
+        """Whether the layout, positions that are read, or an encoding that reads lengths, tell how long the target is."""
         reads = any(e.reads_positions for e in self.encodings)
-        return self.layout.knows_target_length or (reads and self.scheme.reads_length)
+        told = (reads and self.scheme.reads_length) or any(e.reads_length for e in self.encodings)
+        return self.layout.knows_target_length or told
 
     @functools.cached_property
     def abstract_model(self) -> Transformer:
@@ -144,8 +146,34 @@ def _check_lengths(made: Setup, trained: bool) -> None:
     for encoding in made.encodings:
         if encoding.reads_positions and made.scheme.real and not encoding.real_positions:
             raise UserError(f"{name_of(encoding)} needs whole positions; the scheme {run.positions.name} gives fractions.")
+        if encoding.reads_length and run.layout.examples_per_context > 1:
+            raise UserError(f"{name_of(encoding)} reads an example's length, so it takes one example a context.")
+        if encoding.sums_between and run.model.sink_token and run.layout.examples_per_context > 1 and run.layout.document_mask:
+            why = "between an example and the sink token stand the others of its context"
+            raise UserError(f"{name_of(encoding)} cannot pack examples apart with a sink token: {why}.")
+    _check_axes(made)
     if trained and (reason := out_of_reach(made, run.train.max_length, 0, train=True)):
         raise UserError(f"{reason}: training there would teach nothing.")
+
+
+def _check_axes(made: Setup) -> None:
+    """That every encoding reads positions of as many axes as the scheme gives."""
+    given, scheme = made.scheme.num_axes, made.run.positions.name
+    for stack in made.abstract_model.stacks.values():
+        pairs = [*zip(stack.input_encodings, stack.input_axes, strict=True)]
+        pairs += [(e.inner, e.axis) if isinstance(e, OnAxis) else (e, None) for e in stack.attention_encodings]
+        for encoding, axis in pairs:
+            name, reads = name_of(encoding), encoding.num_axes
+            if axis is not None and (given == 1 or axis >= given or reads > 1):
+                why = f"it reads {_axes(reads)}" if reads > 1 else f"the scheme {scheme} gives {_axes(given)}"
+                raise UserError(f"{name} cannot act on axis {axis} of positions: {why}.")
+            if axis is None and encoding.reads_positions and reads != given:
+                help_ = f": choose one, dict(name={name!r}, axis=0)" if reads == 1 else ""
+                raise UserError(f"{name} reads positions of {_axes(reads)}, the scheme {scheme} gives {_axes(given)}{help_}.")
+
+
+def _axes(number: int) -> str:
+    return "one axis" if number == 1 else f"{number} axes"
 
 
 def out_of_reach(made: Setup, length: int, offset: int, *, train: bool = False) -> str | None:
@@ -153,7 +181,7 @@ def out_of_reach(made: Setup, length: int, offset: int, *, train: bool = False) 
     for encoding, num_tokens in made.readers(length, train):
         if made.scheme.max_length is not None and num_tokens > made.scheme.max_length:
             return f"{made.run.positions.name} has {made.scheme.max_length} positions; length {length} asks for {num_tokens}"
-        largest = made.scheme.bound(num_tokens) + offset
+        largest = made.scheme.bound(num_tokens, train) + offset
         if encoding.max_positions is not None and largest >= encoding.max_positions:
             return f"{name_of(encoding)} has positions 0..{encoding.max_positions - 1}; length {length} asks for position {largest:g}"
     return None
@@ -161,7 +189,7 @@ def out_of_reach(made: Setup, length: int, offset: int, *, train: bool = False) 
 
 def name_of(encoding: Any) -> str:
     """The word for an encoding in configs: the name of its file."""
-    return type(encoding).__module__.rpartition(".")[2]
+    return type(encoding.inner if isinstance(encoding, OnAxis) else encoding).__module__.rpartition(".")[2]
 
 
 def init(made: Setup, replicas: Replicas) -> State:
@@ -250,25 +278,31 @@ def contexts(made: Setup, batch: Batch, keys: Array, *, train: bool, offset: Arr
     k = made.layout.examples_per_context if train else 1
     whole = pack(batch, k) if k > 1 else batch
 
-    def stream(tokens: Array, mask: Array, alone: Array, segments: Any, keys: Array) -> Stream:
+    def stream(part: str, keys: Array) -> Stream:
+        tokens, mask, segments = (getattr(whole, part + name) for name in ("tokens", "mask", "segments"))
         if segments is None or not made.layout.document_mask:  # one count through the context
-            return Stream(tokens, _positions(made, keys[::k], mask, train, offset), mask, None, made.scheme.arange)
-        each = _positions(made, keys, alone, train, offset)  # each example's own, packed as its tokens are
-        rows = jnp.broadcast_to(each, (len(each), *alone.shape))
+            structure = getattr(whole, part + "structure")
+            positions = _positions(made, keys[::k], mask, structure, train, offset, segments)
+            return Stream(tokens, positions, mask, None, made.scheme.arange)
+        alone, structure = getattr(batch, part + "mask"), getattr(batch, part + "structure")
+        each = _positions(made, keys, alone, structure, train, offset)  # each example's own, packed as its tokens are
+        rows = jnp.broadcast_to(each, (len(each), *alone.shape, *each.shape[3:]))
         return Stream(tokens, jax.vmap(lambda row: packed(row, alone, k))(rows), mask, segments)
 
-    answering = stream(whole.tokens, whole.mask, batch.mask, whole.segments, keys)
-    if batch.source is None:
+    answering = stream("", keys)
+    if batch.source_tokens is None:
         return whole, answering, None
-    keys = jax.vmap(lambda key: stream_key(key, SOURCE_POSITIONS))(keys)
-    return whole, answering, stream(whole.source, whole.source_mask, batch.source_mask, whole.source_segments, keys)
+    if not made.scheme.one_draw:
+        keys = jax.vmap(lambda key: stream_key(key, SOURCE_POSITIONS))(keys)
+    return whole, answering, stream("source_", keys)
 
 
-def _positions(made: Setup, keys: Array, mask: Array, train: bool, offset: Array | int) -> Array:
+def _positions(made: Setup, keys: Array, mask: Array, structure: Any, train: bool, offset: Any, segments: Any = None) -> Array:
     """Positions plus an offset, padding still 0; one row for the whole batch stays one."""
-    positions = made.scheme(keys, mask, train=train)
+    positions = made.scheme(keys, mask, segments=segments, structure=structure, train=train)
     one_row = positions.shape[1] == 1 < len(mask)
-    return jnp.where((mask.any(axis=0, keepdims=True) if one_row else mask)[None], positions + offset, 0)
+    valid = (mask.any(axis=0, keepdims=True) if one_row else mask)[None]
+    return jnp.where(valid[..., None] if positions.ndim == 4 else valid, positions + offset, 0)
 
 
 def examples(made: Setup, keys: Array, lengths: Array, bound: int) -> Batch:

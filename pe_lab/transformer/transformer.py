@@ -16,7 +16,7 @@ from flax import nnx
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from pe_lab import config, plugins
-from pe_lab.encodings.base import AttentionEncoding, Chain, InputEncoding, Tokens, overrides
+from pe_lab.encodings.base import AttentionEncoding, Chain, InputEncoding, OnAxis, Tokens
 from pe_lab.errors import UserError
 from pe_lab.transformer.attention import Attention, Keys, visible
 from pe_lab.transformer.streams import Cache, Memory, Stream, View, all_slots, apart, at, keeper, with_sink
@@ -119,6 +119,7 @@ class Stack(nnx.Module):
         at_input, in_attention, self.layer_encodings = _encodings(model, name, modules)
         across = _encodings(model, "cross", jax.random.fold_in(key, _STREAM_OF["cross"])) if cross else ([], [], ())
         self.cross_encodings = tuple(tuple(i + len(in_attention) for i in layer) for layer in across[2])
+        self.input_axes = tuple(spec.axis for spec in model.encodings if spec.share is None and spec.acts_in(name))
         self.input_encodings, self.attention_encodings = nnx.List(at_input), nnx.List([*in_attention, *across[1]])
 
     def __call__(
@@ -133,9 +134,13 @@ class Stack(nnx.Module):
     def embed(self, tokens: Int[Array, "b l"], positions: Any) -> Float[Array, "b l d"]:
         """Token embeddings, scaled, with every input encoding applied; float32."""
         x = self.embedding(tokens) * self.embedding_scale
-        for encoding in self.input_encodings:
-            x = encoding(x, positions)
+        for encoding, own in zip(self.input_encodings, self.input_positions(positions), strict=True):
+            x = encoding(x, own)
         return x
+
+    def input_positions(self, positions: Any) -> list[Any]:
+        """Of each input encoding: all axes, or the one that it acts on."""
+        return [positions if axis is None else positions[..., axis] for axis in self.input_axes]
 
     def sink_inputs(self, batch: int) -> Float[Array, "b 1 d"]:
         """The sink token's embedding for every example. It has no code: encodings at the input speak of tokens."""
@@ -145,12 +150,11 @@ class Stack(nnx.Module):
     def view(self, stream: Stream) -> View:
         """What the layers are told of a stream; the sink token stands one position before the first."""
         positions, valid, segments = stream.positions, stream.mask, stream.segments
-        lengths = valid.sum(axis=1)
         if self.sink is not None:
             positions = with_sink(positions)
             valid = jnp.pad(valid, ((0, 0), (1, 0)), constant_values=True)
             segments = None if segments is None else jnp.pad(segments, ((0, 0), (1, 0)))
-        slots = jnp.arange(valid.shape[1])[None]
+        slots, lengths = jnp.arange(valid.shape[1])[None], valid.sum(axis=1)  # the sink token counts, as in a cache
         return View(tuple(Tokens(p, slots, lengths, None, stream.arange) for p in positions), valid, segments)
 
     def run(
@@ -197,7 +201,7 @@ class Stack(nnx.Module):
         encoding, Q, K = self._chain(which[layer]), view.row_of(layer), seen.row_of(layer)
         place = (which[layer], layer if max(len(view.rows), len(seen.rows)) > 1 else 0)
         if place not in biases:
-            biases[place] = None if overrides(encoding, "features") else encoding.bias(Q, K)
+            biases[place] = None if encoding.acts_in("features") else encoding.bias(Q, K)
         return dict(tokens=Q, encoding=encoding, valid=view.valid, mask=mask, bias=biases[place], fused=fused)
 
     def _across(self, layer: int, view: View, memory: Memory, biases: dict, fused: bool) -> dict[str, Any]:
@@ -387,7 +391,8 @@ def _encoding(model: config.Model, spec: config.Encoding, stack: str, key: Key[A
         width=model.width, num_heads=model.num_heads, head_dim=model.width // model.num_heads,
         num_layers=model.num_layers, bidirectional=stack != "decoder", rngs=nnx.Rngs(params=key),
     )  # fmt: skip
-    return plugins.build("encodings", spec, **context)
+    built = plugins.build("encodings", spec, **context)
+    return built if spec.axis is None or cls.at_input else OnAxis(built, spec.axis)
 
 
 def _check_chain(parts: list[AttentionEncoding]) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from flax import nnx
 
 from pe_lab import config, plugins
-from pe_lab.encodings.base import AttentionEncoding
+from pe_lab.encodings.base import HOOKS_OF_THE_EXPLICIT_PATH, AttentionEncoding
 from pe_lab.transformer.generate import decode
 from pe_lab.transformer.streams import Stream
 from pe_lab.transformer.transformer import Transformer, is_encoding
@@ -38,11 +38,12 @@ def names(architecture: str = "decoder") -> list[str]:
 
 
 def one_of_each_kind(architecture: str) -> list[str]:
-    """The input encoding, and for every set of hooks the attention encoding, that come last among their like."""
+    """The members that come last among their like: at the input, in a part of the fused path, in the explicit path."""
     kinds = {}
     for name in names(architecture):
         cls: Any = plugins.find("encodings", name)
-        kinds[cls.at_input or tuple(hook for hook in HOOKS if getattr(cls, hook) is not getattr(AttentionEncoding, hook))] = name
+        acts = [] if cls.at_input else [hook for hook in HOOKS if getattr(cls, hook) is not getattr(AttentionEncoding, hook)]
+        kinds["input" if cls.at_input else "explicit" if {*acts} & {*HOOKS_OF_THE_EXPLICIT_PATH} else (acts or ["nothing"])[-1]] = name
     return sorted(kinds.values())
 
 
@@ -81,13 +82,23 @@ class Subject:
         return Transformer(self.model, models.VOCABULARIES[self.architecture], key=jax.random.key(seed))
 
     @functools.cached_property
-    def cls(self) -> Any:
-        return plugins.find("encodings", self.spec["name"])
+    def encoding(self) -> Any:
+        """The first as it was built, with its traits."""
+        return (*self.start.input_encodings, *self.start.attention_encodings)[0]
 
     @property
     def acts_across(self) -> bool:
         """Whether two streams of positions meet in it."""
-        return self.architecture == "encoder_decoder" and not self.cls.at_input and self.cls.cross
+        return self.architecture == "encoder_decoder" and not self.encoding.at_input and self.encoding.cross
+
+    def stream(self, tokens: Any, positions: Any = None, *parts: Any, **more: Any) -> Stream:
+        """What a stack reads, every axis of its positions the same."""
+        positions = jnp.arange(tokens.shape[1])[None, None] if positions is None else jnp.asarray(positions)
+        return stream(tokens, self.on_axes(positions), *parts, **more)
+
+    def on_axes(self, positions: Any) -> Any:
+        axes = self.encoding.num_axes if self.spec else 1
+        return positions if axes == 1 else jnp.stack([positions] * axes, axis=-1)
 
     @functools.cached_property
     def start(self) -> Transformer:
@@ -121,11 +132,11 @@ class Subject:
         """What the encoder of an encoder–decoder reads by default, with parts replaced; None elsewhere."""
         if self.architecture != "encoder_decoder":
             return None
-        return stream(default_source() if tokens is None else tokens, *parts, arange=arange, **more)
+        return self.stream(default_source() if tokens is None else tokens, *parts, arange=arange, **more)
 
     def logits(self, tokens=None, positions=None, mask=None, segments=None, *, source=None, params=None, arange=False, fused=False):
         """Compiled logits of a default batch with parts replaced."""
-        read = stream(default_tokens() if tokens is None else tokens, positions, mask, segments, arange)
+        read = self.stream(default_tokens() if tokens is None else tokens, positions, mask, segments, arange=arange)
         source = self.source(arange=arange) if source is None else source
         return np.asarray(self.compiled(self.params if params is None else params, read, source, fused))
 
@@ -142,7 +153,7 @@ class Subject:
 
         def cached(params, source):
             model = nnx.merge(self.graph, params)
-            prefill, cache = model.extend(model.start(UNEVEN, BATCH, source), tokens[:, :4], models.prefix(prompts, 4))
+            prefill, cache = model.extend(model.start(self.on_axes(UNEVEN), BATCH, source), tokens[:, :4], models.prefix(prompts, 4))
             return prefill, decode(model, cache, rest, models.prefix(answers, 3))[0]
 
         prefill, stepped = map(np.asarray, jax.jit(cached)(self.params, source))
@@ -188,7 +199,7 @@ def one_token_is_enough(subject: Subject) -> None:
 def positions_are_read_not_indices(subject: Subject) -> None:
     """Uneven gaps change the logits, and only of what reads positions."""
     base, uneven = subject.logits(), subject.logits(positions=UNEVEN[:, :1])
-    if subject.cls.reads_positions:
+    if subject.encoding.reads_positions:
         assert_differs(base, uneven)
     else:
         assert_close(base, uneven, 0)
@@ -199,7 +210,7 @@ def shift_is_ignored_if_relative(subject: Subject) -> None:
     shift = min(37, subject.bound - LENGTH)
     source = subject.source(positions=jnp.arange(SOURCE_LENGTH)[None, None] + shift)
     base, shifted = subject.logits(), subject.logits(positions=jnp.arange(LENGTH)[None, None] + shift, source=source)
-    if subject.cls.relative:
+    if subject.encoding.relative:
         assert_close(base, shifted, 1e-4)
     else:
         assert_differs(base, shifted)
@@ -212,7 +223,7 @@ def between_two_streams_both_positions_are_read(subject: Subject) -> None:
     of_target = subject.logits(positions=jnp.arange(LENGTH)[None, None] + 3)
     of_source = subject.logits(source=subject.source(positions=jnp.arange(SOURCE_LENGTH)[None, None] + 3))
     for shifted in (of_target, of_source):
-        if subject.cls.reads_positions and (subject.acts_across or not subject.cls.relative):
+        if subject.encoding.reads_positions and (subject.acts_across or not subject.encoding.relative):
             assert_differs(base, shifted)
         else:
             assert_close(base, shifted, 1e-4)
@@ -236,17 +247,17 @@ def an_encoder_sees_order_through_positions_alone(subject: Subject) -> None:
     else:
         order, tokens = jnp.asarray([3, 0, 5, 1, 2, 4]), default_source()
         logits, permuted = subject.logits(source=subject.source(tokens)), subject.logits(source=subject.source(tokens[:, order]))
-    if subject.cls.reads_positions:
+    if subject.encoding.reads_positions:
         assert_differs(logits, permuted)
     else:
         assert_close(logits, permuted)
 
 
 def last_two_positions_differ(subject: Subject) -> None:
-    """At the end of the range, a step of one still matters."""
+    """At the end of the range, a step of one still matters, but to what is coarse."""
     last = jnp.arange(subject.bound - LENGTH, subject.bound)[None, None]
     before = last.at[..., -1].set(subject.bound - 2)
-    if subject.cls.reads_positions:
+    if subject.encoding.reads_positions and not subject.encoding.coarse:
         assert_differs(subject.logits(positions=last)[:, -1], subject.logits(positions=before)[:, -1])
 
 
@@ -277,7 +288,7 @@ def fused_equals_explicit(subject: Subject) -> None:
 
 def compiled_equals_eager(subject: Subject) -> None:
     with jax.disable_jit():
-        eager = subject.call(subject.params, stream(default_tokens()), subject.source())
+        eager = subject.call(subject.params, subject.stream(default_tokens()), subject.source())
     assert_close(eager, subject.logits())
 
 
@@ -314,7 +325,9 @@ def is_embedding(path: tuple[Any, ...]) -> bool:
 
 
 def packed_segments_equal_separate_ones(subject: Subject) -> None:
-    """Two examples in one context, the second padded where it is alone."""
+    """Two examples in one context, the second padded where it is alone; what reads lengths takes one a context."""
+    if subject.encoding.reads_length:
+        return
     tokens, of_source = default_tokens(), default_source()
     segments = jnp.asarray([[1, 1, 1, 1, 2, 2, 2]] * BATCH)
     source = subject.source(of_source, jnp.asarray([[[0, 1, 2, 0, 1, 2]]]), segments=jnp.asarray([[1, 1, 1, 2, 2, 2]] * BATCH))
@@ -326,7 +339,7 @@ def packed_segments_equal_separate_ones(subject: Subject) -> None:
 
 
 def one_seed_gives_one_backbone(subject: Subject) -> None:
-    bare = dict(jax.tree_util.tree_leaves_with_path(models.params(Subject((), subject.architecture).build(3))))
+    bare = dict(jax.tree_util.tree_leaves_with_path(models.params(Subject((), subject.architecture, subject.changes).build(3))))
     mine = jax.tree_util.tree_leaves_with_path(models.params(subject.build(3)))
     backbone = {path: value for path, value in mine if not is_encoding(path)}
     assert backbone.keys() == bare.keys()
@@ -336,7 +349,7 @@ def one_seed_gives_one_backbone(subject: Subject) -> None:
 
 def gradients_are_finite_and_reach_every_parameter(subject: Subject) -> None:
     mask = models.prefix([LENGTH, 5], LENGTH)
-    read = stream(default_tokens(), jnp.where(mask, jnp.arange(LENGTH)[None], 0)[None], mask)
+    read = subject.stream(default_tokens(), jnp.where(mask, jnp.arange(LENGTH)[None], 0)[None], mask)
     source = subject.source(mask=models.prefix([4, SOURCE_LENGTH], SOURCE_LENGTH))
     loss = jax.jit(jax.grad(lambda p: jnp.where(mask[..., None], subject.call(p, read, source) ** 2, 0).sum()))
     for path, g in jax.tree_util.tree_leaves_with_path(loss(subject.params)):
@@ -346,13 +359,18 @@ def gradients_are_finite_and_reach_every_parameter(subject: Subject) -> None:
 
 @in_("decoder", "encoder_decoder")
 def prefill_equals_the_full_forward(subject: Subject) -> None:
+    """But for what reads the length: so far it is the prompt's."""
+    if subject.encoding.reads_length:
+        return
     found = subject.decoded
     assert_close(found["full"][found["prompt"]], found["cached"][found["prompt"]])
 
 
 @in_("decoder", "encoder_decoder")
 def decoding_equals_the_full_forward(subject: Subject) -> None:
-    """Token by token from the cache, until each example's own end."""
+    """Token by token from the cache, until each example's own end; what reads the length sees it grow."""
+    if subject.encoding.reads_length:
+        return
     found = subject.decoded
     assert_close(found["full"][found["answer"]], found["cached"][found["answer"]])
 
@@ -388,17 +406,18 @@ def laws_of(architecture: str) -> list[str]:
     return [name for name, law in LAWS.items() if architecture in getattr(law, "architectures", ARCHITECTURES)]
 
 
+# What every input encoding takes.
+COMMON = {"combine": ("add", "multiply"), "scale": (1.0, 0.5), "learn_scale": (False, True), "lift": ("pad", "project")}
+
+
 def is_attention(name: str) -> bool:
     return issubclass(plugins.find("encodings", name), AttentionEncoding)
 
 
 def sensitive(name: str) -> dict[str, tuple[dict[str, Any], ...]]:
-    """Argument -> two sets of arguments that must give different logits; those of all input encodings included.
+    """Argument -> two sets of arguments that must give different logits.
 
     A member states two values, or two dicts where its argument matters only beside others.
     """
     found = own_tests(name).SENSITIVE
-    if not is_attention(name):
-        common = {"combine": ("add", "multiply"), "scale": (1.0, 0.5), "learn_scale": (False, True), "lift": ("pad", "project")}
-        found = {**common, **found}
     return {a: tuple(v if isinstance(v, dict) else {a: v} for v in values) for a, values in found.items()}

@@ -6,7 +6,7 @@ from pe_lab.encodings.alibi import ALiBi, slopes
 from tests import reference
 from tests.encodings import codes
 
-SENSITIVE = {"form": ("symmetric", "asymmetric")}
+SENSITIVE = {"learn_slopes": (False, True), "form": ("symmetric", "asymmetric")}
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4, 6, 8, 12, 16, 20])
@@ -22,6 +22,13 @@ FORMS = {"symmetric": "alibi_bias_symmetric_h2_L5", "asymmetric": "alibi_bias_as
 def test_bias_agrees_with_reference(form, entry, arange):
     t = codes.tokens(range(5), arange)
     reference.assert_agrees(ALiBi(num_heads=2, form=form).bias(t, t)[0], entry)
+
+
+def test_learned_slopes_start_from_the_papers_and_stay_positive():
+    t, encoding = codes.tokens(range(5)), ALiBi(num_heads=3, learn_slopes=True)
+    np.testing.assert_allclose(encoding.bias(t, t), ALiBi(num_heads=3).bias(t, t), rtol=1e-6)
+    encoding.log_slopes[...] = jnp.asarray([-3.0, 0.0, 2.0])
+    np.testing.assert_allclose(encoding.bias(t, t)[0, :, 4, 1], -3 * np.exp([-3.0, 0.0, 2.0]), rtol=1e-6)
 
 
 def test_one_query_agrees_with_reference():

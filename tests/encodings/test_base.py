@@ -56,7 +56,7 @@ def test_a_chain_of_one_is_that_one_and_an_empty_one_is_nope():
 
 
 def test_a_chain_takes_one_replacement_of_the_mixing():
-    shaw = [Shaw(head_dim=4, values=True, rngs=codes.rngs(i)) for i in range(2)]
+    shaw = [Shaw(num_heads=2, head_dim=4, values=True, rngs=codes.rngs(i)) for i in range(2)]
     with pytest.raises(ValueError, match="Shaw and Shaw cannot act on one layer: each replaces mix"):
         Chain(shaw)
 

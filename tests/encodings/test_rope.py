@@ -1,14 +1,23 @@
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.encodings.rope import RoPE
-from tests import reference
+from pe_lab.transformer.generate import decode
+from tests import models, reference
 from tests.encodings import codes
 
 LINEAR, NTK = dict(scaling="linear", factor=4.0), dict(scaling="ntk", factor=4.0)
 YARN, LLAMA3 = (dict(scaling=s, factor=4.0, trained_length=2048) for s in ("yarn", "llama3"))
+DYNAMIC = dict(scaling="dynamic_ntk", factor=4.0, trained_length=2048)
+LONGROPE = dict(scaling="longrope", factor=4.0, trained_length=4, long_factors=(1.0, 2.0, 3.0, 4.0), short_factors=(1.0, 1.0, 1.5, 1.5))
+LONGROPE_HF = dict(
+    scaling="longrope", factor=4.0, trained_length=2048, long_factors=tuple(1 + m / 2 for m in range(8)), short_factors=(1.0,) * 8
+)
+OF_LENGTH = pytest.mark.parametrize("arguments", [DYNAMIC | dict(trained_length=4), LONGROPE], ids=lambda a: a["scaling"])
 SCALINGS = pytest.mark.parametrize("arguments", [LINEAR, NTK, YARN, LLAMA3], ids=lambda a: a["scaling"])
 
 SENSITIVE = {
@@ -22,17 +31,25 @@ SENSITIVE = {
     "beta_slow": (YARN, YARN | dict(beta_slow=8.0)),
     "low_frequency_factor": (LLAMA3, LLAMA3 | dict(low_frequency_factor=3.0)),
     "high_frequency_factor": (LLAMA3, LLAMA3 | dict(high_frequency_factor=40.0)),
+    "long_factors": (LONGROPE, LONGROPE | dict(long_factors=(4.0, 3.0, 2.0, 1.0))),
+    "short_factors": (LONGROPE | dict(trained_length=99), LONGROPE | dict(trained_length=99, short_factors=(2.0, 1.0, 1.0, 1.0))),
+    "proportion": (1.0, 0.5),
 }
 
 
-def rotated(x, position, **arguments):
-    x = jnp.asarray(x)
-    return RoPE(head_dim=len(x), **arguments).rotate(x[None, None, None], codes.tokens([position]))[0, 0, 0]
+def rotated(x, position, length=None, **arguments):
+    """A query of x at a position, in an example of a length."""
+    x, tokens = jnp.asarray(x)[None, None, None], told([position], length)
+    return RoPE(head_dim=x.shape[-1], **arguments).qk(x, x, tokens, tokens)[0][0, 0, 0]
 
 
-def seen(head_dim, **arguments):
+def told(positions, length=None):
+    return dataclasses.replace(codes.tokens(positions), lengths=None if length is None else jnp.asarray([length]))
+
+
+def seen(head_dim, length=None, **arguments):
     """Each pair's angle per position and growth, as a query shows them."""
-    y = np.asarray(rotated(np.tile([1.0, 0.0], head_dim // 2), 1, **arguments), np.float64)
+    y = np.asarray(rotated(np.tile([1.0, 0.0], head_dim // 2), 1, length, **arguments), np.float64)
     return np.arctan2(y[1::2], y[0::2]), np.hypot(y[0::2], y[1::2])
 
 
@@ -42,6 +59,7 @@ def seen(head_dim, **arguments):
         ("rope_d8_pos3_interleaved", {"layout": "interleaved"}),
         ("rope_d8_pos3_half", {"layout": "half"}),
         ("rope_partial_d8_r4_pos3_interleaved", {"layout": "interleaved", "fraction": 0.5}),
+        ("rope_proportional_d8_p0.5_pos3_half", {"layout": "half", "proportion": 0.5}),
     ],
 )
 def test_agrees_with_reference(entry, arguments):
@@ -68,12 +86,39 @@ def test_lengths_are_kept():
     assert float(jnp.linalg.norm(rotated(x, 1234))) == pytest.approx(float(jnp.linalg.norm(x)), rel=1e-6)
 
 
-def test_equation_in_float64_at_large_positions():
-    """Angles are float32: at position 1e5 the result is right to about 1e-2, as the docstring says."""
-    x, p = np.array([1.0, 0.0, 0.0, 1.0]), 100_000
-    angles = p * 10000.0 ** (-np.array([0.0, 2.0]) / 4)
-    exact = [np.cos(angles[0]), np.sin(angles[0]), -np.sin(angles[1]), np.cos(angles[1])]
-    np.testing.assert_allclose(rotated(x.astype(np.float32), p), exact, atol=1e-2)
+@pytest.mark.parametrize("layout", ["interleaved", "half"])
+def test_scores_up_to_position_one_million_are_those_of_float64(layout):
+    positions, width = [0, 1, 7, 300, 65_537, 123_456, 999_983, 1_000_000], 16
+    q, k = np.random.default_rng(0).normal(size=(2, len(positions), width)) / width**0.5
+    frequencies = 10000.0 ** (-np.arange(0, width, 2) / width)
+    expected = np.zeros((len(positions), len(positions)))
+    for i, m in enumerate(positions):
+        for j, n in enumerate(positions):
+            for pair, theta in enumerate(frequencies):
+                a, b = (2 * pair, 2 * pair + 1) if layout == "interleaved" else (pair, pair + width // 2)
+                across, along = (n - m) * theta, q[i, a] * k[j, a] + q[i, b] * k[j, b]
+                expected[i, j] += np.cos(across) * along + np.sin(across) * (q[i, b] * k[j, a] - q[i, a] * k[j, b])
+    tokens = codes.tokens(positions)
+    inputs = (jnp.asarray(x, jnp.float32)[None, :, None] for x in (q, k))
+    found = [x[0, :, 0] for x in RoPE(head_dim=width, layout=layout).qk(*inputs, tokens, tokens)]
+    np.testing.assert_allclose(found[0] @ found[1].T, expected, atol=1e-5)
+
+
+def test_the_opposite_sign_is_rotation_by_the_negative_position():
+    """The convention of GRAPE's code and of modded-nanogpt."""
+    reference.assert_agrees(rotated(np.arange(1.0, 9, dtype=np.float32), -3, layout="half"), "rope_d8_pos3_half_negative_sign")
+
+
+def test_each_layer_may_have_a_base_of_its_own():
+    def logits(*bases):
+        model = models.build(*(dict(name="rope", base=base, layers=(layer,)) for layer, base in enumerate(bases)))
+        found = [model.decoder.encoding_of(layer).frequencies[1] for layer in range(2)]
+        assert found == pytest.approx([base ** (-2 / 8) for base in bases])
+        return models.run(model, models.stream(models.random_tokens(2, 7)))
+
+    mixed = logits(1e4, 1e6)
+    for other in ((1e6, 1e4), (1e4, 1e4), (1e6, 1e6)):
+        models.assert_differs(mixed, logits(*other), 1e-4)
 
 
 def test_odd_head_width_is_refused():
@@ -96,12 +141,17 @@ def test_a_fraction_without_whole_pairs_is_refused(fraction):
         ("yarn_factor4_orig2048", YARN),
         ("yarn_factor4_orig64", YARN | dict(trained_length=64)),
         ("llama3_factor8", dict(scaling="llama3", factor=8.0, trained_length=8192, base=5e5)),
+        ("dynamic_ntk_factor4_train2048_len8192", DYNAMIC | dict(length=8192)),
+        ("dynamic_ntk_factor4_train2048_len2048", DYNAMIC | dict(length=2048)),
+        ("longrope_factor4_orig2048_long", LONGROPE_HF | dict(length=2049)),
+        ("longrope_factor4_orig2048_short", LONGROPE_HF | dict(length=2048)),
+        ("proportional_p0.25", dict(proportion=0.25)),
     ],
 )
 def test_scalings_agree_with_reference(variant, arguments):
     found = reference.entry("rope_scaling_inv_freq_hd16")["value"][variant]
     frequencies, growth = seen(16, **arguments)
-    np.testing.assert_allclose(frequencies, found["inv_freq"], rtol=1e-6)
+    np.testing.assert_allclose(frequencies, found["inv_freq"], rtol=1e-6, atol=2e-9)  # angles are whole 2 pi / 2^32
     np.testing.assert_allclose(growth, found["attention_factor"], rtol=1e-6)
 
 
@@ -199,7 +249,7 @@ def test_yarns_range_outside_of_the_pairs_keeps_the_fast_and_divides_the_slow(ba
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(factor=4.0), "factor 4 needs a scaling: 'linear', 'ntk', 'yarn' or 'llama3'"),
+        (dict(factor=4.0), "factor 4 needs a scaling: 'linear', 'ntk', 'yarn', 'llama3', 'dynamic_ntk' or 'longrope'"),
         (LINEAR | dict(factor=0.5), "at least 1, got 0.5"),
         (YARN | dict(trained_length=None), "'yarn' needs trained_length, the positions seen in training, got None"),
         (LLAMA3 | dict(trained_length=0), "'llama3' needs trained_length, the positions seen in training, got 0"),
@@ -207,8 +257,117 @@ def test_yarns_range_outside_of_the_pairs_keeps_the_fast_and_divides_the_slow(ba
         (LLAMA3 | dict(low_frequency_factor=4.0), "low_frequency_factor must be below .* got 4 and 4"),
         (YARN | dict(beta_slow=40.0), "beta_fast > beta_slow > 0, got 10000, 32 and 40"),
         (YARN | dict(base=1.0), "a base above 1 .* got 1, 32 and 1"),
+        (DYNAMIC | dict(trained_length=None), "'dynamic_ntk' needs trained_length, the positions seen in training, got None"),
+        (DYNAMIC | dict(fraction=0.25), "'dynamic_ntk' leaves the first pair alone, so it needs another"),
+        (LONGROPE | dict(trained_length=1), "'longrope' needs trained_length, the positions seen in training, got 1"),
+        (LONGROPE | dict(long_factors=(1.0, 2.0)), r"long_factors are one positive factor for each of the 4 pairs, got \(1.0, 2.0\)"),
+        (LONGROPE | dict(short_factors=(1.0, 2.0, 0.0, 1.0)), "short_factors are one positive factor for each of the 4 pairs"),
+        (LINEAR | dict(long_factors=(1.0, 2.0, 3.0, 4.0)), "long_factors and short_factors are of the scaling 'longrope', got 'linear'"),
+        (dict(proportion=0.2), "proportion must leave between one pair and all 4 of them turning, got 0.2"),
+        (dict(proportion=1.5), "proportion must leave between one pair and all 4 of them turning, got 1.5"),
     ],
 )
 def test_scalings_that_make_no_sense_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         RoPE(head_dim=8, **arguments)
+
+
+def equation_of_length(scaling, length, trained, s, base=10000.0, r=8, long=(), short=()):
+    if scaling == "dynamic_ntk":
+        base = base * ((s * length / trained) - (s - 1)) ** (r / (r - 2)) if length > trained else base
+        return [base ** (-2 * m / r) for m in range(r // 2)]
+    return [base ** (-2 * m / r) / (long if length > trained else short)[m] for m in range(r // 2)]
+
+
+@pytest.mark.parametrize("length", [1, 3, 4, 5, 17])
+@OF_LENGTH
+def test_scalings_that_read_the_length_are_their_equations(arguments, length):
+    lists = {} if arguments["scaling"] == "dynamic_ntk" else {k: LONGROPE[f"{k}_factors"] for k in ("long", "short")}
+    frequencies, growth = seen(8, length, **arguments)
+    np.testing.assert_allclose(frequencies, equation_of_length(arguments["scaling"], length, 4, 4.0, **lists), rtol=2e-6, atol=2e-9)
+    np.testing.assert_allclose(growth, 1 if arguments["scaling"] == "dynamic_ntk" else (1 + np.log(4) / np.log(4)) ** 0.5, rtol=1e-6)
+
+
+def test_dynamic_ntk_worked_by_hand():
+    """Four channels are frequencies 1 and 1/100; twice the trained length at s = 4 is a factor of 4 * 2 - 3 = 5."""
+    frequencies, _ = seen(4, 20, scaling="dynamic_ntk", factor=4.0, trained_length=10)
+    assert frequencies == pytest.approx([1, 0.01 / 5], rel=1e-6)
+
+
+@OF_LENGTH
+def test_each_example_is_rotated_by_its_own_length(arguments):
+    x = jax.random.normal(jax.random.key(5), (2, 3, 1, 8))
+    tokens = codes.tokens([0, 5, 9])
+    both = dataclasses.replace(tokens, lengths=jnp.asarray([4, 11]))
+    found = RoPE(head_dim=8, **arguments).qk(x, x, both, both)[0]
+    for row, length in enumerate((4, 11)):
+        alone = dataclasses.replace(tokens, lengths=jnp.asarray([length]))
+        expected = RoPE(head_dim=8, **arguments).qk(x[row : row + 1], x[row : row + 1], alone, alone)[0]
+        np.testing.assert_allclose(found[row], expected[0], atol=1e-6)
+
+
+@OF_LENGTH
+def test_queries_are_rotated_by_the_length_of_the_keys(arguments):
+    q, k = jax.random.normal(jax.random.key(6), (2, 1, 1, 1, 8))
+    products = []
+    for m, of_query in ((9, 2), (9, 9), (46, 9)):
+        rotated_q, rotated_k = RoPE(head_dim=8, **arguments).qk(q, k, told([m], of_query), told([m - 3], 9))
+        products.append(float((rotated_q * rotated_k).sum()))
+    np.testing.assert_allclose(products, products[0], atol=2e-5)
+
+
+@OF_LENGTH
+def test_where_the_length_is_not_known_it_is_the_largest_key_position_and_one(arguments):
+    x = jax.random.normal(jax.random.key(7), (1, 3, 1, 8))
+    encoding = RoPE(head_dim=8, **arguments)
+    unknown, known = (encoding.qk(x, x, Q, K) for Q, K in ((told([1, 2, 3]), told([9, 5, 0])), (told([1, 2, 3]), told([9, 5, 0], 10))))
+    for a, b in zip(unknown, known, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@OF_LENGTH
+def test_what_reads_the_length_says_so(arguments):
+    assert RoPE(head_dim=8, **arguments).reads_length
+    assert not RoPE(head_dim=8).reads_length
+
+
+def decoded(num_layers, arguments):
+    """Tokens, the model, and its logits after each token but the first two from the cache."""
+    model, tokens = models.build(dict(name="rope", **arguments), num_layers=num_layers), models.random_tokens(2, 7)
+    _, cache = model.extend(model.start(jnp.arange(7)[None, None], 2), tokens[:, :2], jnp.ones((2, 2), bool))
+    return tokens, model, np.asarray(decode(model, cache, tokens[:, 2:], jnp.ones((2, 5), bool))[0])
+
+
+@OF_LENGTH
+def test_a_decoded_step_of_one_layer_equals_the_full_forward_of_that_prefix(arguments):
+    """And, beyond the trained length, not the full forward of what comes in the end."""
+    tokens, model, steps = decoded(1, arguments)
+    for step in range(5):
+        models.assert_close(steps[:, step], models.run(model, models.stream(tokens[:, : step + 3]))[:, -1])
+    whole = models.run(model, models.stream(tokens))
+    models.assert_differs(steps[:, :-1], whole[:, 2:-1], 1e-4)
+
+
+@OF_LENGTH
+def test_deeper_layers_keep_what_they_computed_at_earlier_lengths(arguments):
+    """Up to the trained length, 4, there is one length; the steps after it differ from full forward passes."""
+    tokens, model, steps = decoded(2, arguments)
+    prefixes = np.stack([models.run(model, models.stream(tokens[:, : step + 3]))[:, -1] for step in range(5)], axis=1)
+    models.assert_close(steps[:, :2], prefixes[:, :2])
+    models.assert_differs(steps[:, 2:], prefixes[:, 2:], 1e-4)
+
+
+@pytest.mark.parametrize(("proportion", "head_dim", "turning"), [(0.25, 16, 2), (0.3, 16, 2), (0.5, 8, 2), (0.75, 8, 3), (1.0, 8, 4)])
+def test_a_proportion_keeps_the_fastest_pairs_as_they_are_and_stills_the_rest(proportion, head_dim, turning):
+    kept = RoPE(head_dim=head_dim, proportion=proportion).frequencies
+    assert kept[:turning] == RoPE(head_dim=head_dim).frequencies[:turning]
+    assert kept[turning:] == (0.0,) * (head_dim // 2 - turning)
+    spanned = RoPE(head_dim=head_dim, fraction=0.5).frequencies
+    assert spanned[1:2] != kept[1:2], "a fraction spreads the frequencies over the part that turns, a proportion does not"
+
+
+@pytest.mark.parametrize("arguments", [LINEAR, NTK, YARN, LLAMA3, LONGROPE | dict(trained_length=2048)], ids=lambda a: a["scaling"])
+def test_a_proportion_of_scaled_frequencies_is_scaled_as_without_it(arguments):
+    whole, part = (RoPE(head_dim=8, proportion=p, **arguments) for p in (1.0, 0.5))
+    assert part.frequencies == (*whole.frequencies[:2], 0.0, 0.0)
+    assert part.far_frequencies == (*whole.far_frequencies[:2], 0.0, 0.0)

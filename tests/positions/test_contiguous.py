@@ -10,4 +10,4 @@ def test_one_row_for_the_whole_batch():
 
 
 def test_bound_is_the_last_index():
-    assert Contiguous().bound(5) == 4
+    assert Contiguous().bound(5, True) == Contiguous().bound(5, False) == 4

@@ -9,73 +9,119 @@ import pytest
 
 from pe_lab import plugins
 
-ARGUMENTS = {"shifted": {"max_shift": 20}, "randomized": {"maximum": 40, "per": "example"}}
-NAMES = plugins.names("positions")
+ARGUMENTS = {
+    "coupled": {"max_position": 12},
+    "grid": {"columns": 3},
+    "pose": {"target": 20},
+    "random_floats": {"train_length": 5},
+    "randomized": {"maximum": 40, "per": "example"},
+    "shifted": {"max_shift": 20},
+}
+VARIANTS = {
+    "cape, normalized": ("cape", {"normalize": True}),
+    "randomized, per layer": ("randomized", {"maximum": 40, "per": "example", "per_layer": True}),
+}
+CASES = {name: (name, ARGUMENTS.get(name, {})) for name in plugins.names("positions")} | VARIANTS
+LENGTHS = (7, 4, 1)
+STRUCTURE = {"symbols": [0, 1, 1, 0, 1, 1, 1], "coupled": [0, 1, 2, 0, 2, 3, 1], "parts": [0, 0, 0, 1, 1, 1, 1]}
+SEGMENTS = [1, 1, 2, 2, 2, 3, 3]
+
+every = pytest.mark.parametrize("name", CASES)
+trained_and_evaluated = pytest.mark.parametrize("train", [False, True])
 
 
 @functools.cache
-def scheme(name, **more):
-    return plugins.build("positions", plugins.resolve("positions", {"name": name, **ARGUMENTS.get(name, {}), **more}), num_layers=3)
+def scheme(name):
+    plugin, arguments = CASES[name]
+    return plugins.build("positions", plugins.resolve("positions", {"name": plugin, **arguments}), num_layers=3)
 
 
 def keys(n=3, seed=0):
     return jax.random.split(jax.random.key(seed), n)
 
 
-def mask(lengths=(7, 4, 1), padded=7):
+def mask(lengths=LENGTHS, padded=7):
     return jnp.arange(padded)[None] < jnp.asarray(lengths)[:, None]
 
 
-def rows(name, m, train, seed=0):
-    """[N, B, L], a row for each example."""
-    out = scheme(name)(keys(len(m), seed), m, train=train)
-    assert out.ndim == 3
+def wide(values, m):
+    """A value a place, as long as a mask, in each of its rows; 0 at padding."""
+    row = jnp.asarray(values + [0] * (m.shape[1] - len(values)))
+    return jnp.where(m, row[None], 0)
+
+
+def positions(name, k, m, train, segments=True):
+    """What a scheme gives where it may follow a structure, and segments if they are given."""
+    structure = {key: wide(values, m) for key, values in STRUCTURE.items()}
+    return scheme(name)(k, m, segments=wide(SEGMENTS, m) if segments else None, structure=structure, train=train)
+
+
+def rows(name, m, train, seed=0, segments=True):
+    """[N, B, L, A], a row for each example."""
+    out = positions(name, keys(len(m), seed), m, train, segments)
+    assert out.ndim == (3 if scheme(name).num_axes == 1 else 4)
     assert out.shape[0] in (1, 3)
     assert out.shape[1] in (1, len(m))
-    return np.broadcast_to(out, (out.shape[0], len(m), m.shape[1]))
+    return np.broadcast_to(out, (out.shape[0], len(m), *out.shape[2:])).reshape(out.shape[0], *m.shape, scheme(name).num_axes)
 
 
-@pytest.mark.parametrize("train", [False, True])
-@pytest.mark.parametrize("name", NAMES)
-def test_positions_ascend_within_the_bound_and_padding_is_zero(name, train):
-    m = mask()
-    out, bound = rows(name, m, train), scheme(name).bound(7)
-    for b, length in enumerate((7, 4, 1)):
-        valid = out[:, b, :length]
-        assert (np.diff(valid, axis=1) > 0).all()
-        assert valid.min() >= 0
-        assert valid.max() <= bound
-    everywhere_padded = np.pad(np.asarray(m), ((0, 0), (0, 2)))
-    assert (rows(name, jnp.asarray(everywhere_padded), train)[:, :, 7:] == 0).all()
-    if not scheme(name).arange:
-        assert (out[:, ~np.asarray(m)] == 0).all()
+@pytest.mark.parametrize("segments", [False, True])
+@trained_and_evaluated
+@every
+def test_positions_ascend_within_the_bound_and_padding_is_zero(name, train, segments):
+    m = mask(padded=9)
+    for seed in range(5):
+        out = rows(name, m, train, seed, segments)
+        for b, length in enumerate(LENGTHS):
+            valid = out[:, b, :length]
+            if scheme(name).ascending:
+                assert (np.diff(valid, axis=1) > 0).all()
+            assert scheme(name).real or valid.min() >= 0
+            assert valid.max() <= scheme(name).bound(length, train) * (1 + 1e-6 * scheme(name).real)  # float32
+        assert (out[:, :, 7:] == 0).all()
+        if not scheme(name).arange:
+            assert (out[:, ~np.asarray(m)] == 0).all()
 
 
-@pytest.mark.parametrize("train", [False, True])
-@pytest.mark.parametrize("name", NAMES)
+@trained_and_evaluated
+@every
 def test_the_padded_length_changes_no_draw(name, train):
     short, long = rows(name, mask(padded=7), train), rows(name, mask(padded=12), train)
     np.testing.assert_array_equal(short[:, mask()], long[:, :, :7][:, mask()])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_in_evaluation_an_example_does_not_depend_on_its_neighbours(name):
-    together = rows(name, mask(), train=False)
-    alone = scheme(name)(keys()[1:2], mask()[1:2], train=False)
-    np.testing.assert_array_equal(together[:, 1, :4], np.broadcast_to(alone, (len(together), 1, 7))[:, 0, :4])
+@trained_and_evaluated
+@every
+def test_an_example_depends_on_its_own_key_and_not_on_its_neighbours(name, train):
+    together = rows(name, mask(), train)
+    alone = positions(name, keys()[1:2], mask()[1:2], train)
+    np.testing.assert_array_equal(together[:, 1, :4], alone.reshape(len(together), 7, -1)[:, :4])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_compiled_equals_eager_with_traced_lengths(name):
-    compiled = jax.jit(lambda k, m: scheme(name)(k, m, train=True))
-    np.testing.assert_array_equal(compiled(keys(), mask()), scheme(name)(keys(), mask(), train=True))
+@trained_and_evaluated
+@every
+def test_compiled_and_side_by_side_equals_eager(name, train):
+    """With traced lengths, segments and structures; side by side as replicas are."""
+    both = jnp.stack([keys(seed=0), keys(seed=1)])
+    compiled = jax.jit(jax.vmap(lambda k, m: positions(name, k, m, train), in_axes=(0, None)))(both, mask())
+    eager = np.stack([positions(name, k, mask(), train) for k in both])
+    np.testing.assert_allclose(compiled, eager, rtol=1e-6 if scheme(name).real else 0)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every
 def test_traits_say_what_positions_are(name):
-    out = scheme(name)(keys(), mask(), train=True)
-    assert jnp.issubdtype(out.dtype, jnp.floating) == scheme(name).real
+    for train in (False, True):
+        out = positions(name, keys(), mask(), train)
+        assert jnp.issubdtype(out.dtype, jnp.floating) == scheme(name).real
+        assert scheme(name).num_axes == (1 if out.ndim == 3 else out.shape[3])
     if scheme(name).arange:
         np.testing.assert_array_equal(out, jnp.arange(7)[None, None])
     same_start = [rows(name, mask((n, 4, 1)), train=False)[:, 0, :3] for n in (7, 5)]
     assert scheme(name).reads_length == (np.abs(same_start[0] - same_start[1]).max() > 0)
+
+
+@pytest.mark.parametrize("name", ["abacus", "coupled", "two_stream"])
+def test_what_follows_a_structure_says_which_it_lacks(name):
+    for structure in (None, {"other": wide([1], mask())}):
+        with pytest.raises(ValueError, match=r"follows structure\['(symbols|coupled|parts)'\], one value a token, and was given none"):
+            scheme(name)(keys(), mask(), structure=structure, train=False)

@@ -51,7 +51,7 @@ def test_per_layer_draws_for_each_layer_and_the_first_is_the_shared_one():
 
 def test_it_has_no_more_positions_than_its_maximum():
     assert Randomized(maximum=50).max_length == 50
-    assert Randomized(maximum=50).bound(3) == 49
+    assert Randomized(maximum=50).bound(3, True) == Randomized(maximum=50).bound(3, False) == 49
 
 
 def test_an_empty_range_is_refused():

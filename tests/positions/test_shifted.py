@@ -23,8 +23,8 @@ def test_in_evaluation_it_starts_at_zero():
     assert set(starts(Shifted(5), train=False)) == {0}
 
 
-def test_bound_counts_the_shift():
-    assert Shifted(5).bound(4) == 8
+def test_bound_counts_the_shift_in_training_alone():
+    assert (Shifted(5).bound(4, True), Shifted(5).bound(4, False)) == (8, 3)
 
 
 def test_a_negative_shift_is_refused():

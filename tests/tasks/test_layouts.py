@@ -15,18 +15,22 @@ from pe_lab.tasks.parity import Parity
 PAD, BEGIN, SEPARATOR, END, BLANK = 8, 9, 10, 11, 12  # of Copy(num_symbols=8)
 
 
-def example(prompt, target, prompt_bound=3, target_bound=3):
-    def padded(values, bound):
-        return jnp.asarray([*values, *[0] * (bound - len(values))]), jnp.arange(bound) < len(values)
+def example(prompt, target, prompt_bound=3, target_bound=3, alignment=()):
+    def padded(values, bound, pad=0):
+        return jnp.asarray([*values, *[pad] * (bound - len(values))]), jnp.arange(bound) < len(values)
 
     there, said = padded(prompt, prompt_bound), padded(target, target_bound)
-    return Example(*there, *said, said[1], jnp.full(target_bound, -1))
+    return Example(*there, *said, said[1], padded(alignment, target_bound, -1)[0])
 
 
-def laid_out(layout, task=Copy(num_symbols=8), prompt=(5, 3), target=(5, 3), **bounds):
-    """The fields of a batch as lists, masks as 0 and 1."""
-    batch = layout(task, example(prompt, target, **bounds))
-    return {name: np.asarray(value).astype(int).tolist() for name, value in vars(batch).items() if value is not None}
+def laid_out(layout, task=Copy(num_symbols=8), prompt=(5, 3), target=(5, 3), **rest):
+    """The fields of a batch as lists, masks as 0 and 1; structures have tests of their own."""
+    fields = vars(layout(task, example(prompt, target, **rest))).items()
+    return {name: whole(value) for name, value in fields if value is not None and not isinstance(value, dict)}
+
+
+def whole(value):
+    return np.asarray(value).astype(int).tolist()
 
 
 def test_decoder_with_an_end_token():
@@ -71,7 +75,7 @@ def test_encoder_without_an_end_token():
 
 def test_encoder_decoder_with_an_end_token():
     assert laid_out(EncoderDecoder(end_token=True)) == {
-        "source": [5, 3, PAD],
+        "source_tokens": [5, 3, PAD],
         "source_mask": [1, 1, 0],
         "tokens": [BEGIN, 5, 3, PAD],
         "labels": [5, 3, END, PAD],
@@ -83,7 +87,7 @@ def test_encoder_decoder_with_an_end_token():
 
 def test_encoder_decoder_without_an_end_token():
     assert laid_out(EncoderDecoder(end_token=False)) == {
-        "source": [5, 3, PAD],
+        "source_tokens": [5, 3, PAD],
         "source_mask": [1, 1, 0],
         "tokens": [BEGIN, 5, PAD],
         "labels": [5, 3, PAD],
@@ -103,7 +107,66 @@ def test_one_answer_symbol_stands_behind_prompts_of_any_length():
     assert (short["tokens"], short["labels"]) == ([1, 6, 2, 2], [2, 1, 2, 2])
     assert (long["tokens"], long["labels"]) == ([1, 1, 1, 6], [2, 2, 2, 1])
     short = ones(EncoderDecoder(False), prompt=(1,))
-    assert (short["source"], short["tokens"], short["labels"]) == ([1, 2, 2], [3], [1])
+    assert (short["source_tokens"], short["tokens"], short["labels"]) == ([1, 2, 2], [3], [1])
+
+
+def structures(layout, **of_example):
+    """What a layout says of each token, its source's too, of three prompt symbols and two target symbols of four and three."""
+    given = dict(prompt=(5, 3, 7), target=(3, 5), prompt_bound=4) | of_example
+    batch = layout(Copy(num_symbols=8), example(**given))
+    assert whole(batch.mask) == sorted(whole(batch.mask), reverse=True)
+    return [{name: whole(value) for name, value in s.items()} for s in (batch.structure, batch.source_structure) if s is not None]
+
+
+CROSSED = dict(alignment=(1, 0))  # the target's symbols are of the prompt's second and first
+
+
+def test_a_decoder_couples_what_is_aligned_and_its_target_begins_at_the_separator():
+    """BEGIN 5 3 7 SEPARATOR 3 5, then padding."""
+    assert structures(Decoder(end_token=True), **CROSSED) == [
+        {
+            "symbols": [0, 1, 1, 1, 0, 1, 1, 0, 0],
+            "coupled": [0, 1, 2, 3, 0, 2, 1, 0, 0],
+            "parts": [0, 0, 0, 0, 1, 1, 1, 1, 1],
+        }
+    ]
+
+
+def test_an_encoders_blanks_count_as_the_symbols_that_they_stand_for_and_the_end_as_none():
+    """5 3 7 BLANK BLANK BLANK, the last for the end, then padding."""
+    assert structures(Encoder(end_token=True), **CROSSED) == [
+        {
+            "symbols": [1, 1, 1, 1, 1, 0, 0, 0],
+            "coupled": [1, 2, 3, 2, 1, 0, 0, 0],
+            "parts": [0, 0, 0, 1, 1, 1, 1, 1],
+        }
+    ]
+
+
+def test_an_encoder_decoder_couples_across_its_streams():
+    """5 3 7, and BEGIN 3 5, each then padding."""
+    assert structures(EncoderDecoder(end_token=True), **CROSSED) == [
+        {"symbols": [0, 1, 1, 0], "coupled": [0, 2, 1, 0], "parts": [1, 1, 1, 1]},
+        {"symbols": [1, 1, 1, 0], "coupled": [1, 2, 3, 0], "parts": [0, 0, 0, 0]},
+    ]
+
+
+def test_a_source_holds_prompt_symbols_alone():
+    source = structures(EncoderDecoder(end_token=True), prompt=(5,), alignment=(0, 0))[1]
+    assert source == {"symbols": [1, 0, 0, 0], "coupled": [1, 0, 0, 0], "parts": [0, 0, 0, 0]}
+
+
+def test_without_an_end_token_the_last_target_symbol_is_not_read():
+    assert structures(Decoder(end_token=False), **CROSSED)[0]["coupled"] == [0, 1, 2, 3, 0, 2, 1, 0]
+    batch = Decoder(end_token=False)(Copy(num_symbols=8), example((5, 3, 7), (3, 5), 4, **CROSSED))
+    assert whole(batch.mask) == [1, 1, 1, 1, 1, 1, 0, 0]
+
+
+def test_what_comes_from_no_prompt_token_is_a_symbol_and_coupled_to_none():
+    for layout in LAYOUTS.values():
+        made = structures(layout(end_token=True), alignment=(-1, 2))[0]
+        coupled = [c for c, s in zip(made["coupled"], made["symbols"], strict=True) if s]
+        assert coupled[-2:] == [0, 3]
 
 
 @dataclass(frozen=True)
@@ -126,7 +189,7 @@ def test_in_two_streams_each_side_has_its_own_vocabulary():
     task, layout = Translation(2, 10), EncoderDecoder(end_token=True)
     assert layout.vocabularies(task) == {"encoder": 7, "decoder": 15}
     made = laid_out(layout, task, prompt=(1, 0), target=(9, 2))
-    assert (made["source"], made["tokens"], made["labels"]) == ([1, 0, 2], [11, 9, 2, 10], [9, 2, 13, 10])
+    assert (made["source_tokens"], made["tokens"], made["labels"]) == ([1, 0, 2], [11, 9, 2, 10], [9, 2, 13, 10])
 
 
 @pytest.mark.parametrize("symbols", [(2, 10), (10, 2)])
@@ -172,7 +235,7 @@ def test_shapes_and_masks_are_as_many_tokens_as_a_layout_says(which):
     task, made, lengths, (_, batch) = drawn(*which)
     *source, answering = made.num_tokens(task, BOUND)
     assert list(made.vocabularies(task)) == [*source, answering]
-    for stack, fields in {answering: ("tokens", "mask", "labels", "target", "answer"), "source": ("source", "source_mask")}.items():
+    for stack, fields in {answering: ("tokens", "mask", "labels", "target", "answer"), "source": ("source_tokens", "source_mask")}.items():
         found = [getattr(batch, field) for field in fields]
         if stack == "source" and not source:
             assert found == [None, None]
@@ -196,12 +259,30 @@ def test_labels_at_target_places_spell_the_oracles_answer(which):
 @every
 def test_padding_stands_behind_and_is_padding_alone(which):
     task, _, _, (_, batch) = drawn(*which)
-    for tokens, mask in ((batch.tokens, batch.mask), (batch.source, batch.source_mask)):
+    for tokens, mask in ((batch.tokens, batch.mask), (batch.source_tokens, batch.source_mask)):
         if mask is not None:
             assert (np.diff(mask.astype(int), axis=1) <= 0).all()
             assert (tokens[~mask] == task.vocabulary.pad).all()
             assert (tokens[mask] != task.vocabulary.pad).all()
     assert (batch.target <= batch.mask).all()
+
+
+@every
+def test_structures_are_of_each_place_and_number_the_symbols_that_are_read(which):
+    _, _, _, (examples, batch) = drawn(*which)
+    for structure, mask in ((batch.structure, batch.mask), (batch.source_structure, batch.source_mask)):
+        if structure is None:
+            assert mask is None
+            continue
+        assert set(structure) == {"symbols", "coupled", "parts"}
+        assert {value.shape for value in structure.values()} == {mask.shape}
+        assert (structure["coupled"][~structure["symbols"]] == 0).all()
+        assert structure["coupled"].max() <= examples.prompt_mask.sum(axis=1).max()
+        assert (np.diff(structure["parts"], axis=1) >= 0).all()
+    symbols = (batch.structure["symbols"] & batch.mask).sum(axis=1)
+    read = examples.target_mask.sum(axis=1) + (0 if batch.source_mask is not None else examples.prompt_mask.sum(axis=1))
+    unread = which[1] != "encoder" and not which[2]  # the last target symbol, where no end token follows it
+    assert symbols.tolist() == (read - unread).tolist()
 
 
 def rows(*texts):
@@ -218,7 +299,15 @@ def test_packed_examples_follow_each_other_without_gaps():
 def test_packing_moves_every_field_and_says_which_example_a_token_is_of():
     mask, source_mask = rows("110", "100") > 0, rows("11", "11") > 0
     batch = Batch(
-        rows("120", "300"), mask, rows("790", "900"), rows("010", "100") > 0, rows("010", "000") > 0, rows("12", "34"), source_mask
+        tokens=rows("120", "300"),
+        mask=mask,
+        labels=rows("790", "900"),
+        target=rows("010", "100") > 0,
+        answer=rows("010", "000") > 0,
+        structure={"parts": rows("011", "011"), "coupled": rows("560", "700")},
+        source_tokens=rows("12", "34"),
+        source_mask=source_mask,
+        source_structure={"parts": rows("55", "66")},
     )
     whole = jax.tree.map(lambda x: x.astype(int).tolist(), pack(batch, 2))
     assert whole == Batch(
@@ -227,8 +316,10 @@ def test_packing_moves_every_field_and_says_which_example_a_token_is_of():
         labels=[[7, 9, 9, 0, 0, 0]],
         target=[[0, 1, 1, 0, 0, 0]],
         answer=[[0, 1, 0, 0, 0, 0]],
-        source=[[1, 2, 3, 4]],
+        structure={"parts": [[0, 1, 0, 1, 1, 1]], "coupled": [[5, 6, 7, 0, 0, 0]]},
+        source_tokens=[[1, 2, 3, 4]],
         source_mask=[[1, 1, 1, 1]],
+        source_structure={"parts": [[5, 5, 6, 6]]},
         segments=[[1, 1, 2, 0, 0, 0]],
         source_segments=[[1, 1, 2, 2]],
     )

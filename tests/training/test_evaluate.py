@@ -49,9 +49,9 @@ def logits_of(made, params, r, split, length, count, offset=0):
         batch = step.examples(made, key[None], jnp.asarray([length]), length)
         key = jax.random.fold_in(key, step.POSITIONS)
         stream, source = Stream(batch.tokens, made.scheme(key[None], batch.mask, train=False) + offset, batch.mask), None
-        if batch.source is not None:
+        if batch.source_tokens is not None:
             key = jax.random.fold_in(key, step.SOURCE_POSITIONS)
-            source = Stream(batch.source, made.scheme(key[None], batch.source_mask, train=False) + offset, batch.source_mask)
+            source = Stream(batch.source_tokens, made.scheme(key[None], batch.source_mask, train=False) + offset, batch.source_mask)
         logits = model(stream, source)
         out.append((jax.tree.map(lambda x: np.asarray(x[0]), batch), np.asarray(logits)[0]))
     return out

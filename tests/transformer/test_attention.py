@@ -5,7 +5,7 @@ import pytest
 from flax import nnx
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
-from pe_lab.transformer.attention import Attention, attend, visible
+from pe_lab.transformer.attention import Attention, add_bias, attend, visible
 from tests import models
 
 
@@ -79,6 +79,15 @@ def test_a_temperature_counts_the_keys_that_an_encoding_leaves():
         attend(Neighbours(), *arrays, t, t, everywhere, log_n_factor=1.0),
         attend(AttentionEncoding(), *arrays, t, t, near, log_n_factor=1.0),
     )
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (2, 1), (2, 3)])
+def test_the_gradient_of_a_shared_bias_is_that_of_a_sum(shape):
+    s, g = (jax.random.normal(jax.random.key(i), (2, 3, 4, 5)) for i in range(2))
+    bias = jax.random.normal(jax.random.key(2), (*shape, 4, 5))
+    ours, plain = (jax.vjp(f, s, bias) for f in (add_bias, lambda s, b: s + b))
+    np.testing.assert_array_equal(ours[0], plain[0])
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), ours[1](g), plain[1](g))
 
 
 FOUR = Tokens(jnp.arange(4)[None], jnp.arange(4)[None])

@@ -1,0 +1,40 @@
+"""What each encoding adds to a step of training, over NoPE in the same model.
+
+    python -m experiments.benchmark --compare --steps=15 --config=configs/encoding_costs.py [--out=FILE.json]
+    python -m experiments.benchmark --compare --steps=7 --config=configs/encoding_costs.py \\
+        --config.train.max_length=255 --config.train.batch_size=8
+
+Contexts of 80 tokens, or of 512: 2 n + 2. Nothing is learnt here; about ten minutes each on two cores.
+Found: docs/encodings.md, from results/published/encoding_costs.
+"""
+
+from configs import base
+from pe_lab.sweeps import grid
+
+ENCODINGS = (
+    "nope",
+    *("raw_index", "binary", "single_sine", "multi_sine", "sinusoidal", "learned", "learnable_fourier", "random_fourier"),
+    *("rope", "xpos", "pope", "selective_rope", "rotary_value", "self_extend"),
+    *("alibi", "t5_bias", "kerple", "fire", "sandwich", "dynamic_position_bias", "sliding_window", "chunks", "hard_alibi"),
+    *("shaw", "transformer_xl", "music_transformer", "deberta", "cope", "relative_logits", "dape", "fox", "stick_breaking", "path"),
+)
+ARGUMENTS = {
+    "sliding_window": {"size": 64},
+    "chunks": {"size": 64},
+    "music_transformer": {"max_distance": 512},
+    "self_extend": {"window": 64},
+    "dape": {"inner": {"name": "kerple"}},
+}
+
+
+def get_config():
+    c = base.get_config()
+    c.task = dict(name="copy", num_symbols=64, distinct=False)
+    c.model.update(width=128, feedforward_width=512)
+    c.train.update(max_length=39, batch_size=32)
+    c.evaluate.update(lengths=(8,), curve_lengths=(8,))
+    return c
+
+
+def sweep():
+    return grid.product({"model.encodings": [(dict(name=name, **ARGUMENTS.get(name, {})),) for name in ENCODINGS]})

@@ -1,0 +1,49 @@
+"""Dynamic position bias: a small network of the offset, one output a head.
+
+Wang et al. 2021, "CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale Attention",
+https://arxiv.org/abs/2108.00154, for two axes of an image; for text as in x-transformers 2.31
+(DynamicPositionBias), whose SiLU, width D / 4 and depth 2 are the defaults. The logarithm of the offset, with
+its sign, is SwinV2's (https://arxiv.org/abs/2111.09883).
+"""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jaxtyping import Array, Float, Shaped
+
+from pe_lab.encodings.base import AttentionEncoding
+
+
+class DynamicPositionBias(AttentionEncoding):
+    """Adds MLP(key position - query position) to the logits.
+
+    Relative. Defined at any distance, but a network says little of offsets that it has not seen. One network serves all
+    layers unless share=False.
+
+    Args:
+      hidden_width: None for D / 4.
+      depth: hidden layers.
+      logarithmic: the network reads sign(offset) * log(1 + |offset|).
+    """
+
+    relative = True
+    cross = True
+
+    def __init__(
+        self, *, hidden_width: int | None = None, depth: int = 2, logarithmic: bool = False, width: int, num_heads: int, rngs: nnx.Rngs
+    ):
+        hidden = max(width // 4, 1) if hidden_width is None else hidden_width
+        if hidden < 1 or depth < 1:
+            raise ValueError(f"DynamicPositionBias needs a hidden layer: hidden_width and depth at least 1, got {hidden} and {depth}.")
+        sizes = [1, *[hidden] * depth, num_heads]
+        self.layers = nnx.List([nnx.Linear(n, m, rngs=rngs) for n, m in itertools.pairwise(sizes)])
+        self.logarithmic = logarithmic
+
+    def kernel(self, offsets: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
+        x = offsets.astype(jnp.float32)[..., None]
+        x = jnp.sign(x) * jnp.log1p(jnp.abs(x)) if self.logarithmic else x
+        for layer in list(self.layers)[:-1]:
+            x = jax.nn.silu(layer(x))
+        return jnp.moveaxis(self.layers[-1](x), -1, 0)

@@ -1,0 +1,51 @@
+"""Learnable Fourier features: sines and cosines of learned frequencies, then a small network.
+
+Li et al. 2021, "Learnable Fourier Features for Multi-Dimensional Spatial Positional Encoding", algorithm 1,
+https://arxiv.org/abs/2106.02795. The cosines come first, and both are divided by the root of their number, as in the
+ports (willGuimont/learnable_fourier_positional_encoding at 220e938). These disagree on the start, a normal whose
+spread is written gamma: here it is 1 / gamma. The paper's own sizes could not be read; the defaults are that port's.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jaxtyping import Array, Float, Num
+
+from pe_lab.encodings.base import InputEncoding
+
+
+class LearnableFourier(InputEncoding):
+    """code(p) = W2 gelu(W1 f + b1) + b2 with f = [cos(Wr p), sin(Wr p)] / sqrt(F).
+
+    Defined at any real position, of one axis or several. Angles are plain float32 products, since the frequencies
+    are learned: at position p they are off by 1e-7 |p| |frequency|.
+
+    Args:
+      num_features: F, cosines and sines together.
+      hidden_width: of the network between.
+      gamma: frequencies start normal(1 / gamma), in radians a position.
+      num_axes: A of the positions.
+    """
+
+    def __init__(
+        self, *, num_features: int = 768, hidden_width: int = 32, gamma: float = 10.0, num_axes: int = 1, width: int, rngs: nnx.Rngs, **rest
+    ):
+        if num_features < 2 or num_features % 2 or hidden_width < 1 or num_axes < 1 or gamma <= 0:
+            got = f"{num_features}, {hidden_width}, {num_axes} and {gamma:g}"
+            raise ValueError(f"LearnableFourier needs an even num_features, a hidden_width, num_axes and gamma above 0, got {got}.")
+        super().__init__(width, width=width, rngs=rngs, **rest)
+        self.num_axes = num_axes
+        self.frequencies = nnx.Param(jax.random.normal(rngs.params(), (num_features // 2, num_axes)) / gamma)
+        self.into = nnx.Linear(num_features, hidden_width, rngs=rngs)
+        self.out = nnx.Linear(hidden_width, width, rngs=rngs)
+
+    def features(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l f"]:
+        """[cos, sin] / sqrt(F), before the network."""
+        p = positions.astype(jnp.float32).reshape(*positions.shape[:2], self.num_axes)
+        a = jnp.einsum("bla,fa->blf", p, self.frequencies[...])
+        return jnp.concatenate([jnp.cos(a), jnp.sin(a)], axis=-1) / math.sqrt(2 * a.shape[-1])
+
+    def code(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l d"]:
+        return self.out(jax.nn.gelu(self.into(self.features(positions)), approximate=False))

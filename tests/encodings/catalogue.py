@@ -1,0 +1,84 @@
+"""The cells of docs/encodings.md that code and records decide."""
+
+import functools
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from flax import nnx
+
+from pe_lab import plugins
+from tests.encodings import laws
+
+COSTS = Path(__file__).parents[2] / "results" / "published" / "encoding_costs" / "costs.json"
+HEADER = (
+    "| name | equation | acts in | relative | defined in | parameters | beyond training | step / NoPE's | source |\n"
+    "|---|---|---|---|---|---|---|---|---|"
+)
+WIDTH, HEADS = 64, 4  # configs/base.py's
+
+
+@functools.cache
+def built(name: str) -> Any:
+    """With the defaults where they suffice."""
+    takes = plugins.parameters(plugins.find("encodings", name))
+    needs = [k for k, p in takes.items() if p.default is inspect.Parameter.empty and k not in plugins.CONTEXT["encodings"]]
+    given = {k: v for k, v in laws.spec(name).items() if k in ("name", *needs)}
+    context = dict(width=WIDTH, num_heads=HEADS, head_dim=WIDTH // HEADS, num_layers=2, bidirectional=False, rngs=nnx.Rngs(params=0))
+    return plugins.build("encodings", plugins.resolve("encodings", given), **context)
+
+
+def costs() -> dict[str, list[dict[str, Any]]]:
+    """Encoding -> its figures, of 80 tokens and of 512."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for figure in json.loads(COSTS.read_text()) if COSTS.exists() else []:
+        found.setdefault(re.match(r"\w+", figure["label"])[0], []).append(figure)
+    return found
+
+
+def row(name: str, equation: str, beyond: str) -> str:
+    cells = [f"`{name}`", equation, acts_in(name), relative(name), defined_in(name), parameters(name), beyond, step(name), source(name)]
+    return f"| {' | '.join(cells)} |"
+
+
+def acts_in(name: str) -> str:
+    encoding = built(name)
+    if encoding.at_input:
+        return "input"
+    return ", ".join(h for h in laws.HOOKS if encoding.acts_in(h)) or "nothing"
+
+
+def relative(name: str) -> str:
+    encoding = built(name)
+    axes = f", {encoding.num_axes} axes" if encoding.num_axes > 1 else ""
+    return ("yes" if encoding.relative else "no") + ("" if encoding.reads_positions else "; reads no positions") + axes
+
+
+def defined_in(name: str) -> str:
+    """Which attention: causal, bidirectional, cross."""
+    encoding = built(name)
+    if encoding.at_input:
+        return "all"
+    found = [trait for trait in ("causal", "bidirectional", "cross") if getattr(encoding, trait)]
+    return "all" if len(found) == 3 else ", ".join(found)
+
+
+def parameters(name: str) -> str:
+    """Of one module."""
+    return f"{sum(int(np.prod(p.shape)) for p in jax.tree.leaves(nnx.state(built(name), nnx.Param))):,}"
+
+
+def step(name: str) -> str:
+    """Of a training step: the time over NoPE's at 80 and at 512 tokens."""
+    figures = costs().get(name, [])
+    return " / ".join(f"{figure['times_first']:.2f}" for figure in figures) or "–"
+
+
+def source(name: str) -> str:
+    """The first paper that its file names."""
+    link = re.search(r"https://arxiv\.org/abs/([\d.]+\d)", inspect.getmodule(type(built(name))).__doc__ or "")
+    return f"[{link[1]}]({link[0]})" if link and "No paper:" not in (inspect.getmodule(type(built(name))).__doc__ or "") else "–"

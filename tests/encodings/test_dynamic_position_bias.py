@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+
+from pe_lab.encodings.dynamic_position_bias import DynamicPositionBias
+from tests.encodings import codes
+
+SENSITIVE = {"hidden_width": (None, 9), "depth": (2, 1), "logarithmic": (False, True)}
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+@pytest.mark.parametrize("depth", [1, 3])
+def test_agrees_with_the_equation_in_float64(logarithmic, depth):
+    encoding = DynamicPositionBias(hidden_width=5, depth=depth, logarithmic=logarithmic, width=16, num_heads=3, rngs=codes.rngs())
+    layers = [(np.asarray(layer.kernel, np.float64), np.asarray(layer.bias, np.float64) + 0.1) for layer in encoding.layers]
+    for layer in encoding.layers:
+        layer.bias[...] += 0.1
+    places = np.array([0, 1, 4, 30])
+    found = encoding.bias(codes.tokens(places), codes.tokens(places))[0]
+    for i, q in enumerate(places):
+        for j, k in enumerate(places):
+            x = np.array([np.sign(k - q) * np.log(1 + abs(k - q)) if logarithmic else float(k - q)])
+            for n, (w, b) in enumerate(layers):
+                x = x @ w + b
+                x = x / (1 + np.exp(-x)) if n < depth else x
+            np.testing.assert_allclose(found[:, i, j], x, atol=1e-4)
+
+
+def test_past_and_future_differ():
+    t = codes.tokens(range(4))
+    bias = DynamicPositionBias(width=16, num_heads=2, rngs=codes.rngs()).bias(t, t)[0]
+    assert np.abs(bias - np.moveaxis(bias, 1, 2)).max() > 1e-2
+
+
+def test_the_hidden_width_is_a_quarter_of_the_models():
+    encoding = DynamicPositionBias(width=16, num_heads=2, rngs=codes.rngs())
+    assert [layer.kernel.shape for layer in encoding.layers] == [(1, 4), (4, 4), (4, 2)]
+
+
+def test_no_hidden_layer_is_refused():
+    with pytest.raises(ValueError, match="at least 1, got 4 and 0"):
+        DynamicPositionBias(depth=0, width=16, num_heads=2, rngs=codes.rngs())

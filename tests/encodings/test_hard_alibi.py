@@ -1,0 +1,26 @@
+import numpy as np
+import pytest
+
+from pe_lab.encodings.hard_alibi import HardALiBi
+from tests import reference
+from tests.encodings import codes
+
+ARGUMENTS = {"masked_heads": 2}  # of two heads the first sees itself alone
+SENSITIVE = {"masked_heads": (1, 2)}
+
+
+def test_agrees_with_reference():
+    t = codes.tokens(range(5))
+    reference.assert_agrees(HardALiBi(masked_heads=3, num_heads=3).mask(t, t)[0], "hard_alibi_masks_3heads_L5")
+
+
+def test_heads_beyond_the_masked_ones_are_free():
+    t = codes.tokens([0, 4, 9])
+    mask = HardALiBi(num_heads=4).mask(t, t)[0]
+    np.testing.assert_array_equal(mask[:2], np.broadcast_to(np.eye(3, dtype=bool), (2, 3, 3)))
+    assert mask[2:].all()
+
+
+def test_more_masked_heads_than_heads_are_refused():
+    with pytest.raises(ValueError, match=r"must be 1\.\.2, the heads that there are, got 3"):
+        HardALiBi(masked_heads=3, num_heads=2)

@@ -1,0 +1,142 @@
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.encodings import path
+from pe_lab.encodings.base import Tokens
+from pe_lab.encodings.path import PaTH
+from tests import reference
+from tests.encodings import codes
+
+SENSITIVE = {"rank": (32, 2)}
+
+
+def build(num_heads=2, head_dim=8, **arguments):
+    return PaTH(width=16, num_heads=num_heads, head_dim=head_dim, rngs=codes.rngs(), **arguments)
+
+
+def drawn(seed, batch, length, heads, width):
+    random = np.random.default_rng(seed)
+    q, k, w = random.normal(size=(3, batch, length, heads, width))
+    return q, k, w / np.linalg.norm(w, axis=-1, keepdims=True), random.uniform(0, 2, (batch, length, heads))
+
+
+def scored(encoding, q, k, w, beta, slots=None):
+    """The logits with nothing but PaTH, of queries in given slots of the keys."""
+    q, k, w, beta = (jnp.asarray(a, jnp.float32) for a in (q, k, w, beta))
+    K = dataclasses.replace(codes.tokens(range(k.shape[1])), features=(w, beta))
+    Q = K if slots is None else Tokens(slots, jnp.asarray(slots))
+    s = jnp.einsum("blhe,bshe->bhls", q, k) / q.shape[-1] ** 0.5
+    return np.asarray(encoding.scores(s, q, k, Q, K, jnp.ones((1, 1, q.shape[1], k.shape[1]), bool)))
+
+
+def equation(q, k, w, beta):
+    """q_i H_i ... H_(j+1) k_j / sqrt(Dh) with the matrices themselves, in float64; 0 where the key is later."""
+    out = np.zeros((q.shape[0], q.shape[2], q.shape[1], q.shape[1]))
+    for b, h, i in np.ndindex(q.shape[0], q.shape[2], q.shape[1]):
+        product = np.eye(q.shape[-1])
+        for j in range(i, -1, -1):
+            out[b, h, i, j] = q[b, i, h] @ product @ k[b, j, h] / q.shape[-1] ** 0.5
+            product = product @ (np.eye(q.shape[-1]) - beta[b, j, h] * np.outer(w[b, j, h], w[b, j, h]))
+    return out
+
+
+def test_agrees_with_reference():
+    given, expected = (reference.entry("path_L5_d4")[k] for k in ("inputs", "value"))
+    q, k, w, beta = (np.asarray(given[n], float)[None, :, None] for n in ("q", "k", "w", "beta"))
+    found = scored(build(1, 4), q, k, w, beta)[0, 0] * 2  # the entry leaves out 1 / sqrt(Dh)
+    reference.assert_agrees(np.tril(found), "path_L5_d4", np.tril(np.asarray(expected, float)))
+
+
+@pytest.mark.parametrize("block", [1, 4, 7, 32])
+@pytest.mark.parametrize("seed", range(2))
+def test_logits_are_the_product_of_matrices_whatever_the_block(seed, block, monkeypatch):
+    monkeypatch.setattr(path, "_BLOCK", block)
+    drawing = drawn(seed, 2, 23, 2, 4)
+    np.testing.assert_allclose(np.tril(scored(build(2, 4), *drawing)), equation(*drawing), atol=1e-5)
+
+
+@pytest.mark.parametrize("block", [4, 32])
+def test_queries_may_be_a_few_slots_of_a_cache(block, monkeypatch):
+    """One of them padding, in a slot beyond the last, and slots that are not filled yet."""
+    monkeypatch.setattr(path, "_BLOCK", block)
+    q, k, w, beta = drawn(3, 2, 11, 2, 4)
+    slots = np.asarray([[2, 5, 8], [0, 7, 11]])
+    few = np.stack([q[b, np.minimum(slots[b], 10)] for b in range(2)])
+    k[:, 9:], w[:, 9:], beta[:, 9:] = 0, 0, 0
+    found, expected = scored(build(2, 4), few, k, w, beta, slots), equation(q, k, w, beta)
+    assert np.isfinite(found).all()
+    for b, l in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1)):
+        i = slots[b, l]
+        np.testing.assert_allclose(found[b, :, l, : i + 1], expected[b, :, i, : i + 1], atol=1e-5)
+
+
+@pytest.mark.parametrize("block", [4, 32])
+def test_segments_in_one_row_do_not_meet(block, monkeypatch):
+    monkeypatch.setattr(path, "_BLOCK", block)
+    drawing = drawn(4, 1, 15, 1, 4)
+    packed, alone = scored(build(1, 4), *drawing), scored(build(1, 4), *(a[:, 6:13] for a in drawing))
+    np.testing.assert_allclose(packed[..., 6:13, 6:13], alone, atol=1e-5)
+
+
+def test_reflections_worked_by_hand():
+    """beta = 2 along the first axis turns the sign of the first channel, once for every token after the key.
+
+    Powers of the matrix that is inverted would reach 3^100 here.
+    """
+    w, ones = np.tile([1.0, 0.0], (1, 100, 1, 1)), np.ones((1, 100, 1, 2))
+    found = scored(build(1, 2), ones, ones, w, np.full((1, 100, 1), 2.0))[0, 0] * np.sqrt(2)
+    place = np.arange(100)
+    np.testing.assert_allclose(np.tril(found), np.tril(1 + (-1.0) ** (place[:, None] - place)), atol=1e-5)
+
+
+def test_a_thousand_tokens_stay_right():
+    """No product of H is longer than 1, so nothing grows: against the matrices for the last query."""
+    q, k, w, beta = drawn(5, 1, 1000, 1, 8)
+    found = scored(build(1, 8), q[:, -1:], k, w, beta, np.asarray([[999]]))[0, 0, 0]
+    v = q[0, -1, 0]
+    for j in range(999, -1, -1):
+        assert abs(found[j] - v @ k[0, j, 0] / np.sqrt(8)) < 1e-5
+        v = v - beta[0, j, 0] * (v @ w[0, j, 0]) * w[0, j, 0]
+
+
+def test_other_parts_of_the_logits_stay():
+    q, k, w, beta = drawn(6, 1, 5, 1, 4)
+    q, k, w, beta = (jnp.asarray(a, jnp.float32) for a in (q, k, w, beta))
+    t, s = dataclasses.replace(codes.tokens(range(5)), features=(w, beta)), jnp.arange(25.0).reshape(1, 1, 5, 5)
+    everywhere = jnp.ones((1, 1, 5, 5), bool)
+    zero = build(1, 4).scores(0 * s, q, k, t, t, everywhere)
+    np.testing.assert_allclose(build(1, 4).scores(s, q, k, t, t, everywhere), s + zero, atol=1e-5)
+    np.testing.assert_allclose(np.diagonal(zero[0, 0]), 0, atol=1e-6)  # a token's own key is not touched
+
+
+def test_vectors_have_length_one_and_strengths_lie_below_two():
+    encoding, x = build(), 3 * jax.random.normal(jax.random.key(0), (2, 5, 16))
+    w, beta = encoding.features(x, jnp.arange(5)[None])[1]
+    projected = (np.asarray(x, float) @ np.asarray(encoding.down.kernel[...], float) @ np.asarray(encoding.up.kernel[...], float)).reshape(
+        2, 5, 2, 8
+    )
+    np.testing.assert_allclose(w, projected / np.linalg.norm(projected, axis=-1, keepdims=True), atol=1e-3)
+    strength = np.asarray(x, float) @ np.asarray(encoding.strength.kernel[...], float)
+    np.testing.assert_allclose(beta, 2 / (1 + np.exp(-strength)), atol=1e-6)
+    assert encoding.down.kernel.shape == (16, 32)
+
+
+def test_features_of_a_zeroed_token_are_finite_in_value_and_gradient_and_float32():
+    def loss(x):
+        w, beta = build().features(x, jnp.arange(2)[None])[1]
+        return w.sum() + beta.sum()
+
+    grad = jax.grad(loss)(jnp.zeros((1, 2, 16)))
+    assert np.isfinite(grad).all()
+    w, beta = build().features(jnp.zeros((1, 2, 16), jnp.bfloat16), jnp.arange(2)[None])[1]
+    np.testing.assert_array_equal(w, 0)
+    assert (w.dtype, beta.dtype) == (jnp.float32, jnp.float32)
+
+
+def test_no_rank_is_refused():
+    with pytest.raises(ValueError, match="rank must be at least 1, got 0"):
+        build(rank=0)

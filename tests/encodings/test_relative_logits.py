@@ -1,0 +1,93 @@
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.encodings.relative_logits import RelativeLogits
+from pe_lab.errors import UserError
+from tests import models, reference
+from tests.encodings import codes
+
+SENSITIVE = {"extent": (1024, 5), "num_profiles": (16, 2)}
+
+EVEN = pytest.mark.parametrize("arange", [False, True])
+
+
+def encoding(extent=4, num_profiles=3):
+    return RelativeLogits(extent=extent, num_profiles=num_profiles, width=6, num_heads=2, rngs=codes.rngs())
+
+
+def bias(e, x, positions, arange=False):
+    t = codes.tokens(positions, arange)
+    return np.asarray(e.bias(dataclasses.replace(t, features=e.features(x, t.positions)[0]), t))
+
+
+def equation(e, x, positions):
+    """One query and key at a time, in float64."""
+    mixture, profiles, x = (np.asarray(a, np.float64) for a in (e.mixture[...], e.profiles[...], x))
+    out = np.zeros((len(x), 2, len(positions), len(positions)))
+    for b, h, i, j in np.ndindex(out.shape):
+        if 0 <= (distance := positions[i] - positions[j]) < profiles.shape[1]:
+            out[b, h, i, j] = x[b, i] @ mixture[:, h] @ profiles[:, distance]
+    return out
+
+
+@EVEN
+def test_agrees_with_reference(arange):
+    given = reference.entry("inkling_rel_bias_L5")["inputs"]
+    e = RelativeLogits(extent=given["extent"], num_profiles=2, width=2, num_heads=1, rngs=codes.rngs())
+    e.profiles[...], e.mixture[...] = jnp.asarray(given["P"]), jnp.eye(2)[:, None]
+    reference.assert_agrees(bias(e, jnp.asarray(given["r"])[None], range(5), arange)[0, 0], "inkling_rel_bias_L5")
+
+
+def test_equation_at_uneven_positions():
+    e, x = encoding(), jax.random.normal(jax.random.key(0), (2, 6, 6))
+    positions = [4, 0, 17, 5, 2, 18]
+    np.testing.assert_allclose(bias(e, x, positions), equation(e, x, positions), atol=1e-6)
+
+
+@pytest.mark.parametrize("extent", [1, 4, 6, 20])
+def test_equation_at_an_arange_shorter_and_longer_than_the_extent(extent):
+    e, x = encoding(extent), jax.random.normal(jax.random.key(0), (2, 6, 6))
+    np.testing.assert_allclose(bias(e, x, range(3, 9), arange=True), equation(e, x, range(6)), atol=1e-6)
+
+
+def test_a_row_of_positions_for_each_example():
+    e, x, rows = encoding(), jax.random.normal(jax.random.key(0), (2, 3, 6)), ([0, 1, 5], [2, 3, 8])
+    t = dataclasses.replace(codes.tokens(rows[0]), positions=jnp.asarray(rows))
+    found = e.bias(dataclasses.replace(t, features=e.features(x, t.positions)[0]), t)
+    for i, row in enumerate(rows):
+        np.testing.assert_allclose(found[i], equation(e, x[i : i + 1], row)[0], atol=1e-6)
+
+
+def test_only_the_query_says_what_is_added():
+    e, x = encoding(), jax.random.normal(jax.random.key(0), (1, 5, 6))
+    base, changed = bias(e, x, range(5)), bias(e, x.at[:, 2].set(9.0), range(5))
+    moved = np.abs(changed - base).max(axis=(0, 1, 3)) > 1e-3
+    assert moved.tolist() == [False, False, True, False, False]
+
+
+@EVEN
+def test_beyond_the_extent_and_ahead_nothing_is_added(arange):
+    found = bias(encoding(2), jnp.ones((1, 5, 6)), range(5), arange)[0]
+    near = np.tril(np.ones((5, 5), bool)) & ~np.tril(np.ones((5, 5), bool), -2)
+    assert not found[:, ~near].any()
+    assert found[:, near].all()
+
+
+def test_half_precision_inputs_are_mixed_in_float32():
+    e, x = encoding(), jax.random.normal(jax.random.key(0), (1, 5, 6)).astype(jnp.bfloat16)
+    np.testing.assert_allclose(bias(e, x, range(5)), equation(e, x, range(5)), atol=1e-6)
+
+
+def test_an_encoder_is_refused():
+    with pytest.raises(UserError, match="relative_logits is not defined for bidirectional attention"):
+        models.build("relative_logits", architecture="encoder")
+
+
+@pytest.mark.parametrize(("extent", "num_profiles"), [(0, 3), (4, 0)])
+def test_nothing_to_mix_is_refused(extent, num_profiles):
+    with pytest.raises(ValueError, match=f"at least 1, got {extent} and {num_profiles}"):
+        encoding(extent, num_profiles)

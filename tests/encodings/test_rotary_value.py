@@ -1,0 +1,87 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.encodings.rope import RoPE
+from pe_lab.encodings.rotary_value import RotaryValue
+from pe_lab.transformer.attention import attend
+from tests.encodings import codes
+
+SENSITIVE = {
+    "base": (10000.0, 100.0),
+    "layout": ("interleaved", "half"),
+    "fraction": (1.0, 0.5),
+    "absolute": (False, True),
+}
+UNEVEN = [0, 1, 3, 9, 20]
+
+
+def mixed(encoding, w, v, queries, keys):
+    """[L, H, Dh] of weights [H, L, S] and values [S, H, Dh]."""
+    return np.asarray(
+        encoding.mix(jnp.asarray(w, jnp.float32)[None], jnp.asarray(v, jnp.float32)[None], codes.tokens(queries), codes.tokens(keys))[0]
+    )
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+@pytest.mark.parametrize("layout", ["interleaved", "half"])
+def test_values_turn_as_the_equation_says(layout, absolute):
+    random = np.random.default_rng(0)
+    w, v, queries = random.uniform(size=(2, 3, 5)), random.normal(size=(5, 2, 8)), [2, 9, 63]
+    expected = np.zeros((3, 2, 8))
+    for i, p in enumerate(queries):
+        for j, at in enumerate(UNEVEN):
+            for m in range(3):  # of the 6 channels that turn
+                a, b = (2 * m, 2 * m + 1) if layout == "interleaved" else (m, m + 3)
+                angle = (at if absolute else at - p) * 100.0 ** (-2 * m / 6)
+                for h in range(2):
+                    turned = complex(v[j, h, a], v[j, h, b]) * np.exp(1j * angle)
+                    expected[i, h, a] += w[h, i, j] * turned.real
+                    expected[i, h, b] += w[h, i, j] * turned.imag
+            expected[i, :, 6:] += w[:, i, j, None] * v[j, :, 6:]
+    encoding = RotaryValue(head_dim=8, base=100.0, layout=layout, fraction=0.75, absolute=absolute)
+    np.testing.assert_allclose(mixed(encoding, w, v, queries, UNEVEN), expected, atol=1e-5)
+
+
+def test_worked_by_hand():
+    """A quarter turn: the value one key on comes out turned by it, and the query's own as it is."""
+    quarter = np.pi / 2
+    encoding = RotaryValue(head_dim=2)
+    v = np.array([[[1.0, 0.0]], [[1.0, 0.0]]])
+    out = mixed(encoding, np.eye(2)[None, ::-1], v, [0.0, quarter], [0.0, quarter])
+    np.testing.assert_allclose(out[:, 0], [[0, 1], [0, -1]], atol=1e-6)
+    own = mixed(encoding, np.eye(2)[None], v, [0.0, quarter], [0.0, quarter])
+    np.testing.assert_allclose(own, v, atol=1e-6)
+
+
+def test_logits_are_those_of_rope():
+    x, tokens = jax.random.normal(jax.random.key(0), (1, 5, 2, 8)), codes.tokens(UNEVEN)
+    for arguments in ({}, dict(base=100.0, layout="half", fraction=0.5)):
+        pairs = zip(*(cls(head_dim=8, **arguments).qk(x, x, tokens, tokens) for cls in (RotaryValue, RoPE)), strict=True)
+        for a, b in pairs:
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("absolute", "moves"), [(False, False), (True, True)])
+def test_a_shift_changes_outputs_only_where_they_stay_turned(absolute, moves):
+    encoding = RotaryValue(head_dim=8, absolute=absolute)
+    assert encoding.relative is not moves
+    q, k, v = jax.random.normal(jax.random.key(1), (3, 1, 5, 2, 8))
+    causal = jnp.tri(5, dtype=bool)[None, None]
+    outputs = [attend(encoding, q, k, v, T, T, causal) for T in (codes.tokens([p + shift for p in UNEVEN]) for shift in (0, 37))]
+    change = float(jnp.abs(outputs[0] - outputs[1]).max())
+    assert change > 0.1 if moves else change < 1e-5
+
+
+def test_attention_to_oneself_alone_returns_the_value():
+    v = np.random.default_rng(3).normal(size=(5, 1, 8))
+    np.testing.assert_allclose(mixed(RotaryValue(head_dim=8), np.eye(5)[None], v, UNEVEN, UNEVEN), v, atol=1e-6)
+    turned = mixed(RotaryValue(head_dim=8, absolute=True), np.eye(5)[None], v, UNEVEN, UNEVEN)
+    assert np.abs(turned - v)[1:].max() > 0.1
+
+
+@pytest.mark.parametrize(("head_dim", "fraction"), [(3, 1.0), (8, 0.4), (8, 1.5)])
+def test_a_width_without_whole_pairs_is_refused(head_dim, fraction):
+    with pytest.raises(ValueError, match=f"{fraction} of the head width {head_dim} must be an even number of channels"):
+        RotaryValue(head_dim=head_dim, fraction=fraction)

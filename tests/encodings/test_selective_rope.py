@@ -1,0 +1,100 @@
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.encodings.base import Tokens
+from pe_lab.encodings.rope import RoPE
+from pe_lab.encodings.selective_rope import SelectiveRoPE
+from tests.encodings import codes
+
+SENSITIVE = {"rank": (16, 2), "base": (500000.0, 10.0), "temperature": (1.0, 0.3), "gate": (False, True)}
+
+
+def build(head_dim=8, **arguments):
+    return SelectiveRoPE(width=16, num_heads=2, head_dim=head_dim, rngs=codes.rngs(), **arguments)
+
+
+def turned(encoding, x, steps, slots=None):
+    """Queries in given slots and keys, both x, by the hook."""
+    K = dataclasses.replace(codes.tokens(range(x.shape[1])), features=jnp.asarray(steps, jnp.float32))
+    Q = K if slots is None else Tokens(slots, jnp.asarray(slots))
+    x = jnp.asarray(x, jnp.float32)
+    return encoding.qk(x if slots is None else jnp.take_along_axis(x, jnp.asarray(slots)[..., None, None], axis=1, mode="clip"), x, Q, K)
+
+
+def equation(x, steps, factors):
+    """Each pair as a complex number, turned by the sum of steps up to its token, in float64."""
+    half = x.shape[-1] // 2
+    z = (x[..., :half] + 1j * x[..., half:]) * np.exp(1j * np.cumsum(steps, axis=1) * factors)
+    return np.concatenate([z.real, z.imag], axis=-1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_turn_by_the_sum_of_steps(seed):
+    """Also where queries are a few slots of the keys, and one of them is padding beyond the last."""
+    random = np.random.default_rng(seed)
+    x, steps = random.normal(size=(2, 9, 2, 8)), random.normal(size=(2, 9, 2, 4))
+    factors = 500000.0 ** (-np.arange(4) / 4)
+    expected = equation(x, steps, factors)
+    for y in turned(build(), x, steps):
+        np.testing.assert_allclose(y, expected, atol=1e-5)
+    slots = np.asarray([[1, 4, 8], [0, 3, 9]])
+    q, k = turned(build(), x, steps, slots)
+    np.testing.assert_allclose(k, expected, atol=1e-5)
+    np.testing.assert_allclose(q[0], expected[0, slots[0]], atol=1e-5)
+    np.testing.assert_allclose(q[1, :2], expected[1, slots[1, :2]], atol=1e-5)
+    assert np.isfinite(q).all()
+
+
+def test_steps_of_one_are_rope():
+    """The product of every query and key is RoPE's with the same base in the half layout."""
+    x = np.random.default_rng(0).normal(size=(1, 30, 2, 8))
+    mine = turned(build(base=10000.0), x, np.ones((1, 30, 2, 4)))
+    t = codes.tokens(range(30))
+    theirs = RoPE(head_dim=8, layout="half").qk(jnp.asarray(x, jnp.float32), jnp.asarray(x, jnp.float32), t, t)
+    products = [jnp.einsum("blhe,bshe->bhls", *pair) for pair in (mine, theirs)]
+    np.testing.assert_allclose(*products, atol=1e-4)
+
+
+def test_a_quarter_turn_worked_by_hand():
+    """Two steps of a quarter turn each: after the first a pair (1, 0) is (0, 1), after the second (-1, 0)."""
+    x, steps = np.tile([1.0, 0.0], (1, 2, 2, 1)), np.full((1, 2, 2, 1), np.pi / 2)
+    np.testing.assert_allclose(turned(build(head_dim=2), x, steps)[1][0, :, 0], [[0, 1], [-1, 0]], atol=1e-6)
+
+
+@pytest.mark.parametrize("gate", [False, True])
+def test_steps_are_the_projection_of_parts_of_length_one(gate):
+    encoding, x = build(gate=gate), 5 * np.random.default_rng(1).normal(size=(2, 5, 16))
+    found = encoding.features(jnp.asarray(x, jnp.float32), jnp.arange(5)[None])[1]
+    parts = x.reshape(2, 5, 2, 8)
+    unit = (parts / np.linalg.norm(parts, axis=-1, keepdims=True)).reshape(2, 5, 16)
+    down, up = (np.asarray(p.kernel[...], float) for p in (encoding.down, encoding.up))
+    assert down.shape == (16, 16)
+    expected = (unit @ down @ up).reshape(2, 5, 2, 4)
+    if gate:
+        expected = expected / (1 + np.exp(-unit @ np.asarray(encoding.gate.kernel[...], float)))[..., None]
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-7)
+
+
+def test_temperature_multiplies_all_factors():
+    np.testing.assert_allclose(build(temperature=0.3, base=16.0).factors, [0.3, 0.15, 0.075, 0.0375])
+
+
+def test_types_are_kept_and_a_zeroed_token_has_finite_gradients():
+    x = jnp.zeros((1, 3, 16), jnp.bfloat16)
+    steps = build(gate=True).features(x, jnp.arange(3)[None])[1]
+    assert steps.dtype == jnp.float32
+    t = dataclasses.replace(codes.tokens(range(3)), features=steps)
+    assert {y.dtype for y in build().qk(*(x.reshape(1, 3, 2, 8),) * 2, t, t)} == {jnp.dtype(jnp.bfloat16)}
+    grad = jax.grad(lambda x: build(gate=True).features(x, jnp.arange(3)[None])[1].sum())(jnp.zeros((1, 3, 16)))
+    assert np.isfinite(grad).all()
+
+
+def test_what_has_no_pairs_or_no_rank_is_refused():
+    with pytest.raises(ValueError, match="SelectiveRoPE rotates pairs, so the head width must be even, got 3"):
+        build(head_dim=3)
+    with pytest.raises(ValueError, match="rank must be at least 1, got 0"):
+        build(rank=0)

@@ -1,0 +1,147 @@
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.encodings.rope import RoPE
+from pe_lab.encodings.xpos import XPos
+from pe_lab.transformer.attention import attend, visible
+from tests import reference
+from tests.encodings import codes
+
+SENSITIVE = {"base": (10000.0, 100.0), "gamma": (0.4, 0.05), "scale_base": (512.0, 64.0)}
+REACH = 26_156  # whole positions: 64 * 512 / log(3.5) = 26,156.6
+
+
+def scores(q, k, positions, **arguments):
+    """[L, L] products of one head, before 1 / sqrt(Dh)."""
+    tokens = codes.tokens(positions)
+    encoding = XPos(head_dim=np.shape(q)[-1], **arguments)
+    q, k = encoding.qk(*(jnp.asarray(x, jnp.float32)[None, :, None] for x in (q, k)), tokens, tokens)
+    return np.asarray(q[0, :, 0] @ k[0, :, 0].T)
+
+
+def equation(q, k, positions, base=10000.0, gamma=0.4, scale_base=512.0):
+    """Pair by pair in float64; pairs of tokens where the key is ahead are left 0."""
+    width, found = np.shape(q)[-1], np.zeros((len(q), len(k)))
+    for i, m in enumerate(positions):
+        for j, n in enumerate(positions[: i + 1]):
+            for pair in range(width // 2):
+                zeta = (2 * pair / width + gamma) / (1 + gamma)
+                turned = complex(*q[i][2 * pair : 2 * pair + 2]) * np.conj(complex(*k[j][2 * pair : 2 * pair + 2]))
+                turned *= np.exp(1j * (m - n) * base ** (-2 * pair / width))
+                found[i, j] += turned.real * zeta ** ((m - n) / scale_base)
+    return found
+
+
+def random(length, width=8, seed=0):
+    return np.random.default_rng(seed).normal(size=(2, length, width))
+
+
+def test_agrees_with_reference():
+    given, expected = (reference.entry("xpos_d8_L6_scores")[part] for part in ("inputs", "value"))
+    reference.assert_agrees(scores(given["q"], given["k"], range(6)), "xpos_d8_L6_scores", expected["scores"])
+    np.testing.assert_allclose(np.exp(-512 * np.asarray(XPos(head_dim=8).fading)), expected["zeta"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("arguments", [{}, dict(base=50.0, gamma=0.1, scale_base=32.0)])
+@pytest.mark.parametrize("positions", [range(7), [0, 1, 3, 9, 20, 40, 63], [5, 200, 201, 399, 700, 701, 800]])
+def test_equation_in_float64(positions, arguments):
+    q, k = random(7)
+    causal = np.tri(7, dtype=bool)
+    np.testing.assert_allclose(
+        np.where(causal, scores(q, k, positions, **arguments), 0), equation(q, k, list(positions), **arguments), atol=2e-5
+    )
+
+
+@pytest.mark.parametrize("start", [0, 1_000_000])
+def test_it_holds_as_far_as_it_says_wherever_that_is(start):
+    """To 1e-5 of |q||k|, the exponent of e^64 being float32 itself."""
+    q, k = random(6)
+    positions = [start + p for p in (0, 1, 600, 13_000, REACH - 1, REACH)]
+    expected = equation(q, k, [p - start for p in positions])
+    np.testing.assert_allclose(np.tril(scores(q, k, positions)), expected, atol=1e-5 * 16)
+
+
+def test_a_query_further_back_is_nan_and_those_within_reach_are_not():
+    q, k = random(4)
+    found = scores(q, k, [0, 1, 100, REACH + 1])
+    assert np.isnan(found[0]).all()
+    np.testing.assert_allclose(np.tril(found)[1:], equation(q, k, [0, 1, 100, REACH + 1])[1:], atol=1e-4)
+
+
+def test_worked_by_hand():
+    """512 positions apart, two channels fade by 0.4 / 1.4, whatever the angle of 512 radians."""
+    found = scores([[1.0, 0.0]] * 2, [[1.0, 0.0]] * 2, [88, 600])
+    np.testing.assert_allclose(found.diagonal(), 1.0, rtol=1e-6)
+    assert found[1, 0] == pytest.approx(np.cos(512) * 0.4 / 1.4, rel=1e-5)
+
+
+def test_the_fast_pairs_fade_most():
+    """A query of one pair sees that pair alone; its two channels give the whole of the turned key."""
+    faded = []
+    for pair in range(4):
+        keys = np.zeros((3, 8))
+        keys[0, 2 * pair] = 1
+        queries = np.zeros((3, 8))
+        queries[1, 2 * pair] = queries[2, 2 * pair + 1] = 1
+        faded.append(np.hypot(*scores(queries, keys, [0, 512, 512])[1:, 0]))
+    np.testing.assert_allclose(faded, [0.4 / 1.4, 0.65 / 1.4, 0.9 / 1.4, 1.15 / 1.4], rtol=1e-5)
+
+
+def test_without_fading_it_is_rope():
+    q, k = (jnp.asarray(x, jnp.float32)[None, :, None] for x in random(5))
+    tokens = codes.tokens([0, 2, 3, 7, 30])
+    for a, b in zip(XPos(head_dim=8, gamma=1e9).qk(q, k, tokens, tokens), RoPE(head_dim=8).qk(q, k, tokens, tokens), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
+def test_padding_at_position_0_leaves_gradients_finite_and_scores_alone(dtype):
+    """Two tokens of padding lie far behind the largest position, out of reach."""
+    tokens = dataclasses.replace(codes.tokens([10**6, 10**6 + 5, 10**6 + 6, 0, 0]), lengths=jnp.asarray([3]))
+    x = jnp.asarray(random(5), dtype)[:, None, :, None]
+    mask = visible(tokens, tokens, jnp.arange(5)[None] < 3, causal=True)
+
+    def out(q, k):
+        return attend(XPos(head_dim=8), q, k, k, tokens, tokens, mask)[:, :3].astype(jnp.float32)
+
+    alone = dataclasses.replace(codes.tokens([0, 5, 6]), lengths=jnp.asarray([3]))
+    q, k = x[0][:, :3], x[1][:, :3]
+    expected = attend(XPos(head_dim=8), q, k, k, alone, alone, jnp.tri(3, dtype=bool)[None, None])
+    np.testing.assert_allclose(out(*x), expected.astype(jnp.float32), atol=1e-5 if dtype == jnp.float32 else 0.05)
+    for gradient in jax.grad(lambda *a: out(*a).sum(), argnums=(0, 1))(*x):
+        assert np.isfinite(gradient.astype(jnp.float32)).all()
+
+
+def test_powers_and_angles_are_float32_whatever_the_model_s_type():
+    x, tokens = jax.random.normal(jax.random.key(0), (1, 3, 1, 8), jnp.bfloat16), codes.tokens([0, 300, 4001])
+    exact = XPos(head_dim=8).qk(x.astype(jnp.float32), x.astype(jnp.float32), tokens, tokens)
+    for found, expected in zip(XPos(head_dim=8).qk(x, x, tokens, tokens), exact, strict=True):
+        assert found.dtype == jnp.bfloat16
+        np.testing.assert_array_equal(found, expected.astype(jnp.bfloat16))
+
+
+def test_later_slots_of_a_cache_change_no_score():
+    """They hold the positions of tokens to come, which are counted back from."""
+    q, k = (jnp.asarray(x, jnp.float32)[None, :, None] for x in random(3))
+    now, whole = codes.tokens([0, 4, 9]), codes.tokens([0, 4, 9, 800, 2000])
+    later = jnp.concatenate([k, jnp.zeros((1, 2, 1, 8))], axis=1)
+    found = []
+    for keys, K in ((k, now), (later, whole)):
+        a, b = XPos(head_dim=8).qk(q, keys, now, K)
+        found.append(jnp.einsum("blhe,bshe->ls", a, b)[:, :3])
+    np.testing.assert_allclose(np.tril(found[0]), np.tril(found[1]), atol=1e-5)
+
+
+def test_odd_head_width_is_refused():
+    with pytest.raises(ValueError, match="XPos rotates pairs, so the head width must be even, got 3"):
+        XPos(head_dim=3)
+
+
+@pytest.mark.parametrize("arguments", [dict(gamma=0.0), dict(scale_base=-1.0)])
+def test_what_cannot_fade_is_refused(arguments):
+    with pytest.raises(ValueError, match="gamma and a scale_base above 0, got"):
+        XPos(head_dim=8, **arguments)

@@ -1,0 +1,87 @@
+"""What the documents show as programs are programs."""
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pe_lab import plugins
+from tests.encodings import catalogue
+
+ROOT = Path(__file__).parents[1]
+
+
+def programs(path):
+    """Title of its section -> the first Python program there."""
+    sections = re.split(r"^## ", (ROOT / path).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    found = {s.partition("\n")[0]: re.search(r"```python\n(.*?)```", s, re.DOTALL) for s in sections}
+    return {title: match.group(1) for title, match in found.items() if match}
+
+
+REUSE = programs("docs/reuse.md")
+
+
+def test_there_is_one_for_every_way_of_reuse():
+    assert list(REUSE) == [
+        "In a plain function",
+        "In Flax's MultiHeadAttention",
+        "In a Linen module",
+        "Decoding with a cache",
+        "Packed sequences",
+        "Two axes",
+    ]
+
+
+@pytest.mark.parametrize("title", REUSE)
+def test_a_program_of_reuse_runs_and_its_assertions_hold(title):
+    assert "assert " in REUSE[title]
+    exec(compile(REUSE[title], f"docs/reuse.md, {title}", "exec"), {"__name__": "a_user"})
+
+
+NOT_OF_THE_LIBRARY = ("absl", "ml_collections", "optax", "orbax", "matplotlib", "rich", "tensorflow_datasets")
+
+
+def test_encodings_and_positions_need_jax_flax_jaxtyping_and_numpy_alone():
+    """Every file of both folders is imported where nothing else of pe_lab's can be."""
+    program = f"""
+import importlib, pkgutil, sys
+loaded = set(sys.modules)
+import flax.nnx  # what Flax itself brings is not ours
+for name in {NOT_OF_THE_LIBRARY!r}:
+    if not any(m == name or m.startswith(name + ".") for m in sys.modules):
+        sys.modules[name] = None
+import pe_lab.encodings, pe_lab.positions
+for package in (pe_lab.encodings, pe_lab.positions):
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(package.__name__ + "." + module.name)
+print(sorted(m for m in sys.modules if m.startswith("pe_lab.") and m.split(".")[1] not in ("encodings", "positions")))
+"""
+    found = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (0, "[]\n"), found.stderr
+
+
+CATALOGUE = (ROOT / "docs" / "encodings.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", plugins.names("encodings"))
+def test_every_encoding_has_a_line_and_its_cells_are_what_code_and_records_say(name):
+    (line,) = [line for line in CATALOGUE.splitlines() if line.startswith(f"| `{name}` |")]
+    _, equation, *_, beyond, _, _ = re.split(r"(?<!\\) \| ", line.strip("| "))
+    assert equation
+    assert beyond
+    assert line == catalogue.row(name, equation, beyond)
+
+
+@pytest.mark.parametrize("name", plugins.names("positions"))
+def test_every_scheme_has_a_line_with_its_source(name):
+    (line,) = [line for line in CATALOGUE.splitlines() if line.startswith(f"| `{name}` |")]
+    links = re.findall(r"https://arxiv\.org/abs/[\d.]+\d", inspect.getmodule(plugins.find("positions", name)).__doc__)
+    assert f"]({links[0]}) |" in line if links else line.endswith("| – |")
+
+
+@pytest.mark.parametrize("name", [*plugins.names("encodings"), *plugins.names("positions")])
+def test_the_readme_names_it(name):
+    assert f"`{name}`" in (ROOT / "README.md").read_text(encoding="utf-8")
