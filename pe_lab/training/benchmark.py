@@ -61,24 +61,24 @@ def measure(run: Run, num_steps: int) -> dict[str, Any]:
 
 
 def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
-    """`measure` of several runs, one step of each in turn, so that a busy moment of the machine meets all alike.
+    """`measure` of several runs, in turns: a step of the first run before each step of any, so that both meet the same moment.
 
     Returns:
-      For each run what `measure` says, and times_first: the median over the turns of its time over the first
-      run's in the same turn, with times_first_quartiles.
+      For each run what `measure` says, and times_first: the median over the turns of its time over that of the step of
+      the first run just before, with times_first_quartiles. The first run's own are the noise of the machine.
     """
     programs = [Program(run) for run in runs]
-    turns = np.array([[program.seconds() for program in programs] for _ in range(num_steps + 1 if num_steps else 0)])[
-        1:
-    ]  # the first warms up
-    return [program.costs() | _times(turns, i) for i, program in enumerate(programs)]
+    first = programs[0]
+    turns = np.array([[[first.seconds(), p.seconds()] for p in programs] for _ in range(num_steps + 1 if num_steps else 0)])
+    return [program.costs() | _times(turns[1:, i] if num_steps else None) for i, program in enumerate(programs)]
 
 
-def _times(turns: np.ndarray, i: int) -> dict[str, Any]:
-    if not len(turns):
+def _times(pairs: np.ndarray | None) -> dict[str, Any]:
+    """Of [turns, 2] seconds: of the first run and of this one; the turn that warms up is left out."""
+    if pairs is None:
         return {"seconds_per_step": None, "times_first": None, "times_first_quartiles": None}
-    low, middle, high = np.quantile(turns[:, i] / turns[:, 0], [0.25, 0.5, 0.75]).tolist()
-    return {"seconds_per_step": float(np.median(turns[:, i])), "times_first": middle, "times_first_quartiles": [low, high]}
+    low, middle, high = np.quantile(pairs[:, 1] / pairs[:, 0], [0.25, 0.5, 0.75]).tolist()
+    return {"seconds_per_step": float(np.median(pairs[:, 1])), "times_first": middle, "times_first_quartiles": [low, high]}
 
 
 def _kept_bytes(made: step.Setup) -> int:

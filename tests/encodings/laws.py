@@ -357,6 +357,17 @@ def gradients_are_finite_and_reach_every_parameter(subject: Subject) -> None:
         assert np.abs(g).max() > 0, path
 
 
+def half_precision_keeps_positions_apart(subject: Subject) -> None:
+    """bfloat16 has no 257: positions, and what is made of them, stay float32 in a model that computes in it."""
+    half = dataclasses.replace(subject, changes=(*subject.changes, ("compute_dtype", "bfloat16")))
+    first = min(250, subject.bound - LENGTH) if subject.max_positions is not None else 250
+    places = first + jnp.arange(LENGTH)[None, None]
+    logits = half.logits(positions=places)
+    assert np.abs(logits - subject.logits(positions=places)).max() < 0.25, "half of the precision is not half of the answer"
+    if subject.encoding.reads_positions and not subject.encoding.coarse:
+        assert np.abs(logits - half.logits(positions=places.at[..., -1].add(-1)))[:, -1].max() > 0
+
+
 @in_("decoder", "encoder_decoder")
 def prefill_equals_the_full_forward(subject: Subject) -> None:
     """But for what reads the length: so far it is the prompt's."""
@@ -391,6 +402,7 @@ LAWS = {
         arange_form_equals_general_form,
         fused_equals_explicit,
         compiled_equals_eager,
+        half_precision_keeps_positions_apart,
         future_does_not_leak,
         padding_does_not_reach_valid_tokens,
         packed_segments_equal_separate_ones,

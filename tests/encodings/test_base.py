@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.alibi import ALiBi
-from pe_lab.encodings.base import AttentionEncoding, Chain, lookup, masked_softmax, toeplitz
+from pe_lab.encodings.base import AttentionEncoding, Chain, OnAxis, angles, lookup, masked_softmax, rotate, toeplitz
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.shaw import Shaw
 from pe_lab.encodings.sinusoidal import Sinusoidal
+from pe_lab.encodings.sliding_window import SlidingWindow
+from pe_lab.encodings.stick_breaking import StickBreaking
 from pe_lab.encodings.t5_bias import T5Bias
 from pe_lab.transformer.attention import attend
 from tests import reference
@@ -140,3 +142,69 @@ def test_a_concatenated_code_is_projected_back():
 def test_a_learned_scale_is_the_only_parameter_it_adds():
     assert [p.shape for p in jax.tree.leaves(laws.nnx.state(sinusoidal(learn_scale=True), laws.nnx.Param))] == [()]
     assert jax.tree.leaves(laws.nnx.state(sinusoidal(), laws.nnx.Param)) == []
+
+
+FREQUENCIES = (1.0, 10000**-0.5, 1e-4, 3.7, 100.0, -0.3)
+
+
+@pytest.mark.parametrize(
+    "positions",
+    [np.array([0, 1, 2, 255, 257]), np.array([10**5, 10**6, 10**6 + 1, 2**24 - 1]), np.array([-1, -37, -(10**6)])],
+    ids=["small", "large", "negative"],
+)
+def test_angles_of_whole_positions_are_exact_up_to_whole_turns(positions):
+    found = np.asarray(angles(jnp.asarray(positions), FREQUENCIES), np.float64)
+    exact = np.outer(positions, FREQUENCIES)
+    assert np.abs(found).max() <= np.pi + 1e-6
+    np.testing.assert_allclose(np.exp(1j * found), np.exp(1j * exact), atol=1e-6)
+
+
+def test_angles_of_fractions_are_exact_too():
+    positions = np.array([0.25, -0.75, 3.5, 1000.125, 99999.5], np.float32)
+    found = np.asarray(angles(jnp.asarray(positions), FREQUENCIES), np.float64)
+    np.testing.assert_allclose(np.exp(1j * found), np.exp(1j * np.outer(positions.astype(float), FREQUENCIES)), atol=2e-6)
+
+
+def test_a_plain_float32_product_is_not():
+    product = np.float32(10**6) * np.float32(3**-0.5)
+    assert abs(np.exp(1j * float(product)) - np.exp(1j * 10**6 * 3**-0.5)) > 1e-3
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half"])
+def test_rotate_turns_the_pairs_of_its_layout_and_leaves_the_rest(layout):
+    x, angle = jnp.arange(1.0, 7.0).reshape(1, 1, 1, 6), jnp.asarray([np.pi / 2, np.pi]).reshape(1, 1, 1, 2)
+    expected = [-2, 1, -3, -4, 5, 6] if layout == "interleaved" else [-3, -2, 1, -4, 5, 6]
+    np.testing.assert_allclose(rotate(x, angle, layout)[0, 0, 0], expected, atol=1e-5)
+    np.testing.assert_allclose(rotate(x, angle, layout, 2.0)[0, 0, 0], [*(2 * n for n in expected[:4]), 5, 6], atol=1e-5)
+
+
+def test_on_an_axis_an_encoding_is_told_that_axis_in_every_hook():
+    """Against the same encoding on positions of that axis alone."""
+    q, k, v, t, mask = inputs()
+    both = t.__class__(jnp.stack([jnp.asarray([[4, 0, 9, 2, 2]]), t.positions], axis=-1), t.slots)
+    for encoding in (
+        RoPE(head_dim=4),
+        ALiBi(num_heads=2),
+        Shaw(num_heads=2, head_dim=4, values=True, rngs=codes.rngs()),
+        SlidingWindow(size=2),
+        StickBreaking(num_heads=2, head_dim=4),
+    ):
+        on_axis = OnAxis(encoding, 1)
+        np.testing.assert_array_equal(attend(on_axis, q, k, v, both, both, mask), attend(encoding, q, k, v, t, t, mask))
+        assert (on_axis.relative, on_axis.fusable) == (encoding.relative, encoding.fusable)
+        assert [on_axis.acts_in(hook) for hook in laws.HOOKS] == [encoding.acts_in(hook) for hook in laws.HOOKS]
+
+
+def test_on_an_axis_features_see_that_axis():
+    class Reads(AttentionEncoding):
+        def features(self, x, positions):
+            return None, positions
+
+    _, seen = OnAxis(Reads(), 1).features(jnp.zeros((1, 2, 3)), jnp.asarray([[[1, 5], [2, 6]]]))
+    assert seen.tolist() == [[5, 6]]
+
+
+def test_an_encoding_without_a_kernel_computes_no_offsets():
+    """NoPE takes positions of any number of axes."""
+    t = codes.tokens([[0, 1], [2, 3]])
+    assert AttentionEncoding().bias(t, t) is None

@@ -66,6 +66,16 @@ def test_what_is_kept_grows_with_the_batch():
     assert 0 < large - small == larger - large < small
 
 
+def test_several_runs_are_compared_step_by_step_with_the_first(monkeypatch):
+    """Times by hand: the first run's steps take 2 s, then 4 s on a slower machine; the other's 3 s, then 8 s."""
+    times = {"nope": iter([9, 9, 9, 2, 2, 2, 4, 4, 4]), "rope": iter([9, 3, 8])}
+    monkeypatch.setattr(costs.Program, "seconds", lambda self: next(times[self.made.run.model.encodings[0].name]))
+    first, other = costs.compare([run(), run("rope")], 2)
+    assert (first["times_first"], first["times_first_quartiles"]) == (1.0, [1.0, 1.0])
+    assert other["times_first"] == (3 / 2 + 8 / 4) / 2
+    assert (first["seconds_per_step"], other["seconds_per_step"]) == (3.0, 5.5)
+
+
 CONFIG = """
 from configs import base
 def get_config():
@@ -91,6 +101,24 @@ def call(monkeypatch, capsys, tmp_path):
         return exited.value.code, *capsys.readouterr()
 
     return run
+
+
+SWEEP = """
+from pe_lab.sweeps import grid
+def sweep():
+    return grid.product({"model.encodings": [(dict(name="nope"),), (dict(name="shaw", clip=2),)]})
+"""
+
+
+def test_with_compare_every_run_of_the_sweep_is_measured_under_its_label(call, tmp_path):
+    (tmp_path / "small.py").write_text(CONFIG + SWEEP, encoding="utf-8")
+    out = tmp_path / "figures.json"
+    status, said, err = call("--compare", "--steps=0", f"--out={out}")
+    assert (status, err) == (0, "")
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert [each["label"] for each in found] == ["nope", "shaw(clip=2)"] == [line for line in said.splitlines() if line and " " not in line]
+    assert found[1]["parameters"] - found[0]["parameters"] == 2 * 5 * 8  # a table of five rows a head, of one layer
+    assert all(each["times_first"] is None for each in found)
 
 
 def test_figures_are_printed_and_added_to_a_file(call, tmp_path):
