@@ -1,6 +1,7 @@
 """What the documents show as programs are programs."""
 
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from configs import encoding_costs
 from pe_lab import plugins
 from tests.encodings import catalogue
 
@@ -73,6 +75,19 @@ def test_every_encoding_has_a_line_and_its_cells_are_what_code_and_records_say(n
     assert equation
     assert beyond
     assert line == catalogue.row(name, equation, beyond)
+
+
+def test_the_costs_are_of_the_config_and_of_a_clean_commit_and_their_page_shows_them():
+    asked = [point["model.encodings"].label for point in encoding_costs.sweep()]
+    figures = json.loads(catalogue.COSTS.read_text())
+    assert [figure["label"] for figure in figures] == asked * 2
+    assert [figure["overrides"] for figure in figures[:1] + figures[-1:]] == [
+        [],
+        ["config.train.max_length=255", "config.train.batch_size=8"],
+    ]
+    assert len({figure["provenance"]["commit"] for figure in figures}) == 1
+    assert not any(figure["provenance"]["dirty"] for figure in figures)
+    assert catalogue.cost_table() in (catalogue.COSTS.parent / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", plugins.names("positions"))

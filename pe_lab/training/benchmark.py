@@ -61,7 +61,8 @@ def measure(run: Run, num_steps: int) -> dict[str, Any]:
 
 
 def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
-    """`measure` of several runs, in turns: a step of the first run before each step of any, so that both meet the same moment.
+    """`measure` of several runs, in turns: before each step of any two of the first run, so that it and the second of these meet the
+    same moment and follow the same.
 
     Returns:
       For each run what `measure` says, and times_first: the median over the turns of its time over that of the step of
@@ -69,8 +70,10 @@ def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
     """
     programs = [Program(run) for run in runs]
     first = programs[0]
-    turns = np.array([[[first.seconds(), p.seconds()] for p in programs] for _ in range(num_steps + 1 if num_steps else 0)])
-    return [program.costs() | _times(turns[1:, i] if num_steps else None) for i, program in enumerate(programs)]
+    turns = np.array(
+        [[[first.seconds(), first.seconds(), p.seconds()] for p in programs] for _ in range(num_steps + 1 if num_steps else 0)]
+    )
+    return [program.costs() | _times(turns[1:, i, 1:] if num_steps else None) for i, program in enumerate(programs)]
 
 
 def _times(pairs: np.ndarray | None) -> dict[str, Any]:

@@ -14,6 +14,12 @@ def test_slopes_agree_with_reference_for_any_head_count(heads):
     np.testing.assert_allclose(slopes(heads), reference.entry("alibi_slopes")["value"][str(heads)], rtol=1e-6)
 
 
+@pytest.mark.parametrize("heads", [6, 12])
+def test_slopes_of_other_head_counts_are_the_papers_and_not_mpts(heads):
+    """Whose copy at sjelassi/transformers_ssm_copy also fails for them."""
+    assert sorted(slopes(heads)) != pytest.approx(sorted(reference.entry("alibi_slopes_mpt")["value"][str(heads)]), rel=1e-3)
+
+
 FORMS = {"symmetric": "alibi_bias_symmetric_h2_L5", "asymmetric": "alibi_bias_asymmetric_deepmind_h2_L5"}
 
 

@@ -107,6 +107,25 @@ def test_a_document_packed_behind_another_is_as_it_is_alone(name):
 
 
 @parametrized
+def test_a_query_that_sees_no_key_gets_zeros_and_all_gradients_are_finite(name):
+    encoding, (x, q, k, v) = built(name), inputs()
+    where = jnp.stack([SLOTS] * encoding.num_axes, axis=-1) if encoding.num_axes > 1 else SLOTS
+    mask = jnp.tril(jnp.ones((LENGTH, LENGTH), bool)).at[3].set(False)[None, None]
+    graph, params = nnx.split(encoding)
+
+    def out(params, x, q, k, v):
+        whole = nnx.merge(graph, params)
+        of_queries, of_keys = whole.features(x, where)
+        lengths = jnp.asarray([LENGTH])
+        return attend(whole, q, k, v, Tokens(where, SLOTS, lengths, of_queries), Tokens(where, SLOTS, lengths, of_keys), mask)
+
+    given = (params, x, q, k, v)
+    np.testing.assert_array_equal(jax.jit(out)(*given)[:, 3], 0)
+    gradients = jax.jit(jax.grad(lambda *given: (out(*given) ** 2).sum(), argnums=tuple(range(5))))(*given)
+    assert all(np.isfinite(g).all() for g in jax.tree.leaves(gradients))
+
+
+@parametrized
 def test_one_query_on_all_keys_is_its_row_of_the_whole(name):
     positions, _ = places(name)
 

@@ -68,7 +68,7 @@ def test_what_is_kept_grows_with_the_batch():
 
 def test_several_runs_are_compared_step_by_step_with_the_first(monkeypatch):
     """Times by hand: the first run's steps take 2 s, then 4 s on a slower machine; the other's 3 s, then 8 s."""
-    times = {"nope": iter([9, 9, 9, 2, 2, 2, 4, 4, 4]), "rope": iter([9, 3, 8])}
+    times = {"nope": iter([9] * 5 + [7, 2, 2, 7, 2] + [7, 4, 4, 7, 4]), "rope": iter([9, 3, 8])}
     monkeypatch.setattr(costs.Program, "seconds", lambda self: next(times[self.made.run.model.encodings[0].name]))
     first, other = costs.compare([run(), run("rope")], 2)
     assert (first["times_first"], first["times_first_quartiles"]) == (1.0, [1.0, 1.0])
