@@ -267,7 +267,7 @@ def assert_verdicts_agree(task, layout, scheme, **changes):
 
 
 @pytest.mark.parametrize("layout", ["decoder", "encoder_decoder"])
-@pytest.mark.parametrize("task", plugins.names("tasks"))
+@pytest.mark.parametrize("task", [n if n == "copy" else pytest.param(n, marks=pytest.mark.full) for n in plugins.names("tasks")])
 def test_greedy_decoding_is_the_verdict_of_one_forward_pass(task, layout):
     assert_verdicts_agree(task, layout, {"name": "contiguous"}, model__num_layers=1)
 
