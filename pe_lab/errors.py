@@ -11,8 +11,9 @@ class UserError(ValueError):
 def unknown(owner: str, name: str, names: Iterable[str]) -> UserError:
     """The error for a name that `owner` does not have, with the near names and all names."""
     names = sorted(names)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
+    lowered = {each.lower(): each for each in names}
+    near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
+    guess = f" Did you mean {lowered[near[0]]!r}?" if near else ""
     return UserError(f"{owner} has no {name!r}.{guess} It has: {', '.join(names) or 'nothing'}.")
 
 

@@ -25,3 +25,7 @@ def test_an_unknown_name_is_answered_with_the_near_name_and_all_names(name, name
 )
 def test_any_exception_reads_as_one_line(error, line):
     assert one_line(error) == line
+
+
+def test_the_near_name_is_found_whatever_its_case():
+    assert "Did you mean 'rope'?" in str(unknown("pe_lab/encodings", "RoPE", ["alibi", "rope"]))

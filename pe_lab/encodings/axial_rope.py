@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import AttentionEncoding, Tokens, angles, rotate
+from pe_lab.encodings.base import AttentionEncoding, Tokens, angles, of_axes, rotate
 
 
 class AxialRoPE(AttentionEncoding):
@@ -42,5 +42,6 @@ class AxialRoPE(AttentionEncoding):
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         return rotate(q, self.angles(Q.positions)[:, :, None]), rotate(k, self.angles(K.positions)[:, :, None])
 
-    def angles(self, positions: Num[Array, "b l {self.num_axes}"]) -> Float[Array, "b l p"]:
+    def angles(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l p"]:
+        of_axes(positions, self.num_axes, "AxialRoPE")
         return jnp.concatenate([angles(positions[..., a], self.frequencies) for a in range(self.num_axes)], axis=-1)

@@ -10,6 +10,7 @@ a position, P pairs of channels that rotate.
 """
 
 import dataclasses
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
@@ -50,8 +51,25 @@ class Tokens:
 jax.tree_util.register_dataclass(Tokens, ["positions", "slots", "lengths", "features"], ["arange"])
 
 
+def _signature(cls: type) -> inspect.Signature:
+    """Of a constructor, its parents' arguments included where it passes on the **rest."""
+    found: dict[str, inspect.Parameter] = {}
+    for owner in (c for c in cls.__mro__ if "__init__" in vars(c) and c is not object):
+        own = [p for p in inspect.signature(vars(owner)["__init__"]).parameters.values() if p.name != "self"]
+        for p in own:
+            found.setdefault(p.name, p)
+        if not any(p.kind is p.VAR_KEYWORD for p in own) or owner.__module__ == "flax.nnx.module":
+            break
+    named = [p for p in found.values() if p.kind is p.KEYWORD_ONLY]
+    return inspect.Signature(named or [p for p in found.values() if p.kind is p.POSITIONAL_OR_KEYWORD])
+
+
 class _Traits:
     """What an encoding declares of itself; the model refuses the rest and the laws read it."""
+
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        cls.__signature__ = _signature(cls)  # type: ignore[attr-defined]  # Flax's metaclass hides it from help
 
     at_input: ClassVar[bool]
     relative: bool = False  # a common shift of all positions changes nothing
@@ -290,11 +308,32 @@ class OnAxis(AttentionEncoding):
         return self.inner.acts_in(hook)
 
     def _own(self, Q: Tokens, K: Tokens) -> list[Tokens]:
+        for side in (Q, K):
+            if side.positions.ndim < 3 or not 0 <= self.axis < side.positions.shape[2]:
+                raise ValueError(f"OnAxis reads axis {self.axis} of positions [B, L, A], got {list(side.positions.shape)}.")
         return [dataclasses.replace(T, positions=T.positions[..., self.axis]) for T in (Q, K)]
 
 
+def of_axes(positions: Num[Array, "b l *a"], num_axes: int, name: str) -> Num[Array, "b l *a"]:
+    """The positions, if they have as many axes as is read of them.
+
+    Raises:
+      ValueError: they have not.
+    """
+    shape, wanted = positions.shape, "[B, L]" if num_axes == 1 else f"[B, L, {num_axes}]"
+    if shape[2:] != (() if num_axes == 1 else (num_axes,)):
+        raise ValueError(f"{name} reads positions {wanted}, got {list(shape)}.")
+    return positions
+
+
 def relative(Q: Tokens, K: Tokens) -> Num[Array, "b l s"]:
-    """key position - query position, [B|1, L, S]: the only way to offsets."""
+    """key position - query position, [B|1, L, S]: the only way to offsets.
+
+    Raises:
+      ValueError: positions have several axes.
+    """
+    for side in (Q, K):
+        of_axes(side.positions, 1, "An encoding of offsets")
     return K.positions[:, None, :] - Q.positions[:, :, None]
 
 

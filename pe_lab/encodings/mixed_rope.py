@@ -11,7 +11,7 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import AttentionEncoding, Tokens, rotate
+from pe_lab.encodings.base import AttentionEncoding, Tokens, of_axes, rotate
 
 
 class MixedRoPE(AttentionEncoding):
@@ -45,6 +45,7 @@ class MixedRoPE(AttentionEncoding):
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         return rotate(q, self.angles(Q.positions)), rotate(k, self.angles(K.positions))
 
-    def angles(self, positions: Num[Array, "b l 2"]) -> Float[Array, "b l h p"]:
+    def angles(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l h p"]:
+        of_axes(positions, 2, "MixedRoPE")
         x, y = (positions[..., a, None, None].astype(jnp.float32) * self.frequencies[...][a][None, None] for a in range(2))
         return x + y

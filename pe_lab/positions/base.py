@@ -4,7 +4,7 @@ Shape letters: N position rows (1, or one a layer where a scheme redraws for eac
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -60,6 +60,10 @@ class PositionScheme:
     def bound(self, length: int, train: bool) -> int | float:
         """The largest position, on any axis, that it can give to an example of `length` tokens."""
         raise NotImplementedError
+
+    def bound_on(self, axis: int, length: int, train: bool, parts: Sequence[int]) -> int | float:
+        """The largest on one axis, for an example whose parts have these lengths."""
+        return self.bound(length, train)
 
 
 def indices(mask: Bool[Array, "b l"]) -> Int[Array, "b l"]:

@@ -3,6 +3,7 @@
 No paper: the order in which images are cut into patches, and sums written below each other.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jax.numpy as jnp
@@ -32,5 +33,8 @@ class Grid(PositionScheme):
         index = indices(mask)
         return jnp.stack([index // self.columns, index % self.columns], axis=-1)[None]
 
+    def bound_on(self, axis: int, length: int, train: bool, parts: Sequence[int]) -> int | float:
+        return ((length - 1) // self.columns, min(length, self.columns) - 1)[axis]
+
     def bound(self, length: int, train: bool) -> int | float:
-        return max((length - 1) // self.columns, min(length, self.columns) - 1)
+        return max(self.bound_on(axis, length, train, (length,)) for axis in range(2))

@@ -8,6 +8,7 @@ BiPE encodes axis 0 by a learned code at the input, axis 1 by RoPE or ALiBi in a
 inside beyond its table is clipped to the last; here parts are the task's, and nothing is clipped.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jax.numpy as jnp
@@ -30,6 +31,9 @@ class TwoStream(PositionScheme):
         begins = starts(followed(self, structure, "parts"), segments)
         both = jnp.stack([since(begins), jnp.cumsum(begins, axis=1) - 1], axis=-1)
         return jnp.where(mask[..., None], both, 0)[None]
+
+    def bound_on(self, axis: int, length: int, train: bool, parts: Sequence[int]) -> int | float:
+        return (max(parts), len(parts))[axis] - 1
 
     def bound(self, length: int, train: bool) -> int | float:
         return length - 1

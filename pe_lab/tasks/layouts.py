@@ -70,6 +70,15 @@ class Layout:
         """Stack -> L for examples up to this length; the stack that answers is last."""
         raise NotImplementedError
 
+    def parts(self, task: Task, length: int) -> dict[str, tuple[int, ...]]:
+        """Stack -> the lengths of its parts, those of structure["parts"]; they sum to L."""
+        tokens = self.num_tokens(task, length)
+        if len(tokens) > 1:  # prompt and target are streams of their own
+            return {stack: (n,) for stack, n in tokens.items()}
+        ((stack, n),) = tokens.items()
+        answer = task.target_bound(length) + self.end_token
+        return {stack: (n - answer, answer)}
+
     def vocabularies(self, task: Task) -> dict[str, int]:
         """Stack -> V."""
         raise NotImplementedError

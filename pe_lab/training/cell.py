@@ -229,10 +229,9 @@ class Training:
     def _exposure(self, r: int) -> dict[str, Any]:
         """What training showed, of the run that it started from too: the longest example, the largest position, all steps."""
         made, longest = self.made, self.cell.run.train.max_length
-        reads = any(e.reads_positions for e in made.encodings)
-        context = made.longest_context(longest, train=True)
+        shown = [largest for _, _, largest in made.readers(longest, train=True)]
         before = {} if self.parents[r] is None else self.parents[r].record["exposure"]  # type: ignore[union-attr]
-        positions = [p for p in (made.scheme.bound(context, True) if reads else None, before.get("max_position")) if p is not None]
+        positions = [p for p in (*shown, before.get("max_position")) if p is not None]
         return {
             "steps": self._steps(r) + before.get("steps", 0),
             "max_length": max(longest, before.get("max_length", 0)),

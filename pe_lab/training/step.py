@@ -59,17 +59,24 @@ class Setup:
         k = self.layout.examples_per_context if train and not self.layout.document_mask else 1
         return {stack: k * n for stack, n in self.num_tokens(length).items()}
 
-    def longest_context(self, length: int, train: bool) -> int:
-        """The same of the longest stream."""
-        return max(self.context_lengths(length, train).values())
-
-    def readers(self, length: int, train: bool) -> list[tuple[Any, int]]:
-        """Every encoding that reads positions, and the tokens of the longest stream that it reads."""
+    def readers(self, length: int, train: bool) -> list[tuple[Any, int, int | float]]:
+        """Every encoding that reads positions, the tokens of the longest stream that it reads, and its largest position."""
         lengths, found = self.context_lengths(length, train), []
         for name, stack in self.abstract_model.stacks.items():
-            across = max(lengths.values()) if any(stack.cross_encodings) else lengths[name]
-            found += [(e, lengths[name]) for e in stack.input_encodings] + [(e, across) for e in stack.attention_encodings]
-        return [(encoding, n) for encoding, n in found if encoding.reads_positions]
+            streams = list(lengths) if any(stack.cross_encodings) else [name]
+            pairs = [(e, axis, [name]) for e, axis in zip(stack.input_encodings, stack.input_axes, strict=True)]
+            pairs += [(e, getattr(e, "axis", None), streams) for e in stack.attention_encodings]
+            for encoding, axis, reads in pairs:
+                largest = max(self._largest(length, train, stream, axis) for stream in reads)
+                found.append((encoding, max(lengths[stream] for stream in reads), largest))
+        return [each for each in found if each[0].reads_positions]
+
+    def _largest(self, length: int, train: bool, stack: str, axis: int | None) -> int | float:
+        """Position of a stack's stream; on all axes, or one."""
+        tokens, parts = self.context_lengths(length, train)[stack], self.layout.parts(self.task, length)[stack]
+        packed = parts * (tokens // sum(parts))
+        axes = range(self.scheme.num_axes) if axis is None else [axis]
+        return max(self.scheme.bound_on(a, tokens, train, packed) for a in axes)
 
     @property
     def step_flops(self) -> int:
@@ -178,10 +185,10 @@ def _axes(number: int) -> str:
 
 def out_of_reach(made: Setup, length: int, offset: int, *, train: bool = False) -> str | None:
     """Why examples of a length cannot be given positions or codes, or None if they can."""
-    for encoding, num_tokens in made.readers(length, train):
+    for encoding, num_tokens, bound in made.readers(length, train):
         if made.scheme.max_length is not None and num_tokens > made.scheme.max_length:
             return f"{made.run.positions.name} has {made.scheme.max_length} positions; length {length} asks for {num_tokens}"
-        largest = made.scheme.bound(num_tokens, train) + offset
+        largest = bound + offset
         if encoding.max_positions is not None and largest >= encoding.max_positions:
             return f"{name_of(encoding)} has positions 0..{encoding.max_positions - 1}; length {length} asks for position {largest:g}"
     return None

@@ -1,5 +1,6 @@
 import dataclasses
 import functools
+import inspect
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +8,8 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.alibi import ALiBi
-from pe_lab.encodings.base import AttentionEncoding, Chain, OnAxis, angles, lookup, masked_softmax, rotate, toeplitz
+from pe_lab.encodings.axial_rope import AxialRoPE
+from pe_lab.encodings.base import AttentionEncoding, Chain, OnAxis, Tokens, angles, lookup, masked_softmax, rotate, toeplitz
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.shaw import Shaw
 from pe_lab.encodings.sinusoidal import Sinusoidal
@@ -208,3 +210,26 @@ def test_an_encoding_without_a_kernel_computes_no_offsets():
     """NoPE takes positions of any number of axes."""
     t = codes.tokens([[0, 1], [2, 3]])
     assert AttentionEncoding().bias(t, t) is None
+
+
+def test_constructors_show_their_arguments_to_help():
+    assert list(inspect.signature(Shaw).parameters) == ["clip", "values", "heads_share", "num_heads", "head_dim", "rngs"]
+    assert {"base", "layout", "width", "combine", "scale", "rngs"} <= set(inspect.signature(Sinusoidal).parameters)
+    assert not inspect.signature(AttentionEncoding).parameters
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shape", "sentence"),
+    [
+        (ALiBi(num_heads=2), (1, 3, 2), r"An encoding of offsets reads positions \[B, L\], got \[1, 3, 2\]"),
+        (OnAxis(RoPE(head_dim=4), 0), (1, 3), r"OnAxis reads axis 0 of positions \[B, L, A\], got \[1, 3\]"),
+        (OnAxis(RoPE(head_dim=4), 5), (1, 3, 2), r"OnAxis reads axis 5 of positions \[B, L, A\], got \[1, 3, 2\]"),
+        (AxialRoPE(head_dim=4), (1, 3), r"AxialRoPE reads positions \[B, L, 2\], got \[1, 3\]"),
+        (AxialRoPE(head_dim=4), (1, 3, 3), r"AxialRoPE reads positions \[B, L, 2\], got \[1, 3, 3\]"),
+    ],
+)
+def test_positions_of_other_axes_than_it_reads_are_refused(encoding, shape, sentence):
+    t = Tokens(jnp.zeros(shape, int))
+    q = jnp.ones((1, 3, 2, 4))
+    with pytest.raises(ValueError, match=sentence):
+        attend(encoding, q, q, q, t, t, jnp.ones((1, 1, 3, 3), bool))

@@ -10,6 +10,11 @@ def of(columns, length, padded=None):
     return Grid(columns)(jax.random.split(jax.random.key(0), 1), mask, train=True)
 
 
+def test_each_axis_has_its_own_bound():
+    assert [Grid(3).bound_on(axis, 8, True, (8,)) for axis in range(2)] == [2, 2]
+    assert [Grid(9).bound_on(axis, 8, True, (8,)) for axis in range(2)] == [0, 7]
+
+
 def test_row_after_row_and_the_row_first():
     """By hand, as the two-axis codes of images count: 2 rows of 3."""
     assert of(3, 6)[0, 0].tolist() == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]

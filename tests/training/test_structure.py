@@ -83,6 +83,30 @@ def test_a_model_of_two_axes_is_evaluated():
     assert found["code_ratio"].shape == (1,)
 
 
+def test_a_table_of_places_inside_a_part_needs_rows_for_the_longest_part_only():
+    """BEGIN and three symbols; SEPARATOR, three symbols: four places each."""
+
+    def bipe(rows, **changes):
+        return tiny.run({"name": "learned", "max_positions": rows, "axis": 0}, positions={"name": "two_stream"}, **changes)
+
+    step.setup(bipe(4, evaluate__lengths=(2, 3)))
+    with pytest.raises(UserError, match=r"learned has positions 0\.\.2; length 3 asks for position 3: training there"):
+        step.setup(bipe(3))
+    assert step.out_of_reach(step.setup(bipe(4)), 5, 0) == "learned has positions 0..3; length 5 asks for position 5"
+    made = step.setup(bipe(8, layout__examples_per_context=2, layout__document_mask=False))
+    assert made.readers(3, train=True)[0][1:] == (16, 3)
+
+
+@pytest.mark.parametrize("layout", ["decoder", "encoder", "encoder_decoder"])
+def test_parts_are_those_of_the_layouts_structure(layout):
+    made = step.setup(tiny.run("rope", layout__name=layout, train__min_length=3))
+    batch, *_ = step.contexts(made, *step.draw(made, jax.random.key(0), jnp.asarray(0)), train=True)
+    found = made.layout.parts(made.task, 3)
+    for stack, structure in zip(found, [s for s in (batch.source_structure, batch.structure) if s is not None], strict=True):
+        lengths = np.unique(np.asarray(structure["parts"])[0], return_counts=True)[1]
+        assert lengths.tolist() == list(found[stack])
+
+
 @pytest.mark.parametrize(
     ("encoding", "scheme", "sentence"),
     [
