@@ -71,7 +71,7 @@ CATALOGUE = (ROOT / "docs" / "encodings.md").read_text(encoding="utf-8")
 @pytest.mark.parametrize("name", plugins.names("encodings"))
 def test_every_encoding_has_a_line_and_its_cells_are_what_code_and_records_say(name):
     (line,) = [line for line in CATALOGUE.splitlines() if line.startswith(f"| `{name}` |")]
-    _, equation, *_, beyond, _, _ = re.split(r"(?<!\\) \| ", line.strip("| "))
+    _, equation, *_, beyond, _, _, _ = re.split(r"(?<!\\) \| ", line.strip("| "))
     assert equation
     assert beyond
     assert line == catalogue.row(name, equation, beyond)

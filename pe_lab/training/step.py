@@ -154,7 +154,8 @@ def _check_lengths(made: Setup, trained: bool) -> None:
         if encoding.reads_positions and made.scheme.real and not encoding.real_positions:
             raise UserError(f"{name_of(encoding)} needs whole positions; the scheme {run.positions.name} gives fractions.")
         if encoding.reads_length and run.layout.examples_per_context > 1:
-            raise UserError(f"{name_of(encoding)} reads an example's length, so it takes one example a context.")
+            why = "config.layout.examples_per_context must be 1"
+            raise UserError(f"{name_of(encoding)} reads an example's length with these arguments, so {why}.")
         if encoding.sums_between and run.model.sink_token and run.layout.examples_per_context > 1 and run.layout.document_mask:
             why = "between an example and the sink token stand the others of its context"
             raise UserError(f"{name_of(encoding)} cannot pack examples apart with a sink token: {why}.")

@@ -16,8 +16,8 @@ from tests.encodings import laws
 
 COSTS = Path(__file__).parents[2] / "results" / "published" / "encoding_costs" / "costs.json"
 HEADER = (
-    "| name | equation | acts in | relative | defined in | parameters | beyond training | step / NoPE's | source |\n"
-    "|---|---|---|---|---|---|---|---|---|"
+    "| name | equation | acts in | relative | defined in | parameters | beyond training | step / NoPE's | arguments | source |\n"
+    "|---|---|---|---|---|---|---|---|---|---|"
 )
 WIDTH, HEADS = 64, 4  # configs/base.py's
 
@@ -52,7 +52,8 @@ def cost_table() -> str:
 
 
 def row(name: str, equation: str, beyond: str) -> str:
-    cells = [f"`{name}`", equation, acts_in(name), relative(name), defined_in(name), parameters(name), beyond, step(name), source(name)]
+    cells = [f"`{name}`", equation, acts_in(name), relative(name), defined_in(name), parameters(name), beyond]
+    cells += [step(name), arguments(name), source(name)]
     return f"| {' | '.join(cells)} |"
 
 
@@ -87,6 +88,14 @@ def step(name: str) -> str:
     """Of a training step: the time over NoPE's at 80 and at 512 tokens."""
     figures = costs().get(name, [])
     return " / ".join(f"{figure['times_first']:.2f}" for figure in figures) or "–"
+
+
+def arguments(name: str) -> str:
+    """Its own, with their defaults."""
+    takes = plugins.parameters(plugins.find("encodings", name))
+    shared = () if laws.is_attention(name) else laws.COMMON
+    own = [p for p in takes.values() if p.name not in (*plugins.CONTEXT["encodings"], *shared)]
+    return ", ".join(p.name if p.default is inspect.Parameter.empty else f"{p.name}={p.default}" for p in own) or "–"
 
 
 def source(name: str) -> str:

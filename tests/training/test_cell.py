@@ -53,6 +53,7 @@ def test_a_cell_leaves_a_complete_record_for_every_replica(tmp_path):
     assert found[0]["rows"] != found[1]["rows"]
 
 
+@pytest.mark.full
 def test_an_encoder_decoder_leaves_records_like_any_other(tmp_path):
     """Positions 0..3 in its decoder of BEGIN and three symbols, 0..2 in its encoder; a code at both inputs."""
     encodings = "sinusoidal", {"name": "t5_bias", "stacks": ("encoder", "decoder", "cross")}

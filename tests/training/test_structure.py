@@ -129,7 +129,9 @@ def test_encodings_and_schemes_that_do_not_fit_are_refused(encoding, scheme, sen
 
 def test_what_reads_lengths_takes_one_example_a_context_and_tells_the_targets_length():
     dynamic = {"name": "rope", "scaling": "dynamic_ntk", "factor": 2.0, "trained_length": 4}
-    with pytest.raises(UserError, match="rope reads an example's length, so it takes one example a context"):
+    with pytest.raises(
+        UserError, match=r"rope reads an example's length with these arguments, so config\.layout\.examples_per_context must be 1"
+    ):
         step.setup(tiny.run(dynamic, layout__examples_per_context=2))
     assert step.setup(tiny.run(dynamic)).knows_target_length
     assert not step.setup(tiny.run("rope")).knows_target_length
