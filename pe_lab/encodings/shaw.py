@@ -33,11 +33,21 @@ class Shaw(AttentionEncoding):
     real_positions = False
     shared = False
 
-    def __init__(self, *, clip: int = 16, values: bool = False, heads_share: bool = False, num_heads: int, head_dim: int, rngs: nnx.Rngs):
+    def __init__(
+        self,
+        *,
+        clip: int = 16,
+        values: bool = False,
+        heads_share: bool = False,
+        num_heads: int,
+        head_dim: int,
+        bidirectional: bool = False,
+        rngs: nnx.Rngs,
+    ):
         if clip < 1:
             raise ValueError(f"Shaw's clip must be at least 1, got {clip}.")
         start, shape = nnx.initializers.xavier_uniform(), (1 if heads_share else num_heads, 2 * clip + 1, head_dim)
-        self.clip = clip
+        self.clip, self.two_sided = clip, bidirectional
         self.key_table = nnx.Param(start(rngs.params(), shape))
         self.value_table = nnx.Param(start(rngs.params(), shape)) if values else None
 
@@ -67,8 +77,9 @@ class Shaw(AttentionEncoding):
     def _spread(self, by_row: Float[Array, "b h l r"], Q: Tokens, K: Tokens) -> Float[Array, "b h l s"]:
         """What each query has for a row of the table, at the keys of that row."""
         if Q.arange and K.arange:
-            ends = [(n - 1 - self.clip) for n in (by_row.shape[2], K.positions.shape[1])]  # distances beyond the clip, or short of it
-            cut = by_row[..., max(-ends[0], 0) : by_row.shape[3] - max(-ends[1], 0)]
-            return skew(jnp.pad(cut, (*[(0, 0)] * 3, (max(ends[0], 0), max(ends[1], 0))), mode="edge"), K.positions.shape[1])
+            queries, keys, middle = by_row.shape[2], K.positions.shape[1], self.clip
+            past, future = queries - 1, keys - 1 if self.two_sided else 0  # the longest; a causal future is masked, and left out
+            cut = by_row[..., max(middle - past, 0) : middle + 1 + min(future, middle)]
+            return skew(jnp.pad(cut, (*[(0, 0)] * 3, (max(past - middle, 0), max(future - middle, 0))), mode="edge"), keys)
         index = self.index(Q, K)[:, None]
         return jnp.take_along_axis(by_row, jnp.broadcast_to(index, (*by_row.shape[:3], index.shape[-1])), axis=-1)

@@ -213,7 +213,7 @@ def test_an_encoding_without_a_kernel_computes_no_offsets():
 
 
 def test_constructors_show_their_arguments_to_help():
-    assert list(inspect.signature(Shaw).parameters) == ["clip", "values", "heads_share", "num_heads", "head_dim", "rngs"]
+    assert list(inspect.signature(Shaw).parameters) == ["clip", "values", "heads_share", "num_heads", "head_dim", "bidirectional", "rngs"]
     assert {"base", "layout", "width", "combine", "scale", "rngs"} <= set(inspect.signature(Sinusoidal).parameters)
     assert not inspect.signature(AttentionEncoding).parameters
 

@@ -15,7 +15,7 @@ SENSITIVE = {"clip": (16, 3), "values": (False, True), "heads_share": (False, Tr
 @pytest.mark.parametrize("rows", [1, 2])
 def test_agrees_with_reference_with_one_row_of_positions_and_with_many(rows, arange):
     given, expected = (reference.entry("shaw_k2_L4_d4")[k] for k in ("inputs", "value"))
-    encoding = Shaw(clip=2, values=True, num_heads=1, head_dim=4, rngs=codes.rngs())
+    encoding = Shaw(clip=2, values=True, num_heads=1, head_dim=4, bidirectional=True, rngs=codes.rngs())
     encoding.key_table[...], encoding.value_table[...] = jnp.asarray(given["aK"])[None], jnp.asarray(given["aV"])[None]
     q, k, v = (jnp.broadcast_to(jnp.asarray(given[n])[None, :, None], (rows, 4, 1, 4)) for n in "qkv")
     t = codes.tokens(range(4))
@@ -43,7 +43,7 @@ def test_beyond_the_clip_distances_are_one():
 @pytest.mark.parametrize(("queries", "keys"), [(5, 5), (4, 7), (7, 4), (1, 3)])
 def test_with_tables_for_each_head_it_is_the_equation_in_float64(clip, queries, keys):
     """For clips beyond and short of the longest distance, and as many queries as keys or not."""
-    encoding = Shaw(clip=clip, values=True, num_heads=2, head_dim=3, rngs=codes.rngs())
+    encoding = Shaw(clip=clip, values=True, num_heads=2, head_dim=3, bidirectional=True, rngs=codes.rngs())
     q, k, v = (np.asarray(jax.random.normal(jax.random.key(i), (1, n, 2, 3))) for i, n in enumerate((queries, keys, keys)))
     of_keys, of_values = np.asarray(encoding.key_table, np.float64), np.asarray(encoding.value_table, np.float64)
     expected = np.zeros((queries, 2, 3))
@@ -57,6 +57,19 @@ def test_with_tables_for_each_head_it_is_the_equation_in_float64(clip, queries, 
         Q, K = (codes.tokens(range(n), arange) for n in (queries, keys))
         out = attend(encoding, *map(jnp.asarray, (q, k, v)), Q, K, jnp.ones((1, 1, queries, keys), bool))
         np.testing.assert_allclose(out[0], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("clip", [1, 3, 9])
+def test_causal_attention_leaves_out_the_future_and_changes_nothing(clip):
+    q, k, v = (jax.random.normal(jax.random.key(i), (2, 6, 2, 3)) for i in range(3))
+    causal = jnp.tril(jnp.ones((6, 6), bool))[None, None]
+    t = codes.tokens(range(6), True)
+
+    def out(bidirectional):
+        encoding = Shaw(clip=clip, values=True, num_heads=2, head_dim=3, bidirectional=bidirectional, rngs=codes.rngs())
+        return attend(encoding, q, k, v, t, t, causal)
+
+    np.testing.assert_allclose(out(False), out(True), atol=1e-6)
 
 
 def test_no_clip_is_refused():
