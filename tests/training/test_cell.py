@@ -227,6 +227,6 @@ def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch)
     run_cell(tiny.cell(spec, seeds=1), tmp_path / "results")
     record = by_seed(tmp_path / "results")[0]
     assert record["status"] == "finished"
-    assert record["config"]["model"]["encodings"] == [{**spec, "layers": None, "share": True, "stacks": None}]
+    assert record["config"]["model"]["encodings"] == [{**spec, "layers": None, "share": True, "stacks": None, "axis": None}]
     drop = Training(tiny.cell(spec, seeds=1), tmp_path / "results", print).state["params"]["decoder"]["attention_encodings"][0]["drop"]
     assert np.abs(np.asarray(drop) - 1).max() > 1e-4  # it was trained

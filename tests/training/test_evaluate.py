@@ -267,5 +267,5 @@ def test_a_change_that_the_model_cannot_take_is_refused(spec, sentence):
 def test_a_change_may_go_where_training_would_be_refused():
     """A table that ends within the training length is of no use in training; here it gives rows of null."""
     made = step.setup(tiny.run({"name": "learned", "max_positions": 8}))
-    shifted = changed(made, config.change(dict(positions=dict(name="shifted", max_shift=5)), made.run))
-    assert step.out_of_reach(shifted, 3, 0) == "learned has positions 0..7; length 3 asks for position 12"
+    spread = changed(made, config.change(dict(positions=dict(name="randomized", maximum=13)), made.run))
+    assert step.out_of_reach(spread, 3, 0) == "learned has positions 0..7; length 3 asks for position 12"
