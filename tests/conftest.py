@@ -8,19 +8,27 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # tests compile much and run little: a third less time
+# A quarter less again. Split modules would round differently in company.
+_FLAGS = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_FLAGS}"
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_NUMPY_RANK_PROMOTION"] = "raise"
 os.environ["JAX_NUMPY_DTYPE_PROMOTION"] = "standard"  # strict would break optax
 
+import pytest  # noqa: E402
 from jaxtyping import install_import_hook  # noqa: E402
 
 install_import_hook("pe_lab", "beartype.beartype")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items):
-    """Under `--dist=loadgroup` what shares compiled programs or a trained fixture runs in one process: a file, of the laws one member."""
-    import pytest
+    """Under `--dist=loadgroup` what shares compiled programs or a trained fixture runs in one process: a file, of the laws one member.
 
+    What trains comes first, so that no process is left alone with it at the end.
+    """
+    first = ("experiments", "training", "sweeps", "tests", "transformer")
+    items.sort(key=lambda item: first.index(item.path.parent.name) if item.path.parent.name in first else len(first))
     for item in items:
         name = item.callspec.params.get("name") if hasattr(item, "callspec") else None
         by_member = item.path.name in ("test_laws.py", "test_properties.py") and item.path.parent.name == "encodings"

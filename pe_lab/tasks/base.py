@@ -22,6 +22,11 @@ class Example:
       target: [T] symbols, and target_mask: [T].
       answer_mask: [T], the part of the target that is scored as the answer.
       alignment: [T], the prompt token that each target token comes from; -1 where that has no answer.
+      asked_mask: [T], target tokens that the model must say; it is given the others. None: it must say all.
+      structure: what position schemes may follow where the task knows better than its layout: a name to two arrays,
+        [P, ...] of the prompt and [T, ...] of the target. "symbols": bool, True at the symbols of numbers; "coupled":
+        tokens that belong together share a number from 1, others have 0; "grid": int [.., 2], row and column from 1,
+        both 0 for what stands in none.
     """
 
     prompt: Any
@@ -30,6 +35,13 @@ class Example:
     target_mask: Any
     answer_mask: Any
     alignment: Any
+    asked_mask: Any = None
+    structure: dict[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def asked(self) -> Any:
+        """[T], True at target tokens that the model must say."""
+        return self.target_mask if self.asked_mask is None else self.asked_mask
 
 
 jax.tree_util.register_dataclass(Example, [f.name for f in dataclasses.fields(Example)], [])
@@ -37,9 +49,26 @@ jax.tree_util.register_dataclass(Example, [f.name for f in dataclasses.fields(Ex
 
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
-    """Symbols 0..num_symbols-1, then the shared tokens: one vocabulary for all layouts."""
+    """Symbols 0..num_symbols-1, then the shared tokens: one vocabulary for all layouts.
+
+    Args:
+      names: how a reader writes the symbols, no spaces inside; () for their numbers. Nothing is scored by them.
+    """
 
     num_symbols: int
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        if self.names and len(set(self.names)) != self.num_symbols:
+            raise ValueError(f"{self.num_symbols} symbols need as many names, no two alike, got {len(set(self.names))}.")
+
+    def text(self, symbols: Sequence[int]) -> str:
+        """What a reader sees."""
+        return " ".join(self.names[s] if self.names else str(s) for s in symbols)
+
+    def symbols(self, text: str) -> list[int]:
+        """What `text` wrote."""
+        return [self.names.index(word) if self.names else int(word) for word in text.split()]
 
     @property
     def pad(self) -> int:
@@ -72,10 +101,12 @@ class Task:
     Traits:
       length_name: the unit of its length.
       threshold: the mean exact match from which on a run has learnt it.
+      by_place: it is text: what counts is the likelihood of each place.
     """
 
     length_name: ClassVar[str] = "symbols"
     threshold: ClassVar[float] = 0.99
+    by_place: ClassVar[bool] = False
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -88,9 +119,24 @@ class Task:
         return self.vocabulary
 
     @property
+    def min_length(self) -> int:
+        """The shortest example that it can draw."""
+        return 1
+
+    @property
     def max_length(self) -> int | None:
         """The longest example that it can draw; None for no limit."""
         return None
+
+    @property
+    def has_scratchpad(self) -> bool:
+        """The answer is a part of what the model must say."""
+        return False
+
+    @property
+    def gives_tokens(self) -> bool:
+        """Some tokens of the target are given, whatever the model says."""
+        return False
 
     def prompt_bound(self, length: int) -> int:
         """P: the longest prompt of an example of this length."""
@@ -100,6 +146,14 @@ class Task:
         """T: the longest target of an example of this length."""
         return length
 
+    def data(self, split: str) -> Any:
+        """What `sample` draws from: a pytree of arrays made beforehand, or None.
+
+        Args:
+          split: "train", "validation" or "test".
+        """
+        return None
+
     def sample(self, key: Key[Array, ""], length: Int[Array, ""], bound: int, data: Any = None) -> Example:
         """Draws an example.
 
@@ -107,7 +161,7 @@ class Task:
           key: one key, one example, whatever the bound.
           length: traced, at most `bound`.
           bound: static; the example has the shapes of this length.
-          data: what was made beforehand, for tasks that cannot draw inside jit.
+          data: of a split, for tasks that cannot draw inside jit.
         """
         raise NotImplementedError
 
@@ -148,24 +202,27 @@ class StringTask(Task):
         return self.num_symbols if self.distinct else None
 
 
-def floors(task: Task, lengths: Sequence[int], num_examples: int) -> list[dict[str, Any]]:
+def floors(task: Task, lengths: Sequence[int], num_examples: int, data: Any = None) -> list[dict[str, Any]]:
     """For each length what a predictor reaches that sees only the length and the place, never the prompt.
 
     It answers with the most frequent symbol of each place (token_accuracy) or the most frequent whole
     target (exact_match) among half of the examples, and is scored on the other half, `num_examples` each.
+
+    Args:
+      data: of the split that it is for.
     """
     bound = max(lengths)
 
     @jax.jit
-    def draw(key, length):
-        return jax.vmap(lambda k: task.sample(k, length, bound))(jax.random.split(key, 2 * num_examples))
+    def draw(key, length, data):
+        return jax.vmap(lambda k: task.sample(k, length, bound, data))(jax.random.split(key, 2 * num_examples))
 
-    drawn = [draw(jax.random.key(length), jnp.asarray(length)) for length in lengths]
+    drawn = [draw(jax.random.key(length), jnp.asarray(length), data) for length in lengths]
     return [{"length": n, **_floor(example, num_examples), "count": num_examples} for n, example in zip(lengths, drawn, strict=True)]
 
 
 def _floor(examples: Example, half: int) -> dict[str, float]:
-    target, counted = np.where(examples.target_mask, examples.target, -1), np.asarray(examples.answer_mask)[half:]
+    target, counted = np.where(examples.asked, examples.target, -1), np.asarray(examples.answer_mask)[half:]
     seen, unseen = target[:half], target[half:]
     guess = np.array([np.bincount(column[column >= 0], minlength=1).argmax() for column in seen.T])
     wholes, frequency = np.unique(seen, axis=0, return_counts=True)

@@ -24,12 +24,12 @@ class Batch:
     Attributes:
       tokens: ids, and mask: True at tokens, False at padding.
       labels: the id that each place must give.
-      target: True where the label belongs to the target, end token included: the loss and exact match.
+      target: True where the label belongs to the target and is asked for, end token included: the loss and exact match.
       answer: True where the label belongs to the scored answer, end token excluded: token accuracy.
       source_tokens, source_mask: [S] or [B, S], what the encoder of an encoder–decoder reads; None elsewhere.
       structure, source_structure: what position schemes may follow, of each token: "symbols" (True at symbols of
         prompt and target, and at the target's blanks), "coupled" (symbols that belong together share a number from
-        1, others have 0) and "parts" (0 up to where the target begins, 1 from there).
+        1, others have 0) and "parts" (0 up to where the target begins, 1 from there); and what else a task says.
       segments, source_segments: the example that each token belongs to, from 1, 0 at padding, where
         several share a context; None elsewhere.
     """
@@ -136,7 +136,10 @@ class Encoder(Layout):
         first = example.prompt_mask.sum()  # blank
         said = example.target_mask.sum()
         mask = place < first + said + end
-        tokens = jnp.select([place < first, mask], [_at(example.prompt, place), words.blank], words.pad)
+        given = mask & (place >= first) & (place < first + said) & ~_at(example.asked, place - first)
+        tokens = jnp.select(
+            [place < first, given, mask], [_at(example.prompt, place), _at(example.target, place - first), words.blank], words.pad
+        )
         structure = _structure(example, place < first, place, place - first, place >= first)
         return Batch(tokens, mask, *_asked(example, place - first, said, end, words), structure)
 
@@ -201,15 +204,25 @@ def _asked(example: Example, step: Array, said: Array, end: int, words: Vocabula
     """Labels, target and answer of places that give target token number `step`."""
     is_target, is_end = (step >= 0) & (step < said), (step == said) & bool(end)
     labels = jnp.where(is_target, _at(example.target, step), jnp.where(is_end, words.end, words.pad))
-    return labels, is_target | is_end, is_target & _at(example.answer_mask, step)
+    return labels, (is_target & _at(example.asked, step)) | is_end, is_target & _at(example.answer_mask, step)
 
 
 def _structure(example: Example, in_prompt: Array, prompt_index: Array, step: Array, in_target: Array) -> dict[str, Array]:
     """Of places that hold prompt symbol `prompt_index`, or stand for target symbol `step`, counted from 0."""
     is_target = (step >= 0) & (step < example.target_mask.sum())
     coupled = jnp.where(in_prompt, prompt_index + 1, jnp.where(is_target, _at(example.alignment, step) + 1, 0))
-    return {"symbols": in_prompt | is_target, "coupled": coupled, "parts": in_target.astype(jnp.int32)}
+
+    def of(prompt: Array, target: Array) -> Array:
+        wide = (-1, *(1,) * (prompt.ndim - 1))
+        parts = jnp.where(in_prompt.reshape(wide), _at(prompt, prompt_index), _at(target, step))
+        return jnp.where((in_prompt | is_target).reshape(wide), parts, 0)
+
+    known = {"symbols": in_prompt | is_target, "coupled": coupled, "parts": in_target.astype(jnp.int32)}
+    return known | {name: of(*pair) for name, pair in example.structure.items()}
 
 
-def _at(values: Array, index: Array) -> Array:
-    return jnp.take(values, jnp.clip(index, 0, len(values) - 1))
+def _at(values: Shaped[Array, "n *a"], index: Array) -> Shaped[Array, "l *a"]:
+    """Values at indices, any value at those beyond; zeros where there are none."""
+    if not len(values):
+        return jnp.zeros((len(index), *values.shape[1:]), values.dtype)
+    return jnp.take(values, jnp.clip(index, 0, len(values) - 1), axis=0)

@@ -2,8 +2,9 @@
 
     1 0 1 0 1 -> 1
 
-Deletang et al. 2023 (https://arxiv.org/abs/2207.02098): "parity_check"; class 0 for an even number of
-ones. One answer token, so chance is a half at every length.
+One answer token, 0 for an even number of ones, so chance is a half at every length.
+
+Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098): "parity_check".
 """
 
 from dataclasses import dataclass

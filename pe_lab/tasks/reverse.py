@@ -2,8 +2,9 @@
 
     0 1 1 -> 1 1 0
 
-Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023: "reverse_string", bits,
-lengths 1..40 in training. McGill's "reverse mc" draws from 100 tokens.
+Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
+(https://arxiv.org/abs/2305.16843): "reverse_string", bits, lengths 1..40 in training. Kazemnejad et al. 2023
+(https://arxiv.org/abs/2305.19466): "reverse mc", 100 tokens.
 """
 
 from dataclasses import dataclass

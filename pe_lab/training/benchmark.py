@@ -21,7 +21,9 @@ class Program:
         self.made, self.replicas = step.setup(run), jax.tree.map(jnp.asarray, replicas_of(Cell((run,)), [0]))
         started = time.monotonic()
         chunk = functools.partial(step.chunk, self.made)
-        self.compiled = jax.jit(chunk, donate_argnums=(0,)).lower(shapes_of(self.made, 1), self.replicas, jnp.asarray(1)).compile()
+        self.data = self.made.data("train")
+        arguments = (shapes_of(self.made, 1), self.replicas, jnp.asarray(1), self.data)
+        self.compiled = jax.jit(chunk, donate_argnums=(0,)).lower(*arguments).compile()
         self.compile_seconds = time.monotonic() - started
 
     def costs(self) -> dict[str, Any]:
@@ -43,7 +45,7 @@ class Program:
     def seconds(self) -> float:
         """Of one step, from the state that the last one left."""
         state, started = self.state, time.monotonic()
-        self.state, losses = self.compiled(state, self.replicas, jnp.asarray(1))
+        self.state, losses = self.compiled(state, self.replicas, jnp.asarray(1), self.data)
         jax.block_until_ready(losses)
         return time.monotonic() - started
 
@@ -85,9 +87,11 @@ def _times(pairs: np.ndarray | None) -> dict[str, Any]:
 
 
 def _kept_bytes(made: step.Setup) -> int:
+    data = made.data("train")
+
     def kept(params: Any) -> Any:
         key = jax.random.key(0)
-        read = step.contexts(made, *step.draw(made, key, jnp.asarray(0)), train=True)
+        read = step.contexts(made, *step.draw(made, key, jnp.asarray(0), data), train=True)
         return jax.vjp(lambda p: step.loss_of(made, p, read, key if made.run.model.dropout else None), params)[1]
 
     leaves = jax.tree.leaves(jax.eval_shape(kept, made.abstract_params))

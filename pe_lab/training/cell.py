@@ -107,13 +107,14 @@ class Training:
             self._extend_curve(None)
         if self.now >= self.last:
             return
-        chunk = self._compiled(functools.partial(step.chunk, self.made), self.state, self.replicas, jnp.asarray(1), donate=(0,))
+        data = self.made.data("train")
+        chunk = self._compiled(functools.partial(step.chunk, self.made), self.state, self.replicas, jnp.asarray(1), data, donate=(0,))
         self.memory = _memory(chunk)
         saved = time.monotonic()
         while self.now < self.last:
             started, now = time.monotonic(), self.now
             size = self._next_boundary(now) - now
-            self.state, losses = chunk(self.state, self.replicas, jnp.asarray(size))
+            self.state, losses = chunk(self.state, self.replicas, jnp.asarray(size), data)
             loss = self._mean_while_training(np.asarray(losses)[:, :size], now)
             seconds = time.monotonic() - started
             self.train_seconds += seconds
@@ -178,7 +179,7 @@ class Training:
         places = [p for p in grid(self.cell.run) if not all(p.key in k for k in known)]
         lengths = sorted({p.length for p in places})
         rows = self.evaluator.rows(self.state["params"], places)
-        measured = floors(self.made.task, lengths, FLOOR_EXAMPLES) if lengths else []
+        measured = floors(self.made.task, lengths, FLOOR_EXAMPLES, self.evaluator.data("test")) if lengths else []
         for r, run in enumerate(self.cell.runs):
             record = older[r] or self._record(r, run)
             new = [row for row in rows[r] if records.place_of(row) not in known[r]]

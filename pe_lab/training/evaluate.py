@@ -6,6 +6,7 @@ one pass, so that what it gives is what is measured.
 """
 
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable
@@ -35,17 +36,18 @@ def bounds(lengths: Iterable[int], first: int) -> dict[int, int]:
     return {n: min(first * 4 ** max(0, math.ceil(math.log(n / first, 4))), max(longest, first)) for n in lengths}
 
 
-def batch_sums(made: Setup, bound: int, params: Any, where: dict[str, Array]) -> dict[str, Array]:
+def batch_sums(made: Setup, bound: int, params: Any, where: dict[str, Array], data: Any = None) -> dict[str, Array]:
     """Counts and sums over one batch of examples of one length, for every replica.
 
     Args:
       bound: static; examples have the shapes of this length.
       where: traced integers: split, length, offset, first (index of the first example), num_examples.
+      data: the task's of that split.
     """
     index = where["first"] + jnp.arange(made.run.evaluate.batch_size)
     key = stream_key(stream_key(stream_key(jax.random.key(0), EVALUATION), where["split"]), where["length"])
     keys = fold(key, index)
-    batch = examples(made, keys, jnp.broadcast_to(where["length"], index.shape), bound)
+    batch = examples(made, keys, jnp.broadcast_to(where["length"], index.shape), bound, data)
     position_keys = jax.vmap(lambda k: stream_key(k, POSITIONS))(keys)
     batch, stream, source = contexts(made, batch, position_keys, train=False, offset=where["offset"])
     counted = (index < where["num_examples"])[:, None]
@@ -57,20 +59,31 @@ def batch_sums(made: Setup, bound: int, params: Any, where: dict[str, Array]) ->
         right = finite & (logits.argmax(axis=-1) == batch.labels)
         losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.labels)
         place = jnp.cumsum(batch.target, axis=1) - 1
+        said = batch.target & ~(made.layout.end_token & (place == batch.target.sum(axis=1, keepdims=True) - 1))
         wrong_at = jnp.where(batch.target & ~right, place, place.shape[1]).min(axis=1, keepdims=True)
         return {
             "exact_match": ((right | ~batch.target).all(axis=1, keepdims=True) & counted).sum(),
-            "exact_match_without_end": ((right | ~batch.answer).all(axis=1, keepdims=True) & counted).sum(),
+            "exact_match_without_end": ((right | ~said).all(axis=1, keepdims=True) & counted).sum(),
+            "answer_exact_match": ((right | ~batch.answer).all(axis=1, keepdims=True) & counted).sum(),
             "tokens_right": (right & batch.answer & counted).sum(),
             "tokens": (batch.answer & counted).sum(),
             "losses": jnp.where(batch.target & counted, losses, 0).sum(),
             "targets": (batch.target & counted).sum(),
             "first_error": ((wrong_at == jnp.arange(place.shape[1])[None]) & counted).sum(axis=0),
+            **_by_place(made, place, jnp.where(batch.target & counted, losses, 0), batch.target & counted),
             "not_finite": (~(finite | ~batch.target).all(axis=1, keepdims=True) & counted).sum(),
             "code_ratio": _code_ratio(model, [s.positions[0] for s in (source, stream) if s is not None]),
         }
 
     return made.side_by_side(one, params)
+
+
+def _by_place(made: Setup, place: Array, losses: Array, targets: Array) -> dict[str, Array]:
+    """Of a text, the sum of the losses of each place and their number, [L] each."""
+    if not made.task.by_place:
+        return {}
+    summed = functools.partial(jax.ops.segment_sum, segment_ids=jnp.maximum(place, 0).ravel(), num_segments=place.shape[1])
+    return {"place_losses": summed(losses.ravel()), "place_targets": summed(targets.astype(jnp.int32).ravel())}
 
 
 def _code_ratio(model: Transformer, positions: list[Array]) -> Array:
@@ -143,6 +156,7 @@ class Evaluator:
         self.bounds = bounds(lengths, made.run.train.max_length)
         self.changed: dict[config.Change | None, Setup] = {None: made}
         self.programs: dict[tuple[config.Change | None, int], Callable] = {}
+        self.data = functools.cache(made.data)  # of a split
 
     def setup(self, change: config.Change | None) -> Setup:
         """The cell's setup with a change."""
@@ -154,14 +168,15 @@ class Evaluator:
         """Summed counts over the examples, one dict a replica."""
         made, bound = self.setup(place.change), self.bounds[place.length]
         params = params if place.change is None else adopt(params, self.made, made)
+        data = self.data(place.split)
         batch_size, program = made.run.evaluate.batch_size, (place.change, bound)
         fixed = {"split": SPLITS.index(place.split), "length": place.length, "offset": place.offset, "num_examples": num_examples}
         total: Any = None
         for first in range(0, num_examples, batch_size):
             where = {k: jnp.asarray(v) for k, v in {**fixed, "first": first}.items()}
             if program not in self.programs:
-                self.programs[program] = self.compiled(_program(made, bound), params, where)
-            sums = jax.tree.map(np.asarray, self.programs[program](params, where))
+                self.programs[program] = self.compiled(functools.partial(batch_sums, made, bound), params, where, data)
+            sums = jax.tree.map(np.asarray, self.programs[program](params, where, data))
             ratio = sums.pop("code_ratio")
             total = sums if total is None else jax.tree.map(np.add, total, sums)
         return [{**{k: v[r] for k, v in total.items()}, "code_ratio": ratio[r]} for r in range(len(ratio))]
@@ -192,12 +207,10 @@ def _rows(made: Setup, sums: dict[str, Any], place: Place, count: int) -> list[d
         "negative_log_likelihood": None if lost else float(sums["losses"]) / int(sums["targets"]),
         "first_error": [int(n) for n in sums["first_error"][:said]],
     }
+    if made.task.has_scratchpad:
+        values["answer_exact_match"] = int(sums["answer_exact_match"]) / count
+    if made.task.by_place:
+        means = sums["place_losses"][:said] / np.maximum(sums["place_targets"][:said], 1)
+        values["negative_log_likelihood_by_place"] = None if lost else [float(nll) for nll in means]
     known = made.knows_target_length
     return [place.row(m, v, count, reason if v is None else None, target_length_known=known) for m, v in values.items()]
-
-
-def _program(made: Setup, bound: int) -> Callable:
-    def evaluate(params, where):
-        return batch_sums(made, bound, params, where)
-
-    return evaluate

@@ -50,6 +50,10 @@ class Setup:
     def model(self, params: Any) -> Transformer:
         return nnx.merge(self.graph, params)
 
+    def data(self, split: str) -> Any:
+        """What the task's examples of a split are drawn from."""
+        return jax.tree.map(jnp.asarray, self.task.data(split))
+
     def num_tokens(self, length: int) -> dict[str, int]:
         """Stack -> L of an example of this length; the stack that answers is last."""
         return self.layout.num_tokens(self.task, length)
@@ -148,8 +152,17 @@ def _map(f: Callable, *args: Any) -> Any:
 def _check_lengths(made: Setup, trained: bool) -> None:
     run, longest = made.run, made.task.max_length
     asked = (run.train.max_length, *run.evaluate.lengths, *run.evaluate.curve_lengths)
+    shortest = min(run.train.min_length, *run.evaluate.lengths, *run.evaluate.curve_lengths)
+    if shortest < made.task.min_length:
+        raise UserError(
+            f"{run.task.name} has no examples shorter than {made.task.min_length} {made.task.length_name}, got length {shortest}:"
+            " config.train.min_length, config.evaluate.lengths and curve_lengths say which are asked for."
+        )
     if longest is not None and max(asked) > longest:
-        raise UserError(f"{run.task.name} has no examples longer than {longest} {made.task.length_name}, got length {max(asked)}.")
+        raise UserError(
+            f"{run.task.name} has no examples longer than {longest} {made.task.length_name}, got length {max(asked)}:"
+            " config.train.max_length, config.evaluate.lengths and curve_lengths say which are asked for."
+        )
     for encoding in made.encodings:
         if encoding.reads_positions and made.scheme.real and not encoding.real_positions:
             raise UserError(f"{name_of(encoding)} needs whole positions; the scheme {run.positions.name} gives fractions.")
@@ -217,8 +230,11 @@ def init(made: Setup, replicas: Replicas) -> State:
     return made.side_by_side(one, replicas)
 
 
-def chunk(made: Setup, state: State, replicas: Replicas, num_steps: Array) -> tuple[State, Float[Array, "r k"]]:
+def chunk(made: Setup, state: State, replicas: Replicas, num_steps: Array, data: Any = None) -> tuple[State, Float[Array, "r k"]]:
     """Trains every replica for `num_steps` (traced, at most execution.chunk_steps) more steps.
+
+    Args:
+      data: the task's of the split "train".
 
     Returns:
       The new state and the loss of each step, 0 beyond `num_steps`.
@@ -227,7 +243,7 @@ def chunk(made: Setup, state: State, replicas: Replicas, num_steps: Array) -> tu
     def one(state, replica):
         def body(i, carry):
             state, losses = carry
-            state, loss = step(made, state, replica)
+            state, loss = step(made, state, replica, data)
             return state, losses.at[i].set(loss)
 
         losses = jnp.zeros(made.run.execution.chunk_steps)
@@ -236,11 +252,11 @@ def chunk(made: Setup, state: State, replicas: Replicas, num_steps: Array) -> tu
     return made.side_by_side(one, state, replicas)
 
 
-def step(made: Setup, state: State, replica: dict[str, Array]) -> tuple[State, Float[Array, ""]]:
+def step(made: Setup, state: State, replica: dict[str, Array], data: Any = None) -> tuple[State, Float[Array, ""]]:
     """One step of one replica. A loss or gradient that is not finite stops it where it was, for good."""
     train, now = made.run.train, state["step"]
     key, index = jax.random.key(replica["data_seed"]), now + replica["first_step"]
-    read = contexts(made, *draw(made, key, index), train=True)
+    read = contexts(made, *draw(made, key, index, data), train=True)
     dropout_key = jax.random.fold_in(stream_key(key, DROPOUT), index) if made.run.model.dropout else None
     loss, gradients = jax.value_and_grad(functools.partial(loss_of, made))(state["params"], read, dropout_key)
     chain = optimizer(train, replica["learning_rate"], replica["weight_decay"])
@@ -261,7 +277,7 @@ def loss_of(made: Setup, params: Any, read: tuple[Batch, Stream, Stream | None],
     return reduce_loss(losses, batch.target, made.run.train.loss_reduction, batch.segments, made.layout.examples_per_context)
 
 
-def draw(made: Setup, key: Array, now: Array) -> tuple[Batch, Array]:
+def draw(made: Setup, key: Array, now: Array, data: Any = None) -> tuple[Batch, Array]:
     """The batch of a step, one example a row, and the position key of each of its examples."""
     train = made.run.train
     size = train.batch_size * made.layout.examples_per_context
@@ -272,7 +288,7 @@ def draw(made: Setup, key: Array, now: Array) -> tuple[Batch, Array]:
         length = jnp.broadcast_to(lengths(fold(stream_key(key, LENGTHS), now[None])), example.shape)
     else:
         length = lengths(fold(stream_key(key, LENGTHS), example))
-    batch = examples(made, fold(stream_key(key, EXAMPLES), example), length, train.max_length)
+    batch = examples(made, fold(stream_key(key, EXAMPLES), example), length, train.max_length, data)
     return batch, fold(stream_key(key, POSITIONS), index)
 
 
@@ -313,11 +329,11 @@ def _positions(made: Setup, keys: Array, mask: Array, structure: Any, train: boo
     return jnp.where(valid[..., None] if positions.ndim == 4 else valid, positions + offset, 0)
 
 
-def examples(made: Setup, keys: Array, lengths: Array, bound: int) -> Batch:
+def examples(made: Setup, keys: Array, lengths: Array, bound: int, data: Any = None) -> Batch:
     """Draws and lays out one example a key, in the shapes of length `bound`."""
 
     def one(key, length):
-        return made.layout(made.task, made.task.sample(key, length, bound))
+        return made.layout(made.task, made.task.sample(key, length, bound, data))
 
     return jax.vmap(one)(keys, lengths)
 

@@ -1,90 +1,231 @@
-"""Every law on every task of the folder."""
+"""Every law on every task of the folder, with the arguments that its own test lists as VARIANTS ([{}], the defaults, if it lists none)."""
 
+import ast
+import dataclasses
 import functools
+import importlib
+import inspect
+import re
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pe_lab import plugins
 from pe_lab.tasks.base import floors
 
 NAMES = plugins.names("tasks")
-BOUND = 9
+SPAN = 8  # lengths that the laws use, from a task's shortest
+COUNT = 48
+
+
+def own_tests(name):
+    return importlib.import_module(f"tests.tasks.test_{name}")
+
+
+def always(name):
+    """Arguments that have no default, such as a folder of text."""
+    return getattr(own_tests(name), "ARGUMENTS", {})
+
+
+def cases():
+    """Names and arguments, as pytest's parameters."""
+    listed = [(name, given) for name in NAMES for given in getattr(own_tests(name), "VARIANTS", [{}])]
+    return [pytest.param(name, tuple({**always(name), **given}.items()), id=f"{name}{given or ''}") for name, given in listed]
+
+
+every = pytest.mark.parametrize(("name", "arguments"), cases())
 
 
 @functools.cache
-def task(name):
-    return plugins.build("tasks", plugins.resolve("tasks", {"name": name}))
+def task(name, arguments=()):
+    return plugins.build("tasks", plugins.resolve("tasks", {"name": name, **dict(arguments)}))
+
+
+def lengths_of(one):
+    """All lengths that the laws use."""
+    longest = one.min_length + SPAN if one.max_length is None else min(one.max_length, one.min_length + SPAN)
+    return list(range(one.min_length, longest + 1))
 
 
 @functools.cache
-def drawn(name, bound=BOUND, count=60):
-    """Examples of every length up to BOUND, at one padded length."""
-    lengths = jnp.arange(count) % BOUND + 1
-    sample = jax.jit(jax.vmap(lambda k, n: task(name).sample(k, n, bound)))
-    return lengths, jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count), lengths))
+def drawer(name, arguments, bound):
+    one = task(name, arguments)
+    data = jax.tree.map(jnp.asarray, one.data("train"))
+    sample = jax.jit(jax.vmap(lambda k, n, data: one.sample(k, n, bound, data), in_axes=(0, 0, None)))
+    return lambda keys, lengths: jax.tree.map(np.asarray, sample(keys, lengths, data))
+
+
+@functools.cache
+def drawn(name, arguments, more=0):
+    """Examples of every length, in the shapes of the longest or of a longer one."""
+    lengths = np.resize(lengths_of(task(name, arguments)), COUNT)
+    keys = jax.random.split(jax.random.key(0), COUNT)
+    return lengths, drawer(name, arguments, int(lengths.max()) + more)(keys, jnp.asarray(lengths))
+
+
+def rows(examples):
+    """One example after the other."""
+    for i in range(len(examples.prompt)):
+        yield jax.tree.map(lambda leaf, i=i: leaf[i], examples)
+
+
+def parts(example):
+    """Prompt, target, and what is given of the target (-1 where it is asked), without padding."""
+    target = example.target[example.target_mask]
+    given = np.where(example.asked, -1, example.target)[example.target_mask]
+    return example.prompt[example.prompt_mask], target, given
+
+
+def answer(one, prompt, given):
+    return one.oracle(prompt, given) if one.gives_tokens else one.oracle(prompt)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_shapes_are_the_bounds_and_masks_are_prefixes(name):
-    lengths, e = drawn(name)
-    assert e.prompt.shape == e.prompt_mask.shape == (60, task(name).prompt_bound(BOUND))
-    assert e.target.shape == e.target_mask.shape == e.answer_mask.shape == e.alignment.shape == (60, task(name).target_bound(BOUND))
+def test_it_has_a_test_file_of_its_own(name):
+    assert Path(__file__).with_name(f"test_{name}.py").exists(), f"pe_lab/tasks/{name}.py needs tests/tasks/test_{name}.py"
+
+
+@every
+def test_shapes_are_the_bounds_and_masks_are_prefixes(name, arguments):
+    lengths, e = drawn(name, arguments)
+    one, bound = task(name, arguments), int(lengths.max())
+    assert e.prompt.shape == e.prompt_mask.shape == (COUNT, one.prompt_bound(bound))
+    wide = (COUNT, one.target_bound(bound))
+    assert e.target.shape == e.target_mask.shape == e.answer_mask.shape == e.alignment.shape == e.asked.shape == wide
+    for mask in (e.prompt_mask, e.target_mask, e.answer_mask, e.asked):
+        assert mask.dtype == bool
     for mask in (e.prompt_mask, e.target_mask):
         assert (np.diff(mask.astype(int), axis=1) <= 0).all()
-    assert (e.answer_mask <= e.target_mask).all()
-    assert (e.prompt_mask.sum(axis=1) <= [task(name).prompt_bound(n) for n in np.asarray(lengths).tolist()]).all()
+    assert (e.prompt_mask.sum(axis=1) <= [one.prompt_bound(n) for n in lengths.tolist()]).all()
+    assert (e.target_mask.sum(axis=1) <= [one.target_bound(n) for n in lengths.tolist()]).all()
+    for prompt, target in e.structure.values():
+        assert (prompt.shape[:2], target.shape[:2]) == (e.prompt.shape, e.target.shape)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_symbols_are_of_the_alphabet(name):
-    _, e = drawn(name)
-    used = np.concatenate([e.prompt[e.prompt_mask], e.target[e.target_mask]])
-    assert used.min() == 0
-    assert used.max() == task(name).vocabulary.num_symbols - 1
-    words = task(name).vocabulary
-    assert sorted([words.pad, words.begin, words.separator, words.end, words.blank]) == list(range(words.num_symbols, words.size))
+@every
+def test_the_answer_is_asked_for_and_every_example_has_one(name, arguments):
+    _, e = drawn(name, arguments)
+    one = task(name, arguments)
+    assert (e.answer_mask <= e.asked).all()
+    assert (e.asked <= e.target_mask).all()
+    assert e.answer_mask.any(axis=1).all()
+    assert one.gives_tokens == (e.asked != e.target_mask).any()
+    assert one.has_scratchpad == (e.answer_mask != e.asked).any()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_target_is_the_oracles(name):
-    for prompt, pm, target, tm in zip(
-        *(getattr(drawn(name)[1], f) for f in ("prompt", "prompt_mask", "target", "target_mask")), strict=True
-    ):
-        np.testing.assert_array_equal(target[tm], task(name).oracle(prompt[pm]))
+@every
+def test_symbols_are_of_the_alphabets(name, arguments):
+    _, e = drawn(name, arguments)
+    one = task(name, arguments)
+    for values, mask, words in ((e.prompt, e.prompt_mask, one.vocabulary), (e.target, e.target_mask, one.target_vocabulary)):
+        assert (values[mask] >= 0).all()
+        assert (values[mask] < words.num_symbols).all()
+        assert sorted([words.pad, words.begin, words.separator, words.end, words.blank]) == list(range(words.num_symbols, words.size))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_alignment_points_to_the_symbol_that_is_said(name):
-    _, e = drawn(name)
+@every
+def test_the_target_is_the_oracles(name, arguments):
+    one = task(name, arguments)
+    if one.by_place:
+        pytest.skip("text has no right answer")
+    for example in rows(drawn(name, arguments)[1]):
+        prompt, target, given = parts(example)
+        np.testing.assert_array_equal(target, answer(one, prompt, given))
+
+
+@every
+@settings(max_examples=12, deadline=None)
+@given(data=st.data())
+def test_the_target_is_the_oracles_for_any_key_and_length(name, arguments, data):
+    one = task(name, arguments)
+    if one.by_place:
+        return
+    lengths = lengths_of(one)
+    key, length = data.draw(st.integers(0, 2**31 - 1)), data.draw(st.sampled_from(lengths))
+    drawn_ = drawer(name, arguments, max(lengths))(jnp.broadcast_to(jax.random.key(key), (COUNT,)), jnp.full(COUNT, length))
+    prompt, target, given_ = parts(next(rows(drawn_)))
+    np.testing.assert_array_equal(target, answer(one, prompt, given_))
+
+
+@every
+def test_alignment_points_to_the_symbol_that_is_said(name, arguments):
+    _, e = drawn(name, arguments)
     where = np.nonzero(e.alignment >= 0)
     np.testing.assert_array_equal(e.target[where], e.prompt[where[0], e.alignment[where]])
+    assert e.target_mask[where].all()
+    assert e.prompt_mask[where[0], e.alignment[where]].all()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_one_key_is_one_example_whatever_the_bound(name):
-    _, short = drawn(name)
-    _, long = drawn(name, bound=17)
-    np.testing.assert_array_equal(short.prompt, long.prompt[:, : short.prompt.shape[1]])
-    np.testing.assert_array_equal(short.target, long.target[:, : short.target.shape[1]])
+@every
+def test_one_key_is_one_example_whatever_the_bound(name, arguments):
+    _, short = drawn(name, arguments)
+    _, long = drawn(name, arguments, more=5 if task(name, arguments).max_length is None else 0)
+    for narrow, wide in zip(jax.tree.leaves(short), jax.tree.leaves(long), strict=True):
+        np.testing.assert_array_equal(narrow, wide[:, : narrow.shape[1]])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_traced_length_equals_a_static_one(name):
-    key = jax.random.key(5)
-    traced = jax.jit(lambda n: task(name).sample(key, n, BOUND))(4)
-    static = task(name).sample(key, jnp.asarray(4), BOUND)
+@every
+def test_a_traced_length_equals_a_static_one(name, arguments):
+    one, key = task(name, arguments), jax.random.key(5)
+    length, bound = lengths_of(one)[-2:] if len(lengths_of(one)) > 1 else lengths_of(one) * 2
+    data = jax.tree.map(jnp.asarray, one.data("train"))
+    traced = jax.jit(lambda n: one.sample(key, n, bound, data))(length)
+    static = one.sample(key, jnp.asarray(length), bound, data)
     jax.tree.map(np.testing.assert_array_equal, traced, static)
 
 
+@every
+def test_keys_give_different_examples(name, arguments):
+    one = task(name, arguments)
+    longest = lengths_of(one)[-1]
+    e = drawer(name, arguments, longest)(jax.random.split(jax.random.key(1), COUNT), jnp.full(COUNT, longest))
+    assert len({(x.prompt.tobytes(), x.target.tobytes()) for x in rows(e)}) > 2
+
+
+@every
+def test_no_constant_answer_beats_the_floor(name, arguments):
+    """The floor's guess at each place is at least as good as one symbol everywhere, on unseen examples."""
+    one = task(name, arguments)
+    lengths = lengths_of(one)[-2:]
+    for length, floor in zip(lengths, floors(one, lengths, 256, jax.tree.map(jnp.asarray, one.data("train"))), strict=True):
+        e = drawer(name, arguments, max(lengths))(jax.random.split(jax.random.key(9), 256), jnp.full(256, length))
+        constant = np.bincount(e.target[e.answer_mask]).max() / e.answer_mask.sum()
+        assert (floor["length"], floor["count"]) == (length, 256)
+        assert constant - 0.15 <= floor["token_accuracy"] <= 1
+        assert 0 <= floor["exact_match"] <= 1
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_the_floor_is_what_a_blind_guess_reaches(name):
-    """Uniform symbols: one in as many as there are, on unseen examples, and a whole target hardly ever."""
-    chance = 1 / task(name).vocabulary.num_symbols
-    for floor in floors(task(name), (3, 8), 1000):
-        assert floor["count"] == 1000
-        assert abs(floor["token_accuracy"] - chance) < 5 * (chance / 1000) ** 0.5
-        if task(name).target_bound(8) > 1:
-            assert floor["exact_match"] <= 5 * chance**3 + 0.02
+def test_the_docstring_has_a_worked_example_that_the_oracle_confirms(name):
+    """Indented lines `prompt -> target  # argument=value`; what a target is given stands in square brackets."""
+    text = inspect.getmodule(plugins.find("tasks", name)).__doc__
+    lines = re.findall(r"^    (.*?) -> (.*?)(?:  # (.*))?$", text, flags=re.MULTILINE)
+    assert lines, f"{name}'s module docstring needs an indented line like: 1 0 1 0 1 -> 1"
+    for left, right, arguments in lines:
+        keywords = ast.parse(f"dict({arguments})", mode="eval").body.keywords
+        one = task(name, (*always(name).items(), *((k.arg, ast.literal_eval(k.value)) for k in keywords)))
+        words = [(word, bool(inside)) for inside, asked in re.findall(r"\[(.*?)\]|(\S+)", right) for word in (inside or asked).split()]
+        target = one.target_vocabulary.symbols(" ".join(word for word, _ in words))
+        given = np.array([symbol if is_given else -1 for symbol, (_, is_given) in zip(target, words, strict=True)])
+        said = answer(one, np.array(one.vocabulary.symbols(left), int), given)
+        assert np.asarray(said).tolist() == target, (left, arguments)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_docstring_names_its_papers_or_says_that_there_is_none(name):
+    text = inspect.getmodule(plugins.find("tasks", name)).__doc__
+    assert "https://arxiv.org/abs/" in text or "No paper:" in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_argument_is_described(name):
+    cls = plugins.find("tasks", name)
+    for field in dataclasses.fields(cls):
+        assert re.search(rf"^ +{field.name}: ", (cls.__doc__ or "") + "".join(b.__doc__ or "" for b in cls.__mro__[1:]), re.MULTILINE), (
+            field.name
+        )
