@@ -1,8 +1,6 @@
 import functools
 import json
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from absl import flags
@@ -10,8 +8,9 @@ from ml_collections import config_flags
 
 from experiments import command_line
 from pe_lab.errors import UserError
+from tests.experiments import entry_points
+from tests.experiments.entry_points import ROOT
 
-ROOT = Path(__file__).parents[2]
 STUDY = """
 from configs import base
 from pe_lab.sweeps import grid
@@ -159,8 +158,7 @@ def test_a_config_that_is_no_config_is_one_line_and_status_2(call, config_file, 
 
 def refused(module, *arguments):
     """What a command that must be refused says, in a process of its own: one line on stderr, status 2."""
-    command = [sys.executable, "-m", f"experiments.{module}", *map(str, arguments)]
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    answer = entry_points.call(module, *arguments)
     assert (answer.returncode, answer.stdout, answer.stderr.count("\n")) == (2, "", 1), answer.stderr
     assert answer.stderr.startswith("error: ")
     return answer.stderr.removeprefix("error: ").rstrip("\n")

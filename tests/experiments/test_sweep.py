@@ -10,22 +10,18 @@ from pathlib import Path
 import pytest
 
 from pe_lab import records
+from tests.experiments.entry_points import call
 
 ROOT = Path(__file__).parents[2]
-
-
-def command(module, *arguments, cwd=ROOT):
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
-    env.pop("JAX_NUMPY_RANK_PROMOTION", None)
-    done = subprocess.run([sys.executable, "-m", f"experiments.{module}", *arguments], cwd=cwd, env=env, capture_output=True, text=True)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results") / "smoke"
-    return folder, command("sweep", "--config=configs/smoke.py", f"--results={folder}")
+    command = [sys.executable, "-m", "experiments.sweep", "--config=configs/smoke.py", f"--results={folder}"]
+    env = {**os.environ, "COLUMNS": "100"}
+    env.pop("JAX_NUMPY_RANK_PROMOTION", None)
+    return folder, subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
 
 def test_a_sweep_trains_every_run_and_prints_its_table(smoke):
@@ -57,7 +53,7 @@ def rope(folder):
 def test_run_again_it_finds_nothing_to_do_and_touches_no_record(smoke):
     folder, _ = smoke
     before = {p: p.read_bytes() for p in (folder / "records").iterdir()}
-    done = command("sweep", "--config=configs/smoke.py", f"--results={folder}")
+    done = call("sweep", "--config=configs/smoke.py", f"--results={folder}")
     assert done.returncode == 0
     assert f"smoke: nothing to do, all 4 runs are in {folder}." in done.stdout
     assert {p: p.read_bytes() for p in (folder / "records").iterdir()} == before
@@ -67,13 +63,13 @@ def test_tables_are_written_again_from_records_alone(smoke):
     folder, _ = smoke
     written = (folder / "table.md").read_bytes()
     (folder / "table.md").unlink()
-    assert command("tables", f"--results={folder}").returncode == 0
+    assert call("tables", f"--results={folder}").returncode == 0
     assert (folder / "table.md").read_bytes() == written
 
 
 def test_publishing_copies_records_tables_and_plot(smoke, tmp_path):
     folder, _ = smoke
-    assert command("publish", f"--results={folder}", cwd=tmp_path).returncode == 0
+    assert call("publish", f"--results={folder}", cwd=tmp_path).returncode == 0
     published = tmp_path / "results" / "published" / "smoke"
     assert len(records.read_all(published)) == 4
     assert sorted(p.name for p in published.iterdir()) == ["exact_match.png", "records", "study.json", "table.csv", "table.md"]
@@ -81,7 +77,7 @@ def test_publishing_copies_records_tables_and_plot(smoke, tmp_path):
 
 
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
-    done = command("sweep", "--config=configs/smoke.py", f"--results={tmp_path / 'dry'}", "--dry_run", "--workers=2")
+    done = call("sweep", "--config=configs/smoke.py", f"--results={tmp_path / 'dry'}", "--dry_run", "--workers=2")
     assert done.returncode == 0
     assert "smoke: 4 points, 4 runs, 0 of them done" in done.stdout
     assert "to train: 4 runs in 2 cells" in done.stdout
@@ -115,9 +111,8 @@ def sweep():
 def test_a_failing_run_is_recorded_and_the_others_finish(tmp_path):
     (tmp_path / "failing.py").write_text(FAILS)
     (tmp_path / "study.py").write_text(STUDY)
-    env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
     arguments = [f"--config={tmp_path / 'study.py'}", f"--results={tmp_path / 'out'}"]
-    done = subprocess.run([sys.executable, "-m", "experiments.sweep", *arguments], cwd=ROOT, env=env, capture_output=True, text=True)
+    done = call("sweep", *arguments, path=[tmp_path])
     assert done.returncode == 1, done.stderr
     by_status = {r["status"]: r for r in records.read_all(tmp_path / "out").values()}
     assert sorted(by_status) == ["failed", "finished"]
@@ -129,7 +124,7 @@ def test_a_failing_run_is_recorded_and_the_others_finish(tmp_path):
 @pytest.mark.full
 def test_train_trains_the_one_run_of_a_config(tmp_path):
     small = ["--config.train.steps=2", "--config.evaluate.num_examples=128", "--config.evaluate.lengths=(4,)"]
-    done = command("train", "--config=configs/smoke.py", f"--results={tmp_path}", "--config.seed=5", *small)
+    done = call("train", "--config=configs/smoke.py", f"--results={tmp_path}", "--config.seed=5", *small)
     assert done.returncode == 0, done.stderr
     (record,) = records.read_all(tmp_path).values()
     assert record["replica"]["seed"] == record["replica"]["data_seed"] == 5
@@ -142,11 +137,10 @@ def test_results_of_code_that_has_changed_since_are_named(tmp_path):
     """The settings are the same, so the runs are done; that their file is another one is said."""
     (tmp_path / "failing.py").write_text(FAILS.replace('raise RuntimeError("no bias today")', "return None"))
     (tmp_path / "study.py").write_text(STUDY)
-    env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
     arguments = [f"--config={tmp_path / 'study.py'}", f"--results={tmp_path / 'out'}"]
 
     def said():
-        return subprocess.run([sys.executable, "-m", "experiments.sweep", *arguments], cwd=ROOT, env=env, capture_output=True, text=True)
+        return call("sweep", *arguments, path=[tmp_path])
 
     assert "note:" not in said().stdout
     with (tmp_path / "failing.py").open("a") as file:
@@ -159,7 +153,7 @@ def test_a_study_with_a_missing_record_says_so_and_is_not_published(smoke, tmp_p
     partial = tmp_path / "partial"
     shutil.copytree(folder, partial)
     next((partial / "records").iterdir()).unlink()
-    assert "without a record: 1 runs of the study" in command("tables", f"--results={partial}").stdout
-    refused = command("publish", f"--results={partial}", cwd=tmp_path)
+    assert "without a record: 1 runs of the study" in call("tables", f"--results={partial}").stdout
+    refused = call("publish", f"--results={partial}", cwd=tmp_path)
     assert refused.returncode == 2
     assert refused.stderr == f"error: {partial} lacks the records of 1 runs: sweep again, so that none is left out.\n"

@@ -104,8 +104,7 @@ def test_a_training_killed_in_mid_run_ends_bit_equal_to_an_unbroken_one(tmp_path
     assert process.returncode == 0
     assert events[0]["event"] == "resumed"
     assert 16 <= events[0]["step"] < 60
-    with start(unbroken) as process:
-        process.communicate()
+    run_cell(CELL, unbroken)
     for seed in (0, 1):
         assert measured(by_seed(broken)[seed]) == measured(by_seed(unbroken)[seed])
     states = [Training(CELL, folder, print).state for folder in (broken, unbroken)]

@@ -1,0 +1,67 @@
+"""Entry points, each in a process of its own that is forked after the imports that all of them need.
+
+done = call("sweep", "--config=configs/smoke.py")     # done.returncode, done.stdout, done.stderr
+"""
+
+import functools
+import json
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+@functools.cache
+def _server():
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env.pop("JAX_NUMPY_RANK_PROMOTION", None)
+    command = [sys.executable, "-m", "tests.experiments.entry_points"]
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def call(module, *arguments, cwd=ROOT, path=()):
+    """Runs `python -m experiments.<module> <arguments>`; `path` stands before Python's own, for this and for its workers."""
+    asked = {"module": f"experiments.{module}", "arguments": [*map(str, arguments)], "cwd": str(cwd), "path": [*map(str, path)]}
+    _server().stdin.write(json.dumps(asked) + "\n")
+    _server().stdin.flush()
+    done = subprocess.CompletedProcess(**json.loads(_server().stdout.readline()))
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def _serve():
+    import pe_lab.analysis.tables
+    import pe_lab.sweeps.sweep
+    import pe_lab.training.cell  # noqa: F401
+
+    for line in sys.stdin:
+        asked = json.loads(line)
+        streams = [os.memfd_create(name) for name in ("stdout", "stderr")]
+        child = os.fork()
+        if not child:
+            _become(asked, streams)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        said = [os.pread(stream, os.fstat(stream).st_size, 0).decode() for stream in streams]
+        for stream in streams:
+            os.close(stream)
+        print(json.dumps({"args": asked["arguments"], "returncode": status, "stdout": said[0], "stderr": said[1]}), flush=True)
+
+
+def _become(asked, streams):
+    """The child: runs the module as Python's own -m would, and never returns."""
+    for number, stream in enumerate(streams, start=1):
+        os.dup2(stream, number)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.chdir(asked["cwd"])
+    sys.path[:0] = asked["path"]
+    os.environ.update(COLUMNS="100", PYTHONPATH=os.pathsep.join([*asked["path"], str(ROOT)]))
+    sys.argv = [asked["module"], *asked["arguments"]]
+    runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    _serve()
