@@ -51,9 +51,9 @@ def get_config() -> ml_collections.ConfigDict:
         num_examples=config_dict.placeholder(int),  # size of a finite training set; None: every example is new
         loss_reduction="token",  # token: mean over target tokens; example: over examples of their means
         learning_rate=2e-3,  # peak
-        schedule="cosine",  # cosine, constant; both after a linear warm-up
+        schedule="cosine",  # cosine, linear, constant; after a linear warm-up
         warmup_steps=100,
-        final_rate_fraction=0.1,  # of the peak, where cosine ends
+        final_rate_fraction=0.1,  # of the peak, where cosine and linear end
         beta1=0.9,  # AdamW
         beta2=0.98,
         epsilon=1e-8,
@@ -71,6 +71,7 @@ def get_config() -> ml_collections.ConfigDict:
         curve_every=500,  # steps between evaluations during training
         curve_lengths=(16, 32),
         curve_examples=128,
+        frozen=config_dict.placeholder(str),  # a folder of experiments.freeze to read the examples from; None: they are drawn, the same
     )
     c.checkpoints = dict(
         interval=60.0,  # seconds between checkpoints; there is always one at the end

@@ -5,6 +5,7 @@ theirs, beside their citation, and are resolved into the run, so that a record i
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from pe_lab.plugins import Plugin
 
 # The stacks of each architecture, under the name of the layout that feeds it; "cross" is the decoder's second attention.
 STACKS = {"decoder": ("decoder",), "encoder": ("encoder",), "encoder_decoder": ("encoder", "decoder", "cross")}
+_NO_WEIGHTS = ("evaluate", "checkpoints", "execution")  # fields of a run that do not change what it learns
 _WHERE = ("layers", "share", "stacks", "axis")  # keys of an encoding that say where it acts
 
 
@@ -87,7 +89,7 @@ class Train:
     num_examples: int | None
     loss_reduction: Literal["token", "example"]
     learning_rate: float
-    schedule: Literal["cosine", "constant"]
+    schedule: Literal["cosine", "linear", "constant"]
     warmup_steps: int
     final_rate_fraction: float
     beta1: float
@@ -131,6 +133,7 @@ class Evaluate:
     curve_every: int
     curve_lengths: tuple[int, ...]
     curve_examples: int
+    frozen: str | None
 
 
 @dataclass(frozen=True)
@@ -182,9 +185,7 @@ class Run:
 
     def identity(self) -> dict[str, Any]:
         """All that determines the weights. Positions do only if some encoding reads them."""
-        content = self.to_dict()
-        for key in ("evaluate", "checkpoints", "execution"):
-            del content[key]
+        content = {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name not in _NO_WEIGHTS}
         content["init_from"] = self.init_from and self.init_from.run_id
         if self.train.criterion is not None:  # then what the curve measures decides when training ends
             content["curve"] = [self.evaluate.curve_every, self.evaluate.curve_lengths, self.evaluate.curve_examples]
@@ -192,7 +193,7 @@ class Run:
             content["positions"] = None
         return content
 
-    @property
+    @functools.cached_property
     def run_id(self) -> str:
         return _hash(self.identity())
 

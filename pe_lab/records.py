@@ -3,7 +3,7 @@
 Plain Python: trainers write records, analysis reads them, neither needs the other.
 
     record = {
-      "schema_version": 2, "digest": ...,        # sha256 of everything else
+      "schema_version": 3, "digest": ...,        # sha256 of everything else
       "run_id", "config", "replica",              # the config with all defaults resolved
       "status": "finished" | "diverged" | "failed", "error": null or one sentence,
       "rows": [row(...), ...], "floors": [...], "curve": [...],
@@ -19,7 +19,7 @@ from typing import Any
 
 from pe_lab.errors import UserError, one_line
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 STATUSES = ("finished", "diverged", "failed")
 _KEYS = {
     "schema_version", "digest", "run_id", "config", "replica", "status", "error", "rows", "floors",
@@ -110,7 +110,7 @@ def write(folder: Path, record: dict[str, Any]) -> Path:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Reads one record and checks that it is the one that was written.
+    """Reads one record and checks that it is the one that was written; one of version 2 as version 3 would have said it.
 
     Raises:
       UserError: the file is damaged or of another version.
@@ -122,13 +122,20 @@ def read(path: Path) -> dict[str, Any]:
         raise _damaged(path, f"it has no key {e}") from e
     except (OSError, ValueError, TypeError) as e:
         raise _damaged(path, one_line(e)) from e
-    if version != SCHEMA_VERSION:
-        raise UserError(f"{path} has schema_version {version}; this pe_lab reads {SCHEMA_VERSION}.")
+    if version not in (2, SCHEMA_VERSION):
+        raise UserError(f"{path} has schema_version {version}; this pe_lab reads 2 and {SCHEMA_VERSION}.")
     if not sound:
         raise _damaged(path, "its content does not match its digest")
     if wrong := record.keys() ^ _KEYS:
         raise _damaged(path, f"it should {'' if wrong & _KEYS else 'not '}have the key {min(wrong)!r}")
-    return record
+    return _of_version_3(record) if version == 2 else record
+
+
+def _of_version_3(record: dict[str, Any]) -> dict[str, Any]:
+    """A record of version 2, whose examples were always drawn."""
+    settings = record["config"]
+    record = {**record, "schema_version": 3, "config": {**settings, "evaluate": {**settings["evaluate"], "frozen": None}}}
+    return {**record, "digest": digest(record)}
 
 
 def read_all(folder: Path) -> dict[str, dict[str, Any]]:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+_LONG = Path(__file__).with_name("only_full.txt").read_text().split("\n")
 _CACHE = Path(__file__).parent.parent / ".cache" / "jax"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
@@ -30,6 +31,8 @@ def pytest_collection_modifyitems(items):
     first = ("experiments", "training", "sweeps", "tests", "transformer")
     items.sort(key=lambda item: first.index(item.path.parent.name) if item.path.parent.name in first else len(first))
     for item in items:
+        if item.nodeid in _LONG:
+            item.add_marker(pytest.mark.full)
         name = item.callspec.params.get("name") if hasattr(item, "callspec") else None
         by_member = item.path.name in ("test_laws.py", "test_properties.py") and item.path.parent.name == "encodings"
         item.add_marker(pytest.mark.xdist_group(f"law {name}" if by_member else str(item.path)))

@@ -90,7 +90,7 @@ def test_the_data_seed_follows_the_seed_unless_given():
         (dict(train__steps=2.0), r"config\.train\.steps must be a whole number, got 2\.0"),
         (dict(train__learning_rate="fast"), r"config\.train\.learning_rate must be a number, got 'fast'"),
         (dict(train__num_examples="all"), r"config\.train\.num_examples must be a whole number or None, got 'all'"),
-        (dict(train__schedule="cosin"), r"config\.train\.schedule has no 'cosin'\. Did you mean 'cosine'\? It has: constant, cosine\."),
+        (dict(train__schedule="cosin"), r"config\.train\.schedule has no 'cosin'\. Did you mean 'cosine'\? It has: constant, cosine, "),
         (dict(evaluate__lengths=(8, "a")), r"config\.evaluate\.lengths must be a whole number, got 'a'"),
         (dict(model__tied_output=1), r"config\.model\.tied_output must be True or False, got 1"),
         (encodings("rope"), r"One of the encodings is given as dict\(name=\.\.\., \.\.\.\), got 'rope'"),
@@ -242,7 +242,7 @@ def test_the_run_id_changes_with_all_that_determines_the_weights(changes):
         dict(checkpoints__interval=1), dict(checkpoints__keep_final=False), dict(execution__replicas="vmap"),
         dict(execution__attention="explicit"), dict(execution__chunk_steps=7), dict(execution__max_replicas=1),
         dict(execution__remat=True), dict(evaluate__curve_lengths=(8,)), dict(evaluate__curve_examples=8),
-        changed([dict(positions=SHIFTED)]),
+        changed([dict(positions=SHIFTED)]), dict(evaluate__frozen="folder"),
     ],
     ids=str,
 )  # fmt: skip

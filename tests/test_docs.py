@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from configs import encoding_costs
+from experiments import document
 from pe_lab import plugins
+from pe_lab.errors import UserError
+from pe_lab.tasks import _catalogue as tasks
 from tests.encodings import catalogue
 
 ROOT = Path(__file__).parents[1]
@@ -100,3 +103,26 @@ def test_every_scheme_has_a_line_with_its_source(name):
 @pytest.mark.parametrize("name", [*plugins.names("encodings"), *plugins.names("positions")])
 def test_the_readme_names_it(name):
     assert f"`{name}`" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_tasks_is_what_the_command_would_write():
+    help_ = "run python -m experiments.document"
+    assert (ROOT / document.PAGE).read_text(encoding="utf-8") == document.written(ROOT), help_
+
+
+@pytest.mark.parametrize("name", plugins.names("tasks"))
+def test_every_task_has_its_floors_with_todays_defaults_or_a_reason_why_not(name):
+    found = json.loads((ROOT / document.FLOORS).read_text(encoding="utf-8"))["tasks"][name]
+    if found["task"] is None:
+        with pytest.raises(UserError, match=re.escape(found["reason"])):
+            tasks.built(name)
+        return
+    task, plugin = tasks.built(name)
+    assert found["task"] == json.loads(json.dumps(plugin.to_dict()))
+    assert [floor["length"] for floor in found["floors"]] == ([] if task.by_place else tasks.lengths_of(task))
+
+
+def test_the_floors_are_of_a_clean_commit():
+    about = json.loads((ROOT / document.FLOORS).read_text(encoding="utf-8"))["provenance"]
+    assert about["commit"]
+    assert not about["dirty"]

@@ -19,6 +19,7 @@ from pe_lab.training.evaluate import grid as places
 
 ROOT = Path(__file__).parents[1]
 WITH_SMOKE = ("architectures", "context_extension", "exposure", "temperature")
+PRESETS = ("abacus4", "coupling7", "jelassi3", "kazemnejad10", "lacoco8", "lm_extrapolation", "mqar", "ruoss15")  # papers' protocols
 STUDIES = (*WITH_SMOKE, "quickstart", "smoke")
 
 
@@ -31,7 +32,7 @@ def expanded(name, folder=Path("nowhere"), **form):
 
 
 def test_every_study_is_tested_here():
-    found = {path.stem for path in (ROOT / "configs").glob("*.py")} - {"__init__"}
+    found = {path.stem for path in (ROOT / "configs").glob("*.py")} - {"__init__", *PRESETS}
     assert {name for name in found if hasattr(module(name), "sweep")} == {*STUDIES, "encoding_costs"}
     assert found - set(STUDIES) == {"base", "toy", "gpt2", "encoding_costs"}
 
@@ -87,11 +88,30 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
     assert sweep.plan(made, tmp_path).cells == ()
 
 
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_presets_small_form_trains_one_cell_and_measures_all_that_it_asks_for(name, tmp_path):
+    made = expanded(name, tmp_path, smoke=True)
+    (cell,) = sweep.plan(made, tmp_path).cells
+    training.run_cell(cell, tmp_path)
+    (record,) = records.read_all(tmp_path).values()
+    assert (record["status"], record["cost"]["steps"]) == ("finished", cell.run.train.steps)
+    assert places_of(record) == {(p.split, p.length, p.offset, None) for p in places(cell.run)}
+    assert [r for r in record["rows"] if r["value"] is None] == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_cell_of_a_preset_can_be_set_up(name, tmp_path):
+    cells = sweep.plan(expanded(name, tmp_path), tmp_path).cells
+    for cell in cells:
+        step.setup(cell.run)
+
+
 def places_of(record):
     return {(r["split"], r["length"], r["offset"], r["change"] and r["change"]["label"]) for r in record["rows"]}
 
 
-@pytest.mark.parametrize("name", WITH_SMOKE)
+@pytest.mark.parametrize("name", [*WITH_SMOKE, *PRESETS])
 def test_the_small_form_is_asked_for_on_the_command_line(name, monkeypatch):
     received = []
     monkeypatch.chdir(ROOT)
@@ -103,13 +123,13 @@ def test_the_small_form_is_asked_for_on_the_command_line(name, monkeypatch):
     assert study.expand(name, file.values, file.points, Path("nowhere")) == expanded(name, smoke=True)
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", [*STUDIES, *(pytest.param(n, marks=pytest.mark.full) if n == "ruoss15" else n for n in PRESETS)])
 def test_a_study_has_the_runs_and_the_command_that_it_names(name):
     about = module(name).__doc__
-    (promised,) = re.findall(r"(\d+) runs\b", about)
-    assert len(expanded(name).runs) == int(promised)
+    (promised,) = re.findall(r"([\d,]+) runs\b", about)
+    assert len(expanded(name).runs) == int(promised.replace(",", ""))
     assert f"python -m experiments.sweep --config=configs/{name}.py" in about
-    assert (f"--config=configs/{name}.py:smoke" in about or f"configs/{name}.py:smoke)" in about) == (name in WITH_SMOKE)
+    assert (f"--config=configs/{name}.py:smoke" in about or f"configs/{name}.py:smoke)" in about) == (name in (*WITH_SMOKE, *PRESETS))
 
 
 @pytest.mark.parametrize("name", STUDIES)

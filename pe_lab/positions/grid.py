@@ -1,40 +1,67 @@
-"""A sequence read as a grid: two positions a token, row and column.
+"""Two positions a token, row and column: where it stands in a grid.
 
-No paper: the order in which images are cut into patches, and sums written below each other.
+Cho et al. 2024, "Position Coupling: Improving Length Generalization of Arithmetic Transformers Using Task
+Structure", https://arxiv.org/abs/2405.20671: the two ids of its minesweeper task.
+
+Checked in the authors' code (HanseulJo/position-coupling, src/data/minesweeper.py): the separator is at the start,
+cells count from start + 1, and each axis has a start of its own. Evaluation starts at 1 there, here at 0, so that
+`max_position` is one less than theirs, 22. A grid of fixed columns has no paper: images cut into patches.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, indices
+from pe_lab.positions.base import Keys, PositionScheme, followed, indices
 
 
 @dataclass(frozen=True)
 class Grid(PositionScheme):
-    """Token i has row i // columns (axis 0) and column i % columns (axis 1): row after row, the row first.
+    """A token has position start + (row, column), the row on axis 0; both are 0 for what stands in no grid.
+
+    By default structure["grid"] says the rows and columns, from 1. In training with a `max_position` the start of
+    each axis is uniform on 0..max_position - (the example's largest row or column); else, and where that leaves no
+    choice, it is 0. `bound` allows for one row, or column, of all tokens. The streams of an encoder–decoder share
+    their starts where their largest numbers are equal, as in copying.
 
     Args:
-      columns: tokens a row.
+      columns: whatever the task, token i has row i // columns and column i % columns, from 0; None: follow the task.
+      max_position: the largest row and column of training; None: nothing is drawn. It decides what was seen.
     """
 
-    columns: int
+    columns: int | None = None
+    max_position: int | None = None
 
     ascending = False
+    one_draw = True
     num_axes = 2
 
     def __post_init__(self):
-        if self.columns < 1:
+        if self.columns is not None and self.columns < 1:
             raise ValueError(f"grid's columns must be at least 1, got {self.columns}.")
+        if self.max_position is not None and self.max_position < 1:
+            raise ValueError(f"grid's max_position must be at least 1, got {self.max_position}.")
+        if self.columns is not None and self.max_position is not None:
+            raise ValueError(f"grid with columns={self.columns} draws nothing, so it takes no max_position, got {self.max_position}.")
 
     def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l a"]:
-        index = indices(mask)
-        return jnp.stack([index // self.columns, index % self.columns], axis=-1)[None]
+        if self.columns is not None:
+            index = indices(mask)
+            return jnp.stack([index // self.columns, index % self.columns], axis=-1)[None]
+        numbers = jnp.where(mask[..., None], followed(self, structure, "grid"), 0)
+        if self.max_position is None or not train:
+            return numbers[None]
+        room = jnp.maximum(self.max_position - numbers.max(axis=1), 0)  # [B, 2]
+        start = jax.vmap(lambda key, most: jax.random.randint(key, (2,), 0, most + 1))(keys, room)
+        return jnp.where(mask[..., None], numbers + start[:, None], 0)[None]
 
     def bound_on(self, axis: int, length: int, train: bool, parts: Sequence[int]) -> int | float:
-        return ((length - 1) // self.columns, min(length, self.columns) - 1)[axis]
+        if self.columns is not None:
+            return ((length - 1) // self.columns, min(length, self.columns) - 1)[axis]
+        return max(*parts, self.max_position or 0) if train else max(parts)
 
     def bound(self, length: int, train: bool) -> int | float:
         return max(self.bound_on(axis, length, train, (length,)) for axis in range(2))

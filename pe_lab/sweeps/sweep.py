@@ -16,7 +16,7 @@ from pe_lab.sweeps.progress import Progress
 from pe_lab.sweeps.study import Study
 from pe_lab.training import step
 from pe_lab.training.cell import record_failure
-from pe_lab.training.evaluate import bounds, changed
+from pe_lab.training.evaluate import bounds, changed, frozen_of
 
 # For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
 # unpadded FLOPs, and what a worker needs to import, compile and evaluate.
@@ -67,6 +67,7 @@ def plan(study: Study, folder: Path) -> Plan:
     jax.config.update("jax_platforms", "cpu")  # this process only looks; accelerators are for the workers
     for cell in cells:
         made = step.setup(cell.run)
+        frozen_of(cell.run)
         for change in cell.run.evaluate.changes:
             changed(made, change)
     _check_parents(cells, folder)

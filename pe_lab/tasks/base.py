@@ -3,7 +3,9 @@
 Shape letters: P prompt bound, T target bound, V vocabulary.
 """
 
+import collections
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -211,22 +213,28 @@ def floors(task: Task, lengths: Sequence[int], num_examples: int, data: Any = No
     Args:
       data: of the split that it is for.
     """
-    bound = max(lengths)
-
-    @jax.jit
-    def draw(key, length, data):
-        return jax.vmap(lambda k: task.sample(k, length, bound, data))(jax.random.split(key, 2 * num_examples))
-
-    drawn = [draw(jax.random.key(length), jnp.asarray(length), data) for length in lengths]
-    return [{"length": n, **_floor(example, num_examples), "count": num_examples} for n, example in zip(lengths, drawn, strict=True)]
+    found, bound = [], max(lengths)
+    for n in lengths:  # one after the other: hundreds of long ones are more than fit at once
+        asked, counted = _answers(task, bound, 2 * num_examples, jnp.asarray(n), data)
+        found.append({"length": n, **_floor(np.asarray(asked), np.asarray(counted)[num_examples:]), "count": num_examples})
+    return found
 
 
-def _floor(examples: Example, half: int) -> dict[str, float]:
-    target, counted = np.where(examples.asked, examples.target, -1), np.asarray(examples.answer_mask)[half:]
-    seen, unseen = target[:half], target[half:]
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _answers(task: Task, bound: int, count: int, length: Array, data: Any) -> tuple[Array, Array]:
+    """Of `count` examples the targets, -1 where nothing is asked, and what of them is the answer; nothing else is computed."""
+    keys = jax.random.split(jax.random.key(length), count)
+    examples = jax.vmap(lambda key: task.sample(key, length, bound, data))(keys)
+    return jnp.where(examples.asked, examples.target, -1), examples.answer_mask
+
+
+def _floor(target: np.ndarray, counted: np.ndarray) -> dict[str, float]:
+    seen, unseen = np.split(target, 2)
     guess = np.array([np.bincount(column[column >= 0], minlength=1).argmax() for column in seen.T])
-    wholes, frequency = np.unique(seen, axis=0, return_counts=True)
+    wholes = collections.Counter(row.tobytes() for row in (seen + 1).astype(">u4"))  # bytes in the order of the symbols
+    frequency = max(wholes.values())
+    whole = np.frombuffer(min(row for row, n in wholes.items() if n == frequency), ">u4").astype(target.dtype) - 1
     return {
         "token_accuracy": float(((unseen == guess[None]) & counted).sum() / counted.sum()),
-        "exact_match": float((unseen == wholes[frequency.argmax()][None]).all(axis=1).mean()),
+        "exact_match": float((unseen == whole[None]).all(axis=1).mean()),
     }

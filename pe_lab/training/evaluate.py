@@ -9,7 +9,8 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -19,12 +20,13 @@ import optax
 from jaxtyping import Array
 
 from pe_lab import config, records
-from pe_lab.training import step
+from pe_lab.plugins import Plugin
+from pe_lab.tasks.base import Example
+from pe_lab.training import held_out, step
 from pe_lab.training.finished import adopt
-from pe_lab.training.step import EVALUATION, POSITIONS, Setup, contexts, examples, fold, out_of_reach, stream_key
+from pe_lab.training.held_out import SPLITS
+from pe_lab.training.step import POSITIONS, Setup, contexts, out_of_reach, stream_key
 from pe_lab.transformer.transformer import Transformer
-
-SPLITS = ("validation", "test")  # a split's place is folded into its keys
 
 
 def bounds(lengths: Iterable[int], first: int) -> dict[int, int]:
@@ -36,18 +38,22 @@ def bounds(lengths: Iterable[int], first: int) -> dict[int, int]:
     return {n: min(first * 4 ** max(0, math.ceil(math.log(n / first, 4))), max(longest, first)) for n in lengths}
 
 
-def batch_sums(made: Setup, bound: int, params: Any, where: dict[str, Array], data: Any = None) -> dict[str, Array]:
+def batch_sums(
+    made: Setup, bound: int, params: Any, where: dict[str, Array], data: Any = None, frozen: Example | None = None
+) -> dict[str, Array]:
     """Counts and sums over one batch of examples of one length, for every replica.
 
     Args:
       bound: static; examples have the shapes of this length.
       where: traced integers: split, length, offset, first (index of the first example), num_examples.
       data: the task's of that split.
+      frozen: the batch's examples; None: they are drawn.
     """
     index = where["first"] + jnp.arange(made.run.evaluate.batch_size)
-    key = stream_key(stream_key(stream_key(jax.random.key(0), EVALUATION), where["split"]), where["length"])
-    keys = fold(key, index)
-    batch = examples(made, keys, jnp.broadcast_to(where["length"], index.shape), bound, data)
+    keys = held_out.keys(where["split"], where["length"], index)
+    given = held_out.sample(made.task, keys, where["length"], bound, data) if frozen is None else frozen
+    given = jax.lax.optimization_barrier(given)  # what follows is compiled alike, drawn or read, and gives equal digits
+    batch = jax.vmap(functools.partial(made.layout, made.task))(given)
     position_keys = jax.vmap(lambda k: stream_key(k, POSITIONS))(keys)
     batch, stream, source = contexts(made, batch, position_keys, train=False, offset=where["offset"])
     counted = (index < where["num_examples"])[:, None]
@@ -143,20 +149,49 @@ def grid(run: config.Run) -> list[Place]:
     return list(dict.fromkeys(validation + test))  # a length given twice is measured once
 
 
+def asked(runs: Iterable[config.Run]) -> Mapping[Plugin, held_out.Counts]:
+    """Task -> how many examples of each split and length the evaluations and curves of runs look at."""
+    found: dict[Plugin, dict[tuple[str, int], int]] = {}
+    for run in runs:
+        counts, evaluate = found.setdefault(run.task, {}), run.evaluate
+        places = [((place.split, place.length), evaluate.num_examples) for place in grid(run)]
+        for place, count in [*places, *((("validation", n), evaluate.curve_examples) for n in evaluate.curve_lengths)]:
+            counts[place] = max(count, counts.get(place, 0))
+    return found
+
+
+def frozen_of(run: config.Run) -> held_out.Frozen | None:
+    """The frozen examples that a run's evaluation reads; None where it draws them.
+
+    Raises:
+      UserError: they are not there, not all of them, or damaged.
+    """
+    if run.evaluate.frozen is None:
+        return None
+    found = held_out.Frozen(Path(run.evaluate.frozen), run.task)
+    for (split, length), count in asked([run])[run.task].items():
+        found.rows(split, length, count)
+    return found
+
+
 class Evaluator:
     """Measures a cell's parameters at places; one program for each padded length and change.
 
     Args:
       lengths: all that will be asked for.
       compiled: turns a function and example arguments into a compiled one.
+
+    Raises:
+      UserError: the frozen examples that the run's evaluation reads do not fit.
     """
 
     def __init__(self, made: Setup, lengths: Iterable[int], compiled: Callable):
         self.made, self.compiled = made, compiled
         self.bounds = bounds(lengths, made.run.train.max_length)
         self.changed: dict[config.Change | None, Setup] = {None: made}
-        self.programs: dict[tuple[config.Change | None, int], Callable] = {}
+        self.programs: dict[Any, Callable] = {}
         self.data = functools.cache(made.data)  # of a split
+        self.frozen = frozen_of(made.run)
 
     def setup(self, change: config.Change | None) -> Setup:
         """The cell's setup with a change."""
@@ -168,15 +203,18 @@ class Evaluator:
         """Summed counts over the examples, one dict a replica."""
         made, bound = self.setup(place.change), self.bounds[place.length]
         params = params if place.change is None else adopt(params, self.made, made)
-        data = self.data(place.split)
-        batch_size, program = made.run.evaluate.batch_size, (place.change, bound)
+        data = self.data(place.split) if self.frozen is None else None
+        shapes = tuple(leaf.shape for leaf in jax.tree.leaves(data))  # a split's may be its own
+        batch_size, program = made.run.evaluate.batch_size, (place.change, bound, shapes)
         fixed = {"split": SPLITS.index(place.split), "length": place.length, "offset": place.offset, "num_examples": num_examples}
         total: Any = None
         for first in range(0, num_examples, batch_size):
             where = {k: jnp.asarray(v) for k, v in {**fixed, "first": first}.items()}
+            at = (place.split, place.length)
+            frozen = None if self.frozen is None else self.frozen.batch(at, num_examples, first, batch_size, bound)
             if program not in self.programs:
-                self.programs[program] = self.compiled(functools.partial(batch_sums, made, bound), params, where, data)
-            sums = jax.tree.map(np.asarray, self.programs[program](params, where, data))
+                self.programs[program] = self.compiled(functools.partial(batch_sums, made, bound), params, where, data, frozen)
+            sums = jax.tree.map(np.asarray, self.programs[program](params, where, data, frozen))
             ratio = sums.pop("code_ratio")
             total = sums if total is None else jax.tree.map(np.add, total, sums)
         return [{**{k: v[r] for k, v in total.items()}, "code_ratio": ratio[r]} for r in range(len(ratio))]

@@ -10,13 +10,13 @@ from pe_lab.transformer.transformer import is_encoding
 
 
 def schedule(train: config.Train) -> optax.Schedule:
-    """The learning rate at each step as a fraction of its peak: linear warm-up, then cosine or constant."""
+    """The learning rate at each step as a fraction of its peak: linear warm-up, then cosine, linear or constant."""
     rest = max(train.steps - train.warmup_steps, 1)
-    after = (
-        optax.cosine_decay_schedule(1.0, rest, alpha=train.final_rate_fraction)
-        if train.schedule == "cosine"
-        else optax.constant_schedule(1.0)
-    )
+    after = {
+        "cosine": optax.cosine_decay_schedule(1.0, rest, alpha=train.final_rate_fraction),
+        "linear": optax.linear_schedule(1.0, train.final_rate_fraction, rest),
+        "constant": optax.constant_schedule(1.0),
+    }[train.schedule]
     warmup = optax.linear_schedule(1 / (train.warmup_steps + 1), 1.0, train.warmup_steps)
     return optax.join_schedules([warmup, after], [train.warmup_steps]) if train.warmup_steps else after
 

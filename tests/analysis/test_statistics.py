@@ -21,3 +21,11 @@ def test_the_mean_loses_no_digits_to_order():
 
 def test_a_number_that_is_not_finite_is_not_hidden():
     assert math.isnan(statistics.mean([1.0, math.nan]))
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "floor", "expected"),
+    [(0.75, 0.5, 0.5), (0.5, 0.5, 0.0), (1.0, 0.875, 1.0), (0.25, 0.5, -0.5), (0.3, 0.0, 0.3), (1.0, 1.0, None)],
+)
+def test_an_accuracy_is_told_as_the_part_of_the_way_from_the_floor_to_1(accuracy, floor, expected):
+    assert statistics.floor_corrected(accuracy, floor) == expected

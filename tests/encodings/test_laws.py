@@ -29,7 +29,7 @@ HANDFUL = (
     "decoding_equals_the_full_forward",
 )
 SLOW = ("compiled_equals_eager", "half_precision_keeps_positions_apart")  # in the quick suite of one member
-# In the quick suite all laws run on one member of each kind; on every member those that share its first two programs.
+# In the quick suite all laws run on one member of each kind; on every member those that share its first program.
 CHEAP = (
     "shape_is_kept_and_finite",
     "positions_are_read_not_indices",
@@ -39,8 +39,6 @@ CHEAP = (
     "beyond_its_positions_there_is_nothing",
     "future_does_not_leak",
     "one_seed_gives_one_backbone",
-    "prefill_equals_the_full_forward",
-    "decoding_equals_the_full_forward",
 )
 ONE_LAYER = (("num_layers", 1),)
 

@@ -45,6 +45,11 @@ def test_a_constant_rate_stays_after_its_warm_up():
     assert float(schedule(train(schedule="constant", warmup_steps=0))(0)) == 1
 
 
+def test_a_linear_rate_falls_by_equal_steps():
+    rate = schedule(train(schedule="linear", steps=110, warmup_steps=10, final_rate_fraction=0.2))
+    assert [float(rate(s)) for s in (10, 35, 60, 110)] == pytest.approx([1, 0.8, 0.6, 0.2])
+
+
 def test_without_clipping_and_groups_it_is_adamw():
     knobs = train(schedule="constant", warmup_steps=0, clip_norm=1e9, encoding_weight_decay=0.0)
     mine = update(knobs, 0.1, 0.05, steps=3)

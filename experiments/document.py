@@ -1,0 +1,48 @@
+"""Writes docs/tasks.md from the docstrings of the tasks and the record of their floors.
+
+python -m experiments.document              # a second
+python -m experiments.document --floors     # measures the floors first, of every task with its defaults
+"""
+
+import json
+from pathlib import Path
+
+from absl import flags
+
+from configs import base
+from experiments import command_line
+from pe_lab import config, plugins, records
+from pe_lab.errors import UserError
+from pe_lab.tasks import _catalogue as catalogue
+from pe_lab.training.cell import provenance
+
+PAGE, FLOORS = Path("docs/tasks.md"), Path("results/published/floors/floors.json")
+NUM_EXAMPLES = 2000
+
+_FLOORS = flags.DEFINE_boolean("floors", False, f"measure the floors and write {FLOORS}")
+
+
+def main() -> int:
+    if not PAGE.parent.is_dir():
+        raise UserError(f"There is no folder {PAGE.parent} here: documents are written from the top of the repository.")
+    if _FLOORS.value:
+        about = provenance(config.from_dict(base.get_config().to_dict()))
+        tasks = {}
+        for name in plugins.names("tasks"):
+            tasks[name] = catalogue.measure(name, NUM_EXAMPLES)
+            shown = [f"{floor['token_accuracy']:.3f} at {floor['length']}" for floor in tasks[name]["floors"]]
+            print(f"{name}: {', '.join(shown) or tasks[name]['reason']}", flush=True)
+        records.write_json(FLOORS, {"num_examples": NUM_EXAMPLES, "provenance": about, "tasks": tasks})
+    PAGE.write_text(written(Path()), encoding="utf-8")
+    print(f"wrote {PAGE}")
+    return 0
+
+
+def written(root: Path) -> str:
+    """The page as the tasks and the record below `root` have it now."""
+    record = json.loads((root / FLOORS).read_text(encoding="utf-8")) if (root / FLOORS).exists() else {}
+    return catalogue.page(plugins.names("tasks"), record.get("tasks", {}), record.get("num_examples", NUM_EXAMPLES))
+
+
+if __name__ == "__main__":
+    command_line.run(main)

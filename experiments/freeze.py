@@ -1,0 +1,32 @@
+"""Freezes the examples that a study's evaluation looks at, as data sets that any program can read.
+
+    python -m experiments.freeze --config=configs/quickstart.py [--config.evaluate.lengths=4,8] [--out=FOLDER]
+
+They are those that would be drawn. With config.evaluate.frozen=FOLDER a study reads them instead; what it measures stays
+equal to the last digit. A set is never changed: other lengths or counts are written beside it. Exit status: 0, or 2 for a mistake.
+"""
+
+from pathlib import Path
+
+from absl import flags
+
+from experiments import command_line
+from pe_lab.sweeps import study
+from pe_lab.training import held_out
+from pe_lab.training.evaluate import asked
+
+_OUT = flags.DEFINE_string("out", "results/frozen", "the folder of frozen sets")
+
+
+def main(file: command_line.StudyFile) -> int:
+    folder = Path(_OUT.value or "")
+    runs = study.expand(file.name, file.values, file.points, Path("results") / file.name).runs
+    for task, counts in asked(runs).items():
+        done = held_out.freeze(task, counts, folder)
+        print(f"{done.task}: {done.count} examples, sha256 {done.digest}\n  {'written to' if done.new else 'already in'} {done.path}")
+    print(f"to evaluate on them: --config.evaluate.frozen={folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    command_line.run_with_config(main)

@@ -1,0 +1,1 @@
+"""Data sets of TFDS, written and read without TensorFlow."""

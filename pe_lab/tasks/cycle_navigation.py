@@ -1,0 +1,58 @@
+"""Where a walk on a cycle ends.
+
+    right right right left -> 2
+    right left stay left left -> 3
+
+Each step is -1, 0 or 1; the walk starts at 0 and the answer is its end, modulo the cycle.
+
+Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
+(https://arxiv.org/abs/2305.16843): "cycle_navigation", a cycle of 5, lengths 1..40 in training.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pe_lab.tasks.base import Example, Task, Vocabulary
+
+
+@dataclass(frozen=True)
+class CycleNavigation(Task):
+    """The target is one symbol: the place where the walk ends. Steps are uniform.
+
+    Args:
+      cycle: the number of places.
+    """
+
+    cycle: int = 5
+
+    length_name = "steps"
+
+    def __post_init__(self):
+        if self.cycle < 2:
+            raise ValueError(f"CycleNavigation needs a cycle of two places or more, got {self.cycle}.")
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Places first, so that they are the same symbols as the target's."""
+        return Vocabulary(self.cycle + 3, (*self.target_vocabulary.names, "left", "stay", "right"))
+
+    @property
+    def target_vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.cycle, tuple(map(str, range(self.cycle))))
+
+    def target_bound(self, length: int) -> int:
+        return 1
+
+    def sample(self, key, length, bound, data=None) -> Example:
+        mask = jnp.arange(bound) < length
+        steps = jax.random.randint(key, (bound,), 0, 3)  # left, stay, right
+        end = jnp.where(mask, steps - 1, 0).sum(keepdims=True) % self.cycle
+        one = jnp.ones(1, bool)
+        return Example(jnp.where(mask, self.cycle + steps, 0), mask, end, one, one, jnp.full(1, -1))
+
+    def oracle(self, prompt: np.ndarray) -> np.ndarray:
+        words = self.vocabulary.text(prompt.tolist()).split()
+        return np.array([(words.count("right") - words.count("left")) % self.cycle])

@@ -1,0 +1,52 @@
+"""experiments.document as a user runs it, on two tasks."""
+
+import json
+import sys
+
+import pytest
+from absl.testing import flagsaver
+
+from experiments import command_line, document
+from pe_lab import plugins
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, tmp_path):
+    """Arguments to (exit status, stdout, stderr), in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    names = plugins.names
+    monkeypatch.setattr(plugins, "names", lambda family: ["copy", "parity"] if family == "tasks" else names(family))
+    monkeypatch.setattr(document, "NUM_EXAMPLES", 50)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["experiments.document", *arguments])
+        with flagsaver.flagsaver(), pytest.raises(SystemExit) as exited:
+            command_line.run(document.main)
+        return exited.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_the_page_is_written_with_the_floors_once_they_are_measured(call, tmp_path):
+    (tmp_path / "docs").mkdir()
+    assert call() == (0, "wrote docs/tasks.md\n", "")
+    page = tmp_path / "docs" / "tasks.md"
+    assert "| [parity](#parity) | Parity of a string of bits. | bits | – |" in page.read_text()
+    status, out, err = call("--floors")
+    assert (status, err) == (0, "")
+    assert [line.split(":")[0] for line in out.splitlines()] == ["copy", "parity", "wrote docs/tasks.md"]
+    record = json.loads((tmp_path / document.FLOORS).read_text())
+    assert (record["num_examples"], list(record["tasks"])) == (50, ["copy", "parity"])
+    assert len(record["provenance"]["commit"]) == 40
+    with_floors = page.read_text()
+    assert "from 50 examples" in with_floors
+    assert "| floor, length in bits | 10 | 40 | 100 | 500 |" in with_floors
+    page.unlink()
+    assert call()[0] == 0
+    assert page.read_text() == with_floors == document.written(tmp_path)
+
+
+def test_elsewhere_it_is_one_line_and_status_2(call):
+    status, out, err = call()
+    assert (status, out) == (2, "")
+    assert err == "error: There is no folder docs here: documents are written from the top of the repository.\n"

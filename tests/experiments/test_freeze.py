@@ -1,0 +1,77 @@
+"""experiments.freeze as a user runs it."""
+
+import re
+
+import pytest
+
+from pe_lab.training import held_out
+from tests import tiny
+from tests.experiments import entry_points
+
+CONFIG = """
+from configs import base
+from pe_lab.sweeps import grid
+
+def get_config():
+    c = base.get_config()
+    c.task = dict(name="copy", num_symbols=6)
+    c.train.max_length = 3
+    c.evaluate.update(lengths=(2, 3), num_examples=4, curve_lengths=(3,), curve_examples=2)
+    return c
+
+def sweep():
+    return grid.product({"task": [dict(name="copy", num_symbols=6), dict(name="parity")]}, {"seed": range(2)})
+"""
+
+
+@pytest.fixture
+def call(tmp_path):
+    """Arguments after the config to (exit status, stdout, stderr)."""
+    path = tmp_path / "small.py"
+    path.write_text(CONFIG, encoding="utf-8")
+
+    def run(*arguments):
+        done = entry_points.call("freeze", f"--config={path}", *arguments)
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+def test_every_task_of_a_sweep_is_frozen_once_and_said_with_its_hash(call, tmp_path):
+    out = tmp_path / "sets"
+    status, said, err = call(f"--out={out}")
+    assert (status, err) == (0, "")
+    where = re.escape(str(out / "frozen"))
+    (copy_hash, copy_path), (_, parity_path) = re.findall(
+        rf"^(?:copy\(distinct=True, num_symbols=6\)|parity.*): 16 examples, sha256 (\w{{64}})\n  written to ({where}/\S+)$", said, re.M
+    )
+    assert said.endswith(f"\nto evaluate on them: --config.evaluate.frozen={out}\n")
+    assert {str(p) for p in out.glob("frozen/*/*")} == {copy_path, parity_path}
+    task = tiny.run().task
+    assert [len(held_out.Frozen(out, task).rows(*place, 4)) for place in (("validation", 2), ("test", 3))] == [4, 4]
+
+    status, again, _ = call(f"--out={out}")
+    assert (status, again) == (0, said.replace("written to", "already in"))
+    status, more, _ = call(f"--out={out}", "--config.evaluate.num_examples=5")
+    assert status == 0
+    assert more.count("20 examples") == more.count("written to") == 2
+    assert copy_hash not in more
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--config.evaluate.lengths=3,7"], "copy(distinct=True, num_symbols=6) has no examples of length 7"),
+        (["--out=FILE"], "The folder FILE cannot be written ("),
+        (["--oud=x"], "This command has no 'oud'. Did you mean 'out'? It has: config, out."),
+        (["--config.evaluate.frozn=x"], "config.evaluate has no 'frozn'. Did you mean 'frozen'?"),
+        (["--config.evaluate.num_examples=0"], "config.evaluate.num_examples must be at least 1, got 0."),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2(call, tmp_path, arguments, sentence):
+    (tmp_path / "file").touch()
+    given = arguments if "--out=FILE" in arguments else [f"--out={tmp_path / 'sets'}", *arguments]
+    status, out, err = call(*(a.replace("FILE", str(tmp_path / "file")) for a in given))
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"error: {sentence}".replace("FILE", str(tmp_path / "file")))
+    assert not (tmp_path / "sets").exists()

@@ -1,0 +1,33 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pe_lab.tasks.base import floors
+from pe_lab.tasks.even_pairs import EvenPairs
+
+
+def drawn(one, length, count=1000):
+    """Examples of one length, in its own shapes."""
+    sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
+    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
+
+
+def test_worked_examples():
+    assert EvenPairs().oracle(np.array([0, 0, 1, 1, 1, 0])).tolist() == [0]
+    assert EvenPairs().oracle(np.array([0, 1, 0, 1, 0, 0, 1])).tolist() == [1]
+
+
+def test_one_answer_whatever_the_length():
+    assert [EvenPairs().target_bound(n) for n in (1, 40)] == [1, 1]
+    assert not drawn(EvenPairs(), 1, 20).target.any()
+
+
+def test_bits_are_uniform_and_independent():
+    """Eight strings, 1600 draws: 200 each, standard deviation 13."""
+    strings = drawn(EvenPairs(), 3, 1600).prompt @ [4, 2, 1]
+    assert np.abs(np.bincount(strings, minlength=8) - 200).max() < 60
+
+
+def test_its_floor_is_a_half():
+    """1000 examples: standard deviation 0.016."""
+    assert all(abs(f["token_accuracy"] - 0.5) < 0.08 for f in floors(EvenPairs(), (2, 9), 1000))

@@ -1,0 +1,68 @@
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.tasks.base import floors
+from pe_lab.tasks.flip_flop import FlipFlop
+
+VARIANTS = [{}, dict(p_ignore=0.1), dict(p_ignore=1.0)]
+
+
+@functools.cache
+def many(p_ignore):
+    """400 examples of 22 instructions."""
+    draw = jax.jit(jax.vmap(lambda k: FlipFlop(p_ignore=p_ignore).sample(k, jnp.asarray(22), 22)))
+    return jax.tree.map(np.asarray, draw(jax.random.split(jax.random.key(0), 400)))
+
+
+def test_a_worked_example():
+    prompt, given = np.array([2, 1]), np.array([4, 0, 3, -1, 2, 0, 4, 1, 3, -1])
+    assert FlipFlop().oracle(prompt, given).tolist() == [4, 0, 3, 1, 2, 0, 4, 1, 3, 0]
+
+
+def test_the_first_instruction_writes_and_the_last_one_reads():
+    e = many(0.8)
+    assert (e.prompt[:, 0] == 2).all()
+    assert (e.target[:, -2] == 3).all()
+    assert e.asked_mask[:, -1].all()
+
+
+@pytest.mark.parametrize("p_ignore", [0.1, 0.8])
+def test_the_others_are_drawn_independently(p_ignore):
+    """8000 instructions: a standard deviation of their shares is at most 0.006."""
+    kinds = many(p_ignore).target[:, :-2:2]
+    rest = (1 - p_ignore) / 2
+    np.testing.assert_allclose([(kinds == k).mean() for k in (2, 3, 4)], [rest, rest, p_ignore], atol=0.028)
+
+
+def test_bits_that_are_not_read_are_uniform():
+    """About 6400 ignored bits, standard deviation 0.006."""
+    e = many(0.8)
+    ignored = e.target[:, 1::2][e.target[:, ::2] == 4]
+    assert abs(ignored.mean() - 0.5) < 0.03
+
+
+def test_what_is_asked_is_what_follows_a_read():
+    e = many(0.1)
+    np.testing.assert_array_equal(e.asked_mask[:, 1::2], e.target[:, ::2] == 3)
+    assert not e.asked_mask[:, ::2].any()
+    assert (e.alignment == -1).all()
+
+
+def test_bounds():
+    task = FlipFlop()
+    assert (task.min_length, task.prompt_bound(256) + task.target_bound(256)) == (2, 512)
+    assert task.vocabulary.text([2, 1, 4, 0, 3]) == "w 1 i 0 r"
+
+
+def test_the_floor_is_a_half():
+    """At least 1000 reads, standard deviation 0.016 at most."""
+    assert abs(floors(FlipFlop(), (6,), 1000)[0]["token_accuracy"] - 0.5) < 0.07
+
+
+def test_what_is_no_probability_is_refused():
+    with pytest.raises(ValueError, match="probability, got 2"):
+        FlipFlop(p_ignore=2.0)

@@ -1,0 +1,124 @@
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.datasets import installed, text
+from pe_lab.errors import UserError
+from pe_lab.tasks.language_model import LanguageModel
+from pe_lab.tasks.layouts import Decoder
+
+DATA_DIR = str(Path(__file__).parents[2] / ".cache" / "datasets")
+ARGUMENTS = {"path": __file__, "data_dir": DATA_DIR}  # this file is the text of the laws
+
+
+def of(folder, content, **arguments):
+    (folder / "text").write_bytes(content)
+    return LanguageModel(path=str(folder / "text"), data_dir=str(folder / "sets"), **arguments)
+
+
+def windows(task, length, count, split="train"):
+    data = jax.tree.map(jnp.asarray, task.data(split))
+    keys = jax.random.split(jax.random.key(0), count)
+    return np.asarray(jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length, data).target))(keys))
+
+
+def held(task, split):
+    """The text of a split."""
+    data = task.data(split)
+    return bytes(data["bytes"][: data["size"]])
+
+
+def test_a_window_is_a_piece_of_its_split_and_every_place_is_equally_likely(tmp_path):
+    """80 bytes, all different, and the line's end behind them: of 77 windows of 5, 50 draws each; standard deviation 7."""
+    content = bytes(range(27, 127))
+    task = of(tmp_path, content)
+    drawn = windows(task, 5, 77 * 50)
+    whole = content[:80] + b"\n"
+    first = np.array([whole.index(bytes(row.tolist())) for row in drawn])
+    counts = np.bincount(first)
+    assert len(counts) == 77
+    assert counts.min() > 15
+    assert counts.max() < 85
+    assert (held(task, "validation"), held(task, "test")) == (content[80:90] + b"\n", content[90:] + b"\n")
+
+
+def test_the_longest_window_is_the_shortest_split(tmp_path):
+    task = of(tmp_path, b"x" * 99 + b"\n")
+    assert (task.min_length, task.max_length) == (1, 10)  # the test split ends with a line's end
+    assert windows(task, 10, 3, "test").tolist() == [[*b"x" * 9, 10]] * 3
+
+
+def test_one_program_measures_validation_and_test_and_reads_nothing_behind_the_shorter(tmp_path):
+    task = of(tmp_path, b"x" * 90 + b"y" * 9 + b"\n")
+    shapes = [jax.tree.map(jnp.shape, task.data(split)) for split in ("validation", "test")]
+    assert shapes == [{"bytes": (11,), "size": ()}] * 2  # xxxxxxxxxx and the line's end; the last part has one
+    assert {bytes(row.tolist()) for row in windows(task, 8, 50, "test")} == {b"y" * 8, b"y" * 7 + b"\n"}
+
+
+def test_documents_follow_one_another_each_ended_by_one_line_end(tmp_path):
+    for name in ("a", "b", "c", "d"):
+        (tmp_path / name).write_text(name * 3 + "\n" * (name != "a"))
+    task = LanguageModel(path=str(tmp_path), data_dir=str(tmp_path / ".sets"))
+    every = b"".join(held(task, split) for split in ("train", "validation", "test"))
+    assert sorted(every.split(b"\n")) == [b"", b"aaa", b"bbb", b"ccc", b"ddd"]
+    assert every.count(b"\n") == 4
+
+
+def test_everything_is_asked_and_nothing_is_told(tmp_path):
+    task = of(tmp_path, b"abcdefghij" * 20)
+    example = task.sample(jax.random.key(0), jnp.asarray(3), 5, task.data("train"))
+    assert (example.prompt.shape, example.prompt_mask.shape, task.prompt_bound(5)) == ((0,), (0,), 0)
+    assert example.asked.tolist() == example.answer_mask.tolist() == [True, True, True, False, False]
+    layout = Decoder(end_token=False)
+    batch = layout(task, example)
+    words = task.vocabulary
+    assert layout.num_tokens(task, 5) == {"decoder": 6}
+    assert batch.tokens.tolist() == [words.begin, words.separator, *example.target[:2].tolist(), words.pad, words.pad]
+    assert batch.labels[1:4].tolist() == example.target[:3].tolist()
+    assert batch.target.tolist() == [False, True, True, True, False, False]
+
+
+def test_one_key_is_one_window_whatever_the_bound(tmp_path):
+    task = of(tmp_path, bytes(range(100)) * 2)
+    data, keys = task.data("train"), jax.random.split(jax.random.key(0), 20)
+    drawn = [jax.vmap(lambda key, b=bound: task.sample(key, jnp.asarray(5), b, data).target)(keys)[:, :5] for bound in (5, 30)]
+    np.testing.assert_array_equal(*drawn)
+
+
+def test_names_are_what_a_reader_sees():
+    assert LanguageModel(path="x").vocabulary.text([*b"a Z\n\xc3"]) == "a x20 Z x0a xc3"
+
+
+def test_a_prepared_set_is_read_by_its_name(tmp_path):
+    name = text.prepare(text.documents(Path(__file__)), tmp_path)
+    named, at_path = LanguageModel(dataset=name, data_dir=str(tmp_path)), LanguageModel(**ARGUMENTS)
+    for split in ("train", "validation", "test"):
+        assert held(named, split) == held(at_path, split)
+
+
+def test_installed_is_the_text_of_the_running_system(tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    for name in "abc":
+        (tmp_path / "here" / name).write_text(name * 10)
+    monkeypatch.setattr(installed, "text", lambda folder: tmp_path / "here" if folder == tmp_path / "sets" else None)
+    assert LanguageModel(dataset="installed", data_dir=str(tmp_path / "sets")).max_length == 11
+
+
+def test_more_than_can_be_counted_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr("pe_lab.tasks._bytes._MOST", 60)
+    with pytest.raises(UserError, match="split 'train' has 81 bytes of text, more than the 60 that can be counted"):
+        of(tmp_path, b"x" * 100).data("train")
+
+
+@pytest.mark.parametrize("arguments", [{}, {"path": "a", "dataset": "b"}])
+def test_neither_or_both_sources_are_refused(arguments):
+    with pytest.raises(ValueError, match="reads either a path or a dataset, got path="):
+        LanguageModel(**arguments)
+
+
+def test_nothing_at_the_path_is_one_sentence(tmp_path):
+    with pytest.raises(UserError, match="There is no file or folder of text at nowhere"):
+        _ = LanguageModel(path="nowhere", data_dir=str(tmp_path)).max_length

@@ -1,0 +1,82 @@
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.tasks.base import floors
+from pe_lab.tasks.lego import Lego
+
+VARIANTS = [{}, dict(permuted=True), dict(query="last"), dict(num_names=30), dict(num_names=6, permuted=True)]
+
+
+@functools.cache
+def sampler(task, bound):
+    return jax.jit(jax.vmap(lambda key, length: task.sample(key, length, bound), in_axes=(0, None)))
+
+
+def texts(task, length, count, bound=6):
+    """The first of 1200 examples: one compiled program for most tests."""
+    e = sampler(task, bound)(jax.random.split(jax.random.key(0), 1200), jnp.asarray(length))
+    e = jax.tree.map(lambda leaf: np.asarray(leaf)[:count], e)
+    return [task.vocabulary.text(p) for p in rows(e)], e
+
+
+def rows(e):
+    return [p[m].tolist() for p, m in zip(e.prompt, e.prompt_mask, strict=True)]
+
+
+def split(text):
+    clauses, query = text.split(" ? ")
+    return [clause.split() for clause in clauses.split(" , ")], query
+
+
+def test_worked_examples():
+    task = Lego()
+    for text, sign in (("a = - 1 , b = - a ? b", 0), ("q = - t , t = + b , b = + 1 ? t", 0), ("z = - 1 , y = + z ? y", 1)):
+        assert task.oracle(np.array(task.vocabulary.symbols(text))).tolist() == [sign]
+
+
+def test_each_variable_is_made_of_the_one_before_under_a_name_of_its_own():
+    for text in texts(Lego(), 6, 50)[0]:
+        clauses, _ = split(text)
+        names = [clause[0] for clause in clauses]
+        assert len(set(names)) == 6
+        assert [clause[3] for clause in clauses] == ["1", *names[:-1]]
+
+
+def test_a_variable_of_the_later_half_is_asked_for_or_the_last():
+    """At length 5 numbers 3 and 4, at 6 numbers 3, 4 and 5: 600 or 400 of 1200 expected, standard deviation at most 17."""
+    for length, expected in ((2, {1: 1200}), (3, {2: 1200}), (5, {3: 600, 4: 600}), (6, {3: 400, 4: 400, 5: 400})):
+        parts = [split(text) for text in texts(Lego(), length, 1200)[0]]
+        asked, counts = np.unique([[c[0] for c in clauses].index(query) for clauses, query in parts], return_counts=True)
+        assert asked.tolist() == list(expected)
+        assert abs(counts - list(expected.values())).max() < 80
+    parts = [split(text) for text in texts(Lego(query="last"), 5, 50)[0]]
+    assert all(clauses[-1][0] == query for clauses, query in parts)
+
+
+def test_permuted_clauses_stand_in_every_order():
+    """The one that starts the chain stands at each of 4 places: of 1200, 300 each expected, standard deviation 15."""
+    parts = [split(text)[0] for text in texts(Lego(permuted=True), 4, 1200)[0]]
+    counts = np.bincount([[clause[3] for clause in clauses].index("1") for clauses in parts], minlength=4)
+    assert abs(counts - 300).max() < 70
+
+
+def test_signs_are_each_as_often_and_the_floor_is_a_half():
+    """800 signs, 400 expected, standard deviation 14; the floor is of 1000 examples, 0.016."""
+    found = [clause[2] for text in texts(Lego(), 4, 200)[0] for clause in split(text)[0]]
+    assert abs(found.count("+") - 400) < 65
+    assert abs(floors(Lego(), (6,), 1000)[0]["exact_match"] - 0.5) < 0.07
+
+
+def test_there_are_as_many_variables_as_names():
+    assert (Lego().min_length, Lego().max_length, Lego(num_names=30).max_length) == (2, 26, 30)
+    assert Lego(num_names=30).vocabulary.names[-5:] == ("z", "v26", "v27", "v28", "v29")
+    assert Lego().length_name == "variables"
+
+
+def test_one_name_is_refused():
+    with pytest.raises(ValueError, match="two names or more, got num_names=1"):
+        Lego(num_names=1)

@@ -1,0 +1,52 @@
+import jax
+import numpy as np
+
+from pe_lab.tasks.base import floors
+from pe_lab.tasks.missing_duplicate import MissingDuplicate
+
+
+@jax.jit
+def draw(keys, length):
+    return jax.vmap(lambda k: MissingDuplicate().sample(k, length, 9))(keys)
+
+
+def many(length):
+    return jax.tree.map(np.asarray, draw(jax.random.split(jax.random.key(0), 1200), length))
+
+
+def test_the_papers_examples():
+    assert MissingDuplicate().oracle(np.array([0, 1, 1, 0, 0, 2, 1, 0])).tolist() == [1]
+    assert MissingDuplicate().oracle(np.array([1, 0, 1, 1, 2, 1, 3])).tolist() == [0]
+
+
+def test_a_length_of_one_is_constant():
+    e = many(1)
+    assert (e.prompt[:, 0] == 1).all()
+    assert (e.target == 1).all()
+    assert (e.alignment == -1).all()
+
+
+def test_every_place_of_both_halves_is_hidden_equally_often():
+    """6 places, 1200 draws: 200 each expected, standard deviation 13."""
+    e = many(7)
+    assert (e.prompt[:, 6] == 3).all()
+    assert ((e.prompt == 2).sum(axis=1) == 1).all()
+    counts = np.bincount(np.argmax(e.prompt == 2, axis=1), minlength=6)
+    assert counts.min() > 140
+    assert counts.max() < 260
+
+
+def test_the_answer_comes_from_the_other_half():
+    e = many(6)
+    np.testing.assert_array_equal(e.alignment[:, 0], (np.argmax(e.prompt == 2, axis=1) + 3) % 6)
+
+
+def test_coupled_positions_do_not_tell_where_the_other_half_is():
+    numbers, target = many(5).structure["coupled"]
+    assert numbers[0].tolist() == [1, 2, 3, 4, 5, 0, 0, 0, 0]
+    assert target[0].tolist() == [0]
+
+
+def test_the_floor_is_a_half():
+    """1000 unseen answers, standard deviation 0.016."""
+    assert abs(floors(MissingDuplicate(), (8,), 1000)[0]["exact_match"] - 0.5) < 0.07

@@ -1,0 +1,86 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.tasks.multiplication import Multiplication
+
+VARIANTS = [
+    {},
+    dict(other_digits=None, padding="none", reverse_operands=True, zero=False, reverse_answer=False),
+    dict(other_digits=None, scratchpad=True),
+    dict(other_digits=2, base=2, lengths="equal", scratchpad=True, padding="none"),
+]
+
+
+def examples(task, length, count):
+    keys = jax.random.split(jax.random.key(3), count)
+    return jax.tree.map(np.asarray, jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))(keys))
+
+
+def said(prompt, **arguments):
+    task = Multiplication(**arguments)
+    return task.vocabulary.text(task.oracle(np.array(task.vocabulary.symbols(" ".join(prompt)))).tolist()).replace(" ", "")
+
+
+def test_worked_examples():
+    assert said("999*9") == "1998"
+    assert said("12*0", reverse_answer=False) == "000"
+    assert said("12*0", padding="none") == "0"
+    assert said("011*11", padding="none", base=2, reverse_operands=True) == "01001"  # 6 * 3 = 18
+    scratchpad = dict(other_digits=None, scratchpad=True, reverse_answer=False)
+    assert said("99*99", **scratchpad) == "891+891=0891>9801"
+    assert said("12*10", padding="none", **scratchpad) == "00+12=00>120"
+    assert said("12*01", padding="none", reverse_operands=True, **scratchpad) == "00+21=00>210"
+
+
+def test_long_products_are_those_of_the_oracle():
+    task = Multiplication(other_digits=None, lengths="equal")
+    drawn = examples(task, 30, 8)
+    for prompt, target in zip(drawn.prompt, drawn.target, strict=True):
+        np.testing.assert_array_equal(target, task.oracle(prompt))
+
+
+def test_a_second_operand_of_fixed_digits_is_uniform_and_may_begin_with_0():
+    """2000 draws of 2 digits have 200 of each digit at both places, standard deviation 13.4."""
+    task = Multiplication(other_digits=2)
+    drawn = examples(task, 1, 2000)
+    assert (drawn.prompt_mask.sum(axis=1) == 4).all()
+    for place in (2, 3):
+        assert abs(np.bincount(drawn.prompt[:, place], minlength=10) - 200).max() < 65
+
+
+def test_both_operands_have_lengths_of_their_own():
+    """900 draws of 1..3 and 1..3: 100 of each pair, standard deviation 9.4."""
+    drawn = examples(Multiplication(other_digits=None), 3, 900)
+    first = (drawn.prompt == 10).argmax(axis=1)
+    second = drawn.prompt_mask.sum(axis=1) - 1 - first
+    counts = np.bincount(4 * first + second, minlength=16).reshape(4, 4)
+    assert counts[0].sum() + counts[:, 0].sum() == 0
+    assert abs(counts[1:, 1:] - 100).max() < 45
+
+
+def test_digits_of_equal_significance_share_a_number():
+    structure = examples(Multiplication(lengths="equal"), 2, 1).structure
+    assert [part[0].tolist() for part in structure["coupled"]] == [[2, 1, 0, 1], [1, 2, 3]]
+    assert [part[0].tolist() for part in structure["symbols"]] == [[True, True, False, True], [True] * 3]
+    assert [part[0].tolist() for part in structure["grid"]] == [[[1, 2], [1, 1], [0, 0], [2, 1]], [[3, 1], [3, 2], [3, 3]]]
+
+
+def test_a_partial_product_has_the_significance_that_it_has_in_the_product():
+    """Of 2 digits by 2: xxx + xxx = xxxx > xxxx."""
+    drawn = examples(Multiplication(other_digits=None, scratchpad=True, lengths="equal"), 2, 1)
+    grid = drawn.structure["grid"][1][0]
+    assert grid[:, 1].tolist() == [1, 2, 3, 0, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4]
+    assert grid[:, 0].tolist() == [3, 3, 3, 0, 4, 4, 4, 0, 3, 3, 3, 3, 0, 4, 4, 4, 4]
+    assert np.flatnonzero(drawn.answer_mask[0]).tolist() == [13, 14, 15, 16]
+
+
+def test_bounds_and_what_it_refuses():
+    assert (Multiplication(other_digits=2).prompt_bound(5), Multiplication(other_digits=2).target_bound(5)) == (8, 7)
+    assert Multiplication(other_digits=None).target_bound(5) == 10
+    assert Multiplication(other_digits=None, scratchpad=True).target_bound(2) == 17
+    with pytest.raises(ValueError, match="one digit or more, got other_digits=0"):
+        Multiplication(other_digits=0)
+    with pytest.raises(ValueError, match="base 2 to 10, got base=1"):
+        Multiplication(base=1)

@@ -1,0 +1,58 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.tasks.polynomial import Polynomial
+
+VARIANTS = [{}, dict(whole_terms=True), dict(modulus=3), dict(modulus=12, whole_terms=True)]
+
+
+def texts(task, length, count):
+    keys = jax.random.split(jax.random.key(0), count)
+    e = jax.jit(jax.vmap(lambda k: task.sample(k, jnp.asarray(length), length)))(keys)
+    return [task.vocabulary.text(p) for p in np.asarray(e.prompt).tolist()], e
+
+
+def test_worked_examples():
+    spelled, whole = Polynomial(), Polynomial(whole_terms=True, modulus=7)
+    for task, text, value in (
+        (spelled, "x = 0 in 2 * x ** 0 + 3 * x ** 1", 2),
+        (spelled, "x = -2 in 3 * x ** 3 + -1 * x ** 2", 2),  # -28
+        (whole, "-1 -3*x**3 2*x**2", 5),
+    ):
+        assert task.oracle(np.array(task.vocabulary.symbols(text))).tolist() == [value]
+
+
+def test_coefficients_degrees_and_place_are_each_as_often():
+    """2800 draws: 400 of a coefficient (standard deviation 19), 700 of a degree (23), 560 of a place (21)."""
+    words = np.array([text.split() for text in texts(Polynomial(), 2, 2800)[0]])
+    assert {text for column in (0, 1, 3, 5, 6, 7, 9) for text in words[:, column]} == set("x=in*+") - set("in") | {"in", "**"}
+    for column, numbers, expected in ((2, range(-2, 3), 560), (4, range(-3, 4), 400), (8, range(4), 700), (10, range(-3, 4), 400)):
+        found, counts = np.unique(words[:, column].astype(int), return_counts=True)
+        assert found.tolist() == list(numbers)
+        assert abs(counts - expected).max() < 105
+
+
+def test_both_ways_to_write_say_the_same():
+    spelled, whole = texts(Polynomial(), 4, 20), texts(Polynomial(whole_terms=True), 4, 20)
+    for long, short in zip(spelled[0], whole[0], strict=True):
+        place, *terms = short.split()
+        assert long == f"x = {place} in " + " + ".join(t.replace("**", " ^ ").replace("*", " * ").replace("^", "**") for t in terms)
+    np.testing.assert_array_equal(spelled[1].target, whole[1].target)
+
+
+def test_bounds_count_terms():
+    assert [Polynomial().prompt_bound(n) for n in (1, 8)] == [9, 51]
+    assert [Polynomial(whole_terms=True).prompt_bound(n) for n in (1, 8)] == [2, 9]
+    assert Polynomial().length_name == "terms"
+
+
+def test_a_number_has_one_symbol_in_prompt_and_target():
+    for task in (Polynomial(), Polynomial(whole_terms=True), Polynomial(modulus=3), Polynomial(modulus=12)):
+        assert task.vocabulary.names[: task.modulus] == tuple(map(str, range(task.modulus)))
+
+
+def test_a_modulus_of_one_is_refused():
+    with pytest.raises(ValueError, match="modulus of two or more, got 1"):
+        Polynomial(modulus=1)

@@ -1,0 +1,143 @@
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.tasks._languages import LANGUAGES
+from pe_lab.tasks.base import floors
+from pe_lab.tasks.regular import Regular, _ways
+
+VARIANTS = [
+    {},
+    dict(language="d_3", members=1.0),
+    dict(language="ab_d_bc", answer="every"),
+    dict(language="aa_star", answer="last", members=0.0),
+]
+
+
+def drawn(one, length, count=1000):
+    """Examples of one length, in its own shapes."""
+    sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
+    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
+
+
+def strings(one, length, count):
+    """What was drawn, and how often."""
+    e = drawn(one, length, count)
+    found = ["".join(one._of.letters[s] for s in row[mask]) for row, mask in zip(e.prompt, e.prompt_mask, strict=True)]
+    return {string: found.count(string) for string in sorted(set(found))}
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_an_automaton_says_of_every_string_what_the_definition_says(name):
+    """Of all strings of up to 5 letters, 8 where there are two."""
+    language = LANGUAGES[name]
+    said = language.next()
+    for length in range(9 if len(language.letters) == 2 else 6):
+        for string in map("".join, itertools.product(language.letters, repeat=length)):
+            state = 0
+            for letter in string:
+                state = language.moves[state][language.letters.index(letter)]
+            assert (state in language.accepting) == language.member(string), string
+            assert said[state] == language.next_after(string), string
+
+
+def test_there_are_the_seventeen_languages_of_the_paper():
+    assert len(LANGUAGES) == 17
+
+
+@pytest.mark.parametrize(
+    ("name", "member", "other"),
+    [
+        ("tomita_1", "11", "10"),
+        ("tomita_2", "1010", "1001"),
+        ("tomita_3", "110100", "10"),
+        ("tomita_4", "1001", "0001"),
+        ("tomita_5", "0101", "011"),
+        ("tomita_6", "00001", "011"),
+        ("tomita_7", "00110", "1010"),
+        ("aa_star", "aa", "aaa"),
+        ("aaaa_star", "aaaa", "aa"),
+        ("abab_star", "abab", "ab"),
+        ("d_2", "aabbab", "aaabbb"),
+        ("d_12", "a" * 12 + "b" * 12, "a" * 13 + "b" * 13),
+        ("aa_bb_cc_dd_ee", "abbcdde", "abcde" * 2),
+        ("ab_d_bc", "abadcb", "abdad"),
+        ("012_02", "21022", "2101"),
+    ],
+)
+def test_a_string_that_is_a_member_and_one_that_is_not(name, member, other):
+    assert LANGUAGES[name].member(member)
+    assert not LANGUAGES[name].member(other)
+
+
+def test_worked_examples():
+    def said(string, **arguments):
+        one = Regular(**arguments)
+        return one.target_vocabulary.text(one.oracle(np.array(one.vocabulary.symbols(" ".join(string)))).tolist())
+
+    assert said("100", language="tomita_2") == "{0} 1$ -"
+    assert said("ab", language="d_2") == "ab a$"
+    assert said("abb", language="aa_bb_cc_dd_ee", answer="every") == "no no no"
+    assert said("aa", language="aa_star", answer="last") == "yes"
+
+
+def test_members_and_others_are_uniform_among_their_length():
+    """13 of the strings of four bits are without 000: 1300 draws, 100 each, standard deviation 10; 3 are with it: 433, 17."""
+    members = strings(Regular(members=1.0), 4, 1300)
+    assert len(members) == 13
+    assert max(abs(n - 100) for n in members.values()) < 44
+    others = strings(Regular(members=0.0), 4, 1300)
+    assert list(others) == ["0000", "0001", "1000"]
+    assert max(abs(n - 1300 / 3) for n in others.values()) < 77
+
+
+@pytest.mark.parametrize(("language", "share"), [("tomita_4", 0.25), ("tomita_2", 0.5), ("d_12", 0.5)])
+def test_members_are_the_share_that_they_shall_be(language, share):
+    """1000 draws: standard deviation at most 16. A language may be rare among the strings of a length."""
+    e = drawn(Regular(language=language, answer="last", members=share), 30)
+    yes = Regular(language=language, answer="last").target_vocabulary.names.index("yes")
+    assert abs((e.target == yes).sum() - 1000 * share) < 72
+
+
+def test_a_length_without_members_is_the_next_shorter_that_has_some():
+    assert list(strings(Regular(language="aaaa_star", members=1.0), 7, 3)) == ["aaaa"]
+    assert {len(s) for s in strings(Regular(language="aaaa_star", members=0.0), 7, 20)} == {4}
+    assert [Regular(language=name).min_length for name in ("tomita_1", "tomita_6", "d_2", "aa_bb_cc_dd_ee")] == [1, 2, 2, 5]
+
+
+def test_a_length_without_other_strings_has_members_alone():
+    assert len(strings(Regular(members=0.0), 2, 100)) == 4
+
+
+def test_the_longest_strings_are_counted_without_overflow():
+    for name, member in itertools.product(LANGUAGES, (False, True)):
+        ways = _ways(LANGUAGES[name], member, 2000)
+        assert np.isfinite(ways).all()
+        assert (ways[1500:].max(axis=1) > 0).all()
+
+
+def test_sets_are_symbols_behind_the_letters():
+    one = Regular(language="tomita_2")
+    assert one.target_vocabulary.names == ("0", "1", "1$", "{0}", "-")
+    assert Regular(answer="every").target_vocabulary.names == ("0", "1", "yes", "no")
+
+
+def test_its_floors():
+    """A half where all turns on one bit, three fourths of tomita_5; place and length tell all where all are members."""
+    for arguments, floor in (
+        (dict(language="tomita_1"), 0.52),
+        (dict(language="tomita_5"), 0.75),
+        (dict(answer="last"), 0.5),
+        (dict(language="tomita_2", members=1.0), 1),
+    ):
+        assert abs(floors(Regular(**arguments), (40,), 1000)[0]["token_accuracy"] - floor) < 0.05
+
+
+def test_other_languages_and_shares_are_refused():
+    with pytest.raises(ValueError, match=r"one of tomita_1, .*012_02, got 'tomita_8'"):
+        Regular(language="tomita_8")
+    with pytest.raises(ValueError, match=r"a share of 0 to 1, got 1\.5"):
+        Regular(members=1.5)

@@ -1,0 +1,54 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.tasks.rotate import Rotate
+
+VARIANTS = [{}, dict(by=4, drawn=True), dict(num_symbols=9, distinct=True, by=3)]
+
+
+def one(task, length, bound):
+    return jax.jit(task.sample, static_argnums=2)(jax.random.key(0), length, bound)
+
+
+def test_worked_examples():
+    assert Rotate().oracle(np.array([0, 1, 1])).tolist() == [1, 1, 0]
+    assert Rotate(by=5).oracle(np.array([0, 1, 1])).tolist() == [1, 0, 1]
+    assert Rotate(by=3, drawn=True).oracle(np.array([3, 0, 1, 1, 1])).tolist() == [1, 1, 0, 1]
+
+
+def test_a_step_longer_than_the_string_begins_anew():
+    e = one(Rotate(by=7), 3, 4)
+    assert e.alignment.tolist() == [1, 2, 0, -1]
+
+
+def test_every_step_is_equally_likely_and_told():
+    """4 steps, 1200 draws: 300 each expected, standard deviation 15."""
+    keys = jax.random.split(jax.random.key(0), 1200)
+    e = jax.jit(jax.vmap(lambda k: Rotate(by=4, drawn=True).sample(k, jnp.asarray(5), 5)))(keys)
+    told = np.asarray(e.prompt[:, 0]) - 2
+    counts = np.bincount(told, minlength=4)
+    assert counts.min() > 225
+    assert counts.max() < 375
+    np.testing.assert_array_equal(np.asarray(e.alignment[:, 0]), 1 + (told + 1) % 5)
+
+
+def test_a_drawn_step_is_not_told_by_coupled_positions():
+    e = one(Rotate(by=4, drawn=True), 3, 5)
+    assert e.structure["coupled"][0].tolist() == [1, 2, 3, 4, 0, 0]
+    assert e.structure["coupled"][1].tolist() == [0] * 5
+    assert one(Rotate(), 3, 5).structure == {}
+
+
+def test_names_and_bounds():
+    task = Rotate(by=3, drawn=True)
+    assert task.vocabulary.text([0, 1, 2, 4]) == "0 1 >1 >3"
+    assert (task.prompt_bound(5), Rotate(by=3).prompt_bound(5), task.target_bound(5)) == (6, 5, 5)
+
+
+def test_no_step_is_refused():
+    with pytest.raises(ValueError, match="1 or more, got by=0"):
+        Rotate(by=0)
+    with pytest.raises(ValueError, match="got num_symbols=1"):
+        Rotate(num_symbols=1)

@@ -1,0 +1,182 @@
+"""Frozen examples are those that are drawn: to the last bit, and in every number that is measured on them."""
+
+import dataclasses
+import json
+import shutil
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab import plugins
+from pe_lab.errors import UserError
+from pe_lab.training import held_out, step
+from pe_lab.training.cell import run_cell
+from pe_lab.training.evaluate import Evaluator, asked, grid
+from tests import tiny
+from tests.tiny import replicas
+from tests.training import varied
+
+VARIED = plugins.resolve("tasks", {"name": varied.NAME})
+COUNTS = {("validation", 3): 4, ("test", 3): 6, ("test", 5): 6}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Frozen sets of the tiny run's copy, and of a task with all that an example may have."""
+    found = tmp_path_factory.mktemp("frozen")
+    for task, counts in (*asked([tiny.run()]).items(), (VARIED, COUNTS)):
+        assert held_out.freeze(task, counts, found).new
+    return found
+
+
+def test_a_run_asks_for_its_grid_and_its_curve():
+    run = tiny.run(evaluate__curve_lengths=(2, 5), evaluate__curve_examples=20)
+    places = {("validation", 2): 20, ("validation", 3): 16, ("validation", 5): 20, ("test", 2): 16, ("test", 3): 16, ("test", 5): 16}
+    assert asked([run]) == {run.task: places}
+    longer = tiny.run(train__max_length=5, evaluate__num_examples=30, evaluate__lengths=(3, 5))
+    more = {("validation", 3): 30, ("validation", 5): 30, ("test", 3): 30, ("test", 5): 30}
+    assert asked([run, longer]) == {run.task: {**places, **more}}
+    other = tiny.run(task={"name": "parity"})
+    assert list(asked([run, other])) == [run.task, other.task]
+
+
+@pytest.mark.parametrize("bound", [5, 8])
+def test_what_is_read_is_what_is_drawn_leaf_by_leaf(folder, bound):
+    task = varied.Varied()
+    frozen = held_out.Frozen(folder, VARIED)
+    for (split, length), count in COUNTS.items():
+        key = jax.random.key(0)
+        for name in (step.EVALUATION, ("validation", "test").index(split), length):
+            key = jax.random.fold_in(key, name)
+        drawn = [task.sample(jax.random.fold_in(key, i), jnp.asarray(length), bound) for i in range(count)]
+        read = frozen.batch((split, length), count, 0, count, bound)
+        assert jax.tree.structure(read) == jax.tree.structure(drawn[0])
+        for leaf, *leaves in zip(jax.tree.leaves(read), *map(jax.tree.leaves, drawn), strict=True):
+            assert leaf.dtype == leaves[0].dtype
+            np.testing.assert_array_equal(leaf, np.stack(leaves))
+
+
+def test_a_batch_begins_where_it_is_told_and_what_is_behind_the_last_is_a_repeat(folder):
+    frozen = held_out.Frozen(folder, VARIED)
+    whole, part = (frozen.batch(("test", 5), 6, *which, 5) for which in ((0, 6), (4, 4)))
+    for all_, some in zip(jax.tree.leaves(whole), jax.tree.leaves(part), strict=True):
+        np.testing.assert_array_equal(some, all_[[4, 5, 0, 1]])
+
+
+def compiled(f, *args):
+    return jax.jit(f)
+
+
+def test_every_row_is_the_same_to_the_last_digit_whether_drawn_or_read(tmp_path):
+    """Of a fresh model, whose likelihoods have all their digits; in batches, the last one not full; padded to a longer length."""
+    places = dict(evaluate__lengths=(2, 3), evaluate__num_examples=12, evaluate__offsets=(0, 2))
+    run = tiny.run(task={"name": varied.NAME}, model__num_layers=1, **places)
+    held_out.freeze(*next(iter(asked([run]).items())), tmp_path)
+    reading = dataclasses.replace(run, evaluate=dataclasses.replace(run.evaluate, frozen=str(tmp_path)))
+    params = step.init(step.setup(run), replicas({}, {"seed": 3}))["params"]
+    drawn, read = (Evaluator(step.setup(each), (2, 3), compiled) for each in (run, reading))
+    rows = read.rows(params, grid(reading))
+    assert rows == drawn.rows(params, grid(run))
+    assert read.data.cache_info().currsize == 0  # nothing was drawn
+    likelihoods = {row["value"] for of_replica in rows for row in of_replica if row["metric"] == "negative_log_likelihood"}
+    assert len(likelihoods) == 2 * (2 + 4)  # replicas, places
+
+
+def test_a_training_that_reads_leaves_the_record_of_one_that_draws(folder, tmp_path):
+    """But for the folder's name, the clock and what was drawn on the way: the curve too."""
+    fast = dict(model__num_layers=1, train__steps=4, evaluate__lengths=(3,), evaluate__curve_every=4)
+    drawn = tiny.train(tmp_path / "drawn", tiny.cell("rope", seeds=1, **fast))[0]
+    read = tiny.train(tmp_path / "read", tiny.cell("rope", seeds=1, evaluate__frozen=str(folder), **fast))[0]
+    assert (drawn["config"]["evaluate"]["frozen"], read["config"]["evaluate"]["frozen"]) == (None, str(folder))
+    for key in ("run_id", "rows", "floors", "curve", "exposure"):
+        assert drawn[key] == read[key]
+
+
+HERE = "copy(distinct=True, num_symbols=6)"
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (dict(task={"name": "copy", "num_symbols": 7}), "holds no frozen examples of copy(distinct=True, num_symbols=7), but of copy("),
+        (dict(evaluate__lengths=(2, 4)), f"holds no frozen test examples of {HERE} of length 4, but of 2, 3, 5."),
+        (dict(evaluate__curve_lengths=(3, 5)), f"holds no frozen validation examples of {HERE} of length 5, but of 2, 3."),
+        (dict(evaluate__num_examples=17), f"holds 16 frozen validation examples of {HERE} of length 2, and 17 are asked for."),
+        (
+            dict(evaluate__frozen="nowhere"),
+            "nowhere holds no frozen examples: python -m experiments.freeze ",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything_is_trained(folder, tmp_path, changes, sentence):
+    cell = tiny.cell("rope", seeds=1, **{"evaluate__frozen": str(folder), **changes})
+    with pytest.raises(UserError) as refused:
+        run_cell(cell, tmp_path)
+    assert sentence in str(refused.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_fewer_of_the_examples_are_the_first_ones(folder):
+    frozen = held_out.Frozen(folder, tiny.run().task)
+    some, all_ = (frozen.batch(("test", 3), count, 0, 3, 3) for count in (3, 16))
+    jax.tree.map(np.testing.assert_array_equal, some, all_)
+
+
+def test_what_is_frozen_later_stands_beside_and_is_found(folder, tmp_path):
+    both = shutil.copytree(folder, tmp_path / "both")
+    task = tiny.run().task
+    assert held_out.freeze(task, {("test", 6): 3}, both).new
+    frozen = held_out.Frozen(both, task)
+    assert [len(frozen.rows("test", n, 3)) for n in (3, 6)] == [16, 3]
+
+
+def one_set(folder, tmp_path):
+    copied = shutil.copytree(folder, tmp_path / "copied")
+    (path,) = copied.glob("frozen/copy-*/1.0.0")
+    return copied, path
+
+
+def test_another_version_is_refused(folder, tmp_path):
+    copied, path = one_set(folder, tmp_path)
+    path.rename(path.with_name("0.9.0"))
+    with pytest.raises(UserError, match=r"holds copy\(.*\) frozen in version 0\.9\.0; this pe_lab reads 1\.0\.0\."):
+        held_out.Frozen(copied, tiny.run().task)
+
+
+def read_all(copied):
+    return held_out.Frozen(copied, tiny.run().task).rows("test", 3, 16)
+
+
+def test_another_hash_is_refused(folder, tmp_path):
+    copied, path = one_set(folder, tmp_path)
+    metadata = json.loads((path / "metadata.json").read_text())
+    (path / "metadata.json").write_text(json.dumps({**metadata, "sha256": "0" * 64}))
+    with pytest.raises(UserError, match=r"^The frozen examples in .* are damaged \(they do not match their hash\)\.$"):
+        read_all(copied)
+
+
+def test_damage_is_refused_wherever_it_is(folder, tmp_path):
+    copied, path = one_set(folder, tmp_path)
+    for file in path.iterdir():
+        whole = file.read_bytes()
+        file.write_bytes(whole[: len(whole) // 3])
+        with pytest.raises(UserError, match=r"^The frozen examples in .* are damaged \(.*\)\.$"):
+            read_all(copied)
+        file.write_bytes(whole)
+    assert len(read_all(copied)) == 16
+
+
+@pytest.mark.parametrize("length", [0, 7])
+def test_a_length_that_the_task_has_not_is_refused(tmp_path, length):
+    with pytest.raises(UserError, match=rf"^{HERE}".replace("(", r"\(").replace(")", r"\)") + f" has no examples of length {length}"):
+        held_out.freeze(tiny.run().task, {("test", length): 2}, tmp_path)
+
+
+def test_a_task_that_draws_otherwise_than_what_was_frozen_is_told(folder, tmp_path, monkeypatch):
+    copied, path = one_set(folder, tmp_path)
+    rows_of = held_out.rows_of
+    monkeypatch.setattr(held_out, "rows_of", lambda length, examples: reversed(list(rows_of(length, examples))))
+    with pytest.raises(UserError, match=rf"^{path} holds other examples than the task draws today: move it away, or give another"):
+        held_out.freeze(*next(iter(asked([tiny.run()]).items())), copied)
