@@ -8,8 +8,9 @@ warm-up, 50,000 steps of 400, clipping at 1; operands of up to 30 digits in trai
 match, median over seeds. 76 runs: for a machine with an accelerator.
 
 Differs: the authors' gated GELU and their norm after each sublayer are a plain GELU and a norm before; every task is trained
-up to 30 (minesweeper on sides of 5 to 9, tested up to 12), where the authors use 20 to 40; minesweeper's positions are the rows and columns of its grid.
-The authors' "best" checkpoint is chosen by the loss on the test lengths; here it is the last. Four seeds of both kinds.
+up to 30, where the authors use 20 to 40; minesweeper has sides of 5 to 9, up to 12 in the test, and as positions the rows and
+columns of its grid. The authors' "best" checkpoint is chosen by the loss on the test lengths; here it is the last. Four seeds
+of both kinds.
 """
 
 from configs import base

@@ -7,9 +7,9 @@ width 1024 and 16 heads, strings of up to 20 of 26 letters, several examples in 
 them (so that positions far beyond a single example's are trained), loss on the answers, AdamW with decay 0.1 at 1e-5, linear
 after 100 steps of warm-up, clipping at 1, 2,000 steps of 8 contexts. 36 runs: for a machine with an accelerator.
 
-Differs: strings have 6 letters or more, theirs 5, which leave no choice of where an n-gram stands; a context holds five examples of any length, at most 215 tokens for copies, where the authors fill it to the brim;
-three seeds, where the authors set none; 512 examples a length instead of three batches of 8. Their string accuracy leaves
-out the end: it is exact_match_without_end.
+Differs: strings have 6 letters or more, theirs 5 or more; a context holds five examples of any length, at most 215 tokens for
+copies, where the authors fill it to the brim; three seeds, where the authors set none; 512 examples a length instead of three
+batches of 8. Their string accuracy leaves out the end: it is exact_match_without_end.
 """
 
 from configs import base

@@ -22,17 +22,12 @@ from jaxtyping import install_import_hook  # noqa: E402
 install_import_hook("pe_lab", "beartype.beartype")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
-def pytest_collection_modifyitems(items):
-    """Under `--dist=loadgroup` what shares compiled programs or a trained fixture runs in one process: a file, of the laws one member.
+def pytest_itemcollected(item):
+    if item.nodeid in _LONG:
+        item.add_marker(pytest.mark.full)
 
-    What trains comes first, so that no process is left alone with it at the end.
-    """
+
+def pytest_collection_modifyitems(items):
+    """A file runs in one process, as its tests share programs and fixtures; what trains comes first, so that no process ends with it."""
     first = ("experiments", "training", "sweeps", "tests", "transformer")
     items.sort(key=lambda item: first.index(item.path.parent.name) if item.path.parent.name in first else len(first))
-    for item in items:
-        if item.nodeid in _LONG:
-            item.add_marker(pytest.mark.full)
-        name = item.callspec.params.get("name") if hasattr(item, "callspec") else None
-        by_member = item.path.name in ("test_laws.py", "test_properties.py") and item.path.parent.name == "encodings"
-        item.add_marker(pytest.mark.xdist_group(f"law {name}" if by_member else str(item.path)))

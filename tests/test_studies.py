@@ -88,7 +88,9 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
     assert sweep.plan(made, tmp_path).cells == ()
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize(
+    "name", [n if n in ("ruoss15", "mqar", "abacus4", "lm_extrapolation") else pytest.param(n, marks=pytest.mark.full) for n in PRESETS]
+)
 def test_a_presets_small_form_trains_one_cell_and_measures_all_that_it_asks_for(name, tmp_path):
     made = expanded(name, tmp_path, smoke=True)
     (cell,) = sweep.plan(made, tmp_path).cells

@@ -199,7 +199,9 @@ class Training:
         diverged_at = int(self.state["diverged_at"][r])
         error = None if diverged_at < 0 else f"the loss or its gradient was not finite at step {diverged_at}"
         kept = run.checkpoints.keep_final
-        return blank_record(run) | {
+        blank = blank_record(run)
+        return blank | {
+            "provenance": blank["provenance"] | {"data": self.made.data_digest},
             "status": "finished" if error is None else "diverged",
             "error": error,
             "curve": self.curve[r],

@@ -7,11 +7,13 @@ training is bit-equal to an unbroken one.
 
 import dataclasses
 import functools
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from flax import nnx
 from jaxtyping import Array, Float
@@ -53,6 +55,15 @@ class Setup:
     def data(self, split: str) -> Any:
         """What the task's examples of a split are drawn from."""
         return jax.tree.map(jnp.asarray, self.task.data(split))
+
+    @functools.cached_property
+    def data_digest(self) -> str | None:
+        """sha256 of what the task's examples are drawn from, of all splits; None where all is drawn from keys."""
+        leaves = [leaf for split in ("train", "validation", "test") for leaf in jax.tree.leaves(self.task.data(split))]
+        found = hashlib.sha256()
+        for leaf in map(np.asarray, leaves):
+            found.update(f"{leaf.dtype}{leaf.shape}".encode() + leaf.tobytes())
+        return found.hexdigest() if leaves else None
 
     def num_tokens(self, length: int) -> dict[str, int]:
         """Stack -> L of an example of this length; the stack that answers is last."""

@@ -43,8 +43,7 @@ def cases(quick):
     ]
 
 
-every = pytest.mark.parametrize(("name", "arguments"), cases(quick=2))  # laws that share one program
-first = pytest.mark.parametrize(("name", "arguments"), cases(quick=1))
+every = pytest.mark.parametrize(("name", "arguments"), cases(quick=1))
 
 
 @functools.cache
@@ -144,7 +143,7 @@ def test_the_target_is_the_oracles(name, arguments):
         np.testing.assert_array_equal(target, answer(one, prompt, given))
 
 
-@first
+@every
 @settings(max_examples=12, deadline=None)
 @given(data=st.data())
 def test_the_target_is_the_oracles_for_any_key_and_length(name, arguments, data):
@@ -167,7 +166,7 @@ def test_alignment_points_to_the_symbol_that_is_said(name, arguments):
     assert e.prompt_mask[where[0], e.alignment[where]].all()
 
 
-@first
+@every
 def test_one_key_is_one_example_whatever_the_bound(name, arguments):
     _, short = drawn(name, arguments)
     one = task(name, arguments)
@@ -176,7 +175,8 @@ def test_one_key_is_one_example_whatever_the_bound(name, arguments):
         np.testing.assert_array_equal(narrow, wide[:, : narrow.shape[1]])
 
 
-@first
+@pytest.mark.full
+@every
 def test_a_traced_length_equals_a_static_one(name, arguments):
     one, key = task(name, arguments), jax.random.key(5)
     length, bound = lengths_of(one)[-2:] if len(lengths_of(one)) > 1 else lengths_of(one) * 2
@@ -194,7 +194,8 @@ def test_keys_give_different_examples(name, arguments):
     assert len({(x.prompt.tobytes(), x.target.tobytes()) for x in rows(e)}) > 2
 
 
-@first
+@pytest.mark.full
+@every
 def test_no_constant_answer_beats_the_floor(name, arguments):
     """The floor's guess at each place is at least as good as one symbol everywhere, on unseen examples."""
     one = task(name, arguments)

@@ -196,3 +196,11 @@ def test_a_table_of_the_decoder_alone_need_not_reach_along_the_source():
     assert step.out_of_reach(step.setup(tiny.run({**table, "stacks": ("decoder",)}, **changes)), 7, 0) is None
     with pytest.raises(UserError, match=r"learned has positions 0\.\.1; length 7 asks for position 6"):
         step.setup(tiny.run(table, **changes))
+
+
+def test_what_examples_are_drawn_from_has_a_digest():
+    """Another limit moves commands from one split to another; a task that draws from keys alone has none."""
+    scan, other = (tiny.run(task={"name": "scan", "max_train": n}, train__max_length=3, evaluate__lengths=(3,)) for n in (22, 25))
+    digest = step.setup(scan).data_digest
+    assert digest == step.setup(scan).data_digest != step.setup(other).data_digest
+    assert step.setup(tiny.run()).data_digest is None
