@@ -122,6 +122,19 @@ def test_every_task_has_its_floors_with_todays_defaults_or_a_reason_why_not(name
     assert [floor["length"] for floor in found["floors"]] == ([] if task.by_place else tasks.lengths_of(task))
 
 
+def test_the_page_of_throughput_shows_its_record():
+    folder = ROOT / "results" / "published" / "throughput"
+    found = [f for f in json.loads((folder / "throughput.json").read_text(encoding="utf-8")) if f["error"] is None]
+    shown = [line for line in (folder / "README.md").read_text(encoding="utf-8").split("\n") if line.startswith("| `")]
+    numbers = [
+        (f["task"], f"{f['length']} {f['unit']}", f"{f['milliseconds']:.2f}", f"{f['compile_milliseconds'] / 1000:.1f}") for f in found
+    ]
+    assert shown == [f"| `{task}` | {length} | {ms} | {s} |" for task, length, ms, s in numbers]
+    assert {f["provenance"]["dirty"] for f in found} == {False}
+    over = {f["task"] for f in found if f["goal"] and f["milliseconds"] > f["goal"]}
+    assert over == {"minesweeper", "copy_grid", "sort", "keyed_sort"}
+
+
 def test_the_floors_are_of_a_clean_commit():
     about = json.loads((ROOT / document.FLOORS).read_text(encoding="utf-8"))["provenance"]
     assert about["commit"]
