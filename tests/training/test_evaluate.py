@@ -9,7 +9,7 @@ import pytest
 
 from pe_lab import config
 from pe_lab.errors import UserError
-from pe_lab.training import step
+from pe_lab.training import held_out, step
 from pe_lab.training.evaluate import Evaluator, Place, bounds, changed, grid
 from pe_lab.transformer.streams import Stream
 from tests import tiny
@@ -269,3 +269,47 @@ def test_a_change_may_go_where_training_would_be_refused():
     made = step.setup(tiny.run({"name": "learned", "max_positions": 8}))
     spread = changed(made, config.change(dict(positions=dict(name="randomized", maximum=13)), made.run))
     assert step.out_of_reach(spread, 3, 0) == "learned has positions 0..7; length 3 asks for position 12"
+
+
+def test_a_scratchpads_answer_is_scored_alone_as_well():
+    """Parity of 3 bits by its prefixes: four tokens and the end. A model that is wrong about the first alone has the answer right."""
+    task = {"name": "parity", "answer": "scratchpad"}
+    made, which = (
+        step.setup(tiny.run("sinusoidal", task=task, model__num_layers=1, execution__chunk_steps=80, train__steps=80)),
+        replicas({"learning_rate": 1e-2}),
+    )
+    state = jax.jit(functools.partial(step.init, made))(which)
+    params = jax.jit(functools.partial(step.chunk, made))(state, which, jnp.asarray(60))[0]["params"]
+    (sums,) = evaluator(made).measure(params, Place("test", 3, 0), 12)
+    answers = wholes = 0
+    for batch, logits in logits_of(made, params, 0, 1, 3, 12):
+        right = logits.argmax(-1) == batch.labels
+        answers += right[batch.answer].all()
+        wholes += right[batch.target][:-1].all()
+        assert 0 < batch.answer.sum() < batch.target.sum() - 1
+    assert (sums["answer_exact_match"], sums["exact_match_without_end"]) == (answers, wholes)
+    assert answers > wholes
+    plain = step.setup(tiny.run("sinusoidal", model__num_layers=1))
+    (rows,) = evaluator(plain).rows(params_of(plain), [Place("test", 3, 0)])
+    assert "answer_exact_match" not in {r["metric"] for r in rows}
+
+
+def params_of(made):
+    return jax.jit(functools.partial(step.init, made))(replicas({}))["params"]
+
+
+def test_a_text_has_the_likelihood_of_every_place(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("the quick brown fox jumps over the lazy dog\n" * 20, encoding="utf-8")
+    task = {"name": "language_model", "path": str(text), "data_dir": str(tmp_path / "data")}
+    made = step.setup(tiny.run("sinusoidal", task=task, layout__end_token=False, model__num_layers=1))
+    params, data = params_of(made), made.data("test")
+    (rows,) = evaluator(made).rows(params, [Place("test", 3, 0)])
+    found = {r["metric"]: r["value"] for r in rows}
+    keys = held_out.keys(1, 3, jnp.arange(16))
+    batch, stream, _ = step.contexts(made, step.examples(made, keys, jnp.full(16, 3), 3, data), keys, train=False)
+    logits = np.asarray(made.model(jax.tree.map(lambda p: p[0], params))(stream))
+    losses = np.log(np.exp(logits).sum(-1)) - np.take_along_axis(logits, np.asarray(batch.labels)[..., None], -1)[..., 0]
+    by_place = losses[np.asarray(batch.target)].reshape(16, 3).mean(axis=0)
+    assert found["negative_log_likelihood_by_place"] == pytest.approx(by_place.tolist(), rel=1e-5)
+    assert found["negative_log_likelihood"] == pytest.approx(by_place.mean(), rel=1e-5)
