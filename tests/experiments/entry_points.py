@@ -3,6 +3,7 @@
 done = call("sweep", "--config=configs/smoke.py")     # done.returncode, done.stdout, done.stderr
 """
 
+import atexit
 import functools
 import json
 import os
@@ -19,7 +20,9 @@ def _server():
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     env.pop("JAX_NUMPY_RANK_PROMOTION", None)
     command = [sys.executable, "-m", "tests.experiments.entry_points"]
-    return subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    atexit.register(server.__exit__, None, None, None)  # closes its pipes, at which it ends
+    return server
 
 
 def call(module, *arguments, cwd=ROOT, path=()):
