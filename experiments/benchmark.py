@@ -1,11 +1,12 @@
 """What training a config costs: parameters, memory as the compiler counts it, the time of a step. Or how fast tasks draw.
 
     python -m experiments.benchmark --config=configs/gpt2.py [--config.train.batch_size=2]
-                                    [--steps=3] [--out=FILE.json] [--compare]
+                                    [--steps=3] [--out=FILE.json] [--compare] [--profile]
     python -m experiments.benchmark --tasks [--out=FILE.json]
 
 Of the config alone, without its sweep; with --compare of every run of the sweep, one step of each in turn, with its
-time over that of the first. --steps=0 only compiles. --out adds the figures to a JSON list, with the overrides that
+time over that of the first. --steps=0 only compiles. --profile says instead where the time of a step goes, by the function
+of pe_lab that asked for it. --out adds the figures to a JSON list, with the overrides that
 they are for, the device and the load of the machine. --tasks needs no config: of every task with its defaults, milliseconds
 for a batch of 128 examples at length 40 on one core.
 """
@@ -24,11 +25,12 @@ from pe_lab import config, plugins, records
 from pe_lab.config import Run
 from pe_lab.errors import UserError, one_line
 from pe_lab.sweeps import study
-from pe_lab.training import benchmark, throughput
+from pe_lab.training import benchmark, profile, throughput
 from pe_lab.training.cell import provenance
 
 _STEPS = flags.DEFINE_integer("steps", 3, "steps that are timed", lower_bound=0)
 _COMPARE = flags.DEFINE_boolean("compare", False, "measure the runs of the sweep beside each other")
+_PROFILE = flags.DEFINE_boolean("profile", False, "where the time of a step goes, instead of what it costs")
 _TASKS = flags.DEFINE_boolean("tasks", False, "how fast every task draws, instead of a config's training")
 _OUT = flags.DEFINE_string("out", None, "a JSON file to add the figures to")
 
@@ -36,12 +38,12 @@ _OUT = flags.DEFINE_string("out", None, "a JSON file to add the figures to")
 def main(file: command_line.StudyFile) -> int:
     older = _older(Path(_OUT.value)) if _OUT.value else []
     load, labels, runs = os.getloadavg()[0], *_runs(file)
-    found = benchmark.compare(runs, _STEPS.value or 0) if _COMPARE.value else [benchmark.measure(runs[0], _STEPS.value or 0)]
+    found = _measured(runs)
     for label, each in zip(labels, found, strict=True):
         if label:
             print(f"\n{label}")
-        for name, value in each.items():
-            print(f"{name:22} {round(value, 4) if isinstance(value, float) else value}")
+        for line in _profile_lines(each["profile"]) if "profile" in each else _cost_lines(each):
+            print(line)
     if _OUT.value:
         overrides = [a.lstrip("-") for a in sys.argv[1:] if a.lstrip("-").startswith("config.")]
         about = {"study": file.name, "overrides": overrides, "load_before": load}
@@ -50,6 +52,23 @@ def main(file: command_line.StudyFile) -> int:
         ]
         records.write_json(Path(_OUT.value), [*older, *figures])
     return 0
+
+
+def _measured(runs: list[Run]) -> list[dict[str, Any]]:
+    steps = _STEPS.value or 0
+    if _PROFILE.value:
+        if not steps:
+            raise UserError("--profile needs steps to look at: --steps=1 or more.")
+        return [{"steps": steps, "profile": profile.profile(benchmark.Program(run), steps)} for run in runs]
+    return benchmark.compare(runs, steps) if _COMPARE.value else [benchmark.measure(runs[0], steps)]
+
+
+def _cost_lines(costs: dict[str, Any]) -> list[str]:
+    return [f"{name:22} {round(value, 4) if isinstance(value, float) else value}" for name, value in costs.items()]
+
+
+def _profile_lines(seconds: dict[str, float]) -> list[str]:
+    return [f"{1e3 * value:10.3f} ms  {place}" for place, value in seconds.items()]
 
 
 def tasks() -> int:

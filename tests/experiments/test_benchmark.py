@@ -142,6 +142,17 @@ def test_figures_are_printed_and_added_to_a_file(call, tmp_path):
         assert each["load_before"] >= 0
 
 
+def test_a_profile_says_where_the_time_goes_and_needs_steps(call, tmp_path):
+    out = tmp_path / "figures.json"
+    status, said, err = call("--profile", "--steps=1", f"--out={out}")
+    assert (status, err) == (0, "")
+    (found,) = json.loads(out.read_text(encoding="utf-8"))
+    assert found["steps"] == 1
+    assert said.splitlines() == [f"{1e3 * seconds:10.3f} ms  {place}" for place, seconds in found["profile"].items()]
+    assert any(place.startswith("transformer/attention.py") for place in found["profile"])
+    assert call("--profile", "--steps=0") == (2, "", "error: --profile needs steps to look at: --steps=1 or more.\n")
+
+
 @pytest.fixture
 def call_tasks(monkeypatch, capsys):
     """--tasks and arguments, as they enter by `python -m`, to (exit status, stdout, stderr)."""

@@ -1,0 +1,40 @@
+"""Where the time of a step goes, by the function that asked for it."""
+
+import re
+
+import pytest
+
+from pe_lab.training import benchmark, profile
+from tests import tiny
+
+
+@pytest.fixture(scope="module")
+def found():
+    return profile.profile(benchmark.Program(tiny.run("cope")), 2)
+
+
+def test_an_encodings_own_work_stands_under_its_own_name(found):
+    assert found["encodings/cope.py CoPE.scores"] > 0
+    assert found["transformer/transformer.py FeedForward.__call__"] > 0
+    assert all(re.fullmatch(r"elsewhere|\w+/\w+\.py [\w.<>]+", place) for place in found)
+
+
+def test_the_longest_is_first_and_no_loop_counts_what_it_holds(found):
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert 0 < sum(found.values()) < 1  # seconds of a step of a model of a few thousand parameters
+    assert found.get("training/step.py chunk", 0) < sum(found.values()) / 2
+
+
+def test_frames_are_read_up_to_the_first_function_of_the_library():
+    text = "\n".join(
+        [
+            "FileNames", '1 "' + profile.PACKAGE + 'encodings/rope.py"', '2 "/elsewhere/linear.py"', "",
+            "FunctionNames", '1 "RoPE.qk"', '2 "Linear.__call__"', "",
+            "FileLocations", "1 {file_name_id=1 function_name_id=1 line=3 end_line=3}", "2 {file_name_id=2 function_name_id=2 line=9}", "",
+            "StackFrames", "1 {file_location_id=1 parent_frame_id=1}", "2 {file_location_id=2 parent_frame_id=2}",
+            "3 {file_location_id=2 parent_frame_id=1}", "",
+            '  %mul.1 = f32[] multiply(%a, %b), metadata={op_name="x" stack_frame_id=2}',
+            '  ROOT %dot.2 = f32[] dot(%a, %b), metadata={op_name="x" stack_frame_id=3}',
+        ]
+    )  # fmt: skip
+    assert profile._places(text) == {"mul.1": "encodings/rope.py RoPE.qk"}
