@@ -2,47 +2,36 @@
 
     FOLDER/frozen/copy-0123456789ab/1.0.0/    # array_record files, features.json, metadata.json
 
-A set is written whole, never changed, and equal bytes each time: two processes may write it at once.
+A set is written whole and never changed.
 """
 
-import contextlib
 import dataclasses
 import functools
 import hashlib
-import io
 import json
-import os
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
-from absl import logging
-from tensorflow_datasets.core import writer
-from tensorflow_datasets.proto import tf_example_pb2
 
+from pe_lab.datasets import builders
+from pe_lab.datasets.builders import VERSION, Row, Rows
 from pe_lab.errors import UserError, one_line
 
-VERSION = "1.0.0"
-Row = Mapping[str, Any]  # names to arrays, or to rows
-Rows = Mapping[str, Sequence[Row]]  # split -> its rows
 
-
-class Frozen(tfds.core.GeneratorBasedBuilder):
+class Frozen(builders.RowsBuilder):
     """The data set of given rows. Of an array the first axis may differ from row to row.
 
     Args:
-      rows: with equal names and types.
+      rows: names to arrays, or to rows.
       description: for whoever finds it.
       metadata: stored beside it, in JSON.
     """
 
-    VERSION = tfds.core.Version(VERSION)
-
-    def __init__(self, *, rows: Rows, description: str, metadata: dict[str, Any], **kwargs: Any):
-        self.rows, self.described, self.metadata_ = rows, description, metadata
+    def __init__(self, *, description: str, metadata: dict[str, Any], **kwargs: Any):
+        self.described, self.metadata_ = description, metadata
         super().__init__(**kwargs)
 
     def _info(self) -> tfds.core.DatasetInfo:
@@ -54,23 +43,6 @@ class Frozen(tfds.core.GeneratorBasedBuilder):
             metadata=tfds.core.MetadataDict(self.metadata_),
             disable_shuffling=True,  # in the order of their index
         )
-
-    def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
-        return {split: self._generate_examples(rows) for split, rows in self.rows.items()}
-
-    def _generate_examples(self, rows: Sequence[Row]) -> Iterator[tuple[int, Row]]:
-        yield from enumerate(rows)
-
-    def _example_writer(self) -> writer.ExampleWriter:
-        return _InOrder(super()._example_writer().file_format)
-
-
-class _InOrder(writer.ExampleWriter):
-    """TFDS writes the features of a row in an order that differs from process to process; this one by their names."""
-
-    def write(self, path: Any, examples: Iterable[tuple[Any, bytes]]) -> Any:
-        parsed = ((key, tf_example_pb2.Example.FromString(row)) for key, row in examples)
-        return super().write(path, ((key, row.SerializeToString(deterministic=True)) for key, row in parsed))
 
 
 def _features(row: Row) -> tfds.features.FeaturesDict:
@@ -153,48 +125,12 @@ def write(folder: Path, name: str, about: dict[str, Any], description: str, rows
       UserError: the folder cannot be written, or holds other rows under that name.
     """
     there, made = folder / "frozen" / name / VERSION, {"about": about, "sha256": content_hash(rows)}
-    new = not there.exists()
-    if new:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=folder, prefix=".frozen-") as private:
-                new = _moved(_prepared(Path(private), name, description, made, rows), there)
-        except OSError as e:
-            raise UserError(f"The folder {folder} cannot be written ({one_line(e)}). Give another: --out=FOLDER.") from e
+    make = functools.partial(Frozen, rows=rows, description=description, metadata=made)
+    try:
+        new = builders.write_once(make, name, folder, there)
+    except OSError as e:
+        raise UserError(f"The folder {folder} cannot be written ({one_line(e)}). Give another: --out=FOLDER.") from e
     (found,) = (each for each in sets(folder) if each.path == there)
     if found.sha256 != made["sha256"]:
         raise UserError(f"{there} holds other examples than the task draws today: move it away, or give another --out=FOLDER.")
     return found, new
-
-
-def _prepared(folder: Path, name: str, description: str, metadata: dict[str, Any], rows: Rows) -> Path:
-    """Writes a set where nobody looks; its folder."""
-    config = tfds.core.BuilderConfig(name=name)
-    with _silence():
-        builder = Frozen(rows=rows, description=description, metadata=metadata, config=config, data_dir=folder)
-        builder.download_and_prepare(file_format="array_record")
-    return Path(builder.data_dir)
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """TFDS prints what it does, draws bars, and warns of a configuration that its class does not list."""
-    verbosity, nobody = logging.get_verbosity(), io.StringIO()
-    logging.set_verbosity(logging.ERROR)
-    try:
-        with contextlib.redirect_stdout(nobody), contextlib.redirect_stderr(nobody):
-            yield
-    finally:
-        logging.set_verbosity(verbosity)
-
-
-def _moved(made: Path, there: Path) -> bool:
-    """Puts a folder where it belongs; False if another process was first."""
-    there.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.rename(made, there)
-    except OSError:
-        if not there.is_dir():
-            raise
-        return False
-    return True

@@ -2,53 +2,32 @@
 
     DATA_DIR/corpus/0123456789abcdef/1.0.0/    # array_record files of train, validation and test
 
-A corpus is named by a hash of its content. It is written in a folder of its own and then moved, so that two
-processes may prepare it at once, and what is there is whole. TFDS takes a second to import: tasks import this late.
+A corpus is named by a hash of its content. TFDS takes a second to import: tasks import this late.
 """
 
-import contextlib
+import functools
 import hashlib
-import io
-import os
-import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import tensorflow_datasets as tfds
-from absl import logging
 
+from pe_lab.datasets import builders
+from pe_lab.datasets.builders import Row, Rows
 from pe_lab.errors import UserError, one_line, unknown
 
-Row = Mapping[str, bytes]
-Rows = Mapping[str, Sequence[Row]]  # split -> its rows
 _HELD_OUT = 10  # percent of a corpus that each of validation and test gets
 _AT_ONCE = 10_000  # examples that are read together
 _CUT = 5  # percent of a foreign set's training that a split gets which it lacks
 
 
-class Corpus(tfds.core.GeneratorBasedBuilder):
-    """The data set of given rows of text.
-
-    Args:
-      rows: of each split, with equal names.
-    """
-
-    VERSION = tfds.core.Version("1.0.0")
-
-    def __init__(self, *, rows: Rows, **kwargs: Any):
-        self.rows = rows
-        super().__init__(**kwargs)
+class Corpus(builders.RowsBuilder):
+    """The data set of given rows of text."""
 
     def _info(self) -> tfds.core.DatasetInfo:
         features = tfds.features.FeaturesDict({name: tfds.features.Text() for name in self.rows["train"][0]})
         return tfds.core.DatasetInfo(builder=self, features=features, disable_shuffling=True)
-
-    def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
-        return {split: self._generate_examples(rows) for split, rows in self.rows.items()}
-
-    def _generate_examples(self, rows: Sequence[Row]) -> Iterator[tuple[int, Row]]:
-        yield from enumerate(rows)
 
 
 def documents(path: Path) -> Rows:
@@ -140,16 +119,12 @@ def _by_hash(groups: Mapping[bytes, Sequence[Row]], where: str, unit: str) -> Ro
 
 def prepare(rows: Rows, data_dir: Path) -> str:
     """Writes a corpus unless it is there; the name that `read` takes."""
-    name = f"corpus/{_hash(rows)}"
-    there = data_dir / name / str(Corpus.VERSION)
-    if not there.exists():
-        try:
-            data_dir.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=data_dir, prefix=".preparing-") as private:
-                _move(_prepared(rows, name, Path(private)), there)
-        except OSError as e:
-            raise UserError(f"The folder {data_dir} cannot be written ({one_line(e)}): data_dir=FOLDER names another.") from e
-    return name
+    name = _hash(rows)
+    try:
+        builders.write_once(functools.partial(Corpus, rows=rows), name, data_dir, data_dir / "corpus" / name / builders.VERSION)
+    except OSError as e:
+        raise UserError(f"The folder {data_dir} cannot be written ({one_line(e)}): data_dir=FOLDER names another.") from e
+    return f"corpus/{name}"
 
 
 def _hash(rows: Rows) -> str:
@@ -159,30 +134,6 @@ def _hash(rows: Rows) -> str:
             for name, text in sorted(row.items()):
                 digest.update(f"{split} {name} {len(text)} ".encode() + text)
     return digest.hexdigest()[:16]
-
-
-def _prepared(rows: Rows, name: str, folder: Path) -> Path:
-    """Writes a corpus where nobody looks; its folder."""
-    verbosity = logging.get_verbosity()
-    logging.set_verbosity(logging.ERROR)  # it warns of every configuration that its class does not list
-    try:
-        config = tfds.core.BuilderConfig(name=name.rpartition("/")[2])
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):  # a cell speaks JSON there
-            builder = Corpus(rows=rows, config=config, data_dir=folder, file_format="array_record")
-            builder.download_and_prepare()
-    finally:
-        logging.set_verbosity(verbosity)
-    return Path(builder.data_dir)
-
-
-def _move(made: Path, there: Path) -> None:
-    """Puts a folder where it belongs, unless another process was first."""
-    there.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.rename(made, there)
-    except OSError:
-        if not there.is_dir():
-            raise
 
 
 def read(name: str, data_dir: Path, features: Sequence[str] = ()) -> dict[str, list[tuple[bytes, ...]]]:

@@ -97,14 +97,14 @@ def test_other_examples_under_the_same_name_are_refused(tmp_path):
 
 def test_a_process_that_comes_second_takes_what_the_first_has_put_there(tmp_path, monkeypatch):
     """Between the look and the rename another one has finished."""
-    prepared = frozen._prepared
+    prepare = frozen.Frozen.download_and_prepare
 
-    def slow(*arguments):
-        monkeypatch.setattr(frozen, "_prepared", prepared)
+    def slow(self, **arguments):
+        monkeypatch.setattr(frozen.Frozen, "download_and_prepare", prepare)
         assert write(tmp_path)[1]
-        return prepared(*arguments)
+        prepare(self, **arguments)
 
-    monkeypatch.setattr(frozen, "_prepared", slow)
+    monkeypatch.setattr(frozen.Frozen, "download_and_prepare", slow)
     found, new = write(tmp_path)
     assert not new
     assert frozen.content_hash(found.rows) == found.sha256

@@ -105,7 +105,7 @@ def test_what_is_prepared_is_read_back_in_its_order_and_written_once(tmp_path, m
     name = text.prepare(ROWS, tmp_path)
     monkeypatch.setattr(text, "_AT_ONCE", 2)
     assert {split: [t for (t,) in rows] for split, rows in text.read(name, tmp_path).items()} == texts(ROWS)
-    monkeypatch.setattr(text, "_prepared", lambda *args: pytest.fail("it is written again"))
+    monkeypatch.setattr(text.Corpus, "download_and_prepare", lambda *args, **kwargs: pytest.fail("it is written again"))
     assert text.prepare(ROWS, tmp_path) == name
     assert text.names(tmp_path) == [name]
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
@@ -118,19 +118,16 @@ def test_another_content_or_split_has_another_name(tmp_path):
 
 
 def test_the_later_of_two_that_prepare_at_once_leaves_the_first_ones(tmp_path, monkeypatch):
-    alone = text._prepared
-    first = []
+    alone = text.Corpus.download_and_prepare
 
-    def overtaken(*args):
-        made = alone(*args)
-        if not first:
-            first.append(True)
-            text.prepare(ROWS, tmp_path)  # another process comes here first
-            (there,) = tmp_path.glob("corpus/*/1.0.0")
-            (there / "mark").touch()
-        return made
+    def overtaken(self, **kwargs):
+        alone(self, **kwargs)
+        monkeypatch.setattr(text.Corpus, "download_and_prepare", alone)
+        text.prepare(ROWS, tmp_path)  # another process comes here first
+        (there,) = tmp_path.glob("corpus/*/1.0.0")
+        (there / "mark").touch()
 
-    monkeypatch.setattr(text, "_prepared", overtaken)
+    monkeypatch.setattr(text.Corpus, "download_and_prepare", overtaken)
     name = text.prepare(ROWS, tmp_path)
     assert (tmp_path / name / "1.0.0" / "mark").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
@@ -139,19 +136,26 @@ def test_the_later_of_two_that_prepare_at_once_leaves_the_first_ones(tmp_path, m
 PROGRAM = """
 import sys
 from pathlib import Path
+from pe_lab.datasets import text
 from pe_lab.tasks.language_model import LanguageModel
 found = LanguageModel(path="README.md", data_dir=sys.argv[1]).data("train")["bytes"].tobytes()
 begins = Path("README.md").read_bytes().startswith(found[:-1])
+row = {f"language {i}": b"yes" for i in range(9)}
+text.prepare(dict.fromkeys(("train", "validation", "test"), [row]), Path(sys.argv[2]))
 print(begins, "tensorflow" in sys.modules, "tensorflow_datasets" in sys.modules)
 """
 
 
-def test_two_processes_at_once_prepare_and_read_without_tensorflow_and_say_nothing(tmp_path):
-    """A cell's standard output is its events."""
-    command = [sys.executable, "-W", "error", "-c", PROGRAM, str(tmp_path)]
-    both = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+def test_two_processes_at_once_prepare_equal_bytes_and_read_without_tensorflow_and_say_nothing(tmp_path):
+    """A cell's standard output is its events. The first folder is for both, another for each."""
+    own = [tmp_path / "a", tmp_path / "b"]
+    command = [sys.executable, "-W", "error", "-c", PROGRAM, str(tmp_path / "both")]
+    both = [subprocess.Popen([*command, str(f)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for f in own]
     for process in both:
         assert process.communicate() == ("True False True\n", "")
+    one, other = ({p.relative_to(f): p.read_bytes() for p in f.rglob("*") if p.is_file()} for f in own)
+    assert one == other
+    assert len(one) > 3
 
 
 def test_a_set_without_validation_or_test_gives_the_end_of_its_training(tmp_path):
