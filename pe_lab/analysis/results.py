@@ -9,6 +9,7 @@ from pe_lab import records
 from pe_lab.analysis import statistics
 from pe_lab.errors import UserError, one_line
 
+FLOOR_CORRECTED = "floor_corrected_token_accuracy"
 _SEED_AXES = ("seed", "data_seed")
 _ROUNDING = 1e-9  # the mean of three times 0.99 is a little less
 
@@ -41,7 +42,7 @@ class Variant:
 
     def values(self, length: int, offset: int, metric: str = "exact_match") -> list[float | None]:
         """One number a run; None where it did not finish or has none there."""
-        return [records.value(r, "test", length, offset, metric, self.change) for r in self.runs]
+        return [_value(r, length, offset, metric, self.change) for r in self.runs]
 
     def mean(self, length: int, offset: int, metric: str = "exact_match") -> float | None:
         return statistics.mean(v for v in self.values(length, offset, metric) if v is not None)
@@ -104,6 +105,15 @@ def load(folder: Path) -> Results:
             variant.append(found[run_id])
     missing = sum(run_id not in found for run_id in {i for _, i in entries})
     return Results(name, tuple(v for n, runs in groups.items() for v in _with_changes(Variant(n, tuple(runs)))), missing)
+
+
+def _value(record: dict[str, Any], length: int, offset: int, metric: str, change: str | None) -> float | None:
+    """One number of a run's test, or one worked out from it and the floor of its own task."""
+    if metric != FLOOR_CORRECTED:
+        return records.value(record, "test", length, offset, metric, change)
+    accuracy = records.value(record, "test", length, offset, "token_accuracy", change)
+    floor = next((f["token_accuracy"] for f in record["floors"] if f["length"] == length), None)
+    return None if accuracy is None or floor is None else statistics.floor_corrected(accuracy, floor)
 
 
 def _with_changes(variant: Variant) -> list[Variant]:

@@ -2,10 +2,11 @@
 
 import csv
 import io
+import itertools
 from pathlib import Path
 from typing import Any
 
-from pe_lab.analysis.results import Results, Variant
+from pe_lab.analysis.results import FLOOR_CORRECTED, Results, Variant
 
 DASH = "–"
 
@@ -25,17 +26,20 @@ def markdown(results: Results) -> str:
     for offset in results.offsets:
         shift = f", positions shifted by {offset}" if offset else ""
         parts += [f"## Mean over seeds{shift}", means(results, offset), f"## Every seed{shift}", seeds(results, offset)]
+        parts += [f"## Token accuracy over the floor, mean over seeds{shift}", means(results, offset, FLOOR_CORRECTED)]
     return "\n\n".join(parts) + "\n"
 
 
-def means(results: Results, offset: int) -> str:
-    """One row a variant: how many runs learnt the task, mean exact match at each length."""
+def means(results: Results, offset: int, metric: str = "exact_match") -> str:
+    """One row a variant: how many runs learnt the task, the mean of a metric at each length; its floor, where it is not over one."""
     header = ["variant", "learnt", *_length_names(results)]
     rows = [
-        [_name(v), _learnt(v), *(_beyond(results, v, n) + _number(v.mean(n, offset)) for n in results.lengths)] for v in results.variants
+        [_name(v), _learnt(v), *(_beyond(results, v, n) + _number(v.mean(n, offset, metric)) for n in results.lengths)]
+        for v in results.variants
     ]
-    floor = ["floor (sees no prompt)", "", *(_number(results.floor(n)) for n in results.lengths)]
-    return _align([header, *rows, floor])
+    if metric != FLOOR_CORRECTED:
+        rows.append(["floor (sees no prompt)", "", *(_number(results.floor(n, metric)) for n in results.lengths)])
+    return _align([header, *rows])
 
 
 def seeds(results: Results, offset: int) -> str:
@@ -50,19 +54,19 @@ def seeds(results: Results, offset: int) -> str:
 
 
 def as_csv(results: Results) -> str:
-    """One row a variant and offset: runs, finished, learnt, then for each length the mean and every run."""
+    """One row a variant, offset and metric: runs, finished, learnt, then for each length the mean and every run."""
     width = max((len(v.runs) for v in results.variants), default=0)
     per_length = [f"{n} {what}" for n in results.lengths for what in ("mean", *(f"run {i}" for i in range(width)))]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["variant", "offset", "runs", "finished", "learnt", "target_length_known", *per_length])
-    for offset in results.offsets:
+    writer.writerow(["variant", "offset", "metric", "runs", "finished", "learnt", "target_length_known", *per_length])
+    for offset, metric in itertools.product(results.offsets, ("exact_match", FLOOR_CORRECTED)):
         for v in results.variants:
             numbers: list[Any] = []
             for n in results.lengths:
-                values = v.values(n, offset)
-                numbers += [v.mean(n, offset), *values, *[None] * (width - len(values))]
-            writer.writerow([v.name, offset, len(v.runs), len(v.finished), v.learnt, v.target_length_known, *numbers])
+                values = v.values(n, offset, metric)
+                numbers += [v.mean(n, offset, metric), *values, *[None] * (width - len(values))]
+            writer.writerow([v.name, offset, metric, len(v.runs), len(v.finished), v.learnt, v.target_length_known, *numbers])
     return text.getvalue()
 
 
@@ -72,7 +76,9 @@ def _legend(results: Results) -> str:
         f"Lengths are in {results.length_name}; training ended at {longest}. Exact match: every token of the answer, "
         "its end included, is right, on the same examples for every run.",
         "*learnt* counts the runs whose mean validation exact match up to the training length reaches the task's "
-        "threshold; where it is not all of them, longer lengths say little about extrapolation. "
+        "threshold; where it is not all of them, longer lengths say little about extrapolation.",
+        "*Token accuracy over the floor* is (accuracy − floor) / (1 − floor), where the floor knows the most frequent symbol of each "
+        "place at that length and sees no prompt: 0 is no better than that. "
         f"{DASH}: no number, because the encoding or the positions end before this length, the run did not finish, "
         "or nobody has measured it.",
     ]

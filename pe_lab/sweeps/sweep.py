@@ -65,9 +65,10 @@ def plan(study: Study, folder: Path) -> Plan:
     found = records.read_all(folder)
     cells = studies.cells(run for run in study.runs if not studies.is_done(run, found))
     jax.config.update("jax_platforms", "cpu")  # this process only looks; accelerators are for the workers
+    for run in {(c.run.task, c.run.evaluate, c.run.train.max_length): c.run for c in cells}.values():
+        frozen_of(run)
     for cell in cells:
         made = step.setup(cell.run)
-        frozen_of(cell.run)
         for change in cell.run.evaluate.changes:
             changed(made, change)
     _check_parents(cells, folder)

@@ -3,17 +3,21 @@
 from pe_lab import records
 
 
-def record(run_id, seed=0, *, test=None, validation=None, status="finished", max_length=4, told=False, threshold=0.99, floors=None):
+def record(
+    run_id, seed=0, *, test=None, validation=None, status="finished", max_length=4, told=False, threshold=0.99, floors=None, tokens=None
+):
     """A complete record.
 
     Args:
       test: exact match by (length, offset) or by length; None is a null row.
       validation: exact match by length.
       told: the positions tell the target's length.
-      floors: exact match by length.
+      floors: exact match by length; their token accuracy is 0.5.
+      tokens: token accuracy by (length, offset) or by length.
     """
     rows = [_row("validation", n, 0, value) for n, value in (validation or {}).items()]
-    rows += [_row("test", *(place if isinstance(place, tuple) else (place, 0)), value) for place, value in (test or {}).items()]
+    for metric, values in (("exact_match", test), ("token_accuracy", tokens)):
+        rows += [_row("test", *(at if isinstance(at, tuple) else (at, 0)), value, metric) for at, value in (values or {}).items()]
     exposure = {
         "steps": 100,
         "max_length": max_length,
@@ -39,10 +43,8 @@ def record(run_id, seed=0, *, test=None, validation=None, status="finished", max
     }
 
 
-def _row(split, length, offset, value):
-    return records.row(
-        split, length, offset, "exact_match", value, 0 if value is None else 100, "the table ends" if value is None else None
-    )
+def _row(split, length, offset, value, metric="exact_match"):
+    return records.row(split, length, offset, metric, value, 0 if value is None else 100, "the table ends" if value is None else None)
 
 
 def write_study(folder, *entries, name="fake"):

@@ -94,12 +94,23 @@ def test_the_tables_show_every_change(found):
 
 def test_the_csv_has_a_row_for_every_change(found):
     rows = list(csv.reader(io.StringIO(tables.as_csv(found))))
-    assert rows[0][:9] == ["variant", "offset", "runs", "finished", "learnt", "target_length_known", "4 mean", "4 run 0", "4 run 1"]
-    assert [row[:9] for row in rows[1:]] == [
-        ["rope", "0", "2", "2", "1", "False", "0.95", "1.0", "0.9"],
-        [f"rope, evaluated with {LINEAR}", "0", "2", "2", "1", "False", "0.6", "0.6", ""],
-        [f"rope, evaluated with {NORMALIZED}", "0", "2", "2", "1", "True", "0.2", "0.1", "0.3"],
-        ["alibi", "0", "1", "1", "1", "False", "0.8", "0.8", ""],
+    assert rows[0][:10] == [
+        "variant",
+        "offset",
+        "metric",
+        "runs",
+        "finished",
+        "learnt",
+        "target_length_known",
+        "4 mean",
+        "4 run 0",
+        "4 run 1",
+    ]
+    assert [row[:10] for row in rows[1:] if row[2] == "exact_match"] == [
+        ["rope", "0", "exact_match", "2", "2", "1", "False", "0.95", "1.0", "0.9"],
+        [f"rope, evaluated with {LINEAR}", "0", "exact_match", "2", "2", "1", "False", "0.6", "0.6", ""],
+        [f"rope, evaluated with {NORMALIZED}", "0", "exact_match", "2", "2", "1", "True", "0.2", "0.1", "0.3"],
+        ["alibi", "0", "exact_match", "1", "1", "1", "False", "0.8", "0.8", ""],
     ]
 
 

@@ -6,6 +6,9 @@ import pytest
 from pe_lab.analysis import results, tables
 from tests.analysis.fake_study import point, record, two_variants, write_study
 
+CORRECTED = results.FLOOR_CORRECTED
+OVER_FLOOR = "Token accuracy over the floor, mean over seeds"
+
 
 def cells(table):
     """A Markdown table as lists of its cells, the rule below its header left out."""
@@ -46,10 +49,12 @@ def test_every_run_with_a_record_has_a_row_of_its_own(found):
 
 def test_the_csv_holds_the_means_and_every_run_in_full(found):
     assert list(csv.reader(io.StringIO(tables.as_csv(found)))) == [
-        ["variant", "offset", "runs", "finished", "learnt", "target_length_known",
+        ["variant", "offset", "metric", "runs", "finished", "learnt", "target_length_known",
          "4 mean", "4 run 0", "4 run 1", "4 run 2", "8 mean", "8 run 0", "8 run 1", "8 run 2"],
-        ["rope", "0", "3", "2", "1", "False", "0.998", "1.0", "0.996", "", "0.4", "0.5", "0.3", ""],
-        ["alibi", "0", "2", "1", "0", "False", "0.5", "", "0.5", "", "", "", "", ""],
+        ["rope", "0", "exact_match", "3", "2", "1", "False", "0.998", "1.0", "0.996", "", "0.4", "0.5", "0.3", ""],
+        ["alibi", "0", "exact_match", "2", "1", "0", "False", "0.5", "", "0.5", "", "", "", "", ""],
+        ["rope", "0", CORRECTED, "3", "2", "1", "False", *[""] * 8],
+        ["alibi", "0", CORRECTED, "2", "1", "0", "False", *[""] * 8],
     ]  # fmt: skip
 
 
@@ -84,7 +89,7 @@ def test_the_page_explains_itself_and_counts_runs_without_a_record(tmp_path):
     assert page.startswith("# fake: exact match by length\n\n- Lengths are in symbols; training ended at 4. ")
     assert "- 2 runs have no record yet.\n" in page
     assert "†" not in page
-    assert list(sections(page)) == ["Mean over seeds", "Every seed"]
+    assert list(sections(page)) == ["Mean over seeds", "Every seed", OVER_FLOOR]
 
 
 def test_a_complete_study_says_nothing_of_missing_records(tmp_path):
@@ -98,7 +103,7 @@ def test_what_knows_the_targets_length_carries_a_dagger_that_is_explained(tmp_pa
     assert [row[0] for row in cells(tables.means(found, 0))[1:3]] == ["rope †", "alibi"]
     told = "- †: the model is told how long the answer is, by its positions or its layout; not to be ranked with the others."
     assert told in tables.markdown(found)
-    assert [row[5] for row in csv.reader(io.StringIO(tables.as_csv(found)))] == ["target_length_known", "True", "False"]
+    assert [row[6] for row in csv.reader(io.StringIO(tables.as_csv(found)))] == ["target_length_known", *["True", "False"] * 2]
 
 
 def test_every_offset_has_tables_of_its_own(tmp_path):
@@ -108,13 +113,25 @@ def test_every_offset_has_tables_of_its_own(tmp_path):
     assert sections(tables.markdown(found)) == {
         "Mean over seeds": [["variant", "learnt", "4", "→8"], ["rope", "1/1", "1.00", "–"], floor],
         "Every seed": [["variant", "seed", "status", "4", "→8"], ["rope", "3", "finished", "1.00", "–"]],
+        OVER_FLOOR: [["variant", "learnt", "4", "→8"], ["rope", "1/1", "–", "–"]],
         "Mean over seeds, positions shifted by 5": [["variant", "learnt", "4", "→8"], ["rope", "1/1", "0.50", "0.25"], floor],
         "Every seed, positions shifted by 5": [["variant", "seed", "status", "4", "→8"], ["rope", "3", "finished", "0.50", "0.25"]],
+        f"{OVER_FLOOR}, positions shifted by 5": [["variant", "learnt", "4", "→8"], ["rope", "1/1", "–", "–"]],
     }
     assert list(csv.reader(io.StringIO(tables.as_csv(found))))[1:] == [
-        ["rope", "0", "1", "1", "1", "False", "1.0", "1.0", "", ""],
-        ["rope", "5", "1", "1", "1", "False", "0.5", "0.5", "0.25", "0.25"],
+        ["rope", "0", "exact_match", "1", "1", "1", "False", "1.0", "1.0", "", ""],
+        ["rope", "0", CORRECTED, "1", "1", "1", "False", *[""] * 4],
+        ["rope", "5", "exact_match", "1", "1", "1", "False", "0.5", "0.5", "0.25", "0.25"],
+        ["rope", "5", CORRECTED, "1", "1", "1", "False", *[""] * 4],
     ]
+
+
+def test_token_accuracy_over_the_floor_is_worked_out_for_each_run(tmp_path):
+    """Floors of 0.5: 0.75 is half of the way, 0.4 below it; without a floor at 8 there is no number."""
+    each = [record(f"r{i}", i, test={4: 1.0, 8: 0.0}, tokens={4: t, 8: 0.9}, floors={4: 0.1}) for i, t in enumerate((0.75, 0.4))]
+    found = results.load(write_study(tmp_path, *((point("rope", i), r) for i, r in enumerate(each))))
+    assert found.variants[0].values(4, 0, CORRECTED) == [0.5, pytest.approx(-0.2)]
+    assert cells(tables.means(found, 0, CORRECTED)) == [["variant", "learnt", "4", "→8"], ["rope", "0/2 not learnt", "0.15", "–"]]
 
 
 def test_arrows_mark_what_is_beyond_a_variants_own_training(tmp_path):
@@ -142,7 +159,7 @@ def test_a_study_of_which_nothing_has_finished_says_so(tmp_path):
     found = results.load(write_study(tmp_path, (point("rope", 0), "r")))
     assert tables.write(found, tmp_path) == "no run has finished yet: 1 run has no record"
     assert (tmp_path / "table.md").read_text(encoding="utf-8") == "# fake\n\nNo run has finished yet: 1 run has no record.\n"
-    assert (tmp_path / "table.csv").read_text(encoding="utf-8") == "variant,offset,runs,finished,learnt,target_length_known\n"
+    assert (tmp_path / "table.csv").read_text(encoding="utf-8") == "variant,offset,metric,runs,finished,learnt,target_length_known\n"
 
 
 @pytest.mark.parametrize("status", ["diverged", "failed"])

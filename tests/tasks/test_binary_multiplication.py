@@ -1,29 +1,13 @@
-import functools
-
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.tasks.base import floors
 from pe_lab.tasks.binary_multiplication import BinaryMultiplication
+from tests.tasks.drawing import first_drawn as drawn
+from tests.tasks.drawing import said
 
 VARIANTS = [{}, dict(padded=False)]
-
-
-@functools.cache
-def sampler(task, bound):
-    return jax.jit(jax.vmap(lambda key, length: task.sample(key, length, bound), in_axes=(0, None)))
-
-
-def drawn(task, length, count, bound=9):
-    """The first of 1200 examples: one compiled program for most tests."""
-    e = sampler(task, bound)(jax.random.split(jax.random.key(0), 1200), jnp.asarray(length))
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[:count], e)
-
-
-def said(task, text):
-    return task.target_vocabulary.text(task.oracle(np.array(task.vocabulary.symbols(text))).tolist())
 
 
 def test_worked_examples():

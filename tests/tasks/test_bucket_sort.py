@@ -1,16 +1,9 @@
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.tasks.base import floors
 from pe_lab.tasks.bucket_sort import BucketSort
-
-
-def drawn(one, length, count=1000):
-    """Examples of one length, in its own shapes."""
-    sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
-    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
+from tests.tasks.drawing import drawn
 
 
 def test_worked_example():

@@ -1,18 +1,11 @@
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.tasks.base import floors
 from pe_lab.tasks.count import Count
+from tests.tasks.drawing import drawn
 
 VARIANTS = [{}, dict(modulus=3, num_symbols=4, told=True)]
-
-
-def drawn(one, length, count=1000):
-    """Examples of one length, in its own shapes."""
-    sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
-    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
 
 
 def test_worked_examples():

@@ -1,18 +1,11 @@
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.tasks.base import floors
 from pe_lab.tasks.dyck import Dyck
+from tests.tasks.drawing import drawn
 
 VARIANTS = [{}, dict(max_depth=2, num_kinds=5), dict(answer="completion"), dict(answer="completion", max_depth=3)]
-
-
-def drawn(one, length, count=1000):
-    """Examples of one length, in its own shapes."""
-    sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
-    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
 
 
 def words(one, length, count):

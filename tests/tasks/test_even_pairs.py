@@ -1,15 +1,8 @@
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.tasks.base import floors
 from pe_lab.tasks.even_pairs import EvenPairs
-
-
-def drawn(one, length, count=1000):
-    """Examples of one length, in its own shapes."""
-    sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
-    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
+from tests.tasks.drawing import drawn
 
 
 def test_worked_examples():

@@ -4,15 +4,10 @@ import numpy as np
 import pytest
 
 from pe_lab.tasks.keyed_sort import KeyedSort, _ascending
+from tests.tasks.drawing import drawn
 
 VARIANTS = [{}, dict(max_digits=20, fewer=False, reverse=False, num_labels=12)]
 COMMA, COLON, A = 10, 11, 12
-
-
-def drawn(one, length, count=1000):
-    """Examples of one length, in its own shapes."""
-    sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
-    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
 
 
 def test_worked_examples():

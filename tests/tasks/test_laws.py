@@ -32,18 +32,16 @@ def always(name):
     return getattr(own_tests(name), "ARGUMENTS", {})
 
 
-def cases(quick):
-    """Names and arguments, as pytest's parameters; in the quick suite of the first variant alone, or of all."""
+def cases():
+    """Names and arguments, as pytest's parameters; in the quick suite of the first variant alone."""
     listed = [(name, i, given) for name in NAMES for i, given in enumerate(getattr(own_tests(name), "VARIANTS", [{}]))]
     return [
-        pytest.param(
-            name, (*always(name).items(), *given.items()), id=f"{name}{given or ''}", marks=[pytest.mark.full] if i >= quick else []
-        )
+        pytest.param(name, (*always(name).items(), *given.items()), id=f"{name}{given or ''}", marks=[pytest.mark.full] if i else [])
         for name, i, given in listed
     ]
 
 
-every = pytest.mark.parametrize(("name", "arguments"), cases(quick=1))
+every = pytest.mark.parametrize(("name", "arguments"), cases())
 
 
 @functools.cache

@@ -1,5 +1,3 @@
-import functools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,13 +5,9 @@ import pytest
 
 from pe_lab.tasks.base import floors
 from pe_lab.tasks.lego import Lego
+from tests.tasks.drawing import sampler
 
 VARIANTS = [{}, dict(permuted=True), dict(query="last"), dict(num_names=30), dict(num_names=6, permuted=True)]
-
-
-@functools.cache
-def sampler(task, bound):
-    return jax.jit(jax.vmap(lambda key, length: task.sample(key, length, bound), in_axes=(0, None)))
 
 
 def texts(task, length, count, bound=6):

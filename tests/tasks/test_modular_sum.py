@@ -5,14 +5,9 @@ import pytest
 
 from pe_lab.tasks.base import floors
 from pe_lab.tasks.modular_sum import ModularSum
+from tests.tasks.drawing import drawn
 
 VARIANTS = [{}, dict(signs=False, modulus=7)]
-
-
-def drawn(one, length, count=1000):
-    """Examples of one length, in its own shapes."""
-    sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
-    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
 
 
 def test_worked_examples():

@@ -3,14 +3,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.tasks.parity import Parity
+from tests.tasks.drawing import drawn
 
 VARIANTS = [{}, dict(answer="every", ones="uniform"), dict(answer="scratchpad")]
-
-
-def drawn(one, length, count=1000):
-    """Examples of one length, in its own shapes."""
-    sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
-    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
 
 
 def test_worked_examples():

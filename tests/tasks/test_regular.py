@@ -1,13 +1,12 @@
 import itertools
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.tasks._languages import LANGUAGES
 from pe_lab.tasks.base import floors
 from pe_lab.tasks.regular import Regular, _ways
+from tests.tasks.drawing import drawn
 
 VARIANTS = [
     {},
@@ -15,12 +14,6 @@ VARIANTS = [
     dict(language="ab_d_bc", answer="every"),
     dict(language="aa_star", answer="last", members=0.0),
 ]
-
-
-def drawn(one, length, count=1000):
-    """Examples of one length, in its own shapes."""
-    sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
-    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
 
 
 def strings(one, length, count):

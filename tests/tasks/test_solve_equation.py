@@ -1,4 +1,3 @@
-import functools
 import re
 
 import jax
@@ -8,13 +7,9 @@ import pytest
 
 from pe_lab.tasks.base import floors
 from pe_lab.tasks.solve_equation import SolveEquation
+from tests.tasks.drawing import sampler
 
 VARIANTS = [{}, dict(modulus=7)]
-
-
-@functools.cache
-def sampler(task, bound):
-    return jax.jit(jax.vmap(lambda key, length: task.sample(key, length, bound), in_axes=(0, None)))
 
 
 def texts(length, count):

@@ -4,15 +4,10 @@ import numpy as np
 import pytest
 
 from pe_lab.tasks.sort import Sort
+from tests.tasks.drawing import drawn
 
 VARIANTS = [{}, dict(distinct=False, num_symbols=5), dict(numbers=(10, 9999))]
 COMMA = 10
-
-
-def drawn(one, length, count=1000):
-    """Examples of one length, in its own shapes."""
-    sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
-    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
 
 
 def test_worked_examples():

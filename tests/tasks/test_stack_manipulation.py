@@ -1,18 +1,12 @@
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.tasks.base import floors
 from pe_lab.tasks.stack_manipulation import StackManipulation, _last_stack
+from tests.tasks.drawing import drawn
 
 VARIANTS = [{}, dict(padded=False)]
 END, POP, PUSH0, PUSH1 = 2, 3, 4, 5
-
-
-def drawn(one, length, count=1000):
-    """Examples of one length, in its own shapes."""
-    sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
-    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
 
 
 def test_worked_examples():

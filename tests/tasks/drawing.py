@@ -1,0 +1,30 @@
+"""Examples of a task, as its own tests look at them."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def drawn(one, length, count=1000):
+    """Examples of one length, in its own shapes."""
+    sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
+    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
+
+
+@functools.cache
+def sampler(one, bound):
+    """(keys, length) to examples in the shapes of length `bound`, compiled once."""
+    return jax.jit(jax.vmap(lambda key, length: one.sample(key, length, bound), in_axes=(0, None)))
+
+
+def first_drawn(one, length, count, bound=9):
+    """The first of 1200 examples: one compiled program for most tests."""
+    examples = sampler(one, bound)(jax.random.split(jax.random.key(0), 1200), jnp.asarray(length))
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[:count], examples)
+
+
+def said(one, text):
+    """What the oracle says to a prompt, both as text."""
+    return one.target_vocabulary.text(one.oracle(np.array(one.vocabulary.symbols(text))).tolist())
