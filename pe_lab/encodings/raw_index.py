@@ -2,7 +2,8 @@
 
 No paper: the starting point of every introduction to position encodings. Under the scheme
 `normalized` it is the normalized encoding, index / (n - 1), whose step shrinks with the length.
-In bfloat16 neighbours would be equal after 256; codes are float32 here.
+In bfloat16 neighbours would be equal after 256; codes are float32 here, but what they are added to is of the
+model's type: with lift="pad", which leaves them one channel of it, neighbours are equal there all the same.
 """
 
 import jax.numpy as jnp
