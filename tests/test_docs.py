@@ -93,6 +93,15 @@ def test_the_costs_are_of_the_config_and_of_a_clean_commit_and_their_page_shows_
     assert catalogue.cost_table() in (catalogue.COSTS.parent / "README.md").read_text(encoding="utf-8")
 
 
+def test_the_profiles_are_of_the_same_runs_and_their_page_shows_those_of_the_rotary_family():
+    figures, costs = (json.loads(path.read_text()) for path in (catalogue.PROFILE, catalogue.COSTS))
+    assert [(f["label"], f["overrides"]) for f in figures] == [(f["label"], f["overrides"]) for f in costs]
+    assert len({figure["provenance"]["commit"] for figure in figures}) == 1
+    assert not any(figure["provenance"]["dirty"] for figure in figures)
+    rotary = ("nope", "rope", "xpos", "rotary_value", "self_extend", "selective_rope", "pope")
+    assert catalogue.profile_table(*rotary) in (catalogue.PROFILE.parent / "README.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", plugins.names("positions"))
 def test_every_scheme_has_a_line_with_its_source(name):
     (line,) = [line for line in CATALOGUE.splitlines() if line.startswith(f"| `{name}` |")]

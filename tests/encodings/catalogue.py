@@ -15,6 +15,17 @@ from pe_lab import plugins
 from tests.encodings import laws
 
 COSTS = Path(__file__).parents[2] / "results" / "published" / "encoding_costs" / "costs.json"
+PROFILE = COSTS.with_name("profile.json")
+PLACES = {  # of a profile, by the beginning of a place's name
+    "own hooks": "encodings/",
+    "scores, softmax and sum": (
+        "encodings/base.py masked_softmax",
+        "encodings/base.py AttentionEncoding.mix",
+        "transformer/attention.py attend",
+    ),
+    "projections": "transformer/attention.py Attention",
+    "feed-forward": "transformer/transformer.py FeedForward",
+}
 HEADER = (
     "| name | equation | acts in | relative | defined in | parameters | beyond training | step / NoPE's | arguments | source |\n"
     "|---|---|---|---|---|---|---|---|---|---|"
@@ -49,6 +60,24 @@ def cost_table() -> str:
         memory = [f"{f['temporary_bytes'] / n:.2f}" for f, n in zip(figures, nope, strict=True)]
         lines.append(f"| `{figures[0]['label']}` | {' | '.join(times + memory)} |")
     return "\n".join(lines)
+
+
+def profile_table(*names: str) -> str:
+    """Milliseconds of a step by place, at 80 tokens and at 512."""
+    found = json.loads(PROFILE.read_text())
+    lines = [f"| encoding, tokens | {' | '.join(PLACES)} | all else | sum |", "|---|" + "---|" * (len(PLACES) + 2)]
+    for name in names:
+        for figure, tokens in zip((f for f in found if re.match(r"\w+", f["label"])[0] == name), (80, 512), strict=True):
+            spent = dict.fromkeys([*PLACES, "all else"], 0.0)
+            for place, seconds in figure["profile"].items():
+                spent[_kind(place)] += 1e3 * seconds
+            lines.append(f"| `{name}`, {tokens} | {' | '.join(f'{ms:.1f}' for ms in [*spent.values(), sum(spent.values())])} |")
+    return "\n".join(lines)
+
+
+def _kind(place: str) -> str:
+    """The most particular of PLACES."""
+    return next((kind for kind, names in reversed(PLACES.items()) if place.startswith(names)), "all else")
 
 
 def row(name: str, equation: str, beyond: str) -> str:
