@@ -149,7 +149,7 @@ class Execution:
     """How it runs, which changes the speed and not the experiment."""
 
     replicas: Literal["auto", "map", "vmap"]
-    attention: Literal["auto", "explicit", "fused"]
+    attention: Literal["auto", "explicit"]
     remat: bool
     chunk_steps: int
     max_replicas: int

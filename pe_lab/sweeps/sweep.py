@@ -16,7 +16,7 @@ from pe_lab.sweeps.progress import Progress
 from pe_lab.sweeps.study import Study
 from pe_lab.training import step
 from pe_lab.training.cell import record_failure
-from pe_lab.training.evaluate import bounds, changed, frozen_of
+from pe_lab.training.evaluate import changed, frozen_of
 
 # For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
 # unpadded FLOPs, and what a worker needs to import, compile and evaluate.
@@ -48,7 +48,7 @@ class Plan:
 
     def estimate(self, workers: int) -> str:
         """Programs and a rough time."""
-        programs = sum(2 + _evaluation_programs(cell) for cell in self.cells)
+        programs = sum(3 + len(cell.run.evaluate.changes) for cell in self.cells)  # first state, training, evaluation
         work = (len(c.runs) * c.run.train.steps * step.setup(c.run).step_flops / _FLOPS_PER_SECOND for c in self.cells)
         seconds = sum(_SECONDS_A_CELL + each for each in work) / workers
         rate = f"{_FLOPS_PER_SECOND / 1e9:.0f} GFLOP/s each and {_SECONDS_A_CELL} s a cell to start, compile and evaluate"
@@ -139,8 +139,3 @@ def _check_writable(folder: Path) -> None:
         probe.unlink()
     except OSError as e:
         raise UserError(f"The results folder {folder} cannot be written ({one_line(e)}). Give another: --results=FOLDER.") from e
-
-
-def _evaluation_programs(cell: Cell) -> int:
-    evaluate = cell.run.evaluate
-    return len(set(bounds({*evaluate.lengths, *evaluate.curve_lengths}, cell.run.train.max_length).values()))

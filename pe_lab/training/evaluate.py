@@ -8,7 +8,6 @@ one pass, so that what it gives is what is measured.
 import dataclasses
 import functools
 import itertools
-import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,20 +21,11 @@ from jaxtyping import Array
 from pe_lab import config, records
 from pe_lab.plugins import Plugin
 from pe_lab.tasks.base import Example
-from pe_lab.training import held_out, step
+from pe_lab.training import held_out, microbatches, step
 from pe_lab.training.finished import adopt
 from pe_lab.training.held_out import SPLITS
 from pe_lab.training.step import POSITIONS, Setup, contexts, out_of_reach, stream_key
 from pe_lab.transformer.transformer import Transformer
-
-
-def bounds(lengths: Iterable[int], first: int) -> dict[int, int]:
-    """Length -> the length whose shapes it is padded to: `first`, times four as often as needed, at most the longest.
-
-    Four times the shapes cost less than one more program to compile.
-    """
-    longest = max(lengths)
-    return {n: min(first * 4 ** max(0, math.ceil(math.log(n / first, 4))), max(longest, first)) for n in lengths}
 
 
 def batch_sums(
@@ -44,7 +34,7 @@ def batch_sums(
     """Counts and sums over one batch of examples of one length, for every replica.
 
     Args:
-      bound: static; examples have the shapes of this length.
+      bound: static; examples are drawn in the shapes of this length.
       where: traced integers: split, length, offset, first (index of the first example), num_examples.
       data: the task's of that split.
       frozen: the batch's examples; None: they are drawn.
@@ -55,40 +45,56 @@ def batch_sums(
     given = jax.lax.optimization_barrier(given)  # what follows is compiled alike, drawn or read, and gives equal digits
     batch = jax.vmap(functools.partial(made.layout, made.task))(given)
     position_keys = jax.vmap(lambda k: stream_key(k, POSITIONS))(keys)
-    batch, stream, source = contexts(made, batch, position_keys, train=False, offset=where["offset"])
-    counted = (index < where["num_examples"])[:, None]
+    batch, *streams = contexts(made, batch, position_keys, train=False, offset=where["offset"])
+    read = {name: stream for name, stream in zip(("answering", "source"), streams, strict=True) if stream is not None}
+    of_each = {name: step.by_example(stream) for name, stream in read.items()}
+    asked = {name: getattr(batch, name) for name in ("labels", "target", "answer")}
+    counted = jnp.broadcast_to((index < where["num_examples"])[:, None], batch.labels.shape)
+    of_each["answering"] |= asked | {"counted": counted}
+    masks = {name: stream.mask for name, stream in read.items()}
+    plan = microbatches.plan({name: mask.shape for name, mask in masks.items()}, whole=not made.in_microbatches)
 
     def one(params):
         model = made.model(params)
-        logits = model(stream, source, fused=made.fused)
-        finite = jnp.isfinite(logits).all(axis=-1)  # an argmax over NaN would be token 0
-        right = finite & (logits.argmax(axis=-1) == batch.labels)
-        losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.labels)
-        place = jnp.cumsum(batch.target, axis=1) - 1
-        said = batch.target & ~(made.layout.end_token & (place == batch.target.sum(axis=1, keepdims=True) - 1))
-        wrong_at = jnp.where(batch.target & ~right, place, place.shape[1]).min(axis=1, keepdims=True)
-        return {
-            "exact_match": ((right | ~batch.target).all(axis=1, keepdims=True) & counted).sum(),
-            "exact_match_without_end": ((right | ~said).all(axis=1, keepdims=True) & counted).sum(),
-            "answer_exact_match": ((right | ~batch.answer).all(axis=1, keepdims=True) & counted).sum(),
-            "tokens_right": (right & batch.answer & counted).sum(),
-            "tokens": (batch.answer & counted).sum(),
-            "losses": jnp.where(batch.target & counted, losses, 0).sum(),
-            "targets": (batch.target & counted).sum(),
-            "first_error": ((wrong_at == jnp.arange(place.shape[1])[None]) & counted).sum(axis=0),
-            **_by_place(made, place, jnp.where(batch.target & counted, losses, 0), batch.target & counted),
-            "not_finite": (~(finite | ~batch.target).all(axis=1, keepdims=True) & counted).sum(),
-            "code_ratio": _code_ratio(model, [s.positions[0] for s in (source, stream) if s is not None]),
-        }
+
+        def sums(part, number):
+            logits = model(*(step.cut(stream, part[name]) for name, stream in read.items()), fused=made.fused)
+            return _sums(made, logits, part["answering"], batch.labels.shape[1])
+
+        ratio = _code_ratio(model, [s.positions[0] for s in reversed(streams) if s is not None])
+        return microbatches.summed(plan, sums, of_each, masks) | {"code_ratio": ratio}
 
     return made.side_by_side(one, params)
 
 
-def _by_place(made: Setup, place: Array, losses: Array, targets: Array) -> dict[str, Array]:
+def _sums(made: Setup, logits: Array, part: dict[str, Array], num_places: int) -> dict[str, Array]:
+    labels, target, counted = part["labels"], part["target"], part["counted"]
+    finite = jnp.isfinite(logits).all(axis=-1)  # an argmax over NaN would be token 0
+    right = finite & (logits.argmax(axis=-1) == labels)
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+    place = jnp.cumsum(target, axis=1) - 1
+    said = target & ~(made.layout.end_token & (place == target.sum(axis=1, keepdims=True) - 1))
+    wrong_at = jnp.where(target & ~right, place, num_places).min(axis=1)
+    examples = counted[:, 0]
+    return {
+        "exact_match": ((right | ~target).all(axis=1) & examples).sum(),
+        "exact_match_without_end": ((right | ~said).all(axis=1) & examples).sum(),
+        "answer_exact_match": ((right | ~part["answer"]).all(axis=1) & examples).sum(),
+        "tokens_right": (right & part["answer"] & counted).sum(),
+        "tokens": (part["answer"] & counted).sum(),
+        "losses": jnp.where(target & counted, losses, 0).sum(),
+        "targets": (target & counted).sum(),
+        "first_error": ((wrong_at[:, None] == jnp.arange(num_places)[None]) & examples[:, None]).sum(axis=0),
+        **_by_place(made, place, jnp.where(target & counted, losses, 0), target & counted, num_places),
+        "not_finite": (~(finite | ~target).all(axis=1) & examples).sum(),
+    }
+
+
+def _by_place(made: Setup, place: Array, losses: Array, targets: Array, num_places: int) -> dict[str, Array]:
     """Of a text, the sum of the losses of each place and their number, [L] each."""
     if not made.task.by_place:
         return {}
-    summed = functools.partial(jax.ops.segment_sum, segment_ids=jnp.maximum(place, 0).ravel(), num_segments=place.shape[1])
+    summed = functools.partial(jax.ops.segment_sum, segment_ids=jnp.maximum(place, 0).ravel(), num_segments=num_places)
     return {"place_losses": summed(losses.ravel()), "place_targets": summed(targets.astype(jnp.int32).ravel())}
 
 
@@ -175,7 +181,7 @@ def frozen_of(run: config.Run) -> held_out.Frozen | None:
 
 
 class Evaluator:
-    """Measures a cell's parameters at places; one program for each padded length and change.
+    """Measures a cell's parameters at places; one program for all lengths, one more for each change.
 
     Args:
       lengths: all that will be asked for.
@@ -187,7 +193,7 @@ class Evaluator:
 
     def __init__(self, made: Setup, lengths: Iterable[int], compiled: Callable):
         self.made, self.compiled = made, compiled
-        self.bounds = bounds(lengths, made.run.train.max_length)
+        self.bound = max(lengths)
         self.changed: dict[config.Change | None, Setup] = {None: made}
         self.programs: dict[Any, Callable] = {}
         self.data = functools.cache(made.data)  # of a split
@@ -201,11 +207,11 @@ class Evaluator:
 
     def measure(self, params: Any, place: Place, num_examples: int) -> list[dict[str, Any]]:
         """Summed counts over the examples, one dict a replica."""
-        made, bound = self.setup(place.change), self.bounds[place.length]
+        made, bound = self.setup(place.change), self.bound
         params = params if place.change is None else adopt(params, self.made, made)
         data = self.data(place.split) if self.frozen is None else None
         shapes = tuple(leaf.shape for leaf in jax.tree.leaves(data))  # a split's may be its own
-        batch_size, program = made.run.evaluate.batch_size, (place.change, bound, shapes)
+        batch_size, program = made.run.evaluate.batch_size, (place.change, shapes)
         fixed = {"split": SPLITS.index(place.split), "length": place.length, "offset": place.offset, "num_examples": num_examples}
         total: Any = None
         for first in range(0, num_examples, batch_size):

@@ -8,7 +8,7 @@ training is bit-equal to an unbroken one.
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -25,6 +25,7 @@ from pe_lab.errors import UserError
 from pe_lab.positions.base import PositionScheme
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.layouts import LAYOUTS, Batch, Layout, pack, packed
+from pe_lab.training import microbatches
 from pe_lab.training.optimizer import optimizer
 from pe_lab.transformer.streams import Stream
 from pe_lab.transformer.transformer import Transformer, forward_flops
@@ -47,6 +48,7 @@ class Setup:
     scheme: PositionScheme
     graph: nnx.GraphDef
     fused: bool
+    in_microbatches: bool  # the gradient of a step is summed over parts of its batch
     side_by_side: Callable  # maps a function of one replica over the replica axis
 
     def model(self, params: Any) -> Transformer:
@@ -141,9 +143,10 @@ def setup(run: Run, *, trained: bool = True) -> Setup:
     scheme = plugins.build("positions", run.positions, num_layers=run.model.num_layers)
     graph = nnx.graphdef(nnx.eval_shape(lambda: _model(run, task, layout, 0)))
     accelerator = jax.default_backend() != "cpu"
-    fused = run.execution.attention == "fused" or (run.execution.attention == "auto" and accelerator)
+    fused = run.execution.attention != "explicit"
     vmap = run.execution.replicas == "vmap" or (run.execution.replicas == "auto" and accelerator)
-    made = Setup(run, task, layout, scheme, graph, fused, _vmap if vmap else _map)
+    in_microbatches = not accelerator and not vmap
+    made = Setup(run, task, layout, scheme, graph, fused, in_microbatches, _vmap if vmap else _map)
     _check_lengths(made, trained)
     return made
 
@@ -269,7 +272,7 @@ def step(made: Setup, state: State, replica: dict[str, Array], data: Any = None)
     key, index = jax.random.key(replica["data_seed"]), now + replica["first_step"]
     read = contexts(made, *draw(made, key, index, data), train=True)
     dropout_key = jax.random.fold_in(stream_key(key, DROPOUT), index) if made.run.model.dropout else None
-    loss, gradients = jax.value_and_grad(functools.partial(loss_of, made))(state["params"], read, dropout_key)
+    loss, gradients = value_and_grad(made, state["params"], read, dropout_key)
     chain = optimizer(train, replica["learning_rate"], replica["weight_decay"])
     updates, moments = chain.update(gradients, state["optimizer"], state["params"])
     finite = jnp.isfinite(loss) & jnp.isfinite(optax.tree.norm(gradients))
@@ -280,12 +283,60 @@ def step(made: Setup, state: State, replica: dict[str, Array], data: Any = None)
     return {**kept, "step": now + 1, "stop_at": state["stop_at"], "diverged_at": diverged_at}, loss
 
 
+def value_and_grad(made: Setup, params: Any, read: tuple[Batch, Stream, Stream | None], dropout_key: Array | None) -> tuple[Array, Any]:
+    """The loss of what `contexts` gives, and its gradient; on a CPU by parts of the batch."""
+    if not made.in_microbatches:
+        return jax.value_and_grad(functools.partial(loss_of, made))(params, read, dropout_key)
+    batch, *streams = read
+    given = {name: stream for name, stream in zip(("answering", "source"), streams, strict=True) if stream is not None}
+    of_each = {name: by_example(stream) for name, stream in given.items()}
+    of_each["answering"] |= {"labels": batch.labels, "weights": loss_weights(made, batch)}
+
+    def loss(params, part, number):
+        key = None if dropout_key is None else jax.random.fold_in(dropout_key, number)
+        logits = _logits(made, params, [cut(stream, part[name]) for name, stream in given.items()], key)
+        return _weighted(logits, part["answering"]["labels"], part["answering"]["weights"])
+
+    masks = {name: stream.mask for name, stream in given.items()}
+    plan = microbatches.plan({name: mask.shape for name, mask in masks.items()})
+    return microbatches.summed(plan, functools.partial(jax.value_and_grad(loss), params), of_each, masks)
+
+
+def by_example(stream: Stream) -> dict[str, Any]:
+    """What of a stream differs from example to example, [B, L, ...] leaves."""
+    found = {"tokens": stream.tokens, "mask": stream.mask, "segments": stream.segments}
+    if stream.positions.shape[1] == len(stream.tokens) > 1:
+        found["positions"] = jnp.moveaxis(stream.positions, 0, 2)
+    return {name: leaf for name, leaf in found.items() if leaf is not None}
+
+
+def cut(stream: Stream, part: dict[str, Any]) -> Stream:
+    """A stream with some of its examples, and as many tokens as they have."""
+    own = {name: part[name] for name in ("tokens", "mask", "segments") if name in part}
+    positions = jnp.moveaxis(part["positions"], 2, 0) if "positions" in part else stream.positions[:, :, : part["tokens"].shape[1]]
+    return dataclasses.replace(stream, positions=positions, **own)
+
+
 def loss_of(made: Setup, params: Any, read: tuple[Batch, Stream, Stream | None], dropout_key: Array | None) -> Float[Array, ""]:
     """The loss of what `contexts` gives."""
-    batch, stream, source = read
-    logits = made.model(params)(stream, source, dropout_key=dropout_key, fused=made.fused, remat=made.run.execution.remat)
-    losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.labels)
-    return reduce_loss(losses, batch.target, made.run.train.loss_reduction, batch.segments, made.layout.examples_per_context)
+    batch, *streams = read
+    return _weighted(_logits(made, params, streams, dropout_key), batch.labels, loss_weights(made, batch))
+
+
+def _logits(made: Setup, params: Any, streams: Sequence[Any], dropout_key: Array | None) -> Array:
+    return made.model(params)(*streams, dropout_key=dropout_key, fused=made.fused, remat=made.run.execution.remat)
+
+
+def _weighted(logits: Array, labels: Array, weights: Array) -> Array:
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+    return jnp.where(weights != 0, losses * weights, 0).sum()
+
+
+def loss_weights(made: Setup, batch: Batch) -> Float[Array, "b l"]:
+    """Of each token's loss in that of the batch, which is linear in them."""
+    k, reduction = made.layout.examples_per_context, made.run.train.loss_reduction
+    reduce = functools.partial(reduce_loss, counted=batch.target, reduction=reduction, segments=batch.segments, k=k)
+    return jax.grad(reduce)(jnp.zeros(batch.labels.shape))
 
 
 def draw(made: Setup, key: Array, now: Array, data: Any = None) -> tuple[Batch, Array]:

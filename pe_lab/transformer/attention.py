@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from pe_lab import config
 from pe_lab.encodings.base import AttentionEncoding, Tokens
+from pe_lab.transformer import attention_cpu, products
 
 _SSMAX_START = 0.43  # of SSMax's learned factor: the value of the paper's figure 1
 
@@ -56,9 +57,9 @@ def attend(
       mask: True where a query may attend to a key.
       bias: the encoding's, if the caller has computed it already.
       log_n_factor: q·k is multiplied by this times log n, where n keys are in the query's sight.
-      fused: use jax.nn.dot_product_attention where the encoding allows it.
+      fused: use a fused form where the encoding allows it: on a CPU attention_cpu's, elsewhere jax.nn.dot_product_attention.
     """
-    scale, head_dim = 1 / math.sqrt(q.shape[-1]), v.shape[-1]
+    scale = 1 / math.sqrt(q.shape[-1])
     if (own := encoding.mask(Q, K)) is not None:
         mask = mask & own
     if log_n_factor is not None:
@@ -68,15 +69,21 @@ def attend(
     if bias is None:
         bias = encoding.bias(Q, K)
     if fused and encoding.fusable:
-        wider = q.shape[-1] - head_dim  # the fused function wants values as wide as keys
-        values = jnp.pad(v, ((0, 0), (0, 0), (0, 0), (0, wider)))
-        out = jax.nn.dot_product_attention(q, k, values, bias=bias, mask=mask, scale=scale)[..., :head_dim]
-        return jnp.where(jnp.moveaxis(mask.any(axis=-1, keepdims=True), 1, 2), out, 0)
+        form = attention_cpu.attention if jax.default_backend() == "cpu" else _fused
+        return form(q, k, v, mask, bias, scale)
     s = scale * jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)
     if bias is not None:
         s = add_bias(s, bias)
     s = encoding.scores(s, raw_q, raw_k, Q, K, mask)
     return encoding.mix(encoding.weights(s, mask).astype(v.dtype), v, Q, K)
+
+
+def _fused(q, k, v, mask, bias, scale):
+    """JAX's fused attention."""
+    wider = q.shape[-1] - v.shape[-1]  # it wants values as wide as keys
+    values = jnp.pad(v, ((0, 0), (0, 0), (0, 0), (0, wider)))
+    out = jax.nn.dot_product_attention(q, k, values, bias=bias, mask=mask, scale=scale)[..., : v.shape[-1]]
+    return jnp.where(jnp.moveaxis(mask.any(axis=-1, keepdims=True), 1, 2), out, 0)
 
 
 @jax.custom_vjp
@@ -157,7 +164,9 @@ class Attention(nnx.Module):
         width, head_dim = model.width, model.width // model.num_heads
 
         def linear() -> nnx.Linear:
-            return nnx.Linear(width, width, use_bias=False, dtype=jnp.dtype(model.compute_dtype), rngs=rngs)
+            return nnx.Linear(
+                width, width, use_bias=False, dtype=jnp.dtype(model.compute_dtype), dot_general=products.dot_general, rngs=rngs
+            )
 
         def norm() -> nnx.RMSNorm | None:
             return nnx.RMSNorm(head_dim, dtype=jnp.dtype(model.compute_dtype), rngs=rngs) if model.qk_norm else None

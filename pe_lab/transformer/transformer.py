@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from pe_lab import config, plugins
 from pe_lab.encodings.base import AttentionEncoding, Chain, InputEncoding, OnAxis, Tokens
 from pe_lab.errors import UserError
+from pe_lab.transformer import products
 from pe_lab.transformer.attention import Attention, Keys, visible
 from pe_lab.transformer.streams import Cache, Memory, Stream, View, all_slots, apart, at, keeper, with_sink
 
@@ -35,7 +36,7 @@ class FeedForward(nnx.Module):
         dtype = jnp.dtype(model.compute_dtype)
 
         def linear(width_in: int, width_out: int) -> nnx.Linear:
-            return nnx.Linear(width_in, width_out, dtype=dtype, rngs=rngs)
+            return nnx.Linear(width_in, width_out, dtype=dtype, dot_general=products.dot_general, rngs=rngs)
 
         self.activation = model.activation
         self.into = linear(model.width, model.feedforward_width)
@@ -239,7 +240,11 @@ class Transformer(nnx.Module):
         words = vocabularies["decoder" if "decoder" in vocabularies else "encoder"]
         rngs = nnx.Rngs(params=jax.random.fold_in(key, _OUTPUT))
         dtype = jnp.dtype(model.compute_dtype)
-        self.output = None if model.tied_output else nnx.Linear(model.width, words, use_bias=False, dtype=dtype, rngs=rngs)
+        self.output = (
+            None
+            if model.tied_output
+            else nnx.Linear(model.width, words, use_bias=False, dtype=dtype, dot_general=products.dot_general, rngs=rngs)
+        )
 
     @property
     def stacks(self) -> dict[str, Stack]:

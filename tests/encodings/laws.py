@@ -286,6 +286,14 @@ def fused_equals_explicit(subject: Subject) -> None:
     assert_close(explicit[mask], fused[mask])
 
 
+def the_accelerators_fused_form_equals_explicit(subject: Subject) -> None:
+    mask = models.prefix([LENGTH, 5], LENGTH)
+    read, source = subject.stream(default_tokens(), None, mask), subject.source(mask=models.prefix([4, SOURCE_LENGTH], SOURCE_LENGTH))
+    with unittest.mock.patch.object(jax, "default_backend", return_value="gpu"):
+        fused = jax.jit(lambda params: subject.call(params, read, source, True))(subject.params)
+    assert_close(subject.logits(mask=mask, source=source)[mask], np.asarray(fused)[mask])
+
+
 def compiled_equals_eager(subject: Subject) -> None:
     with jax.disable_jit():
         eager = subject.call(subject.params, subject.stream(default_tokens()), subject.source())
@@ -414,6 +422,7 @@ LAWS = {
         one_row_equals_a_row_for_each,
         arange_form_equals_general_form,
         fused_equals_explicit,
+        the_accelerators_fused_form_equals_explicit,
         compiled_equals_eager,
         half_precision_keeps_positions_apart,
         future_does_not_leak,

@@ -29,7 +29,11 @@ HANDFUL = (
     "decoding_equals_the_full_forward",
 )
 FEW = ("sinusoidal_2d", "rope", "t5_bias", "transformer_xl")  # of those kinds
-SLOW = ("compiled_equals_eager", "half_precision_keeps_positions_apart")  # in the quick suite of one member
+SLOW = (
+    "compiled_equals_eager",
+    "half_precision_keeps_positions_apart",
+    "the_accelerators_fused_form_equals_explicit",
+)  # in the quick suite of one member
 # In the quick suite all laws run on one member of each kind; on every member those that share its first program.
 CHEAP = (
     "shape_is_kept_and_finite",

@@ -81,7 +81,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
     assert done.returncode == 0
     assert "smoke: 4 points, 4 runs, 0 of them done" in done.stdout
     assert "to train: 4 runs in 2 cells" in done.stdout
-    assert "8 programs; roughly" in done.stdout  # init, train and two evaluation lengths a cell
+    assert "6 programs; roughly" in done.stdout  # first state, training and evaluation of each cell
     assert list((tmp_path / "dry").iterdir()) == []
 
 

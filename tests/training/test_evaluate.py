@@ -10,7 +10,7 @@ import pytest
 from pe_lab import config
 from pe_lab.errors import UserError
 from pe_lab.training import held_out, step
-from pe_lab.training.evaluate import Evaluator, Place, bounds, changed, grid
+from pe_lab.training.evaluate import Evaluator, Place, changed, grid
 from pe_lab.transformer.streams import Stream
 from tests import tiny
 from tests.tiny import replicas
@@ -123,11 +123,11 @@ def test_teacher_forced_exact_match_is_greedy_decoding():
 
 
 def test_padding_and_batches_change_no_number():
-    """Length 3 in the shapes of length 3 and of length 6, in batches of 8 and at once."""
+    """Length 3 in the shapes of length 5 and of length 6, in batches of 8."""
     made, params = trained()
     measure = evaluator(made)
     short = measure.measure(params, Place("test", 3, 0), 16)
-    measure.bounds = {3: 6}
+    measure.bound, measure.programs = 6, {}
     padded = measure.measure(params, Place("test", 3, 0), 16)
     for name in ("exact_match", "exact_match_without_end", "tokens_right", "tokens", "targets"):
         assert [s[name] for s in short] == [p[name] for p in padded]
@@ -175,17 +175,19 @@ def test_logits_that_are_not_finite_are_wrong_and_say_so():
     assert test["negative_log_likelihood"]["reason"] == "the logits of 16 of 16 examples are not finite"
 
 
-@pytest.mark.parametrize(
-    ("lengths", "first", "expected"),
-    [
-        ((4, 8, 10, 16), 8, {4: 8, 8: 8, 10: 16, 16: 16}),
-        ((8, 9, 32, 33, 100), 8, {8: 8, 9: 32, 32: 32, 33: 100, 100: 100}),
-        ((2, 3), 16, {2: 16, 3: 16}),
-        ((100,), 8, {100: 100}),
-    ],
-)
-def test_lengths_share_few_padded_ones(lengths, first, expected):
-    assert bounds(lengths, first) == expected
+def test_all_lengths_and_offsets_share_one_program():
+    made, params = trained(steps=1)
+    programs = []
+
+    def compiled(function, *args):
+        programs.append(function)
+        return jax.jit(function)
+
+    measure = Evaluator(made, made.run.evaluate.lengths, compiled)
+    for length in made.run.evaluate.lengths:
+        for offset in (0, 3):
+            measure.measure(params, Place("test", length, offset), 8)
+    assert len(programs) == 1
 
 
 def two_encodings():

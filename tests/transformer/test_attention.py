@@ -9,12 +9,23 @@ from pe_lab.transformer.attention import Attention, add_bias, attend, visible
 from tests import models
 
 
+@pytest.fixture
+def fused(request, monkeypatch):
+    """The form that attention takes: of a CPU, or, computed here all the same, of an accelerator."""
+    if request.param == "gpu":
+        monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    return request.param
+
+
+fused_and_not = pytest.mark.parametrize("fused", ["explicit", "cpu", "gpu"], indirect=True)
+
+
 def inputs(length=5):
     q, k, v = (np.asarray(jax.random.normal(jax.random.key(i), (2, length, 3, 4))) for i in range(3))
     return q, k, v, Tokens(jnp.arange(length)[None], jnp.arange(length)[None])
 
 
-@pytest.mark.parametrize("fused", [False, True])
+@fused_and_not
 def test_attend_is_the_equation_in_float64(fused):
     q, k, v, t = inputs()
     mask = np.tril(np.ones((5, 5), bool))
@@ -23,35 +34,41 @@ def test_attend_is_the_equation_in_float64(fused):
     w = np.where(mask, np.exp(s), 0)
     expected = np.einsum("bhls,bshe->blhe", w / w.sum(-1, keepdims=True), v.astype(float))
     out = attend(
-        AttentionEncoding(), *map(jnp.asarray, (q, k, v)), t, t, jnp.asarray(mask)[None, None], bias=jnp.asarray(bias), fused=fused
+        AttentionEncoding(),
+        *map(jnp.asarray, (q, k, v)),
+        t,
+        t,
+        jnp.asarray(mask)[None, None],
+        bias=jnp.asarray(bias),
+        fused=fused != "explicit",
     )
     np.testing.assert_allclose(out, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("fused", [False, True])
+@fused_and_not
 def test_a_query_without_keys_gets_zeros(fused):
     q, k, v, t = inputs()
     mask = jnp.ones((1, 1, 5, 5), bool).at[:, :, 2].set(False)
-    out = attend(AttentionEncoding(), *map(jnp.asarray, (q, k, v)), t, t, mask, fused=fused)
+    out = attend(AttentionEncoding(), *map(jnp.asarray, (q, k, v)), t, t, mask, fused=fused != "explicit")
     assert (np.asarray(out[:, 2]) == 0).all()
     assert (np.abs(out[:, [0, 1, 3, 4]]).max(axis=(2, 3)) > 0).all()
 
 
-def test_wider_queries_and_keys_leave_values_and_scale_alone():
+@fused_and_not
+def test_wider_queries_and_keys_leave_values_and_scale_alone(fused):
     class Widens(AttentionEncoding):
         def qk(self, q, k, Q, K):
             return jnp.concatenate([q, q], -1), jnp.concatenate([k, k], -1)
 
     q, k, v, t = inputs()
     mask = jnp.ones((1, 1, 5, 5), bool)
-    explicit, fused = (attend(Widens(), *map(jnp.asarray, (q, k, v)), t, t, mask, fused=f) for f in (False, True))
-    np.testing.assert_allclose(explicit, fused, atol=1e-6)
+    wider = attend(Widens(), *map(jnp.asarray, (q, k, v)), t, t, mask, fused=fused != "explicit")
     np.testing.assert_allclose(
-        explicit, attend(AttentionEncoding(), jnp.asarray(2 * q), jnp.asarray(k), jnp.asarray(v), t, t, mask), atol=1e-5
+        wider, attend(AttentionEncoding(), jnp.asarray(2 * q), jnp.asarray(k), jnp.asarray(v), t, t, mask), atol=1e-5
     )
 
 
-@pytest.mark.parametrize("fused", [False, True])
+@fused_and_not
 @pytest.mark.parametrize("factor", [1.0, (0.5, 1.0, 2.0)])
 def test_a_temperature_scales_products_by_log_n_and_leaves_the_bias_alone(factor, fused):
     q, k, v, t = inputs()
@@ -63,7 +80,7 @@ def test_a_temperature_scales_products_by_log_n_and_leaves_the_bias_alone(factor
     expected = np.einsum("bhls,bshe->blhe", w / w.sum(-1, keepdims=True), v.astype(float))
     given = factor if isinstance(factor, float) else jnp.asarray(factor)
     mask, bias = jnp.asarray(mask)[None, None], jnp.asarray(bias)
-    out = attend(AttentionEncoding(), *map(jnp.asarray, (q, k, v)), t, t, mask, bias=bias, log_n_factor=given, fused=fused)
+    out = attend(AttentionEncoding(), *map(jnp.asarray, (q, k, v)), t, t, mask, bias=bias, log_n_factor=given, fused=fused != "explicit")
     np.testing.assert_allclose(out, expected, atol=1e-5)
 
 
