@@ -56,7 +56,8 @@ def measure(run: Run, num_steps: int) -> dict[str, Any]:
     Returns:
       parameters; state_bytes (parameters and optimizer moments); kept_bytes (of the forward pass for the
       backward pass, before any compiler); temporary_bytes (beside the state, as compiled for this device,
-      whose compiler may undo a recomputation); step_flops (unpadded); compile_seconds; seconds_per_step (median), None if not timed.
+      whose compiler may undo a recomputation); step_flops (unpadded); compile_seconds; and None if not timed: seconds_per_step
+      (median), peak_flops_per_second (of a product of large float32 matrices beside each step, median), share_of_peak.
     """
     (found,) = compare([run], num_steps)
     return {name: value for name, value in found.items() if not name.startswith("times_first")}
@@ -73,17 +74,39 @@ def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
     programs = [Program(run) for run in runs]
     first = programs[0]
     turns = np.array(
-        [[[first.seconds(), first.seconds(), p.seconds()] for p in programs] for _ in range(num_steps + 1 if num_steps else 0)]
+        [[[first.seconds(), first.seconds(), p.seconds(), _peak()] for p in programs] for _ in range(num_steps + 1 if num_steps else 0)]
     )
-    return [program.costs() | _times(turns[1:, i, 1:] if num_steps else None) for i, program in enumerate(programs)]
+    costs = [program.costs() for program in programs]
+    return [cost | _times(turns[1:, i, 1:] if num_steps else None, cost["step_flops"]) for i, cost in enumerate(costs)]
 
 
-def _times(pairs: np.ndarray | None) -> dict[str, Any]:
-    """Of [turns, 2] seconds: of the first run and of this one; the turn that warms up is left out."""
-    if pairs is None:
-        return {"seconds_per_step": None, "times_first": None, "times_first_quartiles": None}
-    low, middle, high = np.quantile(pairs[:, 1] / pairs[:, 0], [0.25, 0.5, 0.75]).tolist()
-    return {"seconds_per_step": float(np.median(pairs[:, 1])), "times_first": middle, "times_first_quartiles": [low, high]}
+def _times(turns: np.ndarray | None, step_flops: int) -> dict[str, Any]:
+    """Of [turns, 3]: seconds of the first run and of this one, and the machine's peak; the turn that warms up is left out."""
+    if turns is None:
+        timed = ("seconds_per_step", "times_first", "times_first_quartiles", "peak_flops_per_second", "share_of_peak")
+        return dict.fromkeys(timed)
+    first, own, peak = turns.T
+    low, middle, high = np.quantile(own / first, [0.25, 0.5, 0.75]).tolist()
+    return {
+        "seconds_per_step": float(np.median(own)),
+        "times_first": middle,
+        "times_first_quartiles": [low, high],
+        "peak_flops_per_second": float(np.median(peak)),
+        "share_of_peak": float(np.median(step_flops / own / peak)),
+    }
+
+
+def _peak(size: int = 1024) -> float:
+    """FLOPs a second of a product of two square float32 matrices, the best of three."""
+    matrix, seconds = jnp.ones((size, size)), []
+    for _ in range(4):  # the first compiles
+        started = time.monotonic()
+        jax.block_until_ready(_product(matrix, matrix))
+        seconds.append(time.monotonic() - started)
+    return 2 * size**3 / min(seconds[1:])
+
+
+_product = jax.jit(jnp.matmul)
 
 
 def _kept_bytes(made: step.Setup) -> int:

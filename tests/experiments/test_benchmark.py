@@ -42,6 +42,7 @@ def test_steps_are_timed_and_compiling_is_not_among_them(found):
     assert found["temporary_bytes"] > found["parameters"] * 4  # the gradients at least
     assert list(found) == [
         "parameters", "state_bytes", "kept_bytes", "temporary_bytes", "step_flops", "compile_seconds", "seconds_per_step",
+        "peak_flops_per_second", "share_of_peak",
     ]  # fmt: skip
 
 
@@ -71,11 +72,15 @@ def test_what_is_kept_grows_with_the_batch():
 def test_several_runs_are_compared_step_by_step_with_the_first(monkeypatch):
     """Times by hand: the first run's steps take 2 s, then 4 s on a slower machine; the other's 3 s, then 8 s."""
     times = {"nope": iter([9] * 5 + [7, 2, 2, 7, 2] + [7, 4, 4, 7, 4]), "rope": iter([9, 3, 8])}
+    peaks = iter([1e9, 1e9, 1e9, 2e9, 1e9, 2e9])  # the first pair warms up
+    monkeypatch.setattr(costs, "_peak", lambda: next(peaks))
     monkeypatch.setattr(costs.Program, "seconds", lambda self: next(times[self.made.run.model.encodings[0].name]))
     first, other = costs.compare([run(), run("rope")], 2)
     assert (first["times_first"], first["times_first_quartiles"]) == (1.0, [1.0, 1.0])
     assert other["times_first"] == (3 / 2 + 8 / 4) / 2
     assert (first["seconds_per_step"], other["seconds_per_step"]) == (3.0, 5.5)
+    assert other["peak_flops_per_second"] == 2e9
+    assert other["share_of_peak"] == other["step_flops"] / 2e9 * (1 / 3 + 1 / 8) / 2
 
 
 CONFIG = """

@@ -74,7 +74,9 @@ def test_rows_are_added_and_the_tables_show_what_was_evaluated_with_what(call, f
     assert [cell == "–" for cell in rope[1:]] == [False, False, False, True]
     assert [cell == "–" for cell in scaled[1:]] == [True, False, True, False]
     page = (folder / "table.md").read_text()
-    assert page.count("| rope(base=500.0), evaluated with rope(scaling=linear, factor=2) ") == 8  # means of two metrics and two seeds, at two offsets
+    assert (
+        page.count("| rope(base=500.0), evaluated with rope(scaling=linear, factor=2) ") == 8
+    )  # means of two metrics and two seeds, at two offsets
     assert "## Mean over seeds, positions shifted by 9" in page
     assert "rope(base=500.0), evaluated with rope(scaling=linear, factor=2)" in (folder / "table.csv").read_text()
 
