@@ -64,7 +64,7 @@ class Progress:
 
     def _line(self, cell: str, event: str) -> None:
         recent = time.monotonic() - self.shown.get(cell, 0) < _PLAIN_INTERVAL
-        if event in ("started", "evaluating", "finished") or (event == "progress" and recent):
+        if event in ("started", "evaluating", "finished") or (event in ("progress", "elsewhere") and recent):
             return
         self.shown[cell] = time.monotonic()
         words = [w for w in (*self._words(cell), f"{self._count()}, {_minutes(self.seconds_left())}") if w]
@@ -75,7 +75,7 @@ class Progress:
         state = self.state.get(cell, {})
         loss, rate = state.get("loss"), state.get("steps_per_second")
         ended = f"FAILED: {state.get('error', 'see its log')}" if state.get("status") else "done"
-        doing = {"started": "starting and compiling", "evaluating": "evaluating", "ended": ended}
+        doing = {"started": "starting and compiling", "evaluating": "evaluating", "elsewhere": "another sweep is at it", "ended": ended}
         what = doing.get(state["event"], f"step {self.steps[cell]}/{steps} x {replicas}")
         return label, what, "" if loss is None else f"loss {loss:.4f}", f"{rate:.0f} steps/s" if rate else ""
 

@@ -11,7 +11,6 @@ from pe_lab.config import Cell, Run
 from pe_lab.errors import UserError, unknown
 from pe_lab.sweeps import select
 from pe_lab.sweeps.grid import Point
-from pe_lab.training.evaluate import grid
 
 SEEDS = ("seed", "data_seed")  # axes that tell the runs of one variant apart
 
@@ -138,24 +137,3 @@ def waves(cells: Iterable[Cell]) -> list[list[Cell]]:
         done.append(ready)
         left = [cell for cell in left if cell not in ready]
     return done
-
-
-def is_done(run: Run, found: dict[str, dict[str, Any]]) -> bool:
-    """Whether a run's record has all that its evaluation asks for; a failed one is tried again.
-
-    Raises:
-      UserError: it was measured on another number of examples; nothing is overwritten.
-    """
-    record = found.get(run.run_id)
-    if record is None or record["status"] == "failed":
-        return False
-    if record["status"] == "diverged":
-        return True
-    measured, wanted = records.places(record), [place.key for place in grid(run)]
-    for place in wanted:
-        if measured.get(place, 0) not in (0, run.evaluate.num_examples):
-            asks = f"this study asks for {run.evaluate.num_examples} examples"
-            raise UserError(
-                f"The run {run.run_id} has measured length {place[1]} on {measured[place]} examples and {asks}: nothing is overwritten."
-            )
-    return all(place in measured for place in wanted)

@@ -16,7 +16,7 @@ from pe_lab.sweeps.progress import Progress
 from pe_lab.sweeps.study import Study
 from pe_lab.training import step
 from pe_lab.training.cell import record_failure
-from pe_lab.training.evaluate import changed, frozen_of
+from pe_lab.training.evaluate import changed, frozen_of, is_done
 
 # For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
 # unpadded FLOPs, and what a worker needs to import, compile and evaluate.
@@ -63,7 +63,7 @@ def plan(study: Study, folder: Path) -> Plan:
     """
     _check_writable(folder)
     found = records.read_all(folder)
-    cells = studies.cells(run for run in study.runs if not studies.is_done(run, found))
+    cells = studies.cells(run for run in study.runs if not is_done(run, found))
     jax.config.update("jax_platforms", "cpu")  # this process only looks; accelerators are for the workers
     for run in {(c.run.task, c.run.evaluate, c.run.train.max_length): c.run for c in cells}.values():
         frozen_of(run)

@@ -20,12 +20,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab import records
+from pe_lab import locks, records
 from pe_lab.config import Cell, Run
 from pe_lab.errors import UserError, one_line
 from pe_lab.tasks.base import floors
 from pe_lab.training import checkpoints, step
-from pe_lab.training.evaluate import Evaluator, Place, grid
+from pe_lab.training.evaluate import Evaluator, Place, grid, is_done
 from pe_lab.training.finished import adopt, parent_of, read_cell, replicas_of, shapes_of
 
 Report = Callable[[dict[str, Any]], None]
@@ -307,14 +307,23 @@ def _finite(number: Any) -> float | None:
 
 
 def main(cell_file: Path, folder: Path) -> int:
-    """Runs a cell in a process of its own: events on stdout, exit status 1 if it failed."""
+    """Runs a cell in a process of its own: events on stdout.
 
+    Returns:
+      The exit status: 0, 1 if it failed, locks.BUSY if another process is at it.
+    """
+    with locks.held(cell_file.with_suffix(".lock")) as mine:
+        return _main(read_cell(cell_file), folder) if mine else locks.BUSY
+
+
+def _main(cell: Cell, folder: Path) -> int:
     def report(event: dict[str, Any]) -> None:
         print(json.dumps(event), flush=True)
 
-    cell = read_cell(cell_file)
     try:
-        run_cell(cell, folder, report)
+        found = {run.run_id: records.read(path) for run in cell.runs if (path := records.path_of(folder, run.run_id)).exists()}
+        if not all(is_done(run, found) for run in cell.runs):  # as another sweep has left them meanwhile
+            run_cell(cell, folder, report)
     except BrokenPipeError:  # the sweep that started it is gone: the next one goes on from the checkpoint
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to flush into the closed pipe
         return 1

@@ -19,6 +19,7 @@ import optax
 from jaxtyping import Array
 
 from pe_lab import config, records
+from pe_lab.errors import UserError
 from pe_lab.plugins import Plugin
 from pe_lab.tasks.base import Example
 from pe_lab.training import held_out, microbatches, step
@@ -153,6 +154,27 @@ def grid(run: config.Run) -> list[Place]:
     cases = itertools.product((None, *evaluate.changes), evaluate.lengths, evaluate.offsets)
     test = [Place("test", length, offset, change) for change, length, offset in cases]
     return list(dict.fromkeys(validation + test))  # a length given twice is measured once
+
+
+def is_done(run: config.Run, found: dict[str, dict[str, Any]]) -> bool:
+    """Whether a run's record has all that its evaluation asks for; a failed one is tried again.
+
+    Raises:
+      UserError: it was measured on another number of examples; nothing is overwritten.
+    """
+    record = found.get(run.run_id)
+    if record is None or record["status"] == "failed":
+        return False
+    if record["status"] == "diverged":
+        return True
+    measured, wanted = records.places(record), [place.key for place in grid(run)]
+    for place in wanted:
+        if measured.get(place, 0) not in (0, run.evaluate.num_examples):
+            asks = f"this study asks for {run.evaluate.num_examples} examples"
+            raise UserError(
+                f"The run {run.run_id} has measured length {place[1]} on {measured[place]} examples and {asks}: nothing is overwritten."
+            )
+    return all(place in measured for place in wanted)
 
 
 def asked(runs: Iterable[config.Run]) -> Mapping[Plugin, held_out.Counts]:

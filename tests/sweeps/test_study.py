@@ -7,6 +7,7 @@ from configs import base
 from pe_lab.errors import UserError
 from pe_lab.records import row
 from pe_lab.sweeps import grid, study
+from pe_lab.training.evaluate import is_done
 
 ROPE, ALIBI, NOPE = ((dict(name=n),) for n in ("rope", "alibi", "nope"))
 
@@ -151,14 +152,14 @@ def null(length, offset):
 )
 def test_a_run_is_done_when_its_record_has_all_that_is_asked(status, rows, done):
     run = expand().runs[0]
-    assert study.is_done(run, {run.run_id: {"status": status, "rows": rows}}) is done
+    assert is_done(run, {run.run_id: {"status": status, "rows": rows}}) is done
 
 
 def test_a_run_is_done_when_it_has_what_is_asked_with_every_change_whatever_it_is_called():
     run = expand(changes=[dict(encodings=(), label="bare")]).runs[0]
     plain = [*validated(), *measured()]
     found = [{run.run_id: {"status": "finished", "rows": rows}} for rows in (plain, [*plain, *measured(change=BARE)])]
-    assert [study.is_done(run, each) for each in found] == [False, True]
+    assert [is_done(run, each) for each in found] == [False, True]
 
 
 @pytest.mark.parametrize("rows", [[*validated(), *measured(count=31)], [*validated(count=31), *measured()]])
@@ -166,11 +167,11 @@ def test_a_run_measured_on_another_number_of_examples_is_refused(rows):
     run = expand().runs[0]
     words = rf"^The run {run.run_id} has measured length 8 on 31 examples and this study asks for 32 examples: nothing is overwritten\.$"
     with pytest.raises(UserError, match=words):
-        study.is_done(run, {run.run_id: {"status": "finished", "rows": rows}})
+        is_done(run, {run.run_id: {"status": "finished", "rows": rows}})
 
 
 def test_a_run_without_a_record_is_not_done():
-    assert study.is_done(expand().runs[0], {"another": {"status": "finished", "rows": measured()}}) is False
+    assert is_done(expand().runs[0], {"another": {"status": "finished", "rows": measured()}}) is False
 
 
 @pytest.mark.parametrize(

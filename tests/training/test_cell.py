@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab import config, plugins, records
+from pe_lab import config, locks, plugins, records
 from pe_lab.config import Cell
 from pe_lab.errors import UserError
 from pe_lab.training import cell as cells
@@ -175,6 +175,19 @@ def test_an_unforeseen_error_is_recorded_with_its_type(tmp_path, monkeypatch, ca
     assert cells.main(tmp_path / "cell.json", tmp_path) == 1
     assert by_seed(tmp_path)[0]["error"] == "ZeroDivisionError: division by zero"
     assert json.loads(capsys.readouterr().out)["event"] == "failed"
+
+
+def test_a_cell_that_another_process_is_at_or_has_finished_is_left_alone(tmp_path, monkeypatch):
+    cell = tiny.cell("rope", seeds=1)
+    file = tmp_path / "cell.json"
+    records.write_json(file, {"runs": [r.to_dict() for r in cell.runs]})
+    with locks.held(tmp_path / "cell.lock"):
+        assert cells.main(file, tmp_path) == locks.BUSY
+    assert not by_seed(tmp_path)
+    run_cell(cell, tmp_path)
+    monkeypatch.setattr(cells, "run_cell", lambda *a: 1 / 0)
+    assert cells.main(file, tmp_path) == 0
+    assert by_seed(tmp_path)[0]["status"] == "finished"
 
 
 def test_a_failure_never_replaces_a_result(tmp_path):

@@ -12,11 +12,15 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pe_lab import locks
+
+_LOOK_AGAIN = 2.0  # seconds
 OnEvent = Callable[[str, dict[str, Any]], None]
 
 
@@ -62,7 +66,14 @@ def launch(cell_files: Sequence[Path], folder: Path, workers: int, on_event: OnE
                 file = waiting.get_nowait()
             except queue.Empty:
                 return
-            statuses[file.stem] = _run(file, folder, _Place.of(number, workers), running, on_event)
+            status = _run(file, folder, _Place.of(number, workers), running, on_event) if _is_free(file) else locks.BUSY
+            if status == locks.BUSY:  # another sweep is at it: it is looked at again after all others
+                on_event(file.stem, {"event": "elsewhere"})
+                waiting.put(file)
+                time.sleep(_LOOK_AGAIN)
+            else:
+                on_event(file.stem, {"event": "ended", "status": status})
+                statuses[file.stem] = status
 
     threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(min(workers, len(cell_files)))]
     for thread in threads:
@@ -124,8 +135,12 @@ def _run(file: Path, folder: Path, place: _Place, running: list, on_event: OnEve
             else:
                 errors.write(line)
     running.remove(process)
-    on_event(file.stem, {"event": "ended", "status": process.returncode})
     return process.returncode
+
+
+def _is_free(file: Path) -> bool:
+    with locks.held(file.with_suffix(".lock")) as free:
+        return free
 
 
 def _event(line: str) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pe_lab import locks
 from pe_lab.sweeps.launchers import local
 
 # A worker that is pinned after it has started waits for that, then says where it runs.
@@ -53,6 +54,26 @@ def test_a_failing_or_killed_worker_does_not_stop_the_others(launch, workers):
     assert statuses == {"bad": 3, "dead": -9, "typo": 1, "good": 0}
     assert Counter(kinds(events)) == Counter((cell, kind) for cell in statuses for kind in ("started", "ended"))
     assert {cell: event["status"] for cell, event in events if event["event"] == "ended"} == statuses
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_cell_that_another_sweep_is_at_waits_until_all_others_are_done(launch, tmp_path, monkeypatch, workers):
+    monkeypatch.setattr(local, "_LOOK_AGAIN", 0.05)
+    events, others = [], locks.held(tmp_path / "taken.lock")
+    assert others.__enter__()
+
+    def on_event(cell, event):
+        events.append((cell, event))
+        if (cell, event["event"]) == ("late", "ended"):
+            others.__exit__(None, None, None)
+
+    refuses = f"import pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); sys.exit(0 if p.exists() else p.touch() or {locks.BUSY})"
+    statuses, _ = launch({"taken": "", "refuses": refuses, "late": "import time; time.sleep(0.5)"}, workers, on_event)
+    assert statuses == {"taken": 0, "refuses": 0, "late": 0}
+    order = kinds(events)
+    assert order.index(("taken", "elsewhere")) < order.index(("late", "ended")) < order.index(("taken", "started"))
+    assert order.count(("refuses", "started")) == 2
+    assert order.count(("refuses", "ended")) == 1
 
 
 def test_more_workers_than_cells_run_each_cell_once(launch):
