@@ -16,7 +16,8 @@ from pe_lab.errors import UserError
 def show(folder: Path) -> None:
     """Writes table.md, table.csv and exact_match.png, prints the table and where everything lies."""
     found = results.load(folder)
-    print(f"\nExact match by length, mean over seeds (→ beyond the training length):\n\n{_tables.write(found, folder)}\n")
+    shown = "Bits a token" if found.has_text else "Exact match"
+    print(f"\n{shown} by length, mean over seeds (→ beyond the training length):\n\n{_tables.write(found, folder)}\n")
     if found.missing:
         print(f"without a record: {found.missing} runs of the study, which are in none of these numbers\n")
     drawn = plots.write(found, folder) or "none yet"

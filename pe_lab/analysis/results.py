@@ -1,15 +1,18 @@
 """A study's records, grouped as its tables show them: by variant, seeds side by side."""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pe_lab import records
-from pe_lab.analysis import statistics
+from pe_lab.analysis import likelihood, statistics
 from pe_lab.errors import UserError, one_line
+from pe_lab.labels import label
 
 FLOOR_CORRECTED = "floor_corrected_token_accuracy"
+BITS, BITS_SLIDING = "bits_per_token", "bits_per_token_sliding"  # of a text: of whole windows, of their second halves
 _SEED_AXES = ("seed", "data_seed")
 _ROUNDING = 1e-9  # the mean of three times 0.99 is a little less
 
@@ -77,10 +80,20 @@ class Results:
     def length_name(self) -> str:
         return " or ".join(sorted({r["exposure"]["length_name"] for r in self.finished}))
 
-    def floor(self, length: int, metric: str = "exact_match") -> float | None:
-        """The highest floor of any task at this length."""
-        found = [f[metric] for r in self.finished for f in r["floors"] if f["length"] == length]
-        return max(found, default=None)
+    @property
+    def has_text(self) -> bool:
+        """Whether the likelihood of places was measured."""
+        return any(row["metric"] == likelihood.METRIC for r in self.finished for row in r["rows"])
+
+    @property
+    def tasks(self) -> list[str]:
+        """Labels of the tasks that occur."""
+        return list(dict.fromkeys(label(r["config"]["task"]) for r in self.finished))
+
+    def floor(self, length: int, metric: str = "exact_match", task: str | None = None) -> float | None:
+        """A task's at this length; None: the highest of any."""
+        found = [r["floors"] for r in self.finished if task in (None, label(r["config"]["task"]))]
+        return max((f[metric] for floors in found for f in floors if f["length"] == length), default=None)
 
 
 def load(folder: Path) -> Results:
@@ -108,12 +121,21 @@ def load(folder: Path) -> Results:
 
 
 def _value(record: dict[str, Any], length: int, offset: int, metric: str, change: str | None) -> float | None:
-    """One number of a run's test, or one worked out from it and the floor of its own task."""
-    if metric != FLOOR_CORRECTED:
+    """One number of a run's test, or one worked out from it."""
+
+    def found(metric: str) -> Any:
         return records.value(record, "test", length, offset, metric, change)
-    accuracy = records.value(record, "test", length, offset, "token_accuracy", change)
-    floor = next((f["token_accuracy"] for f in record["floors"] if f["length"] == length), None)
-    return None if accuracy is None or floor is None else statistics.floor_corrected(accuracy, floor)
+
+    if metric == FLOOR_CORRECTED:
+        accuracy, floors = found("token_accuracy"), [f["token_accuracy"] for f in record["floors"] if f["length"] == length]
+        return None if accuracy is None or not floors else statistics.floor_corrected(accuracy, floors[0])
+    if metric == BITS:
+        nats = found("negative_log_likelihood")
+        return None if nats is None else nats / math.log(2)
+    if metric == BITS_SLIDING:
+        row = {"metric": likelihood.METRIC, "length": length, "value": found(likelihood.METRIC)}
+        return likelihood.bits_per_byte(row, max(1, length // 2))
+    return found(metric)
 
 
 def _with_changes(variant: Variant) -> list[Variant]:

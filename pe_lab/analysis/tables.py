@@ -6,16 +6,17 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from pe_lab.analysis.results import FLOOR_CORRECTED, Results, Variant
+from pe_lab.analysis.results import BITS, BITS_SLIDING, FLOOR_CORRECTED, Results, Variant
 
 DASH = "–"
+_TEXT = {BITS: "Bits a token of text", BITS_SLIDING: "Bits a token, second half of each window"}
 
 
 def write(results: Results, folder: Path) -> str:
     """Writes folder/table.md and folder/table.csv; returns the first table as text."""
     (folder / "table.md").write_text(markdown(results), encoding="utf-8")
     (folder / "table.csv").write_text(as_csv(results), encoding="utf-8")
-    return means(results, results.offsets[0]) if results.finished else f"no run has finished yet: {_counts(results)}"
+    return means(results, results.offsets[0], headline(results)) if results.finished else f"no run has finished yet: {_counts(results)}"
 
 
 def markdown(results: Results) -> str:
@@ -25,20 +26,28 @@ def markdown(results: Results) -> str:
     parts = [f"# {results.name}: exact match by length", _legend(results)]
     for offset in results.offsets:
         shift = f", positions shifted by {offset}" if offset else ""
+        for metric, title in _TEXT.items() if results.has_text else ():
+            parts += [f"## {title}, mean over seeds{shift}", means(results, offset, metric)]
         parts += [f"## Mean over seeds{shift}", means(results, offset), f"## Every seed{shift}", seeds(results, offset)]
         parts += [f"## Token accuracy over the floor, mean over seeds{shift}", means(results, offset, FLOOR_CORRECTED)]
     return "\n\n".join(parts) + "\n"
 
 
+def headline(results: Results) -> str:
+    """The metric that a study is looked at for first."""
+    return BITS if results.has_text else "exact_match"
+
+
 def means(results: Results, offset: int, metric: str = "exact_match") -> str:
-    """One row a variant: how many runs learnt the task, the mean of a metric at each length; its floor, where it is not over one."""
+    """One row a variant: how many runs learnt the task, the mean of a metric at each length; the floors of accuracies."""
     header = ["variant", "learnt", *_length_names(results)]
     rows = [
         [_name(v), _learnt(v), *(_beyond(results, v, n) + _number(v.mean(n, offset, metric)) for n in results.lengths)]
         for v in results.variants
     ]
-    if metric != FLOOR_CORRECTED:
-        rows.append(["floor (sees no prompt)", "", *(_number(results.floor(n, metric)) for n in results.lengths)])
+    for task in results.tasks if metric in ("exact_match", "token_accuracy") else ():
+        name = "floor (sees no prompt)" if len(results.tasks) == 1 else f"floor of {task} (sees no prompt)"
+        rows.append([name, "", *(_number(results.floor(n, metric, task)) for n in results.lengths)])
     return _align([header, *rows])
 
 
@@ -60,7 +69,7 @@ def as_csv(results: Results) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["variant", "offset", "metric", "runs", "finished", "learnt", "target_length_known", *per_length])
-    for offset, metric in itertools.product(results.offsets, ("exact_match", FLOOR_CORRECTED)):
+    for offset, metric in itertools.product(results.offsets, (*(_TEXT if results.has_text else ()), "exact_match", FLOOR_CORRECTED)):
         for v in results.variants:
             numbers: list[Any] = []
             for n in results.lengths:
@@ -82,6 +91,11 @@ def _legend(results: Results) -> str:
         f"{DASH}: no number, because the encoding or the positions end before this length, the run did not finish, "
         "or nobody has measured it.",
     ]
+    if results.has_text:
+        lines.append(
+            "*Bits a token of text* (a byte, for bytes): of windows side by side, every place counts; of the second half of each, "
+            "as of a window that slides by half its length, where no window is shorter than the others. Less is better."
+        )
     if any(v.target_length_known for v in results.variants):
         lines.append("†: the model is told how long the answer is, by its positions or its layout; not to be ranked with the others.")
     if results.missing:
@@ -126,7 +140,7 @@ def _beyond(results: Results, variant: Variant, length: int) -> str:
 def _number(value: float | None) -> str:
     if value is None:
         return DASH
-    return f"{value:.2f}" if value < 0.995 or value == 1 else f"{min(value, 0.999):.3f}"
+    return f"{value:.2f}" if value < 0.995 or value >= 1 else f"{min(value, 0.999):.3f}"
 
 
 def _align(rows: list[list[str]]) -> str:

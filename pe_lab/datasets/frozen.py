@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,15 +91,23 @@ class Set:
         Raises:
           UserError: they are not those that were written.
         """
-        try:
-            source = tfds.builder_from_directory(self.path).as_data_source()
-            rows = {split: list(found) for split, found in source.items()}
-            sound = content_hash(rows) == self.sha256
-        except Exception as e:  # of whatever reads what is no data set any more
-            raise UserError(f"The frozen examples in {self.path} are damaged ({one_line(e)}).") from e
-        if not sound:
-            raise UserError(f"The frozen examples in {self.path} are damaged (they do not match their hash).")
-        return rows
+        return _read(self.path, self.sha256)
+
+
+def _read(path: Path, sha256: str) -> Rows:
+    try:
+        source = tfds.builder_from_directory(path).as_data_source()
+        rows = {split: list(found) for split, found in source.items()}
+        sound = content_hash(rows) == sha256
+    except Exception as e:  # of whatever reads what is no data set any more
+        raise _damaged(path, f"they cannot be read: {one_line(e)}") from e
+    if not sound:
+        raise _damaged(path, "they do not match their hash")
+    return rows
+
+
+def _damaged(path: Path, why: str) -> UserError:
+    return UserError(f"The frozen examples in {path} are damaged ({why}): remove that folder and freeze them again.")
 
 
 def sets(folder: Path) -> list[Set]:
@@ -114,17 +122,22 @@ def sets(folder: Path) -> list[Set]:
             metadata = json.loads(path.read_text(encoding="utf-8"))
             found.append(Set(path.parent, metadata["about"], metadata["sha256"]))
         except (OSError, ValueError, KeyError, TypeError) as e:
-            raise UserError(f"The frozen examples in {path.parent} are damaged ({one_line(e)}).") from e
+            raise _damaged(path.parent, f"their description cannot be read: {one_line(e)}") from e
     return found
 
 
-def write(folder: Path, name: str, about: dict[str, Any], description: str, rows: Rows) -> tuple[Set, bool]:
-    """Writes a set, whole or not at all; whether it is new.
+def write(
+    folder: Path, name: str, about: dict[str, Any], description: str, rows: Rows, symbols: Mapping[str, Sequence[str]] | None = None
+) -> tuple[Set, bool]:
+    """Writes a set, whole or not at all; whether it is new. One that is there is checked.
+
+    Args:
+      symbols: of prompt and target, how a reader writes them; for whoever reads the set.
 
     Raises:
-      UserError: the folder cannot be written, or holds other rows under that name.
+      UserError: the folder cannot be written, or holds other rows under that name, or damaged ones.
     """
-    there, made = folder / "frozen" / name / VERSION, {"about": about, "sha256": content_hash(rows)}
+    there, made = folder / "frozen" / name / VERSION, {"about": about, "sha256": content_hash(rows), "symbols": symbols}
     make = functools.partial(Frozen, rows=rows, description=description, metadata=made)
     try:
         new = builders.write_once(make, name, folder, there)
@@ -133,4 +146,6 @@ def write(folder: Path, name: str, about: dict[str, Any], description: str, rows
     (found,) = (each for each in sets(folder) if each.path == there)
     if found.sha256 != made["sha256"]:
         raise UserError(f"{there} holds other examples than the task draws today: move it away, or give another --out=FOLDER.")
+    if not new:
+        _read(found.path, found.sha256)
     return found, new

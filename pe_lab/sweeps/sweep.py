@@ -52,7 +52,15 @@ class Plan:
         work = (len(c.runs) * c.run.train.steps * step.setup(c.run).step_flops / _FLOPS_PER_SECOND for c in self.cells)
         seconds = sum(_SECONDS_A_CELL + each for each in work) / workers
         rate = f"{_FLOPS_PER_SECOND / 1e9:.0f} GFLOP/s each and {_SECONDS_A_CELL} s a cell to start, compile and evaluate"
-        return f"{programs} programs; roughly {max(seconds / 60, 0.1):.1f} minutes with {workers} workers, at {rate}"
+        return f"{programs} programs; roughly {_duration(seconds)} with {workers} workers, at {rate}"
+
+
+def _duration(seconds: float) -> str:
+    """In the largest unit of which there are two or more."""
+    for unit, size in (("years", 365 * 86400), ("days", 86400), ("hours", 3600)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{max(seconds / 60, 0.1):.1f} minutes"
 
 
 def plan(study: Study, folder: Path) -> Plan:

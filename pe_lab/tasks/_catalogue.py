@@ -68,7 +68,7 @@ def page(names: Sequence[str], measured: Mapping[str, Any], num_examples: int) -
     Args:
       measured: task -> what `measure` said; a task may be missing.
     """
-    rows = ["| task | what it asks | length in | floor: tokens / whole, at length |", "|---|---|---|---|"]
+    rows = ["| task | what it asks | lengths, with the defaults | floor: tokens / whole, at length |", "|---|---|---|---|"]
     rows += [_line(name, _floors(measured, name)) for name in names]
     sections = [_section(name, _floors(measured, name)) for name in names]
     return "\n".join([_HEAD.format(count=f"{num_examples:,}"), *rows, "", *sections])
@@ -84,8 +84,18 @@ def _line(name: str, found: Sequence[Mapping[str, Any]]) -> str:
     if found:
         f = min(found, key=lambda f: abs(f["length"] - 40))
         floor = f"{_number(f['token_accuracy'])} / {_number(f['exact_match'])}, {f['length']}"
-    cells = [f"[{name}](#{name})", _paragraphs(name)[0], _class(name).length_name, floor]
+    cells = [f"[{name}](#{name})", _paragraphs(name)[0], _lengths(name), floor]
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _lengths(name: str) -> str:
+    """The unit of a length, and which lengths there are with the defaults."""
+    unit = _class(name).length_name
+    try:
+        task, _ = built(name)
+    except UserError:
+        return unit
+    return f"{unit}, {task.min_length} to {task.max_length}" if task.max_length else f"{unit}, from {task.min_length}"
 
 
 def _section(name: str, found: Sequence[Mapping[str, Any]]) -> str:
@@ -126,7 +136,8 @@ def _arguments(name: str) -> list[str]:
         default = "" if field.default is dataclasses.MISSING else f"={field.default!r}".replace("'", '"')
         options = typing.get_args(hints[field.name]) if typing.get_origin(hints[field.name]) is typing.Literal else ()
         among = f" ({', '.join(map(str, options))})" if options else ""
-        lines.append(f"- `{field.name}{default}`{among}: {about[field.name]}")
+        when = "if True, " if hints[field.name] is bool else ""
+        lines.append(f"- `{field.name}{default}`{among}: {when}{about[field.name]}")
     return ["\n".join(lines)] if lines else []
 
 

@@ -25,6 +25,10 @@ from pe_lab.tasks.base import Example, StringTask, Vocabulary, random_string
 _COMMA = 10
 
 
+def _two_numbers(given: tuple) -> bool:
+    return len(given) == 2 and all(type(n) is int for n in given) and 0 <= given[0] < given[1] < 10**9
+
+
 @dataclass(frozen=True)
 class Sort(StringTask):
     """The target is the prompt's items in ascending order. It is aligned where no two of them can be equal.
@@ -42,8 +46,8 @@ class Sort(StringTask):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.numbers is not None and not 0 <= self.numbers[0] < self.numbers[1] < 10**9:
-            raise ValueError(f"Sort's numbers are two, the first less than the second, of 0 to {10**9 - 1}, got {self.numbers}.")
+        if self.numbers is not None and not _two_numbers(self.numbers):
+            raise ValueError(f"Sort's numbers are two whole ones, the first less than the second, of 0 to {10**9 - 1}, got {self.numbers}.")
 
     @property
     def vocabulary(self) -> Vocabulary:

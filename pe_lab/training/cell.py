@@ -201,7 +201,7 @@ class Training:
         kept = run.checkpoints.keep_final
         blank = blank_record(run)
         return blank | {
-            "provenance": blank["provenance"] | {"data": self.made.data_digest},
+            "provenance": blank["provenance"] | {"data": self.made.data_digest, "frozen": self._frozen()},
             "status": "finished" if error is None else "diverged",
             "error": error,
             "curve": self.curve[r],
@@ -210,6 +210,10 @@ class Training:
             "code_ratio": {"initial": self.curve[r][0]["code_ratio"], "final": self.curve[r][-1]["code_ratio"]},
             "checkpoint": {"cell": self.cell.cell_id, "step": self.now, "replica": r} if kept else None,
         }
+
+    def _frozen(self) -> list[str] | None:
+        """sha256 of the frozen sets that were read; None where examples were drawn."""
+        return None if self.evaluator.frozen is None else sorted(self.evaluator.frozen.used)
 
     def _steps(self, r: int) -> int:
         """Steps that a replica has trained."""

@@ -20,7 +20,7 @@ from pe_lab import plugins
 from pe_lab.errors import UserError
 from pe_lab.labels import label
 from pe_lab.plugins import Plugin
-from pe_lab.tasks.base import Example, Task
+from pe_lab.tasks.base import Example, Task, Vocabulary
 from pe_lab.training.step import EVALUATION, fold, stream_key
 
 SPLITS = ("validation", "test")  # a split's place is folded into its keys
@@ -58,6 +58,16 @@ def draw(task: Task, counts: Counts) -> Iterator[tuple[str, int, Example]]:
             yield split, length, jax.tree.map(lambda leaf, count=count: np.asarray(leaf[:count]), found)
 
 
+def as_text(task: Task, length: int, count: int) -> Iterator[tuple[str, str]]:
+    """Prompt and target of the first test examples of a length; what of a target is given stands in [square brackets]."""
+    ((_, _, examples),) = draw(task, {("test", length): count})
+    for i in range(count):
+        prompt, target = examples.prompt[i][examples.prompt_mask[i]], examples.target[i][examples.target_mask[i]]
+        said = [task.target_vocabulary.text([s]) for s in target.tolist()]
+        given = ~examples.asked[i][examples.target_mask[i]]
+        yield task.vocabulary.text(prompt.tolist()), " ".join(f"[{w}]" if g else w for w, g in zip(said, given, strict=True))
+
+
 @dataclasses.dataclass(frozen=True)
 class Written:
     """A frozen set on disk."""
@@ -86,7 +96,8 @@ def freeze(task: Plugin, counts: Counts, folder: Path) -> Written:
     for split, length, examples in draw(made, counts):
         rows[split] += rows_of(length, examples)
     which = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:12]
-    found, new = frozen.write(folder, f"{task.name.rpartition(':')[2].lower()}-{which}", about, _description(task, made), rows)
+    symbols = {side: [v.text([i]) for i in range(v.num_symbols)] for side, v in _vocabularies(made).items()}
+    found, new = frozen.write(folder, f"{task.name.rpartition(':')[2].lower()}-{which}", about, _description(made, task), rows, symbols)
     return Written(found.path, label(task.to_dict()), sum(counts.values()), found.sha256, new)
 
 
@@ -106,12 +117,13 @@ class Frozen:
             raise UserError(f"{folder} holds no frozen examples: python -m experiments.freeze --config=… --out={folder} writes them.")
         mine = [each for each in there if {**each.about, "counts": {}} == wanted]
         if not mine:
-            others = "; ".join(sorted({label(each.about["task"]) for each in there}))
-            raise UserError(f"{folder} holds no frozen examples of {self.name}, but of {others}.")
+            others = "; ".join(sorted({f"{label(each.about['task'])} of seed {each.about['seed']}" for each in there}))
+            raise UserError(f"{folder} holds no frozen examples of {self.name} of seed {SEED}, but of {others}.")
         self.sets = [each for each in mine if each.version == frozen.VERSION]
         if not self.sets:
             raise UserError(f"{folder} holds {self.name} frozen in version {mine[0].version}; this pe_lab reads {frozen.VERSION}.")
         self.rows = functools.cache(self._rows)
+        self.used: set[str] = set()  # sha256 of the sets that rows were taken from
 
     def _rows(self, split: str, length: int, count: int) -> list[Row]:
         """At least the first `count` of a place.
@@ -122,6 +134,7 @@ class Frozen:
         have = {each.path: each.about["counts"].get(split, {}).get(str(length), 0) for each in self.sets}
         most = max(self.sets, key=lambda each: have[each.path])
         if have[most.path] >= count:
+            self.used.add(most.sha256)
             return [row for row in most.rows[split] if row["length"] == length]
         others = sorted({int(n) for each in self.sets for n in each.about["counts"].get(split, {})})
         if not have[most.path]:
@@ -148,11 +161,16 @@ def _about(task: Plugin, counts: Counts) -> dict[str, Any]:
     return json.loads(json.dumps({"task": task.to_dict(), "seed": SEED, "counts": by_split}))
 
 
-def _description(task: Plugin, made: Task) -> str:
+def _vocabularies(made: Task) -> dict[str, Vocabulary]:
+    return {"prompt": made.vocabulary, "target": made.target_vocabulary}
+
+
+def _description(made: Task, task: Plugin) -> str:
     return (
         f"Evaluation examples of pe_lab's task {label(task.to_dict())}, one a row: its length in {made.length_name}; symbols of "
-        "the prompt; of the target symbols, what is scored as the answer, the prompt token that each comes from (-1: none), and "
-        "what the model must say, where it is given the rest; structure is what position schemes may follow."
+        "the prompt; of the target symbols, what is scored as the answer, the prompt token that each comes from (-1: none). Where "
+        "a task has them: asked, what the model must say and is not given; structure, what position schemes may follow. How a "
+        "reader writes the symbols stands in metadata.json."
     )
 
 

@@ -174,9 +174,11 @@ def _check_lengths(made: Setup, trained: bool) -> None:
         )
     if longest is not None and max(asked) > longest:
         raise UserError(
-            f"{run.task.name} has no examples longer than {longest} {made.task.length_name}, got length {max(asked)}:"
+            f"{run.task.name} with these arguments has no examples longer than {longest} {made.task.length_name}, got length {max(asked)}:"
             " config.train.max_length, config.evaluate.lengths and curve_lengths say which are asked for."
         )
+    if empty := [stack for stack, n in made.num_tokens(max(asked)).items() if n == 0]:
+        raise UserError(f"{run.task.name} has no prompt, so the {empty[0]} of the layout {run.layout.name} would have nothing to read.")
     for encoding in made.encodings:
         if encoding.reads_positions and made.scheme.real and not encoding.real_positions:
             raise UserError(f"{name_of(encoding)} needs whole positions; the scheme {run.positions.name} gives fractions.")

@@ -4,7 +4,18 @@ from pe_lab import records
 
 
 def record(
-    run_id, seed=0, *, test=None, validation=None, status="finished", max_length=4, told=False, threshold=0.99, floors=None, tokens=None
+    run_id,
+    seed=0,
+    *,
+    test=None,
+    validation=None,
+    status="finished",
+    max_length=4,
+    told=False,
+    threshold=0.99,
+    floors=None,
+    tokens=None,
+    task="copy",
 ):
     """A complete record.
 
@@ -28,7 +39,7 @@ def record(
     }
     return {
         "run_id": run_id,
-        "config": {"seed": seed},
+        "config": {"seed": seed, "task": {"name": task}},
         "replica": {"seed": seed, "data_seed": seed, "learning_rate": 0.1, "weight_decay": 0.0},
         "status": status,
         "error": None if status == "finished" else "why",

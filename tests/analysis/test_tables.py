@@ -1,8 +1,10 @@
 import csv
 import io
+import math
 
 import pytest
 
+from pe_lab import records
 from pe_lab.analysis import results, tables
 from tests.analysis.fake_study import point, record, two_variants, write_study
 
@@ -106,6 +108,14 @@ def test_what_knows_the_targets_length_carries_a_dagger_that_is_explained(tmp_pa
     assert [row[6] for row in csv.reader(io.StringIO(tables.as_csv(found)))] == ["target_length_known", *["True", "False"] * 2]
 
 
+def test_each_task_of_a_study_has_a_floor_of_its_own(tmp_path):
+    names = ("copy", "parity")
+    made = [record(n, test={4: 1.0}, floors={4: floor}, task=n) for n, floor in zip(names, (0.1, 0.5), strict=True)]
+    found = results.load(write_study(tmp_path, *((point("rope", 0, task=n), r) for n, r in zip(names, made, strict=True))))
+    floors = [["floor of copy (sees no prompt)", "", "0.10"], ["floor of parity (sees no prompt)", "", "0.50"]]
+    assert cells(tables.means(found, 0))[3:] == floors
+
+
 def test_every_offset_has_tables_of_its_own(tmp_path):
     made = record("r", 3, test={(4, 0): 1.0, (4, 5): 0.5, (8, 5): 0.25}, validation={4: 1.0})
     found = results.load(write_study(tmp_path, (point("rope", 3), made)))
@@ -166,3 +176,17 @@ def test_a_study_of_which_nothing_has_finished_says_so(tmp_path):
 def test_runs_that_ended_badly_are_shown_also_where_none_has_finished(tmp_path, status):
     found = results.load(write_study(tmp_path, (point("rope", 0), record("r", status=status))))
     assert status in tables.markdown(found)
+
+
+def test_a_study_of_text_shows_bits_first_of_whole_windows_and_of_their_second_halves(tmp_path):
+    """Nats of four places: ln 2 times 4, 4, 2 and 1, so 11 / 4 bits of all and 3 / 2 of the last two."""
+    made = record("r", test={4: 0.0}, validation={4: 0.0})
+    nats = [math.log(2) * bits for bits in (4, 4, 2, 1)]
+    for metric, value in (("negative_log_likelihood", sum(nats) / 4), ("negative_log_likelihood_by_place", nats)):
+        made["rows"].append(records.row("test", 4, 0, metric, value, 100))
+    found = results.load(write_study(tmp_path, (point("rope", 0), made)))
+    page = sections(tables.markdown(found))
+    assert list(page)[:2] == ["Bits a token of text, mean over seeds", "Bits a token, second half of each window, mean over seeds"]
+    assert [table[1:] for table in list(page.values())[:2]] == [[["rope", "0/1 not learnt", "2.75"]], [["rope", "0/1 not learnt", "1.50"]]]
+    assert "2.75" in tables.write(found, tmp_path)
+    assert [row[2] for row in csv.reader(io.StringIO(tables.as_csv(found)))][1:3] == [results.BITS, results.BITS_SLIDING]

@@ -132,7 +132,7 @@ OFFSETS = "--offsets are whole numbers with commas between, as in 8,16,32, got "
         (["--study=FOLDER", "--lengths=4", "--offsets=-1"], f"{OFFSETS}'-1'."),
         (["--study=FOLDER", "--lengths=4", "--offsets=far"], f"{OFFSETS}'far'."),
         (["--study=FOLDER", "--lengths=4", "--offsets="], f"{OFFSETS}''."),
-        (["--study=FOLDER", "--lengths=7"], "copy has no examples longer than 6 symbols, got length 7"),
+        (["--study=FOLDER", "--lengths=7"], "copy with these arguments has no examples longer than 6 symbols, got length 7"),
         (["--study=FOLDER/fak", "--lengths=4"], "There are no records in FOLDER/fak: sweep the study first."),
         (["--study=exposur", "--lengths=4"], "There are no records in results/exposur: sweep the study first."),
         (["--study=FOLDER", "--lengths=4", "--positions=randomised"], "pe_lab/positions has no 'randomised'. Did you mean 'randomized'?"),

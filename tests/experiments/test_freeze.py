@@ -1,9 +1,11 @@
 """experiments.freeze as a user runs it."""
 
+import json
 import re
 
 import pytest
 
+from pe_lab import plugins
 from pe_lab.training import held_out
 from tests import tiny
 from tests.experiments import entry_points
@@ -75,3 +77,42 @@ def test_a_mistake_is_one_line_and_status_2(call, tmp_path, arguments, sentence)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"error: {sentence}".replace("FILE", str(tmp_path / "file")))
     assert not (tmp_path / "sets").exists()
+
+
+def test_examples_are_printed_as_text_those_that_are_measured(tmp_path):
+    path = tmp_path / "small.py"
+    path.write_text(CONFIG, encoding="utf-8")
+    done = entry_points.call("examples", f"--config={path}", "--count=2")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[1] == "copy(distinct=True, num_symbols=6)"
+    assert lines[2] == "  2 symbols"
+    task = plugins.build("tasks", tiny.run().task)
+    ((_, _, drawn),) = held_out.draw(task, {("test", 2): 1})
+    shown = " ".join(map(str, drawn.prompt[0][:2]))
+    assert lines[3] == f"    {shown} -> {shown}"
+    assert sum(" -> " in line for line in lines) == 2 * 2 * 2
+
+
+def test_what_a_target_is_given_stands_in_brackets():
+    task = plugins.build("tasks", plugins.resolve("tasks", {"name": "associative_recall"}))
+    ((_, target),) = held_out.as_text(task, task.min_length, 1)
+    words = target.split()
+    assert any(word.startswith("[") and word.endswith("]") for word in words)
+    assert not all(word.startswith("[") for word in words)
+
+
+def test_a_damaged_set_is_not_called_there(call, tmp_path):
+    assert call(f"--out={tmp_path / 'sets'}")[0] == 0
+    file = next(tmp_path.glob("sets/frozen/copy-*/*/*test*"))
+    file.write_bytes(file.read_bytes()[:-40])
+    status, _, err = call(f"--out={tmp_path / 'sets'}")
+    assert status == 2
+    assert err.startswith(f"error: The frozen examples in {file.parent} are damaged (")
+    assert err.endswith("): remove that folder and freeze them again.\n")
+
+
+def test_the_symbols_names_lie_beside_the_examples(call, tmp_path):
+    call(f"--out={tmp_path / 'sets'}")
+    (file,) = tmp_path.glob("sets/frozen/copy-*/*/metadata.json")
+    assert json.loads(file.read_text())["symbols"] == {side: list("012345") for side in ("prompt", "target")}

@@ -173,7 +173,7 @@ def test_other_positions_that_tell_the_length_mark_their_rows(trained, folder):
         (ask(4, encodings=(dict(name="ropee"),)), "pe_lab/encodings has no 'ropee'. Did you mean 'rope'? It has: "),
         (ask(4, encodings=(dict(name="rope", factor=2),)), "RoPE's factor 2 needs a scaling: "),
         (ask(4, positions=dict(name="normalized")), "learned needs whole positions; the scheme normalized gives fractions."),
-        (ask(4, 7), "copy has no examples longer than 6 symbols, got length 7"),
+        (ask(4, 7), "copy with these arguments has no examples longer than 6 symbols, got length 7"),
         (ask(4, select=dict(sed=3)), "select has no 'sed'. Did you mean 'seed'? It has: "),
         (ask(4, select=dict(model=dict(encoding="rope"))), "select.model has no 'encoding'. Did you mean 'encodings'? It has: "),
         (ask(4, select=dict(model=dict(encodings="alibi"))), "None of the 3 finished runs in FOLDER is as selected."),

@@ -9,6 +9,8 @@ from pe_lab.datasets import installed, text
 from pe_lab.errors import UserError
 from pe_lab.tasks.language_model import LanguageModel
 from pe_lab.tasks.layouts import Decoder
+from pe_lab.training import step
+from tests import tiny
 
 DATA_DIR = str(Path(__file__).parents[2] / ".cache" / "datasets")
 ARGUMENTS = {"path": __file__, "data_dir": DATA_DIR}  # this file is the text of the laws
@@ -122,3 +124,11 @@ def test_neither_or_both_sources_are_refused(arguments):
 def test_nothing_at_the_path_is_one_sentence(tmp_path):
     with pytest.raises(UserError, match="There is no file or folder of text at nowhere"):
         _ = LanguageModel(path="nowhere", data_dir=str(tmp_path)).max_length
+
+
+def test_a_text_has_no_prompt_for_an_encoder_to_read():
+    run = tiny.run(task={"name": "language_model", **ARGUMENTS}, layout__name="encoder_decoder")
+    with pytest.raises(
+        UserError, match=r"^language_model has no prompt, so the encoder of the layout encoder_decoder would have nothing to read\.$"
+    ):
+        step.setup(run)

@@ -18,6 +18,7 @@ from tests import tiny
 from tests.tiny import replicas
 from tests.training import varied
 
+DAMAGED = r"^The frozen examples in .* are damaged \({}\): remove that folder and freeze them again\.$"
 VARIED = plugins.resolve("tasks", {"name": varied.NAME})
 COUNTS = {("validation", 3): 4, ("test", 3): 6, ("test", 5): 6}
 
@@ -92,6 +93,8 @@ def test_a_training_that_reads_leaves_the_record_of_one_that_draws(folder, tmp_p
     assert (drawn["config"]["evaluate"]["frozen"], read["config"]["evaluate"]["frozen"]) == (None, str(folder))
     for key in ("run_id", "rows", "floors", "curve", "exposure"):
         assert drawn[key] == read[key]
+    (one,) = held_out.Frozen(folder, tiny.run().task).sets
+    assert (drawn["provenance"]["frozen"], read["provenance"]["frozen"]) == (None, [one.sha256])
 
 
 HERE = "copy(distinct=True, num_symbols=6)"
@@ -100,7 +103,10 @@ HERE = "copy(distinct=True, num_symbols=6)"
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        (dict(task={"name": "copy", "num_symbols": 7}), "holds no frozen examples of copy(distinct=True, num_symbols=7), but of copy("),
+        (
+            dict(task={"name": "copy", "num_symbols": 7}),
+            "holds no frozen examples of copy(distinct=True, num_symbols=7) of seed 0, but of copy(",
+        ),
         (dict(evaluate__lengths=(2, 4)), f"holds no frozen test examples of {HERE} of length 4, but of 2, 3, 5."),
         (dict(evaluate__curve_lengths=(3, 5)), f"holds no frozen validation examples of {HERE} of length 5, but of 2, 3."),
         (dict(evaluate__num_examples=17), f"holds 16 frozen validation examples of {HERE} of length 2, and 17 are asked for."),
@@ -153,7 +159,10 @@ def test_another_hash_is_refused(folder, tmp_path):
     copied, path = one_set(folder, tmp_path)
     metadata = json.loads((path / "metadata.json").read_text())
     (path / "metadata.json").write_text(json.dumps({**metadata, "sha256": "0" * 64}))
-    with pytest.raises(UserError, match=r"^The frozen examples in .* are damaged \(they do not match their hash\)\.$"):
+    with pytest.raises(
+        UserError,
+        match=DAMAGED.format("they do not match their hash"),
+    ):
         read_all(copied)
 
 
@@ -162,7 +171,7 @@ def test_damage_is_refused_wherever_it_is(folder, tmp_path):
     for file in path.iterdir():
         whole = file.read_bytes()
         file.write_bytes(whole[: len(whole) // 3])
-        with pytest.raises(UserError, match=r"^The frozen examples in .* are damaged \(.*\)\.$"):
+        with pytest.raises(UserError, match=DAMAGED.format(".*")):
             read_all(copied)
         file.write_bytes(whole)
     assert len(read_all(copied)) == 16

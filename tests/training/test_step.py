@@ -144,7 +144,10 @@ def test_loss_reductions_by_hand():
 @pytest.mark.parametrize(
     ("run", "sentence"),
     [
-        (("sinusoidal", {"task": {"name": "copy", "num_symbols": 4}}), "copy has no examples longer than 4 symbols, got length 5"),
+        (
+            ("sinusoidal", {"task": {"name": "copy", "num_symbols": 4}}),
+            "copy with these arguments has no examples longer than 4 symbols, got length 5",
+        ),
         (({"name": "learned", "max_positions": 7}, {}), r"learned has positions 0..6; length 3 asks for position 7: training there"),
         (("learned", {"positions": {"name": "normalized"}}), "learned needs whole positions; the scheme normalized gives fractions"),
         (("rope", {"positions": {"name": "randomized", "maximum": 7}}), "randomized has 7 positions; length 3 asks for 8"),

@@ -1,0 +1,35 @@
+"""Prints what a study's tasks ask: some of the examples that its evaluation looks at, as text.
+
+    python -m experiments.examples --config=configs/quickstart.py [--count=3]
+
+What a target is given, whatever the model says, stands in [square brackets].
+"""
+
+from pathlib import Path
+
+from absl import flags
+
+from experiments import command_line
+from pe_lab import plugins
+from pe_lab.labels import label
+from pe_lab.sweeps import study
+from pe_lab.training import held_out
+from pe_lab.training.evaluate import asked
+
+_COUNT = flags.DEFINE_integer("count", 3, "examples of each length", lower_bound=1)
+
+
+def main(file: command_line.StudyFile) -> int:
+    runs = study.expand(file.name, file.values, file.points, Path("results") / file.name).runs
+    for task, counts in asked(runs).items():
+        made = plugins.build("tasks", task)
+        print(f"\n{label(task.to_dict())}")
+        for length in sorted({n for split, n in counts if split == "test"}):
+            print(f"  {length} {made.length_name}")
+            for prompt, target in held_out.as_text(made, length, _COUNT.value or 1):
+                print(f"    {prompt} -> {target}")
+    return 0
+
+
+if __name__ == "__main__":
+    command_line.run_with_config(main)
