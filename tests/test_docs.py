@@ -14,6 +14,7 @@ from experiments import document
 from pe_lab import plugins
 from pe_lab.errors import UserError
 from pe_lab.tasks import _catalogue as tasks
+from tests import engine_table
 from tests.encodings import catalogue
 
 ROOT = Path(__file__).parents[1]
@@ -100,6 +101,14 @@ def test_the_profiles_are_of_the_same_runs_and_their_page_shows_those_of_the_rot
     assert not any(figure["provenance"]["dirty"] for figure in figures)
     rotary = ("nope", "rope", "xpos", "rotary_value", "self_extend", "selective_rope", "pope")
     assert catalogue.profile_table(*rotary) in (catalogue.PROFILE.parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_performance_shows_its_records_of_clean_commits():
+    assert engine_table.table() in (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    for name in ("engine.json", "before.json"):
+        figures = json.loads((engine_table.FOLDER / name).read_text(encoding="utf-8"))
+        assert len({figure["provenance"]["commit"] for figure in figures}) == 1
+        assert not any(figure["provenance"]["dirty"] for figure in figures)
 
 
 @pytest.mark.parametrize("name", plugins.names("positions"))

@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import importlib.util
 import types
+import unittest.mock
 from collections.abc import Callable
 from typing import Any
 

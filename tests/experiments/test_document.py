@@ -31,7 +31,7 @@ def test_the_page_is_written_with_the_floors_once_they_are_measured(call, tmp_pa
     (tmp_path / "docs").mkdir()
     assert call() == (0, "wrote docs/tasks.md\n", "")
     page = tmp_path / "docs" / "tasks.md"
-    assert "| [parity](#parity) | Parity of a string of bits. | bits | – |" in page.read_text()
+    assert "| [parity](#parity) | Parity of a string of bits. | bits, from 1 | – |" in page.read_text()
     status, out, err = call("--floors")
     assert (status, err) == (0, "")
     assert [line.split(":")[0] for line in out.splitlines()] == ["copy", "parity", "wrote docs/tasks.md"]

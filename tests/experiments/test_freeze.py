@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -39,7 +40,7 @@ def call(tmp_path):
     return run
 
 
-def test_every_task_of_a_sweep_is_frozen_once_and_said_with_its_hash(call, tmp_path):
+def test_every_task_of_a_sweep_is_frozen_once_with_its_hash_and_what_is_there_is_checked(call, tmp_path):
     out = tmp_path / "sets"
     status, said, err = call(f"--out={out}")
     assert (status, err) == (0, "")
@@ -58,6 +59,14 @@ def test_every_task_of_a_sweep_is_frozen_once_and_said_with_its_hash(call, tmp_p
     assert status == 0
     assert more.count("20 examples") == more.count("written to") == 2
     assert copy_hash not in more
+
+    assert json.loads(Path(copy_path, "metadata.json").read_text())["symbols"] == {side: list("012345") for side in ("prompt", "target")}
+    file = next(Path(copy_path).glob("*test*"))
+    file.write_bytes(file.read_bytes()[:-40])
+    status, _, err = call(f"--out={out}")
+    assert status == 2
+    assert err.startswith(f"error: The frozen examples in {copy_path} are damaged (")
+    assert err.endswith("): remove that folder and freeze them again.\n")
 
 
 @pytest.mark.parametrize(
@@ -100,19 +109,3 @@ def test_what_a_target_is_given_stands_in_brackets():
     words = target.split()
     assert any(word.startswith("[") and word.endswith("]") for word in words)
     assert not all(word.startswith("[") for word in words)
-
-
-def test_a_damaged_set_is_not_called_there(call, tmp_path):
-    assert call(f"--out={tmp_path / 'sets'}")[0] == 0
-    file = next(tmp_path.glob("sets/frozen/copy-*/*/*test*"))
-    file.write_bytes(file.read_bytes()[:-40])
-    status, _, err = call(f"--out={tmp_path / 'sets'}")
-    assert status == 2
-    assert err.startswith(f"error: The frozen examples in {file.parent} are damaged (")
-    assert err.endswith("): remove that folder and freeze them again.\n")
-
-
-def test_the_symbols_names_lie_beside_the_examples(call, tmp_path):
-    call(f"--out={tmp_path / 'sets'}")
-    (file,) = tmp_path.glob("sets/frozen/copy-*/*/metadata.json")
-    assert json.loads(file.read_text())["symbols"] == {side: list("012345") for side in ("prompt", "target")}
