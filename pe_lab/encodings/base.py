@@ -24,7 +24,7 @@ from jaxtyping import Array, Bool, Float, Num, Shaped
 Lift = Literal["pad", "project"]
 HOOKS_OF_THE_EXPLICIT_PATH = ("scores", "weights", "mix")
 TRAITS = (  # of attention encodings; what wraps one has its own
-    *("relative", "reads_positions", "real_positions", "reads_length", "sums_between", "coarse"),
+    *("relative", "reads_positions", "real_positions", "reads_length", "sums_between", "coarse", "adds_scores"),
     *("causal", "bidirectional", "cross", "num_axes", "max_positions"),
 )
 
@@ -80,6 +80,7 @@ class _Traits:
     bidirectional: bool = True
     sums_between: bool = False  # all tokens between key and query matter, whether the query sees them or not
     coarse: bool = False  # neighbouring positions may mean the same
+    adds_scores: bool = False  # what `scores` adds does not depend on s
     num_axes: int = 1  # A of the positions that it reads; 1: positions are [B|1, L]
     max_positions: int | None = None  # positions 0..max_positions-1 have a code; None: all have
 
@@ -205,8 +206,9 @@ class AttentionEncoding(_Traits, nnx.Module):
 
     @property
     def fusable(self) -> bool:
-        """Whether a fused kernel can compute it: no hook of the explicit path is overridden."""
-        return not any(self.acts_in(hook) for hook in HOOKS_OF_THE_EXPLICIT_PATH)
+        """Whether a fused kernel can compute it: no hook of the explicit path is overridden, or `scores` alone, which adds a bias."""
+        own = [hook for hook in HOOKS_OF_THE_EXPLICIT_PATH if self.acts_in(hook)]
+        return not own or (own == ["scores"] and self.adds_scores)
 
     def acts_in(self, hook: str) -> bool:
         """Whether it has its own version of a hook."""
@@ -222,6 +224,7 @@ class Chain(AttentionEncoding):
 
     def __init__(self, parts: Sequence[AttentionEncoding]):
         self.parts = nnx.List(parts)
+        self.adds_scores = all(part.adds_scores for part in parts if part.acts_in("scores"))
         for hook in ("weights", "mix"):
             names = [type(p).__name__ for p in parts if p.acts_in(hook)]
             if len(names) > 1:

@@ -38,6 +38,7 @@ class DeBERTa(AttentionEncoding):
     cross = True
     real_positions = False
     shared = False
+    adds_scores = True
 
     def __init__(
         self,

@@ -30,6 +30,7 @@ class MusicTransformer(AttentionEncoding):
     cross = True
     real_positions = False
     shared = False
+    adds_scores = True
 
     def __init__(self, *, max_distance: int = 1024, num_heads: int, head_dim: int, bidirectional: bool = False, rngs: nnx.Rngs):
         if max_distance < 1:

@@ -32,6 +32,7 @@ class Shaw(AttentionEncoding):
     cross = True
     real_positions = False
     shared = False
+    adds_scores = True
 
     def __init__(
         self,

@@ -33,6 +33,7 @@ class TransformerXL(AttentionEncoding):
     relative = True
     cross = True
     shared = False
+    adds_scores = True
 
     def __init__(self, *, base: float = 10000.0, width: int, num_heads: int, head_dim: int, bidirectional: bool = False, rngs: nnx.Rngs):
         if width % 2:

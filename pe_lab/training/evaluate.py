@@ -53,7 +53,9 @@ def batch_sums(
     counted = jnp.broadcast_to((index < where["num_examples"])[:, None], batch.labels.shape)
     of_each["answering"] |= asked | {"counted": counted}
     masks = {name: stream.mask for name, stream in read.items()}
-    plan = microbatches.plan({name: mask.shape for name, mask in masks.items()}, whole=not made.in_microbatches)
+    evaluate = made.run.evaluate
+    least = sum(made.num_tokens(min(*evaluate.lengths, *evaluate.curve_lengths)).values())
+    plan = microbatches.plan({name: mask.shape for name, mask in masks.items()}, least=least, whole=not made.in_microbatches)
 
     def one(params):
         model = made.model(params)

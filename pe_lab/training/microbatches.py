@@ -38,11 +38,12 @@ class Plan:
         return len(next(iter(self.shapes.values())))
 
 
-def plan(shapes: Mapping[str, tuple[int, ...]], *, whole: bool = False) -> Plan:
+def plan(shapes: Mapping[str, tuple[int, ...]], *, least: int = 0, whole: bool = False) -> Plan:
     """For a batch of streams [B, L].
 
     Args:
       shapes: stream -> (B, L).
+      least: tokens of the shortest example, all streams together: no shape is for fewer.
       whole: take the batch as one.
     """
     (batch_size, *_), longest = zip(*shapes.values(), strict=True)
@@ -50,7 +51,9 @@ def plan(shapes: Mapping[str, tuple[int, ...]], *, whole: bool = False) -> Plan:
     count = max(1, min(SHAPES, total // SHORTEST))
     most = batch_size if whole else max(1, 1.3 * TOKENS / total)
     rows = max(n for n in range(1, batch_size + 1) if batch_size % n == 0 and n <= most)
-    return Plan(rows, {name: tuple(math.ceil(n * i / count) for i in range(1, count + 1)) for name, (_, n) in shapes.items()})
+    steps = [[math.ceil(n * i / count) for n in longest] for i in range(1, count + 1)]
+    used = [counts for counts in steps if sum(counts) >= least]
+    return Plan(rows, dict(zip(shapes, zip(*used, strict=True), strict=True)))
 
 
 def summed(plan: Plan, f: Callable[[Streams, Array], Any], streams: Streams, masks: Mapping[str, Array]) -> Any:

@@ -300,7 +300,8 @@ def value_and_grad(made: Setup, params: Any, read: tuple[Batch, Stream, Stream |
         return _weighted(logits, part["answering"]["labels"], part["answering"]["weights"])
 
     masks = {name: stream.mask for name, stream in given.items()}
-    plan = microbatches.plan({name: mask.shape for name, mask in masks.items()})
+    least = made.layout.examples_per_context * sum(made.num_tokens(made.run.train.min_length).values())
+    plan = microbatches.plan({name: mask.shape for name, mask in masks.items()}, least=least)
     return microbatches.summed(plan, functools.partial(jax.value_and_grad(loss), params), of_each, masks)
 
 

@@ -69,6 +69,9 @@ def attend(
     if bias is None:
         bias = encoding.bias(Q, K)
     if fused and encoding.fusable:
+        if encoding.acts_in("scores"):
+            nothing = jnp.zeros((len(q), q.shape[2], q.shape[1], k.shape[1]), jnp.float32)
+            bias = encoding.scores(nothing if bias is None else nothing + bias, raw_q, raw_k, Q, K, mask)
         form = attention_cpu.attention if jax.default_backend() == "cpu" else _fused
         return form(q, k, v, mask, bias, scale)
     s = scale * jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)

@@ -48,7 +48,7 @@ FLOORS = [
     for n, tokens, whole in ((10, 0.5, 0.0), (50, 0.996, 0.004), (500, 1.0, 1.0))
 ]
 
-PAGE = r"""| task | what it asks | length in | floor: tokens / whole, at length |
+PAGE = r"""| task | what it asks | lengths, with the defaults | floor: tokens / whole, at length |
 |---|---|---|---|
 | [one](#one) | Make a \| of b\*. | signs | 0.996 / 0.004, 50 |
 | [two](#two) | Make a \| of b\*. | signs | – |

@@ -31,6 +31,13 @@ def test_a_plan_divides_the_batch_and_its_last_shape_holds_the_longest(batch_siz
         assert len(plan.shapes[name]) == plan.num_shapes <= microbatches.SHAPES
 
 
+def test_no_shape_is_for_fewer_tokens_than_the_shortest_example_has():
+    shapes = {"answering": (8, 100), "source": (8, 50)}
+    assert microbatches.plan(shapes).shapes == {"answering": (20, 40, 60, 80, 100), "source": (10, 20, 30, 40, 50)}
+    assert microbatches.plan(shapes, least=61).shapes == {"answering": (60, 80, 100), "source": (30, 40, 50)}
+    assert microbatches.plan(shapes, least=150).shapes == {"answering": (100,), "source": (50,)}
+
+
 def test_each_example_is_summed_once_in_the_smallest_shape_that_holds_its_micro_batch():
     lengths = jnp.array([3, 40, 10, 25, 11, 1, 30, 12])
     mask = jnp.arange(40)[None] < lengths[:, None]
