@@ -94,6 +94,13 @@ def test_the_costs_are_of_the_config_and_of_a_clean_commit_and_their_page_shows_
     assert catalogue.cost_table() in (catalogue.COSTS.parent / "README.md").read_text(encoding="utf-8")
 
 
+def test_the_costs_in_the_fast_form_are_of_a_clean_commit_and_their_page_shows_them():
+    assert catalogue.cost_table(catalogue.FAST) in (catalogue.FAST.parent / "README.md").read_text(encoding="utf-8")
+    found = catalogue.costs(catalogue.FAST)
+    assert not any(figure["provenance"]["dirty"] for figures in found.values() for figure in figures)
+    assert len({figure["provenance"]["commit"] for figures in found.values() for figure in figures}) == 1
+
+
 def test_the_profiles_are_of_the_same_runs_and_their_page_shows_those_of_the_rotary_family():
     figures, costs = (json.loads(path.read_text()) for path in (catalogue.PROFILE, catalogue.COSTS))
     assert [(f["label"], f["overrides"]) for f in figures] == [(f["label"], f["overrides"]) for f in costs]

@@ -15,6 +15,7 @@ from pe_lab import plugins
 from tests.encodings import laws
 
 COSTS = Path(__file__).parents[2] / "results" / "published" / "encoding_costs" / "costs.json"
+FAST = COSTS.with_name("fast.json")
 PROFILE = COSTS.with_name("profile.json")
 PLACES = {  # of a profile, by the beginning of a place's name
     "own hooks": "encodings/",
@@ -43,19 +44,19 @@ def built(name: str) -> Any:
     return plugins.build("encodings", plugins.resolve("encodings", given), **context)
 
 
-def costs() -> dict[str, list[dict[str, Any]]]:
+def costs(record: Path = COSTS) -> dict[str, list[dict[str, Any]]]:
     """Encoding -> its figures, of 80 tokens and of 512."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for figure in json.loads(COSTS.read_text()) if COSTS.exists() else []:
+    for figure in json.loads(record.read_text()) if record.exists() else []:
         found.setdefault(re.match(r"\w+", figure["label"])[0], []).append(figure)
     return found
 
 
-def cost_table() -> str:
+def cost_table(record: Path = COSTS) -> str:
     """Of all encodings measured: time and temporaries over NoPE's, at 80 tokens and at 512."""
-    nope = [figure["temporary_bytes"] for figure in costs()["nope"]]
+    nope = [figure["temporary_bytes"] for figure in costs(record)["nope"]]
     lines = ["| encoding | step, 80 tokens | step, 512 tokens | temporaries, 80 | temporaries, 512 |", "|---|---|---|---|---|"]
-    for figures in costs().values():
+    for figures in costs(record).values():
         times = [f"{f['times_first']:.2f} ({f['times_first_quartiles'][0]:.2f}–{f['times_first_quartiles'][1]:.2f})" for f in figures]
         memory = [f"{f['temporary_bytes'] / n:.2f}" for f, n in zip(figures, nope, strict=True)]
         lines.append(f"| `{figures[0]['label']}` | {' | '.join(times + memory)} |")
