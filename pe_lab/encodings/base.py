@@ -10,6 +10,7 @@ a position, P pairs of channels that rotate.
 """
 
 import dataclasses
+import functools
 import inspect
 import math
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
-from jaxtyping import Array, Bool, Float, Num, Shaped
+from jaxtyping import Array, Bool, Float, Int, Num, Shaped
 
 Lift = Literal["pad", "project"]
 HOOKS_OF_THE_EXPLICIT_PATH = ("scores", "weights", "mix")
@@ -174,11 +175,15 @@ class AttentionEncoding(_Traits, nnx.Module):
         """[B|1, H|1, L, S]. By default the kernel's, computed from L+S-1 offsets where positions are aranges."""
         if not self.acts_in("kernel"):
             return None
-        if Q.arange and K.arange:
+        if self.is_kernel(Q, K):
             queries, keys = Q.positions.shape[1], K.positions.shape[1]
             of_offset = self.kernel(jnp.arange(1 - queries, keys))
             return None if of_offset is None else toeplitz(of_offset, queries)[None]
         return None if (of_pair := self.kernel(relative(Q, K))) is None else jnp.moveaxis(of_pair, 0, 1)
+
+    def is_kernel(self, Q: Tokens, K: Tokens) -> bool:
+        """Whether the bias is the kernel of the distances in slots: positions are aranges, and there is no other bias."""
+        return Q.arange and K.arange and self.acts_in("kernel") and not self.acts_in("bias")
 
     def mask(self, Q: Tokens, K: Tokens) -> Bool[Array, "_ _ l s"] | None:
         """[B|1, H|1, L, S], True where a query may attend, beyond what the model allows."""
@@ -239,6 +244,10 @@ class Chain(AttentionEncoding):
             q, k = part.qk(q, k, Qi, Ki)
         return q, k
 
+    def kernel(self, offsets):
+        found = [k for part in self.parts if (k := part.kernel(offsets)) is not None]
+        return sum(found[1:], found[0]) if found else None
+
     def bias(self, Q, K):
         found = [b for part, Qi, Ki in self._each(Q, K) if (b := part.bias(Qi, Ki)) is not None]
         return sum(found[1:], found[0]) if found else None
@@ -290,6 +299,9 @@ class OnAxis(AttentionEncoding):
 
     def qk(self, q, k, Q, K):
         return self.inner.qk(q, k, *self._own(Q, K))
+
+    def kernel(self, offsets):
+        return self.inner.kernel(offsets)
 
     def bias(self, Q, K):
         return self.inner.bias(*self._own(Q, K))
@@ -348,16 +360,14 @@ def masked_softmax(s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]) -> 
 
 
 def toeplitz(kernel: Float[Array, "h o"], num_queries: int | None = None) -> Float[Array, "h l s"]:
-    """[H, L+S-1] over offsets 1-L..S-1 -> [H, L, S] with out[i, j] = kernel[j - i], without a gather; L = S unless given.
-
-    Each row is the kernel padded by one; flattened, rows of L+S-1 then start one earlier each. Its
-    gradient is a pad and a sum, where a gather's would be a scatter.
-    """
+    """[H, L+S-1] over offsets 1-L..S-1 -> [H, L, S] with out[i, j] = kernel[j - i]; L = S unless given."""
     heads, offsets = kernel.shape
     num_queries = num_queries or (offsets + 1) // 2
-    rows = jnp.broadcast_to(jnp.pad(kernel, ((0, 0), (0, 1)))[:, None], (heads, num_queries, offsets + 1))
-    skewed = rows.reshape(heads, -1)[:, : num_queries * offsets].reshape(heads, num_queries, offsets)
-    return skewed[:, :, num_queries - 1 :]
+    num_keys = offsets + 1 - num_queries
+    if jax.default_backend() == "cpu":  # a row is a slice of the kernel, and values are copied in runs
+        take = functools.partial(jax.lax.dynamic_slice_in_dim, kernel, slice_size=num_keys, axis=-1)
+        return jax.vmap(take, out_axes=-2)(jnp.arange(num_queries)[::-1])
+    return skew(jnp.broadcast_to(kernel[None, :, None], (1, heads, num_queries, offsets)), num_keys)[0]
 
 
 def lookup(table: Float[Array, "n c"], index: Num[Array, "*o"]) -> Float[Array, "*o c"]:
@@ -416,9 +426,38 @@ def skew(x: Float[Array, "b h l o"], num_keys: int) -> Float[Array, "b h l s"]:
     """`toeplitz` with a row for each query: columns are the offsets 1-L, 2-L, …, out[..., i, j] = x[..., i, j-i+L-1].
 
     Of the L+S-1 offsets the last may be left out, as those of the future are where attention is causal: they count as 0.
+    On an accelerator without a gather: rows padded by one and flattened start one earlier each, and a gradient's sums have one order.
     """
+    if jax.default_backend() == "cpu":
+        return _skewed(x, num_keys)
     batch, heads, num_queries, given = x.shape
     offsets = num_queries + num_keys - 1
-    rows = jnp.pad(x, ((0, 0), (0, 0), (0, 0), (0, offsets + 1 - given))).reshape(batch, heads, -1)
-    skewed = rows[..., : num_queries * offsets].reshape(batch, heads, num_queries, offsets)
+    padded = jnp.pad(x, ((0, 0), (0, 0), (0, 0), (0, offsets + 1 - given)))
+    skewed = padded.reshape(batch, heads, -1)[..., : num_queries * offsets].reshape(batch, heads, num_queries, offsets)
     return skewed[..., num_queries - 1 :]
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+def _skewed(x: Float[Array, "b h l o"], num_keys: int) -> Float[Array, "b h l s"]:
+    """`skew` for CPUs: both it and its gradient copy a run of each row, where XLA's own gradient would be a scatter."""
+    return _skewed_forward(x, num_keys)[0]
+
+
+def _skewed_forward(x, num_keys):
+    queries, given = x.shape[2:]
+    padded = jnp.pad(x, ((0, 0), (0, 0), (0, 0), (0, queries + num_keys - 1 - given)))
+    return _slices(padded, jnp.arange(queries)[::-1], num_keys), jnp.zeros((0, given))
+
+
+def _skewed_backward(num_keys, saved, g):
+    queries, given = g.shape[2], saved.shape[1]
+    padded = jnp.pad(g, ((0, 0), (0, 0), (0, 0), (queries - 1, max(0, given - num_keys))))
+    return (_slices(padded, jnp.arange(queries), given),)
+
+
+_skewed.defvjp(_skewed_forward, _skewed_backward)
+
+
+def _slices(x: Float[Array, "b h l o"], first: Int[Array, "l"], size: int) -> Float[Array, "b h l s"]:
+    """Of each row, so many columns from its first."""
+    return jax.vmap(functools.partial(jax.lax.dynamic_slice_in_dim, slice_size=size, axis=-1), in_axes=(2, 0), out_axes=2)(x, first)

@@ -66,7 +66,8 @@ class FIRE(AttentionEncoding):
 
         if not (Q.arange and K.arange):
             return of_pairs()
-        return jax.lax.cond(Q.positions.max() <= self.threshold, of_distances, of_pairs)
+        remembering_nothing = jax.checkpoint(of_pairs)  # a cond sets room aside for what either side remembers
+        return jax.lax.cond(Q.positions.max() <= self.threshold, of_distances, remembering_nothing)
 
     def network(self, x: Float[Array, "b 1 l s"]) -> Float[Array, "b h l s"]:
         """One hidden layer over each number; channels stand in front of the long axes."""

@@ -42,9 +42,14 @@ class Program:
     def state(self) -> step.State:
         return jax.jit(functools.partial(step.init, self.made))(self.replicas)
 
-    def seconds(self) -> float:
-        """Of one step, from the state that the last one left."""
-        state, started = self.state, time.monotonic()
+    def seconds(self, number: int | None = None) -> float:
+        """Of one step, from the state that the last one left.
+
+        Args:
+          number: of the step whose batch it takes; by default the next. Two programs with one number meet the same lengths.
+        """
+        state = self.state if number is None else self.state | {"step": jnp.full_like(self.state["step"], number)}
+        started = time.monotonic()
         self.state, losses = self.compiled(state, self.replicas, jnp.asarray(1), self.data)
         jax.block_until_ready(losses)
         return time.monotonic() - started
@@ -65,7 +70,7 @@ def measure(run: Run, num_steps: int) -> dict[str, Any]:
 
 def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
     """`measure` of several runs, in turns: before each step of any two of the first run, so that it and the second of these meet the
-    same moment and follow the same.
+    same moment and follow the same. All three take the batch of the same step.
 
     Returns:
       For each run what `measure` says, and times_first: the median over the turns of its time over that of the step of
@@ -74,7 +79,7 @@ def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
     programs = [Program(run) for run in runs]
     first = programs[0]
     turns = np.array(
-        [[[first.seconds(), first.seconds(), p.seconds(), _peak()] for p in programs] for _ in range(num_steps + 1 if num_steps else 0)]
+        [[[*(p.seconds(i) for p in (first, first, own)), _peak()] for own in programs] for i in range(num_steps + 1 if num_steps else 0)]
     )
     costs = [program.costs() for program in programs]
     return [cost | _times(turns[1:, i, 1:] if num_steps else None, cost["step_flops"]) for i, cost in enumerate(costs)]

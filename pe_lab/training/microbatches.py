@@ -67,19 +67,20 @@ def summed(plan: Plan, f: Callable[[Streams, Array], Any], streams: Streams, mas
     order = jnp.argsort(shape)
     split = jax.tree.map(lambda leaf: leaf[order].reshape(-1, plan.rows, *leaf.shape[1:]), streams)
     which = shape[order].reshape(-1, plan.rows).max(axis=1)
-    branches = [functools.partial(_cut, plan, f, i) for i in range(plan.num_shapes)]
 
-    def one(micro: Streams, number: Array, which: Array) -> Any:
-        return jax.lax.switch(which, branches, micro, number) if len(branches) > 1 else branches[0](micro, number)
+    def one(i: int, number: Array) -> Any:
+        return _cut(plan, f, i, jax.tree.map(lambda leaf: leaf[number], split), number)
 
-    def add(total: Any, each: Any) -> tuple[Any, None]:
-        return jax.tree.map(jnp.add, total, one(*each)), None
+    def add(i: int, number: Array, total: Any) -> Any:
+        return jax.tree.map(jnp.add, total, one(i, number))
 
-    first = jax.tree.map(lambda leaf: leaf[0], (split, jnp.arange(len(which)), which))
-    if len(which) == 1:
-        return one(*first)
-    nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(one, *first))
-    return jax.lax.scan(add, nothing, (split, jnp.arange(len(which)), which))[0]
+    if len(which) == plan.num_shapes == 1:
+        return one(0, jnp.zeros((), int))
+    total = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(functools.partial(one, 0), jnp.zeros((), int)))
+    ends = jnp.searchsorted(which, jnp.arange(plan.num_shapes), side="right")
+    for i in range(plan.num_shapes):  # a loop for each shape: one loop with a switch would copy the sum in every turn
+        total = jax.lax.fori_loop(ends[i - 1] if i else 0, ends[i], functools.partial(add, i), total)
+    return total
 
 
 def _cut(plan: Plan, f: Callable, i: int, micro: Streams, number: Array) -> Any:

@@ -286,7 +286,7 @@ def step(made: Setup, state: State, replica: dict[str, Array], data: Any = None)
 
 
 def value_and_grad(made: Setup, params: Any, read: tuple[Batch, Stream, Stream | None], dropout_key: Array | None) -> tuple[Array, Any]:
-    """The loss of what `contexts` gives, and its gradient; on a CPU by parts of the batch."""
+    """The loss of what `contexts` gives, and its gradient; on a CPU by parts of the batch, with what biases they share computed once."""
     if not made.in_microbatches:
         return jax.value_and_grad(functools.partial(loss_of, made))(params, read, dropout_key)
     batch, *streams = read
@@ -294,15 +294,20 @@ def value_and_grad(made: Setup, params: Any, read: tuple[Batch, Stream, Stream |
     of_each = {name: by_example(stream) for name, stream in given.items()}
     of_each["answering"] |= {"labels": batch.labels, "weights": loss_weights(made, batch)}
 
-    def loss(params, part, number):
+    def loss(params, known, part, number):
         key = None if dropout_key is None else jax.random.fold_in(dropout_key, number)
-        logits = _logits(made, params, [cut(stream, part[name]) for name, stream in given.items()], key)
+        known, part = jax.lax.optimization_barrier((known, part))  # or a bias would be made of each kernel in all shapes beforehand
+        logits = _logits(made, params, [cut(stream, part[name]) for name, stream in given.items()], key, known)
         return _weighted(logits, part["answering"]["labels"], part["answering"]["weights"])
+
+    known, pulled_back = jax.vjp(lambda params: made.model(params).shared_biases(*given.values()), params)
 
     masks = {name: stream.mask for name, stream in given.items()}
     least = made.layout.examples_per_context * sum(made.num_tokens(made.run.train.min_length).values())
     plan = microbatches.plan({name: mask.shape for name, mask in masks.items()}, least=least)
-    return microbatches.summed(plan, functools.partial(jax.value_and_grad(loss), params), of_each, masks)
+    of_part = functools.partial(jax.value_and_grad(loss, argnums=(0, 1)), params, known)
+    value, (gradients, of_known) = microbatches.summed(plan, of_part, of_each, masks)
+    return value, jax.tree.map(jnp.add, gradients, *pulled_back(of_known))
 
 
 def by_example(stream: Stream) -> dict[str, Any]:
@@ -326,8 +331,9 @@ def loss_of(made: Setup, params: Any, read: tuple[Batch, Stream, Stream | None],
     return _weighted(_logits(made, params, streams, dropout_key), batch.labels, loss_weights(made, batch))
 
 
-def _logits(made: Setup, params: Any, streams: Sequence[Any], dropout_key: Array | None) -> Array:
-    return made.model(params)(*streams, dropout_key=dropout_key, fused=made.fused, remat=made.run.execution.remat)
+def _logits(made: Setup, params: Any, streams: Sequence[Any], dropout_key: Array | None, known: Any = None) -> Array:
+    remat = made.run.execution.remat
+    return made.model(params)(*streams, dropout_key=dropout_key, fused=made.fused, remat=remat, known=known)
 
 
 def _weighted(logits: Array, labels: Array, weights: Array) -> Array:

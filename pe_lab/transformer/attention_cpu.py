@@ -64,27 +64,30 @@ def _exponentials(q, k, mask, bias) -> Any:
     """[H, B, S, L]: exp of each query's logits, up to a factor of the query's own; 0 where the mask forbids."""
 
     def direct(q, k):
-        s = _outer(k, q) if bias is None else _outer(k, q) + (bias - highest)
-        return jnp.where(mask, jnp.exp(s), 0.0)
+        return jnp.where(mask, jnp.exp(_logits(q, k, bias)), 0.0)
 
     def shifted(q, k):
-        s = _outer(k, q) if bias is None else _outer(k, q) + bias
-        s = jnp.where(mask, s, jnp.finfo(jnp.float32).min)
+        s = jnp.where(mask, _logits(q, k, bias), jnp.finfo(jnp.float32).min)
         return jnp.where(mask, jnp.exp(s - s.max(2, keepdims=True)), 0.0)
 
-    highest = None if bias is None else bias.max(2, keepdims=True)
-    spread = 0.0 if bias is None else _spread(bias - highest, mask)
     largest = jnp.sqrt(jnp.square(q).sum(2).max() * jnp.square(k).sum(2).max())  # of all products, by Cauchy and Schwarz
-    return lax.cond(largest + spread < _SAFE_LOGIT, direct, shifted, q, k)
+    return lax.cond(largest + _reach(bias, mask) < _SAFE_LOGIT, direct, shifted, q, k)
 
 
-def _spread(below: Any, mask: Any) -> Any:
-    """How far below its highest bias the best key in a query's sight may be."""
-    if below.shape[2] != below.shape[3]:
-        return -below.min()
-    itself = jnp.diagonal(mask, axis1=2, axis2=3)
-    sees_itself = (itself | ~mask.any(axis=2)).all()
-    return -jnp.where(sees_itself, jnp.diagonal(below, axis1=2, axis2=3).min(), below.min())
+def _logits(q, k, bias) -> Any:
+    return _outer(k, q) if bias is None else _outer(k, q) + bias
+
+
+def _reach(bias: Any, mask: Any) -> Any:
+    """How far from 0 a bias may be at any key, or below 0 at the best key in a query's sight, which may be the query's own."""
+    if bias is None:
+        return 0.0
+    lowest = bias.min()
+    if bias.shape[2] == bias.shape[3]:
+        itself = jnp.diagonal(mask, axis1=2, axis2=3)
+        sees_itself = (itself | ~mask.any(axis=2)).all()
+        lowest = jnp.where(sees_itself, jnp.diagonal(bias, axis1=2, axis2=3).min(), lowest)
+    return jnp.maximum(bias.max(), -lowest)
 
 
 def _outer(a, b):

@@ -18,8 +18,9 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from pe_lab import config, plugins
 from pe_lab.encodings.base import AttentionEncoding, Chain, InputEncoding, OnAxis, Tokens
 from pe_lab.errors import UserError
-from pe_lab.transformer import products
+from pe_lab.transformer import biases, products
 from pe_lab.transformer.attention import Attention, Keys, visible
+from pe_lab.transformer.biases import Biases, Known, Place
 from pe_lab.transformer.streams import Cache, Memory, Stream, View, all_slots, apart, at, keeper, with_sink
 
 # Streams of the init key, then of a stack's: an encoding's draws never move the backbone's.
@@ -123,14 +124,12 @@ class Stack(nnx.Module):
         self.input_axes = tuple(spec.axis for spec in model.encodings if spec.share is None and spec.acts_in(name))
         self.input_encodings, self.attention_encodings = nnx.List(at_input), nnx.List([*in_attention, *across[1]])
 
-    def __call__(
-        self, stream: Stream, memory: Memory | None = None, *, dropout_key=None, fused: bool = False, remat: bool = False
-    ) -> tuple[Float[Array, "b l d"], View]:
-        """The output of every token, the sink token first if there is one, and what the layers were told of them."""
+    def __call__(self, stream: Stream, memory: Memory | None = None, **how: Any) -> tuple[Float[Array, "b l d"], View]:
+        """The output of every token, the sink token first if there is one, and what the layers were told of them; `how` as in `run`."""
         x, view = self.embed(stream.tokens, stream.positions[0]), self.view(stream)
         if self.sink is not None:
             x = jnp.concatenate([self.sink_inputs(len(x)), x], axis=1)
-        return self.run(x, view, memory, dropout_key=dropout_key, fused=fused, remat=remat)[0], view
+        return self.run(x, view, memory, **how)[0], view
 
     def embed(self, tokens: Int[Array, "b l"], positions: Any) -> Float[Array, "b l d"]:
         """Token embeddings, scaled, with every input encoding applied; float32."""
@@ -158,22 +157,39 @@ class Stack(nnx.Module):
         slots, lengths = jnp.arange(valid.shape[1])[None], valid.sum(axis=1)  # the sink token counts, as in a cache
         return View(tuple(Tokens(p, slots, lengths, None, stream.arange) for p in positions), valid, segments)
 
+    def shared_biases(self, view: View, source: View | None) -> Known:
+        """Those that are the same for every example, whose positions are one row for the batch."""
+        pairs = [(self.layer_encodings, view, view)]
+        pairs += [] if source is None else [(self.cross_encodings, apart(view), apart(source))]
+        found: dict[Any, Any] = {}
+        for which, queries, keys in pairs:
+            for layer, indices in enumerate(which):
+                place = _place(indices, layer, queries, keys)
+                if place not in found:
+                    found[place] = biases.whole(self._chain(indices), queries.row_of(layer), keys.row_of(layer))
+        return {place: known for place, known in found.items() if known is not None}
+
     def run(
-        self, x, view: View, memory: Memory | None, cache: Cache | None = None, *, dropout_key=None, fused=False, remat=False
-    ) -> tuple[Float[Array, "b l d"], tuple[Keys, ...]]:
-        """All layers, `num_loops` times; the keys that each has used, for a cache."""
+        self, x, view: View, memory: Memory | None, cache: Cache | None = None, *, dropout_key=None, fused=False, remat=False,
+        known: Known | None = None,
+    ) -> tuple[Float[Array, "b l d"], tuple[Keys, ...]]:  # fmt: skip
+        """All layers, `num_loops` times; the keys that each has used, for a cache.
+
+        Args:
+          known: biases of `shared_biases`, computed once for many parts of a batch.
+        """
         seen = view if cache is None else all_slots(cache)
         segments = None if view.segments is None else (view.segments, view.segments)
         sights: dict[str, Any] = dict(causal=self.causal, window=self.window, segments=segments, sink=self.sink is not None)
-        mask = visible(view.rows[0], seen.rows[0], seen.valid, **sights)
+        mask = visible(view.rows[0], seen.rows[0], seen.valid, **sights) & view.valid[:, None, :, None]
         keys = [None if dropout_key is None else jax.random.fold_in(dropout_key, i) for i in range(self.depth + 1)]
         x = self.dropout(x.astype(self.dtype), deterministic=dropout_key is None, rngs=keys[-1])
-        biases: dict[tuple, Any] = {}
+        memo = Biases(known)
         used: list[Keys] = []
         for applied in range(self.depth):
             layer = applied % len(self.blocks)
-            own = self._told(layer, view, seen, mask, biases, fused, self.layer_encodings)
-            cross = None if memory is None else self._across(layer, view, memory, biases, fused)
+            own = self._told(layer, view, seen, mask, memo, fused, self.layer_encodings)
+            cross = None if memory is None else self._across(layer, view, memory, memo, fused)
             keep = (lambda new: new) if cache is None else keeper(cache.keys[applied], seen.row_of(layer), view.rows[0].slots)
 
             def block(x, layer=layer, own=own, keep=keep, cross=cross, key=keys[applied]):
@@ -197,19 +213,17 @@ class Stack(nnx.Module):
         ]
         return Memory(view, tuple(keys))
 
-    def _told(self, layer: int, view: View, seen: View, mask, biases: dict, fused: bool, which) -> dict[str, Any]:
-        """What attention on a layer is told; a bias that layers share is computed once."""
+    def _told(self, layer: int, view: View, seen: View, mask, memo: Biases, fused: bool, which) -> dict[str, Any]:
+        """What attention on a layer is told."""
         encoding, Q, K = self._chain(which[layer]), view.row_of(layer), seen.row_of(layer)
-        place = (which[layer], layer if max(len(view.rows), len(seen.rows)) > 1 else 0)
-        if place not in biases:
-            biases[place] = None if encoding.acts_in("features") else encoding.bias(Q, K)
-        return dict(tokens=Q, encoding=encoding, valid=view.valid, mask=mask, bias=biases[place], fused=fused)
+        bias = memo.at(_place(which[layer], layer, view, seen), encoding, Q, K)
+        return dict(tokens=Q, encoding=encoding, valid=view.valid, mask=mask, bias=bias, fused=fused)
 
-    def _across(self, layer: int, view: View, memory: Memory, biases: dict, fused: bool) -> dict[str, Any]:
+    def _across(self, layer: int, view: View, memory: Memory, memo: Biases, fused: bool) -> dict[str, Any]:
         """What cross-attention on a layer is told: two streams of positions, and no common slots."""
         segments = None if view.segments is None else (view.segments, memory.view.segments)
         mask = visible(view.rows[0], memory.view.rows[0], memory.view.valid, causal=False, segments=segments, sink=self.sink is not None)
-        told = self._told(layer, apart(view), apart(memory.view), mask, biases, fused, self.cross_encodings)
+        told = self._told(layer, apart(view), apart(memory.view), mask, memo, fused, self.cross_encodings)
         return told | {"keys": memory.keys[layer]}
 
     def _chain(self, indices: tuple[int, ...]) -> AttentionEncoding:
@@ -219,6 +233,11 @@ class Stack(nnx.Module):
     def encoding_of(self, layer: int) -> AttentionEncoding:
         """What acts inside self-attention on a layer: nothing, one encoding, or a chain."""
         return self._chain(self.layer_encodings[layer])
+
+
+def _place(indices: tuple[int, ...], layer: int, queries: View, keys: View) -> Place:
+    """What a bias of a layer depends on."""
+    return indices, layer if max(len(queries.rows), len(keys.rows)) > 1 else 0
 
 
 class Transformer(nnx.Module):
@@ -265,6 +284,13 @@ class Transformer(nnx.Module):
     def attention_encodings(self) -> list[AttentionEncoding]:
         return [e for stack in self.stacks.values() for e in stack.attention_encodings]
 
+    def shared_biases(self, stream: Stream, source: Stream | None = None) -> dict[str, Known]:
+        """Of each stack, those that every example has alike: of these streams, or of as many of their first tokens as a part has."""
+        *encoders, (answers, answering) = self.stacks.items()
+        views = {name: stack.view(source) for name, stack in encoders if source is not None}
+        found = {name: stack.shared_biases(views[name], None) for name, stack in encoders}
+        return found | {answers: answering.shared_biases(answering.view(stream), views.get("encoder"))}
+
     def __call__(
         self,
         stream: Stream,
@@ -273,6 +299,7 @@ class Transformer(nnx.Module):
         dropout_key: Key[Array, ""] | None = None,
         fused: bool = False,
         remat: bool = False,
+        known: Mapping[str, Known] | None = None,
     ) -> Float[Array, "b l v"]:
         """Logits at every place of the stream, in float32: of the next token (decoder), of this one (encoder).
 
@@ -282,10 +309,12 @@ class Transformer(nnx.Module):
           dropout_key: None turns dropout off.
           fused: use fused attention where the encoding allows it.
           remat: compute inner values again in the backward pass instead of keeping them.
+          known: of the biases, from `shared_biases`.
         """
         keys = [None, None] if dropout_key is None else [jax.random.fold_in(dropout_key, i) for i in range(2)]
-        memory = None if source is None else self._remember(source, dropout_key=keys[1], fused=fused, remat=remat)
-        x, _ = self.answering(stream, memory, dropout_key=keys[0], fused=fused, remat=remat)
+        how: Any = {name: dict(fused=fused, remat=remat, known=(known or {}).get(name)) for name in self.stacks}
+        memory = None if source is None else self._remember(source, dropout_key=keys[1], **how["encoder"])
+        x, _ = self.answering(stream, memory, dropout_key=keys[0], **how[list(self.stacks)[-1]])
         return self.logits(x if self.answering.sink is None else x[:, 1:])
 
     def logits(self, x: Float[Array, "b l d"]) -> Float[Array, "b l v"]:

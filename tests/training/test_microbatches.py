@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pe_lab.config import Cell
+from pe_lab.encodings.t5_bias import T5Bias
 from pe_lab.training import microbatches, step
 from pe_lab.training.finished import replicas_of
 from tests import tiny
@@ -63,7 +64,10 @@ CASES = [
     ("rope", {"train__length_per": "step"}),
     ("sinusoidal", {"layout__name": "encoder"}),
     ("rope", {"layout__examples_per_context": 2}),
-    ("t5_bias", {}),  # the others in `make test-full`
+    ("fire", {}),  # the others in `make test-full`
+    ("t5_bias", {}),
+    ("kerple", {"model__sink_token": True}),
+    ("t5_bias", {"positions": {"name": "shifted", "maximum": 64}}),
     ("t5_bias", {"layout__name": "encoder_decoder"}),
     ("learned", {"train__loss_reduction": "example"}),
     ("rope", {"positions": {"name": "randomized", "maximum": 128, "per_layer": True}}),
@@ -87,3 +91,18 @@ def test_the_gradient_is_that_of_the_whole_batch(encoding, changes):
     assert float(loss) == pytest.approx(float(expected), rel=1e-6)
     for ours, theirs in zip(*(map(np.asarray, jax.tree.leaves(each)) for each in (gradients, slopes)), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5 * max(np.abs(theirs).max(), 1e-3))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "changes", "times"),
+    [("t5_bias", {}, 1), ("t5_bias", {"layout__name": "encoder_decoder"}, 2), ({"name": "t5_bias", "share": False}, {}, 2)],
+)
+def test_a_bias_that_examples_share_is_computed_once_a_step(monkeypatch, encoding, changes, times):
+    """Not once for each shape of micro-batches: once for each module, whatever is cut from it."""
+    calls, bucket = [], T5Bias.bucket
+    monkeypatch.setattr(T5Bias, "bucket", lambda self, offsets: (calls.append(1), bucket(self, offsets))[1])
+    run = tiny.run(encoding, train__batch_size=24, train__max_length=36, task=STRINGS, model__num_layers=2, **changes)
+    made = step.setup(run)
+    read = step.contexts(made, *step.draw(made, jax.random.key(3), jnp.asarray(5)), train=True)
+    jax.eval_shape(lambda params: step.value_and_grad(made, params, read, None), made.abstract_params)
+    assert len(calls) == times

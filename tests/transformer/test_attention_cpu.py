@@ -99,3 +99,11 @@ def test_half_precision_comes_back_as_it_came():
     out = attention_cpu.attention(*(x.astype(jnp.bfloat16) for x in (q, k, v)), mask)
     assert out.dtype == jnp.bfloat16
     np.testing.assert_allclose(out.astype(jnp.float32), attention_cpu.attention(q, k, v, mask), atol=0.05)
+
+
+def test_queries_that_see_nothing_do_not_widen_the_reach_of_a_bias():
+    """Padding is blind, so that a bias which falls with distance counts where queries meet themselves, and needs no maximum."""
+    bias = -jnp.abs(jnp.arange(8)[:, None] - jnp.arange(8)[None])[None, None].astype(jnp.float32) * 20
+    mask = (jnp.arange(8) < 5)[:, None] & (jnp.arange(8) < 5)[None]
+    assert attention_cpu._reach(bias, mask[None, None]) == 0
+    assert attention_cpu._reach(bias, mask.at[2, 2].set(False)[None, None]) == 140
