@@ -17,7 +17,7 @@ test-full: $(VENV)/installed
 test-peers: $(VENV)/installed  # torch's CPU build is enough
 	$(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check torch transformers x-transformers
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check torch transformers x-transformers tensorboardX wandb
 	$(VENV)-peers/bin/python -m pytest -m peers -W default
 
 lint: $(VENV)/installed

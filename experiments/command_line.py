@@ -2,8 +2,10 @@
 
 import ast
 import dataclasses
+import errno
 import importlib.util
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +17,8 @@ from ml_collections import ConfigDict, config_flags
 from pe_lab.errors import UserError, one_line, unknown
 from pe_lab.sweeps import grid
 from pe_lab.sweeps.grid import Point
+
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)  # what a disk may refuse
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +71,7 @@ def _exit(body: Callable[[], int], about: str | None) -> None:
     if any(a in ("--help", "-help", "-h") for a in sys.argv[1:]):
         print(about, *(f"  --{flag.name}: {flag.help}" for flag in _own_flags().values()), sep="\n")
         sys.exit(0)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # to be ended is to be stopped: workers save and leave
     try:
         status = body()
         sys.stdout.flush()  # here, and not at the exit, a reader may be gone
@@ -77,6 +82,11 @@ def _exit(body: Callable[[], int], about: str | None) -> None:
     except BrokenPipeError:  # the reader, head perhaps, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as e:
+        if e.errno not in _DISK:
+            raise
+        print(f"error: {one_line(e)}; what is finished is kept, and the same command goes on", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         print("stopped; what is finished is kept, and the same command goes on from the last checkpoints", file=sys.stderr)
         sys.exit(130)

@@ -1,7 +1,7 @@
 """Trains what a study asks for and is not there yet, and writes its tables and plot.
 
     python -m experiments.sweep --config=configs/quickstart.py [--config.train.steps=500]
-                                [--results=FOLDER] [--workers=N] [--dry_run]
+                                [--results=FOLDER] [--workers=N] [--dry_run] [--write_cells]
 
 Exit status: 0, 1 if a run failed, 2 for a mistake in what was given.
 """
@@ -20,6 +20,7 @@ from pe_lab.sweeps.launchers.local import default_workers
 
 _RESULTS = flags.DEFINE_string("results", None, "the study's folder; default results/<study>")
 _WORKERS = flags.DEFINE_integer("workers", None, "processes at a time; default one a GPU, or one a core", lower_bound=1)
+_WRITE_CELLS = flags.DEFINE_bool("write_cells", False, "print the command of every cell, for another scheduler, and train nothing")
 _DRY_RUN = flags.DEFINE_bool("dry_run", False, "say what would be trained, and train nothing")
 
 
@@ -38,8 +39,14 @@ def run(name: str, values: dict[str, Any], points: list[Point]) -> int:
     workers = _WORKERS.value or default_workers()
     if todo.stale:
         print(f"note: {todo.stale} runs in {folder} were made before a file of theirs changed; give another --results to run them again")
+    for why in todo.damaged.values():
+        print(f"note: {why}")
     if _DRY_RUN.value:
         print(f"{todo}\n{todo.estimate(workers)}")
+        return 0
+    if _WRITE_CELLS.value:
+        for file in sweep.write_cells(todo):
+            print(f"python -m pe_lab.training.cell {file} {folder}")
         return 0
     if not todo.cells:
         print(f"{asked.name}: nothing to do, all {len(asked.runs)} runs are in {folder}.")

@@ -5,7 +5,7 @@ import fcntl
 from collections.abc import Iterator
 from pathlib import Path
 
-BUSY = 75  # exit status of a program that another process holds off (EX_TEMPFAIL)
+LATER = 75  # exit status: start me again later; another process is at it, or I was asked to leave (EX_TEMPFAIL)
 
 
 @contextlib.contextmanager

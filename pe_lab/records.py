@@ -11,9 +11,11 @@ Plain Python: trainers write records, analysis reads them, neither needs the oth
 """
 
 import hashlib
+import itertools
 import json
 import os
 import threading
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,10 @@ _KEYS = {
     "schema_version", "digest", "run_id", "config", "replica", "status", "error", "rows", "floors",
     "curve", "cost", "exposure", "code_ratio", "checkpoint", "provenance",
 }  # fmt: skip
+
+
+class Damaged(UserError):  # noqa: N818
+    """A file that is not what was written."""
 
 
 def row(
@@ -90,13 +96,39 @@ def clash(record: dict[str, Any], row: dict[str, Any]) -> UserError:
     return UserError(f"The run {record['run_id']} has measured {where} already, on {count} examples: nothing is overwritten.")
 
 
+def study_of(folder: Path) -> tuple[str, list[tuple[dict[str, str], str]]]:
+    """Name and entries (labels by axis, run_id) of the study in a folder.
+
+    Raises:
+      UserError: there is none, or its study.json is damaged.
+    """
+    try:
+        study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+        return study["name"], [(e["labels"], e["run_id"]) for e in study["entries"]]
+    except (FileNotFoundError, NotADirectoryError) as e:
+        raise UserError(f"There is no study in {folder}: {folder}/study.json is missing.") from e
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        raise UserError(f"{folder}/study.json is damaged ({one_line(e)}): run the sweep again to write it.") from e
+
+
 def folder_of(study: str, here: Path) -> Path:
     """The folder of a study as seen from another's: "" for the same one, a name for one beside it, or a path."""
     return here if not study else Path(study) if "/" in study else here.parent / study
 
 
 def path_of(folder: Path, run_id: str) -> Path:
-    return folder / "records" / f"{run_id}.json"
+    return folder / "records" / f"{plain(run_id)}.json"
+
+
+def plain(name: str) -> str:
+    """A name that stays in its folder: it came from a file or a flag.
+
+    Raises:
+      UserError: it is a path.
+    """
+    if not name or name.startswith(".") or any(c in name for c in "/\\\0"):
+        raise UserError(f"{name!r} is not the name of a run or a cell.")
+    return name
 
 
 def write(folder: Path, record: dict[str, Any]) -> Path:
@@ -113,7 +145,8 @@ def read(path: Path) -> dict[str, Any]:
     """Reads one record and checks that it is the one that was written; one of version 2 as version 3 would have said it.
 
     Raises:
-      UserError: the file is damaged or of another version.
+      Damaged: the file is not what was written.
+      UserError: it is of another version.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -138,15 +171,42 @@ def _of_version_3(record: dict[str, Any]) -> dict[str, Any]:
     return {**record, "digest": digest(record)}
 
 
-def read_all(folder: Path) -> dict[str, dict[str, Any]]:
-    """All records of a study's folder by run_id."""
+def read_all(folder: Path, without: Container[Path] = ()) -> dict[str, dict[str, Any]]:
+    """All records of a study's folder by run_id, but for some files."""
+    return {path.stem: _read_own(path) for path in _files(folder) if path not in without}
+
+
+def damaged(folder: Path) -> dict[Path, str]:
+    """The records of a study's folder that cannot be read -> a sentence.
+
+    Raises:
+      UserError: one is of another version; that is not damage.
+    """
     found = {}
-    for path in sorted((folder / "records").glob("*.json")):
-        record = read(path)
-        if record["run_id"] != path.stem:
-            raise _damaged(path, f"it holds the run {record['run_id']}")
-        found[path.stem] = record
+    for path in _files(folder):
+        try:
+            _read_own(path)
+        except Damaged as e:
+            found[path] = str(e)
     return found
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted((folder / "records").glob("*.json"))
+
+
+def _read_own(path: Path) -> dict[str, Any]:
+    """A record that is named after its run."""
+    record = read(path)
+    if record["run_id"] != path.stem:
+        raise _damaged(path, f"it holds the run {record['run_id']}")
+    return record
+
+
+def set_aside(path: Path) -> Path:
+    """Renames a damaged file, so that it is read no more and nothing of it is lost."""
+    aside = next(p for i in itertools.count(1) if not (p := path.with_name(f"{path.name}.damaged-{i}")).exists())
+    return path.rename(aside)
 
 
 def digest(record: dict[str, Any]) -> str:
@@ -172,5 +232,5 @@ def write_json(path: Path, content: Any) -> None:
         raise
 
 
-def _damaged(path: Path, why: str) -> UserError:
-    return UserError(f"The record {path} is damaged ({why}). Move it away, and the next sweep runs it again.")
+def _damaged(path: Path, why: str) -> Damaged:
+    return Damaged(f"The record {path} is damaged ({why}). The next sweep sets it aside and runs it again.")

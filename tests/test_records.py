@@ -93,7 +93,7 @@ def test_a_changed_value_is_refused_by_the_digest(tmp_path):
     path = records.write(tmp_path, record())
     path.write_text(path.read_text(encoding="utf-8").replace('"value": 0.5', '"value": 0.6'), encoding="utf-8")
     with pytest.raises(
-        UserError, match=r"is damaged \(its content does not match its digest\)\. Move it away, and the next sweep runs it again"
+        UserError, match=r"is damaged \(its content does not match its digest\)\. The next sweep sets it aside and runs it again\."
     ):
         records.read(path)
 
@@ -272,3 +272,9 @@ def test_what_has_been_measured_is_never_overwritten(rows, words):
 @pytest.mark.parametrize(("study", "expected"), [("", "a/here"), ("other", "a/other"), ("/x/other", "/x/other"), ("b/c", "b/c")])
 def test_a_studys_folder_is_this_one_one_beside_it_or_a_path(study, expected):
     assert records.folder_of(study, Path("a/here")) == Path(expected)
+
+
+@pytest.mark.parametrize("name", ["", "../x", "/etc/x", "a/b", ".hidden", "a\\b", "a\0b"])
+def test_a_name_cannot_leave_its_folder(name, tmp_path):
+    with pytest.raises(UserError, match=r"is not the name of a run or a cell\.$"):
+        records.path_of(tmp_path, name)

@@ -33,8 +33,8 @@ def expanded(name, folder=Path("nowhere"), **form):
 
 def test_every_study_is_tested_here():
     found = {path.stem for path in (ROOT / "configs").glob("*.py")} - {"__init__", *PRESETS}
-    assert {name for name in found if hasattr(module(name), "sweep")} == {*STUDIES, "encoding_costs", "engine"}
-    assert found - set(STUDIES) == {"base", "toy", "gpt2", "encoding_costs", "engine"}
+    assert {name for name in found if hasattr(module(name), "sweep")} == {*STUDIES, "encoding_costs", "engine", "scaling"}
+    assert found - set(STUDIES) == {"base", "toy", "gpt2", "encoding_costs", "engine", "scaling"}
 
 
 def grid(lengths, offsets=(0,), labels=(None,)):

@@ -1,6 +1,5 @@
 """A study's records, grouped as its tables show them: by variant, seeds side by side."""
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import Any
 
 from pe_lab import records
 from pe_lab.analysis import likelihood, statistics
-from pe_lab.errors import UserError, one_line
 from pe_lab.labels import label
 
 FLOOR_CORRECTED = "floor_corrected_token_accuracy"
@@ -102,13 +100,7 @@ def load(folder: Path) -> Results:
     Raises:
       UserError: no study there, or a damaged record.
     """
-    try:
-        study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
-        name, entries = study["name"], [(e["labels"], e["run_id"]) for e in study["entries"]]
-    except (FileNotFoundError, NotADirectoryError) as e:
-        raise UserError(f"There is no study in {folder}: {folder}/study.json is missing.") from e
-    except (OSError, ValueError, KeyError, TypeError) as e:
-        raise UserError(f"{folder}/study.json is damaged ({one_line(e)}): run the sweep again to write it.") from e
+    name, entries = records.study_of(folder)
     found = records.read_all(folder)
     shown = _axes_to_show([labels for labels, _ in entries])
     groups: dict[str, list[dict[str, Any]]] = {}

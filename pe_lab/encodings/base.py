@@ -182,7 +182,7 @@ class AttentionEncoding(_Traits, nnx.Module):
         return None if (of_pair := self.kernel(relative(Q, K))) is None else jnp.moveaxis(of_pair, 0, 1)
 
     def is_kernel(self, Q: Tokens, K: Tokens) -> bool:
-        """Whether the bias is the kernel of the distances in slots: positions are aranges, and there is no other bias."""
+        """Whether its bias is the kernel of the distances in slots: positions are aranges, and no other bias takes its place."""
         return Q.arange and K.arange and self.acts_in("kernel") and not self.acts_in("bias")
 
     def mask(self, Q: Tokens, K: Tokens) -> Bool[Array, "_ _ l s"] | None:
@@ -244,6 +244,10 @@ class Chain(AttentionEncoding):
             q, k = part.qk(q, k, Qi, Ki)
         return q, k
 
+    def is_kernel(self, Q, K):
+        biased = [part.is_kernel(Qi, Ki) for part, Qi, Ki in self._each(Q, K) if part.acts_in("kernel") or part.acts_in("bias")]
+        return bool(biased) and all(biased)
+
     def kernel(self, offsets):
         found = [k for part in self.parts if (k := part.kernel(offsets)) is not None]
         return sum(found[1:], found[0]) if found else None
@@ -299,6 +303,9 @@ class OnAxis(AttentionEncoding):
 
     def qk(self, q, k, Q, K):
         return self.inner.qk(q, k, *self._own(Q, K))
+
+    def is_kernel(self, Q, K):
+        return self.inner.is_kernel(*self._own(Q, K))
 
     def kernel(self, offsets):
         return self.inner.kernel(offsets)

@@ -37,6 +37,9 @@ class Sandwich(AttentionEncoding):
         cosines = jnp.cos(angles(offsets, self.frequencies)).sum(axis=-1)
         return self._by_head(cosines - len(self.frequencies))
 
+    def is_kernel(self, Q: Tokens, K: Tokens) -> bool:
+        return Q.arange and K.arange
+
     def bias(self, Q: Tokens, K: Tokens) -> Float[Array, "_ _ l s"]:
         """Away from aranges cos(a - b) = cos a cos b + sin a sin b: never an array of [B, L, S, C]."""
         if Q.arange and K.arange and (of_offsets := super().bias(Q, K)) is not None:

@@ -75,8 +75,16 @@ class Progress:
         state = self.state.get(cell, {})
         loss, rate = state.get("loss"), state.get("steps_per_second")
         ended = f"FAILED: {state.get('error', 'see its log')}" if state.get("status") else "done"
-        doing = {"started": "starting and compiling", "evaluating": "evaluating", "elsewhere": "another sweep is at it", "ended": ended}
-        what = doing.get(state["event"], f"step {self.steps[cell]}/{steps} x {replicas}")
+        doing: dict[str, str | None] = {
+            "started": "starting and compiling",
+            "evaluating": "evaluating",
+            "damaged": state.get("why"),
+            "elsewhere": "another sweep is at it",
+            "left": "was asked to leave; it goes on later",
+            "died": f"its worker was killed by signal {state.get('signal')}; it is tried once more",
+            "ended": ended,
+        }
+        what = doing.get(state["event"]) or f"step {self.steps[cell]}/{steps} x {replicas}"
         return label, what, "" if loss is None else f"loss {loss:.4f}", f"{rate:.0f} steps/s" if rate else ""
 
     def _count(self) -> str:

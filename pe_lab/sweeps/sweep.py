@@ -1,13 +1,14 @@
 """Running a study: what is missing is trained, cell by cell, and nothing that is there is touched."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jax
 
-from pe_lab import records
+from pe_lab import config, records
 from pe_lab.config import Cell, Run
 from pe_lab.errors import UserError, one_line
 from pe_lab.sweeps import study as studies
@@ -32,6 +33,7 @@ class Plan:
     folder: Path
     cells: tuple[Cell, ...]
     stale: int  # runs that are done, with code of a plugin that has changed since
+    damaged: dict[Path, str]  # records that cannot be read -> why; set aside, and their runs trained again
 
     @property
     def missing(self) -> int:
@@ -67,10 +69,11 @@ def plan(study: Study, folder: Path) -> Plan:
     """Reads what is there, and refuses early what could not be trained.
 
     Raises:
-      UserError: the folder cannot be written, a record is damaged, or a cell cannot be built.
+      UserError: the folder cannot be written, a record is of another version, or a cell cannot be built.
     """
     _check_writable(folder)
-    found = records.read_all(folder)
+    damaged = records.damaged(folder)
+    found = records.read_all(folder, without=damaged)
     cells = studies.cells(run for run in study.runs if not is_done(run, found))
     jax.config.update("jax_platforms", "cpu")  # this process only looks; accelerators are for the workers
     for run in {(c.run.task, c.run.evaluate, c.run.train.max_length): c.run for c in cells}.values():
@@ -80,7 +83,7 @@ def plan(study: Study, folder: Path) -> Plan:
         for change in cell.run.evaluate.changes:
             changed(made, change)
     _check_parents(cells, folder)
-    return Plan(study, folder, tuple(cells), sum(_is_stale(run, found) for run in study.runs))
+    return Plan(study, folder, tuple(cells), sum(_is_stale(run, found) for run in study.runs), damaged)
 
 
 def _check_parents(cells: list[Cell], folder: Path) -> None:
@@ -106,17 +109,48 @@ def run(todo: Plan, workers: int) -> dict[str, str]:
     Returns:
       What failed: run_id -> one sentence.
     """
+    write_cells(todo)
+    return _train(todo.cells, {e.run.run_id: _name(e.labels) or todo.study.name for e in todo.study.entries}, todo.folder, workers)
+
+
+def write_cells(todo: Plan) -> list[Path]:
+    """Sets damaged records aside, and writes what every cell trains, for whoever starts them: in the order in which they can train."""
+    for path in todo.damaged:
+        records.set_aside(path)
     todo.study.write(todo.folder)
-    by_id = {cell.cell_id: cell for cell in todo.cells}
-    for cell_id, cell in by_id.items():
-        records.write_json(_cell_file(todo.folder, cell_id), {"runs": [run.to_dict() for run in cell.runs]})
+    return [_write(cell, todo.folder) for wave in studies.waves(todo.cells) for cell in wave]
+
+
+def retry(folder: Path, workers: int) -> dict[str, str]:
+    """Trains the failed runs of a study's folder again, as their records say that they were to be trained.
+
+    Returns:
+      What failed again: run_id -> one sentence.
+
+    Raises:
+      UserError: there is no study, or a record is damaged.
+    """
+    name, entries = records.study_of(folder)
+    failed = [record for record in records.read_all(folder).values() if record["status"] == "failed"]
+    cells = studies.cells(config.from_dict(record["config"]) for record in failed)
+    return _train(cells, {run_id: _name(labels) or name for labels, run_id in entries}, folder, workers)
+
+
+def _name(labels: dict[str, str]) -> str:
+    """Of a variant, as progress shows it."""
+    return " ".join(v for k, v in labels.items() if v and k not in studies.SEEDS)
+
+
+def _train(cells: Sequence[Cell], names: dict[str, str], folder: Path, workers: int) -> dict[str, str]:
+    """Cell after cell; what failed."""
+    shown = {c.cell_id: (names.get(c.run.run_id, c.cell_id), c.run.train.steps, len(c.runs)) for c in cells}
     statuses: dict[str, int] = {}
-    with _progress(todo) as progress:
-        for wave in studies.waves(todo.cells):
-            files = [_cell_file(todo.folder, cell.cell_id) for cell in wave]
-            statuses |= local.launch(files, todo.folder, workers, progress.event)
-    failed = {cell_id: statuses.get(cell_id) for cell_id in by_id if statuses.get(cell_id) != 0}
-    return {each.run_id: _failure(each, todo.folder, i, status) for i, status in failed.items() for each in by_id[i].runs}
+    with Progress(shown) as progress:
+        for wave in studies.waves(cells):
+            files = [_write(cell, folder) for cell in wave]
+            statuses |= local.launch(files, folder, workers, progress.event)
+    failed = [cell for cell in cells if statuses.get(cell.cell_id) != 0]
+    return {run.run_id: _failure(run, folder, cell.cell_id, statuses.get(cell.cell_id)) for cell in failed for run in cell.runs}
 
 
 def _failure(run: Run, folder: Path, cell_id: str, status: int | None) -> str:
@@ -124,19 +158,19 @@ def _failure(run: Run, folder: Path, cell_id: str, status: int | None) -> str:
     path = records.path_of(folder, run.run_id)
     how = "was not started" if status is None else f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
     sentence = f"its worker {how}: see {folder / 'logs' / cell_id}.log"
-    if status is None or status < 0 or not path.exists():
-        record_failure(run, folder, sentence)
-    return records.read(path)["error"] or sentence
+    try:
+        if status is None or status < 0 or not path.exists():
+            record_failure(run, folder, sentence)
+        return records.read(path)["error"] or sentence
+    except OSError as e:  # the disk is full, perhaps
+        return f"{sentence}; and that could not be recorded ({one_line(e)})"
 
 
-def _progress(todo: Plan) -> Progress:
-    """The display of a plan's cells under their variants' labels."""
-    name = {e.run.run_id: " ".join(v for k, v in e.labels.items() if v and k not in studies.SEEDS) for e in todo.study.entries}
-    return Progress({c.cell_id: (name[c.run.run_id] or todo.study.name, c.run.train.steps, len(c.runs)) for c in todo.cells})
-
-
-def _cell_file(folder: Path, cell_id: str) -> Path:
-    return folder / "cells" / f"{cell_id}.json"
+def _write(cell: Cell, folder: Path) -> Path:
+    """The file that a process trains a cell from."""
+    file = folder / "cells" / f"{cell.cell_id}.json"
+    records.write_json(file, {"runs": [run.to_dict() for run in cell.runs], "run_ids": [run.run_id for run in cell.runs]})
+    return file
 
 
 def _check_writable(folder: Path) -> None:

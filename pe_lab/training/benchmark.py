@@ -1,6 +1,8 @@
 """What training a run costs: parameters, memory as the compiler counts it, and the time of a step."""
 
+import dataclasses
 import functools
+import resource
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -11,18 +13,21 @@ import numpy as np
 
 from pe_lab.config import Cell, Run
 from pe_lab.training import step
+from pe_lab.training.evaluate import Evaluator, grid
 from pe_lab.training.finished import replicas_of, shapes_of
 
 
 class Program:
-    """The compiled training of one replica of a run."""
+    """The compiled training of a run's replicas: of the run alone, or of so many seeds."""
 
-    def __init__(self, run: Run):
-        self.made, self.replicas = step.setup(run), jax.tree.map(jnp.asarray, replicas_of(Cell((run,)), [0]))
+    def __init__(self, run: Run, num_replicas: int = 1):
+        self.made, self.num_replicas = step.setup(run), num_replicas
+        cell = Cell(tuple(dataclasses.replace(run, seed=run.seed + i) for i in range(num_replicas)))
+        self.replicas = jax.tree.map(jnp.asarray, replicas_of(cell, [0] * num_replicas))
         started = time.monotonic()
         chunk = functools.partial(step.chunk, self.made)
         self.data = self.made.data("train")
-        arguments = (shapes_of(self.made, 1), self.replicas, jnp.asarray(1), self.data)
+        arguments = (shapes_of(self.made, num_replicas), self.replicas, jnp.asarray(1), self.data)
         self.compiled = jax.jit(chunk, donate_argnums=(0,)).lower(*arguments).compile()
         self.compile_seconds = time.monotonic() - started
 
@@ -83,6 +88,66 @@ def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
     )
     costs = [program.costs() for program in programs]
     return [cost | _times(turns[1:, i, 1:] if num_steps else None, cost["step_flops"]) for i, cost in enumerate(costs)]
+
+
+def replicas(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, Any]]:
+    """What it costs to train so many seeds of a run in one program, in turns with the first count.
+
+    Returns:
+      For each count: replicas, how they run ("map", "vmap"), compile_seconds, seconds_per_step (of all of them, median),
+      replica_steps_per_second, times_alone (its seconds over those of as many replicas at the first count's rate, median),
+      share_of_peak, state_bytes, temporary_bytes.
+    """
+    programs = [Program(run, count) for count in counts]
+    turns = np.array([[[programs[0].seconds(i), p.seconds(i), _peak()] for p in programs] for i in range(num_steps + 1)])[1:]
+    found = []
+    for i, (count, program) in enumerate(zip(counts, programs, strict=True)):
+        first, own, peak = turns[:, i].T
+        costs = program.costs()
+        how = "map" if program.made.side_by_side is step._map else "vmap"
+        rates = {
+            "seconds_per_step": float(np.median(own)),
+            "replica_steps_per_second": float(np.median(count / own)),
+            "times_alone": float(np.median(own / count / (first / counts[0]))),
+            "share_of_peak": float(np.median(count * costs["step_flops"] / own / peak)),
+        }
+        kept = {name: costs[name] for name in ("compile_seconds", "state_bytes", "temporary_bytes")}
+        found.append({"replicas": count, "how": how, **rates, **kept})
+    return found
+
+
+def evaluation(run: Run, num_steps: int) -> dict[str, Any]:
+    """The time of a run's whole evaluation, compiled before, beside that of its training; and the memory of this process.
+
+    Returns:
+      places, examples (in all), compile_seconds, evaluation_seconds, seconds_per_step, share (of the time of all steps of
+      its training), peak_bytes (the most that this process has held, JAX and the training of one step included).
+    """
+    program, compiled = Program(run), 0.0
+
+    def compile_(function: Any, *args: Any) -> Any:
+        nonlocal compiled
+        started = time.monotonic()
+        found = jax.jit(function).lower(*args).compile()
+        compiled += time.monotonic() - started
+        return found
+
+    evaluator, places = Evaluator(program.made, run.evaluate.lengths, compile_), grid(run)
+    params = program.state["params"]
+    evaluator.rows(params, places[:1])
+    started = time.monotonic()
+    evaluator.rows(params, places)
+    seconds = time.monotonic() - started
+    step_seconds = float(np.median([program.seconds(i) for i in range(num_steps + 1)][1:]))
+    return {
+        "places": len(places),
+        "examples": len(places) * run.evaluate.num_examples,
+        "compile_seconds": compiled,
+        "evaluation_seconds": seconds,
+        "seconds_per_step": step_seconds,
+        "share": seconds / (run.train.steps * step_seconds),
+        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
 
 
 def _times(turns: np.ndarray | None, step_flops: int) -> dict[str, Any]:

@@ -3,12 +3,15 @@
 python -m pe_lab.training.cell CELL.json FOLDER      # what a launcher starts; prints events as JSON lines
 """
 
+import contextlib
 import functools
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -30,18 +33,27 @@ from pe_lab.training.finished import adopt, parent_of, read_cell, replicas_of, s
 
 Report = Callable[[dict[str, Any]], None]
 FLOOR_EXAMPLES = 1000
+_PROGRESS_INTERVAL = 2.0  # seconds between two notes of progress
 _CODE = (":/pe_lab", ":/configs", ":/experiments")  # of which a record says whether it was as committed
 
 
-def run_cell(cell: Cell, folder: Path, report: Report = lambda event: None) -> None:
+class Left(Exception):  # noqa: N818
+    """A training was asked to leave, and has saved what it has."""
+
+
+def run_cell(cell: Cell, folder: Path, report: Report = lambda event: None, leave: Callable[[], bool] = lambda: False) -> None:
     """Trains, evaluates and records every run of a cell; goes on from its checkpoint if there is one.
 
     Args:
       folder: the study's; records and checkpoints go below it.
       report: called with progress.
+      leave: whether to save and leave, asked after each chunk.
+
+    Raises:
+      Left: it was told to.
     """
     training = Training(cell, folder, report)
-    training.train()
+    training.train(leave)
     training.evaluate()
 
 
@@ -79,7 +91,9 @@ class Training:
         return state
 
     def _restored(self) -> step.State | None:
-        found = checkpoints.restore(self.checkpoints, shapes_of(self.made, len(self.cell.runs)))
+        checkpoints.remove_unfinished(self.checkpoints)
+        shapes = shapes_of(self.made, len(self.cell.runs))
+        found = checkpoints.restore(self.checkpoints, shapes, lambda damage: self.report({"event": "damaged", "why": damage}))
         if found is None:
             return None
         state, notes = found
@@ -100,7 +114,7 @@ class Training:
         """The step at which every replica has stopped."""
         return int(self.state["stop_at"].max())
 
-    def train(self) -> None:
+    def train(self, leave: Callable[[], bool] = lambda: False) -> None:
         """Chunk after chunk up to the last step; boundaries depend on the step alone, so a resumed run has the same."""
         run = self.cell.run
         if self.now == 0 and not self.curve[0]:
@@ -122,9 +136,12 @@ class Training:
             if self.now % run.evaluate.curve_every == 0 or self.now >= self.last:
                 self._extend_curve(loss)
                 self._stop_where_learnt()
-            if self.now >= self.last or time.monotonic() - saved >= run.checkpoints.interval:
+            leaves = leave() and self.now < self.last
+            if leaves or self.now >= self.last or time.monotonic() - saved >= run.checkpoints.interval:
                 self._save()
                 saved = time.monotonic()
+            if leaves:
+                raise Left
 
     def _mean_while_training(self, losses: np.ndarray, first: int) -> np.ndarray:
         """Of each replica's steps from `first` on; NaN for one that has stopped before."""
@@ -184,8 +201,8 @@ class Training:
             record = older[r] or self._record(r, run)
             new = [row for row in rows[r] if records.place_of(row) not in known[r]]
             records.write(self.folder, records.extended(record, new if record["status"] == "finished" else [], measured))
-        if not self.cell.run.checkpoints.keep_final:
-            checkpoints.remove(self.checkpoints)
+        finish = checkpoints.keep_last if self.cell.run.checkpoints.keep_final else checkpoints.remove
+        finish(self.checkpoints)
         self.report({"event": "finished"})
 
     def _older(self, run: Run) -> dict[str, Any] | None:
@@ -310,24 +327,27 @@ def _finite(number: Any) -> float | None:
     return float(number) if np.isfinite(number) else None
 
 
-def main(cell_file: Path, folder: Path) -> int:
-    """Runs a cell in a process of its own: events on stdout.
+def main(cell_file: Path, folder: Path, leave: Callable[[], bool] = lambda: False) -> int:
+    """Runs a cell in a process of its own: events on stdout, the last of them in folder/progress too.
+
+    Args:
+      leave: whether to save and leave.
 
     Returns:
-      The exit status: 0, 1 if it failed, locks.BUSY if another process is at it.
+      The exit status: 0, 1 if it failed, locks.LATER if another process is at it or it has left.
     """
     with locks.held(cell_file.with_suffix(".lock")) as mine:
-        return _main(read_cell(cell_file), folder) if mine else locks.BUSY
+        return _main(cell_file, folder, leave) if mine else locks.LATER
 
 
-def _main(cell: Cell, folder: Path) -> int:
-    def report(event: dict[str, Any]) -> None:
-        print(json.dumps(event), flush=True)
-
+def _main(cell_file: Path, folder: Path, leave: Callable[[], bool]) -> int:
+    cell, report = read_cell(cell_file), _reporter(folder / "progress" / cell_file.name)
     try:
         found = {run.run_id: records.read(path) for run in cell.runs if (path := records.path_of(folder, run.run_id)).exists()}
         if not all(is_done(run, found) for run in cell.runs):  # as another sweep has left them meanwhile
-            run_cell(cell, folder, report)
+            run_cell(cell, folder, report, leave)
+    except Left:
+        return locks.LATER
     except BrokenPipeError:  # the sweep that started it is gone: the next one goes on from the checkpoint
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to flush into the closed pipe
         return 1
@@ -335,12 +355,42 @@ def _main(cell: Cell, folder: Path) -> int:
         if not isinstance(e, UserError):
             traceback.print_exc()
         error = one_line(e) if isinstance(e, UserError) else f"{type(e).__name__}: {one_line(e)}"
+        report({"event": "failed", "error": error})
         for run in cell.runs:
             record_failure(run, folder, error)
-        report({"event": "failed", "error": error})
         return 1
     return 0
 
 
+def _reporter(file: Path) -> Report:
+    """Prints each event as a line, and keeps in a file, for who did not start this process, where training is."""
+    kept: dict[str, Any] = {}
+    written = 0.0
+
+    def report(event: dict[str, Any]) -> None:
+        nonlocal written
+        print(json.dumps(event), flush=True)
+        kept.update(event)
+        if event["event"] != "progress" or time.monotonic() - written >= _PROGRESS_INTERVAL:
+            with contextlib.suppress(OSError):  # a full disk is told of by what must be written
+                records.write_json(file, kept | {"time": time.time()})
+            written = time.monotonic()
+
+    return report
+
+
+def _asked_to_leave() -> Callable[[], bool]:
+    """Whether SIGTERM or SIGINT has come; a second one ends the process at once."""
+    asked = threading.Event()
+
+    def handle(number: int, frame: Any) -> None:
+        asked.set()
+        signal.signal(number, signal.SIG_DFL)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)
+    return asked.is_set
+
+
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), _asked_to_leave()))

@@ -7,6 +7,7 @@ the previous checkpoint; it keeps no checksum of the data, so a sha256 goes into
 import hashlib
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,51 +16,79 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 from orbax.checkpoint import v1 as ocp
 
+from pe_lab import records
 from pe_lab.errors import UserError, one_line
+
+_KEPT = 2
 
 
 def save(folder: Path, step: int, state: Any, notes: Any) -> None:
-    """Writes folder/<step> and removes older steps. `notes` is JSON that belongs to the state."""
+    """Writes folder/<step>; of older steps the last stays, to fall back on. `notes` is JSON that belongs to the state."""
     leaves = _named(state)
     path = folder.absolute() / str(step)
     ocp.save(path, leaves, overwrite=True, custom_metadata={"digest": _digest(leaves, notes), "notes": notes})
-    for old in _steps(folder):
-        if old != step:
-            shutil.rmtree(folder / str(old))
+    _remove_but(folder, _KEPT)
 
 
-def restore(folder: Path, like: Any) -> tuple[Any, Any] | None:
+def keep_last(folder: Path) -> None:
+    """Removes all but the newest step: of a training that has ended."""
+    _remove_but(folder, 1)
+
+
+def restore(folder: Path, like: Any, set_aside: Callable[[str], None] | None = None) -> tuple[Any, Any] | None:
     """The newest state in `folder` and its notes; None if there is none.
 
     Args:
       like: a state of the wanted structure, shapes and dtypes, with or without values.
+      set_aside: what is damaged is renamed, said to this function, and the step before it restored; without, it is an error.
 
     Raises:
       UserError: the checkpoint is damaged or belongs to something else.
     """
-    if not (steps := _steps(folder)):
-        return None
-    path = folder.absolute() / str(steps[-1])
+    for step in reversed(_steps(folder)):
+        path = folder.absolute() / str(step)
+        try:
+            return _read(path, like)
+        except MemoryError:
+            raise
+        except Exception as e:  # whatever the storage layers raise on damaged bytes
+            damage = f"The checkpoint {path} is damaged ({one_line(e)[:200]})"
+            if set_aside is None:
+                raise UserError(f"{damage}. Remove it, and the cell trains again.") from e
+            aside = records.set_aside(path)
+            set_aside(f"{damage}; it is set aside as {aside.name}, and training goes on from what was before it.")
+    return None
+
+
+def _read(path: Path, like: Any) -> tuple[Any, Any]:
     wanted = _named(like)
-    try:
-        metadata = ocp.metadata(path)
-        if metadata.metadata is None:
-            raise ValueError("what it says of itself cannot be read")
-        found = {k: (tuple(m.shape), m.dtype) for k, m in metadata.metadata.items()}  # type: ignore[attr-defined]
-        if found != {k: (tuple(v.shape), v.dtype) for k, v in wanted.items()}:
-            raise ValueError("its arrays have other names, shapes or types")
-        here = SingleDeviceSharding(jax.devices()[0])
-        leaves = ocp.load(path, {k: jax.ShapeDtypeStruct(v.shape, v.dtype, sharding=here) for k, v in wanted.items()})
-        stored: Any = metadata.custom_metadata
-        if stored["digest"] != _digest(leaves, stored["notes"]):
-            raise ValueError("its content does not match its digest")
-    except Exception as e:  # whatever the storage layers raise on damaged bytes
-        raise UserError(f"The checkpoint {path} is damaged ({one_line(e)[:200]}). Remove it, and the cell trains again.") from e
+    metadata = ocp.metadata(path)
+    if metadata.metadata is None:
+        raise ValueError("what it says of itself cannot be read")
+    found = {k: (tuple(m.shape), m.dtype) for k, m in metadata.metadata.items()}  # type: ignore[attr-defined]
+    if found != {k: (tuple(v.shape), v.dtype) for k, v in wanted.items()}:
+        raise ValueError("its arrays have other names, shapes or types")
+    here = SingleDeviceSharding(jax.devices()[0])
+    leaves = ocp.load(path, {k: jax.ShapeDtypeStruct(v.shape, v.dtype, sharding=here) for k, v in wanted.items()})
+    stored: Any = metadata.custom_metadata
+    if stored["digest"] != _digest(leaves, stored["notes"]):
+        raise ValueError("its content does not match its digest")
     return jax.tree.unflatten(jax.tree.structure(like), [leaves[name] for name in wanted]), stored["notes"]
 
 
 def remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """What saves that were killed have left; of a folder where no other process saves."""
+    for path in folder.glob("*.orbax-checkpoint-tmp*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _remove_but(folder: Path, number: int) -> None:
+    for step in _steps(folder)[:-number]:
+        shutil.rmtree(folder / str(step), ignore_errors=True)
 
 
 def _steps(folder: Path) -> list[int]:

@@ -81,7 +81,7 @@ def load_state(folder: Path, record: dict[str, Any]) -> tuple[State, Cell]:
         raise UserError(f"The run {run_id} in {folder} has not finished, it {record['status']}.")
     if place is None:
         raise UserError(f"The run {run_id} kept no final parameters: config.checkpoints.keep_final was False.")
-    file = folder / "cells" / f"{place['cell']}.json"
+    file = folder / "cells" / f"{records.plain(place['cell'])}.json"
     if not file.exists():  # a published study has none
         raise UserError(f"The checkpoint of {run_id} is gone: {file} is missing.")
     cell = read_cell(file)

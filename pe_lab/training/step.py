@@ -294,20 +294,22 @@ def value_and_grad(made: Setup, params: Any, read: tuple[Batch, Stream, Stream |
     of_each = {name: by_example(stream) for name, stream in given.items()}
     of_each["answering"] |= {"labels": batch.labels, "weights": loss_weights(made, batch)}
 
-    def loss(params, known, part, number):
+    def loss(params, learned, part, number):
         key = None if dropout_key is None else jax.random.fold_in(dropout_key, number)
+        known = {name: biases | fixed[name] for name, biases in learned.items()}
         known, part = jax.lax.optimization_barrier((known, part))  # or a bias would be made of each kernel in all shapes beforehand
         logits = _logits(made, params, [cut(stream, part[name]) for name, stream in given.items()], key, known)
         return _weighted(logits, part["answering"]["labels"], part["answering"]["weights"])
 
-    known, pulled_back = jax.vjp(lambda params: made.model(params).shared_biases(*given.values()), params)
+    fixed = jax.lax.optimization_barrier(made.model(params).shared_biases(*given.values(), learned=False))
+    learned, pulled_back = jax.vjp(lambda params: made.model(params).shared_biases(*given.values(), learned=True), params)
 
     masks = {name: stream.mask for name, stream in given.items()}
     least = made.layout.examples_per_context * sum(made.num_tokens(made.run.train.min_length).values())
     plan = microbatches.plan({name: mask.shape for name, mask in masks.items()}, least=least)
-    of_part = functools.partial(jax.value_and_grad(loss, argnums=(0, 1)), params, known)
-    value, (gradients, of_known) = microbatches.summed(plan, of_part, of_each, masks)
-    return value, jax.tree.map(jnp.add, gradients, *pulled_back(of_known))
+    of_part = functools.partial(jax.value_and_grad(loss, argnums=(0, 1)), params, learned)
+    value, (gradients, of_learned) = microbatches.summed(plan, of_part, of_each, masks)
+    return value, jax.tree.map(jnp.add, gradients, *pulled_back(of_learned))
 
 
 def by_example(stream: Stream) -> dict[str, Any]:

@@ -157,16 +157,20 @@ class Stack(nnx.Module):
         slots, lengths = jnp.arange(valid.shape[1])[None], valid.sum(axis=1)  # the sink token counts, as in a cache
         return View(tuple(Tokens(p, slots, lengths, None, stream.arange) for p in positions), valid, segments)
 
-    def shared_biases(self, view: View, source: View | None) -> Known:
-        """Those that are the same for every example, whose positions are one row for the batch."""
+    def shared_biases(self, view: View, source: View | None, *, learned: bool) -> Known:
+        """Those that are the same for every example, whose positions are one row for the batch.
+
+        Args:
+          learned: of encodings with parameters, or without.
+        """
         pairs = [(self.layer_encodings, view, view)]
         pairs += [] if source is None else [(self.cross_encodings, apart(view), apart(source))]
         found: dict[Any, Any] = {}
         for which, queries, keys in pairs:
             for layer, indices in enumerate(which):
-                place = _place(indices, layer, queries, keys)
-                if place not in found:
-                    found[place] = biases.whole(self._chain(indices), queries.row_of(layer), keys.row_of(layer))
+                place, encoding = _place(indices, layer, queries, keys), self._chain(indices)
+                if place not in found and learned == bool(jax.tree.leaves(nnx.state(encoding, nnx.Param))):
+                    found[place] = biases.whole(encoding, queries.row_of(layer), keys.row_of(layer))
         return {place: known for place, known in found.items() if known is not None}
 
     def run(
@@ -284,12 +288,16 @@ class Transformer(nnx.Module):
     def attention_encodings(self) -> list[AttentionEncoding]:
         return [e for stack in self.stacks.values() for e in stack.attention_encodings]
 
-    def shared_biases(self, stream: Stream, source: Stream | None = None) -> dict[str, Known]:
-        """Of each stack, those that every example has alike: of these streams, or of as many of their first tokens as a part has."""
+    def shared_biases(self, stream: Stream, source: Stream | None = None, *, learned: bool) -> dict[str, Known]:
+        """Of each stack, those that every example has alike: of these streams, or of as many of their first tokens as a part has.
+
+        Args:
+          learned: of encodings with parameters, or without.
+        """
         *encoders, (answers, answering) = self.stacks.items()
         views = {name: stack.view(source) for name, stack in encoders if source is not None}
-        found = {name: stack.shared_biases(views[name], None) for name, stack in encoders}
-        return found | {answers: answering.shared_biases(answering.view(stream), views.get("encoder"))}
+        found = {name: stack.shared_biases(views[name], None, learned=learned) for name, stack in encoders}
+        return found | {answers: answering.shared_biases(answering.view(stream), views.get("encoder"), learned=learned)}
 
     def __call__(
         self,

@@ -167,7 +167,7 @@ def refused(module, *arguments):
 @pytest.mark.parametrize(
     ("study", "argument", "sentence"),
     [
-        ({}, "--dryrun", "This command has no 'dryrun'. Did you mean 'dry_run'? It has: config, dry_run, results, workers."),
+        ({}, "--dryrun", "This command has no 'dryrun'. Did you mean 'dry_run'? It has: config, dry_run, results, workers, write_cells."),
         ({}, "--config.train.stepz=3", "config.train has no 'stepz'. Did you mean 'steps'? It has: batch_size, "),
         ({}, "--config.task.num_symbol=3", "copy has no 'num_symbol'. Did you mean 'num_symbols'? It has: distinct, num_symbols."),
         (dict(config="c.model.encodings = (dict(name='ropee'),)"), "--dry_run", "pe_lab/encodings has no 'ropee'. Did you mean 'rope'?"),
@@ -211,12 +211,22 @@ def test_a_results_folder_that_cannot_be_written_is_one_line_and_status_2(tmp_pa
     assert said.endswith("Give another: --results=FOLDER.")
 
 
-def test_a_damaged_record_is_one_line_and_status_2_for_a_sweep_and_for_tables(tmp_path):
+def test_a_damaged_record_is_one_line_and_status_2_for_tables_and_a_note_for_a_sweep_which_runs_it_again(tmp_path):
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "x.json").write_text("{", encoding="utf-8")
     (tmp_path / "study.json").write_text(json.dumps({"name": "x", "entries": []}), encoding="utf-8")
-    for command in (["sweep", "--config=configs/smoke.py", "--dry_run"], ["tables"]):
-        assert refused(*command, f"--results={tmp_path}").startswith(f"The record {tmp_path}/records/x.json is damaged (")
+    sentence = f"The record {tmp_path}/records/x.json is damaged ("
+    assert refused("tables", f"--results={tmp_path}").startswith(sentence)
+    done = entry_points.call("sweep", "--config=configs/smoke.py", "--dry_run", f"--results={tmp_path}")
+    assert (done.returncode, done.stdout.splitlines()[0].partition(sentence)[0]) == (0, "note: ")
+    assert (tmp_path / "records" / "x.json").exists()  # a dry run touches nothing
+
+
+def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records" / "x.json").write_text('{"schema_version": 99, "digest": "x"}', encoding="utf-8")
+    said = refused("sweep", "--config=configs/smoke.py", "--dry_run", f"--results={tmp_path}")
+    assert said == f"{tmp_path}/records/x.json has schema_version 99; this pe_lab reads 2 and 3."
 
 
 @pytest.mark.parametrize(

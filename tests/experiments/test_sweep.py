@@ -76,6 +76,21 @@ def test_publishing_copies_records_tables_and_plot(smoke, tmp_path):
     assert (published / "table.md").read_bytes() == (folder / "table.md").read_bytes()
 
 
+def test_cells_are_commands_for_any_scheduler(tmp_path):
+    """Each is run here by hand, as a scheduler would; tables are then those of a sweep."""
+    folder = tmp_path / "study"
+    done = call("sweep", "--config=configs/smoke.py", "--config.train.steps=4", f"--results={folder}", "--write_cells")
+    assert (done.returncode, done.stderr) == (0, "")
+    commands = [line.split() for line in done.stdout.splitlines()]
+    assert [c[:3] for c in commands] == [["python", "-m", "pe_lab.training.cell"]] * 2
+    for _, *arguments in commands:
+        assert (
+            subprocess.run([sys.executable, *arguments], cwd=ROOT, env=os.environ, stdout=subprocess.DEVNULL, check=False).returncode == 0
+        )
+    assert [r["status"] for r in records.read_all(folder).values()] == ["finished"] * 4
+    assert "nothing to do, all 4 runs" in call("sweep", "--config=configs/smoke.py", "--config.train.steps=4", f"--results={folder}").stdout
+
+
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
     done = call("sweep", "--config=configs/smoke.py", f"--results={tmp_path / 'dry'}", "--dry_run", "--workers=2")
     assert done.returncode == 0

@@ -80,6 +80,7 @@ def test_nopes_rows_are_equal_to_the_last_digit_under_every_scheme(tmp_path, sch
 
 
 CELL = tiny.cell("learned", "t5_bias", train__steps=60, checkpoints__interval=0.0, execution__replicas="map")
+SELDOM = tiny.cell("learned", "t5_bias", train__steps=60, checkpoints__interval=1e6, execution__replicas="map")
 
 
 def start(folder, cell=CELL):
@@ -156,16 +157,39 @@ def test_a_diverged_replica_is_recorded_and_the_others_finish(tmp_path):
     assert found[1]["curve"][-1]["loss"] is None or np.isfinite(found[1]["curve"][-1]["loss"])
 
 
-def test_a_damaged_checkpoint_fails_its_runs_with_a_sentence_and_loses_nothing(tmp_path):
+def test_a_damaged_checkpoint_is_set_aside_with_a_sentence_and_its_runs_trained_again(tmp_path, capsys):
     cell = tiny.cell("rope", seeds=1)
     folder = tmp_path / "checkpoints" / cell.cell_id
     checkpoints.save(folder, 4, {"params": jnp.zeros(3)}, {})
     records.write_json(tmp_path / "cell.json", {"runs": [r.to_dict() for r in cell.runs]})
-    assert cells.main(tmp_path / "cell.json", tmp_path) == 1
-    record = by_seed(tmp_path)[0]
-    assert record["status"] == "failed"
-    assert "is damaged (its arrays have other names, shapes or types). Remove it" in record["error"]
-    assert (folder / "4").is_dir()
+    assert cells.main(tmp_path / "cell.json", tmp_path) == 0
+    said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [e["why"].rpartition(" (")[2] for e in said if e["event"] == "damaged"] == [
+        "its arrays have other names, shapes or types); it is set aside as 4.damaged-1, and training goes on from what was before it."
+    ]
+    assert by_seed(tmp_path)[0]["status"] == "finished"
+    assert sorted(p.name for p in folder.iterdir()) == ["12", "4.damaged-1"]
+
+
+def test_a_training_that_is_asked_to_leave_saves_and_goes_on_to_the_same_end(tmp_path):
+    broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
+    with start(broken, SELDOM) as process:
+        for line in process.stdout:
+            if json.loads(line).get("step", 0) >= 12:
+                process.send_signal(signal.SIGTERM)
+                break
+        rest = process.stdout.read()
+    assert process.returncode == locks.LATER
+    last = json.loads(rest.splitlines()[-1])["step"] if rest else 12
+    assert last < 60
+    progress = json.loads((broken / "progress" / "cell.json").read_text())
+    assert {"step", "loss", "steps_per_second", "time"} <= progress.keys()
+    with start(broken, SELDOM) as process:
+        events = [json.loads(line) for line in process.stdout]
+    assert process.returncode == 0
+    assert events[0] == {"event": "resumed", "step": last}  # saved where it left, long before its checkpoints were due
+    run_cell(SELDOM, unbroken)
+    assert measured(by_seed(broken)[0]) == measured(by_seed(unbroken)[0])
 
 
 def test_an_unforeseen_error_is_recorded_with_its_type(tmp_path, monkeypatch, capsys):
@@ -182,7 +206,7 @@ def test_a_cell_that_another_process_is_at_or_has_finished_is_left_alone(tmp_pat
     file = tmp_path / "cell.json"
     records.write_json(file, {"runs": [r.to_dict() for r in cell.runs]})
     with locks.held(tmp_path / "cell.lock"):
-        assert cells.main(file, tmp_path) == locks.BUSY
+        assert cells.main(file, tmp_path) == locks.LATER
     assert not by_seed(tmp_path)
     run_cell(cell, tmp_path)
     monkeypatch.setattr(cells, "run_cell", lambda *a: 1 / 0)

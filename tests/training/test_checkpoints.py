@@ -28,17 +28,40 @@ def test_nothing_saved_is_nothing_restored(tmp_path):
     assert checkpoints.restore(tmp_path / "none", STATE) is None
 
 
-def test_the_newest_step_is_kept_alone(tmp_path):
+def test_the_newest_step_and_the_one_before_are_kept_and_at_the_end_the_newest_alone(tmp_path):
+    for step in (2, 10, 11):
+        checkpoints.save(tmp_path, step, {**STATE, "step": jnp.asarray([step, step])}, NOTES)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["10", "11"]
+    checkpoints.keep_last(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["11"]
+    assert checkpoints.restore(tmp_path, STATE)[0]["step"].tolist() == [11, 11]
+
+
+def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_restored(tmp_path):
+    said: list[str] = []
     for step in (2, 10):
         checkpoints.save(tmp_path, step, {**STATE, "step": jnp.asarray([step, step])}, NOTES)
-    assert [p.name for p in tmp_path.iterdir()] == ["10"]
-    assert checkpoints.restore(tmp_path, STATE)[0]["step"].tolist() == [10, 10]
+    other = {**STATE, "more": jnp.zeros(2)}
+    assert checkpoints.restore(tmp_path, other, said.append) is None  # another structure: neither fits
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["10.damaged-1", "2.damaged-1"]
+    assert [s.partition(" is damaged")[0].rpartition("/")[2] for s in said] == ["10", "2"]
+    (tmp_path / "2.damaged-1").rename(tmp_path / "2")
+    (tmp_path / "10.damaged-1").rename(tmp_path / "10")
+    (tmp_path / "10" / "_CHECKPOINT_METADATA").unlink(missing_ok=True)
+    for file in (tmp_path / "10").rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"")
+    state, notes = checkpoints.restore(tmp_path, STATE, said.append)
+    assert (state["step"].tolist(), notes) == ([2, 2], NOTES)
+    assert said[-1].endswith("it is set aside as 10.damaged-1, and training goes on from what was before it.")
 
 
 def test_a_save_that_was_killed_in_the_middle_is_not_seen(tmp_path):
     checkpoints.save(tmp_path, 3, STATE, NOTES)
     (tmp_path / "5.orbax-checkpoint-tmp").mkdir()
     assert checkpoints.restore(tmp_path, STATE)[0]["step"].tolist() == [3, 3]
+    checkpoints.remove_unfinished(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["3"]
 
 
 def data_files(folder):

@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab import locks
+from pe_lab.errors import one_line
 
 _LOOK_AGAIN = 2.0  # seconds
+_GRACE = 60.0  # seconds that workers have for a checkpoint when all is to stop
 OnEvent = Callable[[str, dict[str, Any]], None]
 
 
@@ -45,7 +47,7 @@ def default_workers() -> int:
 
 
 def launch(cell_files: Sequence[Path], folder: Path, workers: int, on_event: OnEvent) -> dict[str, int]:
-    """Runs every cell, `workers` at a time; stderr goes to folder/logs.
+    """Runs every cell, `workers` at a time; stderr goes to folder/logs. A cell whose worker dies is tried once more.
 
     Args:
       cell_files: named by cell id.
@@ -54,52 +56,113 @@ def launch(cell_files: Sequence[Path], folder: Path, workers: int, on_event: OnE
     Returns:
       cell id -> exit status of its process, negative for a signal.
     """
-    waiting: queue.SimpleQueue[Path] = queue.SimpleQueue()
-    for file in cell_files:
-        waiting.put(file)
-    statuses: dict[str, int] = {}
-    running: list[subprocess.Popen[str]] = []
-
-    def work(number: int) -> None:
-        while True:
-            try:
-                file = waiting.get_nowait()
-            except queue.Empty:
-                return
-            status = _run(file, folder, _Place.of(number, workers), running, on_event) if _is_free(file) else locks.BUSY
-            if status == locks.BUSY:  # another sweep is at it: it is looked at again after all others
-                on_event(file.stem, {"event": "elsewhere"})
-                waiting.put(file)
-                time.sleep(_LOOK_AGAIN)
-            else:
-                on_event(file.stem, {"event": "ended", "status": status})
-                statuses[file.stem] = status
-
-    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(min(workers, len(cell_files)))]
+    supervisor = _Supervisor(folder, on_event, cell_files)
+    places = [Place.of(i, workers) for i in range(min(workers, len(cell_files)))]
+    threads = [threading.Thread(target=supervisor.work, args=(place,), daemon=True) for place in places]
     for thread in threads:
         thread.start()
     try:
         for thread in threads:
             thread.join()
     except BaseException:  # Ctrl-C: what is running goes on from its checkpoint next time
-        with contextlib.suppress(queue.Empty):
-            while True:
-                waiting.get_nowait()
-        for process in running:
-            process.kill()
+        supervisor.stop()
         raise
-    return statuses
+    return supervisor.statuses
+
+
+class _Supervisor:
+    """Hands cells to workers, and what workers report to one function."""
+
+    def __init__(self, folder: Path, on_event: OnEvent, cell_files: Sequence[Path]):
+        self.folder, self.on_event = folder, on_event
+        self.waiting: queue.SimpleQueue[Path] = queue.SimpleQueue()
+        for file in cell_files:
+            self.waiting.put(file)
+        self.statuses: dict[str, int] = {}
+        self.running: list[subprocess.Popen[str]] = []
+        self.died: set[Path] = set()
+        self.stopping = threading.Event()
+
+    def work(self, place: "Place") -> None:
+        """One worker's thread: a cell after another in one place."""
+        while not self.stopping.is_set():
+            try:
+                file = self.waiting.get_nowait()
+            except queue.Empty:
+                return
+            self._take(file, place)
+
+    def _take(self, file: Path, place: "Place") -> None:
+        try:
+            free = _is_free(file)
+            status = self._run(file, place) if free else locks.LATER
+        except OSError as e:  # a disk that is full, or may not be written
+            self._end(file, 1, one_line(e))
+            return
+        if self.stopping.is_set():
+            self.on_event(file.stem, {"event": "ended", "status": status})
+        elif status == locks.LATER:  # another sweep is at it, or it was asked to leave: it is looked at again after all others
+            self.on_event(file.stem, {"event": "left" if free else "elsewhere"})
+            self.waiting.put(file)
+            time.sleep(_LOOK_AGAIN)
+        elif status < 0 and file not in self.died:
+            self.on_event(file.stem, {"event": "died", "signal": -status})
+            self.died.add(file)
+            self.waiting.put(file)
+        else:
+            self._end(file, status)
+
+    def _end(self, file: Path, status: int, error: str | None = None) -> None:
+        self.statuses[file.stem] = status
+        self.on_event(file.stem, {"event": "ended", "status": status} | ({} if error is None else {"error": error}))
+
+    def _run(self, file: Path, place: "Place") -> int:
+        log = self.folder / "logs" / f"{file.stem}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "pe_lab.training.cell", str(file), str(self.folder)]
+        self.on_event(file.stem, {"event": "started"})
+        env = _environment(self.folder) | place.environment()
+        with (
+            open(log, "w", encoding="utf-8") as errors,
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=env) as process,
+        ):
+            self.running.append(process)
+            if self.stopping.is_set():  # it was started while all were told to leave
+                process.terminate()
+            place.pin(process.pid)
+            assert process.stdout is not None
+            for line in process.stdout:
+                if event := _event(line):
+                    self.on_event(file.stem, event)
+                else:
+                    with contextlib.suppress(OSError):
+                        errors.write(line)
+        self.running.remove(process)
+        return process.returncode
+
+    def stop(self) -> None:
+        """Asks all that run to save and leave; after a while, or when interrupted again, ends them."""
+        self.stopping.set()
+        running, until = list(self.running), time.monotonic() + _GRACE
+        for process in running:
+            process.terminate()
+        try:
+            for process in running:
+                process.wait(max(0.0, until - time.monotonic()))
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            for process in running:
+                process.kill()
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """Where a worker runs: on one core, on one GPU, or anywhere."""
 
     core: int | None = None
     gpu: str | None = None
 
     @classmethod
-    def of(cls, number: int, workers: int) -> "_Place":
+    def of(cls, number: int, workers: int) -> "Place":
         if found := gpus():
             return cls(gpu=found[number % len(found)])
         cores = available_cores()
@@ -114,28 +177,6 @@ class _Place:
     def pin(self, pid: int) -> None:
         if self.core is not None and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(pid, {self.core})
-
-
-def _run(file: Path, folder: Path, place: _Place, running: list, on_event: OnEvent) -> int:
-    log = folder / "logs" / f"{file.stem}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "pe_lab.training.cell", str(file), str(folder)]
-    on_event(file.stem, {"event": "started"})
-    env = _environment(folder) | place.environment()
-    with (
-        open(log, "w", encoding="utf-8") as errors,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=env) as process,
-    ):
-        running.append(process)
-        place.pin(process.pid)
-        assert process.stdout is not None
-        for line in process.stdout:
-            if event := _event(line):
-                on_event(file.stem, event)
-            else:
-                errors.write(line)
-    running.remove(process)
-    return process.returncode
 
 
 def _is_free(file: Path) -> bool:

@@ -52,8 +52,25 @@ def test_a_failing_or_killed_worker_does_not_stop_the_others(launch, workers):
     killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     statuses, events = launch({"bad": "raise SystemExit(3)", "dead": killed, "typo": "def f(:", "good": ""}, workers)
     assert statuses == {"bad": 3, "dead": -9, "typo": 1, "good": 0}
-    assert Counter(kinds(events)) == Counter((cell, kind) for cell in statuses for kind in ("started", "ended"))
+    expected = Counter((cell, kind) for cell in statuses for kind in ("started", "ended"))
+    assert Counter(kinds(events)) == expected + Counter([("dead", "died"), ("dead", "started")])
     assert {cell: event["status"] for cell, event in events if event["event"] == "ended"} == statuses
+
+
+def test_a_cell_whose_worker_dies_is_tried_once_more(launch):
+    """A worker that dies at its first try, as one does that the system has ended for want of memory."""
+    once = "import os, pathlib, signal, sys; p = pathlib.Path(sys.argv[1] + '.tried'); p.exists() or p.touch() or os.kill(os.getpid(), 9)"
+    statuses, events = launch({"a": once, "b": ""})
+    assert statuses == {"a": 0, "b": 0}
+    assert kinds(events) == [("a", "started"), ("a", "died"), ("b", "started"), ("b", "ended"), ("a", "started"), ("a", "ended")]
+    assert ("a", {"event": "died", "signal": 9}) in events
+
+
+def test_a_folder_that_cannot_be_written_fails_its_cells_and_not_the_sweep(launch, tmp_path):
+    (tmp_path / "logs").write_text("in the way of the folder of logs", encoding="utf-8")
+    statuses, events = launch({"a": "", "b": ""})
+    assert statuses == {"a": 1, "b": 1}
+    assert ["logs" in event["error"] for _, event in events if event["event"] == "ended"] == [True, True]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -67,7 +84,7 @@ def test_a_cell_that_another_sweep_is_at_waits_until_all_others_are_done(launch,
         if (cell, event["event"]) == ("late", "ended"):
             others.__exit__(None, None, None)
 
-    refuses = f"import pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); sys.exit(0 if p.exists() else p.touch() or {locks.BUSY})"
+    refuses = f"import pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); sys.exit(0 if p.exists() else p.touch() or {locks.LATER})"
     statuses, _ = launch({"taken": "", "refuses": refuses, "late": "import time; time.sleep(0.5)"}, workers, on_event)
     assert statuses == {"taken": 0, "refuses": 0, "late": 0}
     order = kinds(events)
@@ -212,8 +229,15 @@ def interrupted(launch, monkeypatch):
 SLEEPER = 'import time; print(\'{"event": "ready"}\', flush=True); time.sleep(60)'
 
 
-def test_ctrl_c_kills_what_is_running(interrupted):
-    assert interrupted({"a": SLEEPER})[1:] == [("a", {"event": "ready"}), ("a", {"event": "ended", "status": -9})]
+def test_ctrl_c_asks_what_is_running_to_leave_and_waits_for_it(interrupted):
+    saves = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(75))); " + SLEEPER
+    assert interrupted({"a": saves})[1:] == [("a", {"event": "ready"}), ("a", {"event": "ended", "status": 75})]
+
+
+def test_what_does_not_leave_in_time_is_killed(interrupted, monkeypatch):
+    monkeypatch.setattr(local, "_GRACE", 0.2)
+    deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEPER
+    assert interrupted({"a": deaf})[1:] == [("a", {"event": "ready"}), ("a", {"event": "ended", "status": -9})]
 
 
 def test_nothing_is_started_after_ctrl_c(interrupted):

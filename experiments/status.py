@@ -1,0 +1,58 @@
+"""What of a study is done, running, failed and left, with reasons and the time left; another process may be training it.
+
+    python -m experiments.status --study=quickstart [--retry_failed] [--workers=N]
+
+--study is a name, whose folder is results/<name>, or a path. --retry_failed trains what failed once more.
+Exit status: 0, 1 if a run that was tried again failed, 2 for a mistake in what was given.
+"""
+
+import sys
+from collections.abc import Iterable
+
+from absl import flags
+
+from experiments import command_line
+from pe_lab.sweeps import status
+
+_STUDY = flags.DEFINE_string("study", None, "the study: its name, or its folder")
+_RETRY = flags.DEFINE_boolean("retry_failed", False, "train what failed once more")
+_WORKERS = flags.DEFINE_integer("workers", None, "processes at a time; default one a GPU, or one a core", lower_bound=1)
+
+
+def main() -> int:
+    folder = status.folder_of(_STUDY.value or "")
+    found = status.read(folder)
+    print("\n".join(lines(found)))
+    if not _RETRY.value or not found.count("failed"):
+        return 0
+    from pe_lab.sweeps import sweep  # which starts JAX: to look needs none
+    from pe_lab.sweeps.launchers.local import default_workers
+
+    failed = sweep.retry(folder, _WORKERS.value or default_workers())
+    for run_id, error in failed.items():
+        print(f"failed: {run_id}: {error}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def lines(found: status.Status) -> Iterable[str]:
+    """The counts, what runs and what failed, and the time left."""
+    counts = ", ".join(f"{found.count(state)} {state}" for state in status.STATES)
+    yield f"{found.name}: {len(found.runs)} runs: {counts}"
+    for run in found.runs:
+        if run.state in ("running", "failed") or run.about:
+            yield f"  {run.state:8} {run.run_id}  {run.label}{': ' if run.about else ''}{run.about}"
+    if not found.workers:
+        yield "no process is at it" + (f": about {_time(found.seconds_left)} for one worker" if found.seconds_left else "")
+    else:
+        left = "time left unknown" if found.seconds_left is None else f"about {_time(found.seconds_left)} left"
+        yield f"{found.workers} {'cell is' if found.workers == 1 else 'cells are'} being trained, {left}"
+
+
+def _time(seconds: float) -> str:
+    return (
+        f"{seconds / 3600:.1f} hours" if seconds >= 7200 else f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
+    )
+
+
+if __name__ == "__main__":
+    command_line.run(main)

@@ -1,0 +1,103 @@
+"""The same training in x-transformers on torch's CPU build, to be timed beside ours. Both are optional and imported only here.
+
+Decoder, sizes, activation, batch and lengths are those of a run; an example's tokens are random, as a step's time does not depend on
+them. A batch is padded to its longest example. Optimizer: AdamW, gradients clipped by their norm.
+"""
+
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pe_lab.config import Run
+from pe_lab.errors import UserError
+from pe_lab.training.benchmark import Program, _peak
+
+# What x-transformers calls an encoding; of others the step is not timed.
+_ENCODINGS: dict[str, dict[str, Any]] = {
+    "nope": {},
+    "rope": {"rotary_pos_emb": True},
+    "alibi": {"alibi_pos_bias": True},
+    "t5_bias": {"rel_pos_bias": True},
+    "learned": {},
+    "sinusoidal": {},
+}
+_PRECISIONS = {"float32": False, "bfloat16 autocast": True}
+
+
+class Peer:
+    """One model of x-transformers, its optimizer and its batches."""
+
+    def __init__(self, run: Run, program: Program, autocast: bool):
+        torch, library = _libraries()
+        model, self.torch, self.autocast, self.batch_size = run.model, torch, autocast, run.train.batch_size
+        name = model.encodings[0].name if model.encodings else "nope"
+        if name not in _ENCODINGS or len(model.encodings) > 1 or program.made.run.layout.name != "decoder":
+            raise UserError(f"--peer knows decoders with one of these encodings: {', '.join(_ENCODINGS)}.")
+        made, (words,) = program.made, program.made.layout.vocabularies(program.made.task).values()
+        self.counts = [made.num_tokens(n)["decoder"] for n in range(run.train.min_length, run.train.max_length + 1)]
+        self.words = words
+        width = dict(dim=model.width, depth=model.num_layers, heads=model.num_heads, attn_dim_head=model.width // model.num_heads)
+        activation = dict(
+            ff_mult=model.feedforward_width / model.width, ff_custom_activation=getattr(torch.nn, _ACTIVATIONS[model.activation])()
+        )
+        layers = library.Decoder(**width, **activation, **_ENCODINGS[name])
+        position = dict(use_abs_pos_emb=name in ("learned", "sinusoidal"), scaled_sinu_pos_emb=name == "sinusoidal")
+        torch.manual_seed(0)
+        self.model = library.TransformerWrapper(num_tokens=words, max_seq_len=max(self.counts), attn_layers=layers, **position)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
+
+    def seconds(self, number: int) -> float:
+        """Of one step, whose lengths depend on its number alone; making its batch is not counted."""
+        torch, draw = self.torch, np.random.default_rng(number)
+        lengths = torch.from_numpy(draw.choice(self.counts, self.batch_size))
+        tokens = torch.from_numpy(draw.integers(0, self.words, (self.batch_size, int(lengths.max()) + 1)))
+        mask = torch.arange(int(lengths.max()))[None] < lengths[:, None]
+        whole = bool(mask.all())
+        started = time.monotonic()
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.autocast):
+            logits = self.model(tokens[:, :-1], mask=None if whole else mask).float()
+        labels = tokens[:, 1:] if whole else tokens[:, 1:].masked_fill(~mask, -100)
+        torch.nn.functional.cross_entropy(logits.transpose(1, 2), labels).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimizer.step()
+        return time.monotonic() - started
+
+
+_ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU"}
+
+
+def compare(run: Run, num_steps: int) -> list[dict[str, Any]]:
+    """Steps of ours and of the peer's in turns.
+
+    Returns:
+      Ours first: what, seconds_per_step (median), steps_per_second, times_ours (the median over turns), share_of_peak (of float32's).
+    """
+    ours = Program(run)
+    programs: Sequence[Any] = [ours, *(Peer(run, ours, autocast) for autocast in _PRECISIONS.values())]
+    turns = np.array([[*(p.seconds(i) for p in programs), _peak()] for i in range(num_steps + 1)])[1:]
+    names = ["pe_lab, float32", *(f"x-transformers, {name}" for name in _PRECISIONS)]
+    return [
+        {
+            "what": name,
+            "seconds_per_step": float(np.median(own)),
+            "steps_per_second": float(1 / np.median(own)),
+            "times_ours": float(np.median(own / turns[:, 0])),
+            "share_of_peak": float(np.median(ours.made.step_flops / own / turns[:, -1])),
+            "versions": {library.__name__: getattr(library, "__version__", None) for library in _libraries()},
+        }
+        for name, own in zip(names, turns.T[:-1], strict=True)
+    ]
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import torch
+        import x_transformers
+    except ImportError as e:
+        raise UserError("--peer needs torch and x-transformers, which are not installed: pip install torch x-transformers.") from e
+    torch.set_num_threads(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    return torch, x_transformers
