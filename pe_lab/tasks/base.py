@@ -215,7 +215,7 @@ def floors(task: Task, lengths: Sequence[int], num_examples: int, data: Any = No
     """
     found, bound = [], max(lengths)
     for n in lengths:  # one after the other: hundreds of long ones are more than fit at once
-        asked, counted = _answers(task, bound, 2 * num_examples, jnp.asarray(n), data)
+        asked, counted = _answers(task, bound, 2 * num_examples, np.int32(n), data)
         found.append({"length": n, **_floor(np.asarray(asked), np.asarray(counted)[num_examples:]), "count": num_examples})
     return found
 

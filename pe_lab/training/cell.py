@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from pe_lab import locks, records
@@ -69,7 +68,7 @@ class Training:
         self.evaluator = Evaluator(self.made, {*evaluate.lengths, *evaluate.curve_lengths}, self._compiled)
         self.parents = [parent_of(run, folder) for run in cell.runs]
         before = [0 if parent is None else parent.record["exposure"]["steps"] for parent in self.parents]
-        self.replicas = jax.tree.map(jnp.asarray, replicas_of(cell, before))
+        self.replicas = jax.device_put(replicas_of(cell, before))
         self.curve: list[list[dict[str, Any]]] = [[] for _ in cell.runs]
         self.memory: dict[str, int] | None = None
         self.state = self._restored() or self._begun()
@@ -98,7 +97,7 @@ class Training:
             return None
         state, notes = found
         self.curve, self.train_seconds, self.memory = notes["curve"], notes["train_seconds"], notes["memory"]
-        self.report({"event": "resumed", "step": int(state["step"][0])})
+        self.report({"event": "resumed", "step": int(np.asarray(state["step"])[0])})
         return state
 
     def _save(self) -> None:
@@ -107,12 +106,12 @@ class Training:
 
     @property
     def now(self) -> int:
-        return int(self.state["step"][0])
+        return int(np.asarray(self.state["step"])[0])
 
     @property
     def last(self) -> int:
         """The step at which every replica has stopped."""
-        return int(self.state["stop_at"].max())
+        return int(np.asarray(self.state["stop_at"]).max())
 
     def train(self, leave: Callable[[], bool] = lambda: False) -> None:
         """Chunk after chunk up to the last step; boundaries depend on the step alone, so a resumed run has the same."""
@@ -122,13 +121,13 @@ class Training:
         if self.now >= self.last:
             return
         data = self.made.data("train")
-        chunk = self._compiled(functools.partial(step.chunk, self.made), self.state, self.replicas, jnp.asarray(1), data, donate=(0,))
+        chunk = self._compiled(functools.partial(step.chunk, self.made), self.state, self.replicas, np.int32(1), data, donate=(0,))
         self.memory = _memory(chunk)
         saved = time.monotonic()
         while self.now < self.last:
             started, now = time.monotonic(), self.now
             size = self._next_boundary(now) - now
-            self.state, losses = chunk(self.state, self.replicas, jnp.asarray(size), data)
+            self.state, losses = chunk(self.state, self.replicas, np.int32(size), data)
             loss = self._mean_while_training(np.asarray(losses)[:, :size], now)
             seconds = time.monotonic() - started
             self.train_seconds += seconds
@@ -158,7 +157,7 @@ class Training:
             reached = [v for n, v in curve[-1]["exact_match"].items() if int(n) <= train.max_length]
             if curve[-1]["step"] == self.now and stop_at[r] == train.steps and np.mean(reached) >= train.criterion:
                 stop_at[r] = min(self.now + train.extra_steps, train.steps)
-        self.state = {**self.state, "stop_at": jnp.asarray(stop_at)}
+        self.state = {**self.state, "stop_at": jax.device_put(stop_at)}
 
     def _next_boundary(self, now: int) -> int:
         run = self.cell.run
@@ -213,7 +212,7 @@ class Training:
 
     def _record(self, r: int, run: Run) -> dict[str, Any]:
         """A record without rows."""
-        diverged_at = int(self.state["diverged_at"][r])
+        diverged_at = int(np.asarray(self.state["diverged_at"])[r])
         error = None if diverged_at < 0 else f"the loss or its gradient was not finite at step {diverged_at}"
         kept = run.checkpoints.keep_final
         blank = blank_record(run)
@@ -234,7 +233,7 @@ class Training:
 
     def _steps(self, r: int) -> int:
         """Steps that a replica has trained."""
-        return min(self.now, int(self.state["stop_at"][r]))
+        return min(self.now, int(np.asarray(self.state["stop_at"])[r]))
 
     def _cost(self, r: int) -> dict[str, Any]:
         """Of one replica: its share of the cell's seconds, and what its unpadded examples ask for; memory of the cell."""
@@ -245,7 +244,7 @@ class Training:
             "compile_seconds": self.compile_seconds / replicas,
             "steps_per_second": self.now * replicas / self.train_seconds if self.train_seconds else None,
             "train_flops": self.made.step_flops * self._steps(r),
-            "parameters": sum(p[0].size for p in jax.tree.leaves(self.state["params"])),
+            "parameters": sum(p.size for p in jax.tree.leaves(self.state["params"])) // replicas,
             "replicas": replicas,
             "memory": self.memory,
         }

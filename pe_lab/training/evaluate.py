@@ -239,7 +239,7 @@ class Evaluator:
         fixed = {"split": SPLITS.index(place.split), "length": place.length, "offset": place.offset, "num_examples": num_examples}
         total: Any = None
         for first in range(0, num_examples, batch_size):
-            where = {k: jnp.asarray(v) for k, v in {**fixed, "first": first}.items()}
+            where = {k: np.int32(v) for k, v in {**fixed, "first": first}.items()}
             at = (place.split, place.length)
             frozen = None if self.frozen is None else self.frozen.batch(at, num_examples, first, batch_size, bound)
             if program not in self.programs:

@@ -56,7 +56,7 @@ class Setup:
 
     def data(self, split: str) -> Any:
         """What the task's examples of a split are drawn from."""
-        return jax.tree.map(jnp.asarray, self.task.data(split))
+        return jax.device_put(self.task.data(split))
 
     @functools.cached_property
     def data_digest(self) -> str | None:

@@ -15,7 +15,7 @@ from pe_lab import plugins
 from tests.encodings import laws
 
 COSTS = Path(__file__).parents[2] / "results" / "published" / "encoding_costs" / "costs.json"
-FAST = COSTS.with_name("fast.json")
+TARGETS = COSTS.with_name("targets.json")
 PROFILE = COSTS.with_name("profile.json")
 PLACES = {  # of a profile, by the beginning of a place's name
     "own hooks": "encodings/",
@@ -23,9 +23,13 @@ PLACES = {  # of a profile, by the beginning of a place's name
         "encodings/base.py masked_softmax",
         "encodings/base.py AttentionEncoding.mix",
         "transformer/attention.py attend",
+        "transformer/attention_cpu.py",
     ),
-    "projections": "transformer/attention.py Attention",
-    "feed-forward": "transformer/transformer.py FeedForward",
+    "projections, feed-forward": (
+        "transformer/products.py",
+        "transformer/attention.py Attention",
+        "transformer/transformer.py FeedForward",
+    ),
 }
 HEADER = (
     "| name | equation | acts in | relative | defined in | parameters | beyond training | step / NoPE's | arguments | source |\n"
@@ -115,8 +119,8 @@ def parameters(name: str) -> str:
 
 
 def step(name: str) -> str:
-    """Of a training step: the time over NoPE's at 80 and at 512 tokens."""
-    figures = costs().get(name, [])
+    """Of a training step: the time over NoPE's at 80 and at 512 tokens, from the closer record where it is in that."""
+    figures = costs(TARGETS).get(name) or costs().get(name, [])
     return " / ".join(f"{figure['times_first']:.2f}" for figure in figures) or "–"
 
 
