@@ -68,8 +68,8 @@ class Shaw(AttentionEncoding):
         out = super().mix(w, v, Q, K)
         if self.value_table is None:
             return out
-        rows = jax.ShapeDtypeStruct((*w.shape[:3], 2 * self.clip + 1), w.dtype)
-        (by_row,) = jax.linear_transpose(lambda x: self._spread(x, Q, K), rows)(w)  # weights summed by their row
+        rows = jnp.zeros((*w.shape[:3], 2 * self.clip + 1), w.dtype)
+        (by_row,) = jax.vjp(lambda x: self._spread(x, Q, K), rows)[1](w)  # weights summed by their row
         return out + jnp.einsum("bhlr,hre->blhe", by_row, self._of_heads(self.value_table, w.shape[1]).astype(w.dtype))
 
     def _of_heads(self, table: nnx.Param, num_heads: int) -> Float[Array, "h r e"]:
