@@ -237,3 +237,45 @@ def test_a_mistake_is_one_line_and_status_2_before_anything_is_measured(call, tm
     status, out, err = call(*(a.replace("FOLDER", str(tmp_path)) for a in arguments))
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"error: {sentence}".replace("FOLDER", str(tmp_path)))
+
+
+def test_replicas_of_one_program_are_timed_beside_one_alone(call, tmp_path):
+    out = tmp_path / "figures.json"
+    status, _, err = call("--replicas=1,3", "--steps=2", f"--out={out}", "--config.execution.replicas=map")
+    assert (status, err) == (0, "")
+    one, three = json.loads(out.read_text(encoding="utf-8"))
+    assert [(each["replicas"], each["how"]) for each in (one, three)] == [(1, "map"), (3, "map")]
+    assert three["state_bytes"] - 3 * one["state_bytes"] < 200  # what is counted once
+    assert three["temporary_bytes"] < 2 * one["temporary_bytes"]  # one after the other, in the same room
+    assert three["replica_steps_per_second"] == pytest.approx(3 / three["seconds_per_step"], rel=0.5)
+
+
+def test_an_evaluation_is_timed_beside_its_training(call, tmp_path):
+    out = tmp_path / "figures.json"
+    assert call("--evaluation", "--steps=1", f"--out={out}", "--config.evaluate.lengths=(2,3)", "--config.evaluate.num_examples=8")[0] == 0
+    (found,) = json.loads(out.read_text(encoding="utf-8"))
+    assert (found["places"], found["examples"]) == (4, 32)  # two splits of two lengths
+    assert found["share"] == pytest.approx(found["evaluation_seconds"] / (2000 * found["seconds_per_step"]), rel=0.01)
+    assert found["peak_bytes"] > 2**20
+
+
+def test_a_peer_that_is_not_installed_is_one_sentence(call, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    status, _, err = call("--peer", "--steps=1")
+    assert (status, err) == (2, "error: --peer needs torch and x-transformers, which are not installed: pip install torch x-transformers.\n")
+
+
+def test_an_unknown_label_of_the_sweep_is_refused(call, tmp_path):
+    (tmp_path / "small.py").write_text(CONFIG + SWEEP, encoding="utf-8")
+    status, _, err = call("--compare", "--steps=0", "--only=shav")
+    assert status == 2
+    assert err.startswith("error: --only: the sweep has no 'shav'.")
+
+
+@pytest.mark.peers
+def test_the_peer_is_timed_in_both_precisions(call, tmp_path):
+    out = tmp_path / "figures.json"
+    assert call("--peer", "--steps=1", f"--out={out}")[0] == 0
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert [each["what"] for each in found] == ["pe_lab, float32", "x-transformers, float32", "x-transformers, bfloat16 autocast"]
+    assert all(each["seconds_per_step"] > 0 for each in found)

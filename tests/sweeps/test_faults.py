@@ -63,8 +63,9 @@ def unbroken(tmp_path_factory):
 
 
 def children(pid):
+    """Of all its threads: each starts its own workers."""
     try:
-        return [int(n) for n in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [int(n) for file in Path(f"/proc/{pid}/task").glob("*/children") for n in file.read_text().split()]
     except OSError:
         return []
 
@@ -88,7 +89,7 @@ def test_kills_at_any_moment_change_nothing(tmp_path, unbroken):
         ) as one:
             while one.poll() is None and len(kills) < KILLS:
                 time.sleep(draw.uniform(0.0, 4.0))
-                victims = [one.pid, *children(one.pid), *children(one.pid)]
+                victims = [one.pid, *2 * children(one.pid)]
                 victim, number = draw.choice(victims), draw.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM])
                 if one.poll() is None and send(victim, number):
                     kills.append((victim == one.pid, number))
