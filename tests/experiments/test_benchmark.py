@@ -262,7 +262,10 @@ def test_an_evaluation_is_timed_beside_its_training(call, tmp_path):
 def test_a_peer_that_is_not_installed_is_one_sentence(call, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     status, _, err = call("--peer", "--steps=1")
-    assert (status, err) == (2, "error: --peer needs torch and x-transformers, which are not installed: pip install torch x-transformers.\n")
+    assert (status, err) == (
+        2,
+        "error: --peer needs torch and x-transformers, which are not installed: pip install torch x-transformers.\n",
+    )
 
 
 def test_an_unknown_label_of_the_sweep_is_refused(call, tmp_path):
