@@ -3,7 +3,7 @@
     taskset -c 0 python -m experiments.benchmark --compare --steps=7 --config=configs/scaling.py [--out=FILE.json]
 
 A step has 8,192 tokens whatever their number in a context, so that equal times are equal costs a token. Contexts of 2 n + 2 tokens.
-Found: docs/performance.md, from results/published/engine.
+No record of it is committed yet.
 """
 
 from configs import base

@@ -75,6 +75,8 @@ def _measured(runs: list[Run]) -> list[dict[str, Any]]:
         if not steps:
             raise UserError("--profile needs steps to look at: --steps=1 or more.")
         return [{"steps": steps, "profile": profile.profile(benchmark.Program(run), steps)} for run in runs]
+    if not steps and (_REPLICAS.value or _EVALUATION.value or _PEER.value):
+        raise UserError("--replicas, --evaluation and --peer need steps to time: --steps=1 or more.")
     if _REPLICAS.value:
         return benchmark.replicas(runs[0], command_line.whole_numbers("replicas", _REPLICAS.value), steps)
     if _EVALUATION.value:
@@ -142,6 +144,8 @@ def _line(each: dict[str, Any]) -> str:
 def _runs(file: command_line.StudyFile) -> tuple[list[str], list[Run]]:
     """The config's own run without a label, or those of its sweep, each once, with theirs."""
     if not _COMPARE.value:
+        if _ONLY.value:
+            raise UserError("--only chooses from a sweep: it needs --compare.")
         return [""], [config.from_dict(file.values)]
     found = study.expand(file.name, file.values, file.points, Path("results") / file.name)
     entries = {entry.run.run_id: entry for entry in reversed(found.entries)}

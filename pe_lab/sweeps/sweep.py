@@ -109,16 +109,20 @@ def run(todo: Plan, workers: int) -> dict[str, str]:
     Returns:
       What failed: run_id -> one sentence.
     """
-    write_cells(todo)
+    _prepare(todo)
     return _train(todo.cells, {e.run.run_id: _name(e.labels) or todo.study.name for e in todo.study.entries}, todo.folder, workers)
 
 
 def write_cells(todo: Plan) -> list[Path]:
     """Sets damaged records aside, and writes what every cell trains, for whoever starts them: in the order in which they can train."""
+    _prepare(todo)
+    return [_write(cell, todo.folder) for wave in studies.waves(todo.cells) for cell in wave]
+
+
+def _prepare(todo: Plan) -> None:
     for path in todo.damaged:
         records.set_aside(path)
     todo.study.write(todo.folder)
-    return [_write(cell, todo.folder) for wave in studies.waves(todo.cells) for cell in wave]
 
 
 def retry(folder: Path, workers: int) -> dict[str, str]:

@@ -21,7 +21,7 @@ class Program:
     """The compiled training of a run's replicas: of the run alone, or of so many seeds."""
 
     def __init__(self, run: Run, num_replicas: int = 1):
-        self.made, self.num_replicas = step.setup(run), num_replicas
+        self.made = step.setup(run)
         cell = Cell(tuple(dataclasses.replace(run, seed=run.seed + i) for i in range(num_replicas)))
         self.replicas = jax.tree.map(jnp.asarray, replicas_of(cell, [0] * num_replicas))
         started = time.monotonic()

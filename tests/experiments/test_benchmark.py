@@ -275,6 +275,17 @@ def test_an_unknown_label_of_the_sweep_is_refused(call, tmp_path):
     assert err.startswith("error: --only: the sweep has no 'shav'.")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--replicas=1,2", "--steps=0"], "--replicas, --evaluation and --peer need steps to time: --steps=1 or more."),
+        (["--only=nope", "--steps=0"], "--only chooses from a sweep: it needs --compare."),
+    ],
+)
+def test_what_would_measure_nothing_is_refused(call, arguments, sentence):
+    assert call(*arguments) == (2, "", f"error: {sentence}\n")
+
+
 @pytest.mark.peers
 def test_the_peer_is_timed_in_both_precisions(call, tmp_path):
     out = tmp_path / "figures.json"
