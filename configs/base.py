@@ -83,5 +83,6 @@ def get_config() -> ml_collections.ConfigDict:
         remat=False,  # compute a layer's inner values again in the backward pass instead of keeping them
         chunk_steps=100,  # steps of one call
         max_replicas=8,  # replicas that share a program
+        batch_devices=1,  # devices that share the batch of a replica; the replicas shard over the others of a process
     )
     return c

@@ -153,6 +153,7 @@ class Execution:
     remat: bool
     chunk_steps: int
     max_replicas: int
+    batch_devices: int
 
 
 @dataclass(frozen=True)
@@ -354,6 +355,7 @@ def _check(run: Run) -> None:
         "evaluate.num_examples": evaluate.num_examples, "evaluate.batch_size": evaluate.batch_size,
         "evaluate.curve_every": evaluate.curve_every, "evaluate.curve_examples": evaluate.curve_examples,
         "execution.chunk_steps": run.execution.chunk_steps, "execution.max_replicas": run.execution.max_replicas,
+        "execution.batch_devices": run.execution.batch_devices,
         "layout.examples_per_context": run.layout.examples_per_context, "model.num_loops": model.num_loops,
     }  # fmt: skip
     if model.sliding_window is not None:
@@ -366,6 +368,9 @@ def _check(run: Run) -> None:
     if model.width % model.num_heads:
         raise UserError(f"config.model.num_heads must divide the width {model.width}, got {model.num_heads}.")
     _check_ranges(run)
+    for name, size in {"train": train.batch_size, "evaluate": evaluate.batch_size}.items():
+        if size % (shared_by := run.execution.batch_devices):
+            raise UserError(f"config.execution.batch_devices must divide config.{name}.batch_size {size}, got {shared_by}.")
     if not 0 <= model.dropout < 1:
         raise UserError(f"config.model.dropout must be in [0, 1), got {model.dropout}.")
     if train.max_length < train.min_length:

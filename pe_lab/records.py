@@ -3,7 +3,7 @@
 Plain Python: trainers write records, analysis reads them, neither needs the other.
 
     record = {
-      "schema_version": 3, "digest": ...,        # sha256 of everything else
+      "schema_version": 4, "digest": ...,        # sha256 of everything else
       "run_id", "config", "replica",              # the config with all defaults resolved
       "status": "finished" | "diverged" | "failed", "error": null or one sentence,
       "rows": [row(...), ...], "floors": [...], "curve": [...],
@@ -21,7 +21,8 @@ from typing import Any
 
 from pe_lab.errors import UserError, one_line
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION, _OLDEST = 4, 2
+_ADDED: dict[str, dict[str, Any]] = {"evaluate": {"frozen": None}, "execution": {"batch_devices": 1}}  # to configs, by versions 3 and 4
 STATUSES = ("finished", "diverged", "failed")
 _KEYS = {
     "schema_version", "digest", "run_id", "config", "replica", "status", "error", "rows", "floors",
@@ -142,7 +143,7 @@ def write(folder: Path, record: dict[str, Any]) -> Path:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Reads one record and checks that it is the one that was written; one of version 2 as version 3 would have said it.
+    """Reads one record and checks that it is the one that was written; an older one as this version would have said it.
 
     Raises:
       Damaged: the file is not what was written.
@@ -155,20 +156,23 @@ def read(path: Path) -> dict[str, Any]:
         raise _damaged(path, f"it has no key {e}") from e
     except (OSError, ValueError, TypeError) as e:
         raise _damaged(path, one_line(e)) from e
-    if version not in (2, SCHEMA_VERSION):
-        raise UserError(f"{path} has schema_version {version}; this pe_lab reads 2 and {SCHEMA_VERSION}.")
     if not sound:
         raise _damaged(path, "its content does not match its digest")
+    if version not in range(_OLDEST, SCHEMA_VERSION + 1):
+        raise UserError(f"{path} has schema_version {version}; this pe_lab reads {_OLDEST} to {SCHEMA_VERSION}.")
     if wrong := record.keys() ^ _KEYS:
         raise _damaged(path, f"it should {'' if wrong & _KEYS else 'not '}have the key {min(wrong)!r}")
-    return _of_version_3(record) if version == 2 else record
+    return record if version == SCHEMA_VERSION else _of_this_version(record)
 
 
-def _of_version_3(record: dict[str, Any]) -> dict[str, Any]:
-    """A record of version 2, whose examples were always drawn."""
-    settings = record["config"]
-    record = {**record, "schema_version": 3, "config": {**settings, "evaluate": {**settings["evaluate"], "frozen": None}}}
+def _of_this_version(record: dict[str, Any]) -> dict[str, Any]:
+    record = {**record, "schema_version": SCHEMA_VERSION, "config": complete(record["config"])}
     return {**record, "digest": digest(record)}
+
+
+def complete(settings: dict[str, Any]) -> dict[str, Any]:
+    """A run's config from an older record or cell file, with the keys that came later, as they were when there was no choice."""
+    return settings | {group: added | settings[group] for group, added in _ADDED.items()}
 
 
 def read_all(folder: Path, without: Container[Path] = ()) -> dict[str, dict[str, Any]]:

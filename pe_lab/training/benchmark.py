@@ -104,7 +104,7 @@ def replicas(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, 
     for i, (count, program) in enumerate(zip(counts, programs, strict=True)):
         first, own, peak = turns[:, i].T
         costs = program.costs()
-        how = "map" if program.made.side_by_side is step._map else "vmap"
+        how = "vmap" if program.made.vmapped else "map"
         rates = {
             "seconds_per_step": float(np.median(own)),
             "replica_steps_per_second": float(np.median(count / own)),
@@ -185,7 +185,8 @@ def _kept_bytes(made: step.Setup) -> int:
     def kept(params: Any) -> Any:
         key = jax.random.key(0)
         read = step.contexts(made, *step.draw(made, key, jnp.asarray(0), data), train=True)
-        return jax.vjp(lambda p: step.loss_of(made, p, read, key if made.run.model.dropout else None), params)[1]
+        batch = step.of_batch(made, read, jax.random.split(key, made.run.train.batch_size) if made.run.model.dropout else None)
+        return jax.vjp(lambda p: step.loss_of(made, read, p, batch), params)[1]
 
     leaves = jax.tree.leaves(jax.eval_shape(kept, made.abstract_params))
     return int(sum(np.prod(leaf.shape) * leaf.dtype.itemsize for leaf in leaves))

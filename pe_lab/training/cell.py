@@ -26,7 +26,7 @@ from pe_lab import locks, records
 from pe_lab.config import Cell, Run
 from pe_lab.errors import UserError, one_line
 from pe_lab.tasks.base import floors
-from pe_lab.training import checkpoints, step
+from pe_lab.training import checkpoints, devices, step
 from pe_lab.training.evaluate import Evaluator, Place, grid, is_done
 from pe_lab.training.finished import adopt, parent_of, read_cell, replicas_of, shapes_of
 
@@ -63,15 +63,19 @@ class Training:
         self.cell, self.folder, self.report = cell, folder, report
         self.checkpoints = folder / "checkpoints" / cell.cell_id
         self.compile_seconds = self.train_seconds = 0.0
+        devices.check(cell.run.execution.batch_devices)
         self.made = step.setup(cell.run)
         evaluate = cell.run.evaluate
         self.evaluator = Evaluator(self.made, {*evaluate.lengths, *evaluate.curve_lengths}, self._compiled)
         self.parents = [parent_of(run, folder) for run in cell.runs]
         before = [0 if parent is None else parent.record["exposure"]["steps"] for parent in self.parents]
-        self.replicas = jax.device_put(replicas_of(cell, before))
+        self.replicas = self._placed(replicas_of(cell, before))
         self.curve: list[list[dict[str, Any]]] = [[] for _ in cell.runs]
         self.memory: dict[str, int] | None = None
         self.state = self._restored() or self._begun()
+
+    def _placed(self, tree: Any) -> Any:
+        return devices.placed(tree, self.made.batch_devices)
 
     def _compiled(self, function: Callable, *args: Any, donate: tuple[int, ...] = ()) -> Any:
         started = time.monotonic()
@@ -87,11 +91,11 @@ class Training:
                 fresh = jax.tree.map(lambda leaf, r=r: leaf[r], state["params"])
                 start = adopt(parent.params, parent.made, self.made, fresh)
                 state["params"] = jax.tree.map(lambda leaf, new, r=r: leaf.at[r].set(new), state["params"], start)
-        return state
+        return self._placed(state)
 
     def _restored(self) -> step.State | None:
         checkpoints.remove_unfinished(self.checkpoints)
-        shapes = shapes_of(self.made, len(self.cell.runs))
+        shapes = devices.abstractly_placed(shapes_of(self.made, len(self.cell.runs)), self.made.batch_devices)
         found = checkpoints.restore(self.checkpoints, shapes, lambda damage: self.report({"event": "damaged", "why": damage}))
         if found is None:
             return None
@@ -157,7 +161,7 @@ class Training:
             reached = [v for n, v in curve[-1]["exact_match"].items() if int(n) <= train.max_length]
             if curve[-1]["step"] == self.now and stop_at[r] == train.steps and np.mean(reached) >= train.criterion:
                 stop_at[r] = min(self.now + train.extra_steps, train.steps)
-        self.state = {**self.state, "stop_at": jax.device_put(stop_at)}
+        self.state = {**self.state, "stop_at": self._placed(stop_at)}
 
     def _next_boundary(self, now: int) -> int:
         run = self.cell.run

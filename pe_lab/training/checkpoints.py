@@ -39,7 +39,7 @@ def restore(folder: Path, like: Any, set_aside: Callable[[str], None] | None = N
     """The newest state in `folder` and its notes; None if there is none.
 
     Args:
-      like: a state of the wanted structure, shapes and dtypes, with or without values.
+      like: a state of the wanted structure, shapes, dtypes and shardings, with or without values; without sharding, on one device.
       set_aside: what is damaged is renamed, said to this function, and the step before it restored; without, it is an error.
 
     Raises:
@@ -69,7 +69,7 @@ def _read(path: Path, like: Any) -> tuple[Any, Any]:
     if found != {k: (tuple(v.shape), v.dtype) for k, v in wanted.items()}:
         raise ValueError("its arrays have other names, shapes or types")
     here = SingleDeviceSharding(jax.devices()[0])
-    leaves = ocp.load(path, {k: jax.ShapeDtypeStruct(v.shape, v.dtype, sharding=here) for k, v in wanted.items()})
+    leaves = ocp.load(path, {k: jax.ShapeDtypeStruct(v.shape, v.dtype, sharding=v.sharding or here) for k, v in wanted.items()})
     stored: Any = metadata.custom_metadata
     if stored["digest"] != _digest(leaves, stored["notes"]):
         raise ValueError("its content does not match its digest")

@@ -22,7 +22,7 @@ from pe_lab import config, records
 from pe_lab.errors import UserError
 from pe_lab.plugins import Plugin
 from pe_lab.tasks.base import Example
-from pe_lab.training import held_out, microbatches, step
+from pe_lab.training import devices, held_out, microbatches, step
 from pe_lab.training.finished import adopt
 from pe_lab.training.held_out import SPLITS
 from pe_lab.training.step import POSITIONS, Setup, contexts, out_of_reach, stream_key
@@ -52,20 +52,21 @@ def batch_sums(
     asked = {name: getattr(batch, name) for name in ("labels", "target", "answer")}
     counted = jnp.broadcast_to((index < where["num_examples"])[:, None], batch.labels.shape)
     of_each["answering"] |= asked | {"counted": counted}
-    masks = {name: stream.mask for name, stream in read.items()}
     evaluate = made.run.evaluate
     least = sum(made.num_tokens(min(*evaluate.lengths, *evaluate.curve_lengths)).values())
-    plan = microbatches.plan({name: mask.shape for name, mask in masks.items()}, least=least, whole=not made.in_microbatches)
 
     def one(params):
-        model = made.model(params)
+        model, own = made.model(params), devices.share(of_each, made.batch_devices)
+        masks = {name: leaves["mask"] for name, leaves in own.items()}
+        plan = microbatches.plan({name: mask.shape for name, mask in masks.items()}, least=least, whole=not made.in_microbatches)
 
         def sums(part, number):
             logits = model(*(step.cut(stream, part[name]) for name, stream in read.items()), fused=made.fused)
             return _sums(made, logits, part["answering"], batch.labels.shape[1])
 
         ratio = _code_ratio(model, [s.positions[0] for s in reversed(streams) if s is not None])
-        return microbatches.summed(plan, sums, of_each, masks) | {"code_ratio": ratio}
+        found = microbatches.summed(plan, sums, own, masks)
+        return devices.total(found, made.batch_devices) | {"code_ratio": ratio}
 
     return made.side_by_side(one, params)
 

@@ -20,9 +20,7 @@ from pe_lab.transformer.transformer import Stack, Transformer, is_encoding
 def read_cell(file: Path) -> Cell:
     """A cell from the file that a sweep wrote."""
     runs = json.loads(file.read_text(encoding="utf-8"))["runs"]
-    for values in runs:
-        values["evaluate"].setdefault("frozen", None)  # older sweeps wrote none
-    return Cell(tuple(map(config.from_dict, runs)))
+    return Cell(tuple(config.from_dict(records.complete(values)) for values in runs))
 
 
 def replicas_of(cell: Cell, first_steps: list[int]) -> dict[str, np.ndarray]:

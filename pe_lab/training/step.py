@@ -8,7 +8,7 @@ training is bit-equal to an unbroken one.
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from flax import nnx
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
 from pe_lab import plugins
 from pe_lab.config import Run
@@ -25,7 +25,7 @@ from pe_lab.errors import UserError
 from pe_lab.positions.base import PositionScheme
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.layouts import LAYOUTS, Batch, Layout, pack, packed
-from pe_lab.training import microbatches
+from pe_lab.training import devices, microbatches
 from pe_lab.training.optimizer import optimizer
 from pe_lab.transformer.streams import Stream
 from pe_lab.transformer.transformer import Transformer, forward_flops
@@ -35,6 +35,7 @@ EXAMPLES, LENGTHS, POSITIONS, DROPOUT, EVALUATION, SOURCE_POSITIONS = range(6)
 
 # params, optimizer, step, stop_at (no step from here on), diverged_at (-1 while alive); with a replica axis outside of jit
 State = dict[str, Any]
+Read = tuple[Batch, Stream, Stream | None]  # what `contexts` gives
 Replicas = dict[str, Array]  # seed, data_seed, first_step (of its data), learning_rate, weight_decay, each [R]
 
 
@@ -49,10 +50,15 @@ class Setup:
     graph: nnx.GraphDef
     fused: bool
     in_microbatches: bool  # the gradient of a step is summed over parts of its batch
-    side_by_side: Callable  # maps a function of one replica over the replica axis
+    vmapped: bool  # replicas train as one batch, not one after the other
+    batch_devices: int  # that a replica's batch is shared by
 
     def model(self, params: Any) -> Transformer:
         return nnx.merge(self.graph, params)
+
+    def side_by_side(self, f: Callable, *args: Any) -> Any:
+        """Maps a function of one replica over the replica axis, on all devices."""
+        return devices.side_by_side(_vmap if self.vmapped else _map, self.batch_devices, f, *args)
 
     def data(self, split: str) -> Any:
         """What the task's examples of a split are drawn from."""
@@ -146,7 +152,7 @@ def setup(run: Run, *, trained: bool = True) -> Setup:
     fused = run.execution.attention != "explicit"
     vmap = run.execution.replicas == "vmap" or (run.execution.replicas == "auto" and accelerator)
     in_microbatches = not accelerator and not vmap
-    made = Setup(run, task, layout, scheme, graph, fused, in_microbatches, _vmap if vmap else _map)
+    made = Setup(run, task, layout, scheme, graph, fused, in_microbatches, vmap, devices.for_batch(run.execution.batch_devices))
     _check_lengths(made, trained)
     return made
 
@@ -273,8 +279,7 @@ def step(made: Setup, state: State, replica: dict[str, Array], data: Any = None)
     train, now = made.run.train, state["step"]
     key, index = jax.random.key(replica["data_seed"]), now + replica["first_step"]
     read = contexts(made, *draw(made, key, index, data), train=True)
-    dropout_key = jax.random.fold_in(stream_key(key, DROPOUT), index) if made.run.model.dropout else None
-    loss, gradients = value_and_grad(made, state["params"], read, dropout_key)
+    loss, gradients = value_and_grad(made, state["params"], read, _dropout_keys(made, key, index))
     chain = optimizer(train, replica["learning_rate"], replica["weight_decay"])
     updates, moments = chain.update(gradients, state["optimizer"], state["params"])
     finite = jnp.isfinite(loss) & jnp.isfinite(optax.tree.norm(gradients))
@@ -285,31 +290,56 @@ def step(made: Setup, state: State, replica: dict[str, Array], data: Any = None)
     return {**kept, "step": now + 1, "stop_at": state["stop_at"], "diverged_at": diverged_at}, loss
 
 
-def value_and_grad(made: Setup, params: Any, read: tuple[Batch, Stream, Stream | None], dropout_key: Array | None) -> tuple[Array, Any]:
+def _dropout_keys(made: Setup, key: Array, index: Array) -> Key[Array, "b"] | None:
+    """One a context, so that what is dropped does not depend on which contexts are computed together."""
+    rate, rows = made.run.model.dropout, jnp.arange(made.run.train.batch_size)
+    return fold(jax.random.fold_in(stream_key(key, DROPOUT), index), rows) if rate else None
+
+
+def value_and_grad(made: Setup, params: Any, read: Read, dropout_keys: Array | None) -> tuple[Array, Any]:
     """The loss of what `contexts` gives, and its gradient; on a CPU by parts of the batch, with what biases they share computed once."""
+    loss, own = functools.partial(loss_of, made, read), devices.share(of_batch(made, read, dropout_keys), made.batch_devices)
     if not made.in_microbatches:
-        return jax.value_and_grad(functools.partial(loss_of, made))(params, read, dropout_key)
-    batch, *streams = read
-    given = {name: stream for name, stream in zip(("answering", "source"), streams, strict=True) if stream is not None}
-    of_each = {name: by_example(stream) for name, stream in given.items()}
-    of_each["answering"] |= {"labels": batch.labels, "weights": loss_weights(made, batch)}
+        return devices.total(jax.value_and_grad(loss)(params, own), made.batch_devices)
+    streams = [stream for stream in read[1:] if stream is not None]
+    fixed = jax.lax.optimization_barrier(made.model(params).shared_biases(*streams, learned=False))
+    learned, pulled_back = jax.vjp(lambda params: made.model(params).shared_biases(*streams, learned=True), params)
 
-    def loss(params, learned, part, number):
-        key = None if dropout_key is None else jax.random.fold_in(dropout_key, number)
-        known = {name: biases | fixed[name] for name, biases in learned.items()}
-        known, part = jax.lax.optimization_barrier((known, part))  # or a bias would be made of each kernel in all shapes beforehand
-        logits = _logits(made, params, [cut(stream, part[name]) for name, stream in given.items()], key, known)
-        return _weighted(logits, part["answering"]["labels"], part["answering"]["weights"])
+    def of_part(part, index):
+        def f(params, learned):
+            known = {name: biases | fixed[name] for name, biases in learned.items()}
+            # the barrier: or a bias would be made of each kernel in all shapes beforehand
+            return loss(params, *jax.lax.optimization_barrier((part, known)))
 
-    fixed = jax.lax.optimization_barrier(made.model(params).shared_biases(*given.values(), learned=False))
-    learned, pulled_back = jax.vjp(lambda params: made.model(params).shared_biases(*given.values(), learned=True), params)
+        return jax.value_and_grad(f, argnums=(0, 1))(params, learned)
 
-    masks = {name: stream.mask for name, stream in given.items()}
+    masks = {name: leaves["mask"] for name, leaves in own.items()}
     least = made.layout.examples_per_context * sum(made.num_tokens(made.run.train.min_length).values())
     plan = microbatches.plan({name: mask.shape for name, mask in masks.items()}, least=least)
-    of_part = functools.partial(jax.value_and_grad(loss, argnums=(0, 1)), params, learned)
-    value, (gradients, of_learned) = microbatches.summed(plan, of_part, of_each, masks)
+    value, (gradients, of_learned) = devices.total(microbatches.summed(plan, of_part, own, masks), made.batch_devices)
     return value, jax.tree.map(jnp.add, gradients, *pulled_back(of_learned))
+
+
+def of_batch(made: Setup, read: Read, dropout_keys: Array | None = None) -> dict[str, dict[str, Any]]:
+    """Stream -> what differs from context to context, [B, L, ...] leaves, with the labels of a loss and each one's weight in it."""
+    batch, answering, source = read
+    own = by_example(answering) | {"labels": batch.labels, "weights": loss_weights(made, batch)}
+    own |= {} if dropout_keys is None else {"dropout": dropout_keys[:, None]}
+    return {"answering": own} | ({} if source is None else {"source": by_example(source)})
+
+
+def loss_of(made: Setup, read: Read, params: Any, part: dict[str, dict[str, Any]], known: Any = None) -> Float[Array, ""]:
+    """What a part of `of_batch` adds to the loss of the batch.
+
+    Args:
+      known: of the biases, as the model is told.
+    """
+    streams = [cut(stream, part[name]) for name, stream in zip(("answering", "source"), read[1:], strict=True) if stream is not None]
+    own, remat = part["answering"], made.run.execution.remat
+    keys = own["dropout"][:, 0] if "dropout" in own else None
+    logits = made.model(params)(*streams, dropout_keys=keys, fused=made.fused, remat=remat, known=known)
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, own["labels"])
+    return jnp.where(own["weights"] != 0, losses * own["weights"], 0).sum()
 
 
 def by_example(stream: Stream) -> dict[str, Any]:
@@ -325,22 +355,6 @@ def cut(stream: Stream, part: dict[str, Any]) -> Stream:
     own = {name: part[name] for name in ("tokens", "mask", "segments") if name in part}
     positions = jnp.moveaxis(part["positions"], 2, 0) if "positions" in part else stream.positions[:, :, : part["tokens"].shape[1]]
     return dataclasses.replace(stream, positions=positions, **own)
-
-
-def loss_of(made: Setup, params: Any, read: tuple[Batch, Stream, Stream | None], dropout_key: Array | None) -> Float[Array, ""]:
-    """The loss of what `contexts` gives."""
-    batch, *streams = read
-    return _weighted(_logits(made, params, streams, dropout_key), batch.labels, loss_weights(made, batch))
-
-
-def _logits(made: Setup, params: Any, streams: Sequence[Any], dropout_key: Array | None, known: Any = None) -> Array:
-    remat = made.run.execution.remat
-    return made.model(params)(*streams, dropout_key=dropout_key, fused=made.fused, remat=remat, known=known)
-
-
-def _weighted(logits: Array, labels: Array, weights: Array) -> Array:
-    losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
-    return jnp.where(weights != 0, losses * weights, 0).sum()
 
 
 def loss_weights(made: Setup, batch: Batch) -> Float[Array, "b l"]:
@@ -365,7 +379,7 @@ def draw(made: Setup, key: Array, now: Array, data: Any = None) -> tuple[Batch, 
     return batch, fold(stream_key(key, POSITIONS), index)
 
 
-def contexts(made: Setup, batch: Batch, keys: Array, *, train: bool, offset: Array | int = 0) -> tuple[Batch, Stream, Stream | None]:
+def contexts(made: Setup, batch: Batch, keys: Array, *, train: bool, offset: Array | int = 0) -> Read:
     """A batch with one example a row, in training packed; what the answering stack reads of it, and an encoder beside it.
 
     Args:

@@ -64,9 +64,9 @@ class Block(nnx.Module):
         self.feedforward = FeedForward(model, rngs=rngs)
         self.norms = nnx.List([_norm(model, rngs) for _ in range(2 + cross)])
         self.after_attention = nnx.List([_norm(model, rngs) for _ in range((1 + cross) * model.norm_after_attention)])
-        self.dropout = nnx.Dropout(model.dropout)
+        self.dropout = model.dropout
 
-    def __call__(self, x, own: dict[str, Any], keep: Callable[[Keys], Keys], cross: dict[str, Any] | None, dropout_key):
+    def __call__(self, x, own: dict[str, Any], keep: Callable[[Keys], Keys], cross: dict[str, Any] | None, dropout_keys):
         """The block's output and the keys that its self-attention has used.
 
         Args:
@@ -88,9 +88,8 @@ class Block(nnx.Module):
             {0: attention, 2: cross_attention, 1: self.feedforward} if cross else {0: attention, 1: self.feedforward}
         )
         for stream, sublayer in sublayers.items():
-            key = None if dropout_key is None else jax.random.fold_in(dropout_key, stream)
             y = sublayer(self.norms[stream](x) if self.pre_norm else x)
-            x = x + self.dropout(y, deterministic=key is None, rngs=key)
+            x = x + _dropout(y, self.dropout, _folded(dropout_keys, stream))
             x = x if self.pre_norm else self.norms[stream](x)
         return x, used[0]
 
@@ -116,7 +115,7 @@ class Stack(nnx.Module):
         self.blocks = nnx.List([Block(model, cross, rngs=rngs) for _ in range(model.num_layers)])
         self.norm = _norm(model, rngs) if model.norm_position == "pre" else None
         self.sink = nnx.Param(jax.random.normal(rngs.params(), (model.width,))) if model.sink_token else None
-        self.dropout = nnx.Dropout(model.dropout)
+        self.dropout = model.dropout
         modules = jax.random.fold_in(own, _ENCODINGS)
         at_input, in_attention, self.layer_encodings = _encodings(model, name, modules)
         across = _encodings(model, "cross", jax.random.fold_in(key, _STREAM_OF["cross"])) if cross else ([], [], ())
@@ -174,7 +173,7 @@ class Stack(nnx.Module):
         return {place: known for place, known in found.items() if known is not None}
 
     def run(
-        self, x, view: View, memory: Memory | None, cache: Cache | None = None, *, dropout_key=None, fused=False, remat=False,
+        self, x, view: View, memory: Memory | None, cache: Cache | None = None, *, dropout_keys=None, fused=False, remat=False,
         known: Known | None = None,
     ) -> tuple[Float[Array, "b l d"], tuple[Keys, ...]]:  # fmt: skip
         """All layers, `num_loops` times; the keys that each has used, for a cache.
@@ -186,8 +185,8 @@ class Stack(nnx.Module):
         segments = None if view.segments is None else (view.segments, view.segments)
         sights: dict[str, Any] = dict(causal=self.causal, window=self.window, segments=segments, sink=self.sink is not None)
         mask = visible(view.rows[0], seen.rows[0], seen.valid, **sights) & view.valid[:, None, :, None]
-        keys = [None if dropout_key is None else jax.random.fold_in(dropout_key, i) for i in range(self.depth + 1)]
-        x = self.dropout(x.astype(self.dtype), deterministic=dropout_key is None, rngs=keys[-1])
+        keys = [_folded(dropout_keys, i) for i in range(self.depth + 1)]
+        x = _dropout(x.astype(self.dtype), self.dropout, keys[-1])
         memo = Biases(known)
         used: list[Keys] = []
         for applied in range(self.depth):
@@ -196,8 +195,8 @@ class Stack(nnx.Module):
             cross = None if memory is None else self._across(layer, view, memory, memo, fused)
             keep = (lambda new: new) if cache is None else keeper(cache.keys[applied], seen.row_of(layer), view.rows[0].slots)
 
-            def block(x, layer=layer, own=own, keep=keep, cross=cross, key=keys[applied]):
-                return self.blocks[layer](x, own, keep, cross, key)
+            def block(x, layer=layer, own=own, keep=keep, cross=cross, keys=keys[applied]):
+                return self.blocks[layer](x, own, keep, cross, keys)
 
             x, kept = (jax.checkpoint(block) if remat else block)(x)
             used.append(dataclasses.replace(kept, tokens=Tokens(None, features=kept.tokens.features)))
@@ -304,7 +303,7 @@ class Transformer(nnx.Module):
         stream: Stream,
         source: Stream | None = None,
         *,
-        dropout_key: Key[Array, ""] | None = None,
+        dropout_keys: Key[Array, "b"] | None = None,
         fused: bool = False,
         remat: bool = False,
         known: Mapping[str, Known] | None = None,
@@ -314,15 +313,15 @@ class Transformer(nnx.Module):
         Args:
           stream: what the answering stack reads.
           source: what the encoder of an encoder–decoder reads.
-          dropout_key: None turns dropout off.
+          dropout_keys: one a context; None turns dropout off.
           fused: use fused attention where the encoding allows it.
           remat: compute inner values again in the backward pass instead of keeping them.
           known: of the biases, from `shared_biases`.
         """
-        keys = [None, None] if dropout_key is None else [jax.random.fold_in(dropout_key, i) for i in range(2)]
+        keys = [_folded(dropout_keys, i) for i in range(2)]
         how: Any = {name: dict(fused=fused, remat=remat, known=(known or {}).get(name)) for name in self.stacks}
-        memory = None if source is None else self._remember(source, dropout_key=keys[1], **how["encoder"])
-        x, _ = self.answering(stream, memory, dropout_key=keys[0], **how[list(self.stacks)[-1]])
+        memory = None if source is None else self._remember(source, dropout_keys=keys[1], **how["encoder"])
+        x, _ = self.answering(stream, memory, dropout_keys=keys[0], **how[list(self.stacks)[-1]])
         return self.logits(x if self.answering.sink is None else x[:, 1:])
 
     def logits(self, x: Float[Array, "b l d"]) -> Float[Array, "b l v"]:
@@ -394,6 +393,18 @@ def _buffers(stack: Stack, batch: int, positions: Any) -> tuple[Keys, ...]:
 def is_encoding(path: tuple[Any, ...]) -> bool:
     """Whether a path into the parameters belongs to an encoding."""
     return any(str(getattr(part, "key", part)) in ("input_encodings", "attention_encodings") for part in path)
+
+
+def _folded(keys: Key[Array, "b"] | None, index: int) -> Key[Array, "b"] | None:
+    return None if keys is None else jax.vmap(lambda key: jax.random.fold_in(key, index))(keys)
+
+
+def _dropout(x: Float[Array, "b l d"], rate: float, keys: Key[Array, "b"] | None) -> Float[Array, "b l d"]:
+    """What is dropped of a context depends on its key alone, whatever stands beside it and however long it is padded."""
+    if keys is None or rate == 0:
+        return x
+    kept = jax.vmap(lambda key: jax.random.bernoulli(key, 1 - rate, x.shape[1:]))(keys)
+    return jnp.where(kept, x / (1 - rate), 0)
 
 
 def _norm(model: config.Model, rngs: nnx.Rngs) -> Any:

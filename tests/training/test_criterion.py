@@ -131,6 +131,7 @@ def test_extra_steps_never_go_beyond_the_last(extra_steps, expected):
     """The decision alone, on a curve that is exactly at the criterion at step 12, and above it at step 14."""
     training = object.__new__(Training)
     training.cell, training.curve = Cell((run(RATES[0], extra_steps=extra_steps),)), [[]]
+    training.made = step.setup(training.cell.run)
     training.state = {"stop_at": jnp.asarray([STEPS], jnp.int32)}
     for now, exact_match in ((12, 0.4), (14, 1.0)):
         training.state = {**training.state, "step": jnp.asarray([now])}

@@ -67,7 +67,7 @@ CASES = [
     ("fire", {}),  # the others in `make test-full`
     ("t5_bias", {}),
     ("kerple", {"model__sink_token": True}),
-    ("t5_bias", {"positions": {"name": "shifted", "maximum": 64}}),
+    ("t5_bias", {"positions": {"name": "shifted", "max_shift": 64}}),
     ("t5_bias", {"layout__name": "encoder_decoder"}),
     ("learned", {"train__loss_reduction": "example"}),
     ("rope", {"positions": {"name": "randomized", "maximum": 128, "per_layer": True}}),

@@ -41,7 +41,8 @@ def first_loss(*args, **changes):
 
     def loss():
         params = nnx.to_pure_dict(nnx.state(step._model(setup.run, setup.task, setup.layout, 0), nnx.Param))
-        return step.loss_of(setup, params, drawn(setup), None)
+        read = drawn(setup)
+        return step.loss_of(setup, read, params, step.of_batch(setup, read))
 
     return float(jax.jit(loss)())
 

@@ -36,6 +36,10 @@ def logits(model, positions=None, **how):
     return models.run(model, reads(positions), source() if len(model.stacks) == 2 else None, **how)
 
 
+def keys(seed):
+    return jax.random.split(jax.random.key(seed), 2)
+
+
 def test_each_architecture_has_its_stacks_and_the_last_answers():
     assert [list(build(architecture=a).stacks) for a in ARCHITECTURES] == [["decoder"], ["encoder"], ["encoder", "decoder"]]
     both = build(architecture="encoder_decoder")
@@ -65,11 +69,11 @@ def test_tied_output_reads_the_embedding_of_the_stack_that_answers(architecture)
 def test_dropout_needs_its_key_and_is_off_without(architecture):
     model, without = (build("sinusoidal", architecture=architecture, dropout=d) for d in (0.5, 0.0))
     np.testing.assert_array_equal(logits(model), logits(without))
-    one, again, other = (logits(model, dropout_key=jax.random.key(k)) for k in (0, 0, 1))
+    one, again, other = (logits(model, dropout_keys=keys(k)) for k in (0, 0, 1))
     np.testing.assert_array_equal(one, again)
     assert np.abs(one - other).max() > 1e-2
     assert np.abs(one - logits(model)).max() > 1e-2
-    np.testing.assert_array_equal(logits(without, dropout_key=jax.random.key(0)), logits(without))
+    np.testing.assert_array_equal(logits(without, dropout_keys=keys(0)), logits(without))
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
@@ -77,8 +81,8 @@ def test_dropout_acts_in_each_stack(stack):
     model = build("sinusoidal", architecture="encoder_decoder", dropout=0.5)
     other = model.stacks[{"encoder": "decoder", "decoder": "encoder"}[stack]]
     for holder in (other, *other.blocks):
-        holder.dropout.rate = 0.0
-    one, another = (logits(model, dropout_key=jax.random.key(k)) for k in (0, 1))
+        holder.dropout = 0.0
+    one, another = (logits(model, dropout_keys=keys(k)) for k in (0, 1))
     assert np.abs(one - another).max() > 1e-2
 
 
@@ -177,7 +181,7 @@ def test_remat_changes_neither_loss_nor_gradients(architecture, dropout):
     graph, p = nnx.split(model)
 
     def loss(p, remat):
-        return jnp.square(nnx.merge(graph, p)(reads(), *of_encoder, dropout_key=jax.random.key(0), remat=remat)).sum()
+        return jnp.square(nnx.merge(graph, p)(reads(), *of_encoder, dropout_keys=keys(0), remat=remat)).sum()
 
     of_encoder = [source()] if architecture == "encoder_decoder" else []
     compiled = [jax.jit(jax.value_and_grad(functools.partial(loss, remat=r))) for r in (False, True)]

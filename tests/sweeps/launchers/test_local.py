@@ -165,6 +165,15 @@ def test_where_there_are_gpus_every_worker_has_one_and_is_not_pinned(launch, mon
     assert placed == [("0", False, cores), ("1", False, cores)]
 
 
+SHARES = [(1, ["0,1,2,3"]), (2, ["0,2", "1,3"]), (3, ["0,3", "1", "2"]), (5, ["0", "1", "2", "3", "0"])]
+
+
+@pytest.mark.parametrize(("workers", "shares"), SHARES)
+def test_fewer_workers_than_gpus_share_them_and_more_take_turns(monkeypatch, workers, shares):
+    monkeypatch.setattr(local, "gpus", lambda: ["0", "1", "2", "3"])
+    assert [local.Place.of(i, workers).environment()["CUDA_VISIBLE_DEVICES"] for i in range(workers)] == shares
+
+
 @pytest.mark.parametrize(("gpus", "expected"), [(["0", "1", "7"], 3), ([], len(local.available_cores()))])
 def test_there_is_a_worker_a_gpu_or_else_a_core(monkeypatch, gpus, expected):
     monkeypatch.setattr(local, "gpus", lambda: gpus)
