@@ -14,7 +14,6 @@ from typing import Any
 import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
-from orbax.checkpoint import v1 as ocp
 
 from pe_lab import records
 from pe_lab.errors import UserError, one_line
@@ -24,6 +23,8 @@ _KEPT = 2
 
 def save(folder: Path, step: int, state: Any, notes: Any) -> None:
     """Writes folder/<step>; of older steps the last stays, to fall back on. `notes` is JSON that belongs to the state."""
+    from orbax.checkpoint import v1 as ocp  # here: a cell that begins needs none of its second
+
     leaves = _named(state)
     path = folder.absolute() / str(step)
     ocp.save(path, leaves, overwrite=True, custom_metadata={"digest": _digest(leaves, notes), "notes": notes})
@@ -61,6 +62,8 @@ def restore(folder: Path, like: Any, set_aside: Callable[[str], None] | None = N
 
 
 def _read(path: Path, like: Any) -> tuple[Any, Any]:
+    from orbax.checkpoint import v1 as ocp
+
     wanted = _named(like)
     metadata = ocp.metadata(path)
     if metadata.metadata is None:
