@@ -382,7 +382,7 @@ def _reporter(file: Path) -> Report:
     return report
 
 
-def _asked_to_leave() -> Callable[[], bool]:
+def asked_to_leave() -> Callable[[], bool]:
     """Whether SIGTERM or SIGINT has come; a second one ends the process at once."""
     asked = threading.Event()
 
@@ -396,4 +396,4 @@ def _asked_to_leave() -> Callable[[], bool]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), _asked_to_leave()))
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), asked_to_leave()))

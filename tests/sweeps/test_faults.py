@@ -30,12 +30,24 @@ def get_config():
 def sweep():
     return grid.product({"model.encodings": [({"name": "rope"},), ({"name": "t5_bias"},)], "seed": [0, 1]})
 """
+WIDE = """
+from ml_collections import ConfigDict
+from pe_lab.sweeps import grid
+from tests import tiny
+
+def get_config():
+    return ConfigDict(tiny.values())
+
+def sweep():
+    return grid.product({"model.feedforward_width": [16, 400_000]})
+"""
+DATA = 1_200_000_000  # bytes that a process may have: enough for the narrow model
 pytestmark = pytest.mark.full
 
 
-def command(tmp_path, folder):
+def command(tmp_path, folder, study=STUDY):
     config = tmp_path / "study.py"
-    config.write_text(STUDY, encoding="utf-8")
+    config.write_text(study, encoding="utf-8")
     return [sys.executable, "-m", "experiments.sweep", f"--config={config}", f"--results={folder}", "--workers=2"]
 
 
@@ -44,8 +56,9 @@ def environment():
     return {**env, "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
 
 
-def sweep(tmp_path, folder):
-    return subprocess.run(command(tmp_path, folder), cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+def sweep(tmp_path, folder, study=STUDY, before=()):
+    line = [*before, *command(tmp_path, folder, study)]
+    return subprocess.run(line, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
 
 
 def measured(folder):
@@ -103,6 +116,17 @@ def test_kills_at_any_moment_change_nothing(tmp_path, unbroken):
     done = sweep(tmp_path, folder)
     assert done.returncode == 0, done.stderr
     assert measured(folder) == unbroken
+
+
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="memory is limited by prlimit")
+def test_a_cell_that_does_not_fit_into_memory_fails_alone_and_a_rerun_with_room_ends_alike(tmp_path):
+    done = sweep(tmp_path, tmp_path / "study", WIDE, before=["prlimit", f"--data={DATA}"])
+    assert done.returncode == 1
+    assert "RESOURCE_EXHAUSTED: Out of memory" in done.stderr
+    assert sorted(r["status"] for r in records.read_all(tmp_path / "study").values()) == ["failed", "finished"]
+    for folder in ("study", "unbroken"):
+        assert sweep(tmp_path, tmp_path / folder, WIDE).returncode == 0
+    assert measured(tmp_path / "study") == measured(tmp_path / "unbroken")
 
 
 @pytest.fixture
