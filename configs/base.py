@@ -84,4 +84,5 @@ def get_config() -> ml_collections.ConfigDict:
         chunk_steps=100,  # steps of one call
         max_replicas=8,  # replicas that share a program
     )
+    c.launcher = dict(name="local")  # who starts cells: a file of pe_lab/sweeps/launchers; its arguments beside the name; in no record
     return c

@@ -6,24 +6,22 @@ Every cell has a process of its own, so one that dies takes nothing with it. Two
 
 import contextlib
 import importlib.util
-import json
 import os
 import queue
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pe_lab import locks
 from pe_lab.errors import one_line
+from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, environment, json_object, one_thread
 
 _LOOK_AGAIN = 2.0  # seconds
 _GRACE = 60.0  # seconds that workers have for a checkpoint when all is to stop
-OnEvent = Callable[[str, dict[str, Any]], None]
 
 
 def available_cores() -> list[int]:
@@ -46,28 +44,30 @@ def default_workers() -> int:
     return len(gpus()) or len(available_cores())
 
 
-def launch(cell_files: Sequence[Path], folder: Path, workers: int, on_event: OnEvent) -> dict[str, int]:
-    """Runs every cell, `workers` at a time; stderr goes to folder/logs. A cell whose worker dies is tried once more.
+class Local(Launcher):
+    """Workers of this machine.
 
     Args:
-      cell_files: named by cell id.
-      on_event: called with a cell's id and what it reports, from the workers' threads.
-
-    Returns:
-      cell id -> exit status of its process, negative for a signal.
+      workers: at a time; None: one a GPU where there are any, else one a core.
     """
-    supervisor = _Supervisor(folder, on_event, cell_files)
-    places = [Place.of(i, workers) for i in range(min(workers, len(cell_files)))]
-    threads = [threading.Thread(target=supervisor.work, args=(place,), daemon=True) for place in places]
-    for thread in threads:
-        thread.start()
-    try:
+
+    def at_once(self, cells: int) -> int:
+        return self.workers or default_workers()
+
+    def launch(self, cell_files: Sequence[Path], folder: Path, on_event: OnEvent) -> dict[str, int]:
+        workers = self.at_once(len(cell_files))
+        supervisor = _Supervisor(folder, on_event, cell_files)
+        places = [Place.of(i, workers) for i in range(min(workers, len(cell_files)))]
+        threads = [threading.Thread(target=supervisor.work, args=(place,), daemon=True) for place in places]
         for thread in threads:
-            thread.join()
-    except BaseException:  # Ctrl-C: what is running goes on from its checkpoint next time
-        supervisor.stop()
-        raise
-    return supervisor.statuses
+            thread.start()
+        try:
+            for thread in threads:
+                thread.join()
+        except BaseException:  # Ctrl-C: what is running goes on from its checkpoint next time
+            supervisor.stop()
+            raise
+        return supervisor.statuses
 
 
 class _Supervisor:
@@ -119,12 +119,11 @@ class _Supervisor:
     def _run(self, file: Path, place: "Place") -> int:
         log = self.folder / "logs" / f"{file.stem}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "pe_lab.training.cell", str(file), str(self.folder)]
         self.on_event(file.stem, {"event": "started"})
-        env = _environment(self.folder) | place.environment()
+        env = {**os.environ, **environment(self.folder), **place.environment()}
         with (
             open(log, "w", encoding="utf-8") as errors,
-            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=env) as process,
+            subprocess.Popen(command(file, self.folder), stdout=subprocess.PIPE, stderr=errors, text=True, env=env) as process,
         ):
             self.running.append(process)
             if self.stopping.is_set():  # it was started while all were told to leave
@@ -171,8 +170,7 @@ class Place:
     def environment(self) -> dict[str, str]:
         if self.gpu is not None:
             return {"CUDA_VISIBLE_DEVICES": self.gpu}
-        flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-        return {} if self.core is None else {"XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()}
+        return {} if self.core is None else one_thread()
 
     def pin(self, pid: int) -> None:
         if self.core is not None and hasattr(os, "sched_setaffinity"):
@@ -186,17 +184,5 @@ def _is_free(file: Path) -> bool:
 
 def _event(line: str) -> dict[str, Any] | None:
     """What a cell reports is a JSON object with an "event"; all else that it prints is for its log."""
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) and "event" in found else None
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    """A compilation cache that all workers share, and this process's import path."""
-    env = dict(os.environ, PYTHONPATH=os.pathsep.join(p or os.getcwd() for p in sys.path))
-    env.setdefault("JAX_COMPILATION_CACHE_DIR", str((folder.parent / ".jax_cache").absolute()))
-    env.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-    env.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
-    return env
+    found = json_object(line)
+    return found if found and "event" in found else None

@@ -37,7 +37,7 @@ def launch(tmp_path, monkeypatch):
         for name, program in programs.items():
             (tmp_path / f"{name}.json").write_text(program, encoding="utf-8")
         files = [tmp_path / f"{name}.json" for name in programs]
-        statuses = local.launch(files, tmp_path, workers, on_event or (lambda cell, event: events.append((cell, event))))
+        statuses = local.Local(workers=workers).launch(files, tmp_path, on_event or (lambda cell, event: events.append((cell, event))))
         return statuses, events
 
     return call
