@@ -3,22 +3,27 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 CORES := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: quickstart test test-full test-peers lint lock clean
+.PHONY: quickstart test test-full test-peers test-cluster lint lock clean
 
 quickstart: $(VENV)/installed
 	$(RUN) -m experiments.sweep --config=configs/quickstart.py
 
 test: $(VENV)/installed
-	$(RUN) -m pytest -n $(CORES) -m "not full and not peers"
+	$(RUN) -m pytest -n $(CORES) -m "not full and not peers and not cluster"
 
 test-full: $(VENV)/installed
-	$(RUN) -m pytest -n $(CORES) -m "not peers"
+	$(RUN) -m pytest -n $(CORES) -m "not peers and not cluster"
 
 test-peers: $(VENV)/installed  # torch's CPU build is enough
 	$(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check torch transformers x-transformers tensorboardX wandb
 	$(VENV)-peers/bin/python -m pytest -m peers -W default
+
+test-cluster: $(VENV)/installed  # on a real Slurm of two nodes on loopback; Debian's packages, as root
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends mariadb-server munge slurm-wlm slurmdbd
+	$(RUN) -m pytest -m cluster tests/cluster
 
 lint: $(VENV)/installed
 	$(VENV)/bin/ruff check .
@@ -34,7 +39,7 @@ $(VENV)/installed: requirements.lock
 
 lock:  # needs uv
 	uv lock --upgrade
-	uv export --quiet --no-header --no-emit-project --extra experiments --format requirements-txt > requirements.lock
+	uv export --quiet --no-header --no-emit-project --extra experiments --extra slurm --format requirements-txt > requirements.lock
 
 clean:
 	rm -rf $(VENV) .cache

@@ -85,4 +85,5 @@ def get_config() -> ml_collections.ConfigDict:
         max_replicas=8,  # replicas that share a program
         batch_devices=1,  # devices that share the batch of a replica; the replicas shard over the others of a process
     )
+    c.launcher = dict(name="local")  # who starts cells: a file of pe_lab/sweeps/launchers; its arguments beside the name; in no record
     return c

@@ -26,9 +26,9 @@ def main() -> int:
     if not _RETRY.value or not found.count("failed"):
         return 0
     from pe_lab.sweeps import sweep  # which starts JAX: to look needs none
-    from pe_lab.sweeps.launchers.local import default_workers
+    from pe_lab.sweeps.launchers.local import Local
 
-    failed = sweep.retry(folder, _WORKERS.value or default_workers())
+    failed = sweep.retry(folder, Local(workers=_WORKERS.value))
     for run_id, error in failed.items():
         print(f"failed: {run_id}: {error}", file=sys.stderr)
     return 1 if failed else 0

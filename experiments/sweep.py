@@ -16,10 +16,12 @@ from experiments import command_line, tables
 from pe_lab.errors import UserError
 from pe_lab.sweeps import study, sweep
 from pe_lab.sweeps.grid import Point
-from pe_lab.sweeps.launchers.local import default_workers
+from pe_lab.sweeps.launchers.base import launcher
 
 _RESULTS = flags.DEFINE_string("results", None, "the study's folder; default results/<study>")
-_WORKERS = flags.DEFINE_integer("workers", None, "processes at a time; default one a GPU, or one a core", lower_bound=1)
+_WORKERS = flags.DEFINE_integer(
+    "workers", None, "cells at a time; default one a GPU, or one a core, or what a cluster has room for", lower_bound=1
+)
 _WRITE_CELLS = flags.DEFINE_bool("write_cells", False, "print the command of every cell, for another scheduler, and train nothing")
 _DRY_RUN = flags.DEFINE_bool("dry_run", False, "say what would be trained, and train nothing")
 
@@ -36,13 +38,13 @@ def run(name: str, values: dict[str, Any], points: list[Point]) -> int:
     folder = Path(_RESULTS.value or f"results/{name}")
     asked = study.expand(name, values, points, folder)
     todo = sweep.plan(asked, folder)
-    workers = _WORKERS.value or default_workers()
+    starts = launcher(values.get("launcher"), _WORKERS.value)
     if todo.stale:
         print(f"note: {todo.stale} runs in {folder} were made before a file of theirs changed; give another --results to run them again")
     for why in todo.damaged.values():
         print(f"note: {why}")
     if _DRY_RUN.value:
-        print(f"{todo}\n{todo.estimate(workers)}")
+        print(f"{todo}\n{todo.estimate(starts.at_once(len(todo.cells)))}")
         return 0
     if _WRITE_CELLS.value:
         for file in sweep.write_cells(todo):
@@ -50,7 +52,7 @@ def run(name: str, values: dict[str, Any], points: list[Point]) -> int:
         return 0
     if not todo.cells:
         print(f"{asked.name}: nothing to do, all {len(asked.runs)} runs are in {folder}.")
-    failed = sweep.run(todo, workers)
+    failed = sweep.run(todo, starts)
     tables.show(folder)
     for run_id, error in failed.items():
         print(f"failed: {run_id}: {error}", file=sys.stderr)

@@ -248,6 +248,7 @@ def from_dict(values: Mapping[str, Any]) -> Run:
         type or out of range.
     """
     values = dict(values)
+    values.pop("launcher", None)  # who starts a run's cell is nothing of the run
     if values.get("data_seed") is None:
         values["data_seed"] = values.get("seed")
     run = _build(Run, values, "")

@@ -27,6 +27,7 @@ CONTEXT = {
     "encodings": ("width", "num_heads", "head_dim", "num_layers", "bidirectional", "rngs"),
     "positions": ("num_layers",),
     "tasks": (),
+    "sweeps.launchers": (),
 }
 _NOT_PLUGINS = ("base", "layouts")
 
@@ -54,6 +55,10 @@ def names(family: str) -> list[str]:
     return sorted(m.name for m in found if m.name not in _NOT_PLUGINS and not m.name.startswith("_"))
 
 
+def _folder(family: str) -> str:
+    return f"pe_lab/{family.replace('.', '/')}"
+
+
 def find(family: str, name: str) -> type:
     """The class that `name` stands for.
 
@@ -63,11 +68,11 @@ def find(family: str, name: str) -> type:
     if ":" in name:
         return _users_own(family, name)
     if name not in names(family):
-        raise unknown(f"pe_lab/{family}", name, names(family))
+        raise unknown(_folder(family), name, names(family))
     module = _imported(f"pe_lab.{family}.{name}")
     found = [c for c in vars(module).values() if _defined_in(c, module) and _belongs(family, c)]
     if len(found) != 1:
-        raise UserError(f"pe_lab/{family}/{name}.py must define one public class of its family, it defines {len(found)}.")
+        raise UserError(f"{_folder(family)}/{name}.py must define one public class of its family, it defines {len(found)}.")
     return found[0]
 
 
@@ -77,7 +82,7 @@ def _users_own(family: str, name: str) -> type:
     if not isinstance(cls := getattr(module, class_name, None), type):
         raise unknown(module_name, class_name, (n for n, c in vars(module).items() if _defined_in(c, module)))
     if not _belongs(family, cls):
-        raise UserError(f"{name!r} is none of the {family}: it must extend a class of pe_lab/{family}/base.py.")
+        raise UserError(f"{name!r} is none of the {family}: it must extend a class of {_folder(family)}/base.py.")
     return cls
 
 

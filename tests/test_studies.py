@@ -13,6 +13,7 @@ from experiments import command_line
 from pe_lab import config, records
 from pe_lab.analysis import results, tables
 from pe_lab.sweeps import study, sweep
+from pe_lab.sweeps.launchers.local import Local
 from pe_lab.training import cell as training
 from pe_lab.training import step
 from pe_lab.training.evaluate import grid as places
@@ -70,8 +71,8 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
     values = module(name).get_config(smoke=True).to_dict()
     values["model"]["num_layers"] = 1
     made = study.expand(name, values, module(name).sweep(smoke=True), tmp_path)
-    monkeypatch.setattr(sweep.local, "launch", lambda files, folder, *_: {file.stem: training.main(file, folder) for file in files})
-    assert sweep.run(sweep.plan(made, tmp_path), 1) == {}
+    monkeypatch.setattr(Local, "launch", lambda self, files, folder, *_: {file.stem: training.main(file, folder) for file in files})
+    assert sweep.run(sweep.plan(made, tmp_path), Local(workers=1)) == {}
 
     found = records.read_all(tmp_path)
     assert {record["status"] for record in found.values()} == {"finished"}

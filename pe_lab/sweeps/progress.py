@@ -76,6 +76,7 @@ class Progress:
         loss, rate = state.get("loss"), state.get("steps_per_second")
         ended = f"FAILED: {state.get('error', 'see its log')}" if state.get("status") else "done"
         doing: dict[str, str | None] = {
+            "queued": f"waits in Slurm's queue as {state.get('job')}",
             "started": "starting and compiling",
             "evaluating": "evaluating",
             "damaged": state.get("why"),

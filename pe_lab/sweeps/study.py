@@ -55,7 +55,7 @@ def expand(name: str, values: dict[str, Any], points: Sequence[Point], folder: P
     entries: list[Entry] = []
     before: dict[str, dict[str, Any]] = {}
     for point in points:
-        changed = copy.deepcopy(values)
+        changed = copy.deepcopy({key: value for key, value in values.items() if key != "launcher"})
         for path, choice in point.items():
             _override(changed, path, copy.deepcopy(choice.value))
         run = config.from_dict(select.resolve(changed, folder, list(before.values())))

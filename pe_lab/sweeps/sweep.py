@@ -12,7 +12,7 @@ from pe_lab import config, records
 from pe_lab.config import Cell, Run
 from pe_lab.errors import UserError, one_line
 from pe_lab.sweeps import study as studies
-from pe_lab.sweeps.launchers import local
+from pe_lab.sweeps.launchers.base import Launcher
 from pe_lab.sweeps.progress import Progress
 from pe_lab.sweeps.study import Study
 from pe_lab.training import step
@@ -103,14 +103,14 @@ def _is_stale(run: Run, found: dict[str, Any]) -> bool:
     return then is not None and then != run.sources()
 
 
-def run(todo: Plan, workers: int) -> dict[str, str]:
+def run(todo: Plan, launcher: Launcher) -> dict[str, str]:
     """Trains what is missing; a failing cell never stops the others.
 
     Returns:
       What failed: run_id -> one sentence.
     """
     _prepare(todo)
-    return _train(todo.cells, {e.run.run_id: _name(e.labels) or todo.study.name for e in todo.study.entries}, todo.folder, workers)
+    return _train(todo.cells, {e.run.run_id: _name(e.labels) or todo.study.name for e in todo.study.entries}, todo.folder, launcher)
 
 
 def write_cells(todo: Plan) -> list[Path]:
@@ -125,7 +125,7 @@ def _prepare(todo: Plan) -> None:
     todo.study.write(todo.folder)
 
 
-def retry(folder: Path, workers: int) -> dict[str, str]:
+def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
     """Trains the failed runs of a study's folder again, as their records say that they were to be trained.
 
     Returns:
@@ -137,7 +137,7 @@ def retry(folder: Path, workers: int) -> dict[str, str]:
     name, entries = records.study_of(folder)
     failed = [record for record in records.read_all(folder).values() if record["status"] == "failed"]
     cells = studies.cells(config.from_dict(record["config"]) for record in failed)
-    return _train(cells, {run_id: _name(labels) or name for labels, run_id in entries}, folder, workers)
+    return _train(cells, {run_id: _name(labels) or name for labels, run_id in entries}, folder, launcher)
 
 
 def _name(labels: dict[str, str]) -> str:
@@ -145,14 +145,14 @@ def _name(labels: dict[str, str]) -> str:
     return " ".join(v for k, v in labels.items() if v and k not in studies.SEEDS)
 
 
-def _train(cells: Sequence[Cell], names: dict[str, str], folder: Path, workers: int) -> dict[str, str]:
+def _train(cells: Sequence[Cell], names: dict[str, str], folder: Path, launcher: Launcher) -> dict[str, str]:
     """Cell after cell; what failed."""
     shown = {c.cell_id: (names.get(c.run.run_id, c.cell_id), c.run.train.steps, len(c.runs)) for c in cells}
     statuses: dict[str, int] = {}
     with Progress(shown) as progress:
         for wave in studies.waves(cells):
             files = [_write(cell, folder) for cell in wave]
-            statuses |= local.launch(files, folder, workers, progress.event)
+            statuses |= launcher.launch(files, folder, progress.event)
     failed = [cell for cell in cells if statuses.get(cell.cell_id) != 0]
     return {run.run_id: _failure(run, folder, cell.cell_id, statuses.get(cell.cell_id)) for cell in failed for run in cell.runs}
 

@@ -25,13 +25,18 @@ def serve(train: Train) -> None:
     warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # JAX has begun no thread before it is first used
     running: list[int] = []
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the forks too
-    signal.signal(signal.SIGTERM, lambda *_: [os.kill(child, signal.SIGTERM) for child in running])
+    signal.signal(signal.SIGTERM, lambda number, frame: _pass_on(running))
     with contextlib.suppress(BrokenPipeError):
         for line in sys.stdin:
             running.append(_fork(train, *map(Path, json.loads(line))))
             _say({"worker": running[0]})
             status = os.waitpid(running[0], 0)[1]
             _say({"worker": running.pop(), "status": os.waitstatus_to_exitcode(status)})
+
+
+def _pass_on(running: list[int]) -> None:
+    for child in running:
+        os.kill(child, signal.SIGTERM)
 
 
 def _fork(train: Train, cell_file: Path, folder: Path, log: Path) -> int:

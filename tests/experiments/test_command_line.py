@@ -170,6 +170,7 @@ def refused(module, *arguments):
         ({}, "--dryrun", "This command has no 'dryrun'. Did you mean 'dry_run'? It has: config, dry_run, results, workers, write_cells."),
         ({}, "--config.train.stepz=3", "config.train has no 'stepz'. Did you mean 'steps'? It has: batch_size, "),
         ({}, "--config.task.num_symbol=3", "copy has no 'num_symbol'. Did you mean 'num_symbols'? It has: distinct, num_symbols."),
+        ({}, "--config.launcher.name=slrum", "pe_lab/sweeps/launchers has no 'slrum'. Did you mean 'slurm'? It has: local, slurm."),
         (dict(config="c.model.encodings = (dict(name='ropee'),)"), "--dry_run", "pe_lab/encodings has no 'ropee'. Did you mean 'rope'?"),
         (
             dict(config="c.model.update(width=12, encodings=(dict(name='rope'),))"),
@@ -192,7 +193,7 @@ def refused(module, *arguments):
             "zipped axes must be equally long, got [1, 2] values.",
         ),
     ],
-    ids=["flag", "key", "argument", "encoding", "head width", "table", "axis", "zip"],
+    ids=["flag", "key", "argument", "launcher", "encoding", "head width", "table", "axis", "zip"],
 )
 def test_a_sweep_with_a_mistake_is_one_line_and_status_2(config_file, tmp_path, study, argument, sentence):
     said = refused("sweep", f"--config={config_file(**study)}", f"--results={tmp_path / 'results'}", argument)

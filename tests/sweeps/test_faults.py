@@ -76,11 +76,12 @@ def unbroken(tmp_path_factory):
 
 
 def children(pid):
-    """Of all its threads: each starts its own workers."""
+    """Of all its threads, each of which starts a worker, and what workers have forked."""
     try:
-        return [int(n) for file in Path(f"/proc/{pid}/task").glob("*/children") for n in file.read_text().split()]
+        found = [int(n) for file in Path(f"/proc/{pid}/task").glob("*/children") for n in file.read_text().split()]
     except OSError:
         return []
+    return found + [n for child in found for n in children(child)]
 
 
 def send(pid, number):

@@ -7,6 +7,7 @@ import pytest
 from pe_lab import records
 from pe_lab.errors import UserError
 from pe_lab.sweeps import grid, study, sweep
+from pe_lab.sweeps.launchers.local import Local
 from pe_lab.training import cell as training
 from pe_lab.training.evaluate import grid as places
 from pe_lab.training.evaluate import is_done
@@ -195,14 +196,14 @@ def swept(tmp_path_factory):
             raise RuntimeError("no rope today")
         run_cell(cell, *args)
 
-    def launch(files, folder, workers, on_event):
-        order.append([file.stem for file in files])
-        return {file.stem: training.main(file, folder) for file in files}
+    class InProcess(Local):
+        def launch(self, files, folder, on_event):
+            order.append([file.stem for file in files])
+            return {file.stem: training.main(file, folder) for file in files}
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training, "run_cell", failing)
-        patch.setattr(sweep.local, "launch", launch)
-        failed = sweep.run(todo, 1)
+        failed = sweep.run(todo, InProcess())
     return made, folder, todo, order, failed
 
 

@@ -67,6 +67,7 @@ def test_an_axis_into_a_plugin_does_not_reach_another_point():
         ("layout.foo", r"config\.layout has no 'foo'"),
         ("seed.x", r"The axis 'seed\.x' leads nowhere"),
         ("model.encodings.base", r"The axis 'model\.encodings\.base' leads nowhere"),
+        ("launcher.name", r"The axis 'launcher\.name' leads nowhere: config has no 'launcher'"),
     ],
 )
 def test_a_misspelt_axis_is_refused(axis, words):

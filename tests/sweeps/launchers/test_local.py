@@ -20,14 +20,31 @@ for _ in range(100):
     time.sleep(0.05)
 print(json.dumps({"event": "pinned", "cores": sorted(os.sched_getaffinity(0)), "flags": os.environ.get("XLA_FLAGS", "")}))
 """
+# A worker whose cells are programs.
+SERVE = """
+import runpy, sys
+from pe_lab.training import worker
+
+def run(program, folder):
+    sys.argv = [str(program), str(folder)]
+    try:
+        runpy.run_path(str(program), run_name="__main__")
+    except SystemExit as e:
+        return e.code
+    return 0
+
+worker.serve(run)
+"""
 needs_affinity = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system pins no processes")
 
 
 @pytest.fixture
 def launch(tmp_path, monkeypatch):
     """Launches cells that are Python programs, in real processes: name -> program, to statuses and events."""
+    serve = tmp_path / "serve.py"
+    serve.write_text(SERVE, encoding="utf-8")
     stub = tmp_path / "python"
-    stub.write_text(f'#!/bin/sh\ntest "$1 $2" = "-m pe_lab.training.cell" && exec "{sys.executable}" "$3" "$4"\n', encoding="utf-8")
+    stub.write_text(f'#!/bin/sh\ntest "$1 $2" = "-m pe_lab.training.worker" && exec "{sys.executable}" "{serve}"\n', encoding="utf-8")
     stub.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(stub))
     monkeypatch.delenv("XLA_FLAGS", raising=False)
@@ -37,7 +54,7 @@ def launch(tmp_path, monkeypatch):
         for name, program in programs.items():
             (tmp_path / f"{name}.json").write_text(program, encoding="utf-8")
         files = [tmp_path / f"{name}.json" for name in programs]
-        statuses = local.launch(files, tmp_path, workers, on_event or (lambda cell, event: events.append((cell, event))))
+        statuses = local.Local(workers=workers).launch(files, tmp_path, on_event or (lambda cell, event: events.append((cell, event))))
         return statuses, events
 
     return call
@@ -64,6 +81,23 @@ def test_a_cell_whose_worker_dies_is_tried_once_more(launch):
     assert statuses == {"a": 0, "b": 0}
     assert kinds(events) == [("a", "started"), ("a", "died"), ("b", "started"), ("b", "ended"), ("a", "started"), ("a", "ended")]
     assert ("a", {"event": "died", "signal": 9}) in events
+
+
+def test_a_worker_forks_all_its_cells_after_one_start(launch):
+    program = 'import json, os; print(json.dumps({"event": "here", "of": os.getppid(), "is": os.getpid()}))'
+    _, events = launch({"a": program, "b": program, "c": program})
+    here = [event for _, event in events if event["event"] == "here"]
+    assert len({event["of"] for event in here}) == 1
+    assert len({event["is"] for event in here}) == 3
+
+
+def test_a_worker_that_is_killed_above_its_cell_is_started_again(launch):
+    """The cell goes on to its end meanwhile, and is found done."""
+    first = "import os, pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); p.exists() or p.touch() or os.kill(os.getppid(), 9)"
+    statuses, events = launch({"a": f'{first}; print(\'{{"event": "here"}}\')', "b": ""})
+    assert statuses == {"a": 0, "b": 0}
+    tried = [("a", "started"), ("a", "here")]
+    assert kinds(events) == [*tried, ("a", "died"), ("b", "started"), ("b", "ended"), *tried, ("a", "ended")]
 
 
 def test_a_folder_that_cannot_be_written_fails_its_cells_and_not_the_sweep(launch, tmp_path):

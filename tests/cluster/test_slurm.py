@@ -1,0 +1,252 @@
+"""Sweeps on a real Slurm of two nodes with accounting: whatever happens to their tasks, they end with the tables of a local sweep.
+
+`make test-cluster` installs what is needed, and runs only this.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pe_lab import records
+from tests.cluster.slurm_cluster import SlurmCluster
+
+ROOT = Path(__file__).parents[2]
+STUDY = """
+from ml_collections import ConfigDict
+from pe_lab.sweeps import grid
+from tests import tiny
+
+def get_config():
+    return ConfigDict(tiny.values(
+        train__steps=1500, checkpoints__interval=1.0, execution__chunk_steps=20, evaluate__curve_every=750,
+    ))
+
+def sweep():
+    return grid.product({"model.encodings": [({"name": "rope"},), ({"name": "t5_bias"},), ({"name": "alibi"},)]})
+"""
+CELLS, SLOTS = 3, 2  # of two nodes with a processor each
+PATIENCE = 600  # seconds
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory):
+    with SlurmCluster(tmp_path_factory.mktemp("cluster") / "slurm") as cluster:
+        yield cluster
+
+
+@pytest.fixture(autouse=True)
+def emptied(request):
+    """A test that fails leaves no task to the next one."""
+    yield
+    if "cluster" in request.fixturenames:
+        request.getfixturevalue("cluster").run("scancel", f"--user={os.getuid()}")
+
+
+def measured(folder):
+    """Run -> what must not depend on who started its cell."""
+    kept = ("run_id", "config", "status", "error", "rows", "floors", "curve", "exposure", "code_ratio", "checkpoint")
+    return {run_id: {k: record[k] for k in kept} for run_id, record in records.read_all(folder).items()}
+
+
+def begun(tmp_path, folder, environment, *arguments):
+    config = tmp_path / "study.py"
+    config.write_text(STUDY, encoding="utf-8")
+    command = [sys.executable, "-m", "experiments.sweep", f"--config={config}", f"--results={folder}", *arguments]
+    env = {k: v for k, v in environment.items() if k != "JAX_NUMPY_RANK_PROMOTION"} | {"COLUMNS": "100", "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture(scope="session")
+def local(tmp_path_factory):
+    """The folder of a sweep that the local launcher ran."""
+    tmp_path = tmp_path_factory.mktemp("local")
+    with begun(tmp_path, tmp_path / "study", os.environ, "--workers=2") as process:
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, errors
+    return tmp_path / "study"
+
+
+class Sweep:
+    """A sweep that Slurm runs."""
+
+    def __init__(self, cluster, tmp_path, *arguments):
+        self.cluster, self.folder = cluster, tmp_path / "study"
+        self.process = begun(tmp_path, self.folder, cluster.environment, "--config.launcher.name=slurm", *arguments)
+
+    def cell_at(self, node=None):
+        """A cell that trains, on that node; its task and the id of its process."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until and self.process.poll() is None:
+            for file in sorted((self.folder / "cells").glob("*.json")):
+                trains = '"event": "progress"' in _text(self.folder / "progress" / file.name)
+                if trains and (found := _process(file)) and node in (None, found[1]["SLURMD_NODENAME"]):
+                    pid, env = found
+                    return file.stem, f"{env['SLURM_ARRAY_JOB_ID']}_{env['SLURM_ARRAY_TASK_ID']}", pid
+            self.hurry()
+            time.sleep(0.1)
+        pytest.fail(f"no cell trains: {self.cluster.run('squeue')}{self.process.communicate()}")
+
+    def hurry(self):
+        """Tasks that were put back into the queue need not wait for the two minutes after which Slurm starts one again."""
+        for line in self.cluster.run("squeue", "-h", "-r", "-o", "%i %r").splitlines():
+            if line.endswith(" BeginTime"):
+                self.cluster.run("scontrol", "update", f"JobId={line.split()[0]}", "StartTime=now", check=False)
+
+    def said(self):
+        """What it has said when it has ended."""
+        until = time.monotonic() + PATIENCE
+        while self.process.poll() is None:
+            self.hurry()
+            assert time.monotonic() < until, self.cluster.run("squeue")
+            time.sleep(0.5)
+        self.out, self.errors = self.process.communicate()
+        return self.out
+
+    def states(self):
+        """How every try of every task ended, as the accounts have it."""
+        arrays = {file.name.partition("_")[0] for file in (self.folder / "slurm").glob("[0-9]*.log")}
+        return self.cluster.run("sacct", "-nPXD", "-o", "State", "-j", ",".join(arrays)).split("\n")[:-1]
+
+
+def _text(file):
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def _process(file):
+    """The process that trains a cell of Slurm's, and its environment."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (folder / "cmdline").read_text().split("\0")
+            if command[1:4] == ["-m", "pe_lab.training.cell", str(file)]:
+                return int(folder.name), dict(v.split("=", 1) for v in (folder / "environ").read_text().split("\0") if "=" in v)
+    return None
+
+
+@pytest.fixture
+def sweep(cluster, tmp_path):
+    begun = []
+
+    def begin(*arguments):
+        begun.append(Sweep(cluster, tmp_path, *arguments))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.process.kill()
+        one.process.communicate()
+
+
+def assert_same(sweep, local):
+    assert sweep.process.returncode == 0, sweep.errors
+    assert measured(sweep.folder) == measured(local)
+    for table in ("table.md", "table.csv"):
+        assert (sweep.folder / table).read_bytes() == (local / table).read_bytes()
+
+
+def test_it_ends_with_the_tables_of_a_local_sweep_with_more_cells_than_slots(sweep, local):
+    slurm = sweep()
+    slurm.cell_at()
+    queue = slurm.cluster.run("squeue", "-hr", "-o", "%T").split()
+    assert len(queue) == CELLS
+    assert queue.count("RUNNING") <= SLOTS
+    said = slurm.said()
+    assert_same(slurm, local)
+    assert slurm.states() == ["COMPLETED"] * CELLS
+    assert said.count("waits in Slurm's queue") == CELLS
+    assert not list(slurm.folder.rglob("*.pkl"))
+
+
+def test_tasks_that_are_asked_to_leave_or_requeued_go_on_from_where_they_were(sweep, local):
+    slurm = sweep()
+    _, task, _ = slurm.cell_at("n1")
+    slurm.cluster.run("scancel", "--signal=TERM", task, check=False)  # it tries again, and finds the task gone
+    _, task, _ = slurm.cell_at("n2")
+    slurm.cluster.run("scontrol", "requeue", task)
+    said = slurm.said()
+    assert_same(slurm, local)
+    assert said.count("was asked to leave; it goes on later") == 2
+    assert sorted(slurm.states()) == ["COMPLETED"] * CELLS + ["REQUEUED"] * 2
+
+
+def test_preempted_tasks_are_requeued(sweep, local, tmp_path):
+    slurm = sweep()
+    slurm.cell_at("n1")
+    urgent = tmp_path / "urgent.sh"
+    urgent.write_text("#!/bin/sh\nsleep 3\n", encoding="utf-8")
+    slurm.cluster.run("sbatch", "--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null", str(urgent))
+    slurm.said()
+    assert_same(slurm, local)
+    states = slurm.states()
+    assert states.count("COMPLETED") == CELLS
+    assert len(states) > CELLS
+    assert set(states) <= {"COMPLETED", "PREEMPTED", "REQUEUED"}
+
+
+def test_a_killed_task_costs_its_cell_one_retry_and_is_recorded_as_failed_at_the_second(sweep, local):
+    slurm = sweep()
+    cell, _, pid = slurm.cell_at("n1")
+    os.kill(pid, signal.SIGKILL)
+    once, _, other = slurm.cell_at("n2")
+    os.kill(other, signal.SIGKILL)
+    file = slurm.folder / "cells" / f"{cell}.json"
+    while (again := _process(file)) is None or again[0] == pid:
+        assert slurm.process.poll() is None
+        time.sleep(0.1)
+    os.kill(again[0], signal.SIGKILL)
+    said = slurm.said()
+    assert once != cell
+    assert slurm.process.returncode == 1
+    assert said.count("its worker was killed by signal 9; it is tried once more") == 2
+    assert sorted(slurm.states()) == ["COMPLETED"] * (CELLS - 1) + ["FAILED"] * 3
+    (failed,) = (record for record in records.read_all(slurm.folder).values() if record["status"] == "failed")
+    assert failed["error"] == f"its worker was killed by signal 9: see {slurm.folder / 'logs' / cell}.log"
+    others = {run_id: of for run_id, of in measured(local).items() if run_id != failed["run_id"]}
+    assert {run_id: of for run_id, of in measured(slurm.folder).items() if run_id != failed["run_id"]} == others
+    again = sweep()
+    again.said()
+    assert_same(again, local)
+
+
+def test_cells_of_a_node_that_dies_go_on_elsewhere(sweep, local):
+    slurm = sweep()
+    slurm.cell_at("n2")
+    slurm.cluster.kill_node("n2")
+    try:
+        slurm.said()
+        assert_same(slurm, local)
+        assert "NODE_FAIL" in slurm.states()
+    finally:
+        slurm.cluster.start_node("n2")
+
+
+def test_ctrl_c_cancels_what_waits_and_asks_what_runs_to_save(sweep, local):
+    slurm = sweep()
+    cell, _, _ = slurm.cell_at()
+    slurm.process.send_signal(signal.SIGINT)
+    slurm.said()
+    assert slurm.process.returncode == 130
+    until = time.monotonic() + PATIENCE
+    while slurm.cluster.run("squeue", "-h"):
+        assert time.monotonic() < until
+        time.sleep(0.2)
+    assert {state.split()[0] for state in slurm.states()} <= {"CANCELLED", "COMPLETED"}
+    assert (slurm.folder / "checkpoints" / cell).is_dir()
+    again = sweep()
+    again.said()
+    assert_same(again, local)
+
+
+def test_what_the_cluster_does_not_offer_is_refused_with_its_words(sweep):
+    slurm = sweep("--config.launcher.partition=nowhere")
+    slurm.said()
+    assert slurm.process.returncode == 2
+    assert slurm.errors.startswith("error: Slurm does not take the cells: sbatch: error: ")
+    assert "partition" in slurm.errors
+    assert slurm.errors.count("\n") == 1
