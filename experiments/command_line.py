@@ -29,6 +29,7 @@ class StudyFile:
     values: dict[str, Any]
     points: list[Point]
     overridden: tuple[str, ...]  # paths that the command line set
+    analysis: dict[str, Any]  # what it says of its analysis; nothing if it says nothing
 
 
 def run(main: Callable[[], int]) -> None:
@@ -46,12 +47,12 @@ def run_with_config(main: Callable[[StudyFile], int]) -> None:
 
     def body() -> int:
         argv, path, smoke = _take_config(sys.argv)
-        config, points = _load(path, smoke)
+        config, points, analysis = _load(path, smoke)
         overridden = [a.lstrip("-").partition("=")[0].removeprefix("config.") for a in argv if a.lstrip("-").startswith("config.")]
         argv = [a for a in argv if not _overrides(a, config)]
         config_flags.DEFINE_config_dict("config", config, sys_argv=argv)
         _parse(argv)
-        return main(StudyFile(path.stem + "_smoke" * smoke, config.to_dict(), points, tuple(overridden)))
+        return main(StudyFile(path.stem + "_smoke" * smoke, config.to_dict(), points, tuple(overridden), analysis))
 
     _exit(body, sys.modules[main.__module__].__doc__)
 
@@ -112,8 +113,11 @@ def _take_config(argv: list[str]) -> tuple[list[str], Path, bool]:
     return rest, found, smoke
 
 
-def _load(path: Path, smoke: bool) -> tuple[ConfigDict, list[Point]]:
-    """The config of a file, and its sweep's points; the one point without overrides if it has no sweep."""
+def _load(path: Path, smoke: bool) -> tuple[ConfigDict, list[Point], dict[str, Any]]:
+    """The config of a file, its sweep's points (the one point without overrides if it has no sweep), and its analysis.
+
+    A small form has not all variants, so its analysis is the default one.
+    """
     small = {"smoke": True} if smoke else {}  # a study's functions take it where the study has a small form
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
@@ -125,7 +129,10 @@ def _load(path: Path, smoke: bool) -> tuple[ConfigDict, list[Point]]:
         points = module.sweep(**small) if hasattr(module, "sweep") else grid.product()
         if not isinstance(points, list):
             raise TypeError(f"sweep() returns a list of points, as grid.product(...) does, got {points!r}")
-        return config, points
+        analysis = module.analysis() if hasattr(module, "analysis") and not smoke else {}
+        if not isinstance(analysis, dict):
+            raise TypeError(f"analysis() returns a dict, as dict(question=...), got {analysis!r}")
+        return config, points, analysis
     except Exception as e:  # a config is the user's own Python
         raise UserError(f"The config {path} cannot be loaded: {type(e).__name__}: {one_line(e)}") from e
 

@@ -30,13 +30,13 @@ def main(file: command_line.StudyFile) -> int:
     for path in file.overridden:
         if any(f"{path}.".startswith(f"{axis}.") for point in file.points for axis in point):
             raise UserError(f"--config.{path} would be overruled: it is an axis of the sweep. Change the config, or use experiments.train.")
-    return run(file.name, file.values, file.points)
+    return run(file.name, file.values, file.points, file.analysis)
 
 
-def run(name: str, values: dict[str, Any], points: list[Point]) -> int:
+def run(name: str, values: dict[str, Any], points: list[Point], analysis: dict[str, Any] | None = None) -> int:
     """Expands, plans, trains, shows."""
     folder = Path(_RESULTS.value or f"results/{name}")
-    asked = study.expand(name, values, points, folder)
+    asked = study.expand(name, values, points, folder, analysis)
     todo = sweep.plan(asked, folder)
     starts = launcher(values.get("launcher"), _WORKERS.value)
     if todo.stale:

@@ -112,6 +112,11 @@ def study_of(folder: Path) -> tuple[str, list[tuple[dict[str, str], str]]]:
         raise UserError(f"{folder}/study.json is damaged ({one_line(e)}): run the sweep again to write it.") from e
 
 
+def analysis_of(folder: Path) -> dict[str, Any]:
+    """What the study in a folder says of its analysis, as plain data; nothing where it says nothing."""
+    return json.loads((folder / "study.json").read_text(encoding="utf-8")).get("analysis", {})
+
+
 def folder_of(study: str, here: Path) -> Path:
     """The folder of a study as seen from another's: "" for the same one, a name for one beside it, or a path."""
     return here if not study else Path(study) if "/" in study else here.parent / study

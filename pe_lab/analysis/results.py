@@ -1,18 +1,19 @@
 """A study's records, grouped as its tables show them: by variant, seeds side by side."""
 
-import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pe_lab import records
-from pe_lab.analysis import likelihood, statistics
+from pe_lab import declaration, records
+from pe_lab.analysis import likelihood, metrics, statistics
+from pe_lab.analysis.metrics import Measured
+from pe_lab.declaration import SEPARATOR, Declaration
 from pe_lab.labels import label
 
-FLOOR_CORRECTED = "floor_corrected_token_accuracy"
-BITS, BITS_SLIDING = "bits_per_token", "bits_per_token_sliding"  # of a text: of whole windows, of their second halves
 _SEED_AXES = ("seed", "data_seed")
-_ROUNDING = 1e-9  # the mean of three times 0.99 is a little less
+EVALUATED_WITH = "evaluated with"  # the axis of what stood in place of what was trained
 
 
 @dataclass(frozen=True)
@@ -22,28 +23,45 @@ class Variant:
     name: str
     runs: tuple[dict[str, Any], ...]
     change: str | None = None  # what was evaluated in place of what was trained
+    labels: Mapping[str, str] = field(default_factory=dict)  # axis -> label, but for seeds
+    candidates: tuple["Variant", ...] = ()  # where it was chosen: all that it was chosen from, itself among them
+
+    @cached_property
+    def measured(self) -> tuple[Measured, ...]:
+        """The runs, their rows found by place."""
+        return tuple(Measured(r, self.change) for r in self.runs)
 
     @property
     def finished(self) -> list[dict[str, Any]]:
         return [r for r in self.runs if r["status"] == "finished"]
 
-    @property
+    @cached_property
     def learnt(self) -> int:
-        return sum(learnt(r) for r in self.finished)
+        return sum(metrics.learnt(r) for r in self.finished)
 
     @property
     def max_length(self) -> int:
-        """The longest example of its training."""
-        return max(r["exposure"]["max_length"] for r in self.finished)
+        """The longest example of its training; 0 where none has finished."""
+        return max((r["exposure"]["max_length"] for r in self.finished), default=0)
 
     @property
+    def max_position(self) -> float | None:
+        """The largest position that its training showed to an encoding; None where none reads them."""
+        return max((p for r in self.finished if (p := r["exposure"]["max_position"]) is not None), default=None)
+
+    @cached_property
     def target_length_known(self) -> bool:
         changed = [row["change"] for r in self.finished for row in r["rows"] if row["change"] and row["change"]["label"] == self.change]
         return any(known["target_length_known"] for known in (changed or [r["exposure"] for r in self.finished]))
 
-    def values(self, length: int, offset: int, metric: str = "exact_match") -> list[float | None]:
+    @property
+    def task(self) -> str:
+        """Its label."""
+        return self.labels.get("task") or next((label(r["config"]["task"]) for r in self.runs), "")
+
+    def values(self, length: int, offset: int, metric: str = "exact_match") -> list[Any]:
         """One number a run; None where it did not finish or has none there."""
-        return [_value(r, length, offset, metric, self.change) for r in self.runs]
+        return [run.at(length, offset, metric) for run in self.measured]
 
     def mean(self, length: int, offset: int, metric: str = "exact_match") -> float | None:
         return statistics.mean(v for v in self.values(length, offset, metric) if v is not None)
@@ -56,34 +74,35 @@ class Results:
     name: str
     variants: tuple[Variant, ...]
     missing: int  # runs without a record
+    declared: Declaration = field(default_factory=Declaration)  # what the study says of its analysis
 
-    @property
+    @cached_property
     def finished(self) -> list[dict[str, Any]]:
         return [r for v in self.variants if v.change is None for r in v.finished]
 
-    @property
+    @cached_property
     def lengths(self) -> list[int]:
         return sorted({row["length"] for r in self.finished for row in r["rows"] if row["split"] == "test"})
 
-    @property
+    @cached_property
     def offsets(self) -> list[int]:
         return sorted({row["offset"] for r in self.finished for row in r["rows"] if row["split"] == "test"})
 
-    @property
+    @cached_property
     def max_lengths(self) -> list[int]:
         """The training lengths that occur."""
         return sorted({r["exposure"]["max_length"] for r in self.finished})
 
-    @property
+    @cached_property
     def length_name(self) -> str:
         return " or ".join(sorted({r["exposure"]["length_name"] for r in self.finished}))
 
-    @property
+    @cached_property
     def has_text(self) -> bool:
         """Whether the likelihood of places was measured."""
         return any(row["metric"] == likelihood.METRIC for r in self.finished for row in r["rows"])
 
-    @property
+    @cached_property
     def tasks(self) -> list[str]:
         """Labels of the tasks that occur."""
         return list(dict.fromkeys(label(r["config"]["task"]) for r in self.finished))
@@ -98,54 +117,33 @@ def load(folder: Path) -> Results:
     """Reads a study's folder.
 
     Raises:
-      UserError: no study there, or a damaged record.
+      UserError: no study there, a damaged record, or an analysis that does not fit the study.
     """
     name, entries = records.study_of(folder)
     found = records.read_all(folder)
     shown = _axes_to_show([labels for labels, _ in entries])
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, tuple[dict[str, str], dict[str, dict[str, Any]]]] = {}
     for labels, run_id in entries:
-        variant = groups.setdefault(" · ".join(labels[a] for a in shown if labels.get(a)) or name, [])
-        if run_id in found and found[run_id] not in variant:
-            variant.append(found[run_id])
+        own = {axis: text for axis, text in labels.items() if axis not in _SEED_AXES}
+        _, runs = groups.setdefault(SEPARATOR.join(labels[a] for a in shown if labels.get(a)) or name, (own, {}))
+        if run_id in found:
+            runs[run_id] = found[run_id]
     missing = sum(run_id not in found for run_id in {i for _, i in entries})
-    return Results(name, tuple(v for n, runs in groups.items() for v in _with_changes(Variant(n, tuple(runs)))), missing)
-
-
-def _value(record: dict[str, Any], length: int, offset: int, metric: str, change: str | None) -> float | None:
-    """One number of a run's test, or one worked out from it."""
-
-    def found(metric: str) -> Any:
-        return records.value(record, "test", length, offset, metric, change)
-
-    if metric == FLOOR_CORRECTED:
-        accuracy, floors = found("token_accuracy"), [f["token_accuracy"] for f in record["floors"] if f["length"] == length]
-        return None if accuracy is None or not floors else statistics.floor_corrected(accuracy, floors[0])
-    if metric == BITS:
-        nats = found("negative_log_likelihood")
-        return None if nats is None else nats / math.log(2)
-    if metric == BITS_SLIDING:
-        row = {"metric": likelihood.METRIC, "length": length, "value": found(likelihood.METRIC)}
-        return likelihood.bits_per_byte(row, max(1, length // 2))
-    return found(metric)
+    plain = [Variant(n, tuple(runs.values()), labels=own) for n, (own, runs) in groups.items()]
+    variants = tuple(v for each in plain for v in _with_changes(each))
+    declared = declaration.declared(records.analysis_of(folder))
+    declaration.check(declared, [own for own, _ in groups.values()], [v.change for v in variants if v.change])
+    return Results(name, variants, missing, declared)
 
 
 def _with_changes(variant: Variant) -> list[Variant]:
     """A variant, and once more for each change that its runs were evaluated with."""
-    labels = dict.fromkeys(row["change"]["label"] for run in variant.runs for row in run["rows"] if row["change"])
-    return [variant, *(Variant(f"{variant.name}, evaluated with {label}", variant.runs, label) for label in labels)]
+    changes = dict.fromkeys(row["change"]["label"] for run in variant.runs for row in run["rows"] if row["change"])
+    return [variant, *(_changed(variant, change) for change in changes)]
 
 
-def learnt(record: dict[str, Any]) -> bool:
-    """Mean validation exact match over lengths up to the training length reaches the task's threshold."""
-    reached = statistics.mean(in_distribution(record))
-    return reached is not None and reached >= record["exposure"]["learnt_threshold"] - _ROUNDING
-
-
-def in_distribution(record: dict[str, Any]) -> list[float]:
-    """Validation exact match at each length up to the training length."""
-    rows = (r for r in record["rows"] if r["split"] == "validation" and r["metric"] == "exact_match" and r["change"] is None)
-    return [r["value"] for r in rows if r["length"] <= record["exposure"]["max_length"] and r["value"] is not None]
+def _changed(variant: Variant, change: str) -> Variant:
+    return Variant(f"{variant.name}, evaluated with {change}", variant.runs, change, {**variant.labels, EVALUATED_WITH: change})
 
 
 def _axes_to_show(labels: list[dict[str, str]]) -> list[str]:

@@ -6,7 +6,8 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from pe_lab.analysis.results import BITS, BITS_SLIDING, FLOOR_CORRECTED, Results, Variant
+from pe_lab.analysis.metrics import BITS, BITS_SLIDING, FLOOR_CORRECTED
+from pe_lab.analysis.results import Results, Variant
 
 DASH = "–"
 _TEXT = {BITS: "Bits a token of text", BITS_SLIDING: "Bits a token, second half of each window"}

@@ -1,12 +1,12 @@
 """A study: the runs that a sweep asks for, under the labels that tables show, and the cells they train in."""
 
 import copy
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pe_lab import config, records
+from pe_lab import config, declaration, records
 from pe_lab.config import Cell, Run
 from pe_lab.errors import UserError, unknown
 from pe_lab.sweeps import select
@@ -29,6 +29,7 @@ class Study:
 
     name: str
     entries: tuple[Entry, ...]
+    analysis: Mapping[str, Any] = field(default_factory=dict)  # what it says of its analysis; see pe_lab/declaration.py
 
     @property
     def runs(self) -> list[Run]:
@@ -36,19 +37,21 @@ class Study:
         return list({entry.run.run_id: entry.run for entry in self.entries}.values())
 
     def write(self, folder: Path) -> None:
-        """Writes folder/study.json, which tells analysis the labels of each run."""
+        """Writes folder/study.json, which tells analysis the labels of each run, and what it is asked."""
         entries = [{"labels": e.labels, "run_id": e.run.run_id} for e in self.entries]
-        records.write_json(folder / "study.json", {"name": self.name, "entries": entries})
+        said = {"analysis": self.analysis} if self.analysis else {}
+        records.write_json(folder / "study.json", {"name": self.name, **said, "entries": entries})
 
 
-def expand(name: str, values: dict[str, Any], points: Sequence[Point], folder: Path) -> Study:
+def expand(name: str, values: dict[str, Any], points: Sequence[Point], folder: Path, analysis: Mapping[str, Any] | None = None) -> Study:
     """Applies every point to a config's values.
 
     Args:
       folder: of the study; runs that start from another study's find it from here.
+      analysis: what it says of its analysis; it changes no run.
 
     Raises:
-      UserError: an axis that names no key, a value or argument that nothing takes, or no points.
+      UserError: an axis that names no key, a value or argument that nothing takes, no points, or an analysis of what is not there.
     """
     if not points:
         raise UserError(f"The sweep of {name} has no points.")
@@ -63,7 +66,14 @@ def expand(name: str, values: dict[str, Any], points: Sequence[Point], folder: P
         before.setdefault(run.run_id, {**run.to_dict(), "run_id": run.run_id})
     _check_labels(points)
     _check_same_runs(entries)
-    return Study(name, tuple(entries))
+    analysis = {} if analysis is None else analysis
+    changes = {change.label for entry in entries for change in entry.run.evaluate.changes}
+    declaration.check(declaration.declared(analysis), [_without_seeds(e.labels) for e in entries], changes)
+    return Study(name, tuple(entries), analysis)
+
+
+def _without_seeds(labels: Mapping[str, str]) -> dict[str, str]:
+    return {axis: text for axis, text in labels.items() if axis not in SEEDS}
 
 
 def _check_labels(points: Sequence[Point]) -> None:

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from pe_lab import records
-from pe_lab.analysis import plots, results, tables
+from pe_lab.analysis import metrics, plots, results, tables
 from tests.analysis.fake_study import point, record, write_study
 
 LINEAR, NORMALIZED = "rope(scaling=linear)", "normalized"
@@ -57,7 +57,7 @@ def test_a_change_says_nothing_of_what_was_learnt(tmp_path):
     """Validation with a change, if there is any, does not count; and what was learnt holds for every evaluation."""
     weak = changed(record("w", 0, test={4: 0.0}, validation={4: 0.0}), LINEAR, {2: 1.0, 3: 1.0, 4: 1.0}, split="validation")
     strong = changed(record("s", 0, test={4: 1.0}, validation={4: 1.0}), LINEAR, {4: 0.0}, split="validation")
-    assert (results.learnt(weak), results.learnt(strong)) == (False, True)
+    assert (metrics.learnt(weak), metrics.learnt(strong)) == (False, True)
     strong = changed(strong, LINEAR, {4: 0.0})
     assert [v.learnt for v in results.load(write_study(tmp_path, (point("rope", 0), strong))).variants] == [1, 1]
 

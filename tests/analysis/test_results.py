@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pe_lab import records
-from pe_lab.analysis import results
+from pe_lab.analysis import metrics, results
 from pe_lab.errors import UserError
 from tests.analysis.fake_study import point, record, two_variants, write_study
 
@@ -48,15 +48,15 @@ def test_a_variant_counts_the_finished_runs_that_have_learnt(tmp_path):
 )
 def test_a_run_has_learnt_when_its_mean_up_to_the_training_length_reaches_the_threshold(validation, threshold, expected):
     made = record("a", test={4: 0.0}, validation=validation, max_length=4, threshold=threshold)
-    assert results.learnt(made) is expected
+    assert metrics.learnt(made) is expected
 
 
 def test_a_run_at_the_threshold_at_every_length_has_learnt():
-    assert results.learnt(record("a", validation={2: 0.99, 3: 0.99, 4: 0.99}, threshold=0.99))
+    assert metrics.learnt(record("a", validation={2: 0.99, 3: 0.99, 4: 0.99}, threshold=0.99))
 
 
 def test_learning_is_judged_by_validation_and_never_by_test():
-    assert not results.learnt(record("a", test={4: 1.0}, validation={4: 0.0}))
+    assert not metrics.learnt(record("a", test={4: 1.0}, validation={4: 0.0}))
 
 
 def test_a_target_length_that_one_run_knows_marks_the_variant(tmp_path):

@@ -5,10 +5,10 @@ import math
 import pytest
 
 from pe_lab import records
-from pe_lab.analysis import results, tables
+from pe_lab.analysis import metrics, results, tables
 from tests.analysis.fake_study import point, record, two_variants, write_study
 
-CORRECTED = results.FLOOR_CORRECTED
+CORRECTED = metrics.FLOOR_CORRECTED
 OVER_FLOOR = "Token accuracy over the floor, mean over seeds"
 
 
@@ -189,4 +189,4 @@ def test_a_study_of_text_shows_bits_first_of_whole_windows_and_of_their_second_h
     assert list(page)[:2] == ["Bits a token of text, mean over seeds", "Bits a token, second half of each window, mean over seeds"]
     assert [table[1:] for table in list(page.values())[:2]] == [[["rope", "0/1 not learnt", "2.75"]], [["rope", "0/1 not learnt", "1.50"]]]
     assert "2.75" in tables.write(found, tmp_path)
-    assert [row[2] for row in csv.reader(io.StringIO(tables.as_csv(found)))][1:3] == [results.BITS, results.BITS_SLIDING]
+    assert [row[2] for row in csv.reader(io.StringIO(tables.as_csv(found)))][1:3] == [metrics.BITS, metrics.BITS_SLIDING]

@@ -1,0 +1,182 @@
+"""The declared contrasts of a study: which pairs they are, what each says, and where nothing may be said.
+
+A difference is a minus b, of exact match at the place of the contrast, on the seeds that both have. Variants are not
+compared across these lines, because the number would not mean what it seems to:
+
+    told        the positions or the layout tell one of them how long the answer is
+    positions   training showed one of them the positions of the test, though no example was as long
+    length      one of them was trained on that length
+    not learnt  one of them has not learnt the task from any seed: it does not fail to extrapolate
+"""
+
+import dataclasses
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+from pe_lab.analysis import metrics, selection, statistics
+from pe_lab.analysis.metrics import BITS
+from pe_lab.analysis.results import Results, Variant
+from pe_lab.analysis.statistics import Interval
+from pe_lab.declaration import Contrast, Metric, Place, Success, parts
+from pe_lab.errors import unknown
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many runs of a variant succeed, of those that are known to or not."""
+
+    successes: int
+    count: int
+
+    @property
+    def interval(self) -> Interval | None:
+        return statistics.wilson(self.successes, self.count)
+
+    def __str__(self) -> str:
+        return f"{self.successes}/{self.count}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two variants show, and p values where these mean something; a reason where they do not."""
+
+    a: Variant
+    b: Variant
+    metric: Metric
+    counts: tuple[Counts, Counts]
+    count_p: float | None
+    differences: tuple[float, ...]  # a - b, one a shared seed
+    difference: float | None  # their mean
+    interval: Interval | None
+    p: float | None  # of the differences
+    correlation: float | None  # of a's and b's values over shared seeds
+    improvement: float | None  # probability that a run of a is better than one of b
+    reason: str = ""
+    count_holm: float | None = None  # adjusted over all declared contrasts
+    holm: float | None = None
+
+
+def contrasts(results: Results) -> list[Comparison]:
+    """Every declared contrast, for each pair of variants that it names, adjusted together (Holm)."""
+    chosen = selection.chosen(results)
+    found = [compare(chosen, a, b, c.place) for c in results.declared.contrasts for a, b in pairs(chosen, c)]
+    adjusted = zip(statistics.holm([c.count_p for c in found]), statistics.holm([c.p for c in found]), strict=True)
+    return [dataclasses.replace(c, count_holm=count, holm=p) for c, (count, p) in zip(found, adjusted, strict=True)]
+
+
+def pairs(results: Results, contrast: Contrast) -> list[tuple[Variant, Variant]]:
+    """The variants of a contrast: the two that have these names, or all pairs with these labels that agree in all others.
+
+    Raises:
+      UserError: there is none.
+    """
+    by_name = {v.name: v for v in results.variants}
+    if contrast.a in by_name and contrast.b in by_name:
+        return [(by_name[contrast.a], by_name[contrast.b])]
+    sides = [[v for v in results.variants if set(parts(side)) <= set(v.labels.values())] for side in (contrast.a, contrast.b)]
+    found = [(a, b) for a, b in itertools.product(sides[0], sides[1]) if _agree(a, b, contrast)]
+    if not found:
+        missing = contrast.b if contrast.a in by_name or sides[0] else contrast.a
+        raise unknown("The study (analysis: contrasts)", missing, by_name)
+    return found
+
+
+def _agree(a: Variant, b: Variant, contrast: Contrast) -> bool:
+    """Whether the labels of both are equal on all axes that neither side names."""
+    sides = ((a, parts(contrast.a)), (b, parts(contrast.b)))
+    named = {axis for variant, labels in sides for axis, text in variant.labels.items() if text in labels}
+    rest_a, rest_b = ({axis: text for axis, text in v.labels.items() if axis not in named} for v in (a, b))
+    return rest_a == rest_b
+
+
+def compare(results: Results, a: Variant, b: Variant, place: Place | None = None) -> Comparison:
+    """Two variants at a place, that of success unless another is given; nothing is adjusted."""
+    success = results.declared.success if place is None else dataclasses.replace(results.declared.success, place=place)
+    metric = Metric(BITS if results.has_text else "exact_match", success.place)
+    counts = (successes(a, success), successes(b, success))
+    of_a, of_b = ({run.seed: v for run in each.measured if (v := metrics.value(run, metric)) is not None} for each in (a, b))
+    shared = [seed for seed in of_a if seed in of_b]
+    left, right = [of_a[seed] for seed in shared], [of_b[seed] for seed in shared]
+    differences = tuple(x - y for x, y in zip(left, right, strict=True))
+    better = statistics.improvement(list(of_b.values()), list(of_a.values())) if metric.name == BITS else None
+    reason = _why_not(results, a, b, success) or ("" if differences else "no seed has a number on both sides")
+    return Comparison(
+        a,
+        b,
+        metric,
+        counts,
+        None if reason or metric.name == BITS else statistics.barnard(*((c.successes, c.count) for c in counts)),
+        differences,
+        statistics.mean(differences),
+        None if reason else of_differences(differences),
+        None if reason else statistics.sign_flip(differences),
+        statistics.correlation(left, right),
+        better if metric.name == BITS else statistics.improvement(list(of_a.values()), list(of_b.values())),
+        reason,
+    )
+
+
+def of_differences(differences: Any) -> Interval | None:
+    """Of a mean of paired differences: BCa from ten pairs, Student's from five, none below."""
+    if len(differences) < statistics.EXACT_FROM:
+        return None
+    if len(differences) < statistics.BOOTSTRAP_FROM:
+        return statistics.t_interval(differences)
+    return statistics.bootstrap([differences], lambda drawn: drawn.mean(axis=-1))
+
+
+def successes(variant: Variant, success: Success) -> Counts:
+    """Of the runs of which it is known."""
+    known = [s for run in variant.measured if (s := metrics.succeeds(run, success)) is not None]
+    return Counts(sum(known), len(known))
+
+
+def apart(results: Results, variant: Variant, place: Place) -> tuple[str, ...]:
+    """What sets a variant apart from others at a place: it is ranked with those of the same alone."""
+    length = place.of(variant.max_length)
+    told = ("is told how long the answer is",) if variant.target_length_known else ()
+    trained = ("was trained on that length",) if length is not None and length <= variant.max_length else ()
+    seen = ("saw the positions of the test",) if saw_positions(results, variant, place) and not trained else ()
+    return (*told, *seen, *trained)
+
+
+def saw_positions(results: Results, variant: Variant, place: Place) -> bool:
+    """Whether training showed positions as large as the test's there.
+
+    The records hold the largest position of training. That of the test is reckoned from variants of the same task,
+    layout and training length that just count up: as many positions a unit of length as theirs. False where there are none.
+    """
+    length = place.of(variant.max_length)
+    plain = [v.max_position for v in results.variants if v.max_position is not None and _counts_up(v) and _same_input(v, variant)]
+    if length is None or not plain or variant.max_position is None or not variant.max_length:
+        return False
+    largest = (min(plain) + 1) * length / variant.max_length - 1 + place.offset
+    return variant.max_position > min(plain) and variant.max_position >= largest
+
+
+def _counts_up(variant: Variant) -> bool:
+    configs = [r["config"] for r in variant.finished]
+    return all(c["positions"]["name"] == "contiguous" and c["layout"]["examples_per_context"] == 1 for c in configs)
+
+
+def _same_input(v: Variant, w: Variant) -> bool:
+    if not v.finished or not w.finished or v.max_length != w.max_length:
+        return False
+    one, other = v.finished[0]["config"], w.finished[0]["config"]
+    return one["task"] == other["task"] and one["layout"]["name"] == other["layout"]["name"]
+
+
+def _why_not(results: Results, a: Variant, b: Variant, success: Success) -> str:
+    """A sentence why two variants are not compared; empty if they may be."""
+    for variant in (a, b):
+        if not variant.finished:
+            return f"{variant.name} has no finished run"
+    own, others = apart(results, a, success.place), apart(results, b, success.place)
+    for variant, more in ((a, set(own) - set(others)), (b, set(others) - set(own))):
+        if more:
+            return f"{variant.name} {sorted(more)[0]}"
+    for variant in (a, b):
+        if not variant.learnt and not results.has_text:
+            return f"{variant.name} has not learnt the task from any seed"
+    return ""
