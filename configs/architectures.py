@@ -34,3 +34,13 @@ def sweep(smoke=False):
         grid.product({"layout.name": layouts[2:], "task": tasks, "model.encodings": [across]}),
     )
     return grid.product(variants, {"seed": range(1 if smoke else 3)})
+
+
+def analysis():
+    across = "rope, in cross-attention too"
+    return dict(
+        question="What do decoder, encoder and encoder–decoder make of the same encodings, on copy and on reverse?",
+        success=dict(at=1.5),
+        contrasts=((f"encoder_decoder · copy · {across}", "encoder_decoder · copy · rope"), ("encoder_decoder", "decoder")),
+        tables=(dict(rows="model.encodings", columns="layout.name", each="task", metric=dict(name="exact_match", at=1.5)),),
+    )

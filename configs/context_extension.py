@@ -46,3 +46,16 @@ def sweep(smoke=False):
         },
     )
     return grid.product(grid.concat(trained, tuned), {"seed": range(1 if smoke else 3)})
+
+
+def analysis():
+    trained, tuned = "rope, evaluated with {}", "tuned: {}"
+    return dict(
+        question="Does scaling RoPE's angles by two reach twice the length: at evaluation only, and after fine-tuning?",
+        contrasts=(
+            dict(a=trained.format("YaRN"), b="rope", at=2),
+            dict(a=trained.format("Llama 3"), b="rope", at=2),
+            dict(a=trained.format("NTK-aware"), b="rope", at=1.5),
+            *(dict(a=tuned.format(name), b=tuned.format("no scaling"), length=24) for name in ("YaRN", "Llama 3")),
+        ),
+    )

@@ -35,3 +35,21 @@ def sweep(smoke=False):
     if smoke:
         encodings, schemes = encodings[1:2], schemes[:2]
     return grid.product({"model.encodings": encodings, "positions": schemes}, {"seed": range(1 if smoke else 3)})
+
+
+def analysis():
+    plain = "{} · contiguous"
+    return dict(
+        question="Is it the unseen length or the unseen position that breaks an encoding?",
+        success=dict(at=1.5),
+        contrasts=(
+            dict(a=plain.format("rope"), b=plain.format("sinusoidal"), length=8, offset=8),  # a trained length, unseen positions
+            dict(a=plain.format("t5_bias"), b=plain.format("learned"), length=8, offset=8),
+            (plain.format("rope"), plain.format("sinusoidal")),  # an unseen length
+            (plain.format("t5_bias"), plain.format("rope")),
+        ),
+        tables=(
+            dict(rows="model.encodings", columns=("length", "offset"), each="positions"),
+            dict(rows="model.encodings", columns="positions", metric=dict(name="exact_match", at=2)),
+        ),
+    )

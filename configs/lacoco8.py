@@ -46,3 +46,13 @@ def sweep(smoke=False):
     if smoke:
         return grid.product({"task": TASKS[:1]}, {"model.encodings": encodings[:1]}, {"seed": range(1)})
     return grid.product({"task": TASKS}, {"model.encodings": encodings}, {"train.learning_rate": [1e-3, 1e-4]}, {"seed": range(5)})
+
+
+def analysis():
+    bins = {f"{first}..{last}": dict(name="exact_match", lengths=(first, last)) for first, last in ((51, 100), (101, 150))}
+    return dict(
+        question="Do the tasks that the theory predicts to extend do so, and the others not?",
+        tuned=("train.learning_rate",),
+        contrasts=(("learned", "nope"),),
+        tables=(dict(title="By bin", measures=("success", *(dict(metric, label=name) for name, metric in bins.items()))),),
+    )

@@ -47,3 +47,10 @@ def sweep(smoke=False):
     if smoke:
         encodings = encodings[3:4]
     return grid.product({"model.encodings": encodings}, {"seed": range(1 if smoke else 2)})
+
+
+def analysis():
+    return dict(
+        question="Which encodings still read a text when the window is longer than those of training?",
+        contrasts=(("alibi", "sinusoidal"), ("alibi", "rope"), ("t5_bias", "rope")),
+    )

@@ -39,3 +39,12 @@ def sweep(smoke=False):
     if smoke:
         return grid.product({"model.width": [16]}, {"model.encodings": encodings[1:2]}, {"seed": range(1)})
     return grid.product(widths, {"model.encodings": encodings}, rates, {"seed": range(3)})
+
+
+def analysis():
+    return dict(
+        question="Which width and which positions does it take to look up many pairs at once?",
+        tuned=("train.learning_rate",),
+        contrasts=(("rope", "learned"), ("rope", "nope")),
+        tables=(dict(rows="model.width", columns="model.encodings", metric=dict(name="token_accuracy", at=1)),),
+    )

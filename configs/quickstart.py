@@ -37,3 +37,10 @@ def sweep():
         grid.product({"model.encodings": [(dict(name="raw_index"),)], "positions": [dict(name="normalized")]}),
     )
     return grid.product(variants, {"seed": range(3)})
+
+
+def analysis():
+    return dict(
+        question="Which encodings learn to copy eight symbols, and which still copy at twice that length?",
+        contrasts=(("shaw", "t5_bias"), ("shaw", "rope"), ("t5_bias", "rope"), ("t5_bias", "alibi"), ("rope", "sinusoidal")),
+    )

@@ -60,3 +60,14 @@ def sweep(smoke=False):
     if smoke:
         return grid.product({"task": TASKS[-1:]}, points[-1:], {"seed": range(1)})
     return grid.product({"task": TASKS}, points, {"train.learning_rate": [1e-4, 3e-4, 5e-4]}, {"seed": range(10)})
+
+
+def analysis():
+    accuracy = dict(name="token_accuracy", lengths=(41, 500))
+    tables = [dict(rows="task", columns=("model.encodings", "positions"), metric=dict(accuracy, show=show)) for show in ("median", "best")]
+    return dict(
+        question="Do randomized positions let each encoding extend from lengths up to 40 to lengths up to 500, on fifteen tasks?",
+        tuned=("train.learning_rate",),
+        oracle="Ruoss et al. 2023, which gives the best rate and seed by the test",
+        tables=tuple(tables),
+    )

@@ -27,3 +27,12 @@ def sweep(smoke=False):
     if smoke:
         encodings, temperatures = encodings[:1], temperatures[1:]
     return grid.product({"model.encodings": encodings, "model.logit_temperature": temperatures}, {"seed": range(1 if smoke else 3)})
+
+
+def analysis():
+    return dict(
+        question="Does sharper attention at greater length help, and with which encoding?",
+        success=dict(at=1.5),
+        contrasts=(("ssmax", "none"), ("log_n", "none")),
+        tables=(dict(rows="model.encodings", columns="model.logit_temperature", metric=dict(name="exact_match", at=1.5)),),
+    )

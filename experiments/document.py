@@ -1,7 +1,8 @@
-"""Writes docs/tasks.md from the docstrings of the tasks and the record of their floors.
+"""Writes docs/tasks.md from the docstrings of the tasks and the record of their floors, and docs/statistics.md from that of coverage.
 
 python -m experiments.document              # a second
 python -m experiments.document --floors     # measures the floors first, of every task with its defaults
+python -m experiments.document --coverage   # simulates first what intervals cover: ten minutes
 """
 
 import json
@@ -12,14 +13,17 @@ from absl import flags
 from configs import base
 from experiments import command_line
 from pe_lab import config, plugins, records
+from pe_lab.analysis import coverage
 from pe_lab.errors import UserError
 from pe_lab.tasks import _catalogue as catalogue
 from pe_lab.training.cell import provenance
 
 PAGE, FLOORS = Path("docs/tasks.md"), Path("results/published/floors/floors.json")
+STATISTICS, COVERAGE = Path("docs/statistics.md"), Path("results/published/coverage/coverage.json")
 NUM_EXAMPLES = 2000
 
 _FLOORS = flags.DEFINE_boolean("floors", False, f"measure the floors and write {FLOORS}")
+_COVERAGE = flags.DEFINE_boolean("coverage", False, f"simulate what intervals cover and write {COVERAGE}")
 
 
 def main() -> int:
@@ -33,8 +37,13 @@ def main() -> int:
             shown = [f"{floor['token_accuracy']:.3f} at {floor['length']}" for floor in tasks[name]["floors"]]
             print(f"{name}: {', '.join(shown) or tasks[name]['reason']}", flush=True)
         records.write_json(FLOORS, {"num_examples": NUM_EXAMPLES, "provenance": about, "tasks": tasks})
+    if _COVERAGE.value:
+        records.write_json(COVERAGE, coverage.simulate())
     PAGE.write_text(written(Path()), encoding="utf-8")
     print(f"wrote {PAGE}")
+    if COVERAGE.exists():
+        STATISTICS.write_text(statistics(Path()), encoding="utf-8")
+        print(f"wrote {STATISTICS}")
     return 0
 
 
@@ -42,6 +51,11 @@ def written(root: Path) -> str:
     """The page as the tasks and the record below `root` have it now."""
     record = json.loads((root / FLOORS).read_text(encoding="utf-8")) if (root / FLOORS).exists() else {}
     return catalogue.page(plugins.names("tasks"), record.get("tasks", {}), record.get("num_examples", NUM_EXAMPLES))
+
+
+def statistics(root: Path) -> str:
+    """The page of statistics, from the record below `root`."""
+    return coverage.page(json.loads((root / COVERAGE).read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

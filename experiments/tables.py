@@ -1,6 +1,9 @@
 """Writes a study's tables and plot again from its records, without JAX.
 
-python -m experiments.tables --results=results/quickstart
+    python -m experiments.tables --results=results/quickstart
+    python -m experiments.tables --results=results/quickstart --seeds_needed=0.8
+
+The second writes nothing: it says how many seeds the contrasts that the study declares need for a power of 0.8.
 """
 
 from pathlib import Path
@@ -8,29 +11,34 @@ from pathlib import Path
 from absl import flags
 
 from experiments import command_line
-from pe_lab.analysis import plots, results
+from pe_lab.analysis import planning, plots, results
 from pe_lab.analysis import tables as _tables
 from pe_lab.errors import UserError
 
 
 def show(folder: Path) -> None:
-    """Writes table.md, table.csv and exact_match.png, prints the table and where everything lies."""
+    """Writes table.md, table.csv, table.tex and exact_match.png, prints the first table and where everything lies."""
     found = results.load(folder)
-    shown = "Bits a token" if found.has_text else "Exact match"
-    print(f"\n{shown} by length, mean over seeds (→ beyond the training length):\n\n{_tables.write(found, folder)}\n")
+    print(f"\n{_tables.write(found, folder)}\n")
     if found.missing:
         print(f"without a record: {found.missing} runs of the study, which are in none of these numbers\n")
     drawn = plots.write(found, folder) or "none yet"
-    print(f"tables   {folder}/table.md, {folder}/table.csv\nplot     {drawn}\nrecords  {folder}/records/")
+    print(f"tables   {folder}/table.md, {folder}/table.csv, {folder}/table.tex\nplot     {drawn}\nrecords  {folder}/records/")
 
 
 def main() -> int:
     if not flags.FLAGS.results:
         raise UserError("Which study? Give its folder: --results=results/quickstart.")
-    show(Path(flags.FLAGS.results))
+    folder, power = Path(flags.FLAGS.results), flags.FLAGS.seeds_needed
+    if power is None:
+        show(folder)
+    else:
+        found = results.load(folder)
+        print(planning.text(found, power, planning.seeds_needed(found, power)))
     return 0
 
 
 if __name__ == "__main__":
     flags.DEFINE_string("results", None, "the study's folder")
+    flags.DEFINE_float("seeds_needed", None, "a power, such as 0.8: say how many seeds the declared contrasts need for it")
     command_line.run(main)

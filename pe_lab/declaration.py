@@ -26,8 +26,8 @@ OF_A_RUN = (  # one number a run
     *("in_distribution", "in_distribution_loss", "trained_length", "retention", "auc", "log_auc", "L90", "L99"),
     *("steps", "flops", "parameters", "seconds"),
 )
-COUNTS = ("success", "learnt", "seeds", "chosen", "tied", "oracle", "every_seed")  # of a variant, shown as they are
-SHOWN = ("median", "mean", "iqm", "seeds")
+COUNTS = ("success", "learnt", "seeds", "chosen", "tied", "every_seed")  # of a variant, shown as they are
+SHOWN = ("median", "mean", "iqm", "seeds", "best")  # best: of all seeds and settings, by the test itself, where a paper did so
 DIMENSIONS = ("variant", "length", "offset", "evaluated with")  # and the axes of the sweep
 SEPARATOR = " · "  # between the labels of a variant's name
 
@@ -90,7 +90,7 @@ class Published:
     """Figures of a paper by the name of a row; they stand beside runs of its full protocol alone."""
 
     source: str
-    figures: Mapping[str, float]
+    figures: Mapping[str, int | float]
     protocol: Mapping[str, Any]  # a part of a config
 
 
@@ -117,7 +117,7 @@ class Declaration:
     contrasts: tuple[Contrast, ...] = ()
     success: Success = Success()
     tuned: tuple[str, ...] = ()
-    oracle: str = ""  # the source that chose rate or seed by the test, if a column should do so too
+    oracle: str = ""  # the source that chose setting and seed by the test; without one nothing is shown so
     tables: tuple[Table, ...] = ()
 
 
@@ -131,6 +131,8 @@ def declared(data: Mapping[str, Any]) -> Declaration:
     texts = {key: _text(f"analysis()[{key!r}]", data[key]) for key in ("question", "oracle") if key in data}
     contrasts = tuple(_contrast(each) for each in _items("contrasts", data.get("contrasts", ())))
     tables = tuple(_table(f"tables[{i}]", each) for i, each in enumerate(_items("tables", data.get("tables", ()))))
+    if "oracle" not in texts and any(m.show == "best" for table in tables for m in (table.metric, *table.measures)):
+        raise UserError("analysis(): show='best' chooses by the test; say which paper did so: oracle='Ruoss et al. 2023'.")
     return Declaration(
         contrasts=contrasts, success=_success(data.get("success", {})), tuned=_texts("tuned", data.get("tuned", ())), tables=tables, **texts
     )

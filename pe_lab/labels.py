@@ -20,6 +20,25 @@ def label(value: Any) -> str:
     return str(value)
 
 
+def agrees(asked: Any, actual: Any) -> bool:
+    """Whether a part of a config is as asked for; a text may stand for the names of plugins."""
+    if isinstance(asked, str) and not isinstance(actual, str):
+        return asked == _names(actual)
+    if isinstance(asked, Mapping):
+        return isinstance(actual, Mapping) and all(k in actual and agrees(v, actual[k]) for k, v in asked.items())
+    if isinstance(asked, list | tuple):
+        return isinstance(actual, list | tuple) and len(asked) == len(actual) and all(map(agrees, asked, actual))
+    return asked == actual
+
+
+def _names(actual: Any) -> str:
+    """The text that stands for plugins, "none" without any; of all else, its own."""
+    parts = [actual] if isinstance(actual, Mapping) else actual
+    if isinstance(parts, list | tuple) and all(isinstance(part, Mapping) and "name" in part for part in parts):
+        return " + ".join(part["name"] for part in parts) or "none"
+    return str(actual)
+
+
 def parse(text: str) -> tuple[dict[str, Any], ...]:
     """The specs that a label stands for; words need no quotes: rope(scaling=yarn, factor=4) + learned, none.
 

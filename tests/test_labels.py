@@ -1,10 +1,12 @@
 import pytest
 
 from pe_lab.errors import UserError
-from pe_lab.labels import label, parse
+from pe_lab.labels import agrees, label, parse
 from pe_lab.sweeps import grid
 
 ROPE = dict(name="rope", scaling="yarn", factor=4.0, trained_length=None)
+ROTARY = dict(name="rope", base=500.0, layers=[0, 1])
+LEARNED = dict(name="learned", max_positions=64)
 
 
 @pytest.mark.parametrize(
@@ -83,3 +85,60 @@ def test_a_text_that_is_no_label_is_refused_in_one_line(text):
         parse(text)
     assert str(refused.value) == f"{text!r} does not read like 'rope(scaling=yarn, factor=4) + learned' or 'none'."
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "actual"),
+    [
+        ("rope", [ROTARY]),
+        ("rope", ROTARY),  # a scheme or a task stands alone
+        ("rope + learned", [ROTARY, LEARNED]),
+        ("none", []),
+        ((), []),
+        ((dict(name="rope"),), [ROTARY]),
+        ((dict(name="rope", base=500),), [ROTARY]),  # some of its arguments
+        ((dict(name="rope"), "learned"), [ROTARY, LEARNED]),
+        (dict(name="rope", layers=(0, 1)), ROTARY),
+        ({}, ROTARY),
+        (dict(model=dict(encodings="rope", width=16)), dict(model=dict(encodings=[ROTARY], width=16, num_layers=2), seed=3)),
+        ((8, 16), [8, 16]),
+        (3, 3),
+        ("3", 3),  # as a command line gives it
+        ("0.5", 0.5),
+        ("None", None),
+        (None, None),
+        ("copy", "copy"),
+    ],
+)
+def test_a_part_as_it_is_asked_for_agrees(asked, actual):
+    assert agrees(asked, actual) is True
+
+
+@pytest.mark.parametrize(
+    ("asked", "actual"),
+    [
+        ("rope", [LEARNED]),
+        ("rope", [ROTARY, LEARNED]),
+        ("learned + rope", [ROTARY, LEARNED]),
+        ("rope", []),
+        ("none", [ROTARY]),
+        ("none", [8, 16]),
+        ("none", None),
+        ("none", dict(width=16)),
+        ("rope", dict(width=16)),  # a group of keys has no name
+        ((), [ROTARY]),
+        ((dict(name="rope"),), [ROTARY, LEARNED]),
+        ((dict(name="rope", base=501),), [ROTARY]),
+        ((dict(name="rope", factor=2),), [ROTARY]),
+        (dict(name="rope"), [ROTARY]),
+        (dict(model=dict(encodings="rope", width=32)), dict(model=dict(encodings=[ROTARY], width=16))),
+        (dict(init_from=dict(run_id="a")), dict(init_from=None)),
+        ((8,), [8, 16]),
+        (3, 4),
+        ("3", 4),
+        (None, "x"),
+        ("copy", "copying"),
+    ],
+)
+def test_a_part_that_differs_does_not_agree(asked, actual):
+    assert agrees(asked, actual) is False

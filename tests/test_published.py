@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pe_lab import config
-from pe_lab.analysis import metrics, results, tables
+from pe_lab.analysis import formats, metrics, results, tables
 from pe_lab.sweeps import study
 
 ROOT = Path(__file__).parents[1]
@@ -19,6 +19,7 @@ def test_tables_are_those_of_the_records(folder):
     found = results.load(folder)
     assert (found.missing, (folder / "table.md").read_text()) == (0, tables.markdown(found))
     assert (folder / "table.csv").read_text() == tables.as_csv(found)
+    assert (folder / "table.tex").read_text() == tables.latex(found)
 
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
@@ -38,7 +39,7 @@ def test_a_readme_says_what_it_shows_and_what_not(folder):
 
 def test_the_readme_shows_the_quickstarts_table():
     found = results.load(ROOT / "results" / "published" / "quickstart")
-    assert tables.means(found, 0) in (ROOT / "README.md").read_text()
+    assert formats.markdown(tables.of(found)[0]) in (ROOT / "README.md").read_text()
 
 
 def test_what_the_quickstart_promises_to_learn_has_learnt():
@@ -58,11 +59,10 @@ def test_the_encoder_decoder_learns_copy_and_reverse_to_their_threshold():
 
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
-def test_the_published_runs_are_what_the_config_asks_for_today(folder, tmp_path):
+def test_the_published_runs_and_their_analysis_are_what_the_config_asks_for_today(folder, tmp_path):
     module = importlib.import_module(f"configs.{folder.name}")
-    asked = study.expand(folder.name, module.get_config().to_dict(), module.sweep(), tmp_path)
-    entries = json.loads((folder / "study.json").read_text())["entries"]
-    assert [(e.labels, e.run.run_id) for e in asked.entries] == [(e["labels"], e["run_id"]) for e in entries]
+    study.expand(folder.name, module.get_config().to_dict(), module.sweep(), tmp_path, module.analysis()).write(tmp_path)
+    assert json.loads((folder / "study.json").read_text()) == json.loads((tmp_path / "study.json").read_text())
 
 
 def test_the_sizes_in_the_docs_are_the_committed_costs():

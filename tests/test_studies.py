@@ -11,7 +11,7 @@ from absl.testing import flagsaver
 
 from experiments import command_line
 from pe_lab import config, records
-from pe_lab.analysis import results, tables
+from pe_lab.analysis import formats, results, tables
 from pe_lab.sweeps import study, sweep
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.training import cell as training
@@ -29,7 +29,8 @@ def module(name):
 
 
 def expanded(name, folder=Path("nowhere"), **form):
-    return study.expand(name, module(name).get_config(**form).to_dict(), module(name).sweep(**form), folder)
+    said = {} if form or not hasattr(module(name), "analysis") else module(name).analysis()
+    return study.expand(name, module(name).get_config(**form).to_dict(), module(name).sweep(**form), folder, said)
 
 
 def test_every_study_is_tested_here():
@@ -83,9 +84,9 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
         variant: [rows] for variant, rows in EXPECTED[name].items()
     }
     assert {v.name for v in variants if v.target_length_known} == ({"encoder · rope"} if name == "architectures" else set())
-    shown = tables.means(results.load(tmp_path), 0)
-    assert [line.split("|")[1].strip(" †") for line in shown.splitlines()[2:-1]] == list(EXPECTED[name])
-    assert tables.DASH not in shown
+    shown = tables.of(results.load(tmp_path))[0]
+    assert [row[0].text.strip(" †‡") for row in shown.rows[:-1]] == list(EXPECTED[name])
+    assert formats.DASH not in [cell.text for row in shown.rows for cell in row[2:]]
     assert sweep.plan(made, tmp_path).cells == ()
 
 
@@ -123,7 +124,7 @@ def test_the_small_form_is_asked_for_on_the_command_line(name, monkeypatch):
         command_line.run_with_config(lambda file: received.append(file) or 0)
     (file,) = received
     assert file.name == f"{name}_smoke"
-    assert study.expand(name, file.values, file.points, Path("nowhere")) == expanded(name, smoke=True)
+    assert study.expand(name, file.values, file.points, Path("nowhere"), file.analysis) == expanded(name, smoke=True)
 
 
 @pytest.mark.parametrize("name", [*STUDIES, *(pytest.param(n, marks=pytest.mark.full) if n == "ruoss15" else n for n in PRESETS)])

@@ -17,8 +17,8 @@ from typing import Any
 from pe_lab.analysis import metrics, selection, statistics
 from pe_lab.analysis.metrics import BITS
 from pe_lab.analysis.results import Results, Variant
-from pe_lab.analysis.statistics import Interval
-from pe_lab.declaration import Contrast, Metric, Place, Success, parts
+from pe_lab.analysis.statistics import Interval, Ranks
+from pe_lab.declaration import SEPARATOR, Contrast, Metric, Place, Success, parts
 from pe_lab.errors import unknown
 
 
@@ -115,6 +115,39 @@ def compare(results: Results, a: Variant, b: Variant, place: Place | None = None
         better if metric.name == BITS else statistics.improvement(list(of_a.values()), list(of_b.values())),
         reason,
     )
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Variants over tasks; ranks None where too few tasks are left."""
+
+    names: tuple[str, ...]  # without the task's label
+    tasks: tuple[str, ...]  # that every one of them has learnt from some seed
+    of: int  # tasks of the study
+    ranks: Ranks | None
+
+
+def ranking(results: Results) -> Ranking:
+    """Of the variants that every task has and nothing sets apart, by median exact match at the place of success.
+
+    Only over tasks that all of them have learnt: what has not learnt does not fail to extrapolate.
+    """
+    success, by_name = results.declared.success, dict[str, dict[str, Variant]]()
+    for v in results.variants:
+        rest = SEPARATOR.join(text for axis, text in v.labels.items() if axis != "task" and text)
+        by_name.setdefault(rest, {})[v.task] = v
+    tasks = dict.fromkeys(v.task for v in results.variants)
+    kept = {n: own for n, own in by_name.items() if own.keys() == tasks.keys()}
+    kept = {n: own for n, own in kept.items() if not any(apart(results, v, success.place) for v in own.values())}
+    learnt = tuple(task for task in tasks if kept and all(own[task].learnt for own in kept.values()))
+    scores = [[_middle(own[task], success.place) for own in kept.values()] for task in learnt]
+    known = all(score is not None for row in scores for score in row)
+    return Ranking(tuple(kept), learnt, len(tasks), statistics.ranks(scores) if known else None)
+
+
+def _middle(variant: Variant, place: Place) -> Any:
+    values = (metrics.placed(run, "exact_match", place) for run in variant.measured if run.finished)
+    return statistics.median([v for v in values if v is not None])
 
 
 def of_differences(differences: Any) -> Interval | None:

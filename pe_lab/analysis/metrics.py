@@ -103,7 +103,7 @@ def value(run: Measured, metric: Metric) -> Any:
     return _OF_A_RUN[metric.name](run, metric.place.offset)
 
 
-def placed(run: Measured, name: str, place: Place) -> float | None:
+def placed(run: Measured, name: str, place: Place) -> Any:
     """At the place's length, or the mean over those measured in its range; None where one of them has no value."""
     if place.lengths is None:
         length = place.of(run.max_length)

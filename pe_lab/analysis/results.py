@@ -45,7 +45,7 @@ class Variant:
         return max((r["exposure"]["max_length"] for r in self.finished), default=0)
 
     @property
-    def max_position(self) -> float | None:
+    def max_position(self) -> int | float | None:
         """The largest position that its training showed to an encoding; None where none reads them."""
         return max((p for r in self.finished if (p := r["exposure"]["max_position"]) is not None), default=None)
 

@@ -11,6 +11,7 @@ import jax
 from pe_lab import config, records
 from pe_lab.config import Cell
 from pe_lab.errors import UserError
+from pe_lab.labels import agrees
 from pe_lab.sweeps import select as selection
 from pe_lab.tasks.base import floors
 from pe_lab.training import step
@@ -74,7 +75,7 @@ def _chosen(folder: Path, select: Mapping[str, Any]) -> dict[str, dict[str, Any]
     found = {run_id: record for run_id, record in records.read_all(folder).items() if record["status"] == "finished"}
     for record in found.values():
         selection.check(select, record["config"])
-    chosen = {run_id: record for run_id, record in found.items() if selection.agrees(select, record["config"])}
+    chosen = {run_id: record for run_id, record in found.items() if agrees(select, record["config"])}
     if not chosen:
         raise UserError(f"None of the {len(found)} finished runs in {folder} is as selected.")
     for run_id, record in chosen.items():

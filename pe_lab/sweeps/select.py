@@ -12,28 +12,9 @@ from typing import Any
 
 from pe_lab import records
 from pe_lab.errors import UserError, unknown
-from pe_lab.labels import label
+from pe_lab.labels import agrees, label
 
 _KEYS = ("study", "run_id", "select", "match")
-
-
-def agrees(asked: Any, actual: Any) -> bool:
-    """Whether a part of a config is as asked for; a text may stand for the names of plugins."""
-    if isinstance(asked, str) and not isinstance(actual, str):
-        return asked == _names(actual)
-    if isinstance(asked, Mapping):
-        return isinstance(actual, Mapping) and all(k in actual and agrees(v, actual[k]) for k, v in asked.items())
-    if isinstance(asked, list | tuple):
-        return isinstance(actual, list | tuple) and len(asked) == len(actual) and all(map(agrees, asked, actual))
-    return asked == actual
-
-
-def _names(actual: Any) -> str:
-    """The text that stands for plugins, "none" without any; of all else, its own."""
-    parts = [actual] if isinstance(actual, Mapping) else actual
-    if isinstance(parts, list | tuple) and all(isinstance(part, Mapping) and "name" in part for part in parts):
-        return " + ".join(part["name"] for part in parts) or "none"
-    return str(actual)
 
 
 def check(select: Any, config: Mapping[str, Any], where: str = "select") -> None:

@@ -39,7 +39,12 @@ def record(
     }
     return {
         "run_id": run_id,
-        "config": {"seed": seed, "task": {"name": task}},
+        "config": {
+            "seed": seed,
+            "task": {"name": task},
+            "positions": {"name": "contiguous"},
+            "layout": {"name": "decoder", "examples_per_context": 1},
+        },
         "replica": {"seed": seed, "data_seed": seed, "learning_rate": 0.1, "weight_decay": 0.0},
         "status": status,
         "error": None if status == "finished" else "why",
@@ -58,14 +63,14 @@ def _row(split, length, offset, value, metric="exact_match"):
     return records.row(split, length, offset, metric, value, 0 if value is None else 100, "the table ends" if value is None else None)
 
 
-def write_study(folder, *entries, name="fake"):
+def write_study(folder, *entries, name="fake", analysis=None):
     """Writes study.json and the records; an entry is (labels, record), or (labels, run id) of a run without one."""
     found = []
     for labels, run in entries:
         if isinstance(run, dict):
             records.write(folder, run)
         found.append({"labels": labels, "run_id": run["run_id"] if isinstance(run, dict) else run})
-    records.write_json(folder / "study.json", {"name": name, "entries": found})
+    records.write_json(folder / "study.json", {"name": name, **({"analysis": analysis} if analysis else {}), "entries": found})
     return folder
 
 

@@ -75,42 +75,29 @@ def test_positions_that_tell_the_length_mark_what_was_evaluated_with_them(found,
 
 
 def test_the_tables_show_every_change(found):
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in tables.means(found, 0).splitlines()]
-    assert [rows[0], *rows[2:]] == [
-        ["variant", "learnt", "4", "→8", "→16"],
-        ["rope", "1/2", "0.95", "0.40", "–"],
-        [f"rope, evaluated with {LINEAR}", "1/2", "0.60", "–", "0.25"],
-        [f"rope, evaluated with {NORMALIZED} †", "1/2", "0.20", "–", "–"],
-        ["alibi", "1/1", "0.80", "0.70", "–"],
-        ["floor (sees no prompt)", "", "0.10", "–", "–"],
+    made = {table.title: [[cell.text for cell in row] for row in table.rows] for table in tables.of(found)}
+    assert made["Exact match by length, median over seeds"] == [
+        ["rope", "0/2 [0.00, 0.66]", "1/2", "0.95", "0.40", "–"],
+        [f"rope, evaluated with {LINEAR}", "–", "1/2", "0.60", "–", "0.25"],
+        [f"rope, evaluated with {NORMALIZED} †", "–", "1/2", "0.20", "–", "–"],
+        ["alibi", "0/1 [0.00, 0.79]", "1/1", "0.80", "0.70", "–"],
+        ["floor (sees no prompt)", "", "", "0.10", "–", "–"],
     ]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in tables.seeds(found, 0).splitlines()[2:]]
-    assert rows[2:4] == [
+    assert made["Exact match by length, every seed"][2:4] == [
         [f"rope, evaluated with {LINEAR}", "0", "finished", "0.60", "–", "0.25"],
         [f"rope, evaluated with {LINEAR}", "1", "finished", "–", "–", "–"],
     ]
     assert "†: the model is told how long the answer is" in tables.markdown(found)
 
 
-def test_the_csv_has_a_row_for_every_change(found):
-    rows = list(csv.reader(io.StringIO(tables.as_csv(found))))
-    assert rows[0][:10] == [
-        "variant",
-        "offset",
-        "metric",
-        "runs",
-        "finished",
-        "learnt",
-        "target_length_known",
-        "4 mean",
-        "4 run 0",
-        "4 run 1",
-    ]
-    assert [row[:10] for row in rows[1:] if row[2] == "exact_match"] == [
-        ["rope", "0", "exact_match", "2", "2", "1", "False", "0.95", "1.0", "0.9"],
-        [f"rope, evaluated with {LINEAR}", "0", "exact_match", "2", "2", "1", "False", "0.6", "0.6", ""],
-        [f"rope, evaluated with {NORMALIZED}", "0", "exact_match", "2", "2", "1", "True", "0.2", "0.1", "0.3"],
-        ["alibi", "0", "exact_match", "1", "1", "1", "False", "0.8", "0.8", ""],
+def test_the_csv_has_rows_for_every_change(found):
+    rows = csv.DictReader(io.StringIO(tables.as_csv(found)))
+    kept = ("variant", "evaluated with", "length", "target_length_known", "mean", "run 0", "run 1")
+    assert [tuple(row[k] for k in kept) for row in rows if row["metric"] == "exact_match" and row["length"] == "4"] == [
+        ("rope", "", "4", "False", "0.95", "1.0", "0.9"),
+        (f"rope, evaluated with {LINEAR}", LINEAR, "4", "False", "0.6", "0.6", ""),
+        (f"rope, evaluated with {NORMALIZED}", NORMALIZED, "4", "True", "0.2", "0.1", "0.3"),
+        ("alibi", "", "4", "False", "0.8", "0.8", ""),
     ]
 
 
@@ -126,7 +113,7 @@ def test_an_offset_that_was_measured_with_a_change_alone_has_its_table(tmp_path)
     found = results.load(write_study(tmp_path, (point("rope", 0), made)))
     assert (found.offsets, found.lengths) == ([0, 7], [4, 8])
     assert [[v.values(4, offset) for v in found.variants] for offset in (0, 7)] == [[[1.0], [None]], [[None], [0.5]]]
-    assert "## Mean over seeds, positions shifted by 7" in tables.markdown(found)
+    assert "## Exact match by length, median over seeds, positions shifted by 7" in tables.markdown(found)
 
 
 def test_a_run_that_answers_two_variants_is_changed_in_both(tmp_path):

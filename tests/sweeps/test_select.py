@@ -11,63 +11,6 @@ LEARNED = dict(name="learned", max_positions=64)
 
 
 @pytest.mark.parametrize(
-    ("asked", "actual"),
-    [
-        ("rope", [ROPE]),
-        ("rope", ROPE),  # a scheme or a task stands alone
-        ("rope + learned", [ROPE, LEARNED]),
-        ("none", []),
-        ((), []),
-        ((dict(name="rope"),), [ROPE]),
-        ((dict(name="rope", base=500),), [ROPE]),  # some of its arguments
-        ((dict(name="rope"), "learned"), [ROPE, LEARNED]),
-        (dict(name="rope", layers=(0, 1)), ROPE),
-        ({}, ROPE),
-        (dict(model=dict(encodings="rope", width=16)), dict(model=dict(encodings=[ROPE], width=16, num_layers=2), seed=3)),
-        ((8, 16), [8, 16]),
-        (3, 3),
-        ("3", 3),  # as a command line gives it
-        ("0.5", 0.5),
-        ("None", None),
-        (None, None),
-        ("copy", "copy"),
-    ],
-)
-def test_a_part_as_it_is_asked_for_agrees(asked, actual):
-    assert select.agrees(asked, actual) is True
-
-
-@pytest.mark.parametrize(
-    ("asked", "actual"),
-    [
-        ("rope", [LEARNED]),
-        ("rope", [ROPE, LEARNED]),
-        ("learned + rope", [ROPE, LEARNED]),
-        ("rope", []),
-        ("none", [ROPE]),
-        ("none", [8, 16]),
-        ("none", None),
-        ("none", dict(width=16)),
-        ("rope", dict(width=16)),  # a group of keys has no name
-        ((), [ROPE]),
-        ((dict(name="rope"),), [ROPE, LEARNED]),
-        ((dict(name="rope", base=501),), [ROPE]),
-        ((dict(name="rope", factor=2),), [ROPE]),
-        (dict(name="rope"), [ROPE]),
-        (dict(model=dict(encodings="rope", width=32)), dict(model=dict(encodings=[ROPE], width=16))),
-        (dict(init_from=dict(run_id="a")), dict(init_from=None)),
-        ((8,), [8, 16]),
-        (3, 4),
-        ("3", 4),
-        (None, "x"),
-        ("copy", "copying"),
-    ],
-)
-def test_a_part_that_differs_does_not_agree(asked, actual):
-    assert select.agrees(asked, actual) is False
-
-
-@pytest.mark.parametrize(
     ("asked", "sentence"),
     [
         (dict(modle=dict(width=16)), "select has no 'modle'. Did you mean 'model'? It has: checkpoints, "),

@@ -1,0 +1,193 @@
+"""What a table says of a variant in one cell: numbers of its seeds, their centre, how many succeed, what sets it apart."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pe_lab.analysis import compare, metrics, selection, statistics
+from pe_lab.analysis.compare import Counts
+from pe_lab.analysis.formats import DASH, Cell
+from pe_lab.analysis.metrics import Limit, Measured
+from pe_lab.analysis.results import Results, Variant
+from pe_lab.analysis.statistics import Interval
+from pe_lab.declaration import Metric, Place
+
+TOLD, SEEN = "†", "‡"
+SIGNS = {
+    TOLD: "†: the model is told how long the answer is, by its positions or its layout; not to be ranked with the others.",
+    SEEN: "‡: training showed positions as large as those of the test, though no example was as long; not to be ranked with the others.",
+    DASH: f"{DASH}: no number, because the encoding or the positions end before this length, the run did not finish, or nobody has "
+    "measured it.",
+    "→": "→: beyond the training length.",
+    "±": "±: one standard deviation over seeds, of outcomes that often fall into two groups.",
+}
+_WHOLE, _SMALL = ("steps", "parameters"), ("in_distribution_loss",)
+
+
+def name(results: Results, variant: Variant) -> Cell:
+    """A variant's, with the signs of what sets it apart where success is asked for."""
+    signs = [TOLD] if variant.target_length_known else []
+    signs += [SEEN] if compare.saw_positions(results, variant, results.declared.success.place) else []
+    return Cell(" ".join([variant.name, *signs]))
+
+
+def centre(variants: Sequence[Variant], value: Callable[[Measured], Any], show: str = "median", kind: str = "") -> Cell:
+    """Of the seeds of a variant, or of one variant of each task.
+
+    Args:
+      value: of a run; None where it has none.
+      show: median, mean, iqm, or seeds: all of them.
+      kind: the metric's name, which says how its numbers are written.
+    """
+    strata = [[v for run in variant.measured if (v := value(run)) is not None] for variant in variants]
+    values = [v for stratum in strata for v in stratum]
+    if show == "seeds" and any(variant.runs for variant in variants):
+        return Cell(" ".join(number(value(run), kind) for variant in variants for run in variant.measured))
+    if not values:
+        return Cell(DASH)
+    if isinstance(values[0], Limit):
+        middle = statistics.median(values)
+        return Cell(str(middle), middle.length)
+    if show == "mean":
+        middle, spread = statistics.mean(values), statistics.deviation(values)
+        return Cell(f"{number(middle, kind)}{'' if spread is None else f' ± {number(spread, kind, exact=False)}'}", middle)
+    point = float(statistics.median(values) if show == "median" else statistics.interquartile_mean(values))
+    interval = _interval(variants, strata, value, show)
+    return Cell(f"{number(point, kind)}{bracket(interval, kind)}", point)
+
+
+def _interval(variants: Sequence[Variant], strata: Sequence[Sequence[Any]], value: Callable[[Measured], Any], show: str) -> Interval | None:
+    """What so many seeds allow: of a median exact, from five; of an interquartile mean BCa, from ten in each task."""
+    if show == "median":
+        return statistics.order_statistics(strata[0]) if len(strata) == 1 else None
+    if len(variants) == 1 and len(variants[0].candidates) > 1:
+        return selection.interval(variants[0], value)
+    if min(map(len, strata)) < statistics.BOOTSTRAP_FROM:
+        return None
+    return statistics.bootstrap(strata, statistics.interquartile_mean)
+
+
+def successes(counts: Sequence[Counts]) -> Cell:
+    """How many of how many; of one variant, with Wilson's interval: rates of several tasks are not one rate."""
+    succeed, count = sum(c.successes for c in counts), sum(c.count for c in counts)
+    if not count:
+        return Cell(DASH)
+    return Cell(f"{succeed}/{count}{bracket(counts[0].interval) if len(counts) == 1 else ''}", succeed)
+
+
+def learnt(variants: Sequence[Variant]) -> Cell:
+    """How many runs have learnt, and which did not finish."""
+    runs = [r for v in variants for r in v.runs]
+    count = sum(v.learnt for v in variants)
+    words = f"{count}/{len(runs)}"
+    if runs and not count:
+        words += " not learnt"
+    for status in ("diverged", "failed"):
+        if ended := sum(r["status"] == status for r in runs):
+            words += f", {ended} {status}"
+    return Cell(words, count)
+
+
+def measure(results: Results, variants: Sequence[Variant], metric: Metric) -> Cell:
+    """A metric of a run over seeds, or a count of the variant."""
+    success, first = results.declared.success, variants[0]
+    if metric.name == "success":
+        return successes([compare.successes(v, success) for v in variants])
+    if metric.name == "learnt":
+        return learnt(variants)
+    if metric.name == "seeds":
+        count = sum(len(v.finished) for v in variants)
+        return Cell(str(count), count)
+    outcome = Metric("exact_match", success.place if metric.place == Place() else metric.place)
+    if metric.name == "every_seed":
+        return centre(variants, lambda run: metrics.value(run, outcome), "seeds", outcome.name)
+    if metric.name == "chosen":
+        return Cell(selection.setting(first, results.declared.tuned) or DASH)
+    if metric.name == "tied":
+        return _tied(first, outcome)
+    if metric.show == "best":
+        return _best(variants, metric)
+    return centre(variants, lambda run: metrics.value(run, metric), metric.show, metric.name)
+
+
+def _best(variants: Sequence[Variant], metric: Metric) -> Cell:
+    """Over all seeds and all that was tried, by the test itself."""
+    tried = [run for v in variants for c in (v.candidates or (v,)) for run in c.measured]
+    found = [v for run in tried if (v := metrics.value(run, metric)) is not None]
+    best = max(found, default=None) if metric.name != metrics.BITS else min(found, default=None)
+    return Cell(number(best, metric.name), best)
+
+
+def _tied(variant: Variant, outcome: Metric) -> Cell:
+    """The range of the median outcome over the settings that validation does not tell apart."""
+    settings = selection.tied(variant)
+    found = [[v for run in c.measured if (v := metrics.value(run, outcome)) is not None] for c in settings]
+    middles = [statistics.median(values) for values in found if values]
+    if not middles:
+        return Cell(DASH)
+    return Cell(
+        f"{number(min(middles))}–{number(max(middles))} ({len(settings)} of {len(variant.candidates)})", max(middles) - min(middles)
+    )
+
+
+def number(value: Any, kind: str = "", *, exact: bool = True) -> str:
+    """As it is shown. A share that is not 1 is not rounded up to it.
+
+    Args:
+      kind: a metric's name.
+      exact: False for what is no share, a standard deviation.
+    """
+    if value is None:
+        return DASH
+    if isinstance(value, Limit):
+        return str(value)
+    if kind in _WHOLE:
+        return f"{value:,.0f}"
+    if kind == "flops":
+        return f"{value:.1e}".replace("e+", "e")
+    if kind == "seconds":
+        return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
+    if kind in _SMALL:
+        return f"{value:.2g}"
+    if exact and 0.995 <= value < 1:
+        return f"{min(value, 0.999):.3f}"
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+
+
+def signed(value: Any) -> str:
+    """A difference."""
+    return DASH if value is None else f"{value:+.2f}".replace("-0.00", "0.00").replace("+0.00", "0.00").replace("-", "−")
+
+
+def p_value(p: Any) -> str:
+    return DASH if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def bracket(interval: Interval | None, kind: str = "") -> str:
+    """An interval behind its number."""
+    return "" if interval is None else f" [{number(interval.low, kind)}, {number(interval.high, kind)}]"
+
+
+def intervals_note(counts: Sequence[int], show: str = "median") -> str:
+    """What the brackets of centres are, and what they cover, for these numbers of seeds."""
+    kind, enough = ("order statistics", statistics.EXACT_FROM) if show == "median" else ("BCa", statistics.BOOTSTRAP_FROM)
+    few, many = (sorted({n for n in counts if low <= n < high}) for low, high in ((1, enough), (enough, 10**9)))
+    how = "exact, from order statistics of the median" if show == "median" else "BCa bootstrap of the interquartile mean"
+    said = [f"none for {_listed(few)}, every one of which is shown"] if few else []
+    said += [f"{how} for {_listed(many)}{covers(kind, many[0])}"] if many else []
+    return f"Intervals [in brackets]: {'; '.join(said)}." if said else ""
+
+
+def wilson_note(counts: Sequence[int]) -> str:
+    """What the brackets of counts are."""
+    fewest = min((n for n in counts if n), default=0)
+    return f"*succeed*: brackets are Wilson intervals{covers('wilson', fewest)}." if fewest else ""
+
+
+def covers(kind: str, count: int) -> str:
+    """What an interval of so many seeds really covers."""
+    found = statistics.coverage(kind, count)
+    return "" if found is None else f" (in simulated studies of {found[0]} seeds they hold the truth in {100 * found[1]:.0f} %)"
+
+
+def _listed(counts: Sequence[int]) -> str:
+    return f"{counts[0]} seed{'s' * (counts[0] > 1)}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"

@@ -1,0 +1,240 @@
+"""The standard tables of a study: numbers by length, at the place of success, what was tuned, contrasts, budgets, every seed."""
+
+from collections.abc import Sequence
+
+from pe_lab.analysis import cells, compare, metrics, pivot, selection, statistics
+from pe_lab.analysis.formats import DASH, Cell, Table
+from pe_lab.analysis.metrics import BITS, BITS_SLIDING, FLOOR_CORRECTED
+from pe_lab.analysis.results import Results, Variant
+from pe_lab.declaration import Metric
+
+_EXACT = (
+    "Exact match: every token of the answer, its end included, is right, on the same examples for every run. *learnt* counts the runs "
+    "whose mean validation exact match up to the training length reaches the task's threshold; where it is not all of them, longer "
+    "lengths say little about extrapolation."
+)
+_FLOOR = (
+    "(accuracy − floor) / (1 − floor), where the floor knows the most frequent symbol of each place at that length and sees no prompt: "
+    "0 is no better than that."
+)
+_BITS = (
+    "A byte, for bytes. Of windows side by side, every place counts; of the second half of each, as of a window that slides by half its "
+    "length, where no window is shorter than the others. Less is better."
+)
+NAMES = {
+    "exact_match": "Exact match", FLOOR_CORRECTED: "Token accuracy over the floor",
+    BITS: "Bits a token of text", BITS_SLIDING: "Bits a token, second half of each window",
+}  # fmt: skip
+
+
+def headline(results: Results) -> str:
+    """The metric that a study is looked at for first."""
+    return BITS if results.has_text else "exact_match"
+
+
+def centre(results: Results) -> str:
+    """How a table shows what is typical of seeds: their interquartile mean if every variant has ten, else their median."""
+    return "iqm" if min(_seeds(results), default=0) >= statistics.BOOTSTRAP_FROM else "median"
+
+
+def by_length(results: Results, metric: str, show: str, offset: int = 0) -> Table:
+    """One row a variant: how many runs succeed and have learnt, a metric at each length; the floors of accuracies."""
+    first = show != "mean" and not results.has_text and offset == results.declared.success.place.offset
+    header = ["variant", *(["succeed"] if first else []), "learnt", *(pivot.length_name(results, n) for n in results.lengths)]
+    rows = []
+    for v in results.variants:
+        lead = [cells.measure(results, [v], Metric("success"))] if first else []
+        values = [_beyond(results, v, n, _centre(v, n, offset, metric, show)) for n in results.lengths]
+        rows.append((cells.name(results, v), *lead, cells.learnt([v]), *values))
+    if metric in ("exact_match", "token_accuracy"):
+        rows += _floors(results, metric, len(header) - len(results.lengths) - 1)
+    words = {"median": "median", "iqm": "interquartile mean", "mean": "mean ± standard deviation"}[show]
+    title = f"{NAMES[metric]} by length, {words} over seeds{_shift(offset)}"
+    notes = _success_notes(results) if first else []
+    notes += [cells.intervals_note(_seeds(results), show)] if show != "mean" else []
+    caption = {"exact_match": _EXACT if first else "", FLOOR_CORRECTED: _FLOOR, BITS: _BITS}.get(metric, "")
+    return _table(results, title, caption, header, rows, notes, beyond=True)
+
+
+def seeds(results: Results, metric: str, offset: int = 0) -> Table:
+    """One row a run."""
+    header = ["variant", "seed", "status", *(pivot.length_name(results, n) for n in results.lengths)]
+    rows = []
+    for variant in results.variants:
+        for run in variant.measured:
+            values = [run.at(n, offset, metric) for n in results.lengths]
+            own = [Cell(cells.number(v, metric), v) for v in values]
+            seed = Cell(str(run.seed[0]) if run.seed[0] == run.seed[1] else f"{run.seed[0]}, data {run.seed[1]}", run.seed[0])
+            rows.append((Cell(variant.name), seed, Cell(run.record["status"]), *own))
+    return _table(results, f"{NAMES[metric]} by length, every seed{_shift(offset)}", "", header, rows, [], beyond=True)
+
+
+def summary(results: Results) -> Table:
+    """At the place of success, and one number for the whole curve."""
+    place = results.declared.success.place
+    asked = [
+        Metric("every_seed", label="each seed"), Metric("exact_match", place, label="median"),
+        Metric("exact_match", place, "mean", "mean ± sd"), Metric("in_distribution"), Metric("log_auc"), Metric("L90"), Metric("L99"),
+    ]  # fmt: skip
+    if any(len(v.finished) >= statistics.BOOTSTRAP_FROM for v in results.variants):
+        asked[2:2] = [Metric("exact_match", place, "iqm", "interquartile mean")]
+    rows = [(cells.name(results, v), *(cells.measure(results, [v], m) for m in asked)) for v in results.variants]
+    caption = (
+        "Exact match there of each seed, and medians over seeds of: *up to training length*, mean exact match over the measured lengths "
+        f"up to it; *log area*, mean exact match from once to {metrics.AREA_TO:g} times the training length, over the logarithm of length; "
+        "*L90* and *L99*, the longest measured length up to which exact match is at least 0.9 or 0.99, smoothed to fall with length."
+    )
+    notes = ["≥: also at the longest length measured; <: not at the shortest."]
+    notes += [cells.intervals_note(_seeds(results), show) for show in ("median", "iqm") if show in {m.show for m in asked}]
+    return _table(results, f"Exact match {place}", caption, ["variant", *(pivot.column(m, results) for m in asked)], rows, notes)
+
+
+def tuning(results: Results, chosen: Results) -> Table:
+    """What was chosen by validation, and what would have come of the others."""
+    tuned, place = results.declared.tuned, results.declared.success.place
+    asked = Metric(BITS if results.has_text else "exact_match", place)
+    settings = list(dict.fromkeys(selection.setting(c, tuned) for v in chosen.variants for c in v.candidates))
+    header = ["variant", "chosen", "validation loss", "tied settings", *settings]
+    header += [pivot.SHOWN["best"]] if results.declared.oracle else []
+    rows = []
+    for v in chosen.variants:
+        own = {selection.setting(c, tuned): cells.measure(results, [c], asked) for c in v.candidates}
+        lead = [cells.measure(chosen, [v], Metric(name)) for name in ("chosen", "in_distribution_loss", "tied")]
+        oracle = [cells.measure(chosen, [v], Metric(asked.name, place, "best"))] if results.declared.oracle else []
+        rows.append((cells.name(chosen, v), *lead, *(own.get(s, Cell(DASH)) for s in settings), *oracle))
+    axes = " and ".join(tuned)
+    caption = (
+        f"For each variant the setting of {axes} with the least mean validation loss over seeds is chosen, at lengths up to the training "
+        f"length and never by the test. Under each setting: median {NAMES[asked.name].lower()} {place}. *tied settings*: the range of that "
+        "over the settings with which as many seeds have learnt, so that validation exact match does not tell them apart."
+    )
+    notes = [pivot.oracle_note(results)] if results.declared.oracle else []
+    return _table(results, f"Choice of {axes}", caption, header, rows, notes)
+
+
+def contrasts(results: Results) -> Table:
+    """The declared ones, adjusted together."""
+    found = compare.contrasts(results)
+    header = ["a against b", "succeed", "p", "a − b", "pairs", "p of a − b", "correlation", "a better", "remark"]
+    rows = [_contrast(c, results) for c in found]
+    count = sum(c.p is not None for c in found)
+    name = NAMES[headline(results)].lower()
+    caption = (
+        f"The {len(found)} contrasts that the study declares. *succeed*: of a and of b, with p of Barnard's exact test. *a − b*: mean "
+        f"difference of {name} {results.declared.success.place} unless the remark says where, over the seeds that both have, with p of "
+        "the exact sign-flip test (two-sided; of n pairs never below 2/2^n) and the correlation of the pairs. *a better*: the probability "
+        "that a run of a is better than one of b, ties half."
+    )
+    notes = [f"p: adjusted over the {count} contrasts that are compared, and no other (Holm), each test by itself."] if count else []
+    pairs = [len(c.differences) for c in found if c.interval]
+    notes += [f"Intervals of a − b: {_pair_intervals(pairs)}."] if pairs else ["No interval of a − b with fewer than 5 pairs."]
+    return _table(results, "Contrasts", caption, header, rows, notes)
+
+
+def ranking(results: Results) -> Table:
+    """Mean ranks over tasks, or why there are none."""
+    found = compare.ranking(results)
+    ranks = found.ranks
+    rows = [(Cell(name), Cell(cells.number(r), r)) for name, r in zip(found.names, ranks.mean, strict=True)] if ranks else []
+    need = f"Over the {len(found.tasks)} of {found.of} tasks that every one of these variants has learnt"
+    if ranks is None:
+        return Table("Ranks over tasks", f"{need}; ranks are shown from {statistics.RANKS_FROM} such tasks.", ("variant", "mean rank"), ())
+    caption = (
+        f"{need}, by median exact match {results.declared.success.place}; 1 is best. Friedman's test that all are alike: p "
+        f"{cells.p_value(ranks.p)}. Mean ranks less than {ranks.critical_difference:.2f} apart are not told apart (Nemenyi, 0.05)."
+    )
+    notes = ("Tasks are no random sample and resemble one another: these p are for this list of tasks as it stands.",)
+    return Table("Ranks over tasks", caption, ("variant", "mean rank"), tuple(rows), notes)
+
+
+def budgets(results: Results) -> Table:
+    """What a run cost."""
+    asked = [Metric(name) for name in ("seeds", "parameters", "steps", "flops", "seconds")]
+    header = ["variant", "finished runs", "parameters", "steps", "FLOPs", "seconds"]
+    rows = [(Cell(v.name), *(cells.measure(results, [v], m) for m in asked)) for v in results.variants if not v.change]
+    caption = (
+        "Medians over runs. FLOPs are those of unpadded examples; seconds of training are a run's share of its program's, without the "
+        "seconds of compiling."
+    )
+    tried = max((len(v.candidates) for v in results.variants), default=0)
+    notes = [f"Every variant was tuned with at most {tried} settings; a run of the chosen one is counted here."] if tried else []
+    return _table(results, "Budget of a run", caption, header, rows, notes)
+
+
+def _centre(variant: Variant, length: int, offset: int, metric: str, show: str) -> Cell:
+    return cells.centre([variant], lambda run: run.at(length, offset, metric), show, metric)
+
+
+def _beyond(results: Results, variant: Variant, length: int, cell: Cell) -> Cell:
+    """With the arrow of a number beyond its own training, where training lengths differ."""
+    if len(results.max_lengths) > 1 and variant.finished and length > variant.max_length and cell.text != DASH:
+        return Cell(f"→{cell.text}", cell.value)
+    return cell
+
+
+def _floors(results: Results, metric: str, empty: int) -> list[tuple[Cell, ...]]:
+    rows = []
+    for task in results.tasks:
+        name = "floor (sees no prompt)" if len(results.tasks) == 1 else f"floor of {task} (sees no prompt)"
+        floors = [results.floor(n, metric, task) for n in results.lengths]
+        rows.append((Cell(name), *[Cell()] * empty, *(Cell(cells.number(f), f) for f in floors)))
+    return rows
+
+
+def _contrast(c: compare.Comparison, results: Results) -> tuple[Cell, ...]:
+    named = c.metric.place != results.declared.success.place
+    remarks = [str(c.metric.place)] if named else []
+    remarks += [f"not compared: {c.reason}"] if c.reason else []
+    difference = f"{cells.signed(c.difference)}{_signed_bracket(c)}"
+    counts = DASH if results.has_text else f"{c.counts[0]}, {c.counts[1]}"
+    return (
+        Cell(f"{c.a.name} against {c.b.name}"),
+        Cell(counts),
+        Cell(cells.p_value(c.count_holm), c.count_holm),
+        Cell(difference, c.difference),
+        Cell(str(len(c.differences)), len(c.differences)),
+        Cell(cells.p_value(c.holm), c.holm),
+        Cell(cells.signed(c.correlation) if c.correlation is not None else DASH, c.correlation),
+        Cell(cells.number(c.improvement) if not c.reason else DASH, None if c.reason else c.improvement),
+        Cell("; ".join(remarks)),
+    )
+
+
+def _signed_bracket(c: compare.Comparison) -> str:
+    return "" if c.interval is None else f" [{cells.signed(c.interval.low)}, {cells.signed(c.interval.high)}]"
+
+
+def _pair_intervals(pairs: Sequence[int]) -> str:
+    parts = [f"Student's t{cells.covers('t', min(pairs))}"] if min(pairs) < statistics.BOOTSTRAP_FROM else []
+    parts += ["BCa bootstrap over pairs"] if max(pairs) >= statistics.BOOTSTRAP_FROM else []
+    return f"{' or '.join(parts)}, of {min(pairs)} to {max(pairs)} pairs"
+
+
+def _table(
+    results: Results,
+    title: str,
+    caption: str,
+    header: Sequence[str],
+    rows: Sequence[tuple[Cell, ...]],
+    notes: Sequence[str],
+    beyond: bool = False,
+) -> Table:
+    text = " ".join(cell.text for row in rows for cell in row)
+    signs = [words for sign, words in cells.SIGNS.items() if words and sign in text]
+    if beyond and "→" not in text and any(name.startswith("→") for name in header):
+        signs.append(cells.SIGNS["→"])
+    return Table(title, caption, tuple(header), tuple(rows), tuple(filter(None, [*notes, *signs])))
+
+
+def _seeds(results: Results) -> list[int]:
+    """Finished runs of each variant that has any."""
+    return [len(v.finished) for v in results.variants if v.finished]
+
+
+def _success_notes(results: Results) -> list[str]:
+    counts = [compare.successes(v, results.declared.success).count for v in results.variants]
+    return [f"*succeed*: runs that have {results.declared.success}, of those of which it is known.", cells.wilson_note(counts)]
+
+
+def _shift(offset: int) -> str:
+    return f", positions shifted by {offset}" if offset else ""
