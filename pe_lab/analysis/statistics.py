@@ -232,7 +232,10 @@ def barnard(a: tuple[int, int], b: tuple[int, int]) -> float | None:
 
 @lru_cache(maxsize=512)
 def barnard_table(count_a: int, count_b: int) -> Any:
-    """The p of every pair of successes, [count_a + 1, count_b + 1]: the worst over the common rate, by the pooled Wald statistic."""
+    """The p of every pair of successes, [count_a + 1, count_b + 1]: the worst over the common rate, by the pooled Wald statistic.
+
+    scipy.stats.barnard_exact gives one of them, and loses outcomes that are as extreme on the other side to rounding.
+    """
     from scipy import stats
 
     x, y = np.meshgrid(np.arange(count_a + 1), np.arange(count_b + 1), indexing="ij")
