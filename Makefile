@@ -3,16 +3,19 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 CORES := $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: quickstart test test-full test-peers test-cluster lint lock clean
+.PHONY: quickstart test test-full test-latex test-peers test-cluster lint lock clean
 
 quickstart: $(VENV)/installed
 	$(RUN) -m experiments.sweep --config=configs/quickstart.py
 
 test: $(VENV)/installed
-	$(RUN) -m pytest -n $(CORES) -m "not full and not peers and not cluster"
+	$(RUN) -m pytest -n $(CORES) -m "not full and not peers and not cluster and not latex"
 
 test-full: $(VENV)/installed
 	$(RUN) -m pytest -n $(CORES) -m "not peers and not cluster"
+
+test-latex: $(VENV)/installed  # apt-get install texlive-latex-base texlive-latex-recommended
+	$(RUN) -m pytest -m latex
 
 test-peers: $(VENV)/installed  # torch's CPU build is enough
 	$(PYTHON) -m venv $(VENV)-peers

@@ -121,7 +121,7 @@ class Declaration:
     tables: tuple[Table, ...] = ()
 
 
-def declared(data: Mapping[str, Any]) -> Declaration:
+def declared(data: Any) -> Declaration:
     """From the plain data of a config, or of study.json.
 
     Raises:

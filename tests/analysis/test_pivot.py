@@ -1,0 +1,147 @@
+import pytest
+
+from pe_lab.analysis import pivot, results, selection
+from pe_lab.declaration import declared
+from pe_lab.errors import UserError
+from tests.analysis import synthetic
+from tests.analysis.fake_study import point, record, write_study
+
+
+def made(folder, **asked):
+    """The tables of a description, as title -> lists of texts, the header first."""
+    found = selection.chosen(results.load(folder))
+    return {t.title: [list(t.header), *([c.text for c in row] for row in t.rows)] for t in tables(found, **asked)}
+
+
+def tables(found, **asked):
+    source = {"oracle": asked.pop("oracle")} if "oracle" in asked else {}
+    (description,) = declared({"tables": [asked], **source}).tables
+    return pivot.tables(found, description)
+
+
+@pytest.fixture
+def grid(tmp_path):
+    """Two tasks, two schemes, two encodings, one seed: exact match at length 8 is 0.1 × its place in the list, half of it at offset 5."""
+    entries = []
+    for i, (task, scheme, encoding) in enumerate(
+        (t, p, e) for t in ("copy", "sort") for p in ("plain", "shifted") for e in ("rope", "nope")
+    ):
+        value = (i + 1) / 10
+        learnt = {4: 1.0} if encoding == "rope" else {4: 0.2}
+        run = record(f"r{i}", test={(4, 0): 1.0, (8, 0): value, (8, 5): value / 2}, validation=learnt, told=scheme == "shifted", task=task)
+        entries.append((point(encoding, 0, task=task, positions=scheme), run))
+    return write_study(tmp_path, *entries)
+
+
+def test_scheme_by_encoding_one_table_a_task(grid):
+    """Signs stand in the cell: † is told the length, * has not learnt."""
+    asked = dict(rows="model.encodings", columns="positions", each="task", metric=dict(name="exact_match", at=2))
+    assert made(grid, **asked) == {
+        "Exact match at 2× the training length by encodings and positions, copy": [
+            ["encodings", "plain", "shifted"],
+            ["rope", "0.10", "0.30†"],
+            ["nope", "0.20*", "0.40†*"],
+        ],
+        "Exact match at 2× the training length by encodings and positions, sort": [
+            ["encodings", "plain", "shifted"],
+            ["rope", "0.50", "0.70†"],
+            ["nope", "0.60*", "0.80†*"],
+        ],
+    }
+
+
+def test_length_by_offset(grid):
+    asked = dict(title="T", rows="model.encodings", columns=("length", "offset"), only=dict(task="copy", positions="plain"))
+    assert made(grid, **asked) == {
+        "T": [
+            ["encodings", "4, +0", "4, +5", "→8, +0", "→8, +5"],
+            ["rope", "1.00", "–", "0.10", "0.05"],
+            ["nope", "1.00*", "–", "0.20*", "0.10*"],
+        ]
+    }
+
+
+def test_one_table_an_offset(grid):
+    asked = dict(title="T", columns="length", each="offset", only=dict(task="copy", positions="plain"))
+    assert list(made(grid, **asked)) == ["T, positions shifted by 0", "T, positions shifted by 5"]
+    assert made(grid, **asked)["T, positions shifted by 5"][1:] == [
+        ["rope · copy · plain", "–", "0.05"],
+        ["nope · copy · plain", "–", "0.10"],
+    ]
+
+
+def test_rows_of_tasks_and_columns_of_encodings(grid):
+    asked = dict(title="T", rows="task", columns="model.encodings", metric=dict(name="exact_match", length=8), only=dict(positions="plain"))
+    assert made(grid, **asked) == {"T": [["task", "rope", "nope"], ["copy", "0.10", "0.20*"], ["sort", "0.50", "0.60*"]]}
+
+
+def test_tasks_that_no_dimension_names_are_pooled_and_other_axes_are_not(grid):
+    asked = dict(title="T", rows="model.encodings", columns="positions", metric=dict(name="exact_match", length=8))
+    assert made(grid, **asked)["T"][1] == ["rope", "0.30", "0.50†"]
+    with pytest.raises(UserError, match=r"the table of T leaves several variants in one cell: name 'positions' too, among rows"):
+        made(grid, title="T", rows="model.encodings", columns="length", only=dict(task="copy"))
+
+
+def test_measures_stand_in_columns_with_their_headings(grid):
+    measures = (
+        "success",
+        "learnt",
+        "L90",
+        dict(name="exact_match", lengths=(4, 8), label="mean to 8"),
+        dict(name="exact_match", at=2, show="seeds"),
+    )
+    assert made(grid, title="T", rows="model.encodings", measures=measures, only=dict(task="copy", positions="plain"))["T"] == [
+        ["encodings", "seeds that succeed", "learnt", "L90", "mean to 8", "exact match at 2× the training length, every seed"],
+        ["rope", "0/1 [0.00, 0.79]", "1/1", "4", "0.55", "0.10"],
+        ["nope", "0/1 [0.00, 0.79]", "0/1 not learnt", "4", "0.60", "0.20"],
+    ]
+
+
+def test_successes_of_several_tasks_are_added_up_without_an_interval(grid):
+    asked = dict(title="T", rows="model.encodings", columns="positions", metric="success")
+    assert [row[1] for row in made(grid, **asked)["T"][1:]] == ["0/2", "0/2*"]
+
+
+def test_published_figures_stand_beside_runs_of_the_papers_protocol_alone(grid):
+    figures = dict(source="Paper 2023", figures={"copy": 0.9, "sort": 0.8})
+    asked = dict(title="T", rows="task", columns="length", only={"positions": "plain", "model.encodings": "rope"})
+    full = made(grid, **asked, published=dict(figures, protocol=dict(layout=dict(name="decoder"))))["T"]
+    assert [row[-1] for row in full] == ["Paper 2023", "0.90", "0.80"]
+    for protocol in (dict(layout=dict(name="encoder")), dict(task="copy"), dict(train=dict(steps=1_000_000))):
+        expected = ["0.90", "–"] if protocol == dict(task="copy") else ["–", "–"]
+        assert [row[-1] for row in made(grid, **asked, published=dict(figures, protocol=protocol))["T"][1:]] == expected
+
+
+def test_the_oracle_is_the_best_of_all_seeds_and_rates_and_says_so(tmp_path):
+    folder = synthetic.write(
+        tmp_path, tasks=(), schemes=(), encodings=("rope",), analysis={"tuned": ["train.learning_rate"], "oracle": "Paper 2023"}
+    )
+    found = results.load(folder)
+    best = max(v for variant in found.variants for v in variant.values(16, 0) if v is not None)
+    at = dict(name="exact_match", at=2)
+    (table,) = tables(selection.chosen(found), measures=(at, dict(at, show="best")), oracle="Paper 2023")
+    assert (table.header[2], table.rows[0][2].value) == (
+        "exact match at 2× the training length, oracle: best setting and seed, by the test",
+        best,
+    )
+    assert table.rows[0][1].value < best
+    assert "Oracle: chosen by the test itself, as in Paper 2023; for comparison with it alone." in table.notes
+
+
+def test_a_papers_metric_is_a_metric_of_a_table(tmp_path):
+    """Ruoss et al.: token accuracy, mean over lengths beyond training."""
+    found = results.load(synthetic.write(tmp_path, tasks=(), schemes=(), rates=(), encodings=("rope",), seeds=1))
+    (table,) = tables(found, rows="model.encodings", columns=(), metric=dict(name="token_accuracy", lengths=(9, 32)))
+    values = found.variants[0].values
+    assert table.rows[0][1].value == pytest.approx(sum(values(n, 0, "token_accuracy")[0] for n in (12, 16, 24, 32)) / 4)
+    assert table.title == "Token accuracy mean over lengths 9..32 by encodings"
+
+
+def test_ten_seeds_have_the_interval_of_their_interquartile_mean(tmp_path):
+    found = results.load(synthetic.write(tmp_path, tasks=("copy", "reverse"), schemes=(), rates=(), encodings=("rope", "alibi"), seeds=10))
+    (table,) = tables(found, rows="model.encodings", columns=(), metric=dict(name="exact_match", at=2, show="iqm"))
+    assert table.header == ("encodings", "all")
+    for row in table.rows:
+        low, high = row[1].text.partition("[")[2].rstrip("]").split(", ")
+        assert float(low) <= row[1].value <= float(high)
+    assert any("BCa bootstrap of the interquartile mean for 10 seeds (in simulated studies of 10 seeds" in note for note in table.notes)
