@@ -234,9 +234,27 @@ def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
     ("module", "arguments", "sentence"),
     [
         ("tables", [], "Which study? Give its folder: --results=results/quickstart."),
-        ("tables", ["--result=x"], "This command has no 'result'. Did you mean 'results'? It has: results."),
+        ("tables", X),
         ("publish", ["--results=nowhere"], "There is no study in nowhere: nowhere/study.json is missing."),
     ],
 )
 def test_a_command_about_results_with_a_mistake_is_one_line_and_status_2(module, arguments, sentence):
     assert refused(module, *arguments) == sentence
+
+
+ANALYSIS = STUDY.format(config="pass", sweep="grid.product()") + "\n\ndef analysis():\n    return {analysis}\n"
+
+
+def test_what_a_study_says_of_its_analysis_is_read_and_is_empty_where_it_says_nothing(call, config_file):
+    status, _, _, received = call(f"--config={config_file(text=ANALYSIS.format(analysis='dict(question=1)'))}")
+    assert (status, received[-1][0].analysis) == (0, {"question": 1})
+
+
+def test_a_study_without_an_analysis_says_nothing_of_it(call, config_file):
+    assert call(f"--config={config_file()}")[3][-1][0].analysis == {}
+
+
+def test_an_analysis_that_is_no_dict_is_refused(call, config_file):
+    status, _, err, _ = call(f"--config={config_file(text=ANALYSIS.format(analysis='[1]'))}")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "analysis() returns a dict, as dict(question=...), got [1]" in err

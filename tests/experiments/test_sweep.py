@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pe_lab import records
+from tests.analysis import synthetic
 from tests.experiments.entry_points import call
 
 ROOT = Path(__file__).parents[2]
@@ -67,12 +68,23 @@ def test_tables_are_written_again_from_records_alone(smoke):
     assert (folder / "table.md").read_bytes() == written
 
 
+def test_the_seeds_that_contrasts_need_are_said_without_writing_anything(tmp_path):
+    encodings = ("rope", "alibi")
+    folder = synthetic.write(tmp_path, tasks=(), schemes=(), rates=(), encodings=encodings, analysis={"contrasts": [encodings]})
+    done = call("tables", f"--results={folder}", "--seeds_needed=0.8")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "  rope against alibi: if true " in done.stdout
+    assert sorted(path.name for path in folder.iterdir()) == ["records", "study.json"]
+    refused = call("tables", f"--results={folder}", "--seeds_needed=80")
+    assert (refused.returncode, refused.stderr) == (2, "error: --seeds_needed is a power between 0 and 1, such as 0.8, got 80.\n")
+
+
 def test_publishing_copies_records_tables_and_plot(smoke, tmp_path):
     folder, _ = smoke
     assert call("publish", f"--results={folder}", cwd=tmp_path).returncode == 0
     published = tmp_path / "results" / "published" / "smoke"
     assert len(records.read_all(published)) == 4
-    assert sorted(p.name for p in published.iterdir()) == ["exact_match.png", "records", "study.json", "table.csv", "table.md"]
+    assert sorted(p.name for p in published.iterdir()) == ["exact_match.png", "records", "study.json", "table.csv", "table.md", "table.tex"]
     assert (published / "table.md").read_bytes() == (folder / "table.md").read_bytes()
 
 

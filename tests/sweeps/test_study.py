@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from configs import base
+from pe_lab import records
 from pe_lab.errors import UserError
 from pe_lab.records import row
 from pe_lab.sweeps import grid, study
@@ -188,3 +189,40 @@ def test_one_label_for_two_values_is_refused():
     same = [grid.labelled("rotary", (dict(name="rope", base=b),)) for b in (1e4, 5e5)]
     with pytest.raises(UserError, match=r"Two values of the axis 'model\.encodings' have the label 'rotary'"):
         expand({"model.encodings": same})
+
+
+def analysed(analysis):
+    """A study of two encodings and two seeds that says this of its analysis."""
+    points = grid.product({"model.encodings": [ROPE, ALIBI]}, {"seed": range(2)})
+    return study.expand("fake", base.get_config().to_dict(), points, Path("nowhere"), analysis)
+
+
+def test_what_a_study_says_of_its_analysis_stands_in_its_file_and_changes_no_run(tmp_path):
+    said = dict(question="Why?", contrasts=(("rope", "alibi"),))
+    asked, plain = analysed(said), analysed({})
+    assert [run.run_id for run in asked.runs] == [run.run_id for run in plain.runs]
+    asked.write(tmp_path)
+    assert records.analysis_of(tmp_path) == {"question": "Why?", "contrasts": [["rope", "alibi"]]}
+    plain.write(tmp_path)
+    assert records.analysis_of(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("analysis", "words"),
+    [
+        (dict(contrasts=(("rope", "alibbi"),)), r"has no 'alibbi'\. Did you mean 'alibi'\?"),
+        (dict(tuned=("seed",)), r"The sweep \(analysis: tuned\) has no 'seed'"),  # seeds are not chosen
+        (dict(questions=""), r"analysis\(\) has no 'questions'\. Did you mean 'question'\?"),
+    ],
+)
+def test_an_analysis_of_what_is_not_there_is_refused_before_anything_is_trained(analysis, words):
+    with pytest.raises(UserError, match=words):
+        analysed(analysis)
+
+
+def test_a_contrast_with_what_is_evaluated_in_place_of_the_trained_is_known():
+    values = base.get_config()
+    values.evaluate.changes = (dict(encodings=(), label="bare"),)
+    said = dict(contrasts=(("rope", "rope, evaluated with bare"),))
+    points = grid.product({"model.encodings": [ROPE, ALIBI]})
+    assert study.expand("fake", values.to_dict(), points, Path("nowhere"), said).analysis == said
