@@ -234,7 +234,7 @@ def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
     ("module", "arguments", "sentence"),
     [
         ("tables", [], "Which study? Give its folder: --results=results/quickstart."),
-        ("tables", X),
+        ("tables", ["--result=x"], "This command has no 'result'. Did you mean 'results'? It has: results, seeds_needed."),
         ("publish", ["--results=nowhere"], "There is no study in nowhere: nowhere/study.json is missing."),
     ],
 )
