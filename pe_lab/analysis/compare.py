@@ -75,7 +75,7 @@ def pairs(results: Results, contrast: Contrast) -> list[tuple[Variant, Variant]]
     if contrast.a in by_name and contrast.b in by_name:
         return [(by_name[contrast.a], by_name[contrast.b])]
     sides = [[v for v in results.variants if set(parts(side)) <= set(v.labels.values())] for side in (contrast.a, contrast.b)]
-    found = [(a, b) for a, b in itertools.product(sides[0], sides[1]) if _agree(a, b, contrast)]
+    found = [(a, b) for a, b in itertools.product(sides[0], sides[1]) if a is not b and _agree(a, b, contrast)]
     if not found:
         missing = contrast.b if contrast.a in by_name or sides[0] else contrast.a
         raise unknown("The study (analysis: contrasts)", missing, by_name)

@@ -98,6 +98,11 @@ def test_a_contrast_of_labels_is_every_pair_that_agrees_in_all_others(tmp_path):
         ("rope · copy", "rope · sort"),
         ("alibi · copy", "alibi · sort"),
     ]
+    across = compare.pairs(found, Contrast("rope", "sort"))  # on two axes: never a variant with itself
+    assert [(a.name, b.name) for a, b in across] == [
+        ("rope · copy", "rope · sort"), ("rope · copy", "alibi · sort"), ("rope · copy", "nope · sort"),
+        ("rope · sort", "alibi · sort"), ("rope · sort", "nope · sort"),
+    ]  # fmt: skip
     with pytest.raises(UserError, match=r"\(analysis: contrasts\) has no 'sinusoidal'"):
         compare.pairs(found, Contrast("rope", "sinusoidal"))
 
