@@ -43,3 +43,84 @@ def peer_table() -> str:
     for model, (ours, single, half) in ((model, each.values()) for model, each in rates.items()):
         lines.append(f"| {MODELS[model]} | {ours:.1f} | {single:.1f} | {half:.1f} | {ours / single:.2f} | {ours / half:.2f} |")
     return "\n".join(lines)
+
+
+AXES = {"tokens": "tokens in a context", "width": "width, feed-forward 4 times it", "heads": "heads of a width of 64"}
+
+
+def _read(name: str) -> list[dict]:
+    return json.loads((FOLDER / name).read_text(encoding="utf-8"))
+
+
+def scaling() -> dict[str, list[dict]]:
+    """What is changed -> its figures, by its value."""
+    found: dict[str, list[dict]] = {"tokens": [], "width": [], "heads": []}
+    for figure in _read("scaling.json"):
+        words = figure["label"].split()
+        what, value = (words[0], words[1]) if words[0] == "width" else (words[1], words[0])
+        found[what].append({**figure, "value": int(value), "microseconds": 1e6 * figure["seconds_per_step"] / 8192})
+    return found
+
+
+def scaling_table() -> str:
+    """Microseconds a token of a step."""
+    lines = ["| changed | value | µs a token | share of peak | temporaries, MB |", "|---|---|---|---|---|"]
+    for what, figures in scaling().items():
+        for f in figures:
+            cells = [what, str(f["value"]), f"{f['microseconds']:.1f}", f"{f['share_of_peak']:.2f}", f"{f['temporary_bytes'] / 1e6:.0f}"]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def replicas_table() -> str:
+    """How much longer replicas take in one program than as many alone, and what they hold."""
+    lines = ["| model | replicas | how | times alone | state, MB | temporaries, MB |", "|---|---|---|---|---|---|"]
+    for f in _read("replicas.json"):
+        model = "the quickstart's" if f["study"] == "quickstart" else MODELS["engine"]
+        held = [f"{f[kind] / 1e6:.1f}" for kind in ("state_bytes", "temporary_bytes")]
+        cells = [model, str(f["replicas"]), f["how"], f"{f['times_alone']:.2f}", *held]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def evaluation_table() -> str:
+    lines = ["| lengths | examples | seconds | share of 10,000 steps | most memory of the process, GB |", "|---|---|---|---|---|"]
+    for f in _read("evaluation.json"):
+        longest = max(int(n) for o in f["overrides"] if "lengths" in o for n in o.partition("(")[2].strip(")").split(","))
+        cells = [
+            f"1..{longest}",
+            f"{f['examples']:,}",
+            f"{f['evaluation_seconds']:.0f}",
+            f"{f['share']:.1%}",
+            f"{f['peak_bytes'] / 1e9:.2f}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def draw(file: Path) -> None:
+    """Cost a token against what is changed."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    pyplot.rcParams.update({"font.size": 9, "svg.hashsalt": "pe_lab"})
+    figure, axes = pyplot.subplots(1, 3, figsize=(9, 2.8), sharey=True, layout="constrained")
+    for axis, (what, figures) in zip(axes, scaling().items(), strict=True):
+        axis.loglog([f["value"] for f in figures], [f["microseconds"] for f in figures], color="black", marker="o", markersize=4)
+        axis.set_xticks([f["value"] for f in figures], [str(f["value"]) for f in figures], minor=False)
+        axis.minorticks_off()
+        axis.set_xlabel(
+            {"tokens": "tokens in a context", "width": "width, feed-forward 4 times it", "heads": "heads of a width of 64"}[what]
+        )
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("µs a token of a step")
+    figure.savefig(file, metadata={"Date": None})
+    pyplot.close(figure)
+
+
+if __name__ == "__main__":
+    for text in (table(), peer_table(), scaling_table(), replicas_table(), evaluation_table()):
+        print(text + "\n")
+    draw(Path("docs/pictures/scaling.svg"))
