@@ -1,4 +1,4 @@
-"""Copies a study's records, tables and plot to results/published, where they are committed.
+"""Copies a study's records, tables and plots to results/published, where they are committed.
 
     python -m experiments.publish --results=results/quickstart
 

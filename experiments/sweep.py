@@ -1,4 +1,4 @@
-"""Trains what a study asks for and is not there yet, and writes its tables and plot.
+"""Trains what a study asks for and is not there yet, and writes its tables and plots.
 
     python -m experiments.sweep --config=configs/quickstart.py [--config.train.steps=500]
                                 [--results=FOLDER] [--workers=N] [--dry_run] [--write_cells]

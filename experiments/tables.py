@@ -1,4 +1,4 @@
-"""Writes a study's tables and plot again from its records, without JAX.
+"""Writes a study's tables and plots again from its records, without JAX.
 
     python -m experiments.tables --results=results/quickstart
     python -m experiments.tables --results=results/quickstart --seeds_needed=0.8
@@ -17,13 +17,14 @@ from pe_lab.errors import UserError
 
 
 def show(folder: Path) -> None:
-    """Writes table.md, table.csv, table.tex and exact_match.png, prints the first table and where everything lies."""
+    """Writes table.md, table.csv, table.tex and the plots, prints the first table and where everything lies."""
     found = results.load(folder)
     print(f"\n{_tables.write(found, folder)}\n")
     if found.missing:
         print(f"without a record: {found.missing} runs of the study, which are in none of these numbers\n")
-    drawn = plots.write(found, folder) or "none yet"
-    print(f"tables   {folder}/table.md, {folder}/table.csv, {folder}/table.tex\nplot     {drawn}\nrecords  {folder}/records/")
+    drawn = ", ".join(map(str, plots.write(found, folder))) or "none yet"
+    print(f"tables   {folder}/table.md, {folder}/table.csv, {folder}/table.tex\nplots    {drawn}, and each as PDF")
+    print(f"records  {folder}/records/\none page to explore: python -m experiments.report --results={folder}")
 
 
 def main() -> int:

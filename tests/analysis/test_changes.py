@@ -7,6 +7,7 @@ import pytest
 
 from pe_lab import records
 from pe_lab.analysis import metrics, plots, results, tables
+from pe_lab.analysis.plots import drawing
 from tests.analysis.fake_study import point, record, write_study
 
 LINEAR, NORMALIZED = "rope(scaling=linear)", "normalized"
@@ -103,9 +104,10 @@ def test_the_csv_has_rows_for_every_change(found):
 
 def test_a_change_has_a_panel_of_its_own(found, tmp_path, monkeypatch):
     shown = []
-    monkeypatch.setattr(plots, "_panel", lambda axis, results, variant: shown.append(variant.name))
+    monkeypatch.setattr(drawing, "save", lambda figure, files: (shown.append(figure), drawing.pyplot().close(figure)))
     plots.write(found, tmp_path)
-    assert shown == [v.name for v in found.variants]
+    titles = [axis.get_title().rpartition("\n")[0] for axis in shown[0].axes if axis.axison]
+    assert [" ".join(title.split()).removesuffix(" †") for title in titles] == [v.name for v in found.variants]
 
 
 def test_an_offset_that_was_measured_with_a_change_alone_has_its_table(tmp_path):

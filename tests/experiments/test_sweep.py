@@ -79,12 +79,16 @@ def test_the_seeds_that_contrasts_need_are_said_without_writing_anything(tmp_pat
     assert (refused.returncode, refused.stderr) == (2, "error: --seeds_needed is a power between 0 and 1, such as 0.8, got 80.\n")
 
 
-def test_publishing_copies_records_tables_and_plot(smoke, tmp_path):
+PICTURES = ("exact_match", "heat_map", "success", "training_exact_match", "training_loss")
+
+
+def test_publishing_copies_records_tables_and_plots(smoke, tmp_path):
     folder, _ = smoke
     assert call("publish", f"--results={folder}", cwd=tmp_path).returncode == 0
     published = tmp_path / "results" / "published" / "smoke"
     assert len(records.read_all(published)) == 4
-    assert sorted(p.name for p in published.iterdir()) == ["exact_match.png", "records", "study.json", "table.csv", "table.md", "table.tex"]
+    pictures = [f"{name}{suffix}" for name in PICTURES for suffix in (".pdf", ".png")]
+    assert sorted(p.name for p in published.iterdir()) == sorted([*pictures, "records", "study.json", "table.csv", "table.md", "table.tex"])
     assert (published / "table.md").read_bytes() == (folder / "table.md").read_bytes()
 
 

@@ -1,0 +1,57 @@
+"""Pictures of a study, each as PDF for print and as PNG; only those that its records have numbers for.
+
+exact_match           a panel a variant: seeds, their centre and its interval against length (bits_per_token for a text)
+heat_map              variants x lengths
+length_by_offset      a map a variant of lengths x offsets of positions
+success               how many runs have learnt, and succeed beyond training, with Wilson's intervals
+training_exact_match  validation while they trained, beyond the training length too
+training_loss         the loss while they trained
+learning_rate         exact match against the learning rate, where rates vary
+cost                  exact match against seconds, FLOPs and parameters, where these differ
+
+An encoding has one colour and one marker in all of them: styles.py.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pe_lab.analysis import selection
+from pe_lab.analysis.plots import drawing, lengths, outcomes, rates, training
+from pe_lab.analysis.results import Results
+
+_OF_ALL: Mapping[str, Callable[[Results], Any]] = {
+    "training_exact_match": training.exact_match,
+    "training_loss": training.loss,
+    "learning_rate": rates.learning_rate,
+}
+_OF_CHOSEN: Mapping[str, Callable[[Results], Any]] = {  # of what validation chose, where something is tuned
+    "exact_match": lengths.exact_match,
+    "bits_per_token": lengths.bits_per_token,
+    "heat_map": lengths.heat_map,
+    "length_by_offset": lengths.length_by_offset,
+    "success": outcomes.success,
+    "cost": outcomes.cost,
+}
+
+
+def write(results: Results, folder: Path) -> list[Path]:
+    """Draws what there are numbers for into a folder, and takes away what there are none for any more.
+
+    Returns:
+      The PNGs; of each there is a PDF beside it. Empty before a run has finished.
+    """
+    chosen = selection.chosen(results)
+    drawn = []
+    with drawing.settings():
+        for of, figures in ((chosen, _OF_CHOSEN), (results, _OF_ALL)):
+            for name, draw in figures.items():
+                figure = draw(of) if of.finished else None
+                files = [folder / f"{name}{suffix}" for suffix in drawing.SUFFIXES]
+                if figure is None:
+                    for file in files:
+                        file.unlink(missing_ok=True)
+                else:
+                    drawing.save(figure, files)
+                    drawn.append(files[0])
+    return drawn

@@ -1,0 +1,167 @@
+import matplotlib
+import pytest
+
+matplotlib.use("Agg")
+from matplotlib import pyplot
+
+from pe_lab.analysis import plots, results
+from pe_lab.analysis.plots import drawing, styles
+from tests.analysis import synthetic
+from tests.analysis.fake_study import point, record, two_variants, write_study
+
+
+@pytest.fixture
+def drawn(monkeypatch, tmp_path):
+    """Draws a study and gives its figures by name, of which none is written."""
+    kept = {}
+    monkeypatch.setattr(drawing, "save", lambda figure, files: (kept.update({files[0].stem: figure}), pyplot.close(figure)))
+
+    def draw(folder):
+        paths = plots.write(results.load(folder), tmp_path)
+        assert paths == [tmp_path / f"{name}.png" for name in kept]
+        return kept
+
+    return draw
+
+
+def small(folder, **more):
+    """Two encodings, two seeds, nothing else that varies."""
+    return synthetic.write(folder, **{**dict(encodings=("rope", "alibi"), seeds=2, rates=(), tasks=(), schemes=(), offsets=(0,)), **more})
+
+
+def panels(figure):
+    return [axis for axis in figure.axes if axis.axison]
+
+
+def points(axis):
+    return [(list(line.get_xdata()), list(line.get_ydata())) for line in axis.lines]
+
+
+def texts(figure):
+    return " ".join(figure.get_suptitle().split())
+
+
+def test_only_what_the_records_have_numbers_for_is_drawn(drawn, tmp_path):
+    assert set(drawn(two_variants(tmp_path))) == {"exact_match", "heat_map", "success"}
+
+
+def test_a_study_with_rates_offsets_curves_and_costs_has_all_pictures(drawn, tmp_path):
+    folder = small(tmp_path, encodings=("nope", "t5_bias"), rates=("0.001", "0.003"), offsets=(0, 16))
+    more = {"length_by_offset", "cost", "training_exact_match", "training_loss", "learning_rate"}
+    assert set(drawn(folder)) == {"exact_match", "heat_map", "success"} | more
+
+
+def test_a_picture_without_numbers_is_taken_away(drawn, tmp_path):
+    for suffix in (".png", ".pdf"):
+        (tmp_path / f"learning_rate{suffix}").write_text("of another time")
+    drawn(two_variants(tmp_path))
+    assert not list(tmp_path.glob("learning_rate*"))
+
+
+def test_a_panel_holds_a_line_a_run_their_median_and_the_training_length(drawn, tmp_path):
+    rope, alibi = panels(drawn(two_variants(tmp_path))["exact_match"])
+    assert points(rope) == [([4, 8], [0.998, 0.4]), ([4, 4], [0, 1]), ([4, 8], [1.0, 0.5]), ([4, 8], [0.996, 0.3]), ([], [])]
+    assert points(alibi) == [([4], [0.5]), ([4, 4], [0, 1]), ([], []), ([4], [0.5])]
+    assert [line.get_linestyle() for line in rope.lines] == ["-", "--", "-", "-", "-"]
+
+
+def test_a_panel_says_how_many_runs_learnt_and_is_grey_where_none_did(drawn, tmp_path):
+    figures = drawn(two_variants(tmp_path))
+    shown = [(a.get_title(), a.get_facecolor()[0] < 1) for a in panels(figures["exact_match"])]
+    assert shown == [("rope\n1/3 learnt, 1 diverged", False), ("alibi\nNOT LEARNT 0/2, 1 failed", True)]
+    assert "without a record: 1 run" in texts(figures["exact_match"])
+
+
+@pytest.mark.parametrize(("seeds", "band"), [(4, 0), (5, 1), (10, 1)])
+def test_there_is_a_band_from_five_seeds_up(drawn, tmp_path, seeds, band):
+    figure = drawn(small(tmp_path, encodings=("alibi",), seeds=seeds))["exact_match"]
+    (axis,) = panels(figure)
+    assert [len(c.get_paths()[0].vertices) > 4 for c in axis.collections if c.get_paths()] == [True] * band
+    assert ("under 5 seeds no interval" in texts(figure)) is not bool(band)
+
+
+def test_an_encoding_has_its_colour_and_marker_in_every_picture(drawn, tmp_path):
+    figures = drawn(small(tmp_path, encodings=("alibi",)))
+    alibi = styles.of_name("alibi")
+    for name in ("exact_match", "success", "training_exact_match", "training_loss"):
+        colors = {line.get_color() for axis in panels(figures[name]) for line in axis.lines} - {"0.25", "0.5"}
+        assert colors == {alibi.color}, name
+    markers = {line.get_marker() for name in ("exact_match", "success") for axis in panels(figures[name]) for line in axis.lines}
+    assert markers - {"None"} == {alibi.marker}
+
+
+def test_curves_beyond_the_training_length_are_dashed(drawn, tmp_path):
+    axis, _ = panels(drawn(small(tmp_path, encodings=("alibi", "rope")))["training_exact_match"])
+    assert [line.get_linestyle() for line in axis.lines] == ["-"] * 3 + ["--"] * 3  # two seeds and their median, lengths 8 and 16
+
+
+def test_the_rate_that_validation_chooses_is_marked(drawn, tmp_path):
+    folder = small(tmp_path, encodings=("rope",), rates=("0.001", "0.003"))
+    (axis,) = panels(drawn(folder)["learning_rate"])
+    (chosen,) = [line for line in axis.lines if line.get_linestyle() == ":"]
+    assert list(chosen.get_xdata()) == [0.003, 0.003]  # 0.001 learns 0.995
+
+
+def test_other_pictures_show_what_was_chosen_alone(drawn, tmp_path):
+    folder = small(tmp_path, encodings=("rope",), rates=("0.001", "0.003"), analysis={"tuned": ["train.learning_rate"]})
+    figures = drawn(folder)
+    assert len(panels(figures["exact_match"])) == 1
+    assert len(panels(figures["training_loss"])) == 2
+
+
+def test_what_knows_the_targets_length_stands_apart_with_a_dagger_that_is_explained(drawn, tmp_path):
+    entries = [(point(n, 0), record(n, test={4: 1.0}, validation={4: 1.0}, told=n == "rope")) for n in ("rope", "alibi")]
+    figures = drawn(write_study(tmp_path, *entries))
+    assert [axis.get_title() for axis in panels(figures["exact_match"])] == ["rope\u00a0†\n1/1 learnt", "alibi\n1/1 learnt"]
+    assert texts(figures["exact_match"]).endswith("† told the answer's length")
+    assert [t.get_text() for t in figures["success"].axes[0].get_yticklabels()] == ["alibi", "rope\u00a0†"]
+
+
+def test_nothing_is_said_of_a_dagger_where_there_is_none(drawn, tmp_path):
+    assert "†" not in texts(drawn(two_variants(tmp_path))["exact_match"])
+
+
+def test_a_sweep_over_training_lengths_says_what_its_numbers_are(drawn, tmp_path):
+    entries = [(point("rope", 0, **{"train.max_length": f"{n}"}), record(f"r{n}", test={4: 1.0}, max_length=n)) for n in (4, 8)]
+    figure = drawn(write_study(tmp_path, *entries))["exact_match"]
+    assert [axis.get_title().partition("\n")[0] for axis in panels(figure)] == ["max_length=4", "max_length=8"]
+    assert [points(axis)[1] for axis in panels(figure)] == [([4, 4], [0, 1]), ([8, 8], [0, 1])]
+
+
+def test_encodings_share_panels_where_there_are_many_variants(drawn, tmp_path, monkeypatch):
+    monkeypatch.setattr("pe_lab.analysis.plots.panels.MOST", 5)
+    figures = drawn(small(tmp_path, schemes=synthetic.SCHEMES))
+    assert [axis.get_title() for axis in panels(figures["exact_match"])] == ["contiguous", "shifted", "randomized\u00a0†"]
+    assert {len(axis.lines) for axis in panels(figures["exact_match"])} == {4}  # two encodings and their training lengths
+    (legend,) = figures["exact_match"].legends
+    assert [text.get_text() for text in legend.get_texts()] == ["rope", "alibi"]
+
+
+def test_a_missing_cell_of_a_map_is_a_dash_and_not_a_zero(drawn, tmp_path):
+    axis = drawn(two_variants(tmp_path))["heat_map"].axes[0]
+    assert [t.get_text() for t in axis.texts] == ["1.00", "0.40", "0.50", "–"]
+
+
+def test_success_shows_the_counts_and_the_interval_of_wilson(drawn, tmp_path):
+    learnt, succeed = drawn(two_variants(tmp_path))["success"].axes
+    assert [t.get_text() for t in learnt.texts] == ["1/3", "0/1"]  # one failed: nothing is known of it
+    assert points(learnt)[0][0] == pytest.approx([0.0615, 0.7923], abs=1e-4)
+    assert [t.get_text() for t in succeed.texts] == ["0/3", "0/1"]
+
+
+def test_one_study_gives_the_same_files_to_the_last_byte(tmp_path):
+    """As PNG and as PDF, and no figure stays open."""
+    found = results.load(two_variants(tmp_path))
+    pictures = []
+    for _ in range(2):
+        paths = plots.write(found, tmp_path)
+        pictures.append([path.with_suffix(suffix).read_bytes() for path in paths for suffix in (".png", ".pdf")])
+    assert pictures[0] == pictures[1]
+    assert [picture[:4] for picture in pictures[0]] == [b"\x89PNG", b"%PDF"] * 3
+    assert pyplot.get_fignums() == []
+
+
+def test_nothing_is_drawn_before_a_run_has_finished(tmp_path):
+    folder = write_study(tmp_path, (point("rope", 0), record("r", status="diverged")), (point("rope", 1), "s"))
+    assert plots.write(results.load(folder), tmp_path) == []
+    assert not list(tmp_path.glob("*.png"))
