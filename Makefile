@@ -42,7 +42,7 @@ $(VENV)/installed: requirements.lock
 
 lock:  # needs uv
 	uv lock --upgrade
-	uv export --quiet --no-header --no-emit-project --extra experiments --extra slurm --format requirements-txt > requirements.lock
+	uv export --quiet --no-header --no-emit-project --extra experiments --extra report --extra slurm --format requirements-txt > requirements.lock
 
 clean:
 	rm -rf $(VENV) .cache
