@@ -4,10 +4,13 @@ Plain Python: the grid, the config and the entry points use the same words.
 """
 
 import ast
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from pe_lab.errors import UserError
+
+_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")  # a user's own, package.module:Class
 
 
 def label(value: Any) -> str:
@@ -51,6 +54,20 @@ def parse(text: str) -> tuple[dict[str, Any], ...]:
         return tuple(_spec(part) for part in _parts(ast.parse(text.strip(), mode="eval").body))
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as e:  # all that ast.literal_eval may raise
         raise UserError(f"{text!r} does not read like 'rope(scaling=yarn, factor=4) + learned' or 'none'.") from e
+
+
+def parse_several(text: str) -> tuple[dict[str, Any], ...]:
+    """The specs that stand side by side, each alone: sinusoidal, rope(base=5e5), my.module:Mine.
+
+    Raises:
+      UserError: it does not read like that.
+    """
+    quoted = text if set(text) & set("'\"") else _CLASS.sub(r'"\g<0>"', text)
+    try:
+        node = ast.parse(quoted.strip(), mode="eval").body
+        return tuple(_spec(each) for each in (node.elts if isinstance(node, ast.Tuple) else [node]))
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as e:
+        raise UserError(f"{text!r} does not read like 'sinusoidal, rope(base=5e5), my.module:Mine'.") from e
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:

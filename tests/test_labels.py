@@ -1,7 +1,7 @@
 import pytest
 
 from pe_lab.errors import UserError
-from pe_lab.labels import agrees, label, parse
+from pe_lab.labels import agrees, label, parse, parse_several
 from pe_lab.sweeps import grid
 
 ROPE = dict(name="rope", scaling="yarn", factor=4.0, trained_length=None)
@@ -85,6 +85,29 @@ def test_a_text_that_is_no_label_is_refused_in_one_line(text):
         parse(text)
     assert str(refused.value) == f"{text!r} does not read like 'rope(scaling=yarn, factor=4) + learned' or 'none'."
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "specs"),
+    [
+        ("rope", [dict(name="rope")]),
+        ("sinusoidal,binary, learned", [dict(name="sinusoidal"), dict(name="binary"), dict(name="learned")]),
+        (
+            "rope(base=5e5, scaling=yarn), dape(inner=alibi)",
+            [dict(name="rope", base=5e5, scaling="yarn"), dict(name="dape", inner="alibi")],
+        ),
+        ("my.module:Mine, other:Yours(a=1)", [dict(name="my.module:Mine"), dict(name="other:Yours", a=1)]),
+        ("'my.module:Mine', rope", [dict(name="my.module:Mine"), dict(name="rope")]),
+    ],
+)
+def test_side_by_side_they_have_commas_between(text, specs):
+    assert parse_several(text) == tuple(specs)
+
+
+@pytest.mark.parametrize("text", ["", ",", "rope + alibi", "rope alibi", "rope(500)", "rope,,alibi", "my.module:", "(rope"])
+def test_what_does_not_stand_side_by_side_is_refused_in_one_line(text):
+    with pytest.raises(UserError, match="does not read like 'sinusoidal, rope"):
+        parse_several(text)
 
 
 @pytest.mark.parametrize(

@@ -39,12 +39,12 @@ def settings() -> Any:
     return pyplot().rc_context(_SETTINGS)
 
 
-def save(figure: Any, files: Sequence[Path]) -> None:
+def save(figure: Any, files: Sequence[Path], dpi: int = 200) -> None:
     """Writes a figure without a date, so that the same records give the same bytes, and closes it."""
     figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")  # once is enough, and takes most of the time
     for file in files:
-        figure.savefig(file, dpi=200, metadata=_NO_DATE[file.suffix])
+        figure.savefig(file, dpi=dpi, metadata=_NO_DATE[file.suffix])
     pyplot().close(figure)
 
 

@@ -1,0 +1,222 @@
+"""An encoding outside of a model, and the table that the diagnostics read of it: a row for each position, or for each distance.
+
+At the input a row is `code(p)`. Inside attention it is what the encoding adds to the logits at a distance, seen from the last token:
+
+    bias     its number for each head, and for each head whether the mask allows it
+    turn     the logits of DRAWS random queries and keys, each the same at all places, as the distance turns them
+    content  the same, where queries, keys or inputs meet learned vectors: their mean over queries is nothing, their pattern is not
+
+What reads no positions has no such table: there the tokens between decide, and a number would be one of made-up tokens.
+Parameters are fresh. Positions of several axes are the same on each.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+from jaxtyping import Array, Float, Int, Num
+
+from pe_lab import plugins
+from pe_lab.encodings.base import Tokens
+from pe_lab.errors import UserError, one_line
+from pe_lab.labels import label
+
+DRAWS = 16  # of queries, keys and inputs a head, from standard normals
+SEQUENCES = 1024  # of random tokens, where tokens decide
+_HOOKS = ("qk", "kernel", "bias", "mask", "scores", "weights", "mix")
+_CONTIGUOUS = {"name": "contiguous"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Probe:
+    """One encoding with fresh parameters, in the company of one model's sizes and one position scheme.
+
+    Args:
+      spec: of the encoding, dict(name=…, …).
+      length: L, tokens of an example.
+      width, num_heads: D and H of the model that it is made for.
+      positions: spec of the scheme.
+      seed: of the parameters.
+    """
+
+    spec: Mapping[str, Any]
+    length: int = 64
+    width: int = 64
+    num_heads: int = 4
+    positions: Mapping[str, Any] = dataclasses.field(default_factory=_CONTIGUOUS.copy)
+    seed: int = 0
+
+    def __post_init__(self):
+        if min(self.length, self.width, self.num_heads) < 1 or self.width % self.num_heads:
+            raise UserError(f"The width must be a multiple of the heads and all be at least 1, got {self.width} and {self.num_heads}.")
+        if self.max_length is not None and self.max_length < self.length:
+            raise UserError(f"{self.name} has no more than {self.max_length} positions, and the length is {self.length}.")
+        if self.scheme.real and not self.encoding.real_positions:
+            raise UserError(f"{self.name} reads whole positions, and those of {self.positions['name']} are fractions.")
+
+    @property
+    def name(self) -> str:
+        given = label(self.spec)
+        return given if self.positions == _CONTIGUOUS else f"{given} of {label(self.positions)}"
+
+    @functools.cached_property
+    def scheme(self) -> Any:
+        return plugins.build("positions", plugins.resolve("positions", self.positions), num_layers=1)
+
+    @functools.cached_property
+    def encoding(self) -> Any:
+        sizes = dict(width=self.width, num_heads=self.num_heads, head_dim=self.width // self.num_heads, num_layers=1)
+        made = plugins.resolve("encodings", self.spec)
+        return plugins.build("encodings", made, **sizes, bidirectional=False, rngs=nnx.Rngs(params=jax.random.key(self.seed)))
+
+    @functools.cached_property
+    def kind(self) -> str | None:
+        """Which table it has: code, turn, bias, content, or None."""
+        encoding = self.encoding
+        if encoding.at_input:
+            return "code"
+        acts = {hook for hook in _HOOKS if encoding.acts_in(hook)}
+        if not encoding.reads_positions or not acts & {"qk", "kernel", "bias", "mask", "scores"}:
+            return None
+        if "scores" in acts or (encoding.acts_in("features") and acts & {"bias", "mask"}):
+            return "content"
+        return "turn" if "qk" in acts else "bias"
+
+    @property
+    def why_none(self) -> str:
+        """Why there is no table, where there is none."""
+        acts = [hook for hook in _HOOKS if self.encoding.acts_in(hook)]
+        if not acts:
+            return "it adds nothing"
+        if not self.encoding.reads_positions:
+            return "it reads no positions: the tokens between decide what a distance means"
+        return f"it acts in {' and '.join(acts)} alone, and changes no logits"
+
+    @property
+    def max_length(self) -> int | None:
+        """The most tokens that it has rows for."""
+        found = [n for n in (self.encoding.max_positions, self.scheme.max_length) if n is not None]
+        return min(found) if found else None
+
+    def lengths(self, *times: int) -> list[int]:
+        """So many times the length, as far as it has rows."""
+        return [n * self.length for n in times if self.max_length is None or n * self.length <= self.max_length]
+
+    def resized(self, width: int) -> "Probe":
+        return dataclasses.replace(self, width=width)
+
+    def table(self, length: int, shift: int = 0, params: Any = None) -> Float[np.ndarray, "l c"]:
+        """Its rows for an example of this length, all positions moved by a shift; those that it lacks are NaN."""
+        found, mask = self._read(self.params if params is None else params, shift, length=length)
+        if mask is None:
+            return np.asarray(found, np.float64)
+        acts = any(self.encoding.acts_in(hook) for hook in ("qk", "kernel", "bias", "scores"))
+        parts = [mask] * self.encoding.acts_in("mask") + [found] * acts
+        return np.concatenate([np.asarray(part, np.float64) for part in parts]).T
+
+    def codes_at(self, places: Int[np.ndarray, "n"]) -> Float[np.ndarray, "n c"]:
+        """The codes of whole positions, whatever the scheme; of an encoding at the input."""
+        return np.asarray(self.encoding.code(self._on_axes(jnp.asarray(places)[None]))[0], np.float64)
+
+    def logits(self, length: int, own_key: bool = False) -> Float[np.ndarray, "c s"]:
+        """What a distance 0..S-1 gives each head, or each draw and head; -inf where the mask forbids it.
+
+        Args:
+          own_key: keys are their queries, unit vectors of all directions, and the product is not divided by sqrt(Dh).
+        """
+        found, mask = self._read(self.params, 0, length=length, own_key=own_key)
+        return np.where(mask, np.asarray(found, np.float64), -np.inf)
+
+    @functools.cached_property
+    def _split(self) -> tuple[Any, Any]:
+        return nnx.split(self.encoding)
+
+    @property
+    def params(self) -> Any:
+        return self._split[1]
+
+    @functools.cached_property
+    def read(self) -> Any:
+        """(params, shift, draws; length) -> code [L, C], or logits [N * H, L] against distance and the mask; compiled for a length."""
+
+        def read(params, shift, draws, length):
+            encoding, positions = nnx.merge(self._split[0], params), self.positions_of(length) + shift
+            if self.kind == "code":
+                return encoding.code(positions)[0], None
+            return tuple(a[:, :, 0, ::-1].reshape(-1, length) for a in self._last_token(encoding, positions, draws))
+
+        return jax.jit(read, static_argnames="length")
+
+    def _read(self, params: Any, shift: int, length: int, own_key: bool = False) -> Any:
+        return self.read(params, shift, self.draws(own_key), length=length)
+
+    def draws(self, own_key: bool = False) -> Any:
+        """Queries and keys [N, 1, H, Dh] and inputs [N, 1, D], the same at all places; a factor on the product of the first two."""
+        if own_key:
+            return self._all_directions()
+        q, k, x = self._random(DRAWS, 1)
+        return q, k, x, np.float32(q.shape[-1] ** -0.5)
+
+    def attention_of_random_tokens(self, length: int) -> Float[np.ndarray, "n h s"]:
+        """Weights of the last token by distance, in SEQUENCES whose queries, keys and inputs are random at every place."""
+        q, k, x = self._random(SEQUENCES, length)
+        draws = q[:, -1:], k, x, np.float32(q.shape[-1] ** -0.5)
+
+        @jax.jit
+        def weights(params, draws):
+            encoding = nnx.merge(self._split[0], params)
+            s, allowed = self._last_token(encoding, self.positions_of(length), draws)
+            return encoding.weights(s, allowed)[:, :, 0, ::-1]
+
+        return np.asarray(weights(self.params, draws), np.float64)
+
+    def _random(self, count: int, places: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        normal = np.random.default_rng(self.seed).standard_normal
+        q, k = normal((2, count, places, self.num_heads, self.width // self.num_heads)).astype(np.float32)
+        return q, k, normal((count, places, self.width)).astype(np.float32)
+
+    def _all_directions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.float32]:
+        """Unit queries that are their own keys: the axes of a random frame a head, both ways, with inputs of both signs.
+
+        A mean over them is that over all directions, exactly, of what is a polynomial of degree 3 or less in the query.
+        """
+        normal, size = np.random.default_rng(self.seed).standard_normal, self.width // self.num_heads
+        frames = np.linalg.qr(normal((self.num_heads, size, size)))[0]  # [H, Dh, Dh]
+        axes, inputs = np.moveaxis(frames, 0, 1)[:, None], normal((size, 1, self.width))
+        q, x = (np.concatenate([a, -a]).astype(np.float32) for a in (axes, inputs))
+        return q, q, x, np.float32(1.0)
+
+    def positions_of(self, length: int) -> Num[Array, "1 l *a"]:
+        try:
+            keys = jax.random.split(jax.random.key(self.seed), 1)
+            found = self.scheme(keys, jnp.ones((1, length), bool), train=False)[0]
+        except ValueError as e:  # it follows a task's structure
+            raise UserError(one_line(e)) from e
+        return self._on_axes(found)
+
+    def _on_axes(self, positions: Num[Array, "1 l ..."]) -> Num[Array, "1 l ..."]:
+        axes = self.encoding.num_axes
+        return jnp.stack([positions] * axes, axis=-1) if axes > 1 and positions.ndim == 2 else positions
+
+    def _last_token(self, encoding: Any, positions: Num[Array, "1 l *a"], draws: Any) -> tuple[Array, Array]:
+        """The logits of the last token and what it may see, [N, H, 1, L]; of a bias alone N is 1."""
+        length, (q, k, x, factor) = positions.shape[1], draws
+        k, x = (jnp.broadcast_to(a, (len(a), length, *a.shape[2:])) for a in (k, x))
+        slots, lengths = jnp.arange(length)[None], jnp.asarray([length])
+        of_query, of_key = encoding.features(x, positions)
+        last = jax.tree.map(lambda a: a[:, -1:], (positions, slots, of_query))
+        Q, K = Tokens(last[0], last[1], lengths, last[2]), Tokens(positions, slots, lengths, of_key)
+        bias, allowed = encoding.bias(Q, K), encoding.mask(Q, K)
+        allowed = jnp.ones((1, 1, 1, length), bool) if allowed is None else allowed
+        if self.kind == "bias":
+            s = jnp.zeros((1, 1, 1, length)) if bias is None else bias
+        else:
+            s = factor * jnp.einsum("blhe,bshe->bhls", *encoding.qk(q, k, Q, K))
+            s = encoding.scores(s if bias is None else s + bias, q, k, Q, K, allowed)
+        shape = (len(s), self.num_heads, 1, length)
+        return jnp.broadcast_to(s, shape), jnp.broadcast_to(allowed, shape)

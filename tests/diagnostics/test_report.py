@@ -1,0 +1,78 @@
+import pytest
+
+from pe_lab.diagnostics import captions, pictures, report, scorecard
+from pe_lab.diagnostics.probe import Probe
+from pe_lab.diagnostics.scorecard import Row
+from pe_lab.errors import UserError
+
+
+def probe(name, length=8, width=16, num_heads=2, **arguments):
+    return Probe({"name": name, **arguments}, length, width, num_heads)
+
+
+SHOWN = ("raw_index", "single_sine", "alibi", "nope")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inspected")
+    report.write([probe(name) for name in SHOWN], folder)
+    return folder
+
+
+def test_every_encoding_has_a_picture_as_png_and_as_pdf(written):
+    stems = sorted((*SHOWN, "paths", "similarities"))
+    assert sorted(p.stem for p in written.glob("*.png")) == sorted(p.stem for p in written.glob("*.pdf")) == stems
+    assert all(p.read_bytes().startswith(b"\x89PNG") for p in written.glob("*.png"))
+    assert all(p.read_bytes().startswith(b"%PDF") for p in written.glob("*.pdf"))
+
+
+def test_the_page_has_the_card_and_a_caption_below_every_picture(written):
+    page = (written / "scorecard.md").read_text()
+    rows = [scorecard.row(probe(name)) for name in SHOWN]
+    assert scorecard.table(rows) in page
+    for row in rows:
+        assert f"![{row.name}]({row.name}.png)\n\n{captions.caption(row)}" in page
+    assert (written / "scorecard.csv").read_text() == scorecard.as_csv(rows)
+
+
+def test_the_same_encoding_gives_the_same_bytes(written, tmp_path):
+    pictures.draw(probe("alibi"), [tmp_path / "alibi.png", tmp_path / "alibi.pdf"])
+    assert all((tmp_path / f"alibi.{s}").read_bytes() == (written / f"alibi.{s}").read_bytes() for s in ("png", "pdf"))
+
+
+@pytest.mark.parametrize("name", ["sinusoidal", "rope", "pope", "hard_alibi", "shaw", "relative_logits", "path"])
+def test_every_kind_has_its_panels(name, tmp_path):
+    pictures.draw(probe(name, num_heads=4), [tmp_path / "drawn.png"])
+    assert (tmp_path / "drawn.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("name", ["sinusoidal", "raw_index", "rope", "alibi", "kerple", "sliding_window"])
+def test_one_position_can_be_drawn(name, tmp_path):
+    pictures.draw(probe(name, length=1, **({"size": 1} if name == "sliding_window" else {})), [tmp_path / "one.png"])
+    assert (tmp_path / "one.png").stat().st_size > 1000
+
+
+def test_a_name_becomes_that_of_a_file():
+    assert report.file_stem(probe("rope", base=500.0)) == "rope_base_500_0"
+    assert report.file_stem(probe("tests.diagnostics.own:Parity")) == "tests_diagnostics_own_Parity"
+
+
+def test_a_code_that_cannot_be_computed_is_one_sentence(tmp_path):
+    with pytest.raises(UserError, match=r"^tests\.diagnostics\.own:Careless cannot be read: TypeError: .*\.$"):
+        report.write([probe("tests.diagnostics.own:Careless")], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_caption_says_what_the_numbers_say():
+    numbers = {"nearer is more similar": 0.9, "decay stops at": 6, "largest step / random pair": 0.3, "colliding pairs": 0}
+    smooth = captions.caption(Row("a", "code", numbers))
+    assert "in 90% of comparisons the nearer of two is the one more alike, though it first rises again at distance 6 (dotted)" in smooth
+    assert "they follow a curve, and the longest step is 0.30 times" in smooth
+    assert smooth.endswith("No two positions are the same to it.")
+    jumps = captions.caption(
+        Row("b", "code", numbers | {"nearer is more similar": 0.51, "largest step / random pair": 1.4, "colliding pairs": 1})
+    )
+    assert "in 51% of comparisons the nearer of two is the one more alike, little more than chance, 50%. " in jumps
+    assert "they jump" in jumps
+    assert jumps.endswith("1 pair of positions are the same to it.")
