@@ -1,8 +1,9 @@
-"""Writes docs/tasks.md from the docstrings of the tasks and the record of their floors, and docs/statistics.md from that of coverage.
+"""Writes docs/tasks.md, docs/statistics.md and the measured part of docs/encodings.md from docstrings and records.
 
 python -m experiments.document              # a second
 python -m experiments.document --floors     # measures the floors first, of every task with its defaults
 python -m experiments.document --coverage   # simulates first what intervals cover: ten minutes
+python -m experiments.document --scorecard  # measures and draws the encodings first: two minutes
 """
 
 import json
@@ -14,16 +15,19 @@ from configs import base
 from experiments import command_line
 from pe_lab import config, plugins, records
 from pe_lab.analysis import coverage
+from pe_lab.diagnostics import page as encodings
 from pe_lab.errors import UserError
 from pe_lab.tasks import _catalogue as catalogue
 from pe_lab.training.cell import provenance
 
 PAGE, FLOORS = Path("docs/tasks.md"), Path("results/published/floors/floors.json")
 STATISTICS, COVERAGE = Path("docs/statistics.md"), Path("results/published/coverage/coverage.json")
+ENCODINGS, SCORECARD = Path("docs/encodings.md"), Path("docs/pictures/scorecard.json")
 NUM_EXAMPLES = 2000
 
 _FLOORS = flags.DEFINE_boolean("floors", False, f"measure the floors and write {FLOORS}")
 _COVERAGE = flags.DEFINE_boolean("coverage", False, f"simulate what intervals cover and write {COVERAGE}")
+_SCORECARD = flags.DEFINE_boolean("scorecard", False, f"measure the encodings, draw them and write {SCORECARD}")
 
 
 def main() -> int:
@@ -39,12 +43,25 @@ def main() -> int:
         records.write_json(FLOORS, {"num_examples": NUM_EXAMPLES, "provenance": about, "tasks": tasks})
     if _COVERAGE.value:
         records.write_json(COVERAGE, coverage.simulate())
-    PAGE.write_text(written(Path()), encoding="utf-8")
-    print(f"wrote {PAGE}")
-    if COVERAGE.exists():
-        STATISTICS.write_text(statistics(Path()), encoding="utf-8")
-        print(f"wrote {STATISTICS}")
+    if _SCORECARD.value:
+        measure_encodings()
+    pages = [(PAGE, written, FLOORS), (STATISTICS, statistics, COVERAGE), (ENCODINGS, encodings_written, SCORECARD)]
+    for path, page, record in pages:
+        if record.exists() or path is PAGE:  # tasks have more to say than their floors
+            path.write_text(page(Path()), encoding="utf-8")
+            print(f"wrote {path}")
     return 0
+
+
+def measure_encodings() -> None:
+    """Writes a row and a picture of every encoding."""
+    SCORECARD.parent.mkdir(exist_ok=True)
+    rows = {}
+    for name in plugins.names("encodings"):
+        rows[name] = encodings.measure(name)
+        encodings.draw(name, SCORECARD.parent)
+        print(name, flush=True)
+    records.write_json(SCORECARD, rows)
 
 
 def written(root: Path) -> str:
@@ -56,6 +73,12 @@ def written(root: Path) -> str:
 def statistics(root: Path) -> str:
     """The page of statistics, from the record below `root`."""
     return coverage.page(json.loads((root / COVERAGE).read_text(encoding="utf-8")))
+
+
+def encodings_written(root: Path) -> str:
+    """docs/encodings.md with its measured part as the record below `root` has it now."""
+    record = json.loads((root / SCORECARD).read_text(encoding="utf-8"))
+    return encodings.inserted((root / ENCODINGS).read_text(encoding="utf-8"), record, SCORECARD.parent.name)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ import pytest
 from configs import encoding_costs
 from experiments import document
 from pe_lab import plugins
+from pe_lab.diagnostics import page
+from pe_lab.diagnostics.scorecard import PROPERTIES
 from pe_lab.errors import UserError
 from pe_lab.tasks import _catalogue as tasks
 from tests import engine_table
@@ -69,6 +71,7 @@ print(sorted(m for m in sys.modules if m.startswith("pe_lab.") and m.split(".")[
     assert (found.returncode, found.stdout) == (0, "[]\n"), found.stderr
 
 
+MEASURED = json.loads((ROOT / document.SCORECARD).read_text(encoding="utf-8"))
 CATALOGUE = (ROOT / "docs" / "encodings.md").read_text(encoding="utf-8")
 
 
@@ -134,6 +137,27 @@ def test_the_readme_names_it(name):
 def test_the_page_of_tasks_is_what_the_command_would_write():
     help_ = "run python -m experiments.document"
     assert (ROOT / document.PAGE).read_text(encoding="utf-8") == document.written(ROOT), help_
+
+
+def test_the_measured_part_of_the_encodings_is_what_the_command_would_write():
+    help_ = "run python -m experiments.document"
+    assert (ROOT / document.ENCODINGS).read_text(encoding="utf-8") == document.encodings_written(ROOT), help_
+
+
+def test_every_encoding_is_measured_and_has_a_picture_and_all_are_small():
+    pictures = (ROOT / document.SCORECARD).parent
+    assert list(MEASURED) == plugins.names("encodings") == sorted(path.stem for path in pictures.glob("*.png"))
+    assert sum(path.stat().st_size for path in pictures.iterdir()) < 2e6
+    assert {p.name: len({p.verdict(row["numbers"]) for row in MEASURED.values()}) for p in PROPERTIES} == {p.name: 3 for p in PROPERTIES}
+
+
+@pytest.mark.parametrize("name", plugins.names("encodings"))
+def test_the_row_of_an_encoding_is_what_it_measures_today(name):
+    found, kept = page.measure(name), MEASURED[name]
+    assert [found[key] for key in ("name", "kind", "reason")] == [kept[key] for key in ("name", "kind", "reason")]
+    assert list(found["numbers"]) == list(kept["numbers"])
+    for key, value in kept["numbers"].items():
+        assert found["numbers"][key] == (value if value is None else pytest.approx(value, rel=1e-3, abs=1e-4)), key
 
 
 @pytest.mark.parametrize("name", plugins.names("tasks"))

@@ -8,6 +8,7 @@ from absl.testing import flagsaver
 
 from experiments import command_line, document
 from pe_lab import plugins
+from pe_lab.diagnostics import page as encodings
 
 
 @pytest.fixture
@@ -44,6 +45,20 @@ def test_the_page_is_written_with_the_floors_once_they_are_measured(call, tmp_pa
     page.unlink()
     assert call()[0] == 0
     assert page.read_text() == with_floors == document.written(tmp_path)
+
+
+def test_encodings_are_measured_and_drawn_and_their_page_keeps_the_rest(call, tmp_path, monkeypatch):
+    names = plugins.names
+    monkeypatch.setattr(plugins, "names", lambda family: ["nope"] if family == "encodings" else names(family))
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / document.ENCODINGS
+    page.write_text(f"before\n{encodings.BEGIN}{encodings.END}\nafter\n")
+    assert call("--scorecard") == (0, "nope\nwrote docs/tasks.md\nwrote docs/encodings.md\n", "")
+    assert sorted(p.name for p in (tmp_path / "docs" / "pictures").iterdir()) == ["nope.png", "scorecard.json"]
+    written = page.read_text()
+    assert (written.split("\n")[0], written.split("\n")[-2]) == ("before", "after")
+    assert "![nope: picture](pictures/nope.png)" in written
+    assert written == document.encodings_written(tmp_path)
 
 
 def test_elsewhere_it_is_one_line_and_status_2(call):

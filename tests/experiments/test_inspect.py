@@ -1,0 +1,57 @@
+"""experiments.inspect as a user runs it."""
+
+import csv
+
+import pytest
+
+from tests.experiments.entry_points import call
+
+SMALL = ("--length=8", "--width=16", "--num_heads=2")
+
+
+def test_a_scorecard_is_printed_and_everything_is_written(tmp_path):
+    asked = "--encodings=single_sine, rope(base=500.0), tests.diagnostics.own:Parity"
+    done = call("inspect", asked, *SMALL, f"--out={tmp_path}/seen")
+    assert (done.returncode, done.stderr) == (0, "")
+    header, _, *rows = [line for line in done.stdout.split("\n") if line.startswith("|")]
+    assert [line.split("|")[1].strip() for line in (header, *rows)] == [
+        "encoding",
+        "single_sine",
+        "rope(base=500.0)",
+        "tests.diagnostics.own:Parity",
+    ]
+    assert f"scorecard  {tmp_path}/seen/scorecard.md" in done.stdout
+    stems = {path.stem for path in (tmp_path / "seen").glob("*.png")}
+    assert stems == {"single_sine", "rope_base_500_0", "tests_diagnostics_own_Parity", "paths", "similarities"}
+    lines = (tmp_path / "seen" / "scorecard.csv").read_text().splitlines()
+    verdicts = {row["encoding"]: row["unique"] for row in csv.DictReader(lines)}
+    assert verdicts == {"single_sine": "no", "rope(base=500.0)": "yes", "tests.diagnostics.own:Parity": "no"}
+
+
+def test_a_scheme_may_give_the_positions_and_one_asked_twice_is_shown_once(tmp_path):
+    done = call("inspect", "--encodings=raw_index,raw_index", "--positions=normalized", *SMALL, f"--out={tmp_path}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("| raw_index of normalized | yes 0  | yes 0.00 | no ") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "Which encodings? --encodings=sinusoidal,binary,learned."),
+        (("--encodings=sinus",), "pe_lab/encodings has no 'sinus'. Did you mean 'sinusoidal'?"),
+        (("--encodings=rope(bas=2)",), "rope has no 'bas'. Did you mean 'base'?"),
+        (("--encodings=rope + alibi",), "does not read like 'sinusoidal, rope(base=5e5), my.module:Mine'"),
+        (("--encodings=learned(max_positions=8)",), "has no more than 8 positions, and the length is 64"),
+        (("--encodings=rope", "--width=10"), "must be a multiple of the heads"),
+        (("--encodings=rope", "--length=0"), "length"),
+        (("--encodings=rope", "--positions=normal"), "pe_lab/positions has no 'normal'. Did you mean 'normalized'?"),
+        (("--encodings=rope", "--positions=contiguous, shifted"), "--positions is one scheme"),
+        (("--encodings=chunks",), "chunks needs size"),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2(arguments, says, tmp_path):
+    done = call("inspect", *arguments, f"--out={tmp_path}/none")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "none").exists()
