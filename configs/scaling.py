@@ -1,9 +1,9 @@
 """How the cost of a step grows with tokens, width and heads: the decoder of configs/engine.py, one thing changed at a time.
 
-    taskset -c 0 python -m experiments.benchmark --compare --steps=7 --config=configs/scaling.py [--out=FILE.json]
+    taskset -c 0 python -m experiments.benchmark --compare --steps=5 --config=configs/scaling.py [--out=FILE.json]
 
 A step has 8,192 tokens whatever their number in a context, so that equal times are equal costs a token. Contexts of 2 n + 2 tokens.
-No record of it is committed yet.
+Its record and what it shows: docs/performance.md.
 """
 
 from configs import base

@@ -114,10 +114,11 @@ def test_the_profiles_are_of_the_costs_runs_and_their_page_shows_them():
 
 
 def test_the_page_of_performance_shows_its_records_of_clean_commits():
-    assert engine_table.table() in (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
-    assert engine_table.peer_table() in (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
-    for name in ("engine.json", "before.json", "peer.json"):
-        figures = json.loads((engine_table.FOLDER / name).read_text(encoding="utf-8"))
+    page, t = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8"), engine_table
+    for table in (t.table(), t.peer_table(), t.scaling_table(), t.replicas_table(), t.evaluation_table()):
+        assert table in page
+    for name in ("engine", "after", "before", "peer", "scaling", "replicas", "evaluation"):
+        figures = json.loads((t.FOLDER / f"{name}.json").read_text(encoding="utf-8"))
         assert len({figure["provenance"]["commit"] for figure in figures}) == 1
         assert not any(figure["provenance"]["dirty"] for figure in figures)
 
