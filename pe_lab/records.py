@@ -161,10 +161,10 @@ def read(path: Path) -> dict[str, Any]:
         raise _damaged(path, f"it has no key {e}") from e
     except (OSError, ValueError, TypeError) as e:
         raise _damaged(path, one_line(e)) from e
-    if not sound:
-        raise _damaged(path, "its content does not match its digest")
     if version not in range(_OLDEST, SCHEMA_VERSION + 1):
         raise UserError(f"{path} has schema_version {version}; this pe_lab reads {_OLDEST} to {SCHEMA_VERSION}.")
+    if not sound:
+        raise _damaged(path, "its content does not match its digest")
     if wrong := record.keys() ^ _KEYS:
         raise _damaged(path, f"it should {'' if wrong & _KEYS else 'not '}have the key {min(wrong)!r}")
     return record if version == SCHEMA_VERSION else _of_this_version(record)

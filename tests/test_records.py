@@ -85,7 +85,7 @@ def test_a_flipped_byte_in_a_record_is_refused_wherever_it_is(tmp_path):
     whole = path.read_bytes()
     for i in range(len(whole)):
         path.write_bytes(whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :])
-        with pytest.raises(UserError, match="is damaged"):
+        with pytest.raises(UserError, match=r"is damaged|has schema_version 5"):
             records.read(path)
 
 

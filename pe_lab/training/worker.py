@@ -63,7 +63,11 @@ def _say(event: dict[str, int]) -> None:
     print("\n" + json.dumps(event), flush=True)  # on a line of its own, whatever the fork has printed
 
 
-if __name__ == "__main__":
-    from pe_lab.training import cell
+def main() -> None:
+    from pe_lab.training import cell  # not before: who only serves something else needs no JAX
 
     serve(lambda cell_file, folder: cell.main(cell_file, folder, cell.asked_to_leave()))
+
+
+if __name__ == "__main__":
+    main()
