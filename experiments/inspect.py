@@ -1,10 +1,11 @@
-"""Shows what encodings are before any training: a scorecard, every number behind it, and pictures.
+"""Shows what encodings are, before any training or in a trained model: a scorecard, every number behind it, and pictures.
 
     python -m experiments.inspect --encodings=sinusoidal,binary,learned [--length=64] [--width=64] [--num_heads=4]
                                   [--positions=normalized] [--out=results/inspect]
+    python -m experiments.inspect --run=results/quickstart/RUN_ID [--lengths=8,16] [--out=results/inspect]
 
-Encodings stand as in a config, with arguments or a class of one's own: --encodings="rope(base=5e5), my.module:Mine".
-Parameters are fresh. Exit status: 0, or 2 for a mistake.
+Encodings stand as in a config, with arguments or a class of one's own: --encodings="rope(base=5e5), my.module:Mine"; their
+parameters are fresh. A run is named by its results folder and its id. Exit status: 0, or 2 for a mistake.
 """
 
 from pathlib import Path
@@ -23,20 +24,35 @@ _LENGTH = flags.DEFINE_integer("length", 64, "tokens of an example", lower_bound
 _WIDTH = flags.DEFINE_integer("width", 64, "of the model that they are made for", lower_bound=1)
 _HEADS = flags.DEFINE_integer("num_heads", 4, "of that model", lower_bound=1)
 _POSITIONS = flags.DEFINE_string("positions", "contiguous", "the scheme that gives positions")
+_RUN = flags.DEFINE_string("run", None, "a finished run: its results folder and its id, with a slash between")
+_LENGTHS = flags.DEFINE_list("lengths", None, "of a run's examples, in the task's unit: 8,16; None: 1, 1.5 and 2 times the training length")
 _OUT = flags.DEFINE_string("out", "results/inspect", "the folder to write into")
 
 
 def main() -> int:
-    if not _ENCODINGS.value:
-        raise UserError("Which encodings? --encodings=sinusoidal,binary,learned.")
+    if not _ENCODINGS.value and not _RUN.value:
+        raise UserError("Which encodings, or which run? --encodings=sinusoidal,binary,learned or --run=results/quickstart/RUN_ID.")
+    if _LENGTHS.value is not None and not _RUN.value:
+        raise UserError("--lengths are those of a run's examples: give --run, or --length for encodings.")
+    folder = Path(_OUT.value or "")
+    if _ENCODINGS.value:
+        print(f"\n{report.write(_probes(_ENCODINGS.value), folder)}\n\nscorecard  {folder}/scorecard.md, {folder}/scorecard.csv")
+    if _RUN.value:
+        from pe_lab.diagnostics.trained import report as trained  # training and its libraries take a second to import
+
+        lengths = None if _LENGTHS.value is None else command_line.whole_numbers("lengths", _LENGTHS.value)
+        left = trained.write(Path(_RUN.value), lengths, folder)
+        print(f"\nexact match (token accuracy) with an encoding off:\n\n{left}\n\nrun        {folder}/trained.md, {folder}/trained.json")
+    print(f"pictures   {folder}/*.png, *.pdf")
+    return 0
+
+
+def _probes(text: str) -> list[Probe]:
     if len(schemes := parse_several(_POSITIONS.value or "")) != 1:
         raise UserError(f"--positions is one scheme, got {_POSITIONS.value!r}.")
     sizes: dict[str, Any] = dict(length=_LENGTH.value, width=_WIDTH.value, num_heads=_HEADS.value, positions=schemes[0])
-    specs = parse_several(_ENCODINGS.value)
-    probes = [Probe(spec, **sizes) for i, spec in enumerate(specs) if spec not in specs[:i]]
-    folder = Path(_OUT.value or "")
-    print(f"\n{report.write(probes, folder)}\n\nscorecard  {folder}/scorecard.md, {folder}/scorecard.csv\npictures   {folder}/*.png, *.pdf")
-    return 0
+    specs = parse_several(text)
+    return [Probe(spec, **sizes) for i, spec in enumerate(specs) if spec not in specs[:i]]
 
 
 if __name__ == "__main__":

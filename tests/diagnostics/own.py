@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from pe_lab.encodings.base import AttentionEncoding, InputEncoding, angles, rotate
+from pe_lab.encodings.base import AttentionEncoding, InputEncoding, angles, relative, rotate
 
 
 class Parity(InputEncoding):
@@ -60,3 +60,15 @@ class Careless(Parity):
 
     def code(self, positions):
         return positions @ positions
+
+
+class LooksBack(AttentionEncoding):
+    """Every query looks so many positions back, and nowhere else where it can."""
+
+    relative = cross = True
+
+    def __init__(self, *, back: int):
+        self.back = back
+
+    def bias(self, Q, K):
+        return jnp.where(relative(Q, K) == -self.back, 1e4, 0.0)[:, None]

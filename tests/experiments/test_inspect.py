@@ -1,9 +1,11 @@
 """experiments.inspect as a user runs it."""
 
 import csv
+import json
 
 import pytest
 
+from tests import tiny
 from tests.experiments.entry_points import call
 
 SMALL = ("--length=8", "--width=16", "--num_heads=2")
@@ -34,10 +36,30 @@ def test_a_scheme_may_give_the_positions_and_one_asked_twice_is_shown_once(tmp_p
     assert done.stdout.count("| raw_index of normalized | yes 0  | yes 0.00 | no ") == 1
 
 
+def test_a_trained_run_is_taken_apart(tmp_path):
+    cell = tiny.cell("rope", seeds=1, train__steps=2, model__num_layers=1, evaluate__num_examples=4)
+    tiny.train(tmp_path / "study", cell)
+    named = f"--run={tmp_path}/study/{cell.run.run_id}"
+    done = call("inspect", named, "--lengths=2,4", f"--out={tmp_path}/seen")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "| nothing |" in done.stdout
+    assert f"run        {tmp_path}/seen/trained.md, {tmp_path}/seen/trained.json" in done.stdout
+    found = json.loads((tmp_path / "seen" / "trained.json").read_text())
+    assert (found["about"]["run_id"], found["about"]["lengths"]) == (cell.run.run_id, [2, 4])
+    assert (tmp_path / "seen" / "trained_attention_decoder_4.png").exists()
+    refused = call("inspect", named, "--lengths=7", f"--out={tmp_path}/none")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "has no examples of length 7" in refused.stderr
+    assert not (tmp_path / "none").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((), "Which encodings? --encodings=sinusoidal,binary,learned."),
+        ((), "Which encodings, or which run? --encodings=sinusoidal,binary,learned or --run=results/quickstart/RUN_ID."),
+        (("--encodings=rope", "--lengths=8"), "--lengths are those of a run's examples"),
+        (("--run=results/nowhere/0123456789abcdef",), "There is no run 0123456789abcdef in results/nowhere."),
+        (("--run=results/nowhere/0123456789abcdef", "--lengths=a"), "--lengths are whole numbers with commas between"),
         (("--encodings=sinus",), "pe_lab/encodings has no 'sinus'. Did you mean 'sinusoidal'?"),
         (("--encodings=rope(bas=2)",), "rope has no 'bas'. Did you mean 'base'?"),
         (("--encodings=rope + alibi",), "does not read like 'sinusoidal, rope(base=5e5), my.module:Mine'"),

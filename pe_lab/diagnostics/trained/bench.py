@@ -1,0 +1,225 @@
+"""A finished run on the bench: the test examples of its evaluation, and what its model does with them."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from pe_lab.config import Cell
+from pe_lab.diagnostics.trained import attending, knock_out
+from pe_lab.diagnostics.trained.watch import watched
+from pe_lab.errors import UserError
+from pe_lab.tasks.base import Vocabulary
+from pe_lab.tasks.layouts import Batch
+from pe_lab.training import held_out, step
+from pe_lab.training.finished import Finished, replicas_of
+from pe_lab.training.held_out import SPLITS
+from pe_lab.training.step import Setup
+from pe_lab.transformer.generate import generate
+from pe_lab.transformer.streams import Stream
+
+EXAMPLES = 128  # of each length, or as many as the run's evaluation has
+_AT_ONCE = 32
+_WEIGHTS = 2**26  # attention weights of a layer that are held at once
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    """A batch of test examples as the model reads them.
+
+    Attributes:
+      aligned: [B, L, S] of the answering stream's places and the prompt's stream: the token that the task names for each label.
+    """
+
+    batch: Batch
+    answering: Stream
+    source: Stream | None
+    aligned: Any
+
+
+def draw(made: Setup, bound: int, size: int, length: Array, first: Array, data: Any) -> Drawn:
+    """Test examples number first, first + 1, … of a length, the same that evaluation looks at."""
+    keys = held_out.keys(SPLITS.index("test"), length, first + jnp.arange(size))
+    examples = held_out.sample(made.task, keys, length, bound, data)
+    batch = jax.vmap(functools.partial(made.layout, made.task))(examples)
+    position_keys = jax.vmap(lambda key: step.stream_key(key, step.POSITIONS))(keys)
+    _, answering, source = step.contexts(made, batch, position_keys, train=False)
+    numbered = dataclasses.replace(examples, target=examples.alignment, answer_mask=examples.target_mask & (examples.alignment >= 0))
+    names = jax.vmap(functools.partial(made.layout, made.task))(numbered)  # labels are now numbers of prompt tokens
+    of_keys = batch.structure if source is None else batch.source_structure
+    number = jnp.where(of_keys["parts"] == 0, of_keys["coupled"] - 1, -1)  # of each prompt token
+    aligned = names.answer[:, :, None] & (names.labels[:, :, None] == number[:, None])
+    return Drawn(batch, answering, source, aligned)
+
+
+@dataclasses.dataclass(frozen=True)
+class Observed:
+    """What a model did with all examples of a length; a sink token is left out of all but `first` and the attention.
+
+    Attributes:
+      hidden: stack -> [N, L, D] of what enters the first layer and of what leaves each.
+      valid: stack -> [N, L].
+      attention: name -> for each layer the means of `attending`, one a head.
+      q, k, mask: name -> for each layer, of all examples.
+      first: name -> for each layer the weights of the first example, [H, L, S].
+      aligned: [L, S] of the first example: the key that the task names.
+    """
+
+    hidden: dict[str, list[np.ndarray]]
+    valid: dict[str, np.ndarray]
+    attention: dict[str, list[dict[str, list[float | None]]]]
+    q: dict[str, list[np.ndarray]]
+    k: dict[str, list[np.ndarray]]
+    mask: dict[str, list[np.ndarray]]
+    first: dict[str, list[np.ndarray]]
+    aligned: np.ndarray
+
+
+class Bench:
+    """Runs a finished run's model on test examples; each kind of question is compiled once for all lengths.
+
+    Args:
+      lengths: all that will be asked for.
+
+    Raises:
+      UserError: the run cannot be given a length.
+    """
+
+    def __init__(self, finished: Finished, lengths: Sequence[int], num_examples: int = EXAMPLES):
+        made = self.made = finished.made
+        for length in lengths:
+            if reason := out_of_reach(made, length):
+                raise UserError(f"{reason}: the run {made.run.run_id} cannot be looked at there.")
+        self.params, self.bound = finished.params, max(lengths)
+        self.num_examples = min(num_examples, made.run.evaluate.num_examples)
+        tokens = max(made.num_tokens(self.bound).values()) + made.run.model.sink_token
+        fits = max(1, _WEIGHTS // (made.run.model.num_heads * tokens**2))
+        self.size = min(1 << fits.bit_length() - 1, _AT_ONCE)
+        self.data = made.data("test")
+        sizes = (made, self.bound, self.size)
+        self._observe, self._score, self._said = (jax.jit(functools.partial(f, *sizes)) for f in (_observe, _score, _said))
+
+    def initial(self) -> Any:
+        """The parameters that training started from; None where these are another run's."""
+        if self.made.run.init_from is not None:
+            return None
+        replicas = jax.tree.map(jnp.asarray, replicas_of(Cell((self.made.run,)), [0]))
+        return jax.tree.map(lambda leaf: leaf[0], jax.jit(functools.partial(step.init, self.made))(replicas)["params"])
+
+    def observe(self, length: int, params: Any = None) -> Observed:
+        """Everything inside, of all examples of a length; with other parameters than the final ones where they are given."""
+        parts = [self._observe(*args) for args in self._batches(length, params)]
+        parts = [jax.tree.map(np.asarray, part) for part in parts]
+        joined = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: self.num_examples], *(part["each"] for part in parts))
+        summed = jax.tree.map(lambda *leaves: np.sum(leaves, axis=0), *(part["sums"] for part in parts))
+        attention = {name: [attending.means(layer) for layer in layers] for name, layers in summed.items()}
+        return Observed(**joined, attention=attention, **parts[0]["first"])
+
+    def score(self, length: int, off: knock_out.Off) -> dict[str, float]:
+        """Exact match and token accuracy under teacher forcing, with some encodings off."""
+        found = [self._score(*args, off) for args in self._batches(length, None)]
+        return {name: float(np.concatenate([part[name] for part in found])[: self.num_examples].mean()) for name in found[0]}
+
+    def said(self, length: int) -> list[tuple[list[int], list[int]]]:
+        """What the model says greedily, and what is right, of each example: up to the end token, and no more tokens than are right."""
+        parts = [jax.tree.map(np.asarray, self._said(*args)) for args in self._batches(length, None)]
+        said, lengths, right, counts = (np.concatenate(leaves)[: self.num_examples] for leaves in zip(*parts, strict=True))
+        return [
+            (s[: min(n, c)].tolist(), r[:c].tolist()) for s, n, r, c in zip(said, lengths, right, counts, strict=True)
+        ]  # fmt: skip
+
+    @property
+    def end(self) -> int | None:
+        """The id after which an answer ends."""
+        return words(self.made).end if self.made.layout.end_token else None
+
+    @property
+    def forced(self) -> bool:
+        """Whether answers are read in one pass: an encoder's, and where some tokens are given whatever the model says."""
+        return self.made.abstract_model.decoder is None or self.made.task.gives_tokens
+
+    def _batches(self, length: int, params: Any):
+        for first in range(0, self.num_examples, self.size):
+            yield (self.params if params is None else params), np.int32(length), np.int32(first), np.int32(self.num_examples), self.data
+
+
+def words(made: Setup) -> Vocabulary:
+    """Of what is said."""
+    size = made.layout.vocabularies(made.task)[list(made.num_tokens(1))[-1]]
+    return next(v for v in (made.task.target_vocabulary, made.task.vocabulary) if v.size == size)
+
+
+def out_of_reach(made: Setup, length: int) -> str | None:
+    """Why there is nothing of a length to look at; None if there is."""
+    if length < made.task.min_length or length > (made.task.max_length or length):
+        return f"{made.run.task.name} with these arguments has no examples of length {length}"
+    return step.out_of_reach(made, length, 0)
+
+
+def _observe(made: Setup, bound: int, size: int, params: Any, length: Array, first: Array, count: Array, data: Any) -> dict[str, Any]:
+    drawn = draw(made, bound, size, length, first, data)
+    _, seen = watched(made.model(params), drawn.answering, drawn.source)
+    stacks, sink = list(seen.hidden), int(made.run.model.sink_token)
+    streams: dict[str, Any] = dict(zip(reversed(stacks), (drawn.answering, drawn.source), strict=False))
+    counted = (first + jnp.arange(size) < count)[:, None]
+    sums: dict[str, list[Any]] = {}
+    for name, layers in seen.attended.items():
+        answers = name in ("cross", stacks[-1])
+        asks = drawn.batch.target if answers else streams[name].mask  # the places that must give a token; of an encoder beside, all
+        asks = jnp.pad(asks, ((0, 0), (sink, 0))) & counted
+        aligned = jnp.pad(drawn.aligned, ((0, 0), (sink, 0), (sink, 0)))
+        fits = answers and (drawn.source is None or name == "cross")
+        for layer in layers:
+            named = aligned if fits else jnp.zeros((size, *layer.weights.shape[2:]), bool)
+            sums.setdefault(name, []).append(attending.sums(layer.weights, layer.mask, asks, named))
+    pick = lambda what: {name: [getattr(layer, what) for layer in layers] for name, layers in seen.attended.items()}
+    mask = {name: [jnp.broadcast_to(m, (size, *m.shape[1:])) for m in layers] for name, layers in pick("mask").items()}
+    each = {
+        "hidden": {name: [x[:, sink:] for x in states] for name, states in seen.hidden.items()},
+        "valid": {name: stream.mask for name, stream in streams.items()},
+        "q": pick("q"),
+        "k": pick("k"),
+        "mask": mask,
+    }
+    first_one = {name: [w[0] for w in layers] for name, layers in pick("weights").items()}
+    return {"each": each, "sums": sums, "first": {"first": first_one, "aligned": drawn.aligned[0]}}
+
+
+def _score(made: Setup, bound: int, size: int, params: Any, length: Array, first: Array, count: Array, data: Any, off: knock_out.Off):
+    drawn = draw(made, bound, size, length, first, data)
+    model = made.model(params)
+    knock_out.switch_off(model, off)
+    logits = model(drawn.answering, drawn.source)
+    batch = drawn.batch
+    right = jnp.isfinite(logits).all(axis=-1) & (logits.argmax(axis=-1) == batch.labels)
+    tokens = (right & batch.answer).sum(axis=1) / jnp.maximum(batch.answer.sum(axis=1), 1)
+    return {"exact_match": (right | ~batch.target).all(axis=1), "token_accuracy": tokens}
+
+
+def _said(made: Setup, bound: int, size: int, params: Any, length: Array, first: Array, count: Array, data: Any) -> tuple[Array, ...]:
+    """What is said [B, T], how many tokens until its end token, that included; what is right, and how many tokens that has."""
+    drawn, vocabulary = draw(made, bound, size, length, first, data), words(made)
+    labels, room = drawn.batch.labels, made.task.target_bound(bound) + made.layout.end_token
+    spoken = labels != vocabulary.pad
+    begins, counts = spoken.argmax(axis=1), spoken.sum(axis=1)  # the place that gives the first token
+    places = begins[:, None] + jnp.arange(room)[None]
+    right = jnp.take_along_axis(labels, jnp.minimum(places, labels.shape[1] - 1), axis=1)
+    model = made.model(params)
+    if made.abstract_model.decoder is None or made.task.gives_tokens:
+        logits = model(drawn.answering, drawn.source)
+        chosen = jnp.where(drawn.batch.target, logits.argmax(axis=-1), labels)
+        said = jnp.take_along_axis(chosen, jnp.minimum(places, labels.shape[1] - 1), axis=1)
+        ended = (said == vocabulary.end) if made.layout.end_token else jnp.zeros_like(said, dtype=bool)
+        return said, jnp.where(ended, jnp.arange(room)[None], room).min(axis=1) + 1, right, counts
+    width = labels.shape[1] - room + 1
+    positions = drawn.answering.positions
+    positions = jnp.concatenate([positions, positions[:, :, -1:]], axis=2)  # of the last token that is said, which nobody reads
+    prompt, mask = drawn.answering.tokens[:, :width], jnp.arange(width)[None] <= begins[:, None]
+    end = vocabulary.end if made.layout.end_token else -1
+    said, lengths = generate(model, prompt, mask, end=end, max_tokens=room, positions=positions, source=drawn.source)
+    return said, lengths + 1, right, counts

@@ -1,0 +1,160 @@
+"""All numbers of a trained run, as rows that JSON can hold. Layers and heads count from 1, as in the pictures."""
+
+import collections
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pe_lab.diagnostics.trained import anatomy, inputs, knock_out, probes, terms
+from pe_lab.diagnostics.trained.bench import Bench, Observed, out_of_reach
+from pe_lab.training.finished import Finished
+
+Rows = list[dict[str, Any]]
+BEFORE, AFTER = "before training", "after training"
+
+
+@dataclasses.dataclass(frozen=True)
+class Findings:
+    """What was found of one run.
+
+    Attributes:
+      about: what was looked at: the run, its task, lengths, examples.
+      input: of codes that are added to tokens, one row a state of training.
+      terms, attention, probes: one row a state of training, length, attention or stack, layer and, of the first two, head.
+      knock_out: one row an encoding, layer and head that are off, and length; with nothing off first.
+      failures: one row a length.
+      reasons: why something is not there.
+      seen: length -> what the final model did, for the pictures.
+    """
+
+    about: dict[str, Any]
+    input: Rows
+    terms: Rows
+    attention: Rows
+    probes: Rows
+    knock_out: Rows
+    failures: Rows
+    reasons: list[str]
+    seen: dict[int, Observed]
+
+    def to_json(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "seen"}
+
+
+def find(finished: Finished, lengths: Sequence[int], num_examples: int | None = None) -> Findings:
+    """Looks at a run's test examples of these lengths, and before training at those of the first.
+
+    Raises:
+      UserError: it cannot be given one of them.
+    """
+    bench = Bench(finished, lengths, **({} if num_examples is None else {"num_examples": num_examples}))
+    seen = {n: bench.observe(n) for n in lengths}
+    states: list[tuple[str, int, Observed]] = [(AFTER, n, observed) for n, observed in seen.items()]
+    initial = bench.initial()
+    if initial is not None:
+        states.insert(0, (BEFORE, lengths[0], bench.observe(lengths[0], initial)))
+    why = inputs.why_not(finished.made)
+    looked_at = {} if why else {AFTER: bench.params} if initial is None else {BEFORE: initial, AFTER: bench.params}
+    reasons = [] if initial is not None else ["It started from another run, so nothing is shown of the state before training."]
+    return Findings(
+        about=_about(finished, bench, lengths),
+        input=[{"when": when, **inputs.numbers(bench, lengths[0], params)} for when, params in looked_at.items()],
+        terms=[row for state in states for row in _terms(*state)],
+        attention=[row for state in states for row in _attention(*state)],
+        probes=[row for state in states for row in _probes(*state)],
+        knock_out=[row for n in lengths for row in _knocked_out(bench, n)],
+        failures=[_failures(bench, n) for n in lengths],
+        reasons=[*reasons, *([] if why is None else [why])],
+        seen=seen,
+    )
+
+
+def lengths_of(finished: Finished, asked: Sequence[int] | None) -> tuple[int, ...]:
+    """Those asked for, each once; else the training length, and one and a half times and twice that as far as the run can be given it."""
+    if asked:
+        return tuple(dict.fromkeys(asked))
+    longest = finished.made.run.train.max_length
+    found = [longest]
+    for length in (longest * 3 // 2, 2 * longest):
+        if out_of_reach(finished.made, length) is not None:
+            break
+        found.append(length)
+    return tuple(dict.fromkeys(found))
+
+
+def _about(finished: Finished, bench: Bench, lengths: Sequence[int]) -> dict[str, Any]:
+    run = finished.made.run
+    return {
+        "run_id": run.run_id,
+        "config": finished.record["config"],
+        "unit": finished.made.task.length_name,
+        "trained_length": run.train.max_length,
+        "lengths": list(lengths),
+        "examples": bench.num_examples,
+        "greedy": not bench.forced,
+        "end_token": bench.end is not None,
+    }
+
+
+def _terms(when: str, length: int, seen: Observed) -> Rows:
+    rows = []
+    for name in seen.q:
+        for layer, (q, k, mask) in enumerate(zip(seen.q[name], seen.k[name], seen.mask[name], strict=True), start=1):
+            sees, seen_by = (np.asarray(mask.any(axis=axes)) for axes in ((1, 3), (1, 2)))
+            found = terms.shares(terms.by_place(q, sees), terms.by_place(k, seen_by), mask, one_stream=name != "cross")
+            for head in range(q.shape[2]):
+                shares = dict(zip(terms.TERMS, map(_number, found.shares[:, head]), strict=True))
+                more = {"together": _number(found.together[head]), "nearness": _number(found.nearness[head])}
+                rows.append({"when": when, "length": length, "attention": name, "layer": layer, "head": head + 1, **shares, **more})
+    return rows
+
+
+def _attention(when: str, length: int, seen: Observed) -> Rows:
+    return [
+        {"when": when, "length": length, "attention": name, "layer": layer, "head": head + 1}
+        | {key: None if name == "cross" and key == "distance" else values[head] for key, values in found.items()}
+        for name, layers in seen.attention.items()
+        for layer, found in enumerate(layers, start=1)
+        for head in range(len(found["entropy"]))
+    ]
+
+
+def _probes(when: str, length: int, seen: Observed) -> Rows:
+    rows = []
+    for name, states in seen.hidden.items():
+        for layer, hidden in enumerate(states):  # 0 is what enters the first
+            found = probes.of_place(hidden, seen.valid[name])
+            values = {"r2": None, "error": None} if found is None else dataclasses.asdict(found)
+            rows.append({"when": when, "length": length, "stack": name, "layer": layer, **values})
+    return rows
+
+
+def _knocked_out(bench: Bench, length: int) -> Rows:
+    def row(encoding: str | None, where: str | None, layer: int | None, head: int | None, off: knock_out.Off) -> dict[str, Any]:
+        place = {"layer": None if layer is None else layer + 1, "head": None if head is None else head + 1}
+        return {"encoding": encoding, "where": where, **place, "length": length, **bench.score(length, off)}
+
+    none = row(None, None, None, None, knock_out.nothing_off(bench.made))
+    return [none, *(row(k.encoding, k.where, k.layer, k.head, k.off) for k in knock_out.all_of(bench.made))]
+
+
+def _failures(bench: Bench, length: int) -> dict[str, Any]:
+    pairs = bench.said(length)
+    kinds = collections.Counter(anatomy.kind(said, right, bench.end) for said, right in pairs)
+    failed = len(pairs) - kinds[None]
+    at = [anatomy.first_error(*pair) for pair in pairs]
+    most = max(len(right) for _, right in pairs)
+    places = collections.Counter(a for a, (_, right) in zip(at, pairs, strict=True) if a < len(right))
+    return {
+        "length": length,
+        "examples": len(pairs),
+        "failed": failed,
+        "shares": {kind: kinds[kind] / failed if failed else None for kind in anatomy.KINDS},
+        "first_error": [places[place] for place in range(most)],
+    }
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None
