@@ -118,7 +118,9 @@ class Bench:
         joined = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: self.num_examples], *(part["each"] for part in parts))
         summed = jax.tree.map(lambda *leaves: np.sum(leaves, axis=0), *(part["sums"] for part in parts))
         attention = {name: [attending.means(layer) for layer in layers] for name, layers in summed.items()}
-        return Observed(**joined, attention=attention, **parts[0]["first"])
+        found: dict[str, Any] = {**joined, "attention": attention, **parts[0]["first"]}
+        ordered: Any = {what: of if what == "aligned" else _in_order(of) for what, of in found.items()}
+        return Observed(**ordered)
 
     def score(self, length: int, off: knock_out.Off) -> dict[str, float]:
         """Exact match and token accuracy under teacher forcing, with some encodings off."""
@@ -146,6 +148,11 @@ class Bench:
     def _batches(self, length: int, params: Any):
         for first in range(0, self.num_examples, self.size):
             yield (self.params if params is None else params), np.int32(length), np.int32(first), np.int32(self.num_examples), self.data
+
+
+def _in_order(by_name: dict[str, Any]) -> dict[str, Any]:
+    """As the model applies them; what comes out of a program is sorted by name."""
+    return {name: by_name[name] for name in ("encoder", "decoder", "cross") if name in by_name}
 
 
 def words(made: Setup) -> Vocabulary:
@@ -178,7 +185,8 @@ def _observe(made: Setup, bound: int, size: int, params: Any, length: Array, fir
             named = aligned if fits else jnp.zeros((size, *layer.weights.shape[2:]), bool)
             sums.setdefault(name, []).append(attending.sums(layer.weights, layer.mask, asks, named))
     pick = lambda what: {name: [getattr(layer, what) for layer in layers] for name, layers in seen.attended.items()}
-    mask = {name: [jnp.broadcast_to(m, (size, *m.shape[1:])) for m in layers] for name, layers in pick("mask").items()}
+    there = {name: jnp.pad(streams[stacks[-1] if name == "cross" else name].mask, ((0, 0), (sink, 0))) for name in seen.attended}
+    mask = {name: [m & there[name][:, None, :, None] for m in layers] for name, layers in pick("mask").items()}  # padding asks nothing
     each = {
         "hidden": {name: [x[:, sink:] for x in states] for name, states in seen.hidden.items()},
         "valid": {name: stream.mask for name, stream in streams.items()},

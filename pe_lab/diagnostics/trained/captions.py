@@ -57,8 +57,8 @@ def head(about: dict[str, Any]) -> str:
     return (
         f"# Inside a trained model: {about['encoding']} on {about['task']}\n\n"
         f"Run {about['run_id']}: positions {about['positions']}, trained up to {about['trained_length']} {about['unit']}, looked at with "
-        f"{about['examples']} test examples each of length {lengths}, the first ones of its evaluation. Layers and heads count from 1. One "
-        "run is one seed: another may do it another way.\n\n## Who looks at whom"
+        f"{about['examples']} test examples each of length {lengths}, the first ones of its evaluation. Layers and heads count from 1, and "
+        "a layer that is applied again counts again. One run is one seed: another may do it another way.\n\n## Who looks at whom"
     )
 
 

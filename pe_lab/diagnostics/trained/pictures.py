@@ -1,12 +1,13 @@
 """The pictures of a trained run: attention maps, four-term shares, heads against length, probes, knock-outs, failures."""
 
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pe_lab.analysis.plots import drawing
+from pe_lab.analysis.plots import drawing, styles
 from pe_lab.diagnostics.trained import anatomy
 from pe_lab.diagnostics.trained.findings import BEFORE, Findings
 from pe_lab.diagnostics.trained.terms import TERMS
@@ -46,7 +47,7 @@ def _maps(found: Findings, length: int, name: str) -> Any:
     layers, (heads, queries, keys) = seen.first[name], seen.first[name][0].shape
     shown = np.asarray(np.broadcast_to(seen.mask[name][0][0], layers[0].shape).any(axis=0))  # [L, S]
     rows, columns = np.flatnonzero(shown.any(axis=1)), np.flatnonzero(shown.any(axis=0))
-    wide = max(drawing.WIDTH, 1.2 * heads)
+    wide = max(min(drawing.WIDTH, 2.0 * heads + 0.9), 1.2 * heads)
     size = (wide, 0.9 + ((wide - 0.9) / heads * len(rows) / len(columns) + 0.25) * len(layers))
     figure, axes = drawing.pyplot().subplots(len(layers), heads, figsize=size, squeeze=False, sharex=True, sharey=True)
     figure.set_layout_engine("constrained")
@@ -58,11 +59,13 @@ def _maps(found: Findings, length: int, name: str) -> Any:
             axis.scatter(at[:, 1], at[:, 0], s=min(40.0, 1500 / len(columns) ** 2), facecolors="none", edgecolors="#ce0827", linewidths=0.5)
             axis.set(title=f"layer {layer}, head {head}", xlim=(columns[0] - 0.5, columns[-1] + 0.5), ylim=(rows[-1] + 0.5, rows[0] - 0.5))
             axis.grid(visible=False)
+            axis.xaxis.get_major_locator().set_params(integer=True)
+            axis.yaxis.get_major_locator().set_params(integer=True)
     figure.colorbar(image, ax=axes, fraction=0.02, pad=0.01, label="attention weight")
     figure.supxlabel("place of the key (looked at)", fontsize=8)
     figure.supylabel("place of the query", fontsize=8)
     rings = "; red: the token that the task names" if len(at) else ""
-    figure.suptitle(f"Who looks at whom, {name}, length {length}, one example{rings}")
+    figure.suptitle(textwrap.fill(f"Who looks at whom, {name}, length {length}, one example{rings}", int(14 * wide)))
     return figure
 
 
@@ -111,10 +114,11 @@ def _heads(found: Findings) -> Any:
             for head in sorted({row["head"] for row in rows}):
                 points = [(row["length"], row[key]) for row in rows if row["head"] == head and row[key] is not None]
                 color, marker = _LINES[(head - 1) % len(_LINES)]
-                axis.plot(*zip(*points, strict=True) if points else ([], []), color=color, marker=marker, label=f"head {head}")
+                dashes = styles.DASHES[(head - 1) // len(_LINES) % len(styles.DASHES)] or (None, None)
+                axis.plot(*_xy(points), color=color, marker=marker, dashes=dashes, label=f"head {head}")
             if key == "aligned":
                 chance = sorted({(row["length"], row["by_chance"]) for row in rows if row["by_chance"] is not None})
-                axis.plot(*zip(*chance, strict=True) if chance else ([], []), color="0.5", linestyle=":", label="all keys alike")
+                axis.plot(*_xy(chance), color="0.5", linestyle=":", label="all keys alike")
             _mark_training(axis, found)
             drawing.length_axis(axis, sorted({row["length"] for row in after}))
         line[0].set_ylabel(label)
@@ -124,7 +128,7 @@ def _heads(found: Findings) -> Any:
         first.set_title(f"{name}, layer {layer}" if several else f"layer {layer}")
         last.set_xlabel(f"length in {found.about['unit']}")
     handles = {label: handle for axis in axes.flat for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6)
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6, handlelength=3.5)
     figure.suptitle("What each head does as examples grow")
     return figure
 
@@ -176,7 +180,15 @@ def _knock_out(found: Findings) -> Any:
             image = axis.imshow(left, cmap="viridis", vmin=0, vmax=1, aspect="auto")
             for (i, j), value in np.ndenumerate(left) if heads <= 12 else ():
                 if np.isfinite(value):
-                    axis.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=6, color="black" if value > 0.6 else "white")
+                    axis.text(
+                        j,
+                        i,
+                        f"{value:.2f}".removeprefix("0"),
+                        ha="center",
+                        va="center",
+                        fontsize=6,
+                        color="black" if value > 0.6 else "white",
+                    )
             (whole,) = (row["exact_match"] for row in found.knock_out if row["encoding"] is None and row["length"] == length)
             axis.set_title(f"length {length}: {whole:.2f} with all")
             axis.set_xticks(range(heads + 1), [*(str(h + 1) for h in range(heads)), "all"])
@@ -216,6 +228,10 @@ def _failures(found: Findings) -> Any:
 
 def _mark_training(axis: Any, found: Findings) -> None:
     axis.axvline(found.about["trained_length"], color="black", linestyle="--", linewidth=1, label="training length")
+
+
+def _xy(points: Sequence[tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
+    return [x for x, _ in points], [y for _, y in points]
 
 
 def mean(values: Any) -> float | None:

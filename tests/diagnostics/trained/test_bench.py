@@ -104,4 +104,8 @@ def test_other_layouts_answer_too(layout):
     assert np.mean([mine == right for mine, right in said]) == bench.score(2, knock_out.nothing_off(bench.made))["exact_match"]
     seen = bench.observe(2)
     assert set(seen.hidden) == ({"encoder"} if layout == "encoder" else {"encoder", "decoder"})
-    assert set(seen.attention) == set(seen.hidden) | ({"cross"} if layout == "encoder_decoder" else set())
+    names = ["encoder"] if layout == "encoder" else ["encoder", "decoder", "cross"]
+    assert list(seen.attention) == list(seen.mask) == names
+    asks = seen.mask[names[-1]][0].any(axis=(1, 3))
+    np.testing.assert_array_equal(asks, seen.valid[list(seen.hidden)[-1]])  # all tokens of the answering stream and no padding
+    assert not asks.all()
