@@ -101,8 +101,8 @@ def draw(file: Path) -> None:
     from matplotlib import pyplot
 
     pyplot.rcParams.update({"font.size": 9, "svg.hashsalt": "pe_lab"})
-    figure, axes = pyplot.subplots(1, 3, figsize=(9, 2.8), sharey=True, layout="constrained")
-    for axis, (what, figures) in zip(axes, scaling().items(), strict=True):
+    figure, axes = pyplot.subplots(1, 4, figsize=(11, 2.8), sharey=True, layout="constrained")
+    for axis, (what, figures) in zip(axes[:3], scaling().items(), strict=True):
         axis.loglog([f["value"] for f in figures], [f["microseconds"] for f in figures], color="black", marker="o", markersize=4)
         axis.set_xticks([f["value"] for f in figures], [str(f["value"]) for f in figures], minor=False)
         axis.minorticks_off()
@@ -110,6 +110,15 @@ def draw(file: Path) -> None:
             {"tokens": "tokens in a context", "width": "width, feed-forward 4 times it", "heads": "heads of a width of 64"}[what]
         )
         axis.grid(alpha=0.3)
+    for how, line in {"map": "-", "vmap": "--"}.items():
+        found = [f for f in _read("replicas.json") if f["how"] == how and f["study"] == "engine"]
+        costs = [1e6 * f["seconds_per_step"] / f["replicas"] / (128 * 40) for f in found]
+        axes[3].loglog([f["replicas"] for f in found], costs, line, color="black", marker="o", markersize=4, label=how)
+    axes[3].set_xticks([1, 9], ["1", "9"])
+    axes[3].minorticks_off()
+    axes[3].set_xlabel("replicas of one program")
+    axes[3].legend()
+    axes[3].grid(alpha=0.3)
     axes[0].set_ylabel("µs a token of a step")
     figure.savefig(file, metadata={"Date": None})
     pyplot.close(figure)
