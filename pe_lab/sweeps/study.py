@@ -103,15 +103,18 @@ def _check_same_runs(entries: Sequence[Entry]) -> None:
 
 
 def _override(values: dict[str, Any], path: str, value: Any) -> None:
-    """Sets a dotted path. An argument of a plugin may be new; a key of the config may not."""
+    """Sets a dotted path. An argument of a plugin may be new, a key of the config may not; of several plugins a number names one."""
     *parents, last = path.split(".")
     inner, walked = values, "config"
     for key in parents:
-        if key not in inner:
-            raise unknown(f"The axis {path!r} leads nowhere: {walked}", key, inner)
-        if not isinstance(inner[key], dict):
+        keys = inner if isinstance(inner, dict) else {str(i): plugin for i, plugin in enumerate(inner)}
+        if key not in keys:
+            raise unknown(f"The axis {path!r} leads nowhere: {walked}", key, keys)
+        if not isinstance(keys[key], dict | list | tuple):
             raise UserError(f"The axis {path!r} leads nowhere: {walked}.{key} is a value, not a group of keys.")
-        inner, walked = inner[key], f"{walked}.{key}"
+        inner, walked = keys[key], f"{walked}.{key}"
+    if not isinstance(inner, dict):
+        raise UserError(f"The axis {path!r} leads nowhere: {walked} holds several values; name an argument of one, as in {walked}.0.{last}.")
     if last not in inner and "name" not in inner:
         raise unknown(f"The axis {path!r} leads nowhere: {walked}", last, inner)
     inner[last] = value

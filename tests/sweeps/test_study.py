@@ -68,6 +68,8 @@ def test_an_axis_into_a_plugin_does_not_reach_another_point():
         ("layout.foo", r"config\.layout has no 'foo'"),
         ("seed.x", r"The axis 'seed\.x' leads nowhere"),
         ("model.encodings.base", r"The axis 'model\.encodings\.base' leads nowhere"),
+        ("model.encodings.1.base", r"leads nowhere: config\.model\.encodings has no '1'\. .*It has: 0\."),
+        ("model.encodings.0", r"leads nowhere: config\.model\.encodings holds several values"),
         ("launcher.name", r"The axis 'launcher\.name' leads nowhere: config has no 'launcher'"),
     ],
 )
@@ -80,6 +82,15 @@ def test_an_axis_into_a_tuple_is_not_answered_with_itself():
     with pytest.raises(UserError) as refused:
         expand({"model.encodings.base": [3]})
     assert "Did you mean 'encodings'" not in str(refused.value)
+
+
+def test_an_axis_reaches_an_argument_of_one_of_several_encodings():
+    both = (dict(name="rope"), dict(name="sinusoidal"))
+    entries = expand({"model.encodings": [both, both[::-1]]}, {"model.encodings.0.base": [1e4, 5e5]}).entries
+    found = [[(e.name, dict(e.arguments)["base"]) for e in entry.run.model.encodings] for entry in entries]
+    assert found[1] == [("rope", 5e5), ("sinusoidal", 1e4)]
+    assert found[2] == [("sinusoidal", 1e4), ("rope", 1e4)]
+    assert found[3] == [("sinusoidal", 5e5), ("rope", 1e4)]
 
 
 def test_a_misspelt_argument_of_an_encoding_is_refused():
