@@ -1,25 +1,16 @@
-"""A declared table, from its description: rows, columns and one table for each value of what is left.
+"""A declared table, from its description: rows, columns and one table for each value of what is left (grids.py), in words."""
 
-Every variant, at every length and offset, has a value on each dimension: its labels on the axes of the sweep, its name, the
-length, the offset, what it was evaluated with. A cell holds what agrees with its row, its column and its table: one variant,
-or one for each task, whose seeds are then pooled by task.
-"""
-
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pe_lab import declaration
 from pe_lab.analysis import cells, metrics
 from pe_lab.analysis.formats import DASH, Cell, Table
-from pe_lab.analysis.results import EVALUATED_WITH, Results, Variant
+from pe_lab.analysis.grids import Grid, Point, grids, one_a_task, placed, title
+from pe_lab.analysis.results import Results, Variant
 from pe_lab.declaration import BY_LENGTH, Metric, Place
-from pe_lab.errors import UserError
 from pe_lab.labels import agrees
 
-AS_TRAINED = "as trained"
-_NUMBERS = ("length", "offset")
 WORDS = {
     "success": "seeds that succeed",
     "every_seed": "each seed", "in_distribution": "up to training length", "trained_length": "at training length",
@@ -37,23 +28,6 @@ SHOWN = {
 }
 
 
-@dataclass(frozen=True)
-class Point:
-    """A variant at a length and an offset; length None where the table's metric is placed elsewhere."""
-
-    variant: Variant
-    length: int | None
-    offset: int
-
-    def on(self, dimension: str) -> Any:
-        """Its value on a dimension."""
-        if dimension == "variant":
-            return self.variant.name
-        if dimension in _NUMBERS:
-            return self.length if dimension == "length" else self.offset
-        return self.variant.labels.get(dimension, AS_TRAINED if dimension == EVALUATED_WITH else "")
-
-
 def tables(results: Results, asked: declaration.Table) -> list[Table]:
     """The tables of a description.
 
@@ -63,9 +37,7 @@ def tables(results: Results, asked: declaration.Table) -> list[Table]:
     Raises:
       UserError: rows and columns leave several variants in one cell.
     """
-    points = [p for p in _points(results, asked) if all(str(p.on(d)) in labels for d, labels in asked.only.items())]
-    kinds = _keys(points, asked.each)
-    return [_table(results, asked, kind, [p for p in points if _key(p, asked.each) == kind]) for kind in kinds]
+    return [_table(results, grid) for grid in grids(results, asked)]
 
 
 def column(metric: Metric, results: Results) -> str:
@@ -83,37 +55,26 @@ def length_name(results: Results, length: int) -> str:
     return f"→{length}" if len(results.max_lengths) == 1 and length > results.max_lengths[0] else f"{length}"
 
 
-def _points(results: Results, asked: declaration.Table) -> list[Point]:
-    dimensions = (*asked.rows, *asked.columns, *asked.each, *asked.only)
-    lengths = results.lengths if "length" in dimensions else [None]
-    offsets = results.offsets if "offset" in dimensions else [asked.metric.place.offset]
-    return [Point(v, n, o) for v, o, n in itertools.product(results.variants, offsets, lengths)]
+def _table(results: Results, grid: Grid) -> Table:
+    asked = grid.asked
+    body = [_row(results, asked, row, [grid.at(row, c) for c in grid.columns]) for row in grid.rows]
+    heads = [column(m, results) for m in asked.measures] or [heading(results, asked.columns, c) for c in grid.columns]
+    header = [title(asked.rows), *heads, *([asked.published.source] if asked.published else [])]
+    words = [_said(d, value) for d, value in zip(asked.each, grid.kind, strict=True)]
+    used = [p.variant for p in grid.points]
+    return Table(
+        ", ".join([name_of(results, asked), *words]), _caption(asked), tuple(header), tuple(body), _notes(results, asked, used, body)
+    )
 
 
-def _key(point: Point, dimensions: Sequence[str]) -> tuple[Any, ...]:
-    return tuple(point.on(d) for d in dimensions)
-
-
-def _keys(points: Sequence[Point], dimensions: Sequence[str]) -> list[tuple[Any, ...]]:
-    """In the order of the sweep; numbers in their own."""
-    found = dict.fromkeys(_key(p, dimensions) for p in points)
-    order = [list(dict.fromkeys(key[i] for key in found)) for i in range(len(dimensions))]
-    order = [sorted(values) if d in _NUMBERS else values for d, values in zip(dimensions, order, strict=True)]
-    return sorted(found, key=lambda key: [values.index(value) for values, value in zip(order, key, strict=True)])
-
-
-def _table(results: Results, asked: declaration.Table, kind: tuple[Any, ...], points: list[Point]) -> Table:
-    rows, columns = _keys(points, asked.rows), _keys(points, asked.columns)
-    by_place: dict[tuple[Any, Any], list[Point]] = {}
-    for point in points:
-        by_place.setdefault((_key(point, asked.rows), _key(point, asked.columns)), []).append(point)
-    body = [_row(results, asked, row, [by_place.get((row, c), []) for c in columns]) for row in rows]
-    heads = [column(m, results) for m in asked.measures] or [_heading(results, asked.columns, c) for c in columns]
-    header = [_title(asked.rows), *heads, *([asked.published.source] if asked.published else [])]
-    words = [_said(d, value) for d, value in zip(asked.each, kind, strict=True)]
-    title = ", ".join([asked.title or _default_title(results, asked), *words])
-    used = [p.variant for found in by_place.values() for p in found]
-    return Table(title, _caption(asked), tuple(header), tuple(body), _notes(results, asked, used, body))
+def name_of(results: Results, asked: declaration.Table) -> str:
+    """Its title, or one from what it shows."""
+    if asked.title or asked.measures:
+        return asked.title or f"By {title(asked.rows)}"
+    words = WORDS.get(asked.metric.name, asked.metric.name)
+    by = " and ".join(title([d]) for d in (*asked.rows, *asked.columns) if d != "variant")
+    place = f" {asked.metric.place}" if str(asked.metric.place) else ""
+    return f"{words[0].upper()}{words[1:]}{place} by {by}"
 
 
 def _row(results: Results, asked: declaration.Table, row: tuple[Any, ...], found: list[list[Point]]) -> tuple[Cell, ...]:
@@ -121,7 +82,7 @@ def _row(results: Results, asked: declaration.Table, row: tuple[Any, ...], found
     single = len(variants) == 1
     first = cells.name(results, variants[0]) if asked.rows == ("variant",) else Cell(" · ".join(filter(None, map(str, row))) or DASH)
     if asked.measures:
-        of_one = _one_a_task(asked, [p for points in found for p in points])
+        of_one = one_a_task(asked, [p for points in found for p in points])
         body = [cells.measure(results, of_one, m) for m in asked.measures]
     else:
         body = [_cell(results, asked, points, single and asked.rows == ("variant",)) for points in found]
@@ -130,38 +91,20 @@ def _row(results: Results, asked: declaration.Table, row: tuple[Any, ...], found
 
 def _cell(results: Results, asked: declaration.Table, points: list[Point], alone: bool) -> Cell:
     """Of one variant, or of one for each task; with its signs, unless the row has them already."""
-    variants = _one_a_task(asked, points)
+    variants = one_a_task(asked, points)
     if not variants:
         return Cell(DASH)
-    metric, point = asked.metric, points[0]
-    if point.length is not None:
-        metric = Metric(metric.name, Place(length=point.length, offset=point.offset), metric.show)
-    elif "offset" in (*asked.rows, *asked.columns, *asked.each):
-        place = metric.place
-        metric = Metric(metric.name, Place(place.at, place.length, place.lengths, point.offset), metric.show)
-    found = cells.measure(results, variants, metric)
+    found = cells.measure(results, variants, placed(asked, points[0]))
     if alone:
         return found
-    signs = "".join(sign for sign in (cells.TOLD, cells.SEEN) if any(sign in cells.name(results, v).text[len(v.name) :] for v in variants))
-    unlearnt = "*" if not any(v.learnt for v in variants) and any(v.runs for v in variants) else ""
-    return Cell(f"{found.text}{signs}{unlearnt}", found.value) if found.text != DASH else found
+    return Cell(f"{found.text}{signs(results, asked, variants)}", found.value) if found.text != DASH else found
 
 
-def _one_a_task(asked: declaration.Table, points: list[Point]) -> list[Variant]:
-    """The variants of a cell: one, or one for each task.
-
-    Raises:
-      UserError: there are more.
-    """
-    variants = list({p.variant.name: p.variant for p in points}.values())
-    differ = [a for a in dict.fromkeys(a for v in variants for a in v.labels) if len({v.labels.get(a) for v in variants}) > 1]
-    if len(variants) > 1 and differ != ["task"]:
-        free = ", ".join(repr(a) for a in differ) or "'variant'"
-        words = asked.title or f"rows {_title(asked.rows)}"
-        raise UserError(
-            f"analysis(): the table of {words} leaves several variants in one cell: name {free} too, among rows, columns, each or only."
-        )
-    return variants
+def signs(results: Results, asked: declaration.Table, variants: Sequence[Variant]) -> str:
+    """What a cell's number must be read with: who is told the answer's length, who saw the positions, and that no seed has learnt."""
+    found = [sign for sign in (cells.TOLD, cells.SEEN) if any(sign in cells.name(results, v).text[len(v.name) :] for v in variants)]
+    unlearnt = not any(v.learnt for v in variants) and any(v.runs for v in variants) and asked.metric.name != "learnt"
+    return "".join([*found, *["*"] * unlearnt])
 
 
 def _figure(published: declaration.Published, name: str, variants: Sequence[Variant]) -> Cell:
@@ -173,7 +116,8 @@ def _figure(published: declaration.Published, name: str, variants: Sequence[Vari
     return Cell(cells.number(value), value)
 
 
-def _heading(results: Results, dimensions: Sequence[str], key: tuple[Any, ...]) -> str:
+def heading(results: Results, dimensions: Sequence[str], key: tuple[Any, ...]) -> str:
+    """Of a column."""
     return ", ".join(_words(results, d, value) for d, value in zip(dimensions, key, strict=True)) or "all"
 
 
@@ -187,19 +131,6 @@ def _said(dimension: str, value: Any) -> str:
     if dimension == "offset":
         return f"positions shifted by {value}"
     return f"length {value}" if dimension == "length" else str(value)
-
-
-def _title(dimensions: Sequence[str]) -> str:
-    return " · ".join(d.removeprefix("model.") for d in dimensions)
-
-
-def _default_title(results: Results, asked: declaration.Table) -> str:
-    if asked.measures:
-        return f"By {_title(asked.rows)}"
-    words = WORDS.get(asked.metric.name, asked.metric.name)
-    by = " and ".join(d.removeprefix("model.") for d in (*asked.rows, *asked.columns) if d != "variant")
-    place = f" {asked.metric.place}" if str(asked.metric.place) else ""
-    return f"{words[0].upper()}{words[1:]}{place} by {by}"
 
 
 def _caption(asked: declaration.Table) -> str:

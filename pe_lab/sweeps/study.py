@@ -114,7 +114,9 @@ def _override(values: dict[str, Any], path: str, value: Any) -> None:
             raise UserError(f"The axis {path!r} leads nowhere: {walked}.{key} is a value, not a group of keys.")
         inner, walked = keys[key], f"{walked}.{key}"
     if not isinstance(inner, dict):
-        raise UserError(f"The axis {path!r} leads nowhere: {walked} holds several values; name an argument of one, as in {walked}.0.{last}.")
+        raise UserError(
+            f"The axis {path!r} leads nowhere: {walked} holds several values; name an argument of one, as in {walked}.0.{last}."
+        )
     if last not in inner and "name" not in inner:
         raise unknown(f"The axis {path!r} leads nowhere: {walked}", last, inner)
     inner[last] = value

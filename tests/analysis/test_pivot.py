@@ -152,3 +152,12 @@ def test_ten_seeds_have_the_interval_of_their_interquartile_mean(tmp_path):
         low, high = row[1].text.partition("[")[2].rstrip("]").split(", ")
         assert float(low) <= row[1].value <= float(high)
     assert any("BCa bootstrap of the interquartile mean for 10 seeds (in simulated studies of 10 seeds" in note for note in table.notes)
+
+
+def test_numbers_stand_in_their_own_order_and_an_axis_into_an_encoding_has_its_end_as_name(tmp_path):
+    axis = "model.encodings.0.scale"
+    entries = [(point("rope", 0, **{axis: scale}), record(f"r{scale}", test={4: 1.0, 8: 0.5})) for scale in ("10.0", "0.3", "3.0")]
+    (rows,) = made(write_study(tmp_path, *entries), rows="variant", columns=axis, metric=dict(name="exact_match", at=2)).values()
+    assert rows[0] == ["variant", "0.3", "3.0", "10.0"]
+    (title,) = made(write_study(tmp_path, *entries), rows=axis, columns="length")
+    assert title == "Exact match by scale and length"

@@ -7,17 +7,19 @@ success               how many runs have learnt, and succeed beyond training, wi
 training_exact_match  validation while they trained, beyond the training length too
 training_loss         the loss while they trained
 learning_rate         exact match against the learning rate, where rates vary
+table_1, table_2, …   the tables that the study declares: lines where columns are numbers, else maps
 cost                  exact match against seconds, FLOPs and parameters, where these differ
 
 An encoding has one colour and one marker in all of them: styles.py.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pe_lab.analysis import selection
-from pe_lab.analysis.plots import drawing, lengths, outcomes, rates, training
+from pe_lab.analysis.plots import declared, drawing, lengths, outcomes, rates, training
 from pe_lab.analysis.results import Results
 
 _OF_ALL: Mapping[str, Callable[[Results], Any]] = {
@@ -42,16 +44,17 @@ def write(results: Results, folder: Path) -> list[Path]:
       The PNGs; of each there is a PDF beside it. Empty before a run has finished.
     """
     chosen = selection.chosen(results)
+    tables = enumerate(results.declared.tables, start=1)
+    asked: dict[str, Callable[[Results], Any]] = {f"table_{i}": functools.partial(declared.table, asked=table) for i, table in tables}
+    kinds = [(name, draw, of) for of, figures in ((chosen, {**_OF_CHOSEN, **asked}), (results, _OF_ALL)) for name, draw in figures.items()]
     drawn = []
     with drawing.settings():
-        for of, figures in ((chosen, _OF_CHOSEN), (results, _OF_ALL)):
-            for name, draw in figures.items():
-                figure = draw(of) if of.finished else None
-                files = [folder / f"{name}{suffix}" for suffix in drawing.SUFFIXES]
-                if figure is None:
-                    for file in files:
-                        file.unlink(missing_ok=True)
-                else:
-                    drawing.save(figure, files)
-                    drawn.append(files[0])
-    return drawn
+        for name, draw, of in kinds:
+            figure = draw(of) if of.finished else None
+            if figure is not None:
+                drawing.save(figure, [folder / f"{name}{suffix}" for suffix in drawing.SUFFIXES])
+                drawn.append(name)
+    for stem in {*_OF_CHOSEN, *_OF_ALL, *(file.stem for file in folder.glob("table_*.p*"))}.difference(drawn):
+        for suffix in drawing.SUFFIXES:
+            (folder / f"{stem}{suffix}").unlink(missing_ok=True)
+    return [folder / f"{name}.png" for name in drawn]

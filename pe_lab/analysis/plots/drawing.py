@@ -76,10 +76,10 @@ def outcome(variant: Variant) -> str:
     return ", ".join([learnt if variant.runs else "no run yet", *(f"{count} {status}" for status, count in bad if count)])
 
 
-def caption(figure: Any, results: Results, *parts: str) -> None:
-    """A line above the figure: the study, and what its signs mean."""
-    told = " told the answer's length".replace(" ", "\u00a0")
-    signs = [f"†{told}"] if any(v.target_length_known for v in results.variants) else []
+def caption(figure: Any, results: Results, *parts: str, told: bool = True) -> None:
+    """A line above the figure: the study, and what its signs mean; `told`: a dagger stands behind names."""
+    words = " told the answer's length".replace(" ", "\u00a0")
+    signs = [f"†{words}"] if told and any(v.target_length_known for v in results.variants) else []
     signs += [f"without a record: {results.missing} {'run' if results.missing == 1 else 'runs'}"] if results.missing else []
     text = "; ".join([*parts, *signs])
     width = int(figure.get_size_inches()[0] * 15)  # characters of a line

@@ -79,7 +79,7 @@ def length_by_offset(results: Results) -> Any:
         return _maps(results, results.offsets)
     figure, axes = panels.draw(panels.each(results.variants), height=0.62 + 0.17 * len(results.offsets))
     for axis, variant in zip(axes, results.variants, strict=True):
-        image = _map(axis, [[drawing.point(variant, n, offset) for n in results.lengths] for offset in results.offsets])
+        image = draw_map(axis, [[drawing.point(variant, n, offset) for n in results.lengths] for offset in results.offsets])
         axis.set_xticks(range(len(results.lengths)), results.lengths)
         axis.set_yticks(range(len(results.offsets)), results.offsets)
         _training_ends(axis, results, [variant] * len(results.offsets))
@@ -96,7 +96,7 @@ def _maps(results: Results, offsets: Sequence[int]) -> Any:
     size = (max(drawing.WIDTH, 2.6 + 0.42 * len(results.lengths) * len(offsets)), 1.1 + 0.2 * len(variants))
     figure, axes = drawing.pyplot().subplots(1, len(offsets), figsize=size, sharey=True, squeeze=False, layout="constrained")
     for axis, offset in zip(axes.flat, offsets, strict=True):
-        image = _map(axis, [[drawing.point(v, n, offset) for n in results.lengths] for v in variants])
+        image = draw_map(axis, [[drawing.point(v, n, offset) for n in results.lengths] for v in variants])
         axis.set_xticks(range(len(results.lengths)), results.lengths)
         _training_ends(axis, results, variants)
         if ranked and told:
@@ -108,8 +108,8 @@ def _maps(results: Results, offsets: Sequence[int]) -> Any:
     return figure
 
 
-def _map(axis: Any, values: Sequence[Sequence[Any]]) -> Any:
-    """Colours from 0 to 1 with their numbers, where there is room; white without a number."""
+def draw_map(axis: Any, values: Sequence[Sequence[Any]], signs: Sequence[Sequence[str]] | None = None) -> Any:
+    """Colours from 0 to 1 with their numbers and the signs behind these, where there is room; white without a number."""
     rows = [[float("nan") if v is None else v for v in row] for row in values]
     image = axis.imshow(rows, cmap=_MAP, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     axis.grid(visible=False)
@@ -119,7 +119,7 @@ def _map(axis: Any, values: Sequence[Sequence[Any]]) -> Any:
     for y, row in enumerate(values if len(values[0]) <= _MOST_NUMBERS else ()):
         for x, value in enumerate(row):
             color = "black" if value is None or value > 0.5 else "white"
-            text = "–" if value is None else f"{value:.2f}"
+            text = "–" if value is None else f"{value:.2f}{signs[y][x] if signs else ''}"
             axis.text(x, y, text, ha="center", va="center", color=color, fontsize=min(6.5, 32 / len(row))).set_in_layout(False)
     return image
 

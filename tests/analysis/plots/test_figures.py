@@ -142,6 +142,51 @@ def test_a_missing_cell_of_a_map_is_a_dash_and_not_a_zero(drawn, tmp_path):
     assert [t.get_text() for t in axis.texts] == ["1.00", "0.40", "0.50", "–"]
 
 
+def declared(tmp_path, *tables, **more):
+    return small(tmp_path, analysis={"tables": list(tables)}, **more)
+
+
+def test_a_declared_table_with_numbers_for_columns_is_lines_with_seeds_as_dots(drawn, tmp_path):
+    by_rate = dict(rows="model.encodings", columns="train.learning_rate", metric="trained_length")
+    folder = declared(tmp_path, by_rate, rates=("0.003", "0.001", "0.002"))
+    (axis,) = panels(drawn(folder)["table_1"])
+    runs = results.load(folder).variants
+    alibi = {float(v.labels["train.learning_rate"]): v.values(8, 0) for v in runs if v.labels["model.encodings"] == "alibi"}
+    dots, median = points(axis)[2:]
+    assert dots == ([0.001, 0.001, 0.002, 0.002, 0.003, 0.003], [x for rate in sorted(alibi) for x in alibi[rate]])
+    assert median == ([0.001, 0.002, 0.003], [sum(alibi[rate]) / 2 for rate in sorted(alibi)])
+    assert [line.get_color() for line in axis.lines[1::2]] == [styles.of_name(name).color for name in ("rope", "alibi")]
+
+
+def test_a_declared_table_of_names_is_a_map_for_each_value_of_what_is_left(drawn, tmp_path):
+    table = dict(rows="model.encodings", columns="task", each="positions", metric=dict(name="exact_match", at=1))
+    folder = declared(tmp_path, table, tasks=("copy", "reverse"), schemes=("contiguous", "shifted"))
+    contiguous, shifted, _ = drawn(folder)["table_1"].axes
+    assert (contiguous.get_title(), shifted.get_title()) == ("contiguous", "shifted")
+    found = {
+        (v.labels["model.encodings"], v.labels["task"]): v for v in results.load(folder).variants if v.labels["positions"] == "shifted"
+    }
+    shown = [f"{sum(found[e, t].values(8, 0)) / 2:.2f}‡" for e in ("rope", "alibi") for t in ("copy", "reverse")]
+    assert [text.get_text() for text in shifted.texts] == shown
+    assert [t.get_text() for t in shifted.get_xticklabels()] == ["copy", "reverse"]
+
+
+def test_rows_that_are_no_encodings_are_grey_and_losses_logarithmic(drawn, tmp_path):
+    table = dict(rows="task", columns="train.learning_rate", metric="in_distribution_loss")
+    folder = declared(tmp_path, table, encodings=("rope",), tasks=("copy", "reverse"), rates=("0.001", "0.002", "0.003"))
+    (axis,) = panels(drawn(folder)["table_1"])
+    assert axis.get_yscale() == "log"
+    assert len({line.get_color() for line in axis.lines}) == 2
+    assert styles.of_name("rope").color not in {line.get_color() for line in axis.lines}
+
+
+@pytest.mark.parametrize("table", [dict(rows="model.encodings", columns="task", metric="learnt"), dict(measures=("seconds", "flops"))])
+def test_counts_and_several_measures_stay_tables(drawn, tmp_path, table):
+    (tmp_path / "table_1.png").write_text("of another time")
+    assert "table_1" not in drawn(declared(tmp_path, table, tasks=("copy", "reverse")))
+    assert not (tmp_path / "table_1.png").exists()
+
+
 def test_success_shows_the_counts_and_the_interval_of_wilson(drawn, tmp_path):
     learnt, succeed = drawn(two_variants(tmp_path))["success"].axes
     assert [t.get_text() for t in learnt.texts] == ["1/3", "0/1"]  # one failed: nothing is known of it
