@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from pe_lab.diagnostics.trained import terms
+from tests import reference
 
 RNG = np.random.default_rng(0)
 N, L = 64, 6
@@ -111,3 +112,14 @@ def test_the_same_directions_are_shared_and_others_are_not():
     assert (same["largest cosine"], same["overlap"]) == pytest.approx((1, 1))
     assert (apart["largest cosine"], apart["overlap"]) == pytest.approx((0, 0))
     assert apart["directions of the codes"] == 4
+
+
+@pytest.mark.parametrize("width", [8, 64, 512])
+def test_random_directions_are_as_orthogonal_as_the_theory_and_the_reference_say(width):
+    """Of 400 times 400 pairs; the reference gives the draws of another generator."""
+    known = reference.entry(f"diag_random_orthogonality_d{width}")["value"]
+    found = terms.orthogonality(draw(400, width), draw(400, width))
+    assert found["rms cosine of random directions"] == pytest.approx(known["theory_1_over_sqrt_d"], abs=1e-6)  # six digits are given
+    assert found["rms cosine"] == pytest.approx(found["rms cosine of random directions"], rel=0.01)
+    assert found["rms cosine"] == pytest.approx(known["std_cos"], rel=0.01)
+    assert found["largest cosine"] == pytest.approx(known["max_abs"], rel=0.2)
