@@ -19,7 +19,7 @@ from pe_lab.training import step
 from pe_lab.training.evaluate import grid as places
 
 ROOT = Path(__file__).parents[1]
-WITH_SMOKE = ("architectures", "context_extension", "exposure", "temperature")
+WITH_SMOKE = ("architectures", "combine", "context_extension", "exposure", "journey", "temperature")
 PRESETS = ("abacus4", "coupling7", "jelassi3", "kazemnejad10", "lacoco8", "lm_extrapolation", "mqar", "ruoss15")  # papers' protocols
 STUDIES = (*WITH_SMOKE, "quickstart", "smoke")
 
@@ -39,9 +39,11 @@ def test_every_study_is_tested_here():
     assert found - set(STUDIES) == {"base", "toy", "gpt2", "encoding_costs", "engine", "scaling"}
 
 
-def grid(lengths, offsets=(0,), labels=(None,)):
-    """Validation at the training length, and the test grid."""
-    return {("validation", 8, 0, None)} | {("test", n, offset, label) for n in lengths for offset in offsets for label in labels}
+def grid(lengths, offsets=(0,), labels=(None,), trained=(8,)):
+    """Validation at lengths of training, and the test grid."""
+    return {("validation", n, 0, None) for n in trained} | {
+        ("test", n, offset, label) for n in lengths for offset in offsets for label in labels
+    }
 
 
 TUNED = {("validation", n, 0, None) for n in (8, 16)} | {("test", n, 0, None) for n in (8, 16)}
@@ -52,6 +54,7 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
         "encoder_decoder · rope": grid((8, 16)),
         "encoder_decoder · rope, in cross-attention too": grid((8, 16)),
     },
+    "combine": {"add": grid((4, 8), trained=(4, 8)), "concat": grid((4, 8), trained=(4, 8))},
     "context_extension": {
         "rope": grid((8, 16), labels=(None, "linear")),
         "rope, evaluated with linear": grid((8, 16), labels=(None, "linear")),
@@ -62,6 +65,7 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
         "contiguous": grid((8, 12), (0, 32)),
         "shifted(max_shift=32)": grid((8, 12), (0, 32)),
     },
+    "journey": {"normalized": grid((8, 12, 16), (0, 32)), "shaw": grid((8, 12, 16), (0, 32))},
     "temperature": {"log_n": grid((8, 16)), "ssmax": grid((8, 16))},
 }
 
@@ -83,7 +87,8 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
     assert {variant.name: [places_of(run) for run in variant.runs] for variant in variants} == {
         variant: [rows] for variant, rows in EXPECTED[name].items()
     }
-    assert {v.name for v in variants if v.target_length_known} == ({"encoder · rope"} if name == "architectures" else set())
+    told = {"architectures": {"encoder · rope"}, "journey": {"normalized", "shaw"}}  # an encoder, and an index divided by the length
+    assert {v.name for v in variants if v.target_length_known} == told.get(name, set())
     shown = tables.of(results.load(tmp_path))[0]
     assert [row[0].text.strip(" †‡") for row in shown.rows[:-1]] == list(EXPECTED[name])
     assert formats.DASH not in [cell.text for row in shown.rows for cell in row[2:]]
