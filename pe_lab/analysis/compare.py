@@ -6,7 +6,7 @@ compared across these lines, because the number would not mean what it seems to:
     told        the positions or the layout tell one of them how long the answer is
     positions   training showed one of them the positions of the test, though no example was as long
     length      one of them was trained on that length
-    not learnt  one of them has not learnt the task from any seed: it does not fail to extrapolate
+    not learnt  the place is beyond training, and one of them has not learnt the task from any seed: it does not fail to extrapolate
 """
 
 import dataclasses
@@ -210,6 +210,12 @@ def _why_not(results: Results, a: Variant, b: Variant, success: Success) -> str:
         if more:
             return f"{variant.name} {sorted(more)[0]}"
     for variant in (a, b):
-        if not variant.learnt and not results.has_text:
+        if not variant.learnt and not results.has_text and _beyond(variant, success.place):
             return f"{variant.name} has not learnt the task from any seed"
     return ""
+
+
+def _beyond(variant: Variant, place: Place) -> bool:
+    """Whether training showed nothing of the place; within it, the number says what was learnt."""
+    length = place.of(variant.max_length)
+    return bool(place.offset) or length is None or length > variant.max_length

@@ -140,8 +140,9 @@ another seed would have done. Every table shows every seed.
   sign-flip test, with their interval (Student's from 5 pairs, BCa from 10) and the measured correlation of the pairs: pairing helps
   where it is above 0. Both p are adjusted by Holm's method over the declared contrasts, each test by itself.
 - **Not compared** is what would not mean what it seems to: a variant that knows the answer's length, or saw the test's positions in
-  training, or was trained on the test's length, with one that did not; and a variant that has not learnt from any seed with any
-  other. The largest position of the test is not in a record: it is reckoned from runs of the same task and layout that count up.
+  training, or was trained on the test's length, with one that did not; and, beyond training, a variant that has not learnt from
+  any seed with any other. The largest position of the test is not in a record: it is reckoned from runs of the same task and layout
+  that count up.
 - **Tuned axes** are chosen by mean validation loss over seeds, up to the training length. From 10 seeds the choice is made anew in
   every resample, so that the interval holds what choosing adds; under 10 there is no such interval.
 - **Ranks** over tasks (Friedman's test, Nemenyi's critical difference) from 15 tasks up. Tasks are no random sample and resemble one

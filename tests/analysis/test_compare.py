@@ -59,6 +59,19 @@ def test_what_would_not_mean_what_it_seems_to_is_not_compared(tmp_path, more, re
     assert (c.reason, c.p, c.count_p, c.holm, c.count_holm, c.interval) == (reason, None, None, None, None, None)
 
 
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ({"at": 1}, ""),
+        ({"at": 2}, "rope has not learnt the task from any seed"),
+        ({"at": 1, "offset": 3}, "rope has not learnt the task from any seed"),
+    ],
+)
+def test_what_has_not_learnt_is_compared_where_the_number_says_just_that(tmp_path, place, reason):
+    found = study(tmp_path, {"rope": ([1.0] * 2, {"validation": {4: 0.1}}), "alibi": [0.5] * 2}, success=place)
+    assert compare.contrasts(found)[0].reason == reason
+
+
 def test_what_both_know_does_not_keep_them_apart(tmp_path):
     found = study(tmp_path, {"rope": ([1.0, 1.0], {"told": True}), "alibi": ([0.5, 0.5], {"told": True})})
     assert compare.contrasts(found)[0].reason == ""

@@ -72,7 +72,7 @@ def cost(results: Results) -> Any:
         return None
     names = [f"{i}  {drawing.named(v)} ({len(_known(v, asked))})" for i, v in enumerate(variants, start=1)]
     columns = max(1, min(4, 112 // (max(map(len, names)) + 6), len(names)))
-    size = (drawing.WIDTH, 2.8 + 0.16 * math.ceil(len(names) / columns))
+    size = (drawing.WIDTH, 2.8 + 0.2 * math.ceil(len(names) / columns))
     figure, axes = drawing.pyplot().subplots(1, len(costs), figsize=size, sharey=True, squeeze=False, layout="constrained")
     from matplotlib import ticker
 
