@@ -7,7 +7,7 @@ from typing import Any
 
 from pe_lab.analysis import metrics, statistics
 from pe_lab.analysis.metrics import Measured
-from pe_lab.analysis.plots import drawing
+from pe_lab.analysis.plots import drawing, panels
 from pe_lab.analysis.results import Results, Variant
 from pe_lab.declaration import Metric
 
@@ -61,18 +61,21 @@ def _share(axis: Any, row: int, variant: Variant, outcomes: Sequence[bool]) -> N
 
 
 def cost(results: Results) -> Any:
-    """A panel a cost that differs between variants: exact match beyond training against it, seeds small, their centre large."""
+    """A panel a cost that differs between variants: exact match beyond training against it, seeds small, their centre large.
+
+    None of more variants than a reader can tell apart in one panel.
+    """
     asked = Metric("auc")
     variants = [v for v in results.variants if _known(v, asked)]
     if not variants:
         asked = Metric("in_distribution")
         variants = [v for v in results.variants if _known(v, asked)]
     costs = [name for name in _COSTS if _differs([c for v in variants if (c := _paid(v, name)) is not None])]
-    if not costs:
+    if not costs or len(variants) > panels.MOST:
         return None
     names = [f"{i}  {drawing.named(v)} ({len(_known(v, asked))})" for i, v in enumerate(variants, start=1)]
     columns = max(1, min(4, 112 // (max(map(len, names)) + 6), len(names)))
-    size = (drawing.WIDTH, 2.8 + 0.2 * math.ceil(len(names) / columns))
+    size = (drawing.WIDTH, 2.8 + 0.16 * math.ceil(len(names) / columns))
     figure, axes = drawing.pyplot().subplots(1, len(costs), figsize=size, sharey=True, squeeze=False, layout="constrained")
     from matplotlib import ticker
 

@@ -187,6 +187,12 @@ def test_counts_and_several_measures_stay_tables(drawn, tmp_path, table):
     assert not (tmp_path / "table_1.png").exists()
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_costs_of_more_variants_than_can_be_told_apart_are_not_drawn(drawn, tmp_path, monkeypatch, most):
+    monkeypatch.setattr("pe_lab.analysis.plots.panels.MOST", most)
+    assert ("cost" in drawn(small(tmp_path, encodings=("nope", "t5_bias")))) is (most == 2)
+
+
 def test_success_shows_the_counts_and_the_interval_of_wilson(drawn, tmp_path):
     learnt, succeed = drawn(two_variants(tmp_path))["success"].axes
     assert [t.get_text() for t in learnt.texts] == ["1/3", "0/1"]  # one failed: nothing is known of it
