@@ -40,7 +40,7 @@ def draw(probe: Probe, files: Sequence[Path], dpi: int = 200) -> None:
         drawing.save(figure, files, dpi=dpi)
 
 
-def draw_paths(probes: Sequence[Probe], files: Sequence[Path]) -> None:
+def draw_paths(probes: Sequence[Probe], files: Sequence[Path], dpi: int = 200) -> None:
     """The paths of neighbouring codes side by side: what jumps beside what flows."""
     columns = min(len(probes), 3)
     lines = -(-len(probes) // columns)
@@ -52,10 +52,10 @@ def draw_paths(probes: Sequence[Probe], files: Sequence[Path]) -> None:
         for axis in axes.flat[len(probes) :]:
             axis.axis("off")
         figure.suptitle("Each position's code, joined to the next one's (0 dark, later lighter), in the plane where they differ most")
-        drawing.save(figure, files)
+        drawing.save(figure, files, dpi=dpi)
 
 
-def draw_similarities(probes: Sequence[Probe], files: Sequence[Path]) -> None:
+def draw_similarities(probes: Sequence[Probe], files: Sequence[Path], dpi: int = 200) -> None:
     """Similarity against distance of codes and rotations in one picture, each 1 at distance 0."""
     with drawing.settings():
         figure, axis = drawing.pyplot().subplots(figsize=(drawing.WIDTH, 3.2), layout="constrained")
@@ -76,7 +76,7 @@ def draw_similarities(probes: Sequence[Probe], files: Sequence[Path]) -> None:
         axis.set(xlabel="distance in positions", ylabel="similarity (1: with itself)")
         axis.set_title("How alike two positions are, by how far apart they stand: a line that falls tells near from far", loc="left")
         axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
-        drawing.save(figure, files)
+        drawing.save(figure, files, dpi=dpi)
 
 
 def comparable(probes: Sequence[Probe]) -> tuple[list[Probe], list[Probe]]:
