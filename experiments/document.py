@@ -1,9 +1,10 @@
-"""Writes docs/tasks.md, docs/statistics.md and the measured part of docs/encodings.md from docstrings and records.
+"""Writes docs/tasks.md, docs/statistics.md and the measured part of docs/encodings.md from docstrings and records; runs docs/tour.ipynb.
 
 python -m experiments.document              # a second
 python -m experiments.document --floors     # measures the floors first, of every task with its defaults
 python -m experiments.document --coverage   # simulates first what intervals cover: ten minutes
 python -m experiments.document --scorecard  # measures and draws the encodings first: two minutes
+python -m experiments.document --tour       # runs the notebook first, in a kernel of its own: two minutes
 """
 
 import json
@@ -12,7 +13,7 @@ from pathlib import Path
 from absl import flags
 
 from configs import base
-from experiments import command_line
+from experiments import command_line, tour
 from pe_lab import config, plugins, records
 from pe_lab.analysis import coverage
 from pe_lab.diagnostics import page as encodings
@@ -28,6 +29,7 @@ NUM_EXAMPLES = 2000
 _FLOORS = flags.DEFINE_boolean("floors", False, f"measure the floors and write {FLOORS}")
 _COVERAGE = flags.DEFINE_boolean("coverage", False, f"simulate what intervals cover and write {COVERAGE}")
 _SCORECARD = flags.DEFINE_boolean("scorecard", False, f"measure the encodings, draw them and write {SCORECARD}")
+_TOUR = flags.DEFINE_boolean("tour", False, f"run {tour.TOUR} and write it with what comes out")
 
 
 def main() -> int:
@@ -45,6 +47,9 @@ def main() -> int:
         records.write_json(COVERAGE, coverage.simulate())
     if _SCORECARD.value:
         measure_encodings()
+    if _TOUR.value:
+        tour.write(Path())
+        print(f"wrote {tour.TOUR}")
     pages = [(PAGE, written, FLOORS), (STATISTICS, statistics, COVERAGE), (ENCODINGS, encodings_written, SCORECARD)]
     for path, page, record in pages:
         if record.exists() or path is PAGE:  # tasks have more to say than their floors

@@ -1,5 +1,7 @@
 import pytest
+from matplotlib import pyplot
 
+from pe_lab.analysis.plots import drawing
 from pe_lab.diagnostics import captions, pictures, report, scorecard
 from pe_lab.diagnostics.probe import Probe
 from pe_lab.diagnostics.scorecard import Row
@@ -39,6 +41,12 @@ def test_the_page_has_the_card_and_a_caption_below_every_picture(written):
 def test_the_same_encoding_gives_the_same_bytes(written, tmp_path):
     pictures.draw(probe("alibi"), [tmp_path / "alibi.png", tmp_path / "alibi.pdf"])
     assert all((tmp_path / f"alibi.{s}").read_bytes() == (written / f"alibi.{s}").read_bytes() for s in ("png", "pdf"))
+
+
+@pytest.mark.parametrize("draw", [lambda p, *how: pictures.draw(p[0], *how), pictures.draw_paths, pictures.draw_similarities])
+def test_a_picture_has_as_many_dots_as_asked_for(draw, tmp_path):
+    draw([probe("raw_index", length=3)], [tmp_path / "small.png"], 40)
+    assert pyplot.imread(tmp_path / "small.png").shape[1] == 40 * drawing.WIDTH
 
 
 @pytest.mark.parametrize("name", ["sinusoidal", "rope", "pope", "hard_alibi", "shaw", "relative_logits", "path"])

@@ -6,7 +6,7 @@ import sys
 import pytest
 from absl.testing import flagsaver
 
-from experiments import command_line, document
+from experiments import command_line, document, tour
 from pe_lab import plugins
 from pe_lab.diagnostics import page as encodings
 
@@ -65,3 +65,26 @@ def test_elsewhere_it_is_one_line_and_status_2(call):
     status, out, err = call()
     assert (status, out) == (2, "")
     assert err == "error: There is no folder docs here: documents are written from the top of the repository.\n"
+
+
+def test_the_tour_is_run_and_says_nothing_of_its_run(call, tmp_path, monkeypatch):
+    nbformat = pytest.importorskip("nbformat")
+    pytest.importorskip("nbclient")
+    monkeypatch.setenv("JAX_OF_THIS_PROCESS", "1")
+    (tmp_path / "docs").mkdir()
+    program = "import os, sys\nprint(sorted(os.listdir()), [v for v in os.environ if v.startswith(('JAX_', 'XLA_'))])"
+    cells = [nbformat.v4.new_markdown_cell("A text."), nbformat.v4.new_code_cell(program, metadata={"mine": 1}, id="random")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / tour.TOUR)
+    assert call("--tour") == (0, "wrote docs/tour.ipynb\nwrote docs/tasks.md\n", "")
+    written = nbformat.read(tmp_path / tour.TOUR, as_version=4)
+    text, code = written.cells
+    assert [(cell.id, cell.metadata) for cell in (text, code)] == [("00", {}), ("01", {})]
+    assert (code.execution_count, [o.text for o in code.outputs]) == (1, ["['configs', 'pe_lab'] []\n"])
+    assert set(written.metadata) == {"kernelspec", "language_info"}
+    assert written.metadata.language_info == {"name": "python"}
+
+
+def test_a_tour_without_a_kernel_is_one_line(call, tmp_path, monkeypatch):
+    (tmp_path / "docs").mkdir()
+    monkeypatch.setitem(sys.modules, "nbclient", None)
+    assert call("--tour") == (2, "", "error: The tour needs a kernel to run in: pip install nbclient ipykernel.\n")

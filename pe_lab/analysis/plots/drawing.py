@@ -21,14 +21,16 @@ _SETTINGS = {
 }  # fmt: skip
 _NO_DATE: dict[str, dict[str, Any]] = {".png": {"Software": None}, ".pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
 SUFFIXES = tuple(_NO_DATE)
+_OF_NOTEBOOKS = ("inline", "ipympl", "widget")  # what is saved here is closed, and so not shown twice
 DAGGER = "\u00a0†"  # behind a name, in the same line as its last word
 
 
 def pyplot() -> Any:
-    """Matplotlib without a screen; two seconds to import, so not before it is needed."""
+    """Matplotlib without a screen, or as the notebook that is open shows it; two seconds to import, so not before it is needed."""
     import matplotlib
 
-    matplotlib.use("Agg")
+    if not any(name in str(matplotlib.get_backend(auto_select=False)) for name in _OF_NOTEBOOKS):
+        matplotlib.use("Agg")
     from matplotlib import pyplot
 
     return pyplot

@@ -216,3 +216,14 @@ def test_nothing_is_drawn_before_a_run_has_finished(tmp_path):
     folder = write_study(tmp_path, (point("rope", 0), record("r", status="diverged")), (point("rope", 1), "s"))
     assert plots.write(results.load(folder), tmp_path) == []
     assert not list(tmp_path.glob("*.png"))
+
+
+@pytest.mark.parametrize(("before", "after"), [("module://matplotlib_inline.backend_inline", "inline"), ("svg", "agg")])
+def test_a_notebook_goes_on_showing_figures_and_all_else_needs_no_screen(before, after):
+    pytest.importorskip("matplotlib_inline")
+    matplotlib.use(before)
+    try:
+        drawing.pyplot()
+        assert after in matplotlib.get_backend().lower()
+    finally:
+        matplotlib.use("Agg")
