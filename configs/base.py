@@ -76,6 +76,7 @@ def get_config() -> ml_collections.ConfigDict:
     c.checkpoints = dict(
         interval=60.0,  # seconds between checkpoints; there is always one at the end
         keep_final=True,  # keep the last one after the records are written
+        keep_curve=False,  # with it, the parameters at every point of the curve too, for experiments.inspect to look through training
     )
     c.execution = dict(  # changes how fast, not what is computed; not part of a run's id
         replicas="auto",  # map: one after the other in one program; vmap: as one batch; auto: vmap on an accelerator

@@ -142,6 +142,7 @@ class Checkpoints:
 
     interval: float
     keep_final: bool
+    keep_curve: bool
 
 
 @dataclass(frozen=True)

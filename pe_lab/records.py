@@ -3,7 +3,7 @@
 Plain Python: trainers write records, analysis reads them, neither needs the other.
 
     record = {
-      "schema_version": 4, "digest": ...,        # sha256 of everything else
+      "schema_version": 5, "digest": ...,        # sha256 of everything else
       "run_id", "config", "replica",              # the config with all defaults resolved
       "status": "finished" | "diverged" | "failed", "error": null or one sentence,
       "rows": [row(...), ...], "floors": [...], "curve": [...],
@@ -21,8 +21,12 @@ from typing import Any
 
 from pe_lab.errors import UserError, one_line
 
-SCHEMA_VERSION, _OLDEST = 4, 2
-_ADDED: dict[str, dict[str, Any]] = {"evaluate": {"frozen": None}, "execution": {"batch_devices": 1}}  # to configs, by versions 3 and 4
+SCHEMA_VERSION, _OLDEST = 5, 2
+_ADDED: dict[str, dict[str, Any]] = {  # to configs, by versions 3, 4 and 5
+    "evaluate": {"frozen": None},
+    "execution": {"batch_devices": 1},
+    "checkpoints": {"keep_curve": False},
+}
 STATUSES = ("finished", "diverged", "failed")
 _KEYS = {
     "schema_version", "digest", "run_id", "config", "replica", "status", "error", "rows", "floors",

@@ -38,7 +38,7 @@ def files(folder):
 def test_what_is_written_is_read_with_its_version_and_digest(tmp_path):
     path = records.write(tmp_path, record())
     assert path == records.path_of(tmp_path, "0123456789abcdef") == tmp_path / "records" / "0123456789abcdef.json"
-    assert records.read(path) == {**record(), "schema_version": 4, "digest": records.digest({**record(), "schema_version": 4})}
+    assert records.read(path) == {**record(), "schema_version": 5, "digest": records.digest({**record(), "schema_version": 5})}
     assert files(tmp_path) == ["0123456789abcdef.json"]
 
 
@@ -85,7 +85,7 @@ def test_a_flipped_byte_in_a_record_is_refused_wherever_it_is(tmp_path):
     whole = path.read_bytes()
     for i in range(len(whole)):
         path.write_bytes(whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :])
-        with pytest.raises(UserError, match=r"is damaged|has schema_version 5"):
+        with pytest.raises(UserError, match=r"is damaged|has schema_version 4"):
             records.read(path)
 
 
@@ -136,13 +136,16 @@ def test_another_schema_version_is_refused(tmp_path):
     path = records.write(tmp_path, record())
     changed = {**records.read(path), "schema_version": 1}
     path.write_text(json.dumps({**changed, "digest": records.digest(changed)}), encoding="utf-8")
-    with pytest.raises(UserError, match=r"has schema_version 1; this pe_lab reads 2 to 4\."):
+    with pytest.raises(UserError, match=r"has schema_version 1; this pe_lab reads 2 to 5\."):
         records.read(path)
 
 
 def of_version_2(tmp_path, **settings):
     """A record as it was written before evaluations could be frozen."""
-    older = {**record(config={"seed": 1, "evaluate": {"lengths": [8]}, "execution": {}, **settings}), "schema_version": 2}
+    older = {
+        **record(config={"seed": 1, "evaluate": {"lengths": [8]}, "execution": {}, "checkpoints": {}, **settings}),
+        "schema_version": 2,
+    }
     path = records.path_of(tmp_path, older["run_id"])
     records.write_json(path, {**older, "digest": records.digest(older)})
     return path
@@ -152,7 +155,7 @@ def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as
     path = of_version_2(tmp_path)
     before = path.read_bytes()
     found = records.read(path)
-    now = {"seed": 1, "evaluate": {"lengths": [8], "frozen": None}, "execution": {"batch_devices": 1}}
+    now = {"seed": 1, "evaluate": {"lengths": [8], "frozen": None}, "execution": {"batch_devices": 1}, "checkpoints": {"keep_curve": False}}
     assert found == records.read(records.write(tmp_path / "new", record(config=now)))
     assert found["digest"] == records.digest(found)
     assert path.read_bytes() == before

@@ -91,7 +91,7 @@ def _cells(folder: Path) -> list[_Cell]:
         cell, said = _json(file), _json(folder / "progress" / file.name)
         if not cell:
             continue
-        run_ids = cell.get("run_ids") or [config.from_dict(run).run_id for run in cell["runs"]]
+        run_ids = cell.get("run_ids") or [config.from_dict(records.complete(run)).run_id for run in cell["runs"]]
         found.append(_Cell(tuple(run_ids), cell["runs"][0]["train"]["steps"], _is_held(file.with_suffix(".lock")), said))
     return found
 

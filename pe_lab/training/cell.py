@@ -28,7 +28,7 @@ from pe_lab.errors import UserError, one_line
 from pe_lab.tasks.base import floors
 from pe_lab.training import checkpoints, devices, step
 from pe_lab.training.evaluate import Evaluator, Place, grid, is_done
-from pe_lab.training.finished import adopt, parent_of, read_cell, replicas_of, shapes_of
+from pe_lab.training.finished import adopt, parent_of, point_of, read_cell, replicas_of, shapes_of
 
 Report = Callable[[dict[str, Any]], None]
 FLOOR_EXAMPLES = 1000
@@ -190,6 +190,8 @@ class Training:
         for curve, point, stop_at in zip(self.curve, points, np.array(self.state["stop_at"]), strict=True):
             if not curve or curve[-1]["step"] < stop_at:  # a replica that has stopped does not move any more
                 curve.append({**point, "step": min(point["step"], int(stop_at))})
+        if self.cell.run.checkpoints.keep_curve:
+            checkpoints.save_point(self.checkpoints, self.now, point_of(self.state))
 
     def evaluate(self) -> None:
         """Measures the final state and writes a record for every run; what a record had already stays as it is."""

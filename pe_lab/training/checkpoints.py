@@ -7,7 +7,7 @@ the previous checkpoint; it keeps no checksum of the data, so a sha256 goes into
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,43 @@ from pe_lab import records
 from pe_lab.errors import UserError, one_line
 
 _KEPT = 2
+_CURVE = "curve"  # below a cell's folder: what is kept of every point of its curve
 
 
 def save(folder: Path, step: int, state: Any, notes: Any) -> None:
     """Writes folder/<step>; of older steps the last stays, to fall back on. `notes` is JSON that belongs to the state."""
+    _write(folder, step, state, notes)
+    _remove_but(folder, _KEPT)
+
+
+def save_point(folder: Path, step: int, state: Any) -> None:
+    """Writes folder/curve/<step>, which stays as long as the folder does."""
+    _write(folder / _CURVE, step, state, None)
+
+
+def points(folder: Path, like: Any) -> Iterator[Any]:
+    """The states that `save_point` has left, in order, each read when it is asked for.
+
+    Raises:
+      UserError: one is damaged or belongs to something else.
+    """
+    for step in _steps(folder / _CURVE):
+        path = folder.absolute() / _CURVE / str(step)
+        try:
+            state, _ = _read(path, like)
+        except MemoryError:
+            raise
+        except Exception as e:  # as in `restore`
+            raise UserError(f"{_damage(path, e)}. Remove it, and training is looked at without this step.") from e
+        yield state
+
+
+def _write(folder: Path, step: int, state: Any, notes: Any) -> None:
     from orbax.checkpoint import v1 as ocp  # here: a cell that begins needs none of its second
 
     leaves = _named(state)
     path = folder.absolute() / str(step)
     ocp.save(path, leaves, overwrite=True, custom_metadata={"digest": _digest(leaves, notes), "notes": notes})
-    _remove_but(folder, _KEPT)
 
 
 def keep_last(folder: Path) -> None:
@@ -53,12 +80,16 @@ def restore(folder: Path, like: Any, set_aside: Callable[[str], None] | None = N
         except MemoryError:
             raise
         except Exception as e:  # whatever the storage layers raise on damaged bytes
-            damage = f"The checkpoint {path} is damaged ({one_line(e)[:200]})"
+            damage = _damage(path, e)
             if set_aside is None:
                 raise UserError(f"{damage}. Remove it, and the cell trains again.") from e
             aside = records.set_aside(path)
             set_aside(f"{damage}; it is set aside as {aside.name}, and training goes on from what was before it.")
     return None
+
+
+def _damage(path: Path, why: Exception) -> str:
+    return f"The checkpoint {path} is damaged ({one_line(why)[:200]})"
 
 
 def _read(path: Path, like: Any) -> tuple[Any, Any]:
@@ -85,7 +116,7 @@ def remove(folder: Path) -> None:
 
 def remove_unfinished(folder: Path) -> None:
     """What saves that were killed have left; of a folder where no other process saves."""
-    for path in folder.glob("*.orbax-checkpoint-tmp*"):
+    for path in [*folder.glob("*.orbax-checkpoint-tmp*"), *(folder / _CURVE).glob("*.orbax-checkpoint-tmp*")]:
         shutil.rmtree(path, ignore_errors=True)
 
 

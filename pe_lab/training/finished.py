@@ -2,11 +2,14 @@
 
 import dataclasses
 import functools
+import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from pe_lab import config, records
@@ -43,6 +46,11 @@ def shapes_of(made: Setup, num_replicas: int) -> State:
     return jax.eval_shape(functools.partial(step.init, made), stacked)
 
 
+def point_of(state: State) -> dict[str, Any]:
+    """What is kept of a state at a point of the curve: parameters, and the steps that each replica has trained."""
+    return {"params": state["params"], "step": jnp.minimum(state["step"], state["stop_at"])}
+
+
 @dataclasses.dataclass(frozen=True)
 class Finished:
     """A run with a record and a checkpoint."""
@@ -74,6 +82,16 @@ def load(folder: Path, run_id: str) -> Finished:
 
 def load_state(folder: Path, record: dict[str, Any]) -> tuple[State, Cell]:
     """The final state of all replicas of a run's cell, and the cell."""
+    cell, where, shapes = _kept(folder, record)
+    run_id, place = record["run_id"], record["checkpoint"]
+    found = checkpoints.restore(where, shapes)
+    if found is None or int(found[0]["step"][place["replica"]]) != place["step"]:
+        raise UserError(f"The checkpoint of {run_id} is gone: {where} does not hold step {place['step']}.")
+    return found[0], cell
+
+
+def _kept(folder: Path, record: dict[str, Any]) -> tuple[Cell, Path, State]:
+    """The cell of a run, where its checkpoints are, and what a state of it looks like."""
     run_id, place = record["run_id"], record["checkpoint"]
     if record["status"] != "finished":
         raise UserError(f"The run {run_id} in {folder} has not finished, it {record['status']}.")
@@ -83,11 +101,23 @@ def load_state(folder: Path, record: dict[str, Any]) -> tuple[State, Cell]:
     if not file.exists():  # a published study has none
         raise UserError(f"The checkpoint of {run_id} is gone: {file} is missing.")
     cell = read_cell(file)
-    where = folder / "checkpoints" / place["cell"]
-    found = checkpoints.restore(where, shapes_of(step.setup(cell.run), len(cell.runs)))
-    if found is None or int(found[0]["step"][place["replica"]]) != place["step"]:
-        raise UserError(f"The checkpoint of {run_id} is gone: {where} does not hold step {place['step']}.")
-    return found[0], cell
+    return cell, folder / "checkpoints" / place["cell"], shapes_of(step.setup(cell.run), len(cell.runs))
+
+
+def through_training(folder: Path, record: dict[str, Any]) -> Iterator[tuple[int, Any]]:
+    """The parameters of a run after so many steps, at every point of its curve that was kept; none where none were.
+
+    One state after the other is read when it is asked for. A replica that has stopped before the others of its cell has its last
+    parameters at all points from there on: they come once, with the steps that it trained.
+
+    Raises:
+      UserError: as for `load`, or a point is damaged.
+    """
+    _, where, shapes = _kept(folder, record)
+    replica = record["checkpoint"]["replica"]
+    found = checkpoints.points(where, jax.eval_shape(point_of, shapes))
+    for trained, states in itertools.groupby(found, lambda point: int(point["step"][replica])):
+        yield trained, jax.tree.map(lambda leaf: leaf[replica], next(states)["params"])
 
 
 def trained_model(folder: Path, run_id: str) -> Transformer:

@@ -222,7 +222,7 @@ def test_a_failure_never_replaces_a_result(tmp_path):
 
 
 def test_final_parameters_are_dropped_when_not_wanted(tmp_path):
-    cell = tiny.cell("rope", seeds=1, checkpoints__keep_final=False)
+    cell = tiny.cell("rope", seeds=1, checkpoints__keep_final=False, checkpoints__keep_curve=True)
     run_cell(cell, tmp_path)
     assert not (tmp_path / "checkpoints" / cell.cell_id).exists()
     assert by_seed(tmp_path)[0]["checkpoint"] is None

@@ -37,6 +37,35 @@ def test_the_newest_step_and_the_one_before_are_kept_and_at_the_end_the_newest_a
     assert checkpoints.restore(tmp_path, STATE)[0]["step"].tolist() == [11, 11]
 
 
+def at(*steps):
+    return {**STATE, "step": jnp.asarray(steps)}
+
+
+def test_points_of_the_curve_stay_when_older_steps_go_and_go_with_the_folder(tmp_path):
+    for step in (0, 2, 10, 11):
+        checkpoints.save_point(tmp_path, step, at(step, step))
+        checkpoints.save(tmp_path, step, at(step, step), NOTES)
+    checkpoints.save_point(tmp_path, 2, at(2, 1))  # once more, as a training that was killed does
+    checkpoints.keep_last(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["11", "curve"]
+    assert [state["step"].tolist() for state in checkpoints.points(tmp_path, STATE)] == [[0, 0], [2, 1], [10, 10], [11, 11]]
+    checkpoints.remove(tmp_path)
+    assert list(checkpoints.points(tmp_path, STATE)) == []
+
+
+def test_a_point_is_read_when_it_is_asked_for_and_a_damaged_one_is_one_sentence(tmp_path):
+    for step in (0, 6):
+        checkpoints.save_point(tmp_path, step, at(step, step))
+    found = checkpoints.points(tmp_path, STATE)
+    assert next(found)["step"].tolist() == [0, 0]
+    for file in (tmp_path / "curve" / "6").rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"")
+    says = r"^The checkpoint .*/curve/6 is damaged \(.*\)\. Remove it, and training is looked at without this step\.$"
+    with pytest.raises(UserError, match=says):
+        next(found)
+
+
 def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_restored(tmp_path):
     said: list[str] = []
     for step in (2, 10):
@@ -58,10 +87,13 @@ def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_restored(tmp_path)
 
 def test_a_save_that_was_killed_in_the_middle_is_not_seen(tmp_path):
     checkpoints.save(tmp_path, 3, STATE, NOTES)
-    (tmp_path / "5.orbax-checkpoint-tmp").mkdir()
+    checkpoints.save_point(tmp_path, 3, STATE)
+    for folder in (tmp_path, tmp_path / "curve"):
+        (folder / "5.orbax-checkpoint-tmp").mkdir()
     assert checkpoints.restore(tmp_path, STATE)[0]["step"].tolist() == [3, 3]
+    assert len(list(checkpoints.points(tmp_path, STATE))) == 1
     checkpoints.remove_unfinished(tmp_path)
-    assert [p.name for p in tmp_path.iterdir()] == ["3"]
+    assert sorted(p.name for p in tmp_path.rglob("[35c]*") if p.is_dir()) == ["3", "3", "curve"]
 
 
 def data_files(folder):

@@ -9,8 +9,9 @@ import pytest
 
 from pe_lab import records
 from pe_lab.config import Cell, Run
-from pe_lab.training import step
+from pe_lab.training import checkpoints, step
 from pe_lab.training.cell import Training
+from pe_lab.training.finished import point_of
 from tests import tiny
 
 STEPS, EXTRA = 36, 5  # extra steps end neither with a chunk of 4 nor with the curve's 6
@@ -48,7 +49,7 @@ def trained(folder, cell, report=lambda event: None) -> Training:
 def unbroken(tmp_path_factory):
     """The cell with a criterion, trained to its end, and its records by learning rate."""
     folder = tmp_path_factory.mktemp("criterion")
-    training = trained(folder, cell())
+    training = trained(folder, cell(checkpoints__keep_curve=True))
     training.evaluate()
     return training, {r["replica"]["learning_rate"]: r for r in records.read_all(folder).values()}
 
@@ -76,9 +77,15 @@ def test_every_replica_stops_some_steps_after_it_meets_the_criterion(unbroken, s
     assert training.now == STEPS
 
 
-def test_from_there_on_its_parameters_are_those_of_as_many_fixed_steps(unbroken, stops, fixed):
+def points(training):
+    """What was kept of its curve, as NumPy arrays."""
+    return jax.tree.map(np.asarray, list(checkpoints.points(training.checkpoints, point_of(training.state))))
+
+
+def test_from_there_on_and_at_every_point_before_its_parameters_are_those_of_as_many_fixed_steps(unbroken, stops, fixed):
     chunk = jax.jit(functools.partial(step.chunk, fixed.made))
-    state, states = jax.jit(functools.partial(step.init, fixed.made))(fixed.replicas), {}
+    state = jax.jit(functools.partial(step.init, fixed.made))(fixed.replicas)
+    states = {0: state}
     for now in range(STEPS):
         state, _ = chunk(state, fixed.replicas, jnp.asarray(1))
         states[now + 1] = state
@@ -86,6 +93,12 @@ def test_from_there_on_its_parameters_are_those_of_as_many_fixed_steps(unbroken,
         mine, theirs = (jax.tree.map(lambda leaf, r=r: np.asarray(leaf[r]), s) for s in (unbroken[0].state, states[stop]))
         for part in ("params", "optimizer"):
             jax.tree.map(np.testing.assert_array_equal, mine[part], theirs[part])
+    kept = points(unbroken[0])
+    assert [point["step"].tolist() for point in kept] == [[min(now, stop) for stop in stops] for now in range(0, STEPS + 1, 6)]
+    for point in kept:
+        for r, trained_for in enumerate(point["step"].tolist()):
+            mine, theirs = (jax.tree.map(lambda leaf, r=r: np.asarray(leaf[r]), s["params"]) for s in (point, states[trained_for]))
+            jax.tree.map(np.testing.assert_array_equal, mine, theirs)
 
 
 def test_its_curve_ends_there(unbroken, stops, fixed):
@@ -113,7 +126,7 @@ def test_a_training_killed_after_a_replica_has_stopped_ends_bit_equal_to_an_unbr
         if event.get("step", 0) > stops[1] + 2:  # the chunk before this one is saved
             raise Killed
 
-    often = cell(checkpoints__interval=0.0)
+    often = cell(checkpoints__interval=0.0, checkpoints__keep_curve=True)
     with pytest.raises(Killed):
         trained(tmp_path, often, kill)
     resumed = Training(often, tmp_path, lambda event: None)
@@ -122,6 +135,7 @@ def test_a_training_killed_after_a_replica_has_stopped_ends_bit_equal_to_an_unbr
     resumed.evaluate()
     jax.tree.map(np.testing.assert_array_equal, resumed.state, unbroken[0].state)
     assert resumed.curve == unbroken[0].curve
+    jax.tree.map(np.testing.assert_array_equal, points(resumed), points(unbroken[0]))
     rows = {r["replica"]["learning_rate"]: r["rows"] for r in records.read_all(tmp_path).values()}
     assert rows == {rate: record["rows"] for rate, record in unbroken[1].items()}
 

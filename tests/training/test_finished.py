@@ -1,5 +1,6 @@
 """A finished run as an input: loaded as it ended, or adopted by another model."""
 
+import functools
 import itertools
 import shutil
 
@@ -10,12 +11,12 @@ import pytest
 
 from pe_lab import records
 from pe_lab.errors import UserError
-from pe_lab.training import step
+from pe_lab.training import checkpoints, step
 from pe_lab.training.cell import Training, record_failure
-from pe_lab.training.finished import adopt, load, load_state, trained_model
+from pe_lab.training.finished import adopt, load, load_state, point_of, through_training, trained_model
 from tests import tiny
 
-CELL = tiny.cell("rope", "learned", model__num_layers=1, train__steps=2, evaluate__lengths=(3,))
+CELL = tiny.cell("rope", "learned", model__num_layers=1, train__steps=2, evaluate__lengths=(3,), checkpoints__keep_curve=True)
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,39 @@ def test_the_state_of_its_whole_cell_comes_back(trained):
     record = records.read(records.path_of(trained, CELL.runs[1].run_id))
     state, cell = load_state(trained, record)
     assert (cell, state["step"].tolist()) == (CELL, [2, 2])
+
+
+def through(folder, run):
+    return through_training(folder, records.read(records.path_of(folder, run.run_id)))
+
+
+def test_what_was_kept_through_training_begins_as_the_run_did_and_ends_with_its_final_parameters(trained):
+    for run in CELL.runs:
+        (first, before), (last, after) = through(trained, run)
+        assert (first, last) == (0, 2)
+        init = jax.jit(functools.partial(step.init, step.setup(run)))
+        equal(before, jax.tree.map(lambda leaf: leaf[0], init(tiny.replicas({"seed": run.seed}))["params"]))
+        equal(after, load(trained, run.run_id).params)
+
+
+def test_a_replica_that_stopped_before_the_others_has_each_state_once(folder):
+    where = folder / "checkpoints" / CELL.cell_id
+    *_, last = checkpoints.points(where, point_of(load_state(folder, records.read(records.path_of(folder, CELL.run.run_id)))[0]))
+    checkpoints.save_point(
+        where, 8, {"params": jax.tree.map(lambda leaf: leaf + 1, last["params"]), "step": jnp.asarray([2, 8], jnp.int32)}
+    )
+    first, second = (dict(through(folder, run)) for run in CELL.runs)
+    assert (list(first), list(second)) == ([0, 2], [0, 2, 8])
+    equal(first[2], load(folder, CELL.runs[0].run_id).params)
+    equal(second[8], jax.tree.map(lambda leaf: leaf + 1, second[2]))
+
+
+def test_where_no_point_was_kept_there_is_none_and_what_cannot_be_loaded_is_refused(folder):
+    shutil.rmtree(folder / "checkpoints" / CELL.cell_id / "curve")
+    assert list(through(folder, CELL.run)) == []
+    shutil.rmtree(folder / "cells")
+    with pytest.raises(UserError, match="is missing"):
+        list(through(folder, CELL.run))
 
 
 def test_a_run_that_is_not_there_is_one_sentence(trained):
