@@ -5,7 +5,8 @@
     python -m experiments.inspect --run=results/quickstart/RUN_ID [--lengths=8,16] [--out=results/inspect]
 
 Encodings stand as in a config, with arguments or a class of one's own: --encodings="rope(base=5e5), my.module:Mine"; their
-parameters are fresh. A run is named by its results folder and its id. Exit status: 0, or 2 for a mistake.
+parameters are fresh. A run is named by its results folder and its id; one that was trained with --config.checkpoints.keep_curve is
+shown through training too. Exit status: 0, or 2 for a mistake.
 """
 
 from pathlib import Path

@@ -37,7 +37,7 @@ def test_a_scheme_may_give_the_positions_and_one_asked_twice_is_shown_once(tmp_p
 
 
 def test_a_trained_run_is_taken_apart(tmp_path):
-    cell = tiny.cell("rope", seeds=1, train__steps=2, model__num_layers=1, evaluate__num_examples=4)
+    cell = tiny.cell("rope", seeds=1, train__steps=2, model__num_layers=1, evaluate__num_examples=4, checkpoints__keep_curve=True)
     tiny.train(tmp_path / "study", cell)
     named = f"--run={tmp_path}/study/{cell.run.run_id}"
     done = call("inspect", named, "--lengths=2,4", f"--out={tmp_path}/seen")
@@ -46,7 +46,9 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     assert f"run        {tmp_path}/seen/trained.md, {tmp_path}/seen/trained.json" in done.stdout
     found = json.loads((tmp_path / "seen" / "trained.json").read_text())
     assert (found["about"]["run_id"], found["about"]["lengths"]) == (cell.run.run_id, [2, 4])
+    assert [row["step"] for row in found["through"]["terms"]] == [0, 0, 2, 2]
     assert (tmp_path / "seen" / "trained_attention_decoder_4.png").exists()
+    assert (tmp_path / "seen" / "trained_through_training.png").exists()
     refused = call("inspect", named, "--lengths=7", f"--out={tmp_path}/none")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "has no examples of length 7" in refused.stderr

@@ -46,8 +46,15 @@ KNOCK_OUT = (
     "An encoding at the input acts once, before all layers, and has one row. A model without an encoding that it was trained with sees "
     "what it never saw: 0 says that it relied on it, not that the task needs it."
 )
-THROUGH_TRAINING = (
-    "Shares *through* training: a run keeps its last checkpoint alone, so there are two states, before training (from the seed) and after."
+INPUT_THROUGH_TRAINING = (
+    "The numbers of *Token and code at the input*, step by step: how loud the code is beside the token, and whether training turns the "
+    "two away from each other, below what random directions do, or towards each other. Dotted is what to compare with; in the last "
+    "panel it falls where the codes come to need fewer directions."
+)
+NOT_KEPT = (
+    "What happens *through* training: this run kept its last parameters alone, so there are two states, before training (from the seed) "
+    "and after. A run that is trained with `--config.checkpoints.keep_curve` keeps those of every point of its curve, and this page "
+    "then shows shares and heads at each (`--config.evaluate.curve_every` says how far apart they are)."
 )
 
 
@@ -59,6 +66,23 @@ def head(about: dict[str, Any]) -> str:
         f"Run {about['run_id']}: positions {about['positions']}, trained up to {about['trained_length']} {about['unit']}, looked at with "
         f"{about['examples']} test examples each of length {lengths}, the first ones of its evaluation. Layers and heads count from 1, and "
         "a layer that is applied again counts again. One run is one seed: another may do it another way.\n\n## Who looks at whom"
+    )
+
+
+def through_training(found: Findings) -> str:
+    """How to read the picture, and when this run has learnt."""
+    learnt = found.through.learnt_at
+    when = "No point of this run's curve does." if learnt is None else f"This run does first at step {learnt}, the dashed line."
+    return (
+        "One column a layer, and steps of training from left to right, the same in all rows: what stands above one another happened at "
+        "the same time. Top: the four shares of *Token and place in the logits*, mean over heads. Blue asks by content, red by place; the "
+        "dark ones find the same kind that they ask for. A layer of *place × place* looks at fixed or near places whatever stands there; "
+        "one of *content × content* looks for what belongs together wherever it stands, and from the second layer on what a place holds "
+        "may be of another token that it has looked at before. Then, for each head, the attention on the token that the task names (in "
+        "copying the one to be said next; dotted: were all keys alike) and its entropy, both as in *Heads as examples grow*. Bottom, the "
+        "same in all columns: exact match on validation examples, up to the training length in black, of longer ones in grey. The "
+        f"model has learnt where the mean of the black lines reaches {found.through.threshold:g}. {when} What moves together may have "
+        "one cause; which causes which, a picture cannot say. Between two points nothing was kept."
     )
 
 

@@ -2,7 +2,7 @@
 
 import collections
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,30 @@ import numpy as np
 from pe_lab.diagnostics.trained import anatomy, inputs, knock_out, probes, terms
 from pe_lab.diagnostics.trained.bench import Bench, Observed, out_of_reach
 from pe_lab.training.finished import Finished
+from pe_lab.training.step import Setup
 
 Rows = list[dict[str, Any]]
 BEFORE, AFTER = "before training", "after training"
+
+
+@dataclasses.dataclass(frozen=True)
+class Through:
+    """What was found at the steps whose parameters were kept; without rows where none were.
+
+    Attributes:
+      terms, attention: one row a step, attention, layer and head.
+      input: of codes that are added to tokens, one row a step.
+      curve: that of the record: the step, and validation exact match by length.
+      threshold: of exact match, from which on the task is learnt; learnt_at: the first step of the curve where the mean of its
+        lengths up to the training length has it, None if there is none.
+    """
+
+    terms: Rows
+    attention: Rows
+    input: Rows
+    curve: Rows
+    threshold: float
+    learnt_at: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +46,7 @@ class Findings:
       terms, attention, probes: one row a state of training, length, attention or stack, layer and, of the first two, head.
       knock_out: one row an encoding, layer and head that are off, and length; with nothing off first.
       failures: one row a length.
+      through: what is known of the states between.
       reasons: why something is not there.
       seen: length -> what the final model did, for the pictures.
     """
@@ -36,36 +58,43 @@ class Findings:
     probes: Rows
     knock_out: Rows
     failures: Rows
+    through: Through
     reasons: list[str]
     seen: dict[int, Observed]
 
     def to_json(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "seen"}
+        told = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "seen"}
+        return {**told, "through": dataclasses.asdict(self.through)}
 
 
-def find(finished: Finished, lengths: Sequence[int], num_examples: int | None = None) -> Findings:
-    """Looks at a run's test examples of these lengths, and before training at those of the first.
+def find(finished: Finished, lengths: Sequence[int], num_examples: int | None = None, kept: Iterable[tuple[int, Any]] = ()) -> Findings:
+    """Looks at a run's test examples of these lengths, and before and through training at those of the first.
+
+    Args:
+      kept: the parameters after so many steps, in order.
 
     Raises:
       UserError: it cannot be given one of them.
     """
     bench = Bench(finished, lengths, **({} if num_examples is None else {"num_examples": num_examples}))
     seen = {n: bench.observe(n) for n in lengths}
-    states: list[tuple[str, int, Observed]] = [(AFTER, n, observed) for n, observed in seen.items()]
+    states: list[tuple[dict[str, Any], Observed]] = [({"when": AFTER, "length": n}, observed) for n, observed in seen.items()]
     initial = bench.initial()
     if initial is not None:
-        states.insert(0, (BEFORE, lengths[0], bench.observe(lengths[0], initial)))
+        states.insert(0, ({"when": BEFORE, "length": lengths[0]}, bench.observe(lengths[0], initial)))
     why = inputs.why_not(finished.made)
-    looked_at = {} if why else {AFTER: bench.params} if initial is None else {BEFORE: initial, AFTER: bench.params}
+    at_input = None if why else inputs.numbers(bench, lengths[0])
+    ends = {AFTER: bench.params} if initial is None else {BEFORE: initial, AFTER: bench.params}
     reasons = [] if initial is not None else ["It started from another run, so nothing is shown of the state before training."]
     return Findings(
         about=_about(finished, bench, lengths),
-        input=[{"when": when, **inputs.numbers(bench, lengths[0], params)} for when, params in looked_at.items()],
+        input=[{"when": when, **at_input(params)} for when, params in ends.items()] if at_input else [],
         terms=[row for state in states for row in _terms(*state)],
         attention=[row for state in states for row in _attention(*state)],
         probes=[row for state in states for row in _probes(*state)],
         knock_out=[row for n in lengths for row in _knocked_out(bench, n)],
         failures=[_failures(bench, n) for n in lengths],
+        through=_through(finished, bench, lengths[0], kept, at_input),
         reasons=[*reasons, *([] if why is None else [why])],
         seen=seen,
     )
@@ -98,7 +127,28 @@ def _about(finished: Finished, bench: Bench, lengths: Sequence[int]) -> dict[str
     }
 
 
-def _terms(when: str, length: int, seen: Observed) -> Rows:
+def _through(
+    finished: Finished, bench: Bench, length: int, kept: Iterable[tuple[int, Any]], at_input: Callable[[Any], dict[str, Any]] | None
+) -> Through:
+    curve = [{"step": point["step"], "exact_match": point["exact_match"]} for point in finished.record["curve"]]
+    found = Through([], [], [], curve, finished.made.task.threshold, _learnt_at(finished.made, curve))
+    for step, params in kept:
+        state, seen = {"step": step, "length": length}, bench.observe(length, params)
+        found.terms.extend(_terms(state, seen))
+        found.attention.extend(_attention(state, seen))
+        found.input.extend([] if at_input is None else [{"step": step, **at_input(params)}])
+    return found
+
+
+def _learnt_at(made: Setup, curve: Rows) -> int | None:
+    for point in curve:
+        reached = [value for length, value in point["exact_match"].items() if int(length) <= made.run.train.max_length]
+        if reached and np.mean(reached) >= made.task.threshold:
+            return point["step"]
+    return None
+
+
+def _terms(state: dict[str, Any], seen: Observed) -> Rows:
     rows = []
     for name in seen.q:
         for layer, (q, k, mask) in enumerate(zip(seen.q[name], seen.k[name], seen.mask[name], strict=True), start=1):
@@ -107,13 +157,13 @@ def _terms(when: str, length: int, seen: Observed) -> Rows:
             for head in range(q.shape[2]):
                 shares = dict(zip(terms.TERMS, map(_number, found.shares[:, head]), strict=True))
                 more = {"together": _number(found.together[head]), "nearness": _number(found.nearness[head])}
-                rows.append({"when": when, "length": length, "attention": name, "layer": layer, "head": head + 1, **shares, **more})
+                rows.append({**state, "attention": name, "layer": layer, "head": head + 1, **shares, **more})
     return rows
 
 
-def _attention(when: str, length: int, seen: Observed) -> Rows:
+def _attention(state: dict[str, Any], seen: Observed) -> Rows:
     return [
-        {"when": when, "length": length, "attention": name, "layer": layer, "head": head + 1}
+        {**state, "attention": name, "layer": layer, "head": head + 1}
         | {key: None if name == "cross" and key == "distance" else values[head] for key, values in found.items()}
         for name, layers in seen.attention.items()
         for layer, found in enumerate(layers, start=1)
@@ -121,13 +171,13 @@ def _attention(when: str, length: int, seen: Observed) -> Rows:
     ]
 
 
-def _probes(when: str, length: int, seen: Observed) -> Rows:
+def _probes(state: dict[str, Any], seen: Observed) -> Rows:
     rows = []
     for name, states in seen.hidden.items():
         for layer, hidden in enumerate(states):  # 0 is what enters the first
             found = probes.of_place(hidden, seen.valid[name])
             values = {"r2": None, "error": None} if found is None else dataclasses.asdict(found)
-            rows.append({"when": when, "length": length, "stack": name, "layer": layer, **values})
+            rows.append({**state, "stack": name, "layer": layer, **values})
     return rows
 
 

@@ -5,6 +5,7 @@ offset counts as the token's.
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -32,10 +33,13 @@ def why_not(made: Setup) -> str | None:
     return OTHERS if any(encoding.combine != "add" for encoding in encodings) else None
 
 
-def numbers(bench: Bench, length: int, params: Any) -> dict[str, Any]:
-    """Rms of token and code, how far they share directions, and the four terms, each a mean over the heads."""
+def numbers(bench: Bench, length: int) -> Callable[[Any], dict[str, Any]]:
+    """What is asked of parameters: rms of token and code, how far they share directions, the four terms as means over the heads."""
     look = jax.jit(functools.partial(_look, bench.made, bench.bound, bench.size))
-    table, codes, q, k, mask = jax.tree.map(np.asarray, look(params, np.int32(length), bench.data))
+    return lambda params: _numbers(length, *jax.tree.map(np.asarray, look(params, np.int32(length), bench.data)))
+
+
+def _numbers(length: int, table: np.ndarray, codes: np.ndarray, q: Any, k: Any, mask: np.ndarray) -> dict[str, Any]:
     codes = codes[mask[0].any(axis=(0, 1))]
     found = terms.shares(q, k, mask).shares
     return {

@@ -13,10 +13,10 @@ from pe_lab.diagnostics.trained.findings import BEFORE, Findings
 from pe_lab.diagnostics.trained.terms import TERMS
 
 TERM_NAMES = {"cc": "content × content", "cp": "content × place", "pc": "place × content", "pp": "place × place"}
-_TERM_COLORS = {"cc": "#0a6da0", "cp": "#7cc4ea", "pc": "#f2a488", "pp": "#ce0827"}  # of content blue, of place red
+TERM_COLORS = {"cc": "#0a6da0", "cp": "#7cc4ea", "pc": "#f2a488", "pp": "#ce0827"}  # of content blue, of place red
 _KIND_COLORS = ("#0a6da0", "#7cc4ea", "#ce0827", "#f2a488", "#619f08", "#4d4d4d", "#b3b3b3")
 _KIND_HATCHES = ("", "", "", "", "", "", "///")
-_LINES = (("#0a6da0", "o"), ("#ce0827", "s"), ("#447303", "^"), ("#bd04a3", "D"), ("#733af9", "v"), ("#6b6b6b", "P"))
+LINES = (("#0a6da0", "o"), ("#ce0827", "s"), ("#447303", "^"), ("#bd04a3", "D"), ("#733af9", "v"), ("#6b6b6b", "P"))
 _NO_NUMBER = "0.85"
 
 
@@ -86,7 +86,7 @@ def _terms(found: Findings) -> Any:
             bottom = np.zeros(len(layers))
             for term in TERMS:
                 high = np.array([mean(r[term] for r in rows if r["layer"] == layer) or 0.0 for layer in layers])
-                axis.bar(layers, high, bottom=bottom, color=_TERM_COLORS[term], label=TERM_NAMES[term], width=0.8)
+                axis.bar(layers, high, bottom=bottom, color=TERM_COLORS[term], label=TERM_NAMES[term], width=0.8)
                 bottom = bottom + high
             axis.set(title=f"{when}, length {length}", xticks=layers, ylim=(0, 1))
             axis.set_xlabel("layer")
@@ -113,12 +113,12 @@ def _heads(found: Findings) -> Any:
             rows = [row for row in after if (row["attention"], row["layer"]) == (name, layer)]
             for head in sorted({row["head"] for row in rows}):
                 points = [(row["length"], row[key]) for row in rows if row["head"] == head and row[key] is not None]
-                color, marker = _LINES[(head - 1) % len(_LINES)]
-                dashes = styles.DASHES[(head - 1) // len(_LINES) % len(styles.DASHES)] or (None, None)
-                axis.plot(*_xy(points), color=color, marker=marker, dashes=dashes, label=f"head {head}")
+                color, marker = LINES[(head - 1) % len(LINES)]
+                dashes = styles.DASHES[(head - 1) // len(LINES) % len(styles.DASHES)] or (None, None)
+                axis.plot(*xy(points), color=color, marker=marker, dashes=dashes, label=f"head {head}")
             if key == "aligned":
                 chance = sorted({(row["length"], row["by_chance"]) for row in rows if row["by_chance"] is not None})
-                axis.plot(*_xy(chance), color="0.5", linestyle=":", label="all keys alike")
+                axis.plot(*xy(chance), color="0.5", linestyle=":", label="all keys alike")
             _mark_training(axis, found)
             drawing.length_axis(axis, sorted({row["length"] for row in after}))
         line[0].set_ylabel(label)
@@ -144,7 +144,7 @@ def _probes(found: Findings) -> Any:
         for axis, key, label in zip(line, ("r2", "error"), ("R² (1: every place is read)", "mean error in tokens"), strict=True):
             for when, length in states:
                 rows = [r for r in found.probes if (r["stack"], r["when"], r["length"]) == (stack, when, length) and r[key] is not None]
-                color, marker = ("0.5", "o") if when == BEFORE else _LINES[lengths.index(length) % len(_LINES)]
+                color, marker = ("0.5", "o") if when == BEFORE else LINES[lengths.index(length) % len(LINES)]
                 axis.plot(
                     [row["layer"] for row in rows],
                     [row[key] for row in rows],
@@ -215,7 +215,7 @@ def _failures(found: Findings) -> Any:
     left.set(xlabel=f"length in {found.about['unit']}", ylabel="share of examples that fail", ylim=(0, 1.02), title="how they fail")
     for i, row in enumerate(found.failures):
         if row["failed"]:
-            color, marker = _LINES[i % len(_LINES)]
+            color, marker = LINES[i % len(LINES)]
             counts = np.array(row["first_error"]) / row["failed"]
             right.plot(range(1, len(counts) + 1), counts, color=color, marker=marker, markersize=3, label=f"length {row['length']}")
     right.set(xlabel="token of the answer", ylabel="share of failed examples", title="where they first go wrong")
@@ -230,7 +230,7 @@ def _mark_training(axis: Any, found: Findings) -> None:
     axis.axvline(found.about["trained_length"], color="black", linestyle="--", linewidth=1, label="training length")
 
 
-def _xy(points: Sequence[tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
+def xy(points: Sequence[tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
     return [x for x, _ in points], [y for _, y in points]
 
 

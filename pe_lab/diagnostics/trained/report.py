@@ -7,10 +7,11 @@ from typing import Any
 
 from pe_lab.analysis import formats
 from pe_lab.analysis.formats import DASH
-from pe_lab.diagnostics.trained import anatomy, captions, pictures
+from pe_lab.diagnostics.trained import anatomy, captions, pictures, through
 from pe_lab.diagnostics.trained.findings import Findings, find, lengths_of
+from pe_lab.diagnostics.trained.terms import TERMS
 from pe_lab.labels import label
-from pe_lab.training.finished import load
+from pe_lab.training.finished import load, through_training
 
 
 def write(run: Path, lengths: Sequence[int] | None, folder: Path) -> str:
@@ -20,9 +21,9 @@ def write(run: Path, lengths: Sequence[int] | None, folder: Path) -> str:
       UserError: there is no such run, it cannot be loaded, or it cannot be given one of the lengths.
     """
     finished = load(run.parent, run.name)
-    found = find(finished, lengths_of(finished, lengths))
+    found = find(finished, lengths_of(finished, lengths), kept=through_training(run.parent, finished.record))
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = pictures.draw(found, folder)
+    drawn = pictures.draw(found, folder) | through.draw(found, folder)
     (folder / "trained.json").write_text(json.dumps(found.to_json(), allow_nan=False, indent=1) + "\n", encoding="utf-8")
     (folder / "trained.md").write_text(page(found, drawn), encoding="utf-8")
     return knock_outs(found)
@@ -43,7 +44,12 @@ def page(found: Findings, drawn: dict[str, str]) -> str:
     parts += ["## Where place is known", _shown(drawn, "probes"), captions.PROBES, probes(found)]
     parts += ["## What is left without the encoding", _shown(drawn, "knock_out"), captions.KNOCK_OUT, knock_outs(found)]
     parts += ["## How answers fail", _shown(drawn, "failures"), captions.failures(found), failures(found)]
-    parts += ["## What is not here", "\n".join(f"- {reason}" for reason in (captions.THROUGH_TRAINING, *found.reasons))]
+    if found.through.terms:
+        parts += ["## Through training", _shown(drawn, "through_training"), captions.through_training(found), through_steps(found)]
+    if found.through.input:
+        parts += [_shown(drawn, "through_training_input"), captions.INPUT_THROUGH_TRAINING, input_through_steps(found)]
+    missing = [*([] if found.through.terms else [captions.NOT_KEPT]), *found.reasons]
+    parts += ["## What is not here", "\n".join(f"- {reason}" for reason in missing)] if missing else []
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -70,6 +76,22 @@ def at_input(found: Findings) -> str:
         [f"{pictures.TERM_NAMES[t]}, first layer", *(_number(row["four terms"][t]) for row in found.input)] for t in pictures.TERM_NAMES
     ]
     return _table(["number", *(row["when"] for row in found.input)], body)
+
+
+def through_steps(found: Findings) -> str:
+    """Means over the heads, a row a step and layer."""
+    keys = (*TERMS, "together", "nearness", "entropy", "aligned", "by_chance")
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for terms, attention in zip(found.through.terms, found.through.attention, strict=True):
+        groups.setdefault((str(terms["step"]), _layer(terms)), []).append(attention | terms)
+    heads = ["entropy / log n", "mass on the named token", "were all keys alike"]
+    header = ["steps", "layer", *pictures.TERM_NAMES.values(), "together", "nearness", *heads]
+    return _table(header, [[*group, *(_number(pictures.mean(r[key] for r in rows)) for key in keys)] for group, rows in groups.items()])
+
+
+def input_through_steps(found: Findings) -> str:
+    names = [name for name in found.through.input[0] if name not in ("step", "length", "four terms")]
+    return _table(["steps", *names], [[str(row["step"]), *(_number(row[name]) for name in names)] for row in found.through.input])
 
 
 def probes(found: Findings) -> str:

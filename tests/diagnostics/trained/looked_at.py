@@ -14,4 +14,4 @@ def finished(*encodings, params=None, **changes):
     made = step.setup(run)
     if params is None:
         params = jax.tree.map(lambda leaf: leaf[0], jax.jit(lambda r: step.init(made, r))(tiny.replicas({"seed": run.seed}))["params"])
-    return Finished(made, {"config": run.to_dict()}, jax.tree.map(jnp.asarray, params))
+    return Finished(made, {"config": run.to_dict(), "curve": []}, jax.tree.map(jnp.asarray, params))

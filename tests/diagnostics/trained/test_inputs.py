@@ -32,7 +32,7 @@ def test_the_parts_of_token_and_code_sum_to_the_queries_and_keys_that_attention_
 
 
 def test_before_training_tokens_and_codes_are_as_orthogonal_as_random_directions():
-    found = inputs.numbers(bench := Bench(finished("sinusoidal"), [5]), 5, bench.params)
+    found = inputs.numbers(bench := Bench(finished("sinusoidal"), [5]), 5)(bench.params)
     assert found["rms of token"] == pytest.approx(1, abs=0.15)
     assert found["rms of code"] == pytest.approx(0.5**0.5)
     assert found["rms cosine"] == pytest.approx(found["rms cosine of random directions"], rel=0.3)
@@ -42,7 +42,7 @@ def test_before_training_tokens_and_codes_are_as_orthogonal_as_random_directions
 def test_a_code_of_scale_zero_has_no_part_and_a_large_one_all():
     def shares(scale):
         bench = Bench(finished({"name": "sinusoidal", "scale": scale}), [5])
-        return inputs.numbers(bench, 5, bench.params)["four terms"]
+        return inputs.numbers(bench, 5)(bench.params)["four terms"]
 
     assert shares(0.0) == pytest.approx({"cc": 1, "cp": 0, "pc": 0, "pp": 0})
     assert shares(1e4)["pp"] == pytest.approx(1, abs=1e-3)
@@ -58,4 +58,4 @@ def test_what_is_not_added_cannot_be_taken_apart(encodings, why):
 
 def test_the_sink_token_has_no_place_among_them():
     bench = Bench(finished("sinusoidal", model__sink_token=True), [3])
-    assert jax.tree.all(jax.tree.map(np.isfinite, inputs.numbers(bench, 3, bench.params)))
+    assert jax.tree.all(jax.tree.map(np.isfinite, inputs.numbers(bench, 3)(bench.params)))

@@ -64,7 +64,7 @@ def test_the_page_shows_every_picture_and_says_what_it_is_and_what_is_not_there(
         captions.INPUT,
         captions.PROBES,
         captions.KNOCK_OUT,
-        captions.THROUGH_TRAINING,
+        captions.NOT_KEPT,
     )
     assert all(caption in page for caption in said)
     assert report.knock_outs(found) in page
