@@ -84,7 +84,7 @@ def test_where_nothing_was_kept_the_page_says_how_to_keep_it(found, tmp_path):
     assert "## Through training" not in page
 
 
-def of(num_heads, num_layers=2, learnt_at=10):
+def of(num_heads, num_layers=2, learnt_at=10, entropy=None):
     """Rows whose shares of layer 1 go from 0.1, 0.2, 0.3, 0.4 to the reverse, and whose heads have numbers of their own."""
     place = [
         {"step": step, "length": 8, "attention": "decoder", "layer": layer, "head": head}
@@ -92,7 +92,7 @@ def of(num_heads, num_layers=2, learnt_at=10):
     ]
     ways = {0: (0.1, 0.2, 0.3, 0.4), 10: (0.4, 0.3, 0.2, 0.1)}
     terms = [row | dict(zip(("cc", "cp", "pc", "pp"), ways[row["step"]], strict=True)) for row in place]
-    attention = [row | {"aligned": row["head"] / 100, "by_chance": 0.5, "entropy": None} for row in place]
+    attention = [row | {"aligned": row["head"] / 100, "by_chance": 0.5, "entropy": entropy} for row in place]
     curve = [{"step": 0, "exact_match": {"8": 0.0, "16": 0.0}}, {"step": 10, "exact_match": {"8": 1.0, "16": 0.25}}]
     return Through(terms, attention, [], curve, 0.99, learnt_at)
 
@@ -132,9 +132,10 @@ def test_what_was_learnt_stands_below_every_layer_and_its_step_in_every_panel(dr
 
 
 def test_the_legend_names_everything_once_and_areas_as_they_lie(drawn):
-    axes = drawn(2)
-    assert all(axis.get_legend() is None for axis in axes[:, 0])
-    shares, heads, learnt = ([text.get_text() for text in axis.get_legend().get_texts()] for axis in axes[:, 1])
+    axes = drawn(2, entropy=0.5)
+    legends = np.vectorize(lambda axis: axis.get_legend() is not None)(axes)
+    assert legends.tolist() == [[False, True], [False, True], [False, False], [False, True]]  # the third row has the heads of the second
+    shares, heads, learnt = ([text.get_text() for text in axis.get_legend().get_texts()] for axis in axes[[0, 1, 3], 1])
     names = ["place × place", "place × content", "content × place", "content × content"]
     assert [name.splitlines()[0] for name in shares] == names
     assert (heads, learnt) == (["head 1", "head 2", "all keys alike"], ["length 8", "length 16", "first learnt"])
