@@ -75,9 +75,10 @@ def analysis():
             *((copying.format(a), copying.format(b)) for a, b in (("sinusoidal", "single_sine"), ("shaw", "sinusoidal"))),
         ),
         tables=(
-            dict(by, title="Learnt", metric=dict(name="exact_match", at=1)),
-            dict(by, title="Unseen lengths", metric=dict(name="exact_match", at=1.5)),
-            dict(by, title="Unseen positions", metric=dict(name="exact_match", at=1, offset=32)),
+            dict(by, title="At the training length", metric=dict(name="exact_match", at=1)),
+            dict(by, title="At one and a half times the training length", metric=dict(name="exact_match", at=1.5)),
+            dict(by, title="At the training length, all positions moved by 1", metric=dict(name="exact_match", at=1, offset=1)),
+            dict(by, title="At the training length, all positions moved by 32", metric=dict(name="exact_match", at=1, offset=32)),
             dict(rows="model.encodings", columns=("length", "offset"), each=("task", "layout.name")),
         ),
     )

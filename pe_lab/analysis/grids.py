@@ -29,6 +29,11 @@ class Point:
     length: int | None
     offset: int
 
+    @property
+    def asked_for(self) -> bool:
+        """Whether a run of it was measured there, or was to be and could not."""
+        return self.length is None or any(place[:2] == (self.length, self.offset) for run in self.variant.measured for place in run.rows)
+
     def on(self, dimension: str) -> Any:
         """Its value on a dimension."""
         if dimension == "variant":
@@ -71,7 +76,7 @@ def grids(results: Results, asked: declaration.Table) -> list[Grid]:
         found: dict[tuple[Any, Any], list[Point]] = {}
         for point in own:
             found.setdefault((_key(point, asked.rows), _key(point, asked.columns)), []).append(point)
-        made.append(Grid(asked, kind, _keys(own, asked.rows), _keys(own, asked.columns), found))
+        made.append(Grid(asked, kind, _keys(own, asked.rows), _keys([p for p in own if p.asked_for] or own, asked.columns), found))
     return made
 
 

@@ -54,9 +54,9 @@ def test_length_by_offset(grid):
     asked = dict(title="T", rows="model.encodings", columns=("length", "offset"), only=dict(task="copy", positions="plain"))
     assert made(grid, **asked) == {
         "T": [
-            ["encodings", "4, +0", "4, +5", "→8, +0", "→8, +5"],
-            ["rope", "1.00", "–", "0.10", "0.05"],
-            ["nope", "1.00*", "–", "0.20*", "0.10*"],
+            ["encodings", "4, +0", "→8, +0", "→8, +5"],  # nobody was tested at 4, +5
+            ["rope", "1.00", "0.10", "0.05"],
+            ["nope", "1.00*", "0.20*", "0.10*"],
         ]
     }
 
@@ -65,8 +65,8 @@ def test_one_table_an_offset(grid):
     asked = dict(title="T", columns="length", each="offset", only=dict(task="copy", positions="plain"))
     assert list(made(grid, **asked)) == ["T, positions shifted by 0", "T, positions shifted by 5"]
     assert made(grid, **asked)["T, positions shifted by 5"][1:] == [
-        ["rope · copy · plain", "–", "0.05"],
-        ["nope · copy · plain", "–", "0.10"],
+        ["rope · copy · plain", "0.05"],
+        ["nope · copy · plain", "0.10"],
     ]
 
 
@@ -161,3 +161,11 @@ def test_numbers_stand_in_their_own_order_and_an_axis_into_an_encoding_has_its_e
     assert rows[0] == ["variant", "0.3", "3.0", "10.0"]
     (title,) = made(write_study(tmp_path, *entries), rows=axis, columns="length")
     assert title == "Exact match by scale and length"
+
+
+def test_a_length_that_one_task_was_not_tested_at_is_no_column_of_its_table(tmp_path):
+    lengths = {"copy": (8, 16), "addition": (4, 8)}
+    entries = [(point("rope", 0, task=t), record(t, test=dict.fromkeys(n, 0.5), task=t)) for t, n in lengths.items()]
+    entries.append((point("nope", 0, task="copy"), "r"))  # no record yet
+    found = made(write_study(tmp_path, *entries), rows="model.encodings", columns="length", each="task")
+    assert {title.partition(", ")[2]: rows[0][1:] for title, rows in found.items()} == {"copy": ["→8", "→16"], "addition": ["4", "→8"]}

@@ -78,7 +78,9 @@ def _maps(results: Results, found: Sequence[Grid]) -> Any:
         axis.set_xticks(range(len(heads)), heads, rotation=30, ha="right", rotation_mode="anchor")
         axis.set_yticks(range(len(grid.rows)), [_words(row) for row in grid.rows])
         said |= {sign for line in signs for signs_of_one in line for sign in signs_of_one}
-    figure.colorbar(image, ax=axes, label=pivot.WORDS.get(asked.metric.name, asked.metric.name), pad=0.02, aspect=30)
+    shrink = min(1.0, 6 / figure.get_size_inches()[1])  # of a tall map
+    label = pivot.WORDS.get(asked.metric.name, asked.metric.name)
+    figure.colorbar(image, ax=axes, label=label, pad=0.02, aspect=30 * shrink, shrink=shrink, anchor=(0, 1))
     more = [_SIGNS[sign] for sign in _SIGNS if sign in said]
     drawing.caption(figure, results, pivot.name_of(results, asked), "medians of seeds", "–: no number", *more, told=False)
     return figure
