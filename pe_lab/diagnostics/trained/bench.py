@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -113,7 +113,7 @@ class Bench:
 
     def observe(self, length: int, params: Any = None) -> Observed:
         """Everything inside, of all examples of a length; with other parameters than the final ones where they are given."""
-        parts = [self._observe(*args) for args in self._batches(length, params)]
+        parts = [self._observe(*args) for args in self.batches(length, params)]
         parts = [jax.tree.map(np.asarray, part) for part in parts]
         joined = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: self.num_examples], *(part["each"] for part in parts))
         summed = jax.tree.map(lambda *leaves: np.sum(leaves, axis=0), *(part["sums"] for part in parts))
@@ -124,12 +124,12 @@ class Bench:
 
     def score(self, length: int, off: knock_out.Off) -> dict[str, float]:
         """Exact match and token accuracy under teacher forcing, with some encodings off."""
-        found = [self._score(*args, off) for args in self._batches(length, None)]
+        found = [self._score(*args, off) for args in self.batches(length)]
         return {name: float(np.concatenate([part[name] for part in found])[: self.num_examples].mean()) for name in found[0]}
 
     def said(self, length: int) -> list[tuple[list[int], list[int]]]:
         """What the model says greedily, and what is right, of each example: up to the end token, and no more tokens than are right."""
-        parts = [jax.tree.map(np.asarray, self._said(*args)) for args in self._batches(length, None)]
+        parts = [jax.tree.map(np.asarray, self._said(*args)) for args in self.batches(length)]
         said, lengths, right, counts = (np.concatenate(leaves)[: self.num_examples] for leaves in zip(*parts, strict=True))
         return [
             (s[: min(n, c)].tolist(), r[:c].tolist()) for s, n, r, c in zip(said, lengths, right, counts, strict=True)
@@ -145,7 +145,8 @@ class Bench:
         """Whether answers are read in one pass: an encoder's, and where some tokens are given whatever the model says."""
         return self.made.abstract_model.decoder is None or self.made.task.gives_tokens
 
-    def _batches(self, length: int, params: Any):
+    def batches(self, length: int, params: Any = None) -> Iterator[tuple[Any, ...]]:
+        """What a compiled question is asked with: parameters, the length, the number of the first example, how many count, and data."""
         for first in range(0, self.num_examples, self.size):
             yield (self.params if params is None else params), np.int32(length), np.int32(first), np.int32(self.num_examples), self.data
 

@@ -31,8 +31,8 @@ FOUR_TERMS = (
 INPUT = (
     "Where a code is added to the token, both are known, and the first layer's logits can be split exactly (a norm's divisor is taken "
     "as it is). Adding loses little where tokens and codes point in different directions: their cosines are then as small as those of "
-    "random directions. *overlap*: of the directions that hold 90% of the codes, the part that as many main directions of the token "
-    "table share."
+    "random directions. *overlap*: of the directions that hold 90% of the codes, the part that as many main directions of the "
+    "tokens share. Tokens and codes are those of the examples, each once."
 )
 PROBES = (
     "A linear map is fitted (ridge regression) from the hidden states of half of the examples to the tokens' places, and scored on the "

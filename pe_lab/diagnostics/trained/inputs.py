@@ -18,6 +18,7 @@ from pe_lab.diagnostics.trained import terms
 from pe_lab.diagnostics.trained.bench import Bench, draw
 from pe_lab.diagnostics.trained.watch import watched
 from pe_lab.training.step import Setup
+from pe_lab.transformer.attention import Attention
 from pe_lab.transformer.streams import Stream
 from pe_lab.transformer.transformer import Stack
 
@@ -34,33 +35,53 @@ def why_not(made: Setup) -> str | None:
 
 
 def numbers(bench: Bench, length: int) -> Callable[[Any], dict[str, Any]]:
-    """What is asked of parameters: rms of token and code, how far they share directions, the four terms as means over the heads."""
+    """What is asked of parameters: rms of token and code, how far they share directions, the four terms as means over the heads.
+
+    Of the tokens and the positions that the examples have, each once: rows of the table that no input holds keep their start.
+    """
     look = jax.jit(functools.partial(_look, bench.made, bench.bound, bench.size))
-    return lambda params: _numbers(length, *jax.tree.map(np.asarray, look(params, np.int32(length), bench.data)))
+
+    def of(params: Any) -> dict[str, Any]:
+        parts = [jax.tree.map(np.asarray, look(*args)) for args in bench.batches(length, params)]
+        joined = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: bench.num_examples], *(each for _, each in parts))
+        return {"length": length, **_numbers(parts[0][0], **joined)}
+
+    return of
 
 
-def _numbers(length: int, table: np.ndarray, codes: np.ndarray, q: Any, k: Any, mask: np.ndarray) -> dict[str, Any]:
-    codes = codes[mask[0].any(axis=(0, 1))]
+def _numbers(table: np.ndarray, tokens: Any, valid: Any, positions: Any, codes: Any, q: Any, k: Any, mask: Any) -> dict[str, Any]:
+    _, once = np.unique(positions[valid], axis=0, return_index=True)
+    tokens, codes = table[np.unique(tokens[valid])], codes[valid][once]
     found = terms.shares(q, k, mask).shares
+    known = found[:, np.isfinite(found).all(axis=0)]  # of the heads where logits differ
     return {
-        "length": length,
-        "rms of token": _rms(table),
+        "rms of token": _rms(tokens),
         "rms of code": _rms(codes),
-        **terms.orthogonality(table, codes),
-        "four terms": dict(zip(terms.TERMS, found.mean(axis=1).tolist(), strict=True)),
+        **terms.orthogonality(tokens, codes),
+        "four terms": dict(zip(terms.TERMS, known.mean(axis=1).tolist() if known.size else [None] * len(terms.TERMS), strict=True)),
     }
 
 
-def _look(made: Setup, bound: int, size: int, params: Any, length: Array, data: Any) -> tuple[Any, ...]:
-    drawn = draw(made, bound, size, length, jnp.int32(0), data)
-    stack = made.model(params).answering
-    token, code = token_and_code(stack, drawn.answering)
-    q, k = (projected(stack, (token, code), which) for which in ("query", "key"))
-    _, seen = watched(made.model(params), drawn.answering, drawn.source)
+def _look(
+    made: Setup, bound: int, size: int, params: Any, length: Array, first: Array, _: Array, data: Any
+) -> tuple[Array, dict[str, Any]]:
+    """The table of tokens, and of each example what `_numbers` takes."""
+    drawn = draw(made, bound, size, length, first, data)
+    stream, stack = drawn.answering, made.model(params).answering
+    _, seen = watched(made.model(params), stream, drawn.source)
     sink = int(stack.sink is not None)
-    mask = seen.attended[list(seen.hidden)[-1]][0].mask[:, :, sink:, sink:]
-    table = stack.embedding.embedding[...] * stack.embedding_scale
-    return table, code[0], q, k, jnp.broadcast_to(mask, (size, *mask.shape[1:]))
+    mask = seen.attended[list(seen.hidden)[-1]][0].mask[:, :, sink:]
+    parts = token_and_code(stack, stream)
+    each = {
+        "tokens": stream.tokens,
+        "valid": stream.mask,
+        "positions": jnp.broadcast_to(stream.positions[0], (size, *stream.positions.shape[2:])).reshape(*stream.tokens.shape, -1),
+        "codes": parts[1],
+        "q": tempered(stack.blocks[0].attention, projected(stack, parts, "query"), mask),
+        "k": projected(stack, parts, "key"),
+        "mask": jnp.broadcast_to(mask[..., sink:], (size, *mask.shape[1:3], mask.shape[3] - sink)),
+    }
+    return stack.embedding.embedding[...] * stack.embedding_scale, each
 
 
 def token_and_code(stack: Stack, stream: Stream) -> tuple[Array, Array]:
@@ -72,13 +93,27 @@ def token_and_code(stack: Stack, stream: Stream) -> tuple[Array, Array]:
 
 
 def projected(stack: Stack, parts: tuple[Array, Array], which: str) -> tuple[Array, Array]:
-    """Token's and code's part of the first layer's queries or keys, [B, L, H, Dh] each; they sum to what attention reads."""
+    """Token's and code's part of the first layer's queries or keys, [B, L, H, Dh] each; without the temperature of queries."""
     block = stack.blocks[0]
     if block.pre_norm:
         parts = _normed(block.norms[0], parts)
     heads = [getattr(block.attention, which)(x).reshape(*x.shape[:2], block.attention.num_heads, -1) for x in parts]
     norm = getattr(block.attention, f"{which}_norm")
     return (heads[0], heads[1]) if norm is None else _normed(norm, (heads[0], heads[1]))
+
+
+def tempered(attention: Attention, parts: tuple[Array, Array], mask: Array) -> tuple[Array, Array]:
+    """Parts of queries times their temperature, a factor of log n where n keys are in sight: they sum to what meets the keys.
+
+    Args:
+      mask: [B|1, H|1, L, S], True where a query sees a key.
+    """
+    if not attention.log_n and attention.log_n_factor is None:
+        return parts
+    factor = jnp.ones(1) if attention.log_n_factor is None else attention.log_n_factor[...]
+    log_n = jnp.log(jnp.maximum(mask.sum(axis=-1), 1).astype(jnp.float32))  # [B|1, H|1, L]
+    times = jnp.moveaxis(factor[None, :, None] * log_n, 1, 2)[..., None]
+    return parts[0] * times, parts[1] * times
 
 
 def _normed(norm: Any, parts: tuple[Array, Array]) -> tuple[Array, Array]:

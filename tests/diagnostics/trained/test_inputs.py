@@ -1,10 +1,13 @@
+import json
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
 
 from pe_lab.diagnostics.trained import inputs
-from pe_lab.diagnostics.trained.bench import Bench
+from pe_lab.diagnostics.trained.bench import Bench, draw
 from pe_lab.diagnostics.trained.terms import TERMS
 from pe_lab.diagnostics.trained.watch import watched
 from pe_lab.training import step
@@ -16,19 +19,25 @@ READ = models.stream(models.random_tokens(2, 6))
 
 @pytest.mark.parametrize(
     "changes",
-    [dict(), dict(norm="rms", qk_norm=True), dict(norm_position="post", scale_embeddings=False, qk_norm=True)],
-    ids=["layer", "rms", "post"],
+    [
+        dict(),
+        dict(norm="rms", qk_norm=True, logit_temperature="log_n"),
+        dict(norm_position="post", scale_embeddings=False, qk_norm=True),
+        dict(logit_temperature="ssmax", sink_token=True),
+    ],
+    ids=["layer", "rms", "post", "ssmax"],
 )
 def test_the_parts_of_token_and_code_sum_to_the_queries_and_keys_that_attention_reads(changes):
     model = models.build("sinusoidal", "learned", num_layers=1, **changes)
     model = nnx.merge(nnx.graphdef(model), models.moved(models.params(model)))
     parts = inputs.token_and_code(model.decoder, READ)
     np.testing.assert_allclose(parts[0] + parts[1], model.decoder.embed(READ.tokens, READ.positions[0]), atol=1e-6)
-    split = {which: inputs.projected(model.decoder, parts, which) for which in ("query", "key")}
+    q, k = (inputs.projected(model.decoder, parts, which) for which in ("query", "key"))
+    attention, sink = model.decoder.blocks[0].attention, int(model.decoder.sink is not None)
     layer = watched(model, READ, None)[1].attended["decoder"][0]
-    for which, whole in (("query", layer.q), ("key", layer.k)):
-        np.testing.assert_allclose(split[which][0] + split[which][1], whole, atol=1e-5)
-        assert np.abs(split[which][1]).max() > 0.01
+    for split, whole in ((inputs.tempered(attention, q, layer.mask[:, :, sink:]), layer.q), (k, layer.k)):
+        np.testing.assert_allclose(split[0] + split[1], whole[:, sink:], atol=1e-5)
+        assert np.abs(split[1]).max() > 0.01
 
 
 def test_before_training_tokens_and_codes_are_as_orthogonal_as_random_directions():
@@ -37,6 +46,47 @@ def test_before_training_tokens_and_codes_are_as_orthogonal_as_random_directions
     assert found["rms of code"] == pytest.approx(0.5**0.5)
     assert found["rms cosine"] == pytest.approx(found["rms cosine of random directions"], rel=0.3)
     assert sum(found["four terms"][term] for term in TERMS) == pytest.approx(1)
+
+
+def numbers(encoding, *, change=lambda params: params, **changes):
+    bench = Bench(finished(encoding, **changes), [3])
+    return inputs.numbers(bench, 3)(change(bench.params))
+
+
+def test_rows_of_tokens_that_no_input_holds_count_for_nothing():
+    """Of a decoder padding and END, which it says and never reads."""
+    made = step.setup(tiny.run())
+    words = made.task.vocabulary
+
+    def louder(*ids):
+        def change(params):
+            table = params["decoder"]["embedding"]["embedding"].at[np.array(ids)].multiply(100.0)
+            return params | {"decoder": params["decoder"] | {"embedding": {"embedding": table}}}
+
+        return change
+
+    plain = numbers("sinusoidal")
+    assert numbers("sinusoidal", change=louder(words.pad, words.end)) == plain
+    assert numbers("sinusoidal", change=louder(words.begin))["rms of token"] > 2 * plain["rms of token"]
+
+
+def test_codes_are_those_of_the_positions_of_all_examples_each_once(monkeypatch):
+    """Two to a batch: of five examples, in the last batch one counts."""
+    monkeypatch.setattr("pe_lab.diagnostics.trained.bench._AT_ONCE", 2)
+    random = {"positions": {"name": "randomized", "maximum": 40}}
+    run = finished("raw_index", evaluate__num_examples=5, **random)
+    drawn = draw(run.made, 3, 5, jnp.int32(3), jnp.int32(0), None).answering
+    positions = np.unique(np.asarray(drawn.positions[0])[np.asarray(drawn.mask)])
+    assert len(positions) > 10  # more than an example has
+    code = np.asarray(run.made.model(run.params).decoder.input_encodings[0].scaled_code(jnp.asarray(positions)[None]))
+    found = inputs.numbers(Bench(run, [3]), 3)(run.params)
+    assert found["rms of code"] == pytest.approx(np.sqrt(np.square(code).mean()), rel=1e-6)
+
+
+def test_what_no_logits_tell_is_null_and_other_heads_count():
+    window = numbers("sinusoidal", model__sliding_window=1)
+    assert set(window["four terms"].values()) == {None}
+    assert json.dumps(window, allow_nan=False)
 
 
 def test_a_code_of_scale_zero_has_no_part_and_a_large_one_all():
