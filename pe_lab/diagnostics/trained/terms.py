@@ -34,7 +34,7 @@ class Shares:
 
 def by_place(x: Float[np.ndarray, "n l h e"], valid: Bool[np.ndarray, "n l"]) -> tuple[np.ndarray, np.ndarray]:
     """Content and place of queries or keys: what differs from the mean over examples, and that mean."""
-    there = valid[..., None, None]
+    x, there = x.astype(np.float64), valid[..., None, None]  # the model's own type would round the sum
     mean = np.where(there, x, 0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
     return np.where(there, x - mean, 0), np.where(there, mean, 0)
 
@@ -54,7 +54,8 @@ def shares(
     apart = np.abs(np.arange(q[0].shape[1])[:, None] - np.arange(k[0].shape[1])[None]).astype(np.float64)
     for n in range(len(q[0])):  # one after the other: long examples would not fit at once
         seen = np.broadcast_to(mask[n], (heads, *mask.shape[2:]))
-        each = [_centred(np.einsum("lhe,she->hls", a[n], b[n], dtype=np.float64), seen) for a in q for b in k]
+        queries, keys = ([np.moveaxis(x[n].astype(np.float64), 1, 0) for x in of] for of in (q, k))  # [H, L, Dh]
+        each = [_centred(a @ b.mT, seen) for a in queries for b in keys]
         energies += [np.square(term).sum((1, 2)) for term in each]
         whole += np.square(sum(each)).sum((1, 2))
         near = _centred(np.broadcast_to(-apart, seen.shape), seen)

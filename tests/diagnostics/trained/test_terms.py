@@ -1,3 +1,4 @@
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -86,6 +87,14 @@ def test_the_mean_over_examples_is_the_place_and_the_rest_the_content():
     found = terms.by_place(content + place, VALID)
     np.testing.assert_allclose(found[0], content, atol=1e-12)
     np.testing.assert_allclose(found[1], place, atol=1e-12)
+
+
+def test_the_mean_of_a_model_in_bfloat16_is_not_rounded():
+    x = (8 + parts()[0]).astype(jnp.bfloat16)
+    content, place = terms.by_place(x, VALID)
+    exact = x.astype(np.float64)
+    np.testing.assert_allclose(place, np.broadcast_to(exact.mean(axis=0), x.shape), atol=1e-12)
+    np.testing.assert_allclose(content + place, exact, atol=1e-12)
 
 
 def test_padding_is_of_no_place():
