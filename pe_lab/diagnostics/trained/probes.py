@@ -22,13 +22,13 @@ class Probe:
 
 
 def of_place(hidden: Float[np.ndarray, "n l d"], valid: Bool[np.ndarray, "n l"]) -> Probe | None:
-    """Fitted by ridge regression on the first half of the examples, scored on the second; None where there is one place."""
+    """Fitted by ridge regression on the first half of the examples, scored on the second; None where there is one place or example."""
     places = np.broadcast_to(np.arange(hidden.shape[1], dtype=np.float64), valid.shape)
     half = len(hidden) // 2
     (X, y), (X_test, y_test) = (
         (hidden[of][valid[of]].astype(np.float64), places[of][valid[of]]) for of in (slice(half), slice(half, None))
     )
-    if min(np.ptp(y), np.ptp(y_test)) == 0:
+    if not len(y) or min(np.ptp(y), np.ptp(y_test)) == 0:
         return None
     centre, middle = X.mean(axis=0), y.mean()
     gram = (X - centre).T @ (X - centre)

@@ -44,3 +44,8 @@ def test_padding_is_not_read():
 def test_one_place_is_nothing_to_read_and_a_constant_channel_is_no_error():
     assert of_place(noise()[:, :1], EVERY[:, :1]) is None
     assert of_place(np.zeros((40, 10, 3)), EVERY).r2 == pytest.approx(0)
+
+
+def test_one_example_cannot_be_fitted_and_scored():
+    assert of_place(noise()[:1], EVERY[:1]) is None
+    assert of_place(noise()[:2], EVERY[:2]) is not None
