@@ -1,10 +1,11 @@
-"""Writes docs/tasks.md, docs/statistics.md and the measured part of docs/encodings.md from docstrings and records; runs docs/tour.ipynb.
+"""Writes docs/tasks.md, docs/statistics.md, docs/guide.md, the measured part of docs/encodings.md, and docs/tour.ipynb.
 
-python -m experiments.document              # a second
+python -m experiments.document              # seconds
 python -m experiments.document --floors     # measures the floors first, of every task with its defaults
 python -m experiments.document --coverage   # simulates first what intervals cover: ten minutes
 python -m experiments.document --scorecard  # measures and draws the encodings first: two minutes
 python -m experiments.document --tour       # runs the notebook first, in a kernel of its own: two minutes
+python -m experiments.document --guide      # measures, trains and draws what the guide shows first: two minutes
 """
 
 import json
@@ -13,7 +14,7 @@ from pathlib import Path
 from absl import flags
 
 from configs import base
-from experiments import command_line, tour
+from experiments import command_line, guide, tour
 from pe_lab import config, plugins, records
 from pe_lab.analysis import coverage
 from pe_lab.diagnostics import page as encodings
@@ -30,6 +31,7 @@ _FLOORS = flags.DEFINE_boolean("floors", False, f"measure the floors and write {
 _COVERAGE = flags.DEFINE_boolean("coverage", False, f"simulate what intervals cover and write {COVERAGE}")
 _SCORECARD = flags.DEFINE_boolean("scorecard", False, f"measure the encodings, draw them and write {SCORECARD}")
 _TOUR = flags.DEFINE_boolean("tour", False, f"run {tour.TOUR} and write it with what comes out")
+_GUIDE = flags.DEFINE_boolean("guide", False, f"measure, train and draw what the guide shows and write {guide.MEASURED}")
 
 
 def main() -> int:
@@ -50,7 +52,10 @@ def main() -> int:
     if _TOUR.value:
         tour.write(Path())
         print(f"wrote {tour.TOUR}")
+    if _GUIDE.value:
+        guide.measure(Path())
     pages = [(PAGE, written, FLOORS), (STATISTICS, statistics, COVERAGE), (ENCODINGS, encodings_written, SCORECARD)]
+    pages += [(guide.GUIDE, guide.written, guide.MEASURED)]
     for path, page, record in pages:
         if record.exists() or path is PAGE:  # tasks have more to say than their floors
             path.write_text(page(Path()), encoding="utf-8")

@@ -82,7 +82,8 @@ def below(figure: Any, panels: Sequence[Panel], label: str) -> None:
         return
     line = drawing.pyplot().Line2D
     found = {v.labels.get(_AXIS, v.name): drawing.style(v) for panel in panels for v in panel.variants}
-    handles = [line([], [], color=s.color, marker=s.marker, label=name) for name, s in found.items()]
+    looks = zip(found.items(), styles.dashes(list(found.values())), strict=True)
+    handles = [line([], [], color=s.color, marker=s.marker, label=name, **({"dashes": dash} if dash else {})) for (name, s), dash in looks]
     columns = max(1, min(6, 90 // (max(map(len, found)) + 6)))
     figure.legend(handles=handles, title=label, title_fontsize=8, loc="outside lower center", ncols=columns)
 

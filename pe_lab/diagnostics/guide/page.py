@@ -1,0 +1,52 @@
+"""docs/guide.md from its template: every number in it is looked up in a committed record when the page is written."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pe_lab.analysis import results, statistics
+from pe_lab.analysis.results import Results, Variant
+from pe_lab.diagnostics import scorecard
+from pe_lab.diagnostics.scorecard import Row
+
+_CARD = ("raw_index", "binary", "single_sine", "multi_sine", "sinusoidal", "learned", "rope", "t5_bias", "alibi", "shaw")
+
+
+def render(template: str, rows: Mapping[str, Mapping[str, Any]], measured: Mapping[str, Any], studies: Path) -> str:
+    """The page.
+
+    Args:
+      rows: the scorecard's, by encoding; measured: what numbers.py and trained.py gave; studies: the folder of the published ones.
+    """
+    import jinja2
+
+    card = {name: Row(**row) for name, row in rows.items()}
+    folders: dict[str, Results] = {}
+
+    def of(study: str, variant: str) -> Variant:
+        found = folders.setdefault(study, folders.get(study) or results.load(studies / study))
+        return next(v for v in found.variants if v.name == variant)
+
+    def exact_match(study: str, variant: str, length: int, offset: int = 0) -> float | None:
+        """The median over seeds."""
+        values = [v for v in of(study, variant).values(length, offset) if v is not None]
+        return statistics.median(values) if values else None
+
+    def learnt(study: str, variant: str) -> str:
+        return f"{of(study, variant).learnt} of {len(of(study, variant).runs)}"
+
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    environment.filters |= {"two": _two, "whole": "{:,.0f}".format, "power": "{:.0e}".format}
+    known = {
+        "card": lambda name, number: card[name].numbers[number],
+        "table_of_cards": scorecard.table([card[name] for name in _CARD if name in card]),
+        "measured": measured,
+        "exact_match": exact_match,
+        "learnt": learnt,
+    }
+    return environment.from_string(template).render(known)
+
+
+def _two(number: float) -> str:
+    """Two digits after the point, a true minus, and no minus before nothing."""
+    return f"{number:.2f}".replace("-0.00", "0.00").replace("-", "−")
