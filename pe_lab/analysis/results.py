@@ -31,7 +31,7 @@ class Variant:
         """The runs, their rows found by place."""
         return tuple(Measured(r, self.change) for r in self.runs)
 
-    @property
+    @cached_property
     def finished(self) -> list[dict[str, Any]]:
         return [r for r in self.runs if r["status"] == "finished"]
 
@@ -39,12 +39,12 @@ class Variant:
     def learnt(self) -> int:
         return sum(metrics.learnt(r) for r in self.finished)
 
-    @property
+    @cached_property
     def max_length(self) -> int:
         """The longest example of its training; 0 where none has finished."""
         return max((r["exposure"]["max_length"] for r in self.finished), default=0)
 
-    @property
+    @cached_property
     def max_position(self) -> int | float | None:
         """The largest position that its training showed to an encoding; None where none reads them."""
         return max((p for r in self.finished if (p := r["exposure"]["max_position"]) is not None), default=None)
