@@ -14,6 +14,7 @@ from pe_lab.training import step
 from tests import models, tiny
 from tests.diagnostics.trained.looked_at import finished
 
+RNG = np.random.default_rng(0)
 READ = models.stream(models.random_tokens(2, 6))
 
 
@@ -83,7 +84,7 @@ def test_codes_are_those_of_the_positions_of_all_examples_each_once(monkeypatch)
     assert found["rms of code"] == pytest.approx(np.sqrt(np.square(code).mean()), rel=1e-6)
 
 
-def test_what_no_logits_tell_is_null_and_other_heads_count():
+def test_where_no_logits_differ_the_four_terms_are_null():
     window = numbers("sinusoidal", model__sliding_window=1)
     assert set(window["four terms"].values()) == {None}
     assert json.dumps(window, allow_nan=False)
@@ -104,6 +105,17 @@ def test_a_code_of_scale_zero_has_no_part_and_a_large_one_all():
 )
 def test_what_is_not_added_cannot_be_taken_apart(encodings, why):
     assert inputs.why_not(step.setup(tiny.run(*encodings))) == why
+
+
+def test_a_head_whose_logits_do_not_differ_is_not_among_those_of_the_mean():
+    q, k = ([RNG.standard_normal((2, 4, 2, 3)) for _ in range(2)] for _ in range(2))
+    for part in q:
+        part[:, :, 0] = 0
+    alone = [part[:, :, 1:] for part in q], [part[:, :, 1:] for part in k]
+    every, mask = np.ones((2, 4), bool), np.ones((2, 1, 4, 4), bool)
+    read = np.eye(5), np.zeros((2, 4), int), every, np.zeros((2, 4, 1)), np.ones((2, 4, 5))
+    found = [inputs._numbers(*read, *sides, mask)["four terms"] for sides in ((q, k), alone)]
+    assert found[0] == pytest.approx(found[1])
 
 
 def test_the_sink_token_has_no_place_among_them():
