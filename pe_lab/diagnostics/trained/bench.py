@@ -58,16 +58,29 @@ def draw(made: Setup, bound: int, size: int, length: Array, first: Array, data: 
 
 
 @dataclasses.dataclass(frozen=True)
-class Observed:
-    """What a model did with all examples of a length; a sink token is left out of all but `first` and the attention.
+class Shown:
+    """What the pictures show of the first example of a length; a sink token stands before the others.
+
+    Attributes:
+      first: name -> for each layer its weights, [H, L, S].
+      first_mask: name -> for each layer, [H|1, L, S]; True where a query that is no padding sees a key.
+      aligned: [L, S], without a sink token: the key that the task names.
+    """
+
+    first: dict[str, list[np.ndarray]]
+    first_mask: dict[str, list[np.ndarray]]
+    aligned: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Observed(Shown):
+    """What a model did with all examples of a length; a sink token is left out of these, but not of the means in `attention`.
 
     Attributes:
       hidden: stack -> [N, L, D] of what enters the first layer and of what leaves each.
       valid: stack -> [N, L].
       attention: name -> for each layer the means of `attending`, one a head.
       q, k, mask: name -> for each layer, of all examples.
-      first: name -> for each layer the weights of the first example, [H, L, S].
-      aligned: [L, S] of the first example: the key that the task names.
     """
 
     hidden: dict[str, list[np.ndarray]]
@@ -76,8 +89,10 @@ class Observed:
     q: dict[str, list[np.ndarray]]
     k: dict[str, list[np.ndarray]]
     mask: dict[str, list[np.ndarray]]
-    first: dict[str, list[np.ndarray]]
-    aligned: np.ndarray
+
+    @property
+    def shown(self) -> Shown:
+        return Shown(self.first, self.first_mask, self.aligned)
 
 
 class Bench:
@@ -118,9 +133,8 @@ class Bench:
         joined = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: self.num_examples], *(part["each"] for part in parts))
         summed = jax.tree.map(lambda *leaves: np.sum(leaves, axis=0), *(part["sums"] for part in parts))
         attention = {name: [attending.means(layer) for layer in layers] for name, layers in summed.items()}
-        found: dict[str, Any] = {**joined, "attention": attention, **parts[0]["first"]}
-        ordered: Any = {what: of if what == "aligned" else _in_order(of) for what, of in found.items()}
-        return Observed(**ordered)
+        found = {what: _in_order(of) for what, of in {**joined, **parts[0]["first"], "attention": attention}.items()}
+        return Observed(**found, aligned=parts[0]["aligned"])
 
     def score(self, length: int, off: knock_out.Off) -> dict[str, float]:
         """Exact match and token accuracy under teacher forcing, with some encodings off."""
@@ -143,7 +157,7 @@ class Bench:
     @property
     def forced(self) -> bool:
         """Whether answers are read in one pass: an encoder's, and where some tokens are given whatever the model says."""
-        return self.made.abstract_model.decoder is None or self.made.task.gives_tokens
+        return _forced(self.made)
 
     def batches(self, length: int, params: Any = None) -> Iterator[tuple[Any, ...]]:
         """What a compiled question is asked with: parameters, the length, the number of the first example, how many count, and data."""
@@ -154,6 +168,10 @@ class Bench:
 def _in_order(by_name: dict[str, Any]) -> dict[str, Any]:
     """As the model applies them; what comes out of a program is sorted by name."""
     return {name: by_name[name] for name in ("encoder", "decoder", "cross") if name in by_name}
+
+
+def _forced(made: Setup) -> bool:
+    return made.abstract_model.decoder is None or made.task.gives_tokens
 
 
 def words(made: Setup) -> Vocabulary:
@@ -191,12 +209,12 @@ def _observe(made: Setup, bound: int, size: int, params: Any, length: Array, fir
     each = {
         "hidden": {name: [x[:, sink:] for x in states] for name, states in seen.hidden.items()},
         "valid": {name: stream.mask for name, stream in streams.items()},
-        "q": pick("q"),
-        "k": pick("k"),
-        "mask": mask,
+        "q": {name: [q[:, sink:] for q in layers] for name, layers in pick("q").items()},
+        "k": {name: [k[:, sink:] for k in layers] for name, layers in pick("k").items()},
+        "mask": {name: [m[:, :, sink:, sink:] for m in layers] for name, layers in mask.items()},
     }
-    first_one = {name: [w[0] for w in layers] for name, layers in pick("weights").items()}
-    return {"each": each, "sums": sums, "first": {"first": first_one, "aligned": drawn.aligned[0]}}
+    first_one = {"first": pick("weights"), "first_mask": mask}
+    return {"each": each, "sums": sums, "first": jax.tree.map(lambda leaf: leaf[0], first_one), "aligned": drawn.aligned[0]}
 
 
 def _score(made: Setup, bound: int, size: int, params: Any, length: Array, first: Array, count: Array, data: Any, off: knock_out.Off):
@@ -219,7 +237,7 @@ def _said(made: Setup, bound: int, size: int, params: Any, length: Array, first:
     places = begins[:, None] + jnp.arange(room)[None]
     right = jnp.take_along_axis(labels, jnp.minimum(places, labels.shape[1] - 1), axis=1)
     model = made.model(params)
-    if made.abstract_model.decoder is None or made.task.gives_tokens:
+    if _forced(made):
         logits = model(drawn.answering, drawn.source)
         chosen = jnp.where(drawn.batch.target, logits.argmax(axis=-1), labels)
         said = jnp.take_along_axis(chosen, jnp.minimum(places, labels.shape[1] - 1), axis=1)

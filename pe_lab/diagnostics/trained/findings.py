@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pe_lab.diagnostics.trained import anatomy, inputs, knock_out, probes, terms
-from pe_lab.diagnostics.trained.bench import Bench, Observed, out_of_reach
+from pe_lab.diagnostics.trained.bench import Bench, Observed, Shown, out_of_reach
 from pe_lab.training.finished import Finished
 from pe_lab.training.step import Setup
 
@@ -48,7 +48,7 @@ class Findings:
       failures: one row a length.
       through: what is known of the states between.
       reasons: why something is not there.
-      seen: length -> what the final model did, for the pictures.
+      seen: length -> what the final model did with the first example, for the pictures.
     """
 
     about: dict[str, Any]
@@ -60,7 +60,7 @@ class Findings:
     failures: Rows
     through: Through
     reasons: list[str]
-    seen: dict[int, Observed]
+    seen: dict[int, Shown]
 
     def to_json(self) -> dict[str, Any]:
         told = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "seen"}
@@ -77,11 +77,10 @@ def find(finished: Finished, lengths: Sequence[int], num_examples: int | None = 
       UserError: it cannot be given one of them.
     """
     bench = Bench(finished, lengths, **({} if num_examples is None else {"num_examples": num_examples}))
-    seen = {n: bench.observe(n) for n in lengths}
-    states: list[tuple[dict[str, Any], Observed]] = [({"when": AFTER, "length": n}, observed) for n, observed in seen.items()]
     initial = bench.initial()
-    if initial is not None:
-        states.insert(0, ({"when": BEFORE, "length": lengths[0]}, bench.observe(lengths[0], initial)))
+    before = [] if initial is None else [_look(bench, lengths[0], {"when": BEFORE}, initial)]
+    after = [_look(bench, n, {"when": AFTER}) for n in lengths]
+    looks = [*before, *after]
     why = inputs.why_not(finished.made)
     at_input = None if why else inputs.numbers(bench, lengths[0])
     ends = {AFTER: bench.params} if initial is None else {BEFORE: initial, AFTER: bench.params}
@@ -89,15 +88,30 @@ def find(finished: Finished, lengths: Sequence[int], num_examples: int | None = 
     return Findings(
         about=_about(finished, bench, lengths),
         input=[{"when": when, **at_input(params)} for when, params in ends.items()] if at_input else [],
-        terms=[row for state in states for row in _terms(*state)],
-        attention=[row for state in states for row in _attention(*state)],
-        probes=[row for state in states for row in _probes(*state)],
+        terms=[row for look in looks for row in look.terms],
+        attention=[row for look in looks for row in look.attention],
+        probes=[row for look in looks for row in look.probes],
         knock_out=[row for n in lengths for row in _knocked_out(bench, n)],
         failures=[_failures(bench, n) for n in lengths],
         through=_through(finished, bench, lengths[0], kept, at_input),
         reasons=[*reasons, *([] if why is None else [why])],
-        seen=seen,
+        seen={n: look.shown for n, look in zip(lengths, after, strict=True)},
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Look:
+    """Rows of one state at one length, and the little that is shown: all that was observed would not fit for every length at once."""
+
+    terms: Rows
+    attention: Rows
+    probes: Rows
+    shown: Shown
+
+
+def _look(bench: Bench, length: int, when: dict[str, Any], params: Any = None) -> _Look:
+    state, seen = {**when, "length": length}, bench.observe(length, params)
+    return _Look(_terms(state, seen), _attention(state, seen), _probes(state, seen), seen.shown)
 
 
 def lengths_of(finished: Finished, asked: Sequence[int] | None) -> tuple[int, ...]:
@@ -133,9 +147,9 @@ def _through(
     curve = [{"step": point["step"], "exact_match": point["exact_match"]} for point in finished.record["curve"]]
     found = Through([], [], [], curve, finished.made.task.threshold, _learnt_at(finished.made, curve))
     for step, params in kept:
-        state, seen = {"step": step, "length": length}, bench.observe(length, params)
-        found.terms.extend(_terms(state, seen))
-        found.attention.extend(_attention(state, seen))
+        look = _look(bench, length, {"step": step}, params)
+        found.terms.extend(look.terms)
+        found.attention.extend(look.attention)
         found.input.extend([] if at_input is None else [{"step": step, **at_input(params)}])
     return found
 

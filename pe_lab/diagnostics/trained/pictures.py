@@ -44,8 +44,9 @@ def draw(found: Findings, folder: Path) -> dict[str, str]:
 def _maps(found: Findings, length: int, name: str) -> Any:
     """Attention of the first example: a row of maps a layer, a map a head; rings at what the task names."""
     seen = found.seen[length]
-    layers, (heads, queries, keys) = seen.first[name], seen.first[name][0].shape
-    shown = np.asarray(np.broadcast_to(seen.mask[name][0][0], layers[0].shape).any(axis=0))  # [L, S]
+    heads, queries, keys = seen.first[name][0].shape
+    layers = [np.where(mask, w, np.nan) for mask, w in zip(seen.first_mask[name], seen.first[name], strict=True)]
+    shown = np.isfinite(np.stack(layers)).any(axis=(0, 1))  # [L, S]
     rows, columns = np.flatnonzero(shown.any(axis=1)), np.flatnonzero(shown.any(axis=0))
     wide = max(min(drawing.WIDTH, 2.0 * heads + 0.9), 1.2 * heads)
     size = (wide, 0.9 + ((wide - 0.9) / heads * len(rows) / len(columns) + 0.25) * len(layers))
@@ -53,9 +54,9 @@ def _maps(found: Findings, length: int, name: str) -> Any:
     figure.set_layout_engine("constrained")
     named = np.argwhere(seen.aligned) if _is_named(found, name) else np.zeros((0, 2), int)
     at = named + np.subtract((queries, keys), seen.aligned.shape)  # a sink token stands before the others
-    for layer, (line, weights) in enumerate(zip(axes, layers, strict=True), start=1):
-        for head, (axis, w) in enumerate(zip(line, weights, strict=True), start=1):
-            image = axis.imshow(np.where(shown, w, np.nan), cmap="Greys", vmin=0, vmax=1, interpolation="nearest")
+    for layer, (line, each) in enumerate(zip(axes, layers, strict=True), start=1):
+        for head, (axis, w) in enumerate(zip(line, each, strict=True), start=1):
+            image = axis.imshow(w, cmap="Greys", vmin=0, vmax=1, interpolation="nearest")
             axis.scatter(at[:, 1], at[:, 0], s=min(40.0, 1500 / len(columns) ** 2), facecolors="none", edgecolors="#ce0827", linewidths=0.5)
             axis.set(title=f"layer {layer}, head {head}", xlim=(columns[0] - 0.5, columns[-1] + 0.5), ylim=(rows[-1] + 0.5, rows[0] - 0.5))
             axis.grid(visible=False)

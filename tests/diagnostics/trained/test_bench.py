@@ -70,6 +70,21 @@ def test_every_example_is_seen_once_and_one_at_a_time_is_the_same(trained, bench
         assert a["entropy"] == pytest.approx(b["entropy"], abs=1e-5)
 
 
+def test_a_sink_token_is_seen_and_is_none_of_the_tokens():
+    """It is in the means of attention and in the pictures alone."""
+    sizes = {"layout__name": "encoder_decoder", "model__num_layers": 1, "evaluate__num_examples": 4}
+    without, seen = (Bench(finished("alibi", model__sink_token=sink, **sizes), [3]).observe(3) for sink in (False, True))
+    of_tokens = ("hidden", "valid", "q", "k", "mask")
+    assert len({str(jax.tree.map(np.shape, [getattr(each, what) for what in of_tokens])) for each in (without, seen)}) == 1
+    for name, asking in {"encoder": "encoder", "decoder": "decoder", "cross": "decoder"}.items():
+        heads, queries, keys = without.first[name][0].shape
+        assert seen.first[name][0].shape == (heads, queries + 1, keys + 1)
+        mask = seen.first_mask[name][0]
+        np.testing.assert_array_equal(mask[0, 1:, 0], seen.valid[asking][0])
+        np.testing.assert_array_equal(mask[:, 1:, 1:], without.mask[name][0][0])
+        np.testing.assert_array_equal(seen.mask[name][0], without.mask[name][0])
+
+
 @pytest.mark.parametrize(("layout", "row"), [("decoder", 4), ("encoder", 3), ("encoder_decoder", 0)])
 def test_the_task_names_the_token_of_the_prompt_that_each_label_is(layout, row):
     made = step.setup(tiny.run("rope", layout__name=layout, task={"name": "reverse", "num_symbols": 6}))
@@ -96,12 +111,16 @@ def test_a_length_that_cannot_be_looked_at_is_one_sentence(encoding, length, say
 
 
 @pytest.mark.parametrize("layout", ["encoder", "encoder_decoder"])
-def test_other_layouts_answer_too(layout):
-    bench = Bench(finished("rope", layout__name=layout, evaluate__num_examples=4), [2, 3])
+def test_other_layouts_answer_too(layout, tmp_path):
+    cell = tiny.cell("rope", seeds=1, layout__name=layout, train__steps=80, train__learning_rate=1e-2, evaluate__num_examples=40)
+    tiny.train(tmp_path, cell)
+    bench = Bench(load(tmp_path, cell.run.run_id), [2, 3])
     assert bench.forced == (layout == "encoder")
     said = bench.said(2)
-    assert [len(right) for _, right in said] == [3] * 4
-    assert np.mean([mine == right for mine, right in said]) == bench.score(2, knock_out.nothing_off(bench.made))["exact_match"]
+    assert [len(right) for _, right in said] == [3] * 40
+    found = bench.score(2, knock_out.nothing_off(bench.made))["exact_match"]
+    assert np.mean([mine == right for mine, right in said]) == pytest.approx(found)
+    assert 0 < found < 1  # or nothing would be compared
     seen = bench.observe(2)
     assert set(seen.hidden) == ({"encoder"} if layout == "encoder" else {"encoder", "decoder"})
     names = ["encoder"] if layout == "encoder" else ["encoder", "decoder", "cross"]

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from matplotlib import pyplot
 
 from pe_lab.analysis.plots.drawing import SUFFIXES
 from pe_lab.diagnostics.trained import captions, findings, pictures, report
@@ -69,6 +70,17 @@ def test_the_page_shows_every_picture_and_says_what_it_is_and_what_is_not_there(
     assert all(caption in page for caption in said)
     assert report.knock_outs(found) in page
     assert "sinusoidal + alibi on copy" in page.splitlines()[0]
+
+
+def test_a_map_has_what_its_own_layer_can_see():
+    """The first layer looks one token back at most; what the second sees is not cut with it."""
+    window = {"name": "sliding_window", "size": 2, "layers": (0,)}
+    found = findings.find(finished(window, evaluate__num_examples=4), (3,))
+    figure = pictures._maps(found, 3, "decoder")
+    drawn = [axis.images[0].get_array().count() for axis in figure.axes[:4]]  # two layers of two heads
+    pyplot.close(figure)
+    read = 8  # BEGIN, three symbols, SEPARATOR, and the three that are copied
+    assert drawn == [2 * read - 1] * 2 + [read * (read + 1) // 2] * 2
 
 
 def test_without_an_encoding_at_the_input_the_page_says_so():
