@@ -1,16 +1,17 @@
 """What is left of a model when one of its encodings is switched off, on one head, on a layer, or everywhere."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 from flax import nnx
 
+from pe_lab.config import Encoding
 from pe_lab.diagnostics.trained.around import Without, WithoutInput, put_around
 from pe_lab.encodings.base import AttentionEncoding
-from pe_lab.training.step import Setup, name_of
+from pe_lab.labels import label
+from pe_lab.training.step import Setup
 from pe_lab.transformer.transformer import Transformer
 
 Off = tuple[Any, Any]  # bool: of each place in attention and each head, [P, H]; of each encoding at an input
@@ -21,7 +22,7 @@ class Part:
     """Where an encoding acts.
 
     Attributes:
-      encoding: its name in a config.
+      encoding: its name, one that no other has.
       where: "encoder", "decoder", "cross"; of what acts at the input, "input".
       layer: from 0; None at the input.
     """
@@ -44,13 +45,26 @@ class KnockOut:
 
 def parts(made: Setup) -> list[Part]:
     """Of a model, in the order in which `switch_off` takes them: those in attention, then those at the inputs."""
-    inside: list[Part] = []
-    at_input: list[Part] = []
-    for name, stack in made.abstract_model.stacks.items():
-        for where, layers in ((name, stack.layer_encodings), ("cross", stack.cross_encodings)):
-            inside += [Part(name_of(stack.attention_encodings[i]), where, layer) for layer, indices in enumerate(layers) for i in indices]
-        at_input += [Part(name_of(encoding), "input", None) for encoding in stack.input_encodings]
+    model, inside, at_input = made.run.model, [], []
+    named = list(zip(names(model.encodings), model.encodings, strict=True))
+    for stack, built in made.abstract_model.stacks.items():
+        for where in (stack, "cross") if built.cross_encodings else (stack,):
+            acting = [(name, spec) for name, spec in named if spec.share is not None and spec.acts_in(where)]
+            for layer in range(model.num_layers):
+                inside += [Part(name, where, layer) for name, spec in acting if spec.layers is None or layer in spec.layers]
+        at_input += [Part(name, "input", None) for name, spec in named if spec.share is None and spec.acts_in(stack)]
     return inside + at_input
+
+
+def names(encodings: Sequence[Encoding]) -> list[str]:
+    """Each its name in a config; where several share that, with the arguments that tell them apart, or else with their number."""
+    told = [encoding.to_dict() for encoding in encodings]
+    alike = [[other for other in told if other["name"] == own["name"]] for own in told]
+    found = [
+        label({k: v for k, v in own.items() if k == "name" or any(other[k] != v for other in others)})
+        for own, others in zip(told, alike, strict=True)
+    ]
+    return [f"{name} ({found[: i + 1].count(name)})" if found.count(name) > 1 else name for i, name in enumerate(found)]
 
 
 def switch_off(model: Transformer, off: Off) -> None:
@@ -90,4 +104,4 @@ def all_of(made: Setup) -> Iterator[KnockOut]:
 def nothing_off(made: Setup) -> Off:
     found = parts(made)
     inside = sum(part.where != "input" for part in found)
-    return jax.tree.map(np.zeros_like, (np.zeros((inside, made.run.model.num_heads), bool), np.zeros(len(found) - inside, bool)))
+    return np.zeros((inside, made.run.model.num_heads), bool), np.zeros(len(found) - inside, bool)

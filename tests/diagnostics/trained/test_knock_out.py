@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from flax import nnx
 
+from pe_lab import config
 from pe_lab.diagnostics.trained import knock_out
 from pe_lab.diagnostics.trained.knock_out import Part
 from pe_lab.training import step
@@ -116,3 +117,29 @@ def test_the_parts_of_a_model_and_all_that_can_be_switched_off():
         ("t5_bias", "cross", 1, 1): ([[False, False], [False, True]], inputs),
     }
     assert [part.tolist() for part in knock_out.nothing_off(made)] == [nothing, inputs]
+
+
+def test_encodings_of_one_name_have_names_of_their_own():
+    def names(*specs):
+        return knock_out.names(config.encodings(specs))
+
+    assert names(*({"name": "rope", "axis": axis} for axis in (0, 1))) == ["rope(axis=0)", "rope(axis=1)"]
+    assert names({"name": "alibi"}, {"name": "rope", "base": 5e5, "layers": (0,)}, {"name": "rope", "layers": (1,)}) == [
+        "alibi",
+        "rope(base=500000.0, layers=(0,))",
+        "rope(base=10000.0, layers=(1,))",
+    ]
+    assert names({"name": "alibi"}, {"name": "alibi"}) == ["alibi (1)", "alibi (2)"]
+
+
+def test_the_parts_are_the_encodings_of_the_model_in_its_order():
+    bias = {"name": "t5_bias", "stacks": ("decoder", "cross"), "share": False}
+    made = step.setup(tiny.run(bias, "sinusoidal", {"name": "rope", "layers": (1,)}, layout__name="encoder_decoder"))
+    built = [
+        (step.name_of(stack.attention_encodings[i]), where, layer)
+        for name, stack in made.abstract_model.stacks.items()
+        for where, layers in ((name, stack.layer_encodings), ("cross", stack.cross_encodings))
+        for layer, indices in enumerate(layers)
+        for i in indices
+    ]
+    assert [(part.encoding, part.where, part.layer) for part in knock_out.parts(made) if part.layer is not None] == built

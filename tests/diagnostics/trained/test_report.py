@@ -72,6 +72,18 @@ def test_the_page_shows_every_picture_and_says_what_it_is_and_what_is_not_there(
     assert "sinusoidal + alibi on copy" in page.splitlines()[0]
 
 
+def test_two_encodings_of_one_name_on_a_layer_have_a_row_and_a_map_each():
+    alike = [{"name": "t5_bias", "num_buckets": buckets} for buckets in (8, 32)]
+    found = findings.find(finished(*alike, model__num_layers=1, evaluate__num_examples=4), (2, 3))
+    few, many = "t5_bias(num_buckets=8)", "t5_bias(num_buckets=32)"
+    rows = [line.split("|")[1].strip() for line in report.knock_outs(found).splitlines()[2:]]
+    assert rows == ["nothing", few, many, *[few] * 3, *[many] * 3]
+    figure = pictures._knock_out(found)
+    labels = [axis.get_ylabel() for axis in figure.axes if axis.get_ylabel().endswith("layer")]
+    pyplot.close(figure)
+    assert labels == [f"{few} in decoder\nlayer", f"{many} in decoder\nlayer"]
+
+
 def test_a_map_has_what_its_own_layer_can_see():
     """The first layer looks one token back at most; what the second sees is not cut with it."""
     window = {"name": "sliding_window", "size": 2, "layers": (0,)}
