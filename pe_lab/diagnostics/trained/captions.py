@@ -17,7 +17,7 @@ HEADS = (
     "where all have alike. Then the share of attention on the prompt token that the task names, beside what it would be were all keys "
     "alike (dotted); it is missing for tasks that name none. Bottom: the mean distance to what is looked at. All are means over the "
     "tokens that must give the answer (of an encoder beside a decoder: over all its tokens). The dashed line is the training length: "
-    "a head that loses the named token beyond it is where longer examples go wrong first."
+    "a head that loses the named token beyond it may be where longer examples go wrong first."
 )
 FOUR_TERMS = (
     "A logit is a product of a query and a key, and each is the sum of its content and its place. That makes four terms: what is asked "
@@ -52,9 +52,10 @@ INPUT_THROUGH_TRAINING = (
     "panel it falls where the codes come to need fewer directions."
 )
 NOT_KEPT = (
-    "What happens *through* training: this run kept its last parameters alone, so there are two states, before training (from the seed) "
-    "and after. A run that is trained with `--config.checkpoints.keep_curve` keeps those of every point of its curve, and this page "
-    "then shows shares and heads at each (`--config.evaluate.curve_every` says how far apart they are)."
+    "What happens *through* training: this run kept its last parameters alone; those before training come from its seed, where it did "
+    "not start from another run. A run that is trained with `--config.checkpoints.keep_curve` keeps those of every point of its curve, "
+    "and this page then shows shares and heads at each (`--config.evaluate.curve_every` says how far apart they are). One that has "
+    "finished is not trained again: give another folder with `--results`."
 )
 
 
@@ -65,14 +66,21 @@ def head(about: dict[str, Any]) -> str:
         f"# Inside a trained model: {about['encoding']} on {about['task']}\n\n"
         f"Run {about['run_id']}: positions {about['positions']}, trained up to {about['trained_length']} {about['unit']}, looked at with "
         f"{about['examples']} test examples each of length {lengths}, the first ones of its evaluation. Layers and heads count from 1, and "
-        "a layer that is applied again counts again. One run is one seed: another may do it another way.\n\n## Who looks at whom"
+        "a layer that is applied again counts again, but not where an encoding is switched off: there it is off each time. One run is one "
+        "seed: another may do it another way.\n\n## Who looks at whom"
     )
 
 
 def through_training(found: Findings) -> str:
     """How to read the picture, and when this run has learnt."""
     learnt = found.through.learnt_at
-    when = "No point of this run's curve does." if learnt is None else f"This run does first at step {learnt}, the dashed line."
+    measured = {int(length) for point in found.through.curve for length in point["exact_match"]}
+    if learnt is not None:
+        when = f"This run does first at step {learnt}, the dashed line."
+    elif any(length <= found.about["trained_length"] for length in measured):
+        when = "No point of this run's curve does."
+    else:
+        when = "This run's curve has no length up to that one, so it does not say whether it did."
     return (
         "One column a layer, and steps of training from left to right, the same in all rows: what stands above one another happened at "
         "the same time. Top: the four shares of *Token and place in the logits*, mean over heads. Blue asks by content, red by place; the "

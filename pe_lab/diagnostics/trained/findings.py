@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pe_lab.analysis import metrics
 from pe_lab.diagnostics.trained import anatomy, inputs, knock_out, probes, terms
 from pe_lab.diagnostics.trained.bench import Bench, Observed, Shown, out_of_reach
 from pe_lab.training.finished import Finished
@@ -155,9 +156,12 @@ def _through(
 
 
 def _learnt_at(made: Setup, curve: Rows) -> int | None:
+    """As `metrics.learnt` says it of a record whose validation is a point of the curve."""
+    exposure = {"max_length": made.run.train.max_length, "learnt_threshold": made.task.threshold}
+    of_validation = {"split": "validation", "metric": "exact_match", "change": None}
     for point in curve:
-        reached = [value for length, value in point["exact_match"].items() if int(length) <= made.run.train.max_length]
-        if reached and np.mean(reached) >= made.task.threshold:
+        rows = [{**of_validation, "length": int(length), "value": value} for length, value in point["exact_match"].items()]
+        if metrics.learnt({"status": "finished", "exposure": exposure, "rows": rows}):
             return point["step"]
     return None
 

@@ -57,6 +57,19 @@ def test_it_has_learnt_where_the_curve_first_has_the_threshold_up_to_the_trainin
     assert found.through.curve == [{"step": p["step"], "exact_match": p["exact_match"]} for p in CURVE]
     assert findings._learnt_at(finished().made, CURVE[:2]) is None
     assert findings._learnt_at(finished().made, [{"step": 0, "exact_match": {"5": 1.0}}]) is None
+    thrice = dict.fromkeys("123", 0.99)  # whose mean is a little less
+    assert findings._learnt_at(finished().made, [{"step": 6, "exact_match": thrice}]) == 6
+
+
+def test_the_caption_tells_a_run_that_did_not_learn_from_one_that_was_not_asked(found):
+    def says(curve):
+        return captions.through_training(
+            dataclasses.replace(found, through=dataclasses.replace(found.through, curve=curve, learnt_at=None))
+        )
+
+    assert "No point of this run's curve does." in says(CURVE[:2])
+    for curve in ([], [{"step": 0, "exact_match": {"5": 1.0}}]):  # trained up to length 3
+        assert "curve has no length up to that one, so it does not say whether it did." in says(curve)
 
 
 def test_the_page_shows_both_pictures_with_a_row_a_step_and_layer(found, tmp_path):
