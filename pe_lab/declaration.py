@@ -41,6 +41,11 @@ class Place:
     lengths: tuple[int, int] | None = None  # first and last
     offset: int = 0
 
+    @property
+    def somewhere(self) -> bool:
+        """Whether it says a length; an offset alone is no place."""
+        return (self.at, self.length, self.lengths) != (None, None, None)
+
     def of(self, max_length: int) -> int | None:
         """The length for a run trained up to `max_length`; None where that is no whole number, or a range."""
         if self.length is not None or self.at is None:

@@ -1,5 +1,6 @@
 """What a table says of a variant in one cell: numbers of its seeds, their centre, how many succeed, what sets it apart."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,17 +10,20 @@ from pe_lab.analysis.formats import DASH, Cell
 from pe_lab.analysis.metrics import Limit, Measured
 from pe_lab.analysis.results import Results, Variant
 from pe_lab.analysis.statistics import Interval
-from pe_lab.declaration import Metric, Place
+from pe_lab.declaration import BY_LENGTH, Metric, Place
 
 TOLD, SEEN = "†", "‡"
 SIGNS = {
     TOLD: "†: the model is told how long the answer is, by its positions or its layout; not to be ranked with the others.",
-    SEEN: "‡: training showed positions as large as those of the test, though no example was as long; not to be ranked with the others.",
+    SEEN: "‡: training showed positions as large as those of the test, though no example was as long; not to be ranked with the others. "
+    "Behind a name, of the test of success; behind a number, of its own.",
     DASH: f"{DASH}: no number, because the encoding or the positions end before this length, the run did not finish, or nobody has "
     "measured it.",
     "→": "→: beyond the training length.",
     "±": "±: one standard deviation over seeds, of outcomes that often fall into two groups.",
 }
+_AT_SUCCESS = ("every_seed", "tied", "L90", "L99")  # unless they say where
+_TESTED_TO = {"trained_length": 1.0, "retention": 2.0, "auc": metrics.AREA_TO, "log_auc": metrics.AREA_TO}  # times the training length
 _WHOLE, _SMALL = ("steps", "parameters"), ("in_distribution_loss",)
 
 
@@ -28,6 +32,18 @@ def name(results: Results, variant: Variant) -> Cell:
     signs = [TOLD] if variant.target_length_known else []
     signs += [SEEN] if compare.saw_positions(results, variant, results.declared.success.place) else []
     return Cell(" ".join([variant.name, *signs]))
+
+
+def place_of(results: Results, metric: Metric) -> Place | None:
+    """Where a metric's test is; None of what is no test."""
+    success, place = results.declared.success.place, metric.place
+    if metric.name in BY_LENGTH or (metric.name in _AT_SUCCESS and place.somewhere):
+        return place
+    if metric.name in _TESTED_TO:
+        return Place(at=_TESTED_TO[metric.name], offset=place.offset)
+    if metric.name == "success":
+        return success
+    return dataclasses.replace(success, offset=place.offset or success.offset) if metric.name in _AT_SUCCESS else None
 
 
 def centre(variants: Sequence[Variant], value: Callable[[Measured], Any], show: str = "median", kind: str = "") -> Cell:
@@ -97,7 +113,7 @@ def measure(results: Results, variants: Sequence[Variant], metric: Metric) -> Ce
     if metric.name == "seeds":
         count = sum(len(v.finished) for v in variants)
         return Cell(str(count), count)
-    outcome = Metric("exact_match", success.place if metric.place == Place() else metric.place)
+    outcome = Metric("exact_match", place_of(results, metric) or success.place)
     if metric.name == "every_seed":
         return centre(variants, lambda run: metrics.value(run, outcome), "seeds", outcome.name)
     if metric.name == "chosen":

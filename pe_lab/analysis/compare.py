@@ -170,19 +170,20 @@ def apart(results: Results, variant: Variant, place: Place) -> tuple[str, ...]:
     length = place.of(variant.max_length)
     told = ("is told how long the answer is",) if variant.target_length_known else ()
     trained = ("was trained on that length",) if length is not None and length <= variant.max_length else ()
-    seen = ("saw the positions of the test",) if saw_positions(results, variant, place) and not trained else ()
+    seen = ("saw the positions of the test",) if saw_positions(results, variant, place) else ()
     return (*told, *seen, *trained)
 
 
 def saw_positions(results: Results, variant: Variant, place: Place) -> bool:
-    """Whether training showed positions as large as the test's there.
+    """Whether training showed positions as large as the test's there, though no example as long.
 
     The records hold the largest position of training. That of the test is reckoned from variants of the same task,
     layout and training length that just count up: as many positions a unit of length as theirs. False where there are none.
+    Of a range of lengths, the longest that was measured counts.
     """
-    length = place.of(variant.max_length)
+    length = min(place.lengths[1], results.lengths[-1]) if place.lengths else place.of(variant.max_length)
     plain = [v.max_position for v in results.variants if v.max_position is not None and _counts_up(v) and _same_input(v, variant)]
-    if length is None or not plain or variant.max_position is None or not variant.max_length:
+    if length is None or not plain or variant.max_position is None or not 0 < variant.max_length < length:
         return False
     largest = (min(plain) + 1) * length / variant.max_length - 1 + place.offset
     return variant.max_position > min(plain) and variant.max_position >= largest

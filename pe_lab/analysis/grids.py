@@ -5,6 +5,7 @@ length, the offset, what it was evaluated with. A cell holds what agrees with it
 or one for each task, whose seeds are then pooled by task.
 """
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Sequence
@@ -81,10 +82,14 @@ def grids(results: Results, asked: declaration.Table) -> list[Grid]:
 
 
 def _points(results: Results, asked: declaration.Table) -> list[Point]:
-    dimensions = (*asked.rows, *asked.columns, *asked.each, *asked.only)
+    dimensions = _dimensions(asked)
     lengths = results.lengths if "length" in dimensions else [None]
     offsets = results.offsets if "offset" in dimensions else [asked.metric.place.offset]
     return [Point(v, n, o) for v, o, n in itertools.product(results.variants, offsets, lengths)]
+
+
+def _dimensions(asked: declaration.Table) -> tuple[str, ...]:
+    return (*asked.rows, *asked.columns, *asked.each, *asked.only)
 
 
 def _key(point: Point, dimensions: Sequence[str]) -> tuple[Any, ...]:
@@ -99,13 +104,17 @@ def _keys(points: Sequence[Point], dimensions: Sequence[str]) -> list[tuple[Any,
     return sorted(found, key=lambda key: [values.index(value) for values, value in zip(order, key, strict=True)])
 
 
-def placed(asked: declaration.Table, point: Point) -> Metric:
-    """The table's metric at the length and offset of a point, where these are among its dimensions."""
-    metric, place = asked.metric, asked.metric.place
+def placed(asked: declaration.Table, point: Point, metric: Metric | None = None) -> Metric:
+    """A metric of the table at the length and offset of a point, where these are among its dimensions.
+
+    Args:
+      metric: None: that of the table, which has no measures.
+    """
+    metric = metric or asked.metric
     if point.length is not None:
-        return Metric(metric.name, Place(length=point.length, offset=point.offset), metric.show)
-    if "offset" in (*asked.rows, *asked.columns, *asked.each):
-        return Metric(metric.name, Place(place.at, place.length, place.lengths, point.offset), metric.show)
+        return dataclasses.replace(metric, place=Place(length=point.length, offset=point.offset))
+    if "offset" in _dimensions(asked):
+        return dataclasses.replace(metric, place=dataclasses.replace(metric.place, offset=point.offset))
     return metric
 
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from pe_lab import declaration
-from pe_lab.analysis import cells, metrics
+from pe_lab.analysis import cells, compare, metrics
 from pe_lab.analysis.formats import DASH, Cell, Table
 from pe_lab.analysis.grids import Grid, Point, grids, one_a_task, placed, title
 from pe_lab.analysis.results import Results, Variant
-from pe_lab.declaration import BY_LENGTH, Metric, Place
+from pe_lab.declaration import BY_LENGTH, Metric
 from pe_lab.labels import agrees
 
 WORDS = {
@@ -19,6 +19,7 @@ WORDS = {
     "exact_match": "exact match", "token_accuracy": "token accuracy", metrics.FLOOR_CORRECTED: "token accuracy over the floor",
     metrics.BITS: "bits a token", metrics.BITS_SLIDING: "bits a token, second half of each window",
 }  # fmt: skip
+_OF_TRAINING = ("learnt", "seeds", "chosen", "steps", "flops", "parameters", "seconds")  # and not of a test
 SHOWN = {
     "median": "",
     "mean": "mean ± sd",
@@ -43,9 +44,8 @@ def tables(results: Results, asked: declaration.Table) -> list[Table]:
 def column(metric: Metric, results: Results) -> str:
     """The heading of a metric."""
     words = WORDS.get(metric.name, metric.name)
-    placed = metric.place if metric.place != Place() else results.declared.success.place
     if metric.name in BY_LENGTH or metric.name in ("every_seed", "tied"):
-        words = f"{words} {placed}"
+        words = f"{words} {cells.place_of(results, metric)}"
     shown = SHOWN[metric.show] if metric.name not in declaration.COUNTS else ""
     return metric.label or (f"{words}, {shown}" if shown else words)
 
@@ -79,37 +79,53 @@ def name_of(results: Results, asked: declaration.Table) -> str:
 
 def _row(results: Results, asked: declaration.Table, row: tuple[Any, ...], found: list[list[Point]]) -> tuple[Cell, ...]:
     variants = list({p.variant.name: p.variant for points in found for p in points}.values())
-    single = len(variants) == 1
-    first = cells.name(results, variants[0]) if asked.rows == ("variant",) else Cell(" · ".join(filter(None, map(str, row))) or DASH)
+    label = " · ".join(filter(None, map(str, row))) or DASH
     if asked.measures:
-        of_one = one_a_task(asked, [p for points in found for p in points])
-        body = [cells.measure(results, of_one, m) for m in asked.measures]
+        points = [p for points in found for p in points]
+        body = [_cell(results, asked, points, m) for m in asked.measures]
     else:
-        body = [_cell(results, asked, points, single and asked.rows == ("variant",)) for points in found]
-    return (first, *body, *([_figure(asked.published, first.text, variants)] if asked.published else []))
+        body = [_cell(results, asked, points, asked.metric) for points in found]
+    told = _told_in_rows(asked) and any(v.target_length_known for v in variants)
+    first = Cell(f"{label} {cells.TOLD}" if told else label)
+    return (first, *body, *([_figure(asked.published, label, variants)] if asked.published else []))
 
 
-def _cell(results: Results, asked: declaration.Table, points: list[Point], alone: bool) -> Cell:
-    """Of one variant, or of one for each task; with its signs, unless the row has them already."""
+def _cell(results: Results, asked: declaration.Table, points: list[Point], metric: Metric) -> Cell:
+    """Of one variant, or of one for each task; with its signs."""
     variants = one_a_task(asked, points)
     if not variants:
         return Cell(DASH)
-    found = cells.measure(results, variants, placed(asked, points[0]))
-    if alone:
-        return found
-    return Cell(f"{found.text}{signs(results, asked, variants)}", found.value) if found.text != DASH else found
+    at = placed(asked, points[0], metric)
+    found = cells.measure(results, variants, at)
+    return Cell(f"{found.text}{signs(results, asked, variants, at)}", found.value) if found.text != DASH else found
 
 
-def signs(results: Results, asked: declaration.Table, variants: Sequence[Variant]) -> str:
-    """What a cell's number must be read with: who is told the answer's length, who saw the positions, and that no seed has learnt."""
-    found = [sign for sign in (cells.TOLD, cells.SEEN) if any(sign in cells.name(results, v).text[len(v.name) :] for v in variants)]
-    unlearnt = not any(v.learnt for v in variants) and any(v.runs for v in variants) and asked.metric.name != "learnt"
-    return "".join([*found, *["*"] * unlearnt])
+def signs(results: Results, asked: declaration.Table, variants: Sequence[Variant], metric: Metric) -> str:
+    """What a number must be read with: who is told the answer's length, who saw the positions there, and that no seed has learnt.
+
+    Args:
+      metric: at the place of the number.
+    """
+    place = cells.place_of(results, metric)
+    told = not _told_in_rows(asked) and any(v.target_length_known for v in variants)
+    seen = place is not None and any(compare.saw_positions(results, v, place) for v in variants)
+    unlearnt = not any(v.learnt for v in variants) and any(v.runs for v in variants) and _says_nothing_unlearnt(asked, metric)
+    return cells.TOLD * told + cells.SEEN * seen + "*" * unlearnt
+
+
+def _told_in_rows(asked: declaration.Table) -> bool:
+    """Whether all of a row is of one variant, whose name then says that it is told."""
+    return asked.rows == ("variant",) or bool(asked.measures)
+
+
+def _says_nothing_unlearnt(asked: declaration.Table, metric: Metric) -> bool:
+    """Whether a number of what has not learnt would mislead: of a test, in a table that does not count who has learnt."""
+    return metric.name not in _OF_TRAINING and "learnt" not in [m.name for m in asked.measures]
 
 
 def _figure(published: declaration.Published, name: str, variants: Sequence[Variant]) -> Cell:
     """A paper's figure, beside runs of its full protocol alone."""
-    value = published.figures.get(name.rstrip(f" {cells.TOLD}{cells.SEEN}"))
+    value = published.figures.get(name)
     runs = [r for v in variants for r in v.runs]
     if value is None or not runs or not all(agrees(published.protocol, r["config"]) for r in runs):
         return Cell(DASH)

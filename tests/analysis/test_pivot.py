@@ -66,7 +66,72 @@ def test_one_table_an_offset(grid):
     assert list(made(grid, **asked)) == ["T, positions shifted by 0", "T, positions shifted by 5"]
     assert made(grid, **asked)["T, positions shifted by 5"][1:] == [
         ["rope · copy · plain", "0.05"],
-        ["nope · copy · plain", "0.10"],
+        ["nope · copy · plain", "0.10*"],
+    ]
+
+
+@pytest.fixture
+def moved(tmp_path):
+    """Trained at length 4, whose positions end at 9 (plain) or 24 (shifted): as large as the test's up to length 8, or 10 at offset 5."""
+    entries = []
+    for scheme, largest in (("contiguous", 9), ("shifted", 24)):
+        made = record(scheme, test={(n, at): 0.5 for n in (4, 8, 16) for at in (0, 5)}, validation={4: 1.0})
+        made["exposure"]["max_position"] = largest
+        made["config"]["positions"] = {"name": scheme}
+        entries.append((point("rope", 0, positions=scheme), made))
+    return write_study(tmp_path, *entries)
+
+
+def test_the_sign_of_positions_that_training_showed_stands_at_their_place_alone(moved):
+    """Not where the length was trained, not beyond the largest position, and never of what just counts up."""
+    (rows,) = made(moved, rows="positions", columns=("length", "offset")).values()
+    assert rows == [
+        ["positions", "4, +0", "4, +5", "→8, +0", "→8, +5", "→16, +0", "→16, +5"],
+        ["contiguous", *["0.50"] * 6],
+        ["shifted", "0.50", "0.50", "0.50‡", "0.50‡", "0.50", "0.50"],
+    ]
+    (by_variant,) = made(moved, columns=("length", "offset")).values()
+    assert [row[1:] for row in by_variant] == [row[1:] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("metric", "shown"),
+    [
+        ("trained_length", "0.50"),
+        ("retention", "1.00‡"),
+        ("success", "0/1 [0.00, 0.79]‡"),
+        (dict(name="every_seed", length=16), "0.50"),
+        (dict(name="exact_match", lengths=(5, 8)), "0.50‡"),
+        (dict(name="exact_match", lengths=(5, 99)), "0.50"),
+        ("learnt", "1/1"),
+    ],
+)
+def test_a_number_of_a_run_has_the_sign_of_where_it_is_read(moved, metric, shown):
+    (rows,) = made(moved, rows="positions", measures=(metric,)).values()
+    assert rows[2] == ["shifted", shown]
+
+
+def test_what_no_seed_has_learnt_has_a_star_in_tables_of_variants_too_unless_a_column_counts(grid):
+    only = dict(task="copy", positions="plain")
+    assert made(grid, title="T", columns=("length", "offset"), only=only)["T"][2] == ["nope · copy · plain", "1.00*", "0.20*", "0.10*"]
+    at = dict(name="exact_match", at=2)
+    assert made(grid, title="T", measures=(at,), only=only)["T"][2][1:] == ["0.20*"]
+    assert made(grid, title="T", measures=(at, "learnt"), only=only)["T"][2][1:] == ["0.20", "0/1 not learnt"]
+
+
+def test_what_is_told_the_length_has_its_sign_once_behind_the_name_of_its_row(grid):
+    asked = dict(title="T", only={"task": "copy", "model.encodings": "rope"}, columns="length")
+    assert made(grid, **asked)["T"][1:] == [["rope · copy · plain", "1.00", "0.10"], ["rope · copy · shifted †", "1.00", "0.30"]]
+    assert made(grid, title="T", rows="positions", measures=("retention",), only=asked["only"])["T"][2] == ["shifted †", "0.30"]
+
+
+def test_measures_are_read_at_the_length_and_offset_of_their_row(grid):
+    only = {"task": "copy", "positions": "plain", "model.encodings": "rope"}
+    assert made(grid, title="T", rows=("length", "offset"), measures=("exact_match",), only=only)["T"][1:] == [
+        ["4 · 0", "1.00"],
+        ["4 · 5", "–"],
+        ["8 · 0", "0.10"],
+        ["8 · 5", "0.05"],
     ]
 
 

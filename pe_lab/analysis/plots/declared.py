@@ -7,7 +7,7 @@ from typing import Any
 
 from pe_lab import declaration
 from pe_lab.analysis import cells, pivot, statistics
-from pe_lab.analysis.grids import Grid, as_numbers, grids, one_a_task
+from pe_lab.analysis.grids import Grid, as_numbers, grids, one_a_task, placed
 from pe_lab.analysis.plots import drawing, lengths, styles
 from pe_lab.analysis.results import Results
 from pe_lab.declaration import BY_LENGTH
@@ -72,7 +72,7 @@ def _maps(results: Results, found: Sequence[Grid]) -> Any:
     for axis, grid in zip(axes, found, strict=True):
         places = [[(row, column) for column in grid.columns] for row in grid.rows]
         values = [[statistics.median(seeds) if (seeds := grid.seeds(*place)) else None for place in line] for line in places]
-        signs = [[pivot.signs(results, asked, one_a_task(asked, grid.at(*place))) for place in line] for line in places]
+        signs = [[_signs(results, grid, place) for place in line] for line in places]
         image = lengths.draw_map(axis, values, signs)
         heads = [pivot.heading(results, asked.columns, column) for column in grid.columns]
         axis.set_xticks(range(len(heads)), heads, rotation=30, ha="right", rotation_mode="anchor")
@@ -84,6 +84,11 @@ def _maps(results: Results, found: Sequence[Grid]) -> Any:
     more = [_SIGNS[sign] for sign in _SIGNS if sign in said]
     drawing.caption(figure, results, pivot.name_of(results, asked), "medians of seeds", "–: no number", *more, told=False)
     return figure
+
+
+def _signs(results: Results, grid: Grid, place: tuple[Any, Any]) -> str:
+    points = grid.at(*place)
+    return pivot.signs(results, grid.asked, one_a_task(grid.asked, points), placed(grid.asked, points[0])) if points else ""
 
 
 def _panels(found: Sequence[Grid], height: float, sharey: bool) -> tuple[Any, list[Any]]:

@@ -159,14 +159,14 @@ def test_a_declared_table_with_numbers_for_columns_is_lines_with_seeds_as_dots(d
 
 
 def test_a_declared_table_of_names_is_a_map_for_each_value_of_what_is_left(drawn, tmp_path):
-    table = dict(rows="model.encodings", columns="task", each="positions", metric=dict(name="exact_match", at=1))
+    table = dict(rows="model.encodings", columns="task", each="positions", metric=dict(name="exact_match", at=1.5))
     folder = declared(tmp_path, table, tasks=("copy", "reverse"), schemes=("contiguous", "shifted"))
     contiguous, shifted, _ = drawn(folder)["table_1"].axes
     assert (contiguous.get_title(), shifted.get_title()) == ("contiguous", "shifted")
     found = {
         (v.labels["model.encodings"], v.labels["task"]): v for v in results.load(folder).variants if v.labels["positions"] == "shifted"
     }
-    shown = [f"{sum(found[e, t].values(8, 0)) / 2:.2f}‡" for e in ("rope", "alibi") for t in ("copy", "reverse")]
+    shown = [f"{sum(found[e, t].values(12, 0)) / 2:.2f}‡" for e in ("rope", "alibi") for t in ("copy", "reverse")]
     assert [text.get_text() for text in shifted.texts] == shown
     assert [t.get_text() for t in shifted.get_xticklabels()] == ["copy", "reverse"]
 
