@@ -13,7 +13,7 @@ Plain Python and plain data: the sweep writes it into study.json, where analysis
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from pe_lab.errors import UserError, unknown
@@ -27,7 +27,11 @@ OF_A_RUN = (  # one number a run
     *("steps", "flops", "parameters", "seconds"),
 )
 COUNTS = ("success", "learnt", "seeds", "chosen", "tied", "every_seed")  # of a variant, shown as they are
+AT_SUCCESS = ("tied", "every_seed")  # counts that have a place: that of success, unless they say where
+_ONE = tuple(name for name in (*OF_A_RUN, *COUNTS) if name not in AT_SUCCESS)  # at every length
+_FIXED = ("in_distribution_loss", "steps", "flops", "parameters", "seconds", "success", "learnt", "seeds", "chosen")  # at every offset too
 SHOWN = ("median", "mean", "iqm", "seeds", "best")  # best: of all seeds and settings, by the test itself, where a paper did so
+_LIMITS = ("L90", "L99")
 DIMENSIONS = ("variant", "length", "offset", "evaluated with")  # and the axes of the sweep
 SEPARATOR = " · "  # between the labels of a variant's name
 
@@ -223,6 +227,8 @@ def _metric(where: str, data: Any) -> Metric:
         raise unknown(f"analysis()[{where!r}]: metric", str(name), (*BY_LENGTH, *OF_A_RUN, *COUNTS))
     if show not in SHOWN:
         raise unknown(f"analysis()[{where!r}]: show", str(show), SHOWN)
+    if name in _LIMITS and show in ("mean", "iqm"):
+        raise UserError(f"analysis()[{where!r}]: {name} is a length or a bound of one, so it has no mean: show='median' or 'seeds'.")
     place = _place(where, {k: v for k, v in data.items() if k in ("at", "length", "lengths", "offset")})
     return Metric(name, place, show, _text(where, data.get("label", "")))
 
@@ -242,20 +248,53 @@ def _table(where: str, data: Any) -> Table:
     table = Table(**given)
     if "measures" in data and data.get("columns"):
         raise UserError(f"analysis()[{where!r}]: a table has columns or measures, not both.")
-    _check_places(where, table)
-    return table
-
-
-def _check_places(where: str, table: Table) -> None:
-    by_length = "length" in (*table.rows, *table.columns, *table.each)
     for metric in table.measures or (table.metric,):
-        placed = metric.place.at is not None or metric.place.length is not None or metric.place.lengths is not None
-        if metric.name in BY_LENGTH and placed == by_length:
-            said = "its place is said twice" if placed else "say where"
-            raise UserError(
-                f"analysis()[{where!r}]: {metric.name} has a value at each length, {said}: "
-                "'length' among rows, columns or each, or a place as in dict(name='exact_match', at=2)."
-            )
+        _check_place(where, table, metric)
+    return _at_offset(where, table)
+
+
+def _check_place(where: str, table: Table, metric: Metric) -> None:
+    """That a metric's length and offset are said once, and only where it has a value at each."""
+    shown, placed, name = (*table.rows, *table.columns, *table.each), metric.place.somewhere, metric.name
+    here, dimensions = f"analysis()[{where!r}]", "rows, columns or each"
+    if name in _ONE and placed:
+        raise UserError(f"{here}: {name} is one number a run, of lengths of its own: it takes no at, length or lengths.")
+    if name in _ONE and "length" in shown:
+        raise UserError(
+            f"{here}: {name} is the same at every length: 'length' (also what columns are unless told) is none of its {dimensions}."
+        )
+    if name in _FIXED and ("offset" in shown or metric.place.offset):
+        raise UserError(f"{here}: {name} is the same at every offset: 'offset' is none of its {dimensions}, and no part of its place.")
+    if (placed or name in BY_LENGTH) and placed == ("length" in shown):
+        said = "its place is said twice" if placed else "say where"
+        raise UserError(
+            f"{here}: {name} has a value at each length, {said}: "
+            f"'length' among {dimensions}, or a place as in dict(name='exact_match', at=2)."
+        )
+    if "length" in table.only and "length" not in shown:
+        raise UserError(f"{here}: 'length' in only chooses from lengths among {dimensions}; the length of a metric is its place: length=8.")
+    if metric.place.offset and "offset" in (*shown, *table.only):
+        raise UserError(f"{here}: the offset of {name} is said twice, in its place and among {dimensions} or only.")
+    if name in AT_SUCCESS and "offset" in shown and not (placed or "length" in shown):
+        raise UserError(
+            f"{here}: {name} at each offset needs a length: 'length' among {dimensions}, or a place as in dict(name={name!r}, at=2)."
+        )
+
+
+def _at_offset(where: str, table: Table) -> Table:
+    """With the only offset of a table that shows none as a part of its metrics' places."""
+    if "offset" not in table.only or "offset" in (*table.rows, *table.columns, *table.each):
+        return table
+    labels = table.only["offset"]
+    if len(labels) != 1 or not labels[0].isdecimal():
+        raise UserError(f"analysis()[{where!r}]: only has one offset unless 'offset' is among rows, columns or each, got {labels!r}.")
+    only = {axis: kept for axis, kept in table.only.items() if axis != "offset"}
+    measures = tuple(_moved(metric, int(labels[0])) for metric in table.measures)
+    return replace(table, only=only, metric=_moved(table.metric, int(labels[0])), measures=measures)
+
+
+def _moved(metric: Metric, offset: int) -> Metric:
+    return metric if metric.name in _FIXED else replace(metric, place=replace(metric.place, offset=offset))
 
 
 def _published(where: str, data: Any) -> Published:

@@ -4,6 +4,7 @@ from pe_lab import declaration
 from pe_lab.declaration import Contrast, Declaration, Metric, Place, Success, declared
 from pe_lab.errors import UserError
 
+AT_TWO = {"name": "exact_match", "at": 2}
 POINTS = [
     {"model.encodings": e, "positions": p, "train.learning_rate": r}
     for e in ("rope", "alibi")
@@ -51,6 +52,28 @@ def test_all_of_it_is_plain_data_as_it_stands_in_study_json():
         ({"tables": ({"metric": {"name": "auc", "show": "meen"}, "columns": "task"},)}, r"show has no 'meen'\. Did you mean 'mean'\?"),
         ({"tables": ({"columns": "positions"},)}, r"exact_match has a value at each length, say where: 'length' among rows"),
         ({"tables": ({"metric": {"name": "exact_match", "at": 2}},)}, r"its place is said twice"),
+        ({"tables": ({"metric": {"name": "every_seed", "at": 2}},)}, r"its place is said twice"),
+        (
+            {"tables": ({"metric": "auc"},)},
+            r"auc is the same at every length: 'length' \(also what columns are unless told\) is none of its rows",
+        ),
+        ({"tables": ({"rows": "length", "measures": ("learnt",)},)}, r"learnt is the same at every length"),
+        ({"tables": ({"metric": {"name": "auc", "at": 2}, "columns": ()},)}, r"auc is one number a run, .* it takes no at"),
+        ({"tables": ({"metric": "success", "columns": "offset"},)}, r"success is the same at every offset"),
+        ({"tables": ({"metric": {"name": "steps", "offset": 8}, "columns": ()},)}, r"steps is the same at every offset"),
+        ({"tables": ({"metric": "tied", "columns": "offset"},)}, r"tied at each offset needs a length"),
+        ({"tables": ({"measures": (AT_TWO,), "only": {"length": "8"}},)}, r"'length' in only chooses from lengths among rows"),
+        ({"tables": ({"metric": {"name": "auc", "show": "mean"}, "only": {"length": "8"}, "columns": ()},)}, r"'length' in only chooses"),
+        ({"tables": ({"metric": {"name": "auc", "offset": 8}, "columns": "offset"},)}, r"the offset of auc is said twice"),
+        (
+            {"tables": ({"metric": {"name": "auc", "offset": 8}, "columns": (), "only": {"offset": "0"}},)},
+            r"the offset of auc is said twice",
+        ),
+        ({"tables": ({"only": {"offset": ("0", "8")}},)}, r"only has one offset unless 'offset' is among rows, .*, got \('0', '8'\)"),
+        (
+            {"tables": ({"metric": {"name": "L90", "show": "mean"}, "columns": ()},)},
+            r"L90 is a length or a bound of one, so it has no mean",
+        ),
         ({"tables": ({"columns": "length", "measures": ("auc",)},)}, r"columns or measures, not both"),
         ({"tables": ({"measures": ({"name": "exact_match", "at": 2, "show": "best"},)},)}, r"say which paper did so: oracle="),
         ({"tables": ({"published": {"source": "a", "figures": {}}},)}, r"and the protocol that they hold for"),
@@ -61,6 +84,13 @@ def test_all_of_it_is_plain_data_as_it_stands_in_study_json():
 def test_what_cannot_be_meant_is_refused_with_what_would_be_right(data, words):
     with pytest.raises(UserError, match=words):
         declared(data)
+
+
+def test_the_only_offset_of_a_table_is_that_of_its_metrics():
+    only = {"only": {"offset": "8", "positions": "shifted"}}
+    by_length, measures = declared({"tables": (only, only | {"measures": (AT_TWO, "auc", "success")})}).tables
+    assert (by_length.metric.place, by_length.only) == (Place(offset=8), {"positions": ("shifted",)})
+    assert [m.place for m in measures.measures] == [Place(at=2.0, offset=8), Place(offset=8), Place()]
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def name(results: Results, variant: Variant) -> Cell:
 def place_of(results: Results, metric: Metric) -> Place | None:
     """Where a metric's test is; None of what is no test."""
     success, place = results.declared.success.place, metric.place
-    if metric.name in BY_LENGTH or (metric.name in _AT_SUCCESS and place.somewhere):
+    if metric.name in BY_LENGTH or place.somewhere:
         return place
     if metric.name in _TESTED_TO:
         return Place(at=_TESTED_TO[metric.name], offset=place.offset)

@@ -46,6 +46,8 @@ def column(metric: Metric, results: Results) -> str:
     words = WORDS.get(metric.name, metric.name)
     if metric.name in BY_LENGTH or metric.name in ("every_seed", "tied"):
         words = f"{words} {cells.place_of(results, metric)}"
+    elif metric.place.offset:
+        words = f"{words}, {metric.place}"
     shown = SHOWN[metric.show] if metric.name not in declaration.COUNTS else ""
     return metric.label or (f"{words}, {shown}" if shown else words)
 

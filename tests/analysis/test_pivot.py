@@ -70,6 +70,17 @@ def test_one_table_an_offset(grid):
     ]
 
 
+def test_a_table_of_the_only_offset_shows_that_offset_and_says_so(grid):
+    only = dict(task="copy", positions="plain", offset="5")
+    by_length = made(grid, rows="model.encodings", columns="length", only=only)
+    assert by_length == {
+        "Exact match positions shifted by 5 by encodings and length": [["encodings", "→8"], ["rope", "0.05"], ["nope", "0.10*"]]
+    }
+    at = dict(name="exact_match", at=2)
+    (rows,) = made(grid, rows="model.encodings", measures=(at,), only=only).values()
+    assert rows[:2] == [["encodings", "exact match at 2× the training length, positions shifted by 5"], ["rope", "0.05"]]
+
+
 @pytest.fixture
 def moved(tmp_path):
     """Trained at length 4, whose positions end at 9 (plain) or 24 (shifted): as large as the test's up to length 8, or 10 at offset 5."""
