@@ -108,10 +108,10 @@ def test_what_is_not_added_cannot_be_taken_apart(encodings, why):
 
 
 def test_a_head_whose_logits_do_not_differ_is_not_among_those_of_the_mean():
-    q, k = ([RNG.standard_normal((2, 4, 2, 3)) for _ in range(2)] for _ in range(2))
+    q, k = (tuple(RNG.standard_normal((2, 4, 2, 3)) for _ in range(2)) for _ in range(2))
     for part in q:
         part[:, :, 0] = 0
-    alone = [part[:, :, 1:] for part in q], [part[:, :, 1:] for part in k]
+    alone = tuple(part[:, :, 1:] for part in q), tuple(part[:, :, 1:] for part in k)
     every, mask = np.ones((2, 4), bool), np.ones((2, 1, 4, 4), bool)
     read = np.eye(5), np.zeros((2, 4), int), every, np.zeros((2, 4, 1)), np.ones((2, 4, 5))
     found = [inputs._numbers(*read, *sides, mask)["four terms"] for sides in ((q, k), alone)]
