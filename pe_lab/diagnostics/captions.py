@@ -37,11 +37,12 @@ def _turn(row: Row) -> str:
 
 def _bias(row: Row) -> str:
     fields = [f"{value:.0f}" for name, value in row.numbers.items() if name.startswith("99% of head") and value is not None]
+    tokens = row.numbers["tokens among which 99% is asked for"]
     adds = "Left, what each head adds to the logit of a key by its distance: less means looked at less. Middle, how"
     return (
         f"{adds if row.numbers['largest bias'] else 'It is a mask. Left, how'} each head would share out its attention if all keys "
         "were alike, dark the most. Right, how much of that lies within a distance; the dashed line is the length. In an example "
-        f"16 times as long, 99% lies within {', '.join(fields)} positions, head by head. {_decay(row).capitalize()}."
+        f"of {tokens:,} tokens, 99% lies within {', '.join(fields)} positions, head by head. {_decay(row).capitalize()}."
     )
 
 

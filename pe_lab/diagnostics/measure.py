@@ -128,25 +128,33 @@ def visible(logits: Float[np.ndarray, "c s"]) -> Float[np.ndarray, "c s"]:
 
 
 def _exposure(probe: Probe, E: Float[np.ndarray, "l c"]) -> Numbers:
-    """How much of what an example of two lengths asks, beyond the first, was never shown by examples of one."""
-    n = probe.length
-    beyond = probe.table(2 * n)[n:]
-    outside = codes.unseen_coordinates(E, beyond)
-    new = outside.any(axis=1) | untrained(probe)
-    turns = frequencies(probe)
-    found: Numbers = {"coordinates out of range": float(outside.mean())}
-    if probe.kind == "code":
-        return {**found, "unseen": float(new.mean())}
+    """How much of what an example of two lengths asks, beyond the first, was never shown by examples of one.
+
+    None where the scheme has no positions for so many tokens.
+    """
+    n, turns = probe.length, frequencies(probe)
+    there = probe.scheme.max_length is None or 2 * n <= probe.scheme.max_length
+    outside = codes.unseen_coordinates(E, probe.table(2 * n)[n:]) if there else None
+    found: Numbers = {"coordinates out of range": None if outside is None else float(outside.mean())}
     if turns is not None:
         share = float(rotations.completed(turns.ravel(), n).mean())
         return {**found, "pairs that complete a period": share, "unseen": 1 - share}
-    weights = biases.attention(probe.logits(2 * n))[:, n:]
-    found["unseen"] = float(weights[:, new].sum(axis=1).mean())
+    found["unseen"] = None if outside is None else _unseen(probe, outside)
     if probe.kind == "bias":
-        longest = probe.logits(probe.lengths(*TIMES)[-1])
+        length = probe.lengths(*TIMES)[-1]
+        longest = probe.logits(length)
         found["largest bias"] = float(np.abs(longest[np.isfinite(longest)]).max())
-        found.update({f"99% of head {h} within": r for h, r in enumerate(biases.receptive_field(longest), start=1)})
+        found["tokens among which 99% is asked for"] = length
+        found |= {f"99% of head {h} within": r for h, r in enumerate(biases.receptive_field(longest), start=1)}
     return found
+
+
+def _unseen(probe: Probe, outside: Bool[np.ndarray, "l c"]) -> float:
+    """The share of new rows L..2L-1, or of attention that falls on them."""
+    new = outside.any(axis=1) | untrained(probe)
+    if probe.kind == "code":
+        return float(new.mean())
+    return float(biases.attention(probe.logits(2 * probe.length))[:, probe.length :][:, new].sum(axis=1).mean())
 
 
 def untrained(probe: Probe) -> Bool[np.ndarray, "l"]:

@@ -95,7 +95,7 @@ def periods(axis: Any, probe: Probe) -> None:
 
 def turned_query(axis: Any, probe: Probe) -> None:
     """The similarity of random unit queries with themselves, so many positions on."""
-    n = 4 * probe.length
+    n = probe.lengths(1, 2, 4)[-1]
     K = measure.kernel(probe, n)
     for line in K if np.ptp(K, axis=0).max() > 0.02 * np.ptp(K) else ():
         axis.plot(np.arange(n), line, color=color(probe), alpha=0.3, linewidth=0.8)
@@ -140,13 +140,14 @@ def attention_left(axis: Any, probe: Probe) -> None:
 
 
 def reach(axis: Any, probe: Probe) -> None:
-    """How much of each head's attention lies within a distance, in an example of four lengths."""
-    K = probe.logits(4 * probe.length)
+    """How much of each head's attention lies within a distance, in an example of four lengths, or as long as there is."""
+    n = probe.lengths(1, 2, 4)[-1]
+    K = probe.logits(n)
     for h, line in enumerate(np.cumsum(biases.attention(K), axis=-1)):
         axis.plot(line, color=color(probe), dashes=styles.DASHES[h % len(styles.DASHES)] or (None, None), label=f"head {h + 1}")
     axis.axhline(0.99, color="0.6", linewidth=1)
     axis.axvline(probe.length, color="black", linestyle="--", linewidth=1)
-    axis.annotate("99%", (4 * probe.length, 0.99), textcoords="offset points", xytext=(0, 2), fontsize=6.5, ha="right")
+    axis.annotate("99%", (n, 0.99), textcoords="offset points", xytext=(0, 2), fontsize=6.5, ha="right")
     axis.set(title="share of it within a distance", xlabel="distance in positions", ylabel="share", ylim=(0, 1.12))
 
 

@@ -20,8 +20,7 @@ def write(probes: Sequence[Probe], folder: Path) -> str:
     rows = [_row(probe) for probe in probes]
     folder.mkdir(parents=True, exist_ok=True)
     sections = []
-    for probe, row in zip(probes, rows, strict=True):
-        stem = file_stem(probe)
+    for probe, row, stem in zip(probes, rows, file_stems(probes), strict=True):
         pictures.draw(probe, _files(folder, stem))
         sections.append(f"## {row.name}\n\n![{row.name}]({stem}.png)\n\n{caption(row)}")
     with_path, with_similarity = pictures.comparable(probes)
@@ -37,9 +36,10 @@ def write(probes: Sequence[Probe], folder: Path) -> str:
     return card
 
 
-def file_stem(probe: Probe) -> str:
-    """Its name as a file's: rope_base_500000_0."""
-    return re.sub(r"\W+", "_", probe.name).strip("_")
+def file_stems(probes: Sequence[Probe]) -> list[str]:
+    """Their names as those of files, rope_base_500000_0; what differs in signs alone is numbered, rope_base_500000_0__2."""
+    stems = [re.sub(r"\W+", "_", probe.name).strip("_") for probe in probes]
+    return [f"{stem}__{before + 1}" if (before := stems[:i].count(stem)) else stem for i, stem in enumerate(stems)]
 
 
 def _files(folder: Path, stem: str) -> list[Path]:

@@ -84,6 +84,18 @@ def test_exposure_counts_positions_pairs_or_attention():
     assert measure.numbers(probe("alibi"))["unseen"] == pytest.approx(beyond, rel=1e-4)
 
 
+def test_lengths_that_the_scheme_has_no_positions_for_are_not_asked():
+    """Its positions beyond would be negative."""
+    short = Probe({"name": "alibi"}, 8, 16, 2, {"name": "randomized", "maximum": 15})
+    found = measure.numbers(short)
+    assert (found["coordinates out of range"], found["unseen"], found["tokens among which 99% is asked for"]) == (None, None, 8)
+    enough = measure.numbers(Probe({"name": "alibi"}, 8, 16, 2, {"name": "randomized", "maximum": 16}))
+    assert enough["unseen"] > 0
+    assert measure.numbers(probe("alibi"))["tokens among which 99% is asked for"] == 128
+    turns = measure.numbers(Probe({"name": "rope"}, 8, 16, 2, {"name": "randomized", "maximum": 15}))
+    assert turns["unseen"] == 1 - turns["pairs that complete a period"]
+
+
 def test_the_receptive_field_is_told_by_head():
     found = measure.numbers(probe("hard_alibi", num_heads=4, masked_heads=3))
     assert [found[f"99% of head {h} within"] for h in (1, 2, 3, 4)] == [0, 1, 2, 126]  # of 128 keys, 99% are 127

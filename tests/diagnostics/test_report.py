@@ -2,7 +2,7 @@ import pytest
 from matplotlib import pyplot
 
 from pe_lab.analysis.plots import drawing
-from pe_lab.diagnostics import captions, pictures, report, scorecard
+from pe_lab.diagnostics import captions, panels, pictures, report, scorecard
 from pe_lab.diagnostics.probe import Probe
 from pe_lab.diagnostics.scorecard import Row
 from pe_lab.errors import UserError
@@ -61,9 +61,30 @@ def test_one_position_can_be_drawn(name, tmp_path):
     assert (tmp_path / "one.png").stat().st_size > 1000
 
 
+@pytest.mark.parametrize(("name", "panel"), [("alibi", panels.reach), ("rope", panels.turned_query)])
+def test_a_panel_ends_where_the_scheme_does(name, panel):
+    """Of 20 positions there are two lengths of 8, not four."""
+    axis = pyplot.figure().add_subplot()
+    panel(axis, Probe({"name": name}, 8, 16, 2, {"name": "randomized", "maximum": 20}))
+    longest = max(len(line.get_xdata()) for line in axis.lines)
+    pyplot.close(axis.figure)
+    assert longest == 16
+
+
+def test_the_caption_of_a_bias_says_in_how_long_an_example():
+    short = Probe({"name": "alibi"}, 8, 16, 2, {"name": "randomized", "maximum": 20})
+    assert "In an example of 8 tokens, 99% lies within" in captions.caption(scorecard.row(short))
+    assert "In an example of 1,024 tokens, 99% lies within" in captions.caption(scorecard.row(probe("alibi", length=64)))
+
+
 def test_a_name_becomes_that_of_a_file():
-    assert report.file_stem(probe("rope", base=500.0)) == "rope_base_500_0"
-    assert report.file_stem(probe("tests.diagnostics.own:Parity")) == "tests_diagnostics_own_Parity"
+    own = probe("tests.diagnostics.own:Parity")
+    assert report.file_stems([probe("rope", base=500.0), own]) == ["rope_base_500_0", "tests_diagnostics_own_Parity"]
+
+
+def test_names_that_differ_in_a_sign_have_a_file_each():
+    probes = [probe("sinusoidal", scale=scale) for scale in (1.0, -1.0, 2.0)]
+    assert report.file_stems(probes) == ["sinusoidal_scale_1_0", "sinusoidal_scale_1_0__2", "sinusoidal_scale_2_0"]
 
 
 def test_a_code_that_cannot_be_computed_is_one_sentence(tmp_path):
