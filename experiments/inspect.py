@@ -35,6 +35,8 @@ def main() -> int:
         raise UserError("Which encodings, or which run? --encodings=sinusoidal,binary,learned or --run=results/quickstart/RUN_ID.")
     if _LENGTHS.value is not None and not _RUN.value:
         raise UserError("--lengths are those of a run's examples: give --run, or --length for encodings.")
+    if not _ENCODINGS.value and (alone := [holder.name for holder in (_LENGTH, _WIDTH, _HEADS, _POSITIONS) if holder.present]):
+        raise UserError(f"--{alone[0]} is of encodings that are looked at alone: give --encodings, or --lengths for a run.")
     folder = Path(_OUT.value or "")
     if _ENCODINGS.value:
         print(f"\n{report.write(_probes(_ENCODINGS.value), folder)}\n\nscorecard  {folder}/scorecard.md, {folder}/scorecard.csv")

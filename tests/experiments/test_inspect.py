@@ -40,6 +40,9 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     cell = tiny.cell("rope", seeds=1, train__steps=2, model__num_layers=1, evaluate__num_examples=4, checkpoints__keep_curve=True)
     tiny.train(tmp_path / "study", cell)
     named = f"--run={tmp_path}/study/{cell.run.run_id}"
+    (tmp_path / "seen").mkdir()
+    for name in ("trained_attention_decoder_9.png", "rope.png"):  # an earlier run's, and an encoding's
+        (tmp_path / "seen" / name).touch()
     done = call("inspect", named, "--lengths=2,4", f"--out={tmp_path}/seen")
     assert (done.returncode, done.stderr) == (0, "")
     assert "| nothing |" in done.stdout
@@ -49,6 +52,8 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     assert [row["step"] for row in found["through"]["terms"]] == [0, 0, 2, 2]
     assert (tmp_path / "seen" / "trained_attention_decoder_4.png").exists()
     assert (tmp_path / "seen" / "trained_through_training.png").exists()
+    assert not (tmp_path / "seen" / "trained_attention_decoder_9.png").exists()  # the page does not show it
+    assert (tmp_path / "seen" / "rope.png").exists()
     refused = call("inspect", named, "--lengths=7", f"--out={tmp_path}/none")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "has no examples of length 7" in refused.stderr
@@ -60,6 +65,8 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     [
         ((), "Which encodings, or which run? --encodings=sinusoidal,binary,learned or --run=results/quickstart/RUN_ID."),
         (("--encodings=rope", "--lengths=8"), "--lengths are those of a run's examples"),
+        (("--run=results/nowhere/0123456789abcdef", "--length=64"), "--length is of encodings that are looked at alone: give --encodings"),
+        (("--run=results/nowhere/0123456789abcdef", "--positions=normalized"), "--positions is of encodings"),
         (("--run=results/nowhere/0123456789abcdef",), "There is no run 0123456789abcdef in results/nowhere."),
         (("--run=results/nowhere/0123456789abcdef", "--lengths=a"), "--lengths are whole numbers with commas between"),
         (("--encodings=sinus",), "pe_lab/encodings has no 'sinus'. Did you mean 'sinusoidal'?"),

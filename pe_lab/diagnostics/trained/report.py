@@ -7,6 +7,7 @@ from typing import Any
 
 from pe_lab.analysis import formats
 from pe_lab.analysis.formats import DASH
+from pe_lab.analysis.plots.drawing import SUFFIXES
 from pe_lab.diagnostics.trained import anatomy, captions, pictures, through
 from pe_lab.diagnostics.trained.findings import Findings, find, lengths_of
 from pe_lab.diagnostics.trained.terms import TERMS
@@ -23,6 +24,8 @@ def write(run: Path, lengths: Sequence[int] | None, folder: Path) -> str:
     finished = load(run.parent, run.name)
     found = find(finished, lengths_of(finished, lengths), kept=through_training(run.parent, finished.record))
     folder.mkdir(parents=True, exist_ok=True)
+    for old in [file for suffix in SUFFIXES for file in folder.glob(f"trained_*{suffix}")]:  # of another run, or of other lengths
+        old.unlink()
     drawn = pictures.draw(found, folder) | through.draw(found, folder)
     (folder / "trained.json").write_text(json.dumps(found.to_json(), allow_nan=False, indent=1) + "\n", encoding="utf-8")
     (folder / "trained.md").write_text(page(found, drawn), encoding="utf-8")
