@@ -24,6 +24,10 @@ SIGNS = {
 }
 _AT_SUCCESS = ("every_seed", "tied", "L90", "L99")  # unless they say where
 _TESTED_TO = {"trained_length": 1.0, "retention": 2.0, "auc": metrics.AREA_TO, "log_auc": metrics.AREA_TO}  # times the training length
+_LOWER_IS_BETTER = (
+    *("negative_log_likelihood", metrics.BITS, metrics.BITS_SLIDING, "in_distribution_loss"),
+    *("steps", "flops", "parameters", "seconds"),
+)
 _WHOLE, _SMALL = ("steps", "parameters"), ("in_distribution_loss",)
 
 
@@ -60,15 +64,22 @@ def centre(variants: Sequence[Variant], value: Callable[[Measured], Any], show: 
         return Cell(" ".join(number(value(run), kind) for variant in variants for run in variant.measured))
     if not values:
         return Cell(DASH)
-    if isinstance(values[0], Limit):
-        middle = statistics.median(values)
-        return Cell(str(middle), middle.length)
+    point = middle(values, show)
+    if isinstance(point, Limit):
+        return Cell(str(point), point.length)
     if show == "mean":
-        middle, spread = statistics.mean(values), statistics.deviation(values)
-        return Cell(f"{number(middle, kind)}{'' if spread is None else f' ± {number(spread, kind, exact=False)}'}", middle)
-    point = float(statistics.median(values) if show == "median" else statistics.interquartile_mean(values))
+        spread = statistics.deviation(values)
+        return Cell(f"{number(point, kind)}{'' if spread is None else f' ± {number(spread, kind, exact=False)}'}", point)
     interval = _interval(variants, strata, value, show)
     return Cell(f"{number(point, kind)}{bracket(interval, kind)}", point)
+
+
+def middle(values: Sequence[Any], show: str) -> Any:
+    """The centre that is asked for, the median unless it is a mean; None of nothing."""
+    if not values or isinstance(values[0], Limit):
+        return statistics.median(values)
+    found = {"mean": statistics.mean, "iqm": statistics.interquartile_mean}.get(show, statistics.median)(values)
+    return float(found)
 
 
 def _interval(variants: Sequence[Variant], strata: Sequence[Sequence[Any]], value: Callable[[Measured], Any], show: str) -> Interval | None:
@@ -126,11 +137,15 @@ def measure(results: Results, variants: Sequence[Variant], metric: Metric) -> Ce
 
 
 def _best(variants: Sequence[Variant], metric: Metric) -> Cell:
-    """Over all seeds and all that was tried, by the test itself."""
+    found = best(variants, metric)
+    return Cell(number(found, metric.name), found)
+
+
+def best(variants: Sequence[Variant], metric: Metric) -> Any:
+    """Over all seeds and all that was tried, by the test itself; None of nothing."""
     tried = [run for v in variants for c in (v.candidates or (v,)) for run in c.measured]
     found = [v for run in tried if (v := metrics.value(run, metric)) is not None]
-    best = max(found, default=None) if metric.name != metrics.BITS else min(found, default=None)
-    return Cell(number(best, metric.name), best)
+    return (min if metric.name in _LOWER_IS_BETTER else max)(found, default=None)
 
 
 def _tied(variant: Variant, outcome: Metric) -> Cell:

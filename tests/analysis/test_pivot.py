@@ -211,6 +211,15 @@ def test_the_oracle_is_the_best_of_all_seeds_and_rates_and_says_so(tmp_path):
     assert "Oracle: chosen by the test itself, as in Paper 2023; for comparison with it alone." in table.notes
 
 
+def test_the_best_loss_is_the_lowest(tmp_path):
+    folder = synthetic.write(tmp_path, tasks=(), schemes=(), rates=(), encodings=("rope",), analysis={"oracle": "Paper 2023"})
+    found = results.load(folder)
+    losses = [v for v in found.variants[0].values(16, 0, "negative_log_likelihood") if v is not None]
+    best = dict(name="negative_log_likelihood", at=2, show="best")
+    (table,) = tables(found, measures=(best,), oracle="Paper 2023")
+    assert table.rows[0][1].value == min(losses) < max(losses)
+
+
 def test_a_papers_metric_is_a_metric_of_a_table(tmp_path):
     """Ruoss et al.: token accuracy, mean over lengths beyond training."""
     found = results.load(synthetic.write(tmp_path, tasks=(), schemes=(), rates=(), encodings=("rope",), seeds=1))

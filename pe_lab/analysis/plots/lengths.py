@@ -9,7 +9,7 @@ from pe_lab.analysis.results import Results, Variant
 from pe_lab.analysis.statistics import EXACT_FROM
 
 _MAP = "cividis"  # dark to light for every reader, and in print
-_MOST_NUMBERS = 14  # columns of a map beyond which its cells are colours alone
+MOST_NUMBERS = 14  # columns of a map beyond which its cells are colours alone
 
 
 def exact_match(results: Results) -> Any:
@@ -116,7 +116,7 @@ def draw_map(axis: Any, values: Sequence[Sequence[Any]], signs: Sequence[Sequenc
     axis.tick_params(length=0)
     for spine in axis.spines.values():
         spine.set_visible(False)
-    for y, row in enumerate(values if len(values[0]) <= _MOST_NUMBERS else ()):
+    for y, row in enumerate(values if len(values[0]) <= MOST_NUMBERS else ()):
         for x, value in enumerate(row):
             color = "black" if value is None or value > 0.5 else "white"
             text = "–" if value is None else f"{value:.2f}{signs[y][x] if signs else ''}"

@@ -180,6 +180,76 @@ def test_rows_that_are_no_encodings_are_grey_and_losses_logarithmic(drawn, tmp_p
     assert styles.of_name("rope").color not in {line.get_color() for line in axis.lines}
 
 
+RATES = ("0.001", "0.002", "0.003")
+
+
+def by_rate(tmp_path, metric, runs, rows="model.encodings", **table):
+    """A study of three learning rates, with one declared table; runs: (labels without the rate, records of one rate)."""
+    entries = [
+        (point(labels.pop("encoding", "rope"), i, **{"train.learning_rate": rate}, **labels), record(f"{rate}{n}{i}", i, **made))
+        for n, (own, seeds) in enumerate(runs)
+        for rate in RATES
+        for i, made in enumerate(seeds)
+        for labels in [dict(own)]
+    ]
+    asked = dict(rows=rows, columns="train.learning_rate", metric=metric, **table)
+    return write_study(tmp_path, *entries, analysis={"tables": [asked], "oracle": "Paper 2023"})
+
+
+@pytest.mark.parametrize(("test", "height"), [({4: 1.0, 8: 0.95, 16: 0.1}, 8), ({4: 1.0, 8: 1.0}, 8), ({4: 0.2, 8: 0.1}, 0)])
+def test_the_longest_length_that_holds_is_a_line_and_below_the_shortest_0(drawn, tmp_path, test, height):
+    figure = drawn(by_rate(tmp_path, "L90", [({}, [dict(test=test)])]))["table_1"]
+    assert points(panels(figure)[0]) == [([0.001, 0.002, 0.003], [height] * 3)] * 2
+    assert "lines are medians of seeds, dots seeds; 0: not even at the shortest length" in texts(figure)
+
+
+@pytest.mark.parametrize(
+    ("show", "height", "words"),
+    [
+        ("median", 0.2, "medians of seeds"),
+        ("seeds", 0.2, "medians of seeds"),
+        ("mean", 0.38, "means of seeds"),
+        ("iqm", 0.3, "interquartile means of seeds"),
+        ("best", 1.0, "the best setting and seed, by the test"),
+    ],
+)
+def test_a_line_is_the_centre_that_the_table_shows_and_is_called_so(drawn, tmp_path, show, height, words):
+    seeds = [dict(test={4: value}) for value in (0.0, 0.1, 0.2, 0.6, 1.0)]
+    figure = drawn(by_rate(tmp_path, dict(name="exact_match", at=1, show=show), [({}, seeds)]))["table_1"]
+    assert points(panels(figure)[0])[1][1] == pytest.approx([height] * 3)
+    assert f"lines are {words}, dots seeds" in texts(figure)
+    assert " ".join(figure.get_supylabel().split()) == "exact match at 1× the training length"
+
+
+def test_panels_with_different_rows_have_one_legend_and_one_look_a_row(drawn, tmp_path):
+    runs = [({"positions": p, "task": t}, [dict(test={4: 0.5}, task=t)]) for p, t in (("a", "copy"), ("b", "sort"), ("b", "copy"))]
+    figure = drawn(by_rate(tmp_path, "trained_length", runs, rows="task", each="positions"))["table_1"]
+    first, second = panels(figure)
+    looks = [{line.get_label(): (line.get_color(), line.get_marker()) for line in axis.lines[1::2]} for axis in (first, second)]
+    assert [list(each) for each in looks] == [["copy"], ["sort", "copy"]]
+    assert looks[0]["copy"] == looks[1]["copy"] != looks[1]["sort"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["copy", "sort"]
+
+
+def test_a_share_below_zero_and_one_above_one_are_inside_their_picture(drawn, tmp_path):
+    """A token accuracy of 0.1 where chance has 0.5; an exact match that is larger beyond training."""
+    below = [({}, [dict(test={4: 0.0}, tokens={4: 0.1}, floors={4: 0.0})])]
+    metric = dict(name="floor_corrected_token_accuracy", at=1)
+    assert panels(drawn(by_rate(tmp_path / "a", metric, below))["table_1"])[0].get_ylim() == pytest.approx((-0.84, 1.04))
+    above = [({}, [dict(test={4: 0.4, 8: 0.6})])]
+    assert panels(drawn(by_rate(tmp_path / "b", "retention", above))["table_1"])[0].get_ylim() == pytest.approx((-0.04, 1.54))
+    assert panels(drawn(by_rate(tmp_path / "c", "log_auc", above))["table_1"])[0].get_ylim() == pytest.approx((-0.04, 1.04))
+
+
+@pytest.mark.parametrize(("most", "words"), [(2, "–: no number; *: no seed has learnt the task"), (1, "white: no number")])
+def test_signs_of_a_map_are_explained_where_its_cells_have_room_for_them(drawn, tmp_path, monkeypatch, most, words):
+    monkeypatch.setattr("pe_lab.analysis.plots.lengths.MOST_NUMBERS", most)
+    entries = [(point("rope", 0, task=t), record(t, test={4: 0.5}, validation={4: 0.5}, task=t)) for t in ("copy", "sort")]
+    table = dict(rows="model.encodings", columns="task", metric=dict(name="exact_match", at=1))
+    figure = drawn(write_study(tmp_path, *entries, analysis={"tables": [table]}))["table_1"]
+    assert texts(figure).endswith(f"medians of seeds; {words}")
+
+
 @pytest.mark.parametrize("table", [dict(rows="model.encodings", columns="task", metric="learnt"), dict(measures=("seconds", "flops"))])
 def test_counts_and_several_measures_stay_tables(drawn, tmp_path, table):
     (tmp_path / "table_1.png").write_text("of another time")
