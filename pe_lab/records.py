@@ -13,9 +13,10 @@ Plain Python: trainers write records, analysis reads them, neither needs the oth
 import hashlib
 import itertools
 import json
+import math
 import os
 import threading
-from collections.abc import Container
+from collections.abc import Collection, Container
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ _ADDED: dict[str, dict[str, Any]] = {  # to configs, by versions 3, 4 and 5
     "execution": {"batch_devices": 1},
     "checkpoints": {"keep_curve": False},
 }
+ROUNDING = 1e-9  # below a threshold: the mean of three times 0.99 is a little less than it
 STATUSES = ("finished", "diverged", "failed")
 _KEYS = {
     "schema_version", "digest", "run_id", "config", "replica", "status", "error", "rows", "floors",
@@ -64,6 +66,11 @@ def value(record: dict[str, Any], split: str, length: int, offset: int, metric: 
         if found == (split, length, offset, metric, change):
             return r["value"]
     return None
+
+
+def learnt(exact_matches: Collection[float], threshold: float) -> bool:
+    """Whether the mean over lengths up to the training length reaches the threshold: what "learnt" means, wherever it is said."""
+    return bool(exact_matches) and math.fsum(exact_matches) / len(exact_matches) >= threshold - ROUNDING
 
 
 Place = tuple[str, int, int, str]

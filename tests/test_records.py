@@ -282,3 +282,16 @@ def test_a_studys_folder_is_this_one_one_beside_it_or_a_path(study, expected):
 def test_a_name_cannot_leave_its_folder(name, tmp_path):
     with pytest.raises(UserError, match=r"is not the name of a run or a cell\.$"):
         records.path_of(tmp_path, name)
+
+
+@pytest.mark.parametrize(
+    ("exact_matches", "threshold", "expected"),
+    [
+        ([0.99, 0.99, 0.99], 0.99, True),  # their mean in floating point is less
+        ([1.0, 0.98], 0.99, True),
+        ([1.0, 0.979], 0.99, False),
+        ([], 0.0, False),
+    ],
+)
+def test_what_has_learnt_reaches_the_threshold_in_the_mean(exact_matches, threshold, expected):
+    assert records.learnt(exact_matches, threshold) is expected

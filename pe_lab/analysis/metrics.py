@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pe_lab import records
 from pe_lab.analysis import likelihood, statistics
 from pe_lab.declaration import BY_LENGTH, Metric, Place, Success
 
@@ -15,7 +16,6 @@ FLOOR_CORRECTED = "floor_corrected_token_accuracy"
 BITS, BITS_SLIDING = "bits_per_token", "bits_per_token_sliding"  # of a text: of whole windows, of their second halves
 AREA_TO = 2.0  # times the training length, where the areas end: a number that studies of other lengths have too
 _AREA_POINTS = 65  # of the grid on which an area is summed
-_ROUNDING = 1e-9  # the mean of three times 0.99 is a little less
 _BUDGETS = {"steps": "steps", "flops": "train_flops", "parameters": "parameters", "seconds": "train_seconds"}
 
 
@@ -124,15 +124,12 @@ def succeeds(run: Measured, success: Success) -> bool | None:
     if length is None or (length, success.place.offset, "exact_match") not in run.rows:
         return None
     reached = run.at(length, success.place.offset)
-    return learnt(run.record) and reached is not None and reached >= success.threshold - _ROUNDING
+    return learnt(run.record) and reached is not None and reached >= success.threshold - records.ROUNDING
 
 
 def learnt(record: Mapping[str, Any]) -> bool:
     """Mean validation exact match over lengths up to the training length reaches the task's threshold."""
-    if record["status"] != "finished":
-        return False
-    reached = statistics.mean(validated(record))
-    return reached is not None and reached >= record["exposure"]["learnt_threshold"] - _ROUNDING
+    return record["status"] == "finished" and records.learnt(validated(record), record["exposure"]["learnt_threshold"])
 
 
 def validated(record: Mapping[str, Any], metric: str = "exact_match") -> list[float]:
@@ -171,7 +168,7 @@ def limit(run: Measured, threshold: float, offset: int = 0) -> Limit | None:
         return None
     counts = [run.rows[n, offset, "exact_match"]["count"] or 1 for n in lengths]
     smooth = optimize.isotonic_regression([run.at(n, offset) or 0.0 for n in lengths], weights=counts, increasing=False).x
-    held = [n for n, reached in zip(lengths, smooth.tolist(), strict=True) if reached >= threshold - _ROUNDING]
+    held = [n for n, reached in zip(lengths, smooth.tolist(), strict=True) if reached >= threshold - records.ROUNDING]
     if not held:
         return Limit(lengths[0], -1)
     return Limit(held[-1], int(held[-1] == lengths[-1]))
