@@ -88,7 +88,8 @@ def test_publishing_copies_records_tables_and_plots(smoke, tmp_path):
     published = tmp_path / "results" / "published" / "smoke"
     assert len(records.read_all(published)) == 4
     pictures = [f"{name}{suffix}" for name in PICTURES for suffix in (".pdf", ".png")]
-    assert sorted(p.name for p in published.iterdir()) == sorted([*pictures, "records", "study.json", "table.csv", "table.md", "table.tex"])
+    found = {p.name for p in published.iterdir()} - {"cost.pdf", "cost.png"}  # drawn where seconds differ, which a busy machine decides
+    assert found == {*pictures, "records", "study.json", "table.csv", "table.md", "table.tex"}
     assert (published / "table.md").read_bytes() == (folder / "table.md").read_bytes()
 
 
