@@ -69,7 +69,8 @@ PROPERTIES = (
         "linear shift",
         ("shift residual", "change by a common shift"),
         lambda n: n <= 0.01,
-        f"at the input, the part of the variance that one linear map, fitted elsewhere, misses of the codes {measure.SHIFT} positions on; "
+        f"at the input, the squared error of one linear map, fitted elsewhere, to the codes {measure.SHIFT} positions on, over their "
+        "variance; "
         "inside attention, what moving all positions far away changes, over the spread of the rows",
         "at most 0.01: one map then does for every place, and a distance can be read off anywhere",
     ),

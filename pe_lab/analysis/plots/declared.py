@@ -130,7 +130,9 @@ def _looks(found: Sequence[Grid]) -> dict[tuple[Any, ...], tuple[styles.Style, d
     """Style and dashes of each row, the same in all panels, which may have different ones."""
     rows = list(dict.fromkeys(row for grid in found for row in grid.rows))
     shown = [_style(found, row, place) for place, row in enumerate(rows)]
-    return {r: (style, {"dashes": dash} if dash else {}) for r, style, dash in zip(rows, shown, styles.dashes(shown), strict=True)}
+    named = any(dimension in _ENCODINGS for dimension in found[0].asked.rows)
+    dashes = styles.dashes(shown) if named else [styles.DASHES[place % len(styles.DASHES)] for place in range(len(rows))]
+    return {r: (style, {"dashes": dash} if dash else {}) for r, style, dash in zip(rows, shown, dashes, strict=True)}
 
 
 def _style(found: Sequence[Grid], row: tuple[Any, ...], place: int) -> styles.Style:

@@ -39,12 +39,21 @@ def render(template: str, rows: Mapping[str, Mapping[str, Any]], measured: Mappi
     environment.filters |= {"two": _two, "whole": "{:,.0f}".format, "power": "{:.0e}".format}
     known = {
         "card": lambda name, number: card[name].numbers[number],
-        "table_of_cards": scorecard.table([card[name] for name in _CARD if name in card]),
+        "table_of_cards": scorecard.table(_cards(card, measured)),
+        "columns": "\n".join(f"- *{p.name}*: {p.means}." for p in scorecard.PROPERTIES),
         "measured": measured,
         "exact_match": exact_match,
         "learnt": learnt,
     }
     return environment.from_string(template).render(known)
+
+
+def _cards(card: Mapping[str, Row], measured: Mapping[str, Any]) -> list[Row]:
+    """Those of the story, in its order; the index divided by the length is no encoding of its own and stands behind the raw one."""
+    rows = [card[name] for name in _CARD if name in card]
+    if "normalized" in measured.get("fresh", {}):
+        rows.insert(1, Row("normalized", "code", measured["fresh"]["normalized"]))
+    return rows
 
 
 def _two(number: float) -> str:

@@ -67,7 +67,7 @@ def _learned(tables: Tables, file: Path) -> None:
     """Above the rows, below how alike they are."""
     figure, axes = _axes(2, len(tables), 4.4)
     for (above, below), (state, E) in zip(axes.T, tables.items(), strict=True):
-        _heat(above, E)
+        figure.colorbar(_heat(above, E), ax=above, pad=0.02)
         above.set(title=state, xlabel="channel", ylabel="position")
         unit = E / np.linalg.norm(E, axis=1, keepdims=True)
         shown = below.imshow(similarity.gram(unit), cmap=panels.MAP, vmin=-1, vmax=1, interpolation="nearest")
@@ -82,7 +82,7 @@ def _axes(lines: int, columns: int, height: float) -> tuple[Any, Any]:
     return drawing.pyplot().subplots(lines, columns, figsize=(drawing.WIDTH, height), squeeze=False, layout="constrained")
 
 
-def _heat(axis: Any, E: Float[np.ndarray, "l c"]) -> None:
+def _heat(axis: Any, E: Float[np.ndarray, "l c"]) -> Any:
     top = np.abs(E).max() or 1.0
-    axis.imshow(E, aspect="auto", cmap=panels.MAP, vmin=-top, vmax=top, interpolation="nearest")
     axis.grid(visible=False)
+    return axis.imshow(E, aspect="auto", cmap=panels.MAP, vmin=-top, vmax=top, interpolation="nearest")
