@@ -159,7 +159,7 @@ class Training:
             return
         for r, curve in enumerate(self.curve):
             reached = [v for n, v in curve[-1]["exact_match"].items() if int(n) <= train.max_length]
-            if curve[-1]["step"] == self.now and stop_at[r] == train.steps and np.mean(reached) >= train.criterion:
+            if curve[-1]["step"] == self.now and stop_at[r] == train.steps and records.learnt(reached, train.criterion):
                 stop_at[r] = min(self.now + train.extra_steps, train.steps)
         self.state = {**self.state, "stop_at": self._placed(stop_at)}
 
