@@ -1,11 +1,12 @@
 """docs/guide.md from its template: every number in it is looked up in a committed record when the page is written."""
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pe_lab.analysis import results, statistics
-from pe_lab.analysis.results import Results, Variant
+from pe_lab.analysis.results import Variant
 from pe_lab.diagnostics import scorecard
 from pe_lab.diagnostics.scorecard import Row
 
@@ -21,16 +22,16 @@ def render(template: str, rows: Mapping[str, Mapping[str, Any]], measured: Mappi
     import jinja2
 
     card = {name: Row(**row) for name, row in rows.items()}
-    folders: dict[str, Results] = {}
+    study_of = functools.cache(lambda study: results.load(studies / study))
 
     def of(study: str, variant: str) -> Variant:
-        found = folders.setdefault(study, folders.get(study) or results.load(studies / study))
-        return next(v for v in found.variants if v.name == variant)
+        return next(v for v in study_of(study).variants if v.name == variant)
 
-    def exact_match(study: str, variant: str, length: int, offset: int = 0) -> float | None:
-        """The median over seeds."""
-        values = [v for v in of(study, variant).values(length, offset) if v is not None]
-        return statistics.median(values) if values else None
+    def exact_match(study: str, variant: str, length: int, offset: int = 0) -> str:
+        """The median over seeds, with the signs of the tables: no seed has learnt, or the model is told the answer's length."""
+        found = of(study, variant)
+        values = [v for v in found.values(length, offset) if v is not None]
+        return _two(statistics.median(values)) + r"\*" * (not found.learnt) + "†" * found.target_length_known
 
     def learnt(study: str, variant: str) -> str:
         return f"{of(study, variant).learnt} of {len(of(study, variant).runs)}"

@@ -38,9 +38,18 @@ def test_a_number_that_no_record_has_is_not_left_out():
 
 
 def test_numbers_of_a_study_are_medians_over_its_seeds():
-    said = page.render('{{ exact_match("quickstart", "shaw", 16) | two }} {{ learnt("quickstart", "shaw") }}', {}, {}, ROOT / guide.STUDIES)
+    said = page.render('{{ exact_match("quickstart", "shaw", 16) }} {{ learnt("quickstart", "shaw") }}', {}, {}, ROOT / guide.STUDIES)
     table = (ROOT / guide.STUDIES / "quickstart" / "table.md").read_text(encoding="utf-8")
     (row,) = [line for line in table.splitlines() if re.match(r"\| shaw +\| \d/3", line)][:1]
     value, learnt = said.split(" ", 1)
     assert f"| {value} " in row
     assert learnt.replace(" of ", "/") in row
+
+
+def test_a_number_has_the_signs_that_its_table_has():
+    said = page.render(
+        '{{ exact_match("journey", "copy · encoder · nope", 8) }} {{ exact_match("journey", "copy · decoder · nope", 8) }}'
+        ' {{ exact_match("journey", "copy · decoder · normalized", 12) }} {{ exact_match("journey", "copy · decoder · shaw", 12) }}',
+        {}, {}, ROOT / guide.STUDIES,
+    )  # fmt: skip
+    assert [re.sub(r"[\d.]", "", number) for number in said.split()] == [r"\*†", r"\*", "†", ""]
