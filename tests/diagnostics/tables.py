@@ -1,4 +1,8 @@
-"""Codes in float64, by their equations: what the reference values are of."""
+"""Codes in float64, by their equations, and random draws: what the reference values are of."""
+
+import functools
+import math
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -30,5 +34,18 @@ def sinusoidal(p, width=WIDTH):
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(angles), -1)
 
 
+@functools.cache
+def drawn():
+    """All that the reference drew, one after the other from one generator; tokens as they are embedded, 12 of width 32."""
+    rng = np.random.default_rng(0)
+    return SimpleNamespace(
+        learned=rng.normal(0, 0.02, (4096, WIDTH)),
+        directions={width: rng.normal(size=(400, width)) for width in (8, 64, 512)},
+        tokens=math.sqrt(32) * rng.normal(0, 0.05, (12, 32)),
+        queries=rng.normal(size=(32, 32)),
+        keys=rng.normal(size=(32, 32)),
+    )
+
+
 def learned(p):
-    return np.random.default_rng(0).normal(0, 0.02, (4096, WIDTH))[np.asarray(p)]
+    return drawn().learned[np.asarray(p)]

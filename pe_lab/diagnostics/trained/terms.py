@@ -10,6 +10,7 @@ It holds all that is alike in all examples, the shared tokens at fixed places wi
 """
 
 import dataclasses
+import math
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -76,7 +77,8 @@ def orthogonality(tokens: Float[np.ndarray, "v d"], codes: Float[np.ndarray, "l 
     """How far tokens and codes share directions, beside what random ones would.
 
     Returns:
-      rms cosine, of every token with every code, its largest, and that of random directions, 1 / sqrt(D);
+      rms cosine, of every token with every code, and that of random directions, 1 / sqrt(D); mean of its size, and that of
+      random directions, sqrt(2 / (pi D)) where D is large; its largest;
       overlap: of the directions that hold 90% of the codes, the share that as many main directions of the tokens hold; its
       value by chance, directions / D.
     """
@@ -88,8 +90,10 @@ def orthogonality(tokens: Float[np.ndarray, "v d"], codes: Float[np.ndarray, "l 
     shared = np.square(of_codes[:count] @ of_tokens[:count].T).sum() / count
     return {
         "rms cosine": float(np.sqrt(np.square(cosines).mean())),
-        "largest cosine": float(np.abs(cosines).max()),
         "rms cosine of random directions": width**-0.5,
+        "mean absolute cosine": float(np.abs(cosines).mean()),
+        "mean absolute cosine of random directions": math.sqrt(2 / (math.pi * width)),
+        "largest cosine": float(np.abs(cosines).max()),
         "directions of the codes": count,
         "overlap": float(shared),
         "overlap by chance": count / width,

@@ -4,6 +4,7 @@ import pytest
 
 from pe_lab.diagnostics.trained import terms
 from tests import reference
+from tests.diagnostics import tables
 
 RNG = np.random.default_rng(0)
 N, L = 64, 6
@@ -123,12 +124,31 @@ def test_the_same_directions_are_shared_and_others_are_not():
     assert apart["directions of the codes"] == 4
 
 
+def test_the_four_terms_of_random_weights_are_the_reference():
+    """Twelve random tokens with sinusoidal codes, every query seeing every key."""
+    drawn, known = tables.drawn(), reference.entry("diag_four_terms_random_init")
+    codes = tables.sinusoidal(np.arange(12), 32)
+    q, k = (tuple((x @ W)[None, :, None] for x in (drawn.tokens, codes)) for W in (drawn.queries, drawn.keys))
+    found = terms.shares(q, k, np.ones((1, 1, 12, 12), bool)).shares[:, 0]
+    assert dict(zip(terms.TERMS, found, strict=True)) == pytest.approx(known["value"], abs=known["tol"])
+
+
 @pytest.mark.parametrize("width", [8, 64, 512])
-def test_random_directions_are_as_orthogonal_as_the_theory_and_the_reference_say(width):
-    """Of 400 times 400 pairs; the reference gives the draws of another generator."""
-    known = reference.entry(f"diag_random_orthogonality_d{width}")["value"]
-    found = terms.orthogonality(draw(400, width), draw(400, width))
-    assert found["rms cosine of random directions"] == pytest.approx(known["theory_1_over_sqrt_d"], abs=1e-6)  # six digits are given
-    assert found["rms cosine"] == pytest.approx(found["rms cosine of random directions"], rel=0.01)
-    assert found["rms cosine"] == pytest.approx(known["std_cos"], rel=0.01)
-    assert found["largest cosine"] == pytest.approx(known["max_abs"], rel=0.2)
+def test_random_directions_are_as_orthogonal_as_the_reference_and_the_theory_say(width):
+    """Of all pairs of 400: any two differ in some bit of their number."""
+    known, directions, place = reference.entry(f"diag_random_orthogonality_d{width}"), tables.drawn().directions[width], np.arange(400)
+    found = terms.orthogonality(directions, directions)
+    halves = [terms.orthogonality(directions[place >> b & 1 == 0], directions[place >> b & 1 == 1]) for b in range(9)]
+    expected = {
+        "std_cos": np.sqrt(without_itself(found["rms cosine"] ** 2)),  # their mean is 0 to five digits
+        "theory_1_over_sqrt_d": found["rms cosine of random directions"],
+        "mean_abs": without_itself(found["mean absolute cosine"]),
+        "theory_mean_abs": found["mean absolute cosine of random directions"],
+        "max_abs": max(half["largest cosine"] for half in halves),
+    }
+    assert expected == pytest.approx(known["value"], abs=1e-6)
+
+
+def without_itself(mean, count=400):
+    """A mean over all pairs that holds a one for each with itself, without these."""
+    return (mean * count - 1) / (count - 1)
