@@ -33,6 +33,7 @@ _FIXED = ("in_distribution_loss", "steps", "flops", "parameters", "seconds", "su
 SHOWN = ("median", "mean", "iqm", "seeds", "best")  # best: of all seeds and settings, by the test itself, where a paper did so
 _LIMITS = ("L90", "L99")
 DIMENSIONS = ("variant", "length", "offset", "evaluated with")  # and the axes of the sweep
+AS_TRAINED = "as trained"  # what a run is evaluated with where nothing is changed
 SEPARATOR = " · "  # between the labels of a variant's name
 
 
@@ -171,6 +172,12 @@ def check(found: Declaration, points: Sequence[Mapping[str, str]], changes: Iter
         for name in (*table.rows, *table.columns, *table.each, *table.only):
             if name not in (*axes, *DIMENSIONS):
                 raise unknown("The sweep (analysis: tables)", name, [*axes, *DIMENSIONS])
+        there = {axis: {labels.get(axis, "") for labels in points} for axis in axes}
+        there |= {"variant": known, "evaluated with": {AS_TRAINED, *changes}}  # lengths and offsets may be added later
+        for axis, asked in table.only.items():
+            for label in (part for name in asked for part in (parts(name) if axis == "variant" else [name])):
+                if label not in there.get(axis, {label}):
+                    raise unknown(f"The axis {axis!r} (analysis: tables, only)", label, there[axis])
 
 
 def parts(side: str) -> list[str]:

@@ -102,6 +102,10 @@ def test_the_only_offset_of_a_table_is_that_of_its_metrics():
         ({"tuned": ("train.learning_rates",)}, r"has no 'train\.learning_rates'\. Did you mean 'train\.learning_rate'\?"),
         ({"contrasts": (("1", "2"),), "tuned": ("train.learning_rate",)}, r"has no '1'"),
         ({"tables": ({"rows": "encodings", "columns": "length"},)}, r"has no 'encodings'\. Did you mean 'model\.encodings'\?"),
+        ({"tables": ({"only": {"positions": "shiftd"}},)}, r"The axis 'positions' \(.*only\) has no 'shiftd'\. Did you mean 'shifted'\?"),
+        ({"tables": ({"only": {"positions": "rope"}},)}, r"The axis 'positions' \(.*only\) has no 'rope'"),
+        ({"tables": ({"only": {"variant": "rope · shift"}},)}, r"The axis 'variant' \(.*only\) has no 'shift'"),
+        ({"tables": ({"only": {"evaluated with": "YarN"}},)}, r"The axis 'evaluated with' \(.*only\) has no 'YarN'"),
     ],
 )
 def test_what_is_not_in_the_sweep_is_refused_with_the_near_names(data, words):
@@ -112,7 +116,11 @@ def test_what_is_not_in_the_sweep_is_refused_with_the_near_names(data, words):
 def test_names_labels_and_changes_of_the_sweep_are_known():
     asked = {
         "contrasts": (("rope", "alibi"), ("rope · contiguous", "rope · shifted"), ("rope, evaluated with YaRN", "rope")),
-        "tables": ({"rows": ("variant", "evaluated with"), "columns": "length", "each": "offset", "only": {"positions": "shifted"}},),
+        "tables": (
+            {"rows": ("variant", "evaluated with"), "columns": "length", "each": "offset", "only": {"positions": "shifted"}},
+            {"only": {"variant": ("rope", "rope · shifted"), "evaluated with": ("as trained", "YaRN")}},
+            {"rows": ("variant", "offset"), "only": {"length": "1024", "offset": "512"}},
+        ),
     }
     declaration.check(declared(asked), POINTS, ["YaRN"])
 

@@ -15,10 +15,9 @@ from typing import Any
 from pe_lab import declaration
 from pe_lab.analysis import metrics
 from pe_lab.analysis.results import EVALUATED_WITH, Results, Variant
-from pe_lab.declaration import Metric, Place
+from pe_lab.declaration import AS_TRAINED, Metric, Place
 from pe_lab.errors import UserError
 
-AS_TRAINED = "as trained"
 _NUMBERS = ("length", "offset")
 
 
