@@ -7,6 +7,7 @@ At the input a row is `code(p)`. Inside attention it is what the encoding adds t
     content  the same, where queries, keys or inputs meet learned vectors: their mean over queries is nothing, their pattern is not
 
 What reads no positions has no such table: there the tokens between decide, and a number would be one of made-up tokens.
+Nor has what does the same at every distance.
 Parameters are fresh. Positions of several axes are the same on each.
 """
 
@@ -77,6 +78,11 @@ class Probe:
     @functools.cached_property
     def kind(self) -> str | None:
         """Which table it has: code, turn, bias, content, or None."""
+        return None if self._acts_as == "turn" and not self._turns else self._acts_as
+
+    @functools.cached_property
+    def _acts_as(self) -> str | None:
+        """The kind that its hooks say."""
         encoding = self.encoding
         if encoding.at_input:
             return "code"
@@ -87,6 +93,14 @@ class Probe:
             return "content"
         return "turn" if "qk" in acts else "bias"
 
+    @functools.cached_property
+    def _turns(self) -> bool:
+        """Whether some distance differs from another in what it does to queries and keys."""
+        if self.max_length == 1:
+            return True
+        rows = self.table(max(2, self.length))
+        return bool(np.ptp(rows, axis=0).max() > 1e-5 * np.abs(rows).max())
+
     @property
     def why_none(self) -> str:
         """Why there is no table, where there is none."""
@@ -95,6 +109,8 @@ class Probe:
             return "it adds nothing"
         if not self.encoding.reads_positions:
             return "it reads no positions: the tokens between decide what a distance means"
+        if self._acts_as == "turn":
+            return "it changes a query's logits at all distances alike"
         return f"it acts in {' and '.join(acts)} alone, and changes no logits"
 
     @property
@@ -146,7 +162,7 @@ class Probe:
 
         def read(params, shift, draws, length):
             encoding, positions = nnx.merge(self._split[0], params), self.positions_of(length) + shift
-            if self.kind == "code":
+            if self._acts_as == "code":
                 return encoding.code(positions)[0], None
             return tuple(a[:, :, 0, ::-1].reshape(-1, length) for a in self._last_token(encoding, positions, draws))
 
@@ -213,7 +229,7 @@ class Probe:
         Q, K = Tokens(last[0], last[1], lengths, last[2]), Tokens(positions, slots, lengths, of_key)
         bias, allowed = encoding.bias(Q, K), encoding.mask(Q, K)
         allowed = jnp.ones((1, 1, 1, length), bool) if allowed is None else allowed
-        if self.kind == "bias":
+        if self._acts_as == "bias":
             s = jnp.zeros((1, 1, 1, length)) if bias is None else bias
         else:
             s = factor * jnp.einsum("blhe,bshe->bhls", *encoding.qk(q, k, Q, K))

@@ -22,11 +22,11 @@ def probe(name, length=8, **more):
         "turn": ("rope", "xpos", "pope", "axial_rope", "rotary_value"),
         "bias": ("alibi", "fire", "sliding_window", "hard_alibi"),
         "content": ("shaw", "deberta", "relative_logits", "self_extend", "dape"),
-        None: ("nope", "cope", "fox", "path", "selective_rope", "stick_breaking"),
+        None: ("nope", "cope", "fox", "path", "selective_rope", "stick_breaking", "position_temperature"),
     }.items(),
 )
 def test_the_kind_follows_from_what_an_encoding_acts_in(kind, names):
-    given = {"sliding_window": {"size": 4}, "dape": {"inner": {"name": "alibi"}}}
+    given = {"sliding_window": {"size": 4}, "dape": {"inner": {"name": "alibi"}}, "position_temperature": {"start": 4}}
     assert {name: probe(name, **given.get(name, {})).kind for name in names} == dict.fromkeys(names, kind)
 
 
