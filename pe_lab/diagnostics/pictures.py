@@ -60,7 +60,7 @@ def draw_similarities(probes: Sequence[Probe], files: Sequence[Path], dpi: int =
     with drawing.settings():
         figure, axis = drawing.pyplot().subplots(figsize=(drawing.WIDTH, 3.2), layout="constrained")
         shown = [styles.of_name(probe.spec["name"]) for probe in probes]
-        for probe, style, dashes in zip(probes, shown, styles.dashes(shown), strict=True):
+        for probe, style, dashes in zip(probes, shown, styles.dashes([style.color for style in shown]), strict=True):
             E = probe.table(probe.length) if probe.kind == "code" else None
             curve = measure.kernel(probe, probe.length).mean(axis=0) if E is None else similarity.by_offset(similarity.gram(E))
             every = max(1, probe.length // 8)

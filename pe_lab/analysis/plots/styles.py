@@ -24,7 +24,7 @@ _RED, _BLUE, _GREEN, _MAGENTA = ("#ce0827", "#ff5052"), ("#0a6da0", "#0a97dd"), 
 _VIOLET = ("#733af9", "#917bfe")  # encodings that are not of pe_lab
 _FAMILIES = (  # hue, first marker: those that are compared most differ in both
     (_RED, "o", "raw_index binary single_sine multi_sine sinusoidal sinusoidal_2d learned learnable_fourier random_fourier"),
-    (_BLUE, "o", "rope xpos axial_rope mixed_rope pope selective_rope rotary_value self_extend"),
+    (_BLUE, "o", "rope xpos axial_rope mixed_rope pope selective_rope rotary_value self_extend position_temperature"),
     (_GREEN, "s", "alibi t5_bias kerple fire sandwich dynamic_position_bias sliding_window chunks hard_alibi"),
     (_MAGENTA, "D", "shaw transformer_xl music_transformer deberta cope relative_logits dape fox stick_breaking path"),
 )
@@ -60,6 +60,6 @@ def of_encodings(specs: Sequence[Mapping[str, Any]]) -> Style:
     return Style(of_name(specs[0]["name"]).color, of_name(specs[-1]["name"]).marker)
 
 
-def dashes(styles: Sequence[Style]) -> list[tuple[float, ...]]:
-    """For lines of one picture: those of one style differ, as far as there are dashes."""
-    return [DASHES[list(styles[:i]).count(style) % len(DASHES)] for i, style in enumerate(styles)]
+def dashes(looks: Sequence[Style | str]) -> list[tuple[float, ...]]:
+    """For lines of one picture: those of one style, or of one colour, differ, as far as there are dashes."""
+    return [DASHES[list(looks[:i]).count(look) % len(DASHES)] for i, look in enumerate(looks)]

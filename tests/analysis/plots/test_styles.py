@@ -83,3 +83,9 @@ def test_several_encodings_have_the_colour_of_the_first_and_the_marker_of_the_la
 def test_lines_of_one_style_differ_by_their_dashes():
     a, b = styles.of_name("rope"), styles.of_name("alibi")
     assert styles.dashes([a, b, a, a]) == [(), (), styles.DASHES[1], styles.DASHES[2]]
+
+
+def test_lines_of_one_colour_differ_where_colours_are_asked():
+    looks = [styles.of_name(name) for name in ("sinusoidal", "rope", "learned")]
+    assert looks[0] != looks[2]
+    assert styles.dashes([look.color for look in looks]) == [(), (), styles.DASHES[1]]
