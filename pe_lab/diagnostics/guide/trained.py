@@ -12,6 +12,7 @@ from pe_lab import records
 from pe_lab.diagnostics import similarity
 from pe_lab.diagnostics.trained import through
 from pe_lab.diagnostics.trained.findings import Findings, find
+from pe_lab.errors import UserError
 from pe_lab.sweeps import grid, sweep
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.sweeps.study import expand
@@ -23,7 +24,11 @@ _EVERY = 50  # steps between the points that are looked at
 
 
 def train(values: Mapping[str, Any], folder: Path) -> dict[str, str]:
-    """Trains both by a config's values into a folder; the run of each, by encoding."""
+    """Trains both by a config's values into a folder; the run of each, by encoding.
+
+    Raises:
+      UserError: a training failed, or diverged.
+    """
     longest = values["train"]["max_length"]
     values = {
         **values,
@@ -33,7 +38,10 @@ def train(values: Mapping[str, Any], folder: Path) -> dict[str, str]:
     learned = {"name": "learned", "max_positions": 2 * longest + 2}
     points = grid.product({"model.encodings": [({"name": "sinusoidal"},), grid.labelled("learned", (learned,))]})
     made = expand("guide", values, points, folder)
-    sweep.run(sweep.plan(made, folder), Local(workers=2))
+    failed = sweep.run(sweep.plan(made, folder), Local(workers=2))
+    failed |= {run_id: "it diverged" for run_id, record in records.read_all(folder).items() if record["status"] == "diverged"}
+    if failed:
+        raise UserError(f"The guide's training failed: {'; '.join(failed.values())}.")
     return {entry.labels["model.encodings"]: entry.run.run_id for entry in made.entries}
 
 
