@@ -24,6 +24,7 @@ ENCODINGS = {
     "one for all pairs": FIRE(num_heads=2, rngs=nnx.Rngs(0)),
     "both": Chain([T5, FIRE(num_heads=2, rngs=nnx.Rngs(0))]),
 }
+ROUNDING = 0.25 * np.spacing(np.float32(64))  # of Sandwich, by pairs a quarter of a sum of 64 cosines less 64: that sum's last place
 
 
 def tokens(number, *, arange=True, batch=1):
@@ -31,7 +32,7 @@ def tokens(number, *, arange=True, batch=1):
     return Tokens(jnp.broadcast_to(positions, (batch, number)), jnp.arange(number)[None], None, None, arange)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, derandomize=True, database=None)
 @given(st.sampled_from(sorted(ENCODINGS)), st.integers(1, 9), st.integers(1, 9), st.booleans(), st.data())
 def test_a_part_of_what_is_known_is_the_bias_of_fewer_tokens(name, queries, keys, arange, data):
     encoding, place = ENCODINGS[name], ((0,), 0)
@@ -39,7 +40,7 @@ def test_a_part_of_what_is_known_is_the_bias_of_fewer_tokens(name, queries, keys
     assert (known.ndim == 2) == (arange and "kernel" in name)
     fewer = [tokens(data.draw(st.integers(1, n)), arange=arange) for n in (queries, keys)]
     found = biases.Biases({place: known}).at(place, encoding, *fewer)
-    np.testing.assert_allclose(found, encoding.bias(*fewer), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(found, encoding.bias(*fewer), rtol=1e-5, atol=ROUNDING)
 
 
 @pytest.mark.parametrize(
