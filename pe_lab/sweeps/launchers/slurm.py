@@ -132,10 +132,10 @@ class _Watch:
             subprocess.run(["scancel", *sorted({task.partition("_")[0] for task in self.tasks})], check=False)
 
     def submit(self, cell_files: Sequence[Path]) -> None:
+        self.said |= {file.stem: self._progress(file) for file in cell_files}  # before any of them can say more
         array = self.launcher.submit(cell_files, self.folder)
         for i, file in enumerate(cell_files):
             self.tasks[f"{array}_{i}"] = file
-            self.said[file.stem] = self._progress(file)
             self.on_event(file.stem, {"event": "queued", "job": f"{array}_{i}"})
 
     def until_ended(self) -> dict[str, int]:
