@@ -11,8 +11,8 @@ from pe_lab.transformer.attention import attend
 from tests import reference
 from tests.encodings import codes
 
-ARGUMENTS = {"start": 3, "rate": 1.0}
-SENSITIVE = {"rate": (1.0, 2.0), "start": (3, 2), "steps": (True, False)}
+ARGUMENTS = {"start": 3, "rate": 0.25}
+SENSITIVE = {"rate": (0.25, 0.5), "start": (3, 2), "steps": (True, False)}
 
 
 def factor(positions, **arguments):
