@@ -11,6 +11,7 @@ from pe_lab.transformer.attention import attend
 from tests import reference
 from tests.encodings import codes
 
+# Mild: times 2.6 at position 2000. Logits eight times as large are rounded by bfloat16 as much more, at any position.
 ARGUMENTS = {"start": 3, "rate": 0.25}
 SENSITIVE = {"rate": (0.25, 0.5), "start": (3, 2), "steps": (True, False)}
 

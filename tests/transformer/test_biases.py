@@ -17,10 +17,11 @@ from pe_lab.encodings.t5_bias import T5Bias
 from pe_lab.transformer import biases
 
 T5 = T5Bias(width=8, num_heads=2, bidirectional=True, rngs=nnx.Rngs(0))
+PAIRS = "a kernel that has another form for pairs"
 ENCODINGS = {
     "a kernel": T5,
     "two kernels": Chain([ALiBi(num_heads=2), T5]),
-    "a kernel that has another form for pairs": Chain([Sandwich(num_heads=2), RoPE(head_dim=4)]),
+    PAIRS: Chain([Sandwich(num_heads=2), RoPE(head_dim=4)]),
     "one for all pairs": FIRE(num_heads=2, rngs=nnx.Rngs(0)),
     "both": Chain([T5, FIRE(num_heads=2, rngs=nnx.Rngs(0))]),
 }
@@ -40,7 +41,7 @@ def test_a_part_of_what_is_known_is_the_bias_of_fewer_tokens(name, queries, keys
     assert (known.ndim == 2) == (arange and "kernel" in name)
     fewer = [tokens(data.draw(st.integers(1, n)), arange=arange) for n in (queries, keys)]
     found = biases.Biases({place: known}).at(place, encoding, *fewer)
-    np.testing.assert_allclose(found, encoding.bias(*fewer), rtol=1e-5, atol=ROUNDING)
+    np.testing.assert_allclose(found, encoding.bias(*fewer), rtol=1e-5, atol=ROUNDING if name == PAIRS else 1e-7)
 
 
 @pytest.mark.parametrize(
