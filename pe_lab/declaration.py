@@ -24,12 +24,12 @@ BY_LENGTH = (  # metrics that a run has at each length
 )
 OF_A_RUN = (  # one number a run
     *("in_distribution", "in_distribution_loss", "trained_length", "retention", "auc", "log_auc", "L90", "L99"),
-    *("steps", "flops", "parameters", "seconds"),
+    *("steps", "flops", "parameters"),
 )
 COUNTS = ("success", "learnt", "seeds", "chosen", "tied", "every_seed")  # of a variant, shown as they are
 AT_SUCCESS = ("tied", "every_seed")  # counts that have a place: that of success, unless they say where
 _ONE = tuple(name for name in (*OF_A_RUN, *COUNTS) if name not in AT_SUCCESS)  # at every length
-_FIXED = ("in_distribution_loss", "steps", "flops", "parameters", "seconds", "success", "learnt", "seeds", "chosen")  # at every offset too
+_FIXED = ("in_distribution_loss", "steps", "flops", "parameters", "success", "learnt", "seeds", "chosen")  # at every offset too
 SHOWN = ("median", "mean", "iqm", "seeds", "best")  # best: of all seeds and settings, by the test itself, where a paper did so
 _LIMITS = ("L90", "L99")
 DIMENSIONS = ("variant", "length", "offset", "evaluated with")  # and the axes of the sweep

@@ -149,3 +149,9 @@ def test_a_name_is_its_labels(side, parts):
 )
 def test_a_place_reads_as_words(place, words):
     assert str(place) == words
+
+
+def test_seconds_are_no_metric_of_a_table():
+    """They measure the load of the machine."""
+    with pytest.raises(UserError, match="seconds"):
+        declared({"tables": [{"measures": ["seconds"]}]})

@@ -26,7 +26,7 @@ _AT_SUCCESS = ("every_seed", "tied", "L90", "L99")  # unless they say where
 _TESTED_TO = {"trained_length": 1.0, "retention": 2.0, "auc": metrics.AREA_TO, "log_auc": metrics.AREA_TO}  # times the training length
 _LOWER_IS_BETTER = (
     *("negative_log_likelihood", metrics.BITS, metrics.BITS_SLIDING, "in_distribution_loss"),
-    *("steps", "flops", "parameters", "seconds"),
+    *("steps", "flops", "parameters"),
 )
 _WHOLE, _SMALL = ("steps", "parameters"), ("in_distribution_loss",)
 
@@ -175,8 +175,6 @@ def number(value: Any, kind: str = "", *, exact: bool = True) -> str:
         return f"{value:,.0f}"
     if kind == "flops":
         return f"{value:.1e}".replace("e+", "e")
-    if kind == "seconds":
-        return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
     if kind in _SMALL:
         return f"{value:.2g}"
     if exact and 0.995 <= value < 1:

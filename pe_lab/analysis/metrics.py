@@ -16,7 +16,7 @@ FLOOR_CORRECTED = "floor_corrected_token_accuracy"
 BITS, BITS_SLIDING = "bits_per_token", "bits_per_token_sliding"  # of a text: of whole windows, of their second halves
 AREA_TO = 2.0  # times the training length, where the areas end: a number that studies of other lengths have too
 _AREA_POINTS = 65  # of the grid on which an area is summed
-_BUDGETS = {"steps": "steps", "flops": "train_flops", "parameters": "parameters", "seconds": "train_seconds"}
+_BUDGETS = {"steps": "steps", "flops": "train_flops", "parameters": "parameters"}
 
 
 @dataclass(frozen=True, order=True)

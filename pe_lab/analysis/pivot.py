@@ -19,7 +19,7 @@ WORDS = {
     "exact_match": "exact match", "token_accuracy": "token accuracy", metrics.FLOOR_CORRECTED: "token accuracy over the floor",
     metrics.BITS: "bits a token", metrics.BITS_SLIDING: "bits a token, second half of each window",
 }  # fmt: skip
-_OF_TRAINING = ("learnt", "seeds", "chosen", "steps", "flops", "parameters", "seconds")  # and not of a test
+_OF_TRAINING = ("learnt", "seeds", "chosen", "steps", "flops", "parameters")  # and not of a test
 SHOWN = {
     "median": "",
     "mean": "mean ± sd",

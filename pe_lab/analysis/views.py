@@ -148,14 +148,11 @@ def ranking(results: Results) -> Table:
 
 
 def budgets(results: Results) -> Table:
-    """What a run cost."""
-    asked = [Metric(name) for name in ("seeds", "parameters", "steps", "flops", "seconds")]
-    header = ["variant", "finished runs", "parameters", "steps", "FLOPs", "seconds"]
+    """Size, steps and FLOPs of a run. Seconds are left out: they measure the load of the machine."""
+    asked = [Metric(name) for name in ("seeds", "parameters", "steps", "flops")]
+    header = ["variant", "finished runs", "parameters", "steps", "FLOPs"]
     rows = [(Cell(v.name), *(cells.measure(results, [v], m) for m in asked)) for v in results.variants if not v.change]
-    caption = (
-        "Medians over runs. FLOPs are those of unpadded examples; seconds of training are a run's share of its program's, without the "
-        "seconds of compiling."
-    )
+    caption = "Medians over runs. FLOPs are those of unpadded examples."
     tried = max((len(v.candidates) for v in results.variants), default=0)
     notes = [f"Every variant was tuned with at most {tried} settings; a run of the chosen one is counted here."] if tried else []
     return _table(results, "Budget of a run", caption, header, rows, notes)

@@ -151,7 +151,7 @@ def _config(task, encoding, scheme, rate, seed):
 
 
 def _cost(encoding):
-    parameters = 103_296 + 1_000 * len(encoding)
+    parameters = 103_296 + 20_000 * len(encoding)
     return {
         "steps": 800, "train_seconds": 6.0 + len(encoding) / 4, "compile_seconds": 3.5, "steps_per_second": 113.0,
         "train_flops": 1.7e12 * parameters, "parameters": parameters, "replicas": 4, "memory": None,

@@ -233,3 +233,19 @@ def test_a_large_study_with_all_that_may_go_wrong_has_no_nan_in_any_table(tmp_pa
     for table in tables.of(found):
         for text in (c.text for row in table.rows for c in row):
             assert text == "" or not {"nan", "inf", "none"} & set(text.lower().replace("[", " ").replace(",", " ").split())
+
+
+def test_tables_do_not_depend_on_the_speed_of_the_machine(tmp_path):
+    """The same runs, trained ten times as slowly."""
+    pages = []
+    for name, factor in (("fast", 1.0), ("slow", 10.0)):
+        folder = tmp_path / name / "study"
+        synthetic.write(folder, encodings=("rope", "alibi"), tasks=("copy",), schemes=("contiguous",))
+        for made in records.read_all(folder).values():
+            cost = made["cost"]
+            slower = {key: cost[key] * factor for key in ("train_seconds", "compile_seconds")}
+            records.write(folder, made | {"cost": cost | slower})
+        loaded = results.load(folder)
+        pages.append((tables.markdown(loaded), tables.as_csv(loaded), tables.latex(loaded)))
+    assert pages[0] == pages[1]
+    assert "seconds" not in pages[0][0]

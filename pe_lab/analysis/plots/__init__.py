@@ -8,7 +8,7 @@ training_exact_match  validation while they trained, beyond the training length 
 training_loss         the loss while they trained
 learning_rate         exact match against the learning rate, where rates vary
 table_1, table_2, …   the tables that the study declares: lines where columns are numbers, else maps
-cost                  exact match against seconds, FLOPs and parameters, where these differ
+cost                  exact match against FLOPs and parameters, where these differ
 
 An encoding has one colour and one marker in all of them: styles.py.
 """

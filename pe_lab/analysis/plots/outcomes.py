@@ -12,7 +12,6 @@ from pe_lab.analysis.results import Results, Variant
 from pe_lab.declaration import Metric
 
 _COSTS = {
-    "train_seconds": "seconds a run, on its machine",
     "train_flops": "FLOPs a run",
     "parameters": "parameters",
 }

@@ -184,15 +184,14 @@ function filterRows() {
 for (const table of document.querySelectorAll("#tables table")) header(table, [...table.tHead.rows[0].cells].map((c) => c.textContent));
 
 // Runs
-header($("run-table"), ["variant", "seed", "status", "learnt", "steps", "seconds", "run"]);
+header($("run-table"), ["variant", "seed", "status", "learnt", "steps", "run"]);
 $("run-table").tBodies[0].append(...data.runs.map((run) => {
   const button = make("button", { type: "button", class: "show" }, run.id);
   button.addEventListener("click", () => showRun(run));
   const cost = run.cost ?? {};
   return make("tr", {}, make("th", { scope: "row" }, data.variants[run.v].name), make("td", { "data-value": run.seed }, String(run.seed)),
     make("td", run.status === "finished" ? {} : { class: "bad" }, run.status), make("td", {}, run.learnt ? "yes" : "no"),
-    make("td", { "data-value": cost.steps ?? "" }, String(cost.steps ?? DASH)),
-    make("td", { "data-value": cost.train_seconds ?? "" }, cost.train_seconds ? cost.train_seconds.toFixed(1) : DASH), make("td", {}, button));
+    make("td", { "data-value": cost.steps ?? "" }, String(cost.steps ?? DASH)), make("td", {}, button));
 }));
 
 function showRun(run) {

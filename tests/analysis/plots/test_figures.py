@@ -250,7 +250,7 @@ def test_signs_of_a_map_are_explained_where_its_cells_have_room_for_them(drawn, 
     assert texts(figure).endswith(f"medians of seeds; {words}")
 
 
-@pytest.mark.parametrize("table", [dict(rows="model.encodings", columns="task", metric="learnt"), dict(measures=("seconds", "flops"))])
+@pytest.mark.parametrize("table", [dict(rows="model.encodings", columns="task", metric="learnt"), dict(measures=("steps", "flops"))])
 def test_counts_and_several_measures_stay_tables(drawn, tmp_path, table):
     (tmp_path / "table_1.png").write_text("of another time")
     assert "table_1" not in drawn(declared(tmp_path, table, tasks=("copy", "reverse")))
@@ -261,6 +261,16 @@ def test_counts_and_several_measures_stay_tables(drawn, tmp_path, table):
 def test_costs_of_more_variants_than_can_be_told_apart_are_not_drawn(drawn, tmp_path, monkeypatch, most):
     monkeypatch.setattr("pe_lab.analysis.plots.panels.MOST", most)
     assert ("cost" in drawn(small(tmp_path, encodings=("nope", "t5_bias")))) is (most == 2)
+
+
+def test_runs_that_differ_in_seconds_alone_have_no_cost_plot(drawn, tmp_path):
+    """Seconds measure the load of the machine."""
+    entries = [(point(name, 0), record(name, test={4: 1.0, 8: 0.5})) for name in ("alibi", "rope")]
+    for seconds, (_, made) in zip((5.0, 50.0), entries, strict=True):
+        made["cost"] = {
+            "steps": 10, "train_seconds": seconds, "train_flops": 1e9, "parameters": 100,
+        }  # fmt: skip
+    assert "cost" not in drawn(write_study(tmp_path, *entries))
 
 
 def test_success_shows_the_counts_and_the_interval_of_wilson(drawn, tmp_path):
