@@ -201,8 +201,8 @@ def intervals_note(counts: Sequence[int], show: str = "median") -> str:
     kind, enough = ("order statistics", statistics.EXACT_FROM) if show == "median" else ("BCa", statistics.BOOTSTRAP_FROM)
     few, many = (sorted({n for n in counts if low <= n < high}) for low, high in ((1, enough), (enough, 10**9)))
     how = "exact, from order statistics of the median" if show == "median" else "BCa bootstrap of the interquartile mean"
-    said = [f"none for {_listed(few)}, every one of which is shown"] if few else []
-    said += [f"{how} for {_listed(many)}{covers(kind, many[0])}"] if many else []
+    said = [f"none for {listed(few)}, every one of which is shown"] if few else []
+    said += [f"{how} for {listed(many)}{covers(kind, many[0])}"] if many else []
     return f"Intervals [in brackets]: {'; '.join(said)}." if said else ""
 
 
@@ -218,5 +218,8 @@ def covers(kind: str, count: int) -> str:
     return "" if found is None else f" (in simulated studies of {found[0]} seeds they hold the truth in {100 * found[1]:.0f} %)"
 
 
-def _listed(counts: Sequence[int]) -> str:
-    return f"{counts[0]} seed{'s' * (counts[0] > 1)}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
+def listed(counts: Sequence[int], unit: str = "seed") -> str:
+    """Return a number of seeds or of pairs, or its range."""
+    fewest, most = min(counts), max(counts)
+    amount = f"{most}" if fewest == most else f"{fewest} to {most}"
+    return f"{amount} {unit}{'s' * (most != 1)}"

@@ -14,7 +14,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
-from pe_lab.analysis import metrics, selection, statistics
+from pe_lab.analysis import attainable, metrics, selection, statistics
 from pe_lab.analysis.metrics import BITS
 from pe_lab.analysis.results import Results, Variant
 from pe_lab.analysis.statistics import Interval, Ranks
@@ -55,14 +55,30 @@ class Comparison:
     reason: str = ""
     count_holm: float | None = None  # adjusted over all declared contrasts
     holm: float | None = None
+    count_decides: bool = False  # some outcome of the seeds brings count_holm below the level
+    decides: bool = False  # the same of holm
 
 
 def contrasts(results: Results) -> list[Comparison]:
     """Every declared contrast, for each pair of variants that it names, adjusted together (Holm)."""
     chosen = selection.chosen(results)
     found = [compare(chosen, a, b, c.place) for c in results.declared.contrasts for a, b in pairs(chosen, c)]
-    adjusted = zip(statistics.holm([c.count_p for c in found]), statistics.holm([c.p for c in found]), strict=True)
-    return [dataclasses.replace(c, count_holm=count, holm=p) for c, (count, p) in zip(found, adjusted, strict=True)]
+    of_counts = [attainable.of_counts(*(n.count for n in c.counts)) for c in found]
+    of_pairs = [attainable.of_pairs(len(c.differences)) for c in found]
+    columns = {
+        "count_holm": statistics.holm([c.count_p for c in found]),
+        "holm": statistics.holm([c.p for c in found]),
+        "count_decides": _decides(of_counts, [c.count_p for c in found]),
+        "decides": _decides(of_pairs, [c.p for c in found]),
+    }
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [dataclasses.replace(c, **row) for c, row in zip(found, rows, strict=True)]
+
+
+def _decides(smallest: list[float | None], ps: list[float | None]) -> list[bool]:
+    """Whether each contrast can be decided, among those that are tested."""
+    tested = [least if p is not None else None for least, p in zip(smallest, ps, strict=True)]
+    return attainable.decides(tested)
 
 
 def pairs(results: Results, contrast: Contrast) -> list[tuple[Variant, Variant]]:

@@ -138,7 +138,8 @@ another seed would have done. Every table shows every seed.
 - **Contrasts** are those that the study declares. Counts are compared by Barnard's exact test (the number of seeds of each side is
   fixed, the number that succeed is not, which is what Fisher's test assumes); differences on the seeds that both have by the exact
   sign-flip test, with their interval (Student's from 5 pairs, BCa from 10) and the measured correlation of the pairs: pairing helps
-  where it is above 0. Both p are adjusted by Holm's method over the declared contrasts, each test by itself.
+  where it is above 0. Both p are adjusted by Holm's method over the declared contrasts, each test by itself. A test's p is left out
+  where no outcome of its seeds could bring it below 0.05 after that adjustment; a note says so.
 - **Not compared** is what would not mean what it seems to: a variant that knows the answer's length, or saw the test's positions in
   training, or was trained on the test's length, with one that did not; and, beyond training, a variant that has not learnt from
   any seed with any other. The largest position of the test is not in a record: it is reckoned from runs of the same task and layout

@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from pe_lab.analysis import compare, statistics
+from pe_lab.analysis import attainable, compare, statistics
 from pe_lab.analysis.compare import Comparison, Counts
 from pe_lab.analysis.results import Results
 from pe_lab.errors import UserError
 
 MOST = 60  # seeds of each variant that are tried
-_LEVEL = 0.05
 _CAUTION = 0.8  # how surely the standard deviation of differences is not larger than the one planned with
 
 
@@ -46,13 +45,13 @@ def seeds_needed(results: Results, power: float) -> list[Need]:
     found = compare.contrasts(results)
     if not found:
         raise UserError(f"{results.name} declares no contrasts: say what is to be compared in the study's analysis().")
-    level = _LEVEL / len(found)
+    level = attainable.LEVEL / len(found)
     return [_need(c, power, level) for c in found]
 
 
 def text(results: Results, power: float, needs: Sequence[Need]) -> str:
     """What is needed, a line each."""
-    level = _LEVEL / len(needs)
+    level = attainable.LEVEL / len(needs)
     lines = [
         f"Seeds of each variant for a power of {power:g} at p < {level:.2g}: 0.05 over {len(needs)} contrasts (Holm's first step).",
         "if true: the pilot's rates were the truth; averaged: over all that the pilot leaves open; paired: for a − b on shared seeds.",

@@ -1,8 +1,9 @@
 """The standard tables of a study: numbers by length, at the place of success, what was tuned, contrasts, budgets, every seed."""
 
+import itertools
 from collections.abc import Sequence
 
-from pe_lab.analysis import cells, compare, metrics, pivot, selection, statistics
+from pe_lab.analysis import attainable, cells, compare, metrics, pivot, selection, statistics
 from pe_lab.analysis.formats import DASH, Cell, Table
 from pe_lab.analysis.metrics import BITS, BITS_SLIDING, FLOOR_CORRECTED
 from pe_lab.analysis.results import Results, Variant
@@ -115,20 +116,24 @@ def tuning(results: Results, chosen: Results) -> Table:
 def contrasts(results: Results) -> Table:
     """The declared ones, adjusted together."""
     found = compare.contrasts(results)
+    of_counts, of_pairs = any(c.count_decides for c in found), any(c.decides for c in found)
+    hidden = ["p"] * (not of_counts) + ["p of a − b"] * (not of_pairs)
     header = ["a against b", "succeed", "p", "a − b", "pairs", "p of a − b", "correlation", "a better", "remark"]
-    rows = [_contrast(c, results) for c in found]
-    count = sum(c.p is not None for c in found)
+    shown = [name not in hidden for name in header]
+    rows = [tuple(itertools.compress(_contrast(c, results), shown)) for c in found]
     name = NAMES[headline(results)].lower()
+    barnard = ", with p of Barnard's exact test" if of_counts else ""
+    flips = "p of the exact sign-flip test (two-sided) and the " if of_pairs else "the "
     caption = (
-        f"The {len(found)} contrasts that the study declares. *succeed*: of a and of b, with p of Barnard's exact test. *a − b*: mean "
-        f"difference of {name} {results.declared.success.place} unless the remark says where, over the seeds that both have, with p of "
-        "the exact sign-flip test (two-sided; of n pairs never below 2/2^n) and the correlation of the pairs. *a better*: the probability "
+        f"The {len(found)} contrasts that the study declares. *succeed*: of a and of b{barnard}. *a − b*: mean "
+        f"difference of {name} {results.declared.success.place} unless the remark says where, over the seeds that both have, "
+        f"with {flips}correlation of the pairs. *a better*: the probability "
         "that a run of a is better than one of b, ties half."
     )
-    notes = [f"p: adjusted over the {count} contrasts that are compared, and no other (Holm), each test by itself."] if count else []
+    notes = _p_notes(found)
     pairs = [len(c.differences) for c in found if c.interval]
     notes += [f"Intervals of a − b: {_pair_intervals(pairs)}."] if pairs else ["No interval of a − b with fewer than 5 pairs."]
-    return _table(results, "Contrasts", caption, header, rows, notes)
+    return _table(results, "Contrasts", caption, list(itertools.compress(header, shown)), rows, notes)
 
 
 def ranking(results: Results) -> Table:
@@ -187,14 +192,34 @@ def _contrast(c: compare.Comparison, results: Results) -> tuple[Cell, ...]:
     return (
         Cell(f"{c.a.name} against {c.b.name}"),
         Cell(counts),
-        Cell(cells.p_value(c.count_holm), c.count_holm),
+        Cell(cells.p_value(c.count_holm), c.count_holm) if c.count_decides else Cell(DASH),
         Cell(difference, c.difference),
         Cell(str(len(c.differences)), len(c.differences)),
-        Cell(cells.p_value(c.holm), c.holm),
+        Cell(cells.p_value(c.holm), c.holm) if c.decides else Cell(DASH),
         Cell(cells.signed(c.correlation) if c.correlation is not None else DASH, c.correlation),
         Cell(cells.number(c.improvement) if not c.reason else DASH, None if c.reason else c.improvement),
         Cell("; ".join(remarks)),
     )
+
+
+def _p_notes(found: Sequence[compare.Comparison]) -> list[str]:
+    """How p values are adjusted, and which are left out because the seeds cannot decide."""
+    tested = [c for c in found if c.p is not None]
+    if not tested:
+        return []
+    counts = [n.count for c in tested if c.count_p is not None and not c.count_decides for n in c.counts]
+    pairs = [len(c.differences) for c in tested if not c.decides]
+    over = f" over {len(tested)} contrasts" if len(tested) > 1 else ""
+    level = f"below {attainable.LEVEL:g}{over}"
+    if not any(c.count_decides or c.decides for c in tested):
+        amount = f"{cells.listed(counts)} a variant" if counts else f"{cells.listed(pairs, 'pair')} of runs"
+        return [f"{amount} cannot bring p {level}: no p is shown."]
+    notes = [f"p: adjusted over the {len(tested)} contrasts that are compared, and no other (Holm), each test by itself."]
+    if counts:
+        notes.append(f"{cells.listed(counts)} a variant cannot bring p of *succeed* {level}: it is not shown.")
+    if pairs:
+        notes.append(f"{cells.listed(pairs, 'pair')} of runs cannot bring p of *a − b* {level}: it is not shown.")
+    return notes
 
 
 def _signed_bracket(c: compare.Comparison) -> str:
