@@ -90,7 +90,11 @@ def _imported(module_name: str, name: str | None = None) -> types.ModuleType:
     try:
         return importlib.import_module(module_name)
     except Exception as e:  # it may be the user's own Python
-        raise UserError(f"{(name or module_name)!r} cannot be imported: {type(e).__name__}: {one_line(e)}.") from e
+        text = f"{(name or module_name)!r} cannot be imported: {type(e).__name__}: {one_line(e)}."
+        package = module_name.partition(".")[0]
+        if isinstance(e, ModuleNotFoundError) and e.name == package:
+            text += f" The folder that holds {package} must be on PYTHONPATH."
+        raise UserError(text) from e
 
 
 def source_digest(family: str, name: str) -> str | None:

@@ -40,6 +40,7 @@ def test_there_is_one_for_every_way_of_reuse():
         "Decoding with a cache",
         "Packed sequences",
         "Two axes",
+        "An encoding of your own",
     ]
 
 

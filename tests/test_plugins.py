@@ -252,8 +252,14 @@ def test_a_users_own_class_is_found_resolved_and_built():
         ),
         (
             "encodings",
+            "no_such_package.tilt:Tilt",
+            r"'no_such_package\.tilt:Tilt' cannot be imported: ModuleNotFoundError: No module named 'no_such_package'\. "
+            r"The folder that holds no_such_package must be on PYTHONPATH\.$",
+        ),
+        (
+            "encodings",
             "own_codes.broken:Tilt",
-            r"cannot be imported: ModuleNotFoundError: No module named 'no_such_package'",
+            r"cannot be imported: ModuleNotFoundError: No module named 'no_such_package'\.$",
         ),
         ("encodings", "own_codes.tilt:Tillt", r"own_codes\.tilt has no 'Tillt'\. Did you mean 'Tilt'\? It has: Loose, Stranger, Tilt\."),
         ("encodings", "own_codes.tilt:not_a_class", r"own_codes\.tilt has no 'not_a_class'"),

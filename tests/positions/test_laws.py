@@ -1,6 +1,7 @@
 """Every law on every scheme of the folder."""
 
 import functools
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -63,6 +64,14 @@ def rows(name, m, train, seed=0, segments=True):
     assert out.shape[0] in (1, 3)
     assert out.shape[1] in (1, len(m))
     return np.broadcast_to(out, (out.shape[0], len(m), *out.shape[2:])).reshape(out.shape[0], *m.shape, scheme(name).num_axes)
+
+
+@pytest.mark.parametrize("name", plugins.names("positions"))
+def test_it_has_a_test_file_of_its_own(name):
+    assert Path(__file__).with_name(f"test_{name}.py").exists(), (
+        f"pe_lab/positions/{name}.py needs tests/positions/test_{name}.py, and an entry in ARGUMENTS of "
+        "tests/positions/test_laws.py for the arguments that have no default"
+    )
 
 
 @pytest.mark.parametrize("segments", [False, True])

@@ -1,0 +1,131 @@
+"""The examples of README.md pass the laws, and a member without a test file does not stop the laws of the others."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("encodings", "positions", "tasks")
+
+UNTESTED = {
+    "pe_lab/encodings/untested.py": '''
+"""No paper: an encoding whose argument has no default."""
+
+from pe_lab.encodings.base import AttentionEncoding
+
+
+class Untested(AttentionEncoding):
+    def __init__(self, *, size: int):
+        self.size = size
+''',
+    "pe_lab/positions/untested.py": '''
+"""A position scheme."""
+
+from pe_lab.positions.contiguous import Contiguous
+
+
+class Untested(Contiguous):
+    """Token i has position i."""
+''',
+    "pe_lab/tasks/untested.py": '''
+from pe_lab.tasks.copy import Copy
+
+
+class Untested(Copy):
+    """The target is the prompt."""
+''',
+}
+
+
+def examples():
+    """Path in the first line of a program of README.md -> the program."""
+    programs = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    first_lines = [program.partition("\n")[0] for program in programs]
+    return {
+        line.removeprefix("# "): program
+        for line, program in zip(first_lines, programs, strict=True)
+        if re.fullmatch(r"# (pe_lab|tests)/\S+\.py", line)
+    }
+
+
+def test_the_readme_has_an_encoding_and_a_task_each_with_its_test():
+    assert list(examples()) == [
+        "pe_lab/encodings/window.py",
+        "tests/encodings/test_window.py",
+        "pe_lab/tasks/first.py",
+        "tests/tasks/test_first.py",
+    ]
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """Test -> its error, or "": the laws of README's examples and of members without a test file."""
+    root = tmp_path_factory.mktemp("checkout")
+    for folder in ("pe_lab", "tests"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("configs", "docs", "results"):
+        (root / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "pyproject.toml", root)
+    for path, program in (examples() | UNTESTED).items():
+        assert not (root / path).exists()
+        (root / path).write_text(program, encoding="utf-8")
+
+    laws = [f"tests/{folder}/test_laws.py" for folder in FOLDERS]
+    select = ["-k", "[window or [first or test_first or [untested", "-m", "not full"]
+    command = [sys.executable, "-m", "pytest", *laws, "tests/tasks/test_first.py", *select, "--junitxml=out.xml"]
+    env = os.environ | {"PYTHONPATH": str(root)}
+    result = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
+    assert (root / "out.xml").exists(), result.stdout + result.stderr
+    cases = ElementTree.parse(root / "out.xml").getroot().iter("testcase")
+    return {f"{case.get('classname')}.{case.get('name')}": error_of(case) for case in cases}
+
+
+def error_of(case):
+    return " ".join(part.get("message", "") for tag in ("failure", "error") for part in case.iter(tag))
+
+
+def with_id(outcomes, member):
+    return {test: error for test, error in outcomes.items() if f"[{member}" in test}
+
+
+def test_the_window_of_the_readme_passes_the_laws(outcomes):
+    window = with_id(outcomes, "window")
+    assert {test: error for test, error in window.items() if error} == {}
+    for law in ("order_is_seen", "decoding_equals_the_full_forward"):
+        assert f"tests.encodings.test_laws.test_law_holds[window-{law}]" in window
+    assert "tests.encodings.test_laws.test_every_argument_of_the_constructor_is_sensitive[window]" in window
+
+
+def test_the_task_of_the_readme_passes_the_laws_and_its_own_test(outcomes):
+    first = with_id(outcomes, "first")
+    assert {test: error for test, error in first.items() if error} == {}
+    assert "tests.tasks.test_laws.test_the_docstring_has_a_worked_example_that_the_oracle_confirms[first]" in first
+    assert "tests.tasks.test_laws.test_the_target_is_the_oracles[first{'num_symbols': 12}]" in first
+    assert outcomes["tests.tasks.test_first.test_the_target_is_the_first_symbol"] == ""
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_member_without_a_test_file_fails_alone_and_is_told_what_to_write(outcomes, folder):
+    laws = f"tests.{folder}.test_laws"
+    error = outcomes[f"{laws}.test_it_has_a_test_file_of_its_own[untested]"]
+    assert f"pe_lab/{folder}/untested.py needs tests/{folder}/test_untested.py" in error
+    failed = [test for test, error in outcomes.items() if error and test.startswith(laws)]
+    assert failed
+    assert all("[untested" in test for test in failed)
+
+
+def test_a_task_without_a_test_file_runs_the_laws_with_its_defaults(outcomes):
+    assert outcomes["tests.tasks.test_laws.test_the_target_is_the_oracles[untested]"] == ""
+    missing = outcomes["tests.tasks.test_laws.test_the_docstring_has_a_worked_example_that_the_oracle_confirms[untested]"]
+    assert "untested's module docstring needs an indented line like: 1 0 1 0 1 -> 1" in missing
+
+
+def test_an_encoding_without_a_test_file_names_the_argument_that_has_no_default(outcomes):
+    error = outcomes["tests.encodings.test_laws.test_law_holds[untested-order_is_seen]"]
+    assert "untested needs size: dict(name='untested', size=...)." in error
