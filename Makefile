@@ -2,11 +2,16 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 CORES := $(shell nproc 2>/dev/null || echo 2)
+EXTRA ?= experiments
+VERSION_ERROR := pe_lab needs Python 3.11 or newer. Name one: make PYTHON=python3.11
 
-.PHONY: quickstart test test-full test-latex test-peers test-cluster lint lock clean
+.PHONY: quickstart install test test-full test-latex test-peers test-cluster lint lock clean
 
 quickstart: $(VENV)/installed
 	$(RUN) -m experiments.sweep --config=configs/quickstart.py
+
+install: $(VENV)/installed  # pe_lab from this checkout, with extras: make install EXTRA=cuda13
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRA)]'
 
 test: $(VENV)/installed
 	$(RUN) -m pytest -n $(CORES) -m "not full and not peers and not cluster and not latex"
@@ -35,7 +40,7 @@ lint: $(VENV)/installed
 	$(VENV)/bin/lint-imports
 
 $(VENV)/installed: requirements.lock
-	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "pe_lab needs Python 3.11 or newer: make PYTHON=python3.11 …"'
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("$(VERSION_ERROR)")'
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	touch $@

@@ -8,9 +8,10 @@
 Of the config alone, without its sweep; with --compare of every run of the sweep, one step of each in turn, with its time over that of
 the first; --only leaves some out. --steps=0 only compiles. --profile says instead where the time of a step goes, by the function of
 pe_lab that asked for it. --replicas trains so many seeds in one program; --evaluation times the whole evaluation beside the training;
---peer puts the same model of x-transformers beside it, in float32 and with half precision where torch takes it (pip install torch
-x-transformers). --workers=2 does all of it in two processes at once, each on a core with one thread, as a sweep does, and their
-throughput is that of both. --out adds the figures to a JSON list, with the overrides that they are for, the device and the load of the
+--peer puts the same model of x-transformers beside it, in float32 and with half precision where torch takes it
+(.venv/bin/pip install torch x-transformers). --workers=2 does all of it in two processes at once, each on a core with
+one thread, as a sweep does, and their throughput is that of both.
+--out adds the figures to a JSON list, with the overrides that they are for, the device and the load of the
 machine. --tasks needs no config: of every task with its defaults, milliseconds for a batch of 128 examples at length 40 on one core.
 """
 

@@ -3,7 +3,8 @@
     python -m experiments.export --results=results/quickstart --to=tensorboard [--out=FOLDER]
     python -m experiments.export --results=results/quickstart --to=wandb [--out=FOLDER] [--online]
 
-Both need a library of their own: pip install 'pe_lab[writers]'. By default --out is the folder of that name in --results.
+Both need a library of their own: .venv/bin/pip install -e '.[writers]'.
+By default --out is the folder of that name in --results.
 W&B's runs stay on this machine (`wandb sync` sends them) unless --online. Exit status: 0, or 2 for a mistake in what was given.
 """
 

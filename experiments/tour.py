@@ -25,7 +25,8 @@ def executed(root: Path) -> Any:
         import nbformat
         from nbclient import NotebookClient
     except ImportError as e:
-        raise UserError("The tour needs a kernel to run in: pip install nbclient ipykernel.") from e
+        command = ".venv/bin/pip install nbclient ipykernel"
+        raise UserError(f"The tour needs a kernel to run in: {command}.") from e
     notebook = nbformat.read(root / TOUR, as_version=4)
     env = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
     with tempfile.TemporaryDirectory() as folder:

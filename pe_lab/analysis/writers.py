@@ -112,4 +112,5 @@ def _library(name: str, tool: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as e:
-        raise UserError(f"{tool} needs {name}, which is not installed: pip install 'pe_lab[writers]'.") from e
+        command = ".venv/bin/pip install -e '.[writers]'"
+        raise UserError(f"{tool} needs {name}, which is not installed: {command}.") from e

@@ -99,6 +99,7 @@ def _libraries() -> tuple[Any, Any]:
         import torch
         import x_transformers
     except ImportError as e:
-        raise UserError("--peer needs torch and x-transformers, which are not installed: pip install torch x-transformers.") from e
+        command = ".venv/bin/pip install torch x-transformers"
+        raise UserError(f"--peer needs torch and x-transformers, which are not installed: {command}.") from e
     torch.set_num_threads(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     return torch, x_transformers

@@ -86,7 +86,7 @@ def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, t
     with pytest.raises(UserError, match=r"^--to has no 'tensorbord'\. Did you mean 'tensorboard'\?"):
         writers.export(STUDY, "tensorbord", tmp_path)
     monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(UserError, match=r"^W&B needs wandb, which is not installed: pip install 'pe_lab\[writers\]'\.$"):
+    with pytest.raises(UserError, match=r"^W&B needs wandb, which is not installed: \.venv/bin/pip install -e '\.\[writers\]'\.$"):
         writers.export(STUDY, "wandb", tmp_path)
 
 

@@ -264,7 +264,7 @@ def test_a_peer_that_is_not_installed_is_one_sentence(call, monkeypatch):
     status, _, err = call("--peer", "--steps=1")
     assert (status, err) == (
         2,
-        "error: --peer needs torch and x-transformers, which are not installed: pip install torch x-transformers.\n",
+        "error: --peer needs torch and x-transformers, which are not installed: .venv/bin/pip install torch x-transformers.\n",
     )
 
 

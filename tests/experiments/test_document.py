@@ -87,4 +87,4 @@ def test_the_tour_is_run_and_says_nothing_of_its_run(call, tmp_path, monkeypatch
 def test_a_tour_without_a_kernel_is_one_line(call, tmp_path, monkeypatch):
     (tmp_path / "docs").mkdir()
     monkeypatch.setitem(sys.modules, "nbclient", None)
-    assert call("--tour") == (2, "", "error: The tour needs a kernel to run in: pip install nbclient ipykernel.\n")
+    assert call("--tour") == (2, "", "error: The tour needs a kernel to run in: .venv/bin/pip install nbclient ipykernel.\n")

@@ -69,4 +69,5 @@ def _library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as e:
-        raise UserError("The report needs jinja2 and vl-convert-python: pip install 'pe_lab[report]'.") from e
+        command = ".venv/bin/pip install -e '.[report]'"
+        raise UserError(f"The report needs jinja2 and vl-convert-python: {command}.") from e

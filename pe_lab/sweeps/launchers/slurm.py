@@ -1,4 +1,6 @@
-"""Starts cells as tasks of a Slurm job array, which submitit writes and submits; `pip install 'pe_lab[slurm]'`.
+"""Starts cells as tasks of a Slurm job array, which submitit writes and submits.
+
+It needs submitit: `.venv/bin/pip install -e '.[slurm]'`.
 
     python -m experiments.sweep --config=configs/mine.py --config.launcher.name=slurm --config.launcher.gpus=1
 
@@ -193,7 +195,8 @@ def _submitit() -> Any:
     try:
         import submitit
     except ImportError as e:
-        raise UserError("The slurm launcher needs submitit: pip install 'pe_lab[slurm]'.") from e
+        command = ".venv/bin/pip install -e '.[slurm]'"
+        raise UserError(f"The slurm launcher needs submitit: {command}.") from e
     return submitit
 
 

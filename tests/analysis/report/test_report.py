@@ -134,7 +134,7 @@ def test_a_study_without_a_finished_run_is_refused(tmp_path):
 
 def test_without_its_libraries_it_says_how_to_have_them(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(UserError, match=r"pip install 'pe_lab\[report\]'"):
+    with pytest.raises(UserError, match=r"\.venv/bin/pip install -e '\.\[report\]'"):
         report.write(results.load(two_variants(tmp_path)), tmp_path)
 
 

@@ -10,7 +10,7 @@ from pe_lab.errors import UserError
 from pe_lab.sweeps.launchers import slurm
 from pe_lab.sweeps.launchers.base import launcher
 
-pytest.importorskip("submitit", reason="submitit is not installed: pip install 'pe_lab[slurm]'")
+pytest.importorskip("submitit", reason="submitit is not installed: .venv/bin/pip install -e '.[slurm]'")
 
 # sbatch runs the tasks of an array at once, each in a process; what squeue and sacct say of them stands in files.
 PLAYED = """
@@ -210,7 +210,7 @@ def test_what_is_missing_is_said(launch, name, sentence, capfd):
 
 def test_submitit_is_asked_for_where_it_is_missing(launch, monkeypatch):
     monkeypatch.setitem(sys.modules, "submitit", None)
-    with pytest.raises(UserError, match=r"needs submitit: pip install 'pe_lab\[slurm\]'"):
+    with pytest.raises(UserError, match=r"needs submitit: \.venv/bin/pip install -e '\.\[slurm\]'"):
         launch({"a": ""})
 
 

@@ -1,0 +1,137 @@
+"""The package: version, license, citation, installation."""
+
+import ast
+import hashlib
+import importlib.metadata
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import pe_lab
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+APACHE = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"  # sha256 of the text at apache.org
+
+
+def test_the_version_is_written_once_and_pip_reads_it_from_there():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", pe_lab.__version__)
+    assert "version" not in PROJECT
+    assert "version" in PROJECT["dynamic"]
+    assert PYPROJECT["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "pe_lab.__version__"}
+
+
+def test_the_version_is_a_literal_so_that_a_build_does_not_import_jax():
+    (value,) = [
+        node.value
+        for node in ast.parse((ROOT / "pe_lab" / "__init__.py").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__version__"
+    ]
+    assert ast.literal_eval(value) == pe_lab.__version__
+
+
+def test_the_version_equals_that_of_the_installed_package():
+    try:
+        installed = importlib.metadata.version("pe_lab")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("pe_lab is run from its checkout and is not installed")
+    assert installed == pe_lab.__version__
+
+
+def test_the_version_can_be_read_without_jax():
+    program = "import sys; sys.modules['jax'] = None; import pe_lab; print(pe_lab.__version__)"
+    result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.stdout == f"{pe_lab.__version__}\n", result.stderr
+
+
+def test_the_license_is_the_text_of_apache_2_with_our_name():
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert "\n   Copyright 2026 The pe_lab authors\n" in text
+    template = text.replace("2026 The pe_lab authors", "[yyyy] [name of copyright owner]")
+    assert hashlib.sha256(template.encode()).hexdigest() == APACHE
+    assert (PROJECT["license"], PROJECT["license-files"]) == ("Apache-2.0", ["LICENSE"])
+
+
+def test_the_citation_file_has_the_required_keys_and_agrees_with_the_readme_and_the_license():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["message"]
+    assert citation["type"] == "software"
+    assert citation["authors"] == [{"name": "The pe_lab authors"}]
+    assert citation["license"] == PROJECT["license"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "author = {{The pe_lab authors}}" in readme
+    assert f"title = {{{citation['title'].replace('JAX', '{JAX}')}}}" in readme
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (ROOT / "pe_lab" / "py.typed").exists()
+    assert "py.typed" in PYPROJECT["tool"]["setuptools"]["package-data"]["pe_lab"]
+
+
+def test_what_pip_install_leaves_in_the_checkout_is_ignored():
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split("\n")
+    assert {"build/", "*.egg-info/"} <= set(ignored)
+
+
+def test_an_extra_that_a_command_needs_brings_what_every_command_needs():
+    for extra in ("report", "slurm", "writers"):
+        assert "pe_lab[experiments]" in EXTRAS[extra]
+
+
+def make(tmp_path, *words):
+    command = ["make", f"VENV={tmp_path / 'venv'}", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_make_refuses_an_old_python_in_one_sentence(tmp_path):
+    old = tmp_path / "python3.10"
+    program = "import sys; sys.version_info = (3, 10, 12); exec(sys.argv[2])"
+    old.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{program}" "$@"\n', encoding="utf-8")
+    old.chmod(0o755)
+    result = make(tmp_path, f"PYTHON={old}", "lint")
+    first, second = result.stderr.splitlines()
+    assert first == "pe_lab needs Python 3.11 or newer. Name one: make PYTHON=python3.11"
+    assert second.startswith("make: *** ")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert not (tmp_path / "venv").exists()
+
+
+def test_make_install_installs_the_lock_and_then_the_checkout_with_an_extra(tmp_path):
+    lines = make(tmp_path, "--dry-run", "install", "EXTRA=cuda13").stdout.splitlines()
+    lock = next(i for i, line in enumerate(lines) if line.endswith("--require-hashes -r requirements.lock"))
+    checkout = next(i for i, line in enumerate(lines) if line.endswith("--editable '.[cuda13]'"))
+    assert lock < checkout
+
+
+def texts():
+    """Tracked files in which a reader or a program may meet an instruction to install something."""
+    command = ["git", "ls-files"]
+    files = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    suffixes = (".py", ".md", ".jinja", ".ipynb", ".toml", "Makefile")
+    return [path for path in files if path.endswith(suffixes) and path != "tests/test_package.py"]
+
+
+def instructions(path):
+    """What follows `pip install` to the end of its line."""
+    return re.findall(r"pip install +([^\n]*)", (ROOT / path).read_text(encoding="utf-8"))
+
+
+def test_no_text_names_an_installation_of_pe_lab_from_a_registry():
+    commands = [(path, command) for path in texts() for command in instructions(path)]
+    assert len(commands) > 10
+    assert [each for each in commands if re.match(r"(-\S+ )*['\"]?pe[_-]lab", each[1])] == []
+
+
+def test_every_extra_that_a_text_names_exists():
+    commands = [command for path in texts() for command in instructions(path)]
+    lists = re.findall(r"\.\[([\w,]+)\]", "\n".join(commands))
+    names = {name for each in lists for name in each.split(",")}
+    assert {"writers", "report", "slurm", "experiments"} <= names <= set(EXTRAS)
