@@ -4,9 +4,12 @@
                                    [--positions="randomized(maximum=64)"]
                                    [--encodings="rope(scaling=yarn, factor=4, trained_length=18)"]
                                    [--select=model.encodings=rope] [--select=seed=0] [--only_missing]
+                                   [--allow_changed_code]
 
 What --positions and --encodings leave open is as the run was trained; --encodings=none removes all.
-Nothing is overwritten: what a run has measured already is an error. Exit status: 0, or 2 for a mistake.
+Nothing is overwritten: what a run has measured already is an error. A changed file of an encoding,
+scheme or task is an error too; with --allow_changed_code the new rows hold its digest, and tables
+show them only where the code of the run has measured nothing. Exit status: 0, or 2 for a mistake.
 """
 
 import ast
@@ -28,14 +31,23 @@ _POSITIONS = flags.DEFINE_string("positions", None, "a scheme in place of the tr
 _ENCODINGS = flags.DEFINE_string("encodings", None, "encodings in place of the trained ones, joined by +; none")
 _SELECT = flags.DEFINE_multi_string("select", [], "path=value of the runs' configs; may be given several times")
 _ONLY_MISSING = flags.DEFINE_bool("only_missing", False, "pass over what has been measured already")
+_ALLOW_CHANGED_CODE = flags.DEFINE_bool("allow_changed_code", False, "measure with code that has changed since, and mark the new rows")
 
 
 def main() -> int:
     if not _STUDY.value or not _LENGTHS.value:
         raise UserError("Which study, and which lengths? --study=exposure --lengths=8,16,32.")
     folder = records.folder_of(_STUDY.value, Path("results/here"))
+    records.study_of(folder)  # the tables need it: fail before anything is measured
     lengths, offsets = (command_line.whole_numbers(name, flags.FLAGS[name].value or []) for name in ("lengths", "offsets"))
-    ask = measure.Ask(lengths, offsets, _change(), _selected(_SELECT.value), _ONLY_MISSING.value)
+    ask = measure.Ask(
+        lengths,
+        offsets,
+        _change(),
+        _selected(_SELECT.value),
+        _ONLY_MISSING.value,
+        allow_changed_code=_ALLOW_CHANGED_CODE.value,
+    )
     count = measure.add(folder, ask, print)
     print(f"{count} runs have new rows" if count else "nothing to do: every run has all of it")
     tables.show(folder)

@@ -1,7 +1,8 @@
 """Copies a study's records, tables and plots to results/published, where they are committed.
 
-    python -m experiments.publish --results=results/quickstart
+    python -m experiments.publish --results=results/quickstart [--allow_dirty]
 
+Runs of code that was not committed are refused unless --allow_dirty is given.
 The README.md there is written by hand and never touched.
 """
 
@@ -14,8 +15,10 @@ from experiments import command_line
 from pe_lab import records
 from pe_lab.analysis import plots, results, tables
 from pe_lab.errors import UserError
+from pe_lab.sweeps import changed_code
 
 _RESULTS = flags.DEFINE_string("results", None, "the study's folder")
+_ALLOW_DIRTY = flags.DEFINE_bool("allow_dirty", False, "publish runs of code that was not committed")
 
 
 def main() -> int:
@@ -25,18 +28,25 @@ def main() -> int:
     found = results.load(folder)
     if not found.finished:
         raise UserError(f"{folder} has no finished run to publish.")
+    dirty = [r["run_id"] for r in found.records if r["provenance"].get("dirty")]
+    if dirty and not _ALLOW_DIRTY.value:
+        raise UserError(
+            f"{len(dirty)} run{'s' * (len(dirty) > 1)} in {folder}, such as {dirty[0]}, used code "
+            "that was not committed: sweep again from a clean checkout, or give --allow_dirty."
+        )
     if found.missing:
         raise UserError(f"{folder} lacks the records of {found.missing} runs: sweep again, so that none is left out.")
     target = Path("results/published") / found.name
     shutil.rmtree(target / "records", ignore_errors=True)
     (target / "records").mkdir(parents=True)
     shutil.copy(folder / "study.json", target)
-    run_ids = {r["run_id"] for v in found.variants for r in v.runs}
-    for run_id in run_ids:
-        shutil.copy(records.path_of(folder, run_id), target / "records")
+    for record in found.records:
+        shutil.copy(records.path_of(folder, record["run_id"]), target / "records")
     tables.write(found, target)
     plots.write(found, target)
-    print(f"published {len(run_ids)} runs in {target}; say what they show in {target}/README.md")
+    if note := changed_code.note(found.records):
+        print(note)
+    print(f"published {len(found.records)} runs in {target}; say what they show in {target}/README.md")
     return 0
 
 

@@ -12,7 +12,7 @@ from absl import flags
 
 from experiments import command_line
 from pe_lab.analysis import report, results
-from pe_lab.sweeps import status
+from pe_lab.sweeps import changed_code, status
 
 _STUDY = flags.DEFINE_string("study", None, "the study: its name, or its folder")
 _RESULTS = flags.DEFINE_string("results", None, "the study's folder; the same as --study=FOLDER")
@@ -22,7 +22,11 @@ _AGAINST = flags.DEFINE_string("against", None, "another study, to be compared w
 def main() -> int:
     folder = Path(_RESULTS.value) if _RESULTS.value else status.folder_of(_STUDY.value or "")
     against = results.load(status.folder_of(_AGAINST.value)) if _AGAINST.value else None
-    print(report.write(results.load(folder), folder, against))
+    found = results.load(folder)
+    note = changed_code.note(found.records)
+    print(report.write(found, folder, against, note))
+    if note:
+        print(note)
     return 0
 
 

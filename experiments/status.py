@@ -41,6 +41,8 @@ def lines(found: status.Status) -> Iterable[str]:
     for run in found.runs:
         if run.state in ("running", "failed") or run.about:
             yield f"  {run.state:8} {run.run_id}  {run.label}{': ' if run.about else ''}{run.about}"
+    if found.changed_code:
+        yield found.changed_code
     if not found.workers:
         yield "no process is at it" + (f": about {_time(found.seconds_left)} for one worker" if found.seconds_left else "")
     else:

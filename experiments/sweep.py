@@ -39,8 +39,8 @@ def run(name: str, values: dict[str, Any], points: list[Point], analysis: dict[s
     asked = study.expand(name, values, points, folder, analysis)
     todo = sweep.plan(asked, folder)
     starts = launcher(values.get("launcher"), _WORKERS.value)
-    if todo.stale:
-        print(f"note: {todo.stale} runs in {folder} were made before a file of theirs changed; give another --results to run them again")
+    if todo.changed_code:
+        print(f"{todo.changed_code}; give another --results to train again")
     for why in todo.damaged.values():
         print(f"note: {why}")
     if _DRY_RUN.value:

@@ -14,6 +14,7 @@ from experiments import command_line
 from pe_lab.analysis import planning, plots, results
 from pe_lab.analysis import tables as _tables
 from pe_lab.errors import UserError
+from pe_lab.sweeps import changed_code
 
 
 def show(folder: Path) -> None:
@@ -22,8 +23,11 @@ def show(folder: Path) -> None:
     print(f"\n{_tables.write(found, folder)}\n")
     if found.missing:
         print(f"without a record: {found.missing} runs of the study, which are in none of these numbers\n")
-    drawn = ", ".join(map(str, plots.write(found, folder))) or "none yet"
-    print(f"tables   {folder}/table.md, {folder}/table.csv, {folder}/table.tex\nplots    {drawn}, and each as PDF")
+    if note := changed_code.note(found.records):
+        print(f"{note}\n")
+    paths = plots.write(found, folder)
+    drawn = f"{', '.join(map(str, paths))}, and each as PDF" if paths else "none yet"
+    print(f"tables   {folder}/table.md, {folder}/table.csv, {folder}/table.tex\nplots    {drawn}")
     print(f"records  {folder}/records/\none page to explore: python -m experiments.report --results={folder}")
 
 

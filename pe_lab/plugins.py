@@ -98,9 +98,32 @@ def _imported(module_name: str, name: str | None = None) -> types.ModuleType:
 
 
 def source_digest(family: str, name: str) -> str | None:
-    """A hash of the file that a plugin's class stands in; None where there is no file."""
-    file = inspect.getsourcefile(find(family, name))
+    """A hash of the file that defines a plugin's class; None if there is no file.
+
+    A plugin of pe_lab is not imported.
+    """
+    if ":" in name:
+        file = inspect.getsourcefile(find(family, name))
+    else:
+        file = str(Path(__file__).parent / family.replace(".", "/") / f"{name}.py")
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file else None
+
+
+def changed(sources: Mapping[str, str | None]) -> list[str]:
+    """The plugins whose file is no longer the one of the digest, or is gone.
+
+    Args:
+      sources: digest of the file by family and name, as in "encodings/rope".
+    """
+    return [plugin for plugin, digest in sources.items() if _digest_now(plugin) != digest]
+
+
+def _digest_now(plugin: str) -> str | None:
+    family, _, name = plugin.partition("/")
+    try:
+        return source_digest(family, name)
+    except (UserError, OSError):
+        return None
 
 
 def _defined_in(cls: object, module: types.ModuleType) -> bool:

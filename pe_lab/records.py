@@ -3,7 +3,7 @@
 Plain Python: trainers write records, analysis reads them, neither needs the other.
 
     record = {
-      "schema_version": 5, "digest": ...,        # sha256 of everything else
+      "schema_version": 6, "digest": ...,        # sha256 of everything else
       "run_id", "config", "replica",              # the config with all defaults resolved
       "status": "finished" | "diverged" | "failed", "error": null or one sentence,
       "rows": [row(...), ...], "floors": [...], "curve": [...],
@@ -16,13 +16,15 @@ import json
 import math
 import os
 import threading
-from collections.abc import Collection, Container
+from collections.abc import Collection, Container, Mapping
 from pathlib import Path
 from typing import Any
 
+from pe_lab import code_versions
+from pe_lab.code_versions import Sources
 from pe_lab.errors import UserError, one_line
 
-SCHEMA_VERSION, _OLDEST = 5, 2
+SCHEMA_VERSION, _OLDEST = 6, 2
 _ADDED: dict[str, dict[str, Any]] = {  # to configs, by versions 3, 4 and 5
     "evaluate": {"frozen": None},
     "execution": {"batch_devices": 1},
@@ -41,7 +43,15 @@ class Damaged(UserError):  # noqa: N818
 
 
 def row(
-    split: str, length: int, offset: int, metric: str, value: Any, count: int, reason: str | None = None, change: Any = None
+    split: str,
+    length: int,
+    offset: int,
+    metric: str,
+    value: Any,
+    count: int,
+    reason: str | None = None,
+    change: Any = None,
+    sources: Sources | None = None,
 ) -> dict[str, Any]:
     """One measurement.
 
@@ -52,16 +62,18 @@ def row(
       value: the measured number (a list of numbers for `first_error`), or None with a `reason`.
       count: examples that it rests on.
       change: what stood in place of what was trained, {"label", "positions", "encodings", "target_length_known"}; None: nothing.
+      sources: digests of the plugins' files that measured it, by "encodings/rope"; a record holds
+        those that differ from its provenance, and None if all are the same.
     """
     return {
         "split": split, "length": length, "offset": offset, "change": change, "metric": metric,
-        "value": value, "count": count, "reason": reason,
+        "value": value, "count": count, "reason": reason, "sources": sources,
     }  # fmt: skip
 
 
 def value(record: dict[str, Any], split: str, length: int, offset: int, metric: str, change: str | None = None) -> Any:
     """The value of one row, None where it is missing or null; of a change by its label."""
-    for r in record["rows"]:
+    for r in preferred_rows(record):
         found = (r["split"], r["length"], r["offset"], r["metric"], r["change"] and r["change"]["label"])
         if found == (split, length, offset, metric, change):
             return r["value"]
@@ -82,9 +94,38 @@ def place_of(row: dict[str, Any]) -> Place:
     return row["split"], row["length"], row["offset"], json.dumps(change, sort_keys=True)
 
 
-def places(record: dict[str, Any]) -> dict[Place, int]:
-    """Every place that a record has measured -> the examples that it rests on; 0 where nothing could be measured."""
-    return {place_of(row): row["count"] for row in record["rows"]}
+def places(record: dict[str, Any], sources: Sources | None = None) -> dict[Place, int]:
+    """Every place that a record has measured -> the examples that it rests on; 0 where nothing could be measured.
+
+    Args:
+      sources: count only the rows that these versions of the plugins measured.
+    """
+    rows = record["rows"]
+    if sources is not None:
+        rows = [row for row in rows if code_versions.agree(record, row, sources)]
+    return {place_of(row): row["count"] for row in rows}
+
+
+def preferred_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One code version's rows of every place: the known one's, or else those measured last."""
+    if not any(row["sources"] for row in record["rows"]):
+        return record["rows"]
+    known = code_versions.known(record)
+    by_place: dict[Place, list[dict[str, Any]]] = {}
+    for row in record["rows"]:
+        by_place.setdefault(place_of(row), []).append(row)
+    preferred = []
+    for rows in by_place.values():
+        last = rows[-1]["sources"]
+        of_known_code = [row for row in rows if code_versions.agree(record, row, known)]
+        preferred += of_known_code or [row for row in rows if row["sources"] == last]
+    return preferred
+
+
+def has_changed_rows(record: Mapping[str, Any]) -> bool:
+    """Whether some of the preferred rows were measured with changed code."""
+    known = code_versions.known(record)
+    return not all(code_versions.agree(record, row, known) for row in preferred_rows(record))
 
 
 def extended(record: dict[str, Any], rows: list[dict[str, Any]], floors: list[dict[str, Any]] = ()) -> dict[str, Any]:  # type: ignore[assignment]
@@ -93,10 +134,15 @@ def extended(record: dict[str, Any], rows: list[dict[str, Any]], floors: list[di
     Raises:
       UserError: a place has been measured already; nothing is ever overwritten.
     """
-    known, lengths = places(record), {f["length"] for f in record["floors"]}
+    lengths = {f["length"] for f in record["floors"]}
+    measured: dict[str, dict[Place, int]] = {}
     for new in rows:
-        if place_of(new) in known:
+        code = json.dumps(new["sources"], sort_keys=True)
+        if code not in measured:
+            measured[code] = places(record, new["sources"])
+        if place_of(new) in measured[code]:
             raise clash(record, new)
+    rows = [new | {"sources": code_versions.differing(record, new["sources"])} for new in rows]
     return record | {"rows": record["rows"] + rows, "floors": record["floors"] + [f for f in floors if f["length"] not in lengths]}
 
 
@@ -183,6 +229,7 @@ def read(path: Path) -> dict[str, Any]:
 
 def _of_this_version(record: dict[str, Any]) -> dict[str, Any]:
     record = {**record, "schema_version": SCHEMA_VERSION, "config": complete(record["config"])}
+    record["rows"] = [{"sources": None, **row} for row in record["rows"]]
     return {**record, "digest": digest(record)}
 
 

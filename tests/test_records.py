@@ -38,7 +38,7 @@ def files(folder):
 def test_what_is_written_is_read_with_its_version_and_digest(tmp_path):
     path = records.write(tmp_path, record())
     assert path == records.path_of(tmp_path, "0123456789abcdef") == tmp_path / "records" / "0123456789abcdef.json"
-    assert records.read(path) == {**record(), "schema_version": 5, "digest": records.digest({**record(), "schema_version": 5})}
+    assert records.read(path) == {**record(), "schema_version": 6, "digest": records.digest({**record(), "schema_version": 6})}
     assert files(tmp_path) == ["0123456789abcdef.json"]
 
 
@@ -85,7 +85,7 @@ def test_a_flipped_byte_in_a_record_is_refused_wherever_it_is(tmp_path):
     whole = path.read_bytes()
     for i in range(len(whole)):
         path.write_bytes(whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :])
-        with pytest.raises(UserError, match=r"is damaged|has schema_version 4"):
+        with pytest.raises(UserError, match=r"is damaged|has schema_version 7"):
             records.read(path)
 
 
@@ -136,7 +136,7 @@ def test_another_schema_version_is_refused(tmp_path):
     path = records.write(tmp_path, record())
     changed = {**records.read(path), "schema_version": 1}
     path.write_text(json.dumps({**changed, "digest": records.digest(changed)}), encoding="utf-8")
-    with pytest.raises(UserError, match=r"has schema_version 1; this pe_lab reads 2 to 5\."):
+    with pytest.raises(UserError, match=r"has schema_version 1; this pe_lab reads 2 to 6\."):
         records.read(path)
 
 
@@ -159,6 +159,15 @@ def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as
     assert found == records.read(records.write(tmp_path / "new", record(config=now)))
     assert found["digest"] == records.digest(found)
     assert path.read_bytes() == before
+
+
+def test_rows_before_version_6_have_no_digests_of_their_own(tmp_path):
+    older = {**record(), "schema_version": 5}
+    older["rows"] = [{k: v for k, v in row.items() if k != "sources"} for row in older["rows"]]
+    older["config"] = {"evaluate": {}, "execution": {}, "checkpoints": {}}
+    path = records.path_of(tmp_path, older["run_id"])
+    records.write_json(path, {**older, "digest": records.digest(older)})
+    assert records.read(path)["rows"] == record()["rows"]
 
 
 def test_a_changed_value_in_a_record_of_version_2_is_refused_by_its_own_digest(tmp_path):
@@ -194,7 +203,7 @@ def test_one_damaged_record_among_others_is_named(tmp_path):
 def test_a_row_says_what_was_measured_where_and_on_how_many_examples():
     assert records.row("test", 8, 2, "exact_match", None, 0, "why") == {
         "split": "test", "length": 8, "offset": 2, "change": None, "metric": "exact_match",
-        "value": None, "count": 0, "reason": "why",
+        "value": None, "count": 0, "reason": "why", "sources": None,
     }  # fmt: skip
 
 

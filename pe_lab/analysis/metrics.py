@@ -40,7 +40,7 @@ class Measured:
     @cached_property
     def rows(self) -> dict[tuple[int, int, str], dict[str, Any]]:
         """Test rows by length, offset, metric."""
-        own = (r for r in self.record["rows"] if r["split"] == "test" and _change(r) == self.change)
+        own = (r for r in records.preferred_rows(self.record) if r["split"] == "test" and _change(r) == self.change)
         return {(r["length"], r["offset"], r["metric"]): r for r in own}
 
     @property
@@ -134,7 +134,7 @@ def learnt(record: Mapping[str, Any]) -> bool:
 
 def validated(record: Mapping[str, Any], metric: str = "exact_match") -> list[float]:
     """Validation at each length up to the training length."""
-    rows = (r for r in record["rows"] if r["split"] == "validation" and r["metric"] == metric and r["change"] is None)
+    rows = (r for r in records.preferred_rows(record) if r["split"] == "validation" and r["metric"] == metric and r["change"] is None)
     return [r["value"] for r in rows if r["length"] <= record["exposure"]["max_length"] and r["value"] is not None]
 
 

@@ -81,6 +81,11 @@ class Results:
         return [r for v in self.variants if v.change is None for r in v.finished]
 
     @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """The record of every run, each once."""
+        return list({r["run_id"]: r for v in self.variants for r in v.runs}.values())
+
+    @cached_property
     def lengths(self) -> list[int]:
         return sorted({row["length"] for r in self.finished for row in r["rows"] if row["split"] == "test"})
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pe_lab import records
 from pe_lab.analysis import compare, formats, pivot, selection, statistics, views
 from pe_lab.analysis.formats import Table
 from pe_lab.analysis.metrics import BITS, BITS_SLIDING, FLOOR_CORRECTED
@@ -117,6 +118,8 @@ def _compared(results: Results) -> str:
     longest = ", ".join(map(str, results.max_lengths))
     told = f"{variants} variant{'s' * (variants > 1)}, {each} run{'s' * (each != '1')} each, {runs} in all"
     missing = f" {_runs(results.missing)} no record yet." if results.missing else ""
+    if changed := sum(map(records.has_changed_rows, results.records)):
+        missing += f" {_runs(changed)} rows that changed code measured."
     return f"{told}; lengths are in {results.length_name}, training ended at {longest}.{missing}"
 
 

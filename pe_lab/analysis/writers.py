@@ -100,7 +100,7 @@ def write(writer: Writer, record: dict[str, Any]) -> None:
         values |= {f"rms(code) over rms(token)/{i}": value for i, value in enumerate(point["code_ratio"])}
         writer.curve(point["step"], {name: value for name, value in values.items() if value is not None})
     by_metric: dict[str, dict[int, float]] = {}
-    for row in record["rows"]:
+    for row in records.preferred_rows(record):
         if (row["split"], row["offset"], row["change"]) == ("test", 0, None) and isinstance(row["value"], int | float):
             by_metric.setdefault(f"test/{row['metric']}", {})[row["length"]] = row["value"]
     for name, values in by_metric.items():

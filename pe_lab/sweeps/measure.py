@@ -2,13 +2,14 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
 
-from pe_lab import config, records
+from pe_lab import code_versions, config, records
+from pe_lab.code_versions import Sources
 from pe_lab.config import Cell
 from pe_lab.errors import UserError
 from pe_lab.labels import agrees
@@ -29,6 +30,7 @@ class Ask:
       change: dict(positions=..., encodings=...) in place of what was trained; None: nothing.
       select: a part of the config of the runs that are meant; see sweeps.select.
       only_missing: pass over what a run has measured already, instead of refusing.
+      allow_changed_code: measure with code that has changed since; the new rows hold its digests.
     """
 
     lengths: Sequence[int]
@@ -36,6 +38,7 @@ class Ask:
     change: Mapping[str, Any] | None
     select: Mapping[str, Any]
     only_missing: bool
+    allow_changed_code: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Job:
     cell: Cell
     chosen: dict[str, dict[str, Any]]  # run_id -> record
     places: list[Place]
+    sources: Sources  # digests of the code that will measure
 
 
 def add(folder: Path, ask: Ask, report: Callable[[str], None] = lambda line: None) -> int:
@@ -54,8 +58,8 @@ def add(folder: Path, ask: Ask, report: Callable[[str], None] = lambda line: Non
       How many runs have gained rows.
 
     Raises:
-      UserError: no run is meant, one kept no parameters, refuses the change, or has measured a place already;
-        then nothing has been measured.
+      UserError: no run is meant, or one of them kept no parameters, refuses the
+        change, has measured a place already, or was measured with other code; then nothing is measured.
     """
     chosen = _chosen(folder, ask.select)
     jobs = [job for job in _jobs(folder, chosen, ask) if job.places]
@@ -101,12 +105,27 @@ def _job(chosen: dict[str, dict[str, Any]], ask: Ask) -> Job:
     made = step.setup(asked, trained=False)
     if change is not None:
         changed(made, change)
-    known = [records.places(record) for record in chosen.values()]
+    sources = made.run.sources() if change is None else change.apply(made.run).sources()
+    if not ask.allow_changed_code:
+        _check_code(chosen.values(), sources)
+    known = [records.places(record, sources) for record in chosen.values()]
     for record, places in zip(chosen.values(), known, strict=True):
         for place in grid:
             if place.key in places and not ask.only_missing:
                 raise records.clash(record, place.row("", None, 0))
-    return Job(Cell(tuple(runs)), chosen, [place for place in grid if not all(place.key in places for places in known)])
+    missing = [place for place in grid if not all(place.key in places for places in known)]
+    return Job(Cell(tuple(runs)), chosen, missing, sources)
+
+
+def _check_code(chosen: Iterable[dict[str, Any]], sources: Sources) -> None:
+    """Refuse to measure records whose code is not that of `sources`."""
+    for record in chosen:
+        if changed_files := code_versions.changed(record, sources):
+            names = " and ".join(changed_files)
+            raise UserError(
+                f"The code of {names} has changed since the run {record['run_id']} was trained or "
+                "evaluated: restore it, or give --allow_changed_code to mark the new rows."
+            )
 
 
 def _measure(folder: Path, job: Job) -> int:
@@ -120,7 +139,7 @@ def _measure(folder: Path, job: Job) -> int:
     measured = floors(evaluator.made.task, lengths, FLOOR_EXAMPLES, evaluator.data("test"))
     gained = 0
     for record, rows in zip(job.chosen.values(), evaluator.rows(params, job.places), strict=True):
-        known = records.places(record)
+        known = records.places(record, job.sources)
         if new := [row for row in rows if records.place_of(row) not in known]:
             records.write(folder, records.extended(record, new, measured))
             gained += 1

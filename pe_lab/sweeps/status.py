@@ -8,6 +8,7 @@ from typing import Any
 
 from pe_lab import config, locks, records
 from pe_lab.errors import UserError
+from pe_lab.sweeps import changed_code
 
 STATES = ("done", "running", "failed", "left")
 
@@ -30,6 +31,7 @@ class Status:
     runs: tuple[RunStatus, ...]
     workers: int  # cells that a process is at
     seconds_left: float | None  # with as many workers as now, or one; None: nothing to reckon it from
+    changed_code: str | None  # a note on the runs whose code has changed since they were trained
 
     def count(self, state: str) -> int:
         return sum(run.state == state for run in self.runs)
@@ -59,7 +61,9 @@ def read(folder: Path) -> Status:
             why = "its record is damaged" if records.path_of(folder, run_id) in damaged else cell.about if cell else ""
             runs.append(RunStatus(run_id, label, "left", why))
     running = [cell for cell in cells if cell.running]
-    return Status(name, tuple(runs), len(running), _seconds_left(runs, running, list(found.values())))
+    known = [found[run_id] for _, run_id in entries if run_id in found]
+    left = _seconds_left(runs, running, list(found.values()))
+    return Status(name, tuple(runs), len(running), left, changed_code.note(known))
 
 
 @dataclass(frozen=True)

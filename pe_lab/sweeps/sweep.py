@@ -11,6 +11,7 @@ import jax
 from pe_lab import config, records
 from pe_lab.config import Cell, Run
 from pe_lab.errors import UserError, one_line
+from pe_lab.sweeps import changed_code
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.launchers.base import Launcher
 from pe_lab.sweeps.progress import Progress
@@ -32,7 +33,7 @@ class Plan:
     study: Study
     folder: Path
     cells: tuple[Cell, ...]
-    stale: int  # runs that are done, with code of a plugin that has changed since
+    changed_code: str | None  # a note on the runs whose code has changed since they were trained
     damaged: dict[Path, str]  # records that cannot be read -> why; set aside, and their runs trained again
 
     @property
@@ -69,12 +70,15 @@ def plan(study: Study, folder: Path) -> Plan:
     """Reads what is there, and refuses early what could not be trained.
 
     Raises:
-      UserError: the folder cannot be written, a record is of another version, or a cell cannot be built.
+      UserError: the folder cannot be written, a record is of another version, a cell cannot be
+        built, or a trained run would be evaluated with other code.
     """
     _check_writable(folder)
     damaged = records.damaged(folder)
     found = records.read_all(folder, without=damaged)
-    cells = studies.cells(run for run in study.runs if not is_done(run, found))
+    left = [run for run in study.runs if not is_done(run, found)]
+    _check_code(left, found)
+    cells = studies.cells(left)
     jax.config.update("jax_platforms", "cpu")  # this process only looks; accelerators are for the workers
     for run in {(c.run.task, c.run.evaluate, c.run.train.max_length): c.run for c in cells}.values():
         frozen_of(run)
@@ -83,7 +87,8 @@ def plan(study: Study, folder: Path) -> Plan:
         for change in cell.run.evaluate.changes:
             changed(made, change)
     _check_parents(cells, folder)
-    return Plan(study, folder, tuple(cells), sum(_is_stale(run, found) for run in study.runs), damaged)
+    known = [found[run.run_id] for run in study.runs if run.run_id in found]
+    return Plan(study, folder, tuple(cells), changed_code.note(known), damaged)
 
 
 def _check_parents(cells: list[Cell], folder: Path) -> None:
@@ -98,9 +103,16 @@ def _check_parents(cells: list[Cell], folder: Path) -> None:
             raise UserError(f"The run {run.init_from.run_id} that {run.run_id} starts from has no parameters in {there}.")
 
 
-def _is_stale(run: Run, found: dict[str, Any]) -> bool:
-    then = found[run.run_id]["provenance"].get("sources") if run.run_id in found else None
-    return then is not None and then != run.sources()
+def _check_code(left: Sequence[Run], found: dict[str, dict[str, Any]]) -> None:
+    """That no trained run would be evaluated further with other code."""
+    trained = [found[run.run_id] for run in left if run.run_id in found]
+    trained = [record for record in trained if record["status"] == "finished"]
+    for run_id, names in changed_code.changed_plugins(trained).items():
+        raise UserError(
+            f"The run {run_id} lacks evaluations of this study, and the code of "
+            f"{' and '.join(names)} has changed since it was trained: restore it, give another "
+            "--results, or use experiments.evaluate --allow_changed_code."
+        )
 
 
 def run(todo: Plan, launcher: Launcher) -> dict[str, str]:

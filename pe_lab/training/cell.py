@@ -33,7 +33,8 @@ from pe_lab.training.finished import adopt, parent_of, point_of, read_cell, repl
 Report = Callable[[dict[str, Any]], None]
 FLOOR_EXAMPLES = 1000
 _PROGRESS_INTERVAL = 2.0  # seconds between two notes of progress
-_CODE = (":/pe_lab", ":/configs", ":/experiments")  # of which a record says whether it was as committed
+_HERE = Path(__file__).parent
+_CODE = (":/pe_lab", ":/configs", ":/experiments")  # what "dirty" is about
 
 
 class Left(Exception):  # noqa: N818
@@ -311,7 +312,7 @@ def provenance(run: Run) -> dict[str, Any]:
     device = jax.devices()[0]
     return {
         "commit": _git("rev-parse", "HEAD"),
-        "dirty": bool(_git("status", "--porcelain", "--untracked-files=no", "--", *_CODE)),
+        "dirty": has_uncommitted_code(),
         "python": platform.python_version(),
         "versions": _versions(),
         "device": f"{device.platform}: {device.device_kind}",
@@ -320,11 +321,15 @@ def provenance(run: Run) -> dict[str, Any]:
     }
 
 
+def has_uncommitted_code(checkout: Path = _HERE) -> bool:
+    """Whether pe_lab, configs or experiments differ from the commit, or hold untracked files."""
+    return bool(_git("status", "--porcelain", "--", *_CODE, checkout=checkout))
+
+
 @functools.cache
-def _git(*args: str) -> str | None:
-    """What git says of the code; None outside of a repository."""
-    here = Path(__file__).parent
-    answer = subprocess.run(["git", *args], cwd=here, capture_output=True, text=True, check=False)
+def _git(*args: str, checkout: Path = _HERE) -> str | None:
+    """The output of a git command in a checkout; None outside of a repository."""
+    answer = subprocess.run(["git", *args], cwd=checkout, capture_output=True, text=True, check=False)
     return answer.stdout.strip() if answer.returncode == 0 else None
 
 

@@ -251,7 +251,7 @@ class Evaluator:
         return [{**{k: v[r] for k, v in total.items()}, "code_ratio": ratio[r]} for r in range(len(ratio))]
 
     def rows(self, params: Any, places: Iterable[Place]) -> list[list[dict[str, Any]]]:
-        """The rows of all places, one list a replica."""
+        """The rows of all places with the digests of the code that measures them, one list a replica."""
         replicas, count = len(jax.tree.leaves(params)[0]), self.made.run.evaluate.num_examples
         rows: list[list[dict[str, Any]]] = [[] for _ in range(replicas)]
         for place in places:
@@ -260,8 +260,9 @@ class Evaluator:
                 measured = [[place.row("exact_match", None, 0, reason, target_length_known=made.knows_target_length)]] * replicas
             else:
                 measured = [_rows(made, sums, place, count) for sums in self.measure(params, place, count)]
+            sources = made.run.sources()
             for of_replica, new in zip(rows, measured, strict=True):
-                of_replica.extend(new)
+                of_replica.extend(row | {"sources": sources} for row in new)
         return rows
 
 

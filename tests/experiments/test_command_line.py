@@ -227,7 +227,7 @@ def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "x.json").write_text('{"schema_version": 99, "digest": "x"}', encoding="utf-8")
     said = refused("sweep", "--config=configs/smoke.py", "--dry_run", f"--results={tmp_path}")
-    assert said == f"{tmp_path}/records/x.json has schema_version 99; this pe_lab reads 2 to 5."
+    assert said == f"{tmp_path}/records/x.json has schema_version 99; this pe_lab reads 2 to 6."
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 from pe_lab import records
 from tests.analysis import synthetic
+from tests.analysis.fake_study import point, record, write_study
 from tests.experiments.entry_points import call
 
 ROOT = Path(__file__).parents[2]
@@ -84,12 +85,25 @@ PICTURES = ("exact_match", "heat_map", "success", "training_exact_match", "train
 
 def test_publishing_copies_records_tables_and_plots(smoke, tmp_path):
     folder, _ = smoke
-    assert call("publish", f"--results={folder}", cwd=tmp_path).returncode == 0
+    assert call("publish", f"--results={folder}", "--allow_dirty", cwd=tmp_path).returncode == 0
     published = tmp_path / "results" / "published" / "smoke"
     assert len(records.read_all(published)) == 4
     pictures = [f"{name}{suffix}" for name in PICTURES for suffix in (".pdf", ".png")]
     assert {p.name for p in published.iterdir()} == {*pictures, "records", "study.json", "table.csv", "table.md", "table.tex"}
     assert (published / "table.md").read_bytes() == (folder / "table.md").read_bytes()
+
+
+def test_a_run_of_code_that_was_not_committed_is_not_published(tmp_path):
+    run = record("r0", test={4: 1.0}, validation={4: 1.0}) | {"provenance": {"dirty": True}}
+    folder = write_study(tmp_path / "fake", (point("rope", 0), run))
+    refused = call("publish", f"--results={folder}", cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        f"error: 1 run in {folder}, such as r0, used code that was not committed: sweep again from "
+        "a clean checkout, or give --allow_dirty.\n"
+    )
+    assert not (tmp_path / "results").exists()
+    assert call("publish", f"--results={folder}", "--allow_dirty", cwd=tmp_path).returncode == 0
 
 
 def test_cells_are_commands_for_any_scheduler(tmp_path):
@@ -176,7 +190,8 @@ def test_results_of_code_that_has_changed_since_are_named(tmp_path):
     assert "note:" not in said().stdout
     with (tmp_path / "failing.py").open("a") as file:
         file.write("# another file now\n")
-    assert f"note: 1 runs in {tmp_path / 'out'} were made before a file of theirs changed" in said().stdout
+    note = "note: 1 run was trained with other code: encodings/failing:Fails changed since"
+    assert f"{note}; give another --results to train again\n" in said().stdout
 
 
 def test_a_study_with_a_missing_record_says_so_and_is_not_published(smoke, tmp_path):
@@ -185,6 +200,6 @@ def test_a_study_with_a_missing_record_says_so_and_is_not_published(smoke, tmp_p
     shutil.copytree(folder, partial)
     next((partial / "records").iterdir()).unlink()
     assert "without a record: 1 runs of the study" in call("tables", f"--results={partial}").stdout
-    refused = call("publish", f"--results={partial}", cwd=tmp_path)
+    refused = call("publish", f"--results={partial}", "--allow_dirty", cwd=tmp_path)
     assert refused.returncode == 2
     assert refused.stderr == f"error: {partial} lacks the records of 1 runs: sweep again, so that none is left out.\n"

@@ -266,3 +266,26 @@ def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch)
     assert record["config"]["model"]["encodings"] == [{**spec, "layers": None, "share": True, "stacks": None, "axis": None}]
     drop = Training(tiny.cell(spec, seeds=1), tmp_path / "results", print).state["params"]["decoder"]["attention_encodings"][0]["drop"]
     assert np.abs(np.asarray(drop) - 1).max() > 1e-4  # it was trained
+
+
+@pytest.mark.parametrize(
+    ("path", "dirty"),
+    [
+        ("pe_lab/encodings/new.py", True),
+        ("configs/new.py", True),
+        ("experiments/new.py", True),
+        ("pe_lab/old.py", True),
+        ("pe_lab/ignored.log", False),
+        ("results/new.json", False),
+    ],
+)
+def test_untracked_files_of_the_code_make_provenance_dirty(tmp_path, path, dirty):
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    (tmp_path / "pe_lab").mkdir()
+    (tmp_path / "pe_lab" / "old.py").write_text("")
+    (tmp_path / ".gitignore").write_text("*.log")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text("a = 1")
+    assert cells.has_uncommitted_code(tmp_path / "pe_lab") is dirty

@@ -19,11 +19,12 @@ HERE = Path(__file__).parent
 _VEGA = "window.vegaEmbed = vegaEmbed;"
 
 
-def write(results: Results, folder: Path, against: Results | None = None) -> Path:
+def write(results: Results, folder: Path, against: Results | None = None, note: str | None = None) -> Path:
     """Writes folder/report.html.
 
     Args:
       against: another study, whose cells are compared with those of the same name.
+      note: a sentence for the header.
 
     Raises:
       UserError: no run has finished, or jinja2 or vl-convert-python is not installed.
@@ -35,6 +36,7 @@ def write(results: Results, folder: Path, against: Results | None = None) -> Pat
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":"), "allow_nan": False}
     page = environment.get_template("page.html.jinja").render(
         results=results,
+        note=note,
         counts=data.counts(results),
         vega=vega,
         style=(HERE / "page.css").read_text(encoding="utf-8"),
