@@ -112,16 +112,17 @@ def test_make_install_installs_the_lock_and_then_the_checkout_with_an_extra(tmp_
 
 
 def texts():
-    """Tracked files in which a reader or a program may meet an instruction to install something."""
-    command = ["git", "ls-files"]
-    files = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    suffixes = (".py", ".md", ".jinja", ".ipynb", ".toml", "Makefile")
-    return [path for path in files if path.endswith(suffixes) and path != "tests/test_package.py"]
+    """Files in which a reader or a program may meet an instruction to install something."""
+    folders = ("configs", "docs", "experiments", "pe_lab", "results/published", "tests")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    files += [*ROOT.glob("*.md"), ROOT / "Makefile", ROOT / "pyproject.toml"]
+    suffixes = (".py", ".md", ".jinja", ".ipynb", ".toml", "")
+    return [path for path in files if path.is_file() and path.suffix in suffixes and path != Path(__file__)]
 
 
 def instructions(path):
     """What follows `pip install` to the end of its line."""
-    return re.findall(r"pip install +([^\n]*)", (ROOT / path).read_text(encoding="utf-8"))
+    return re.findall(r"pip install +([^\n]*)", path.read_text(encoding="utf-8"))
 
 
 def test_no_text_names_an_installation_of_pe_lab_from_a_registry():
