@@ -1,4 +1,5 @@
-"""Writes docs/tasks.md, docs/statistics.md, docs/guide.md, the measured part of docs/encodings.md, and docs/tour.ipynb.
+"""Writes docs/tasks.md, docs/statistics.md, docs/guide.md, the measured part of docs/encodings.md, and docs/tour.ipynb;
+README.md of every published study, and the results in README.md.
 
 python -m experiments.document              # seconds
 python -m experiments.document --floors     # measures the floors first, of every task with its defaults
@@ -14,7 +15,7 @@ from pathlib import Path
 from absl import flags
 
 from configs import base
-from experiments import command_line, guide, tour
+from experiments import command_line, guide, readmes, tour
 from pe_lab import config, plugins, records
 from pe_lab.analysis import coverage
 from pe_lab.diagnostics import page as encodings
@@ -60,6 +61,12 @@ def main() -> int:
         if record.exists() or path is PAGE:  # tasks have more to say than their floors
             path.write_text(page(Path()), encoding="utf-8")
             print(f"wrote {path}")
+    for study in readmes.studies(Path()):
+        (study / "README.md").write_text(readmes.written(Path(), study), encoding="utf-8")
+        print(f"wrote {study / 'README.md'}")
+    if readmes.FRONT.exists():
+        Path("README.md").write_text(readmes.front_page(Path()), encoding="utf-8")
+        print("wrote README.md")
     return 0
 
 

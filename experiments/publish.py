@@ -3,7 +3,7 @@
     python -m experiments.publish --results=results/quickstart [--allow_dirty]
 
 Runs of code that was not committed are refused unless --allow_dirty is given.
-The README.md there is written by hand and never touched.
+README.md there is never touched: `python -m experiments.document` writes it from README.md.jinja.
 """
 
 import shutil
@@ -46,7 +46,7 @@ def main() -> int:
     plots.write(found, target)
     if note := changed_code.note(found.records):
         print(note)
-    print(f"published {len(found.records)} runs in {target}; say what they show in {target}/README.md")
+    print(f"published {len(found.records)} runs in {target}; say what they show in {target}/README.md.jinja")
     return 0
 
 

@@ -6,9 +6,10 @@ import sys
 import pytest
 from absl.testing import flagsaver
 
-from experiments import command_line, document, tour
+from experiments import command_line, document, readmes, tour
 from pe_lab import plugins
 from pe_lab.diagnostics import page as encodings
+from tests.analysis.fake_study import point, record, write_study
 
 
 @pytest.fixture
@@ -59,6 +60,21 @@ def test_encodings_are_measured_and_drawn_and_their_page_keeps_the_rest(call, tm
     assert (written.split("\n")[0], written.split("\n")[-2]) == ("before", "after")
     assert "![nope: picture](pictures/nope.png)" in written
     assert written == document.encodings_written(tmp_path)
+
+
+def test_the_readme_of_a_published_study_is_written_from_its_template(call, tmp_path):
+    (tmp_path / "docs").mkdir()
+    folder = tmp_path / readmes.STUDIES / "fake"
+    write_study(folder, (point("rope", 0), record("r0", test={4: 0.25}, validation={4: 1.0})))
+    (folder / readmes.TEMPLATE).write_text('RoPE has {{ study.center("rope", 4) }}.\n')
+    assert call() == (0, "wrote docs/tasks.md\nwrote results/published/fake/README.md\n", "")
+    assert (folder / "README.md").read_text() == "RoPE has 0.25.\n"
+
+
+def test_a_front_page_without_a_place_for_its_results_is_an_error(tmp_path):
+    (tmp_path / "README.md").write_text("nothing")
+    with pytest.raises(ValueError, match="has no part between"):
+        readmes.front_page(tmp_path)
 
 
 def test_elsewhere_it_is_one_line_and_status_2(call):
