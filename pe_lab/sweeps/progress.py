@@ -24,9 +24,11 @@ class Progress:
         self.cells, self.console = cells, console or Console()
         self.steps = dict.fromkeys(cells, 0)
         self.state: dict[str, dict[str, Any]] = {}
-        self.first_step: dict[str, int] = {}
+        self.rated_steps: dict[str, int] = {}  # steps with a known rate, times replicas
+        self.rated_seconds: dict[str, float] = {}  # the time that they took, without compilation
+        self.active: set[str] = set()
         self.ended: set[str] = set()
-        self.started = time.monotonic()
+        self.stopping = False
         self.shown: dict[str, float] = {}
         self.lock = threading.Lock()
         live = self.console.is_terminal and cells
@@ -43,32 +45,64 @@ class Progress:
 
     def event(self, cell: str, event: dict[str, Any]) -> None:
         """Takes one event of a cell; safe from any thread."""
+        if event["event"] == "saving" and not self.stopping:
+            self.stopping = True
+            # Without the lock: the live display takes it while it draws what is printed here.
+            self._print("stopping: workers are saving; Ctrl-C again ends them at once")
         with self.lock:
             state = self.state.setdefault(cell, {})
             state.update(event)
+            if event["event"] == "progress":
+                self._add_rate(cell, event)
             self.steps[cell] = event.get("step", self.steps[cell])
-            if event["event"] == "resumed":
-                self.first_step[cell] = self.steps[cell]
             if event["event"] == "ended":
                 self.ended.add(cell)
                 self.steps[cell] = self.cells[cell][1]
+            self._set_active(cell, event["event"])
             if not self.live:
                 self._line(cell, event["event"])
 
+    def _add_rate(self, cell: str, event: dict[str, Any]) -> None:
+        """Add the steps since the cell's last event; its rate is that of training alone."""
+        steps = max(0, event["step"] - self.steps[cell]) * self.cells[cell][2]
+        if rate := event["steps_per_second"]:
+            self.rated_steps[cell] = self.rated_steps.get(cell, 0) + steps
+            self.rated_seconds[cell] = self.rated_seconds.get(cell, 0.0) + steps / rate
+
+    def _set_active(self, cell: str, event: str) -> None:
+        if event in ("queued", "elsewhere", "left", "died", "saved", "stopped", "ended"):
+            self.active.discard(cell)
+        else:
+            self.active.add(cell)
+
     def seconds_left(self) -> float | None:
-        """From the share of replica-steps that this process has seen done."""
-        total = sum(steps * replicas for _, steps, replicas in self.cells.values())
-        done = sum(self.steps[c] * self.cells[c][2] for c in self.cells)
-        fresh = done - sum(self.first_step.get(c, 0) * self.cells[c][2] for c in self.cells)
-        return (total - done) * (time.monotonic() - self.started) / fresh if fresh else None
+        """Time of the steps that are left, at the rates of training; None before the first rate.
+
+        Every cell goes on at its own rate, and one without a rate at that of all others.
+        """
+        steps, seconds = sum(self.rated_steps.values()), sum(self.rated_seconds.values())
+        if not seconds:
+            return None
+        rates = {c: n / self.rated_seconds[c] for c, n in self.rated_steps.items() if n}
+        left = sum((total - self.steps[c]) * replicas / rates.get(c, steps / seconds) for c, (_, total, replicas) in self.cells.items())
+        return left / max(1, len(self.active))
+
+    def _time_left(self) -> str:
+        seconds = self.seconds_left()
+        if all(self.steps[cell] == total for cell, (_, total, _) in self.cells.items()):
+            return "evaluating" if self.active else ""
+        return "estimating time left" if seconds is None else _minutes(seconds)
 
     def _line(self, cell: str, event: str) -> None:
         recent = time.monotonic() - self.shown.get(cell, 0) < _PLAIN_INTERVAL
         if event in ("started", "evaluating", "finished") or (event in ("progress", "elsewhere") and recent):
             return
         self.shown[cell] = time.monotonic()
-        words = [w for w in (*self._words(cell), f"{self._count()}, {_minutes(self.seconds_left())}") if w]
-        self.console.print("  ".join(words), highlight=False, soft_wrap=True, markup=False, emoji=False)
+        totals = ", ".join(filter(None, (self._count(), "" if self.stopping else self._time_left())))
+        self._print("  ".join(filter(None, (*self._words(cell), totals))))
+
+    def _print(self, line: str) -> None:
+        self.console.print(line, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
     def _words(self, cell: str) -> tuple[str, str, str, str]:
         label, steps, replicas = self.cells[cell]
@@ -82,10 +116,14 @@ class Progress:
             "damaged": state.get("why"),
             "elsewhere": "another sweep is at it",
             "left": "was asked to leave; it goes on later",
+            "saving": f"saving at step {self.steps[cell]}/{steps}" if self.steps[cell] else "compiling, then saves",
+            "saved": f"saved at step {self.steps[cell]}/{steps}",
+            "stopped": "stopped; it continues from its last checkpoint",
             "died": f"its worker was killed by signal {state.get('signal')}; it is tried once more",
             "ended": ended,
         }
-        what = doing.get(state["event"]) or f"step {self.steps[cell]}/{steps} x {replicas}"
+        step = doing["saving"] if self.stopping else f"step {self.steps[cell]}/{steps} x {replicas}"
+        what = doing.get(state["event"]) or step
         return label, what, "" if loss is None else f"loss {loss:.4f}", f"{rate:.0f} steps/s" if rate else ""
 
     def _count(self) -> str:
@@ -98,11 +136,9 @@ class Progress:
             for cell in self.state:
                 if cell not in self.ended or self.state[cell].get("status"):
                     table.add_row(*map(Text, self._words(cell)))
-            table.add_row(self._count(), _minutes(self.seconds_left()))
+            table.add_row(self._count(), "stopping" if self.stopping else self._time_left())
         return table
 
 
-def _minutes(seconds: float | None) -> str:
-    if seconds is None:
-        return "time left unknown"
+def _minutes(seconds: float) -> str:
     return f"{seconds / 60:.1f} min left" if seconds >= 60 else f"{seconds:.0f} s left"

@@ -28,8 +28,8 @@ def shown(clock):
     return Progress(CELLS, Console(file=text, width=40)), lambda: text.getvalue().splitlines()
 
 
-def at(step, **more):
-    return {"event": "progress", "step": step, "loss": 0.25, "steps_per_second": 12.0, **more}
+def at(step, rate=12.0):
+    return {"event": "progress", "step": step, "loss": 0.25, "steps_per_second": rate}
 
 
 def test_without_a_terminal_a_cell_is_one_plain_line_with_loss_rate_count_and_time(shown, clock):
@@ -37,8 +37,8 @@ def test_without_a_terminal_a_cell_is_one_plain_line_with_loss_rate_count_and_ti
     with display:
         display.event("a", {"event": "started"})
         clock(10)
-        display.event("a", at(50))
-    assert lines() == ["rope  step 50/100 x 2  loss 0.2500  12 steps/s  0 of 3 runs, 20 s left"]
+        display.event("a", at(50, rate=10.0))
+    assert lines() == ["rope  step 50/100 x 2  loss 0.2500  10 steps/s  0 of 3 runs, 20 s left"]
 
 
 def test_lines_of_one_cell_are_ten_seconds_apart(shown, clock):
@@ -58,10 +58,10 @@ def test_started_evaluating_and_finished_are_not_worth_a_line(shown):
 
 def test_what_is_done_is_counted_in_runs(shown, clock):
     display, lines = shown
-    clock(10)
+    display.event("b", {"event": "started"})
     display.event("a", {"event": "ended", "status": 0})
     display.event("b", {"event": "ended", "status": 0})
-    assert lines() == ["rope  done  2 of 3 runs, 5 s left", "alibi  done  3 of 3 runs, 0 s left"]
+    assert lines() == ["rope  done  2 of 3 runs, estimating time left", "alibi  done  3 of 3 runs"]
 
 
 def test_a_failed_cell_says_why_and_a_killed_one_points_to_its_log(shown, clock):
@@ -77,38 +77,103 @@ def test_a_failed_cell_says_why_and_a_killed_one_points_to_its_log(shown, clock)
     ]
 
 
-def test_time_left_is_unknown_before_the_first_step(shown):
-    display, _ = shown
-    assert display.seconds_left() is None
+def test_saved_cells_are_neither_failed_nor_done(shown):
+    display, lines = shown
+    for cell in ("a", "b"):
+        display.event(cell, {"event": "started"})
+        display.event(cell, {"event": "resumed", "step": 40})
+    first = len(lines())
+    for cell in ("a", "b"):
+        display.event(cell, {"event": "saving"})
+    display.event("a", at(60))
+    display.event("a", {"event": "saved"})
+    display.event("b", {"event": "stopped"})
+    assert lines()[first:] == [
+        "stopping: workers are saving; Ctrl-C again ends them at once",
+        "rope  saving at step 40/100  0 of 3 runs",
+        "alibi  saving at step 40/100  0 of 3 runs",
+        "rope  saved at step 60/100  loss 0.2500  12 steps/s  0 of 3 runs",
+        "alibi  stopped; it continues from its last checkpoint  0 of 3 runs",
+    ]
 
 
-def test_time_left_goes_by_replica_steps(shown, clock):
-    display, _ = shown
-    clock(30)
-    display.event("b", at(60))  # 60 of 300 replica-steps in 30 s
-    assert display.seconds_left() == 120.0
+def test_a_terminal_shows_saving_and_saved_cells(clock):
+    text = StringIO()
+    console = Console(file=text, force_terminal=True, width=100, color_system=None)
+    with Progress(CELLS, console) as display:
+        display.event("a", at(50))
+        display.event("b", at(50))
+        display.event("a", {"event": "saving"})
+        display.event("b", {"event": "saving"})
+        display.event("b", at(60))
+        display.event("a", {"event": "saved"})
+    assert "stopping: workers are saving" in text.getvalue()
+    last = text.getvalue().split("rope")[-1]
+    assert "saved at step 50/100" in last
+    assert "saving at step 60/100" in last
+    assert "0 of 3 runs" in last
+    assert "FAILED" not in text.getvalue()
 
 
-def test_time_left_does_not_count_what_an_earlier_process_has_trained(shown, clock):
-    display, _ = shown
-    display.event("a", {"event": "resumed", "step": 50})
+def test_there_is_no_estimate_before_the_first_rate(shown, clock):
+    display, lines = shown
+    display.event("a", {"event": "started"})
     clock(10)
-    display.event("a", at(75))  # 50 of the 200 that were left
-    assert display.seconds_left() == 30.0
+    display.event("a", {"event": "resumed", "step": 50})
+    assert display.seconds_left() is None
+    assert lines() == ["rope  step 50/100 x 2  0 of 3 runs, estimating time left"]
 
 
-def test_time_left_does_not_count_it_either_where_a_launcher_has_started_the_cell(shown, clock):
+def test_compilation_is_not_part_of_the_rate(shown, clock):
+    """100 of 200 replica-steps of the one cell and 100 of the other, at 10 a second."""
+    display, _ = shown
+    display.event("a", {"event": "started"})
+    clock(1000)
+    display.event("a", at(50, rate=10.0))
+    assert display.seconds_left() == 20.0
+
+
+def test_running_cells_share_the_time_and_have_their_own_rates(shown):
+    display, _ = shown
+    for cell in ("a", "b"):
+        display.event(cell, {"event": "started"})
+    display.event("a", at(50, rate=10.0))  # 100 replica-steps are left: 10 s
+    display.event("b", at(50, rate=2.0))  # 50: 25 s
+    assert display.seconds_left() == pytest.approx(35.0 / 2)
+
+
+def test_the_rate_is_the_mean_over_the_steps_of_a_cell(shown):
+    display, _ = shown
+    display.event("b", at(20, rate=10.0))  # 2 s
+    display.event("b", at(80, rate=20.0))  # 3 s
+    display.event("a", {"event": "ended", "status": 0})
+    assert display.seconds_left() == pytest.approx(20 / 16)
+
+
+def test_steps_of_an_earlier_process_are_not_part_of_the_rate(shown):
     display, _ = shown
     display.event("a", {"event": "started"})
     display.event("a", {"event": "resumed", "step": 50})
-    clock(10)
-    display.event("a", at(75))
-    assert display.seconds_left() == 30.0
+    display.event("a", at(75, rate=10.0))  # 50 replica-steps are left, and 100 of the other cell
+    assert display.seconds_left() == 15.0
+
+
+def test_evaluation_is_named_after_the_last_step(shown, clock):
+    display, lines = shown
+    display.event("b", {"event": "ended", "status": 0})
+    display.event("a", at(100))
+    assert lines()[-1].endswith("1 of 3 runs, evaluating")
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(None, "time left unknown"), (0.0, "0 s left"), (59.0, "59 s left"), (60.0, "1.0 min left"), (5400.0, "90.0 min left")],
+    [
+        (None, "estimating time left"),
+        (0.0, "0 s left"),
+        (59.0, "59 s left"),
+        (60.0, "1.0 min left"),
+        (5400.0, "90.0 min left"),
+    ],
 )
 def test_time_is_told_in_seconds_then_minutes(shown, monkeypatch, seconds, words):
     display, lines = shown
@@ -130,7 +195,7 @@ def test_an_error_is_shown_as_it_is(shown, clock, error):
     display, lines = shown
     clock(10)
     display.event("a", {"event": "ended", "status": 1, "error": error})
-    assert lines() == [f"rope  FAILED: {error}  2 of 3 runs, 5 s left"]
+    assert lines() == [f"rope  FAILED: {error}  2 of 3 runs, estimating time left"]
 
 
 def test_in_a_terminal_running_cells_are_rows_of_a_table_and_done_ones_leave_it(clock):

@@ -22,6 +22,7 @@ from pe_lab.sweeps.launchers._worker import Worker
 from pe_lab.sweeps.launchers.base import Launcher, OnEvent, environment, json_object, one_thread
 
 _LOOK_AGAIN = 2.0  # seconds
+_LAST_WORDS = 5.0  # seconds in which workers that were killed are reported
 _GRACE = 60.0  # seconds that workers have for a checkpoint when all is to stop
 
 
@@ -81,6 +82,7 @@ class _Supervisor:
             self.waiting.put(file)
         self.statuses: dict[str, int] = {}
         self.workers: list[Worker] = []
+        self.running: set[Path] = set()
         self.died: set[Path] = set()
         self.stopping = threading.Event()
 
@@ -96,24 +98,37 @@ class _Supervisor:
                 self._take(file, worker)
 
     def _take(self, file: Path, worker: Worker) -> None:
+        self.running.add(file)
+        try:
+            later = self._train(file, worker)
+        finally:
+            self.running.discard(file)
+        if later:
+            time.sleep(_LOOK_AGAIN)
+
+    def _train(self, file: Path, worker: Worker) -> bool:
+        """Train a cell and report how it ended; whether to wait before the next one."""
         try:
             free = _is_free(file)
             status = self._run(file, worker) if free else locks.LATER
         except OSError as e:  # a disk that is full, or may not be written
             self._end(file, 1, one_line(e))
-            return
-        if self.stopping.is_set():
-            self.on_event(file.stem, {"event": "ended", "status": status})
+            return False
+        if self.stopping.is_set() and status == locks.LATER:
+            self.on_event(file.stem, {"event": "saved" if free else "elsewhere"})
+        elif self.stopping.is_set() and status < 0:  # before it could save, or after the grace
+            self.on_event(file.stem, {"event": "stopped"})
         elif status == locks.LATER:  # another sweep is at it, or it was asked to leave: it is looked at again after all others
             self.on_event(file.stem, {"event": "left" if free else "elsewhere"})
             self.waiting.put(file)
-            time.sleep(_LOOK_AGAIN)
+            return True
         elif status < 0 and file not in self.died:
             self.on_event(file.stem, {"event": "died", "signal": -status})
             self.died.add(file)
             self.waiting.put(file)
         else:
             self._end(file, status)
+        return False
 
     def _end(self, file: Path, status: int, error: str | None = None) -> None:
         self.statuses[file.stem] = status
@@ -135,16 +150,21 @@ class _Supervisor:
     def stop(self) -> None:
         """Asks all that run to save and leave; after a while, or when interrupted again, ends them."""
         self.stopping.set()
-        until = time.monotonic() + _GRACE
+        for file in list(self.running):
+            self.on_event(file.stem, {"event": "saving"})
         for worker in self.workers:
             worker.leave()
-        try:
-            while any(worker.cell for worker in self.workers) and time.monotonic() < until:
-                time.sleep(0.05)
-        except KeyboardInterrupt:
-            pass
+        with contextlib.suppress(KeyboardInterrupt):
+            self._wait(_GRACE)
         for worker in self.workers:
             worker.send(signal.SIGKILL)
+        self._wait(_LAST_WORDS)
+
+    def _wait(self, seconds: float) -> None:
+        """Wait until every running cell has reported how it ended."""
+        until = time.monotonic() + seconds
+        while self.running and time.monotonic() < until:
+            time.sleep(0.05)
 
 
 @dataclass(frozen=True)

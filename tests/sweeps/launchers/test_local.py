@@ -274,17 +274,23 @@ SLEEPER = 'import time; print(\'{"event": "ready"}\', flush=True); time.sleep(60
 
 def test_ctrl_c_asks_what_is_running_to_leave_and_waits_for_it(interrupted):
     saves = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(75))); " + SLEEPER
-    assert interrupted({"a": saves})[1:] == [("a", {"event": "ready"}), ("a", {"event": "ended", "status": 75})]
+    assert kinds(interrupted({"a": saves}))[1:] == [("a", "ready"), ("a", "saving"), ("a", "saved")]
 
 
 def test_what_does_not_leave_in_time_is_killed(interrupted, monkeypatch):
     monkeypatch.setattr(local, "_GRACE", 0.2)
     deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEPER
-    assert interrupted({"a": deaf})[1:] == [("a", {"event": "ready"}), ("a", {"event": "ended", "status": -9})]
+    assert kinds(interrupted({"a": deaf}))[1:] == [("a", "ready"), ("a", "saving"), ("a", "stopped")]
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_what_ends_while_all_are_asked_to_leave_is_done_or_failed(interrupted, status):
+    ends = f"import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit({status})); " + SLEEPER
+    assert interrupted({"a": ends})[-1] == ("a", {"event": "ended", "status": status})
 
 
 def test_nothing_is_started_after_ctrl_c(interrupted):
-    assert kinds(interrupted({"a": SLEEPER, "b": ""})) == [("a", "started"), ("a", "ready"), ("a", "ended")]
+    assert kinds(interrupted({"a": SLEEPER, "b": ""})) == [("a", "started"), ("a", "ready"), ("a", "saving"), ("a", "stopped")]
 
 
 @pytest.mark.parametrize("line", ["3", "[1]", "{}"])
