@@ -21,6 +21,13 @@ Row = Mapping[str, Any]
 Rows = Mapping[str, Sequence[Row]]  # split -> its rows
 
 
+class Info(tfds.core.DatasetInfo):
+    """The description of a data set that no bucket of TFDS has."""
+
+    def initialize_from_bucket(self) -> None:
+        """Do nothing: TFDS would leave an empty folder, `*tfds`, in the temporary directory."""
+
+
 class RowsBuilder(tfds.core.GeneratorBasedBuilder):
     """The data set of given rows, in their order; a subclass says their features.
 

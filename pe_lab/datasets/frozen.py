@@ -36,7 +36,7 @@ class Frozen(builders.RowsBuilder):
 
     def _info(self) -> tfds.core.DatasetInfo:
         first = next(row for rows in self.rows.values() for row in rows)
-        return tfds.core.DatasetInfo(
+        return builders.Info(
             builder=self,
             description=self.described,
             features=_features(first),

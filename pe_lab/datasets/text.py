@@ -27,7 +27,7 @@ class Corpus(builders.RowsBuilder):
 
     def _info(self) -> tfds.core.DatasetInfo:
         features = tfds.features.FeaturesDict({name: tfds.features.Text() for name in self.rows["train"][0]})
-        return tfds.core.DatasetInfo(builder=self, features=features, disable_shuffling=True)
+        return builders.Info(builder=self, features=features, disable_shuffling=True)
 
 
 def documents(path: Path) -> Rows:

@@ -122,8 +122,8 @@ class Progress:
             "died": f"its worker was killed by signal {state.get('signal')}; it is tried once more",
             "ended": ended,
         }
-        step = doing["saving"] if self.stopping else f"step {self.steps[cell]}/{steps} x {replicas}"
-        what = doing.get(state["event"]) or step
+        what = doing.get("saving" if self.stopping and state["event"] == "progress" else state["event"])
+        what = what or f"step {self.steps[cell]}/{steps} x {replicas}"
         return label, what, "" if loss is None else f"loss {loss:.4f}", f"{rate:.0f} steps/s" if rate else ""
 
     def _count(self) -> str:

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,13 @@ def test_what_is_prepared_is_read_back_in_its_order_and_written_once(tmp_path, m
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
 
 
+def test_nothing_is_left_in_the_temporary_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    text.read(text.prepare(ROWS, tmp_path), tmp_path)
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
 def test_another_content_or_split_has_another_name(tmp_path):
     moved = {**ROWS, "validation": ROWS["test"], "test": ROWS["validation"]}
     joined = {**ROWS, "train": [{"text": "né\nb".encode()}, {"text": b"a"}]}
@@ -135,6 +143,7 @@ def test_the_later_of_two_that_prepare_at_once_leaves_the_first_ones(tmp_path, m
 
 PROGRAM = """
 import sys
+import tempfile
 from pathlib import Path
 from pe_lab.datasets import text
 from pe_lab.tasks.language_model import LanguageModel
