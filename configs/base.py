@@ -66,6 +66,9 @@ def get_config() -> ml_collections.ConfigDict:
         lengths=(8, 16, 24, 32),  # test lengths; those up to max_length are also validated, which says what was learnt
         offsets=(0,),  # added to every position: unseen positions without unseen lengths
         changes=(),  # also measured with dict(positions=…, encodings=…) in place of what was trained
+        # Operands that have exactly n digits at length n: the "longest" (one at least), "all", or
+        # "none" (up to n digits, as in training). Tasks without operands are the same in all three.
+        exact_operands="longest",
         num_examples=512,  # for each length and offset
         batch_size=256,  # examples
         curve_every=500,  # steps between evaluations during training

@@ -7,6 +7,8 @@ learned positions, a million fixed training examples, AdamW (0.9, 0.95) without 
 warm-up, 50,000 steps of 400, clipping at 1; operands of up to 30 digits in training and 100 in the test, teacher-forced exact
 match, median over seeds. 76 runs: for a machine with an accelerator.
 
+Length n in a test: every operand has exactly n digits, as in the authors' scripts.
+
 Differs: the authors' gated GELU and their norm after each sublayer are a plain GELU and a norm before; every task is trained
 up to 30, where the authors use 20 to 40; minesweeper has sides of 5 to 9, up to 12 in the test, and as positions the rows and
 columns of its grid. The authors' "best" checkpoint is chosen by the loss on the test lengths; here it is the last. Four seeds
@@ -18,7 +20,7 @@ from pe_lab.sweeps import grid
 
 TASKS = [
     grid.labelled("addition", dict(name="addition")),
-    grid.labelled("three operands", dict(name="addition", operands=3)),
+    grid.labelled("three operands", dict(name="addition", operands=3, padding="answer")),
     grid.labelled("N x 2 multiplication", dict(name="multiplication", other_digits=2)),
     grid.labelled("copy", dict(name="copy", num_symbols=10, distinct=False)),
     grid.labelled("reverse", dict(name="reverse", num_symbols=10)),
@@ -32,6 +34,7 @@ def get_config(smoke=False):
     c.train.update(steps=50_000, batch_size=400, num_examples=1_000_000, max_length=30, warmup_steps=500, learning_rate=1e-4)
     c.train.update(beta2=0.95, weight_decay=0.0)
     c.evaluate.update(lengths=tuple(range(5, 101, 5)), num_examples=1000, curve_every=5000, curve_lengths=(30, 60, 100))
+    c.evaluate.exact_operands = "all"  # the authors test operands of exactly n digits each
     if smoke:
         c.model.update(num_layers=1, width=16, num_heads=2, feedforward_width=32)
         c.train.update(steps=20, batch_size=8, max_length=6, warmup_steps=2)

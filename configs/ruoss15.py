@@ -7,8 +7,8 @@ Protocol of Ruoss et al. 2023 (https://arxiv.org/abs/2305.16843), on the tasks o
 one length a step from 1..40, 10 seeds; token accuracy, mean over lengths 41..500, of the best rate and seed. The number
 of steps is Deletang et al.'s, a million; that of Ruoss et al. was not found. 4,950 runs: for a cluster.
 
-Differs: dropout is off in evaluation, where the authors leave it on; the loss leaves out what follows a terminator; an
-encoding's positions are drawn for each example in evaluation; learned positions reach 2048 in both forms, so that plain
+Differs: dropout is off in evaluation, where the authors leave it on; an encoding's positions are drawn
+for each example in evaluation; learned positions reach 2048 in both forms, so that plain
 ones are refused beyond training only by having never been trained; the relative encoding is Transformer-XL's, sinusoids
 count up from 0. The token embedding stands for the one-hot input. Choose by validation, or say that you did not.
 """

@@ -128,6 +128,7 @@ class Evaluate:
     lengths: tuple[int, ...]
     offsets: tuple[int, ...]
     changes: tuple[Change, ...]  # resolved against the run: what a spec leaves open is as the run was trained
+    exact_operands: Literal["longest", "all", "none"]
     num_examples: int
     batch_size: int
     curve_every: int
@@ -191,6 +192,8 @@ class Run:
         content["init_from"] = self.init_from and self.init_from.run_id
         if self.train.criterion is not None:  # then what the curve measures decides when training ends
             content["curve"] = [self.evaluate.curve_every, self.evaluate.curve_lengths, self.evaluate.curve_examples]
+            if self.evaluated_task != self.task:
+                content["curve"].append(_plain(self.evaluated_task))
         if not any(plugins.find("encodings", e.name).reads_positions for e in self.model.encodings):  # type: ignore[attr-defined]
             content["positions"] = None
         return content
@@ -198,6 +201,18 @@ class Run:
     @functools.cached_property
     def run_id(self) -> str:
         return _hash(self.identity())
+
+    @functools.cached_property
+    def evaluated_task(self) -> Plugin:
+        """The task that evaluation draws from."""
+        return self.evaluated_with(self.evaluate.exact_operands)
+
+    def evaluated_with(self, exact_operands: str) -> Plugin:
+        """Return the task that evaluation draws from with this setting of `evaluate.exact_operands`."""
+        if exact_operands == "none":
+            return self.task
+        arguments = plugins.build("tasks", self.task).exact_arguments(exact_operands)
+        return Plugin(self.task.name, tuple(sorted({**dict(self.task.arguments), **arguments}.items())))
 
     def sources(self) -> dict[str, str | None]:
         """A hash of each plugin's file: settings alone do not say what was run."""

@@ -25,8 +25,8 @@ from pe_lab.code_versions import Sources
 from pe_lab.errors import UserError, one_line
 
 SCHEMA_VERSION, _OLDEST = 6, 2
-_ADDED: dict[str, dict[str, Any]] = {  # to configs, by versions 3, 4 and 5
-    "evaluate": {"frozen": None},
+_ADDED: dict[str, dict[str, Any]] = {  # to configs, by versions 3 to 6
+    "evaluate": {"frozen": None, "exact_operands": "none"},
     "execution": {"batch_devices": 1},
     "checkpoints": {"keep_curve": False},
 }

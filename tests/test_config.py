@@ -243,6 +243,7 @@ def test_the_run_id_changes_with_all_that_determines_the_weights(changes):
         dict(execution__replicas="vmap"), dict(execution__attention="explicit"), dict(execution__chunk_steps=7),
         dict(execution__max_replicas=1), dict(execution__remat=True), dict(evaluate__curve_lengths=(8,)), dict(evaluate__curve_examples=8),
         changed([dict(positions=SHIFTED)]), dict(evaluate__frozen="folder"),
+        dict(evaluate__exact_operands="none"),
     ],
     ids=str,
 )  # fmt: skip
@@ -284,6 +285,16 @@ def test_the_run_id_holds_the_run_that_it_starts_from_and_not_where_that_lies():
 @pytest.mark.parametrize("curve", [dict(evaluate__curve_every=7), dict(evaluate__curve_lengths=(8,)), dict(evaluate__curve_examples=8)])
 def test_the_run_id_holds_the_curve_where_it_decides_when_training_ends(curve):
     assert run(train__criterion=0.9, **curve).run_id != run(train__criterion=0.9).run_id
+
+
+def test_the_run_id_holds_the_operands_where_the_curve_decides_when_training_ends():
+    def run_ids(task, **changes):
+        exact = ("longest", "all", "none")
+        return {run(task=dict(name=task), evaluate__exact_operands=value, **changes).run_id for value in exact}
+
+    assert len(run_ids("addition")) == 1
+    assert len(run_ids("addition", train__criterion=0.9)) == 3
+    assert len(run_ids("copy", train__criterion=0.9)) == 1
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,12 @@ def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as
     path = of_version_2(tmp_path)
     before = path.read_bytes()
     found = records.read(path)
-    now = {"seed": 1, "evaluate": {"lengths": [8], "frozen": None}, "execution": {"batch_devices": 1}, "checkpoints": {"keep_curve": False}}
+    now = {
+        "seed": 1,
+        "evaluate": {"lengths": [8], "frozen": None, "exact_operands": "none"},
+        "execution": {"batch_devices": 1},
+        "checkpoints": {"keep_curve": False},
+    }
     assert found == records.read(records.write(tmp_path / "new", record(config=now)))
     assert found["digest"] == records.digest(found)
     assert path.read_bytes() == before

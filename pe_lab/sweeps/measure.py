@@ -136,7 +136,7 @@ def _measure(folder: Path, job: Job) -> int:
     params = jax.tree.map(lambda leaf: leaf[jax.numpy.asarray(replicas)], state["params"])
     lengths = sorted({place.length for place in job.places})
     evaluator = Evaluator(step.setup(cell.run), lengths, lambda f, *args: jax.jit(f).lower(*args).compile())
-    measured = floors(evaluator.made.task, lengths, FLOOR_EXAMPLES, evaluator.data("test"))
+    measured = floors(evaluator.made.evaluated_task, lengths, FLOOR_EXAMPLES, evaluator.data("test"))
     gained = 0
     for record, rows in zip(job.chosen.values(), evaluator.rows(params, job.places), strict=True):
         known = records.places(record, job.sources)

@@ -19,7 +19,7 @@ class Arithmetic(Task):
 
     Args:
       base: of the numbers, 2 to 10.
-      lengths: the digits of each operand at length n. "independent": uniform on 1..n, so the longest need not have n;
+      lengths: the digits of each operand at length n, in training. "independent": uniform on 1..n;
         "equal": n; "one_longest": independent, but one of them, any, has n; "mixed": independent in half of the
         examples, in the others one length for all, uniform on 1..n.
       zero: an operand of one digit may be 0.
@@ -43,14 +43,31 @@ class Arithmetic(Task):
     def digit_names(self) -> tuple[str, ...]:
         return tuple(map(str, range(self.base)))
 
-    def draw_lengths(self, key: Key[Array, ""], length: Int[Array, ""], count: int) -> Int[Array, "r"]:
-        """The digits of each of `count` operands."""
+    def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, Any]:
+        if operands == "all":
+            return {"lengths": "equal"}
+        return {} if self.lengths == "equal" else {"lengths": "one_longest"}
+
+    def num_written_digits(self, text: str) -> int:
+        """Return the digits of a written operand without zeros in front; 0 has one digit."""
+        significant = text.rstrip("0") if self.reverse_operands else text.lstrip("0")
+        return max(len(significant), 1)
+
+    def draw_lengths(
+        self, key: Key[Array, ""], length: Int[Array, ""], count: int, present: Int[Array, ""] | int | None = None
+    ) -> Int[Array, "r"]:
+        """Draw the digits of each of `count` operands.
+
+        Args:
+          present: the operands that the prompt has, the first of the `count`; None: all of them.
+        """
         if self.lengths == "equal":
             return jnp.full(count, length)
         own = jax.random.randint(key, (count,), 1, length + 1)
         of_one = jax.random.fold_in(key, 1)
         if self.lengths == "one_longest":
-            return jnp.where(jnp.arange(count) == jax.random.randint(of_one, (), 0, count), length, own)
+            longest = jax.random.randint(of_one, (), 0, count if present is None else present)
+            return jnp.where(jnp.arange(count) == longest, length, own)
         if self.lengths == "mixed":
             return jnp.where(jax.random.bernoulli(of_one), own, own[0])
         return own

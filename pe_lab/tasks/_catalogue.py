@@ -22,6 +22,8 @@ Written by `python -m experiments.document` from the files of [pe_lab/tasks](../
 in a config is the task below with that argument. Every task can be asked of every layout: the decoder reads BEGIN prompt SEPARATOR
 target END in one stream. In the examples what a target is given, whatever the model says, stands in [square brackets].
 
+In evaluation an example of length n has exactly length n, unless the task calls the length an upper bound.
+
 *Floor*: what is reached with the default arguments by an answer that knows the length alone: the most frequent symbol of each
 place (token accuracy), the most frequent whole target (exact match), each from {count} examples and scored on {count} others. An
 accuracy says something about a model by its distance from there: (accuracy − floor) / (1 − floor).

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Int, Key
 Traced = Int[Array, ""]
 
 
-def sides(key: Key[Array, ""], longer: Traced, shortest: int) -> tuple[Traced, Traced]:
+def sides(key: Key[Array, ""], longer: Traced, shortest: Traced | int) -> tuple[Traced, Traced]:
     """Height and width of a board whose longer side is given, each such board equally likely.
 
     That is what independent uniform sides are once their larger one is known.

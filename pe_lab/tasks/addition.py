@@ -9,15 +9,16 @@
     7 _ 5 _ _ + 2 -> 9 5  # padding="none", reverse_operands=True, blanks=0.1
     1 0 + 1 1 -> 1 0 1  # base=2, padding="none", reverse_answer=False, total_length=True
 
-The length is the most digits that an operand may have, not what the longest one has: that is up to `lengths`. The papers
-train with "independent" lengths and mostly test with "equal" ones. From the least significant digit on, each digit of
-the sum follows from two digits of the prompt and what was just said.
+In training, length n is an upper bound on the digits of an operand; `lengths` says how they are drawn.
+In evaluation the longest operand has exactly n digits, or all have (`evaluate.exact_operands`). From the
+least significant digit on, each digit of the sum follows from two digits of the prompt and what was just said.
 
 Structure: "coupled" is the significance of a digit, so that digits that are added share a number; "symbols" are the
 digits; "grid" is (number, significance), where the sum of the first k operands stands in row k + 1.
 
 Papers: Cho et al. 2024 (https://arxiv.org/abs/2405.20671): "addition", the defaults, 1..30 digits in training, 100 and
-more in tests; of three operands, `operands=3`; "index hinting", `padding="answer"` with hints; carries are in their code.
+more in tests, where both operands have the tested length; of three operands, `operands=3, padding="answer"`;
+"index hinting", `padding="answer"` with hints; carries are in their code.
 Cho et al. 2025 (https://arxiv.org/abs/2410.15787): "multi-operand addition", `min_operands=2, operands=10,
 padding="answer", scratchpad=True, lengths="mixed"`, 1..10 digits in training, up to 20 digits and operands in tests of
 their scripts. McLeish et al. 2024 (https://arxiv.org/abs/2405.17399): "addition", `padding="none", reverse_operands=True,
@@ -36,7 +37,7 @@ less than one token in a thousand. Their interleaved operands may be unpadded, w
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -118,6 +119,20 @@ class Addition(Arithmetic):
     def has_scratchpad(self) -> bool:
         return self.scratchpad
 
+    def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, Any]:
+        return {} if self.total_length else super().exact_arguments(operands)
+
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        if self.total_length:
+            return len(prompt) + 1
+        return max(map(self.num_written_digits, self._operands(prompt)))
+
+    def _operands(self, prompt: np.ndarray) -> list[str]:
+        """Return the operands as they are written, without hints and blanks."""
+        words = [self.vocabulary.names[symbol] for symbol in prompt]
+        text = "".join(word for word in words if word[0] not in "h_")
+        return [text[::2], text[1::2]] if self.interleaved else text.split("+")
+
     def _sum_digits(self, count: int, digits: int) -> int:
         """What a sum can need at most."""
         width = digits
@@ -170,7 +185,8 @@ class Addition(Arithmetic):
             first = jax.random.randint(of_lengths, (), 1, length - 2)
             return jnp.stack([first, length - 2 - first])
         count = jax.random.randint(of_count, (), self._fewest, self.operands + 1) if self._fewest < self.operands else self.operands
-        return jnp.where(jnp.arange(self.operands) < count, self.draw_lengths(of_lengths, length, self.operands), 0)
+        lengths = self.draw_lengths(of_lengths, length, self.operands, present=count)
+        return jnp.where(jnp.arange(self.operands) < count, lengths, 0)
 
     def _sums(self, operands: Int[Array, "r w"], count: Int[Array, ""], sum_digits: Int[Array, ""]) -> Text:
         """What the target says, number k being that of the first k operands."""
@@ -205,8 +221,7 @@ class Addition(Arithmetic):
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         words = [self.vocabulary.names[symbol] for symbol in prompt]
         hints = [int(word[1:]) for word in words if word[0] == "h"]
-        text = "".join(word for word in words if word[0] not in "h_")
-        parts = [text[::2], text[1::2]] if self.interleaved else text.split("+")
+        parts = self._operands(prompt)
         values = [self.read(part) for part in parts]
         longest = len(max(parts, key=len))
         width = longest if self.padding == "answer" else len(self.write(len(parts) * (self.base**longest - 1)))

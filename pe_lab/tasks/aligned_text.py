@@ -2,9 +2,9 @@
 
     e i n s -> o n e
 
-Pairs of lines come from two files, line by line, from a folder of such files, or from a prepared set. A length is
-the longer side in bytes; an example of length n is drawn among the pairs whose longer side is at most n and more than
-n - `width`, each equally likely. Lengths go from the shortest to the longest without a gap in any split; where gaps
+Pairs of lines come from two files, line by line, from a folder of such files, or from a prepared set. Length n
+is an upper bound on the longer side in bytes: an example is drawn among the pairs whose longer side has more than
+n - `width` bytes and at most n, each equally likely. Lengths go from the shortest to the longest without a gap in any split; where gaps
 part them, the widest range counts.
 
 No paper: text for the encoder–decoder, of one's own. The scores are those of text: the likelihood of each place, and
@@ -105,6 +105,12 @@ class AlignedText(Task):
         prompt, there = _line(data, "source", chosen, bound)
         target, mask = _line(data, "target", chosen, bound)
         return Example(prompt, there, target, mask, mask, jnp.full(bound, -1))
+
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return max(len(prompt), len(target))
+
+    def evaluation_lengths(self, length: int) -> range:
+        return range(max(length - self.width, 0) + 1, length + 1)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         """The first line that belongs to the prompt, of any split."""

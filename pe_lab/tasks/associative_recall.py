@@ -166,6 +166,10 @@ class AssociativeRecall(Task):
         slot = jax.lax.top_k(jnp.where(slots < self.slots_per_pair * length, score, -jnp.inf), bound)[1]
         return jnp.full(slots.shape, -1).at[jnp.where(pairs < length, slot, slots.size)].set(pairs, mode="drop")
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        keys = prompt.reshape(-1, self._width)[:, :-1]
+        return len(np.unique(keys, axis=0))
+
     def oracle(self, prompt: np.ndarray, given: np.ndarray) -> np.ndarray:  # type: ignore[override]
         width, entries, target = self._width, prompt.tolist(), given.tolist()
         book = {}

@@ -7,7 +7,7 @@ import collections
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -166,6 +166,25 @@ class Task:
           data: of a split, for tasks that cannot draw inside jit.
         """
         raise NotImplementedError
+
+    def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, Any]:
+        """Return the arguments with which operands have exactly `length` digits.
+
+        Args:
+          operands: the longest operand (one at least), or all of them.
+        """
+        return {}
+
+    def evaluation_lengths(self, length: int) -> range:
+        """Return the lengths that evaluation examples of `length` can have.
+
+        This is `length` alone, except for tasks that have no example of some lengths.
+        """
+        return range(length, length + 1)
+
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        """Return the length of an example without padding, in the task's unit."""
+        return len(prompt)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         """The target of a prompt, slowly; for tests."""

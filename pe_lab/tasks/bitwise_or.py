@@ -6,6 +6,9 @@
 A digit of the answer is found by its place in the vectors alone: what is asked of positions in addition, without its
 carries. Nearly all of the answer is zeros, so its token accuracy says little.
 
+In training, length n is an upper bound on the bits of a vector. In evaluation the longer vector has
+exactly n bits, or both have (`evaluate.exact_operands`).
+
 Structure: "coupled" is the place in a vector from 1, so that bits that are ored share a number; "symbols" are the
 bits; "grid" is (vector, place), the answer being the third vector.
 
@@ -17,12 +20,13 @@ of its two versions where lengths are equal); here each example is drawn as if f
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pe_lab.tasks import _grids
 from pe_lab.tasks._arithmetic import apart, example, laid_out, numbers
 from pe_lab.tasks.base import Example, Task, Vocabulary
 
@@ -35,16 +39,27 @@ class BitwiseOr(Task):
 
     Args:
       lengths: of the vectors. "all": every example with vectors of 1..n bits is equally likely, so short vectors, which
-        have fewer examples, are rarer; "equal": both have n bits.
+        have fewer examples, are rarer; "one_longest": the same, but the longer vector has n bits; "equal": both have.
     """
 
-    lengths: Literal["all", "equal"] = "all"
+    lengths: Literal["all", "one_longest", "equal"] = "all"
 
     length_name = "bits"
 
     @property
     def vocabulary(self) -> Vocabulary:
         return Vocabulary(3, ("0", "1", "|"))
+
+    def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, Any]:
+        if operands == "all":
+            return {"lengths": "equal"}
+        return {} if self.lengths == "equal" else {"lengths": "one_longest"}
+
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return max(map(len, self._vectors(prompt)))
+
+    def _vectors(self, prompt: np.ndarray) -> list[str]:
+        return self.vocabulary.text(prompt.tolist()).replace(" ", "").split("|")
 
     def prompt_bound(self, length: int) -> int:
         return 2 * length + 1
@@ -55,6 +70,11 @@ class BitwiseOr(Task):
         if self.lengths == "equal":
             lengths = jnp.full(2, length)
             one = jax.random.randint(of_place, (), 0, length)
+        elif self.lengths == "one_longest":
+            # With the one at a place, one vector or both have n bits and the other reaches the place.
+            examples = jnp.cumsum(jnp.maximum(2 * (length - place) - 1, 0))
+            one = (examples <= jax.random.randint(of_place, (), 0, examples[-1])).sum()
+            lengths = jnp.stack(_grids.sides(of_lengths, length, one + 1))
         else:
             examples = jnp.cumsum(jnp.maximum(length - place, 0) ** 2)  # with the one here or before: both vectors reach it
             one = (examples <= jax.random.randint(of_place, (), 0, examples[-1])).sum()
@@ -67,7 +87,7 @@ class BitwiseOr(Task):
         return example(laid_out(prompt, self.prompt_bound(bound)), laid_out(target, self.target_bound(bound)))
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        first, second = self.vocabulary.text(prompt.tolist()).replace(" ", "").split("|")
+        first, second = self._vectors(prompt)
         width = max(len(first), len(second))
         both = int(first.ljust(width, "0"), 2) | int(second.ljust(width, "0"), 2)
         return np.array([int(bit) for bit in f"{both:0{width}b}"])

@@ -76,6 +76,9 @@ class CopyGrid(Task):
         grid = (_grids.positions(row, column, is_cell), _grids.positions(to_row, to_column, says_cell))
         return Example(prompt, inside, target, said, said, source, structure={"grid": grid})
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return max(len(board := _grids.rows(prompt, self.num_symbols)), len(board[0]))
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         board = _grids.rows(prompt, self.num_symbols)
         turned = {

@@ -64,6 +64,9 @@ class Count(Task):
         one = jnp.ones(1, bool)
         return Example(jnp.where(mask, string, 0), mask, answer, one, one, jnp.full(1, -1))
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return len(prompt) - self.told
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         symbol, string = (prompt[0], prompt[1:]) if self.told else (1, prompt)
         return np.array([string.tolist().count(symbol) % self.modulus])

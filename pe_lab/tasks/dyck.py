@@ -5,7 +5,8 @@
     { } ( ) -> } - ) -  # num_kinds=3
 
 By default the target names, after every prefix, the closing bracket that is legal now, - for none. The completion
-closes what the prompt leaves open.
+closes what the prompt leaves open. With answer="legal" an odd length is an upper bound: its words have one
+bracket less.
 
 Papers: Bhattamishra et al. 2020 (https://arxiv.org/abs/2009.11264): "Dyck-n", character prediction: after every prefix
 the brackets that may come next. Opening ones always may (they also say so at the greatest depth), so the closing one
@@ -32,7 +33,7 @@ _PAIRS = ("()", "[]", "{}", "<>")
 class Dyck(Task):
     """The target is the legal closing bracket after every prefix, or what closes the prompt.
 
-    Words are uniform, the kind of each pair as well. Of an odd length the word has one bracket less. A prompt to be
+    Words are uniform, the kind of each pair as well. A prompt to be
     completed is the first half of a uniform word of twice the length whose first bracket closes last, so that
     something is open.
 
@@ -122,6 +123,10 @@ class Dyck(Task):
 
         uniform = jax.random.uniform(key, (size,))
         return jax.lax.scan(step, jnp.asarray(0), (left, uniform))[1]
+
+    def evaluation_lengths(self, length: int) -> range:
+        longest = self.prompt_bound(length)
+        return range(longest, longest + 1)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         stack, legal = [], []

@@ -70,6 +70,9 @@ class FlipFlop(Task):
         asked = jnp.stack([jnp.zeros(bound, bool), (kind == _READ) & (place < length)], axis=1)[1:].reshape(-1)
         return Example(both[0], jnp.ones(2, bool), both[1:].reshape(-1), mask, asked, jnp.full(2 * bound - 2, -1), asked)
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return (len(prompt) + len(target)) // 2
+
     def oracle(self, prompt: np.ndarray, given: np.ndarray) -> np.ndarray:  # type: ignore[override]
         memory, sequence = -1, [*prompt.tolist(), *given.tolist()]
         for i in range(0, len(sequence), 2):

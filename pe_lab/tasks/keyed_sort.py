@@ -103,6 +103,9 @@ class KeyedSort(Task):
         head = jnp.where(column == 0, labels[:, None], _COLON)
         return jnp.where(column < 2, head, jnp.where(column < widths + 2, digit, _COMMA))
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return prompt.tolist().count(_COLON)
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         items = [pair.split(":") for pair in self.vocabulary.text(prompt.tolist()).replace(" ", "").split(",")]
         items.sort(key=lambda pair: int(pair[1][:: -1 if self.reverse else 1]))

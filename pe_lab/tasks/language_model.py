@@ -75,6 +75,9 @@ class LanguageModel(Task):
         found = text.read(name, folder)
         return {split: joined([d if d.endswith(b"\n") else d + b"\n" for (d,) in rows], split) for split, rows in found.items()}
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return len(target)
+
     def sample(self, key, length, bound, data=None) -> Example:
         text, place = data["bytes"], jnp.arange(bound)
         start = jax.random.randint(key, (), 0, data["size"] - length + 1)

@@ -90,6 +90,9 @@ class Lego(Task):
         value, one = jnp.where(place <= query, sign, 0).sum(keepdims=True) % 2, jnp.ones(1, bool)
         return Example(prompt, step <= 5 * length, value, one, one, jnp.full(1, -1))
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return (len(prompt) - 1) // 5
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         clauses, query = self.vocabulary.text(prompt.tolist()).split(" ? ")
         assigned = {(words := clause.split())[0]: (words[2], words[3]) for clause in clauses.split(" , ")}

@@ -6,7 +6,8 @@
     1 0 0 1 1 -> 1 1 0 1 1  # every_prefix=True
 
 Averaging over the whole string answers it, wherever its symbols stand; interleaved strings must be told apart by
-position, modulo their number.
+position, modulo their number. The length of interleaved strings is an upper bound: a prompt has the largest
+multiple of `interleaved` symbols up to it.
 
 Papers: Huang et al. 2025 (https://arxiv.org/abs/2410.02140): "bin_majority", "majority" (num_symbols=26) and
 "bin_majority_interleave" (interleaved=3), up to 50 symbols in training and 150 in testing. Arora et al. 2023
@@ -103,6 +104,10 @@ class Majority(Task):
             return (counts == counts.max()).sum() > 1
 
         return jax.lax.while_loop(tied, lambda drawn: draw(drawn[0] + 1), draw(0))[1]
+
+    def evaluation_lengths(self, length: int) -> range:
+        longest = self.prompt_bound(length)
+        return range(longest, longest + 1)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         symbols = prompt.tolist()

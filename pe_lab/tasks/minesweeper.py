@@ -89,6 +89,9 @@ class Minesweeper(Task):
         }
         return Example(prompt, written, target, mask, mask, alignment, structure=structure)
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return max(len(board := _grids.rows(prompt, _SIGN)), len(board[0]))
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         board = _grids.rows(prompt, _SIGN)
         mines = {(r, c) for r, row in enumerate(board) for c, symbol in enumerate(row) if symbol == _MINE}

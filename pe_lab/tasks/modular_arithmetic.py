@@ -5,7 +5,7 @@
     6 -> 6  # modulus=7
 
 Times binds before plus and minus. One answer token, so chance is one in `modulus` at every length. An expression has
-an odd number of symbols: an even length draws what the next shorter draws.
+an odd number of symbols, so an even length is an upper bound: its examples have one symbol less.
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
 (https://arxiv.org/abs/2305.16843): "modular_arithmetic", modulus 5, lengths 1..40 in training, up to 500 in the test.
@@ -78,6 +78,10 @@ class ModularArithmetic(Task):
         zero = jnp.zeros((), jnp.int32)
         (total, term), _ = jax.lax.scan(step, (zero, zero), (digits, operators, inside))
         return (total + term) % self.modulus
+
+    def evaluation_lengths(self, length: int) -> range:
+        longest = self.prompt_bound(length)
+        return range(longest, longest + 1)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         words = self.vocabulary.text(prompt.tolist()).replace("- ", "+ -1 * ").split(" + ")

@@ -64,6 +64,9 @@ class ModularSum(Task):
         answer = terms.sum(keepdims=True) % self.modulus
         return Example(jnp.where(mask, prompt, 0), mask, answer, one, one, jnp.full(1, -1), structure={"symbols": (term, one)})
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return (len(prompt) + 1) // 2 if self.signs else len(prompt)
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         total = 0
         for word in self.vocabulary.text(prompt.tolist()).replace("+", " ").split():

@@ -5,7 +5,9 @@
     7 5 * 2 1 -> 4 8 6  # other_digits=None, padding="none", reverse_operands=True
     3 4 * 1 2 -> 8 6 0 + 4 3 0 = 8 6 0 0 > 8 0 4 0  # other_digits=None, scratchpad=True
 
-The length is the most digits that the first operand may have, and the second where `other_digits` is None.
+In training, length n is an upper bound on the digits of the first operand, and of the second where
+`other_digits` is None; `lengths` says how they are drawn. In evaluation the longest of these operands
+has exactly n digits, or all have (`evaluate.exact_operands`).
 
 Structure: "coupled" is the significance of a digit, in a partial product that which it has in the product; "symbols"
 are the digits; "grid" is (number, significance), with the operands in rows 1 and 2, and behind them partial product
@@ -114,8 +116,16 @@ class Multiplication(Arithmetic):
     def _id(self, name: str) -> int:
         return self.vocabulary.names.index(name)
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        operands = self._operands(prompt)
+        counted = operands if self.other_digits is None else operands[:1]
+        return max(map(self.num_written_digits, counted))
+
+    def _operands(self, prompt: np.ndarray) -> list[str]:
+        return self.vocabulary.text(prompt.tolist()).replace(" ", "").split("*")
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        first, second = self.vocabulary.text(prompt.tolist()).replace(" ", "").split("*")
+        first, second = self._operands(prompt)
         a, b = self.read(first), self.read(second)
         if self.scratchpad:
             digits = [self.read(digit) for digit in (second if self.reverse_operands else second[::-1])]

@@ -120,6 +120,9 @@ class Ngram(Task):
         prompt = letters[jnp.where(over, place - new + old, place)]
         return rearranged(prompt, place < length, place, place < length)
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return len(prompt) - (self.gram + 1 if self.form == "prefix" else 0)
+
     def oracle(self, prompt: np.ndarray, given: np.ndarray | None = None) -> np.ndarray:
         if self.form == "duplicate":
             return prompt

@@ -75,6 +75,9 @@ class PhoneBook(Task):
         structure = {"symbols": (mask & (prompt < 10), said)} | uncoupled(mask, said)
         return rearranged(prompt, mask, width * asked + 1 + jnp.arange(self.num_digits), said, structure=structure)
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return len(prompt) // (1 + self.num_digits)
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         *entries, asked = prompt.tolist()
         book: dict[int, list[int]] = {}

@@ -90,6 +90,9 @@ class Polynomial(Task):
         terms = jnp.stack([self._number(coefficients), times, unknown, power, degrees, plus], axis=1).reshape(-1)
         return jnp.concatenate([unknown[:1], equals[:1], self._number(x)[None], within[:1], terms[:-1]])
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return len(prompt) - 1 if self.whole_terms else (len(prompt) - 3) // 6
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         words = self.vocabulary.text(prompt.tolist()).removeprefix("x = ")
         x, terms = words.split(maxsplit=1)

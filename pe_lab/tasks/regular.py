@@ -6,7 +6,8 @@
     1 0 0 0 -> no  # answer="last"
 
 A symbol of the target names the letters that a member of the language can go on with and, by $, that it can end; - says
-that no member begins like this. A random string leaves a language of few members after a few letters. The languages:
+that no member begins like this. A length without members is an upper bound: it draws strings of the longest
+shorter length that has some. A random string leaves a language of few members after a few letters. The languages:
 tomita_1 to tomita_7, (aa)*, (aaaa)* and (abab)* as aa_star, aaaa_star and abab_star, D_n as d_2, d_3, d_4 and d_12,
 aa*bb*cc*dd*ee* as aa_bb_cc_dd_ee, {a,b}*d{b,c}* as ab_d_bc and {0,1,2}*02* as 012_02.
 
@@ -18,7 +19,8 @@ Differs: both draw members alone (members=1.0). tomita_1, tomita_2 and the stars
 length and place tell the whole answer; here half of the strings are none, and aa_star and aaaa_star have a second
 letter, which no member has. Strings are uniform among those of their length, where both papers' generators prefer some.
 The end is in every set; in their code some languages have it instead of the letters, some not at all. In their code a 0
-after an odd number of ones in tomita_3 counts as impossible, which it is not. Both read each answer off its own letter;
+after an odd number of ones in tomita_3 counts as impossible, which it is not, and a prefix of 012_02 that ends
+in 0 counts as no member, which it is. Both read each answer off its own letter;
 here the answers follow the whole string, and a decoder sees those before.
 """
 
@@ -39,7 +41,7 @@ class Regular(Task):
     """The target has a symbol for each prefix, or one for the string.
 
     With probability `members` the string is a member of the language, else it is none; both uniform among the strings
-    of its length. A length without members is drawn as the next shorter one that has some.
+    of its length.
 
     Args:
       language: one of those above.
@@ -94,8 +96,7 @@ class Regular(Task):
         coin, letters = jax.random.split(key)
         ways = np.stack([_ways(self._of, member, bound) for member in (False, True)])
         exists = ways[:, :, 0] > 0  # strings of each length from the first state
-        lengths = np.maximum.accumulate(np.where(exists[1], np.arange(bound + 1), 0))
-        length = jnp.asarray(lengths)[length]
+        length = jnp.asarray(_member_lengths(self._of, bound))[length]
         member = (jax.random.uniform(coin) < self.members) | ~jnp.asarray(exists[0])[length]
         string, states = self._walk(letters, jnp.asarray(_choices(self._of, ways)), member.astype(int), length, bound)
         mask = jnp.arange(bound) < length
@@ -118,6 +119,10 @@ class Regular(Task):
         left = jnp.maximum(length - jnp.arange(bound), 0)
         return jax.lax.scan(step, jnp.asarray(0), (left, jax.random.uniform(key, (bound,))))[1]
 
+    def evaluation_lengths(self, length: int) -> range:
+        longest = int(_member_lengths(self._of, length)[length])
+        return range(longest, longest + 1)
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         string = "".join(self._of.letters[symbol] for symbol in prompt)
         prefixes = [string[: i + 1] for i in range(len(string))]
@@ -138,6 +143,12 @@ def _ways(language: Language, member: bool, bound: int) -> np.ndarray:
         ways[length] = ways[length - 1][moves].sum(axis=1)
         ways[length] /= max(ways[length].max(), 1)  # they would outgrow a float
     return ways
+
+
+def _member_lengths(language: Language, bound: int) -> np.ndarray:
+    """[length]: the longest length up to it that has members."""
+    exists = _ways(language, True, bound)[:, 0] > 0
+    return np.maximum.accumulate(np.where(exists, np.arange(bound + 1), 0))
 
 
 def _choices(language: Language, ways: np.ndarray) -> np.ndarray:

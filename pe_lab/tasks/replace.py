@@ -52,6 +52,9 @@ class Replace(Task):
         prompt = jnp.where(place == 1, new, old)
         return rearranged(prompt, place < length + 2, jnp.ones(bound, int), jnp.arange(bound) < length)
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return len(prompt) - 2
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         old, new, *run = prompt.tolist()
         return np.array([{old: new}[symbol] for symbol in run])

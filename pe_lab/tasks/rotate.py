@@ -62,6 +62,9 @@ class Rotate(StringTask):
         told = jnp.arange(bound + 1) < length + 1
         return rearranged(prompt, told, 1 + (place + step) % length, mask, structure=uncoupled(told, mask))
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return len(prompt) - self.drawn
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         symbols = prompt.tolist()
         step = symbols.pop(0) - self.num_symbols + 1 if self.drawn else self.by

@@ -6,8 +6,8 @@
     run around left -> I_TURN_LEFT I_RUN I_TURN_LEFT I_RUN I_TURN_LEFT I_RUN I_TURN_LEFT I_RUN
 
 A grammar makes all 20,910 commands. The length of an example is that of its actions; a command is drawn among those of
-that length, each as often. Where there are none (no command asks for 37 actions, say; training has none beyond
-`max_train`), it is drawn among those of the next shorter length.
+that length, each as often. A length without commands (37 actions, say; in training, all beyond `max_train`) is an
+upper bound: a command is drawn among those of the longest shorter length that has some.
 
 A tenth of the commands of every length, chosen by a checksum of their words, is held out. Training draws the others, up to
 `max_train` actions. Validation draws what is held out, beyond `max_train` as well. The test draws all commands beyond
@@ -83,6 +83,13 @@ class Scan(Task):
         prompt_mask, mask = prompt != _NONE, target != _NONE
         prompt, target = jnp.where(prompt_mask, prompt, 0), jnp.where(mask, target, 0)
         return Example(prompt, prompt_mask, target, mask, mask, jnp.full(len(target), -1))
+
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return len(target)
+
+    def evaluation_lengths(self, length: int) -> range:
+        longest = max(n for n in range(1, length + 1) if _commands()[n])
+        return range(longest, longest + 1)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         return np.array(self.target_vocabulary.symbols(" ".join(_meaning(self.vocabulary.text(prompt.tolist())))))

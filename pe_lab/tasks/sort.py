@@ -88,6 +88,9 @@ class Sort(StringTask):
         tokens = jnp.where(column < widths, digits, _COMMA)
         return joined(tokens, jnp.where(mask, widths[:, 0] + 1, 0), self.prompt_bound(len(values)))
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return len(prompt) if self.numbers is None else prompt.tolist().count(_COMMA) + 1
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         if self.numbers is None:
             return np.array(sorted(prompt.tolist()))

@@ -6,7 +6,8 @@
     7 - 5 0 1 -> 8 9 -  # padding="none", reverse_operands=True, negative=True
     1 2 - 3 0 -> - 1 8  # reverse_answer=False, negative=True
 
-The length is the most digits that an operand may have, not what the longer one has (`lengths`).
+In training, length n is an upper bound on the digits of an operand; `lengths` says how they are drawn.
+In evaluation the longest operand has exactly n digits, or both have (`evaluate.exact_operands`).
 
 Structure: "coupled" is the significance of a digit, so that digits of which one is taken from the other share a number;
 "symbols" are the digits; "grid" is (number, significance), the difference being the third number. A sign is no digit.
@@ -72,8 +73,14 @@ class Subtraction(Arithmetic):
             target = joined(target, minus) if self.reverse_answer else joined(minus, target)
         return example(laid_out(prompt, self.prompt_bound(bound)), laid_out(target, self.target_bound(bound)))
 
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return max(map(self.num_written_digits, self._operands(prompt)))
+
+    def _operands(self, prompt: np.ndarray) -> list[str]:
+        return self.vocabulary.text(prompt.tolist()).replace(" ", "").split("-")
+
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        first, second = self.vocabulary.text(prompt.tolist()).replace(" ", "").split("-")
+        first, second = self._operands(prompt)
         difference = self.read(first) - self.read(second)
         digits = self.write(abs(difference), max(len(first), len(second)) if self.padding == "longest" else 1)
         minus = "-" * (difference < 0)

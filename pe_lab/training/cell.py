@@ -101,12 +101,24 @@ class Training:
         if found is None:
             return None
         state, notes = found
+        self._check_curve(notes)
         self.curve, self.train_seconds, self.memory = notes["curve"], notes["train_seconds"], notes["memory"]
         self.report({"event": "resumed", "step": int(np.asarray(state["step"])[0])})
         return state
 
+    def _check_curve(self, notes: dict[str, Any]) -> None:
+        """Refuse a checkpoint whose curve rests on operands of other lengths than this run's."""
+        run = self.cell.run
+        measured = notes.get("exact_operands", "none")  # older checkpoints have no such note
+        if run.evaluated_with(measured) != run.evaluated_task:
+            raise UserError(
+                f"The checkpoint in {self.checkpoints} was measured with config.evaluate.exact_operands={measured!r} "
+                f"and this study asks for {run.evaluate.exact_operands!r}: choose another results folder."
+            )
+
     def _save(self) -> None:
         notes = {"curve": self.curve, "train_seconds": self.train_seconds, "memory": self.memory}
+        notes["exact_operands"] = self.cell.run.evaluate.exact_operands
         checkpoints.save(self.checkpoints, self.now, self.state, notes)
 
     @property
@@ -202,7 +214,7 @@ class Training:
         places = [p for p in grid(self.cell.run) if not all(p.key in k for k in known)]
         lengths = sorted({p.length for p in places})
         rows = self.evaluator.rows(self.state["params"], places)
-        measured = floors(self.made.task, lengths, FLOOR_EXAMPLES, self.evaluator.data("test")) if lengths else []
+        measured = floors(self.made.evaluated_task, lengths, FLOOR_EXAMPLES, self.evaluator.data("test")) if lengths else []
         for r, run in enumerate(self.cell.runs):
             record = older[r] or self._record(r, run)
             new = [row for row in rows[r] if records.place_of(row) not in known[r]]

@@ -42,7 +42,7 @@ def batch_sums(
     """
     index = where["first"] + jnp.arange(made.run.evaluate.batch_size)
     keys = held_out.keys(where["split"], where["length"], index)
-    given = held_out.sample(made.task, keys, where["length"], bound, data) if frozen is None else frozen
+    given = held_out.sample(made.evaluated_task, keys, where["length"], bound, data) if frozen is None else frozen
     given = jax.lax.optimization_barrier(given)  # what follows is compiled alike, drawn or read, and gives equal digits
     batch = jax.vmap(functools.partial(made.layout, made.task))(given)
     position_keys = jax.vmap(lambda k: stream_key(k, POSITIONS))(keys)
@@ -163,13 +163,14 @@ def is_done(run: config.Run, found: dict[str, dict[str, Any]]) -> bool:
     """Whether a run's record has all that its evaluation asks for; a failed one is tried again.
 
     Raises:
-      UserError: it was measured on another number of examples; nothing is overwritten.
+      UserError: it was measured on other examples, or another number of them; nothing is overwritten.
     """
     record = found.get(run.run_id)
     if record is None or record["status"] == "failed":
         return False
     if record["status"] == "diverged":
         return True
+    _check_same_task(run, record)
     measured, wanted = records.places(record), [place.key for place in grid(run)]
     for place in wanted:
         if measured.get(place, 0) not in (0, run.evaluate.num_examples):
@@ -180,11 +181,21 @@ def is_done(run: config.Run, found: dict[str, dict[str, Any]]) -> bool:
     return all(place in measured for place in wanted)
 
 
+def _check_same_task(run: config.Run, record: dict[str, Any]) -> None:
+    """Refuse a record whose rows rest on operands of other lengths."""
+    measured = record["config"]["evaluate"]["exact_operands"]
+    if run.evaluated_with(measured) != run.evaluated_task:
+        raise UserError(
+            f"The run {run.run_id} was measured with config.evaluate.exact_operands={measured!r} "
+            f"and this study asks for {run.evaluate.exact_operands!r}: choose another results folder."
+        )
+
+
 def asked(runs: Iterable[config.Run]) -> Mapping[Plugin, held_out.Counts]:
     """Task -> how many examples of each split and length the evaluations and curves of runs look at."""
     found: dict[Plugin, dict[tuple[str, int], int]] = {}
     for run in runs:
-        counts, evaluate = found.setdefault(run.task, {}), run.evaluate
+        counts, evaluate = found.setdefault(run.evaluated_task, {}), run.evaluate
         places = [((place.split, place.length), evaluate.num_examples) for place in grid(run)]
         for place, count in [*places, *((("validation", n), evaluate.curve_examples) for n in evaluate.curve_lengths)]:
             counts[place] = max(count, counts.get(place, 0))
@@ -199,8 +210,8 @@ def frozen_of(run: config.Run) -> held_out.Frozen | None:
     """
     if run.evaluate.frozen is None:
         return None
-    found = held_out.Frozen(Path(run.evaluate.frozen), run.task)
-    for (split, length), count in asked([run])[run.task].items():
+    found = held_out.Frozen(Path(run.evaluate.frozen), run.evaluated_task)
+    for (split, length), count in asked([run])[run.evaluated_task].items():
         found.rows(split, length, count)
     return found
 

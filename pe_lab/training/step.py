@@ -60,6 +60,11 @@ class Setup:
         """Maps a function of one replica over the replica axis, on all devices."""
         return devices.side_by_side(_vmap if self.vmapped else _map, self.batch_devices, f, *args)
 
+    @functools.cached_property
+    def evaluated_task(self) -> Task:
+        """The task that evaluation draws from; training draws from `task`."""
+        return plugins.build("tasks", self.run.evaluated_task)
+
     def data(self, split: str) -> Any:
         """What the task's examples of a split are drawn from."""
         return jax.device_put(self.task.data(split))

@@ -136,13 +136,13 @@ def test_a_run_is_done_once_every_change_is_measured_too():
     run = expand(grid.product(), evaluate__changes=(dict(encodings=()), dict(positions=dict(name="shifted", max_shift=3)))).runs[0]
     assert len(rows(run)) == 2 + 3 * 3  # validation, and three test lengths: as trained and with each change
     for kept in (rows(run), rows(run)[:-1], [r for r in rows(run) if r["change"] is None]):
-        assert is_done(run, {run.run_id: {"status": "finished", "rows": kept}}) is (len(kept) == 11)
+        assert is_done(run, {run.run_id: {"status": "finished", "rows": kept, "config": run.to_dict()}}) is (len(kept) == 11)
 
 
 def test_what_was_measured_on_other_examples_is_never_replaced():
     run = expand(grid.product()).runs[0]
     with pytest.raises(UserError) as refused:
-        is_done(run, {run.run_id: {"status": "finished", "rows": rows(run, count=15)}})
+        is_done(run, {run.run_id: {"status": "finished", "rows": rows(run, count=15), "config": run.to_dict()}})
     said = f"The run {run.run_id} has measured length 2 on 15 examples and this study asks for 16 examples: nothing is overwritten."
     assert str(refused.value) == said
 
@@ -150,7 +150,7 @@ def test_what_was_measured_on_other_examples_is_never_replaced():
 def test_a_place_where_nothing_could_be_measured_clashes_with_nothing():
     run = expand(grid.product()).runs[0]
     null = [place.row("exact_match", None, 0, "the table ends there") for place in places(run) if place.length == 5]
-    assert is_done(run, {run.run_id: {"status": "finished", "rows": rows(run, missing=(5,)) + null}}) is True
+    assert is_done(run, {run.run_id: {"status": "finished", "rows": rows(run, missing=(5,)) + null, "config": run.to_dict()}}) is True
 
 
 def test_a_parent_that_has_left_no_parameters_is_refused_before_anything_trains(tmp_path):

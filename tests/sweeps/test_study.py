@@ -165,13 +165,15 @@ def null(length, offset):
 )
 def test_a_run_is_done_when_its_record_has_all_that_is_asked(status, rows, done):
     run = expand().runs[0]
-    assert is_done(run, {run.run_id: {"status": status, "rows": rows}}) is done
+    assert is_done(run, {run.run_id: {"status": status, "rows": rows, "config": run.to_dict()}}) is done
 
 
 def test_a_run_is_done_when_it_has_what_is_asked_with_every_change_whatever_it_is_called():
     run = expand(changes=[dict(encodings=(), label="bare")]).runs[0]
     plain = [*validated(), *measured()]
-    found = [{run.run_id: {"status": "finished", "rows": rows}} for rows in (plain, [*plain, *measured(change=BARE)])]
+    found = [
+        {run.run_id: {"status": "finished", "rows": rows, "config": run.to_dict()}} for rows in (plain, [*plain, *measured(change=BARE)])
+    ]
     assert [is_done(run, each) for each in found] == [False, True]
 
 
@@ -180,7 +182,7 @@ def test_a_run_measured_on_another_number_of_examples_is_refused(rows):
     run = expand().runs[0]
     words = rf"^The run {run.run_id} has measured length 8 on 31 examples and this study asks for 32 examples: nothing is overwritten\.$"
     with pytest.raises(UserError, match=words):
-        is_done(run, {run.run_id: {"status": "finished", "rows": rows}})
+        is_done(run, {run.run_id: {"status": "finished", "rows": rows, "config": run.to_dict()}})
 
 
 def test_a_run_without_a_record_is_not_done():

@@ -6,6 +6,7 @@ import pytest
 from pe_lab.tasks._binary import positive
 from pe_lab.tasks.base import floors
 from pe_lab.tasks.binary_addition import BinaryAddition
+from pe_lab.tasks.layouts import Encoder
 from tests.tasks.drawing import first_drawn as drawn
 from tests.tasks.drawing import said
 
@@ -85,3 +86,16 @@ def test_the_answer_of_a_padded_target_ends_with_the_terminator():
 def test_the_floor_is_about_a_half():
     """Of 1000 examples of some 30 tokens, standard deviation 0.003; of lengths up to 500 it is 0.5 on average."""
     assert abs(floors(BinaryAddition(), (41,), 1000)[0]["token_accuracy"] - 0.48) < 0.03
+
+
+@pytest.mark.parametrize("length", [3, 40])
+def test_the_loss_counts_what_follows_the_terminator_and_the_accuracy_does_not(length):
+    """As in the authors' code, whose loss is a mean over all `length + 1` places."""
+    task = BinaryAddition()
+    layout = Encoder(end_token=False)
+    batch = jax.vmap(lambda example: layout(task, example))(drawn(task, length, 50, bound=40))
+    assert (np.asarray(batch.target).sum(axis=1) == length + 1).all()
+    symbols = np.where(batch.target, batch.labels, 0)
+    terminator = (symbols == 2).argmax(axis=1)
+    first = np.asarray(batch.target).argmax(axis=1)
+    assert (np.asarray(batch.answer).sum(axis=1) == terminator - first + 1).all()

@@ -1,0 +1,146 @@
+"""Length n of an evaluation is exact: every task measures its examples, and none is shorter or longer."""
+
+import dataclasses
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab import plugins
+from pe_lab.tasks.addition import Addition
+from pe_lab.tasks.bitwise_or import BitwiseOr
+from pe_lab.tasks.multiplication import Multiplication
+from pe_lab.tasks.subtraction import Subtraction
+from tests.tasks.test_laws import answer, every, lengths_of, parts, rows, task
+
+COUNT = 256
+ARITHMETIC = {
+    "addition": Addition(),
+    "addition, padded to the answer": Addition(operands=4, min_operands=2, padding="answer"),
+    "addition, mixed": Addition(operands=3, lengths="mixed"),
+    "subtraction": Subtraction(padding="none", negative=True),
+    "multiplication": Multiplication(),
+    "multiplication of equals": Multiplication(other_digits=None),
+    "bitwise_or": BitwiseOr(),
+}
+arithmetic = pytest.mark.parametrize("one", ARITHMETIC.values(), ids=ARITHMETIC)
+
+
+def exact(one, operands):
+    return dataclasses.replace(one, **one.exact_arguments(operands))
+
+
+def measured(one, lengths, count=COUNT):
+    """The measured lengths of `count` test examples of each length."""
+    bound, data = max(lengths), jax.tree.map(jnp.asarray, one.data("test"))
+    sample = jax.jit(jax.vmap(lambda key, n: one.sample(key, n, bound, data)))
+    keys = jax.random.split(jax.random.key(1), count * len(lengths))
+    examples = jax.tree.map(np.asarray, sample(keys, jnp.repeat(jnp.asarray(lengths), count)))
+    found = [one.measure_length(*parts(example)[:2]) for example in rows(examples)]
+    return np.array(found).reshape(len(lengths), count), examples
+
+
+@every
+def test_every_example_has_exactly_the_length_of_its_evaluation(name, arguments):
+    trained = task(name, arguments)
+    lengths = lengths_of(trained)
+    found, examples = measured(exact(trained, "longest"), lengths, count=32)
+    for length, of_length in zip(lengths, found, strict=True):
+        allowed = trained.evaluation_lengths(length)
+        assert set(of_length) <= set(allowed)
+        assert max(allowed) <= length
+    for example in [] if trained.by_place else rows(examples):  # the forms ask for the same answers
+        prompt, target, given = parts(example)
+        np.testing.assert_array_equal(target, answer(trained, prompt, given))
+
+
+@every
+def test_a_task_whose_lengths_have_gaps_says_that_they_are_upper_bounds(name, arguments):
+    one = task(name, arguments)
+    gaps = any(list(one.evaluation_lengths(n)) != [n] for n in lengths_of(one))
+    if gaps or one.exact_arguments("all"):
+        assert "upper bound" in " ".join(inspect.getmodule(type(one)).__doc__.split())
+
+
+@pytest.mark.parametrize("name", plugins.names("tasks"))
+def test_exact_arguments_belong_to_the_task(name):
+    cls = plugins.find("tasks", name)
+    arguments = dataclasses.fields(cls)
+    has_operands = name in ("addition", "bitwise_or", "multiplication", "subtraction")
+    assert has_operands == ("lengths" in {field.name for field in arguments})
+    assert has_operands == (cls.exact_arguments is not plugins.find("tasks", "copy").exact_arguments)
+
+
+@arithmetic
+def test_in_training_most_long_examples_are_shorter_than_their_length(one):
+    (found,), _ = measured(one, [9])
+    assert found.max() == 9
+    assert (found < 9).mean() > 0.3
+
+
+@arithmetic
+def test_the_longest_operand_is_exact_and_the_others_are_not(one):
+    lengths = [written(one, example) for example in drawn(exact(one, "longest"), 9)]
+    assert {max(each) for each in lengths} == {9}
+    most = max(map(len, lengths))
+    if most > 1:
+        assert np.mean([min(each) < 9 for each in lengths]) > 0.5
+        assert {each.index(9) for each in lengths} == set(range(most))
+
+
+@arithmetic
+def test_all_operands_are_exact(one):
+    lengths = [written(one, example) for example in drawn(exact(one, "all"), 9)]
+    assert {n for each in lengths for n in each} == {9}
+
+
+@arithmetic
+def test_both_forms_agree_at_the_shortest_length(one):
+    for operands in ("longest", "all"):
+        assert (measured(exact(one, operands), [1])[0] == measured(one, [1])[0]).all()
+
+
+@pytest.mark.parametrize("lengths", ["equal", "one_longest"])
+def test_a_task_with_exact_lengths_stays_as_it_is(lengths):
+    one = Addition(lengths=lengths)
+    assert exact(one, "longest") == one
+    assert Addition(lengths="equal").exact_arguments("longest") == {}
+    assert Addition(base=2, padding="none", total_length=True).exact_arguments("all") == {}
+
+
+def test_the_longest_operand_is_one_that_is_there():
+    """With 2 to 4 operands, the longest is never one that the prompt leaves out."""
+    one = Addition(operands=4, min_operands=2, lengths="one_longest")
+    (found,), examples = measured(one, [6], count=600)
+    assert set(found) == {6}
+    counts = (examples.prompt == one.vocabulary.names.index("+")).sum(axis=1)
+    assert set(counts) == {1, 2, 3}
+
+
+def test_pairs_of_vectors_with_an_exact_longer_one_are_equally_likely():
+    """Of 3 bits: place 0 has 5 pairs of lengths, place 1 has 3, place 2 has 1; 1800 draws, 200 of each pair."""
+    one = exact(BitwiseOr(), "longest")
+    counts = {}
+    for example in drawn(one, 3, count=1800):
+        first, second = one._vectors(parts(example)[0])
+        key = (len(first), len(second), first.find("1") if "1" in first else second.find("1"))
+        counts[key] = counts.get(key, 0) + 1
+    assert len(counts) == 5 + 3 + 1
+    assert max(abs(count - 200) for count in counts.values()) < 60
+
+
+def drawn(one, length, count=COUNT):
+    return list(rows(measured(one, [length], count)[1]))
+
+
+def written(one, example):
+    """The digits or bits of each operand that the length counts."""
+    prompt = parts(example)[0]
+    if isinstance(one, BitwiseOr):
+        return [len(vector) for vector in one._vectors(prompt)]
+    operands = one._operands(prompt)
+    if isinstance(one, Multiplication) and one.other_digits is not None:
+        operands = operands[:1]
+    return [one.num_written_digits(operand) for operand in operands]

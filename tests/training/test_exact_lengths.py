@@ -1,0 +1,107 @@
+"""Evaluation draws operands of exact lengths, training does not, and rows of both are never mixed."""
+
+import dataclasses
+import functools
+import importlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab import records
+from pe_lab.errors import UserError
+from pe_lab.tasks.base import floors
+from pe_lab.training import held_out, step
+from pe_lab.training.cell import FLOOR_EXAMPLES
+from pe_lab.training.evaluate import Evaluator, Place, asked, grid, is_done
+from tests import tiny
+
+ADDITION = {"name": "addition"}  # its answer has one digit more than its longest operand
+
+
+def addition(exact, **changes):
+    return tiny.run("rope", task=ADDITION, evaluate__exact_operands=exact, **changes)
+
+
+@functools.cache
+def answer_digits(exact):
+    """Digits of all answers to 64 test examples of length 5."""
+    made = step.setup(addition(exact, evaluate__num_examples=64))
+    params = step.init(made, tiny.replicas({}))["params"]
+    (sums,) = Evaluator(made, (5,), lambda f, *_: jax.jit(f)).measure(params, Place("test", 5, 0), 64)
+    return int(sums["tokens"])
+
+
+@pytest.mark.parametrize("exact", ["longest", "all"])
+def test_evaluation_draws_operands_of_exactly_the_tested_length(exact):
+    assert answer_digits(exact) == 64 * 6
+    assert answer_digits("none") < 64 * 6 - 40
+
+
+def test_training_draws_operands_of_up_to_the_trained_length():
+    exact, older = (step.setup(addition(value, train__min_length=3)) for value in ("longest", "none"))
+    batches = [step.draw(made, jax.random.key(0), jnp.asarray(0))[0] for made in (exact, older)]
+    jax.tree.map(np.testing.assert_array_equal, *batches)
+    assert len(np.unique(np.asarray(batches[0].answer).sum(axis=1))) > 1
+
+
+def test_the_floors_are_those_of_the_evaluated_examples(tmp_path):
+    cell = tiny.cell("rope", seeds=1, task=ADDITION, train__steps=2, evaluate__curve_every=2)
+    record = tiny.train(tmp_path, cell)[0]
+    assert record["config"]["evaluate"]["exact_operands"] == "longest"
+    expected = floors(step.setup(cell.run).evaluated_task, [2, 3, 5], FLOOR_EXAMPLES)
+    assert record["floors"] == expected
+    assert record["floors"] != floors(step.setup(cell.run).task, [2, 3, 5], FLOOR_EXAMPLES)
+
+
+@pytest.mark.parametrize(("name", "exact"), [("coupling7", "all"), ("abacus4", "longest"), ("kazemnejad10", "longest")])
+def test_presets_test_the_lengths_that_their_papers_test(name, exact):
+    assert importlib.import_module(f"configs.{name}").get_config().evaluate.exact_operands == exact
+
+
+def older(run, count=16, exact="none"):
+    """A record with all rows of a run, measured with this setting."""
+    rows = [place.row("exact_match", 0.5, count) for place in grid(run)]
+    evaluate = dataclasses.replace(run.evaluate, exact_operands=exact)
+    return {"status": "finished", "rows": rows, "config": dataclasses.replace(run, evaluate=evaluate).to_dict()}
+
+
+def test_a_record_of_the_older_meaning_is_refused():
+    run = addition("longest")
+    assert is_done(run, {run.run_id: older(run, exact="longest")})
+    words = (
+        rf"^The run {run.run_id} was measured with config\.evaluate\.exact_operands='none' "
+        r"and this study asks for 'longest': choose another results folder\.$"
+    )
+    with pytest.raises(UserError, match=words):
+        is_done(run, {run.run_id: older(run)})
+
+
+@pytest.mark.parametrize("task", [{"name": "copy", "num_symbols": 6}, {"name": "addition", "lengths": "one_longest"}])
+def test_a_record_of_a_task_that_was_exact_before_is_read_as_it_is(task):
+    run = tiny.run("rope", task=task)
+    assert is_done(run, {run.run_id: older(run)})
+
+
+def test_a_record_of_version_5_has_the_older_meaning():
+    settings = addition("longest").to_dict()
+    del settings["evaluate"]["exact_operands"]
+    assert records.complete(settings)["evaluate"]["exact_operands"] == "none"
+
+
+def test_a_frozen_set_of_the_older_meaning_is_not_read(tmp_path):
+    held_out.freeze(*next(iter(asked([addition("none")]).items())), tmp_path)
+    held_out.Frozen(tmp_path, addition("none").evaluated_task)
+    with pytest.raises(UserError, match=r"holds no frozen examples of addition\(.*lengths=one_longest.*but of addition"):
+        held_out.Frozen(tmp_path, addition("longest").evaluated_task)
+
+
+def test_a_checkpoint_with_a_curve_of_the_older_meaning_is_refused(tmp_path):
+    cells = [tiny.cell("rope", seeds=1, task=ADDITION, evaluate__exact_operands=value) for value in ("none", "longest")]
+    assert cells[0].cell_id == cells[1].cell_id
+    tiny.train(tmp_path, cells[0])
+    for path in (tmp_path / "records").glob("*"):
+        path.unlink()
+    with pytest.raises(UserError, match=r"was measured with config\.evaluate\.exact_operands='none'"):
+        tiny.train(tmp_path, cells[1])
