@@ -49,7 +49,7 @@ PROPERTIES = (
         ("growth with length",),
         lambda n: n <= 0.2,
         "the exponent a with which the largest value grows, as length^a, up to 16 times the length",
-        "at most 0.2: sixteen times longer, at most 1.7 times larger; 1 is growth in proportion",
+        "at most 0.2: sixteen times longer, at most 1.75 times larger; 1 is growth in proportion",
     ),
     Property(
         "consistent",

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pe_lab.analysis import results, statistics
-from pe_lab.analysis.results import Variant
+from pe_lab.analysis import numbers
+from pe_lab.analysis.numbers import Numbers
 from pe_lab.diagnostics import scorecard
 from pe_lab.diagnostics.scorecard import Row
 
@@ -22,29 +22,22 @@ def render(template: str, rows: Mapping[str, Mapping[str, Any]], measured: Mappi
     import jinja2
 
     card = {name: Row(**row) for name, row in rows.items()}
-    study_of = functools.cache(lambda study: results.load(studies / study))
-
-    def of(study: str, variant: str) -> Variant:
-        return next(v for v in study_of(study).variants if v.name == variant)
-
-    def exact_match(study: str, variant: str, length: int, offset: int = 0) -> str:
-        """The median over seeds, with the signs of the tables: no seed has learnt, or the model is told the answer's length."""
-        found = of(study, variant)
-        values = [v for v in found.values(length, offset) if v is not None]
-        return _two(statistics.median(values)) + r"\*" * (not found.learnt) + "†" * found.target_length_known
-
-    def learnt(study: str, variant: str) -> str:
-        return f"{of(study, variant).learnt} of {len(of(study, variant).runs)}"
-
+    of = functools.cache(lambda study: Numbers(studies / study))
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    environment.filters |= {"two": _two, "whole": "{:,.0f}".format, "power": "{:.0e}".format}
+    environment.filters |= {
+        "two": _two,
+        "whole": "{:,.0f}".format,
+        "at_most": functools.partial(numbers.at_most, digits=2),
+        "power_at_most": numbers.power_at_most,
+    }
     known = {
         "card": lambda name, number: card[name].numbers[number],
         "table_of_cards": scorecard.table(_cards(card, measured)),
         "columns": "\n".join(f"- *{p.name}*: {p.means}." for p in scorecard.PROPERTIES),
         "measured": measured,
-        "exact_match": exact_match,
-        "learnt": learnt,
+        "of": of,
+        "exact_match": lambda study, *at: of(study).center(*at),
+        "solved": lambda study, *names: of(study).solved(*names),
     }
     return environment.from_string(template).render(known)
 

@@ -38,12 +38,24 @@ def test_a_number_that_no_record_has_is_not_left_out():
 
 
 def test_numbers_of_a_study_are_medians_over_its_seeds():
-    said = page.render('{{ exact_match("quickstart", "shaw", 16) }} {{ learnt("quickstart", "shaw") }}', {}, {}, ROOT / guide.STUDIES)
+    said = page.render('{{ exact_match("quickstart", "shaw", 16) }} {{ solved("quickstart", "shaw") }}', {}, {}, ROOT / guide.STUDIES)
     table = (ROOT / guide.STUDIES / "quickstart" / "table.md").read_text(encoding="utf-8")
     (row,) = [line for line in table.splitlines() if re.match(r"\| shaw +\| \d/3", line)][:1]
     value, learnt = said.split(" ", 1)
     assert f"| {value} " in row
     assert learnt.replace(" of ", "/") in row
+
+
+def test_an_upper_bound_is_not_rounded_down():
+    """Of the record, 1.3e-06: "no more than 1e-06" would be wrong."""
+    measured = {"fresh": {"change": 1.3152607607480604e-06, "step": 1.361}}
+    said = page.render("{{ measured.fresh.change | power_at_most }} {{ measured.fresh.step | at_most }}", {}, measured, ROOT)
+    assert said == "2e-06 1.37"
+    guided, template = ((ROOT / path).read_text(encoding="utf-8") for path in (guide.GUIDE, guide.TEMPLATE))
+    assert "no logit differs by more than 2e-06" in guided
+    bounds = re.findall(r"(?:more than|between 0 and)\s+\{\{([^}]*)\}\}", template)
+    assert len(bounds) == 4
+    assert all("at_most" in bound for bound in bounds)
 
 
 def test_a_number_has_the_signs_that_its_table_has():
