@@ -377,6 +377,19 @@ def toeplitz(kernel: Float[Array, "h o"], num_queries: int | None = None) -> Flo
     return skew(jnp.broadcast_to(kernel[None, :, None], (1, heads, num_queries, offsets)), num_keys)[0]
 
 
+def uniform_linear(inputs: int, outputs: int, rngs: nnx.Rngs) -> nnx.Linear:
+    """A linear layer with the initialization of PyTorch's nn.Linear.
+
+    Weights and biases are uniform within 1 / sqrt(inputs).
+    """
+    limit = inputs**-0.5
+
+    def initialize(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+        return jax.random.uniform(key, shape, dtype, -limit, limit)
+
+    return nnx.Linear(inputs, outputs, kernel_init=initialize, bias_init=initialize, rngs=rngs)
+
+
 def lookup(table: Float[Array, "n c"], index: Num[Array, "*o"]) -> Float[Array, "*o c"]:
     """Rows of a table; an index outside of it, negative ones included, gives NaN instead of a wrong row."""
     if not jnp.issubdtype(index.dtype, jnp.integer):

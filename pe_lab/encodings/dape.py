@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Bool, Float, Num
 
-from pe_lab.encodings.base import TRAITS, AttentionEncoding, Tokens
+from pe_lab.encodings.base import TRAITS, AttentionEncoding, Tokens, uniform_linear
 
 
 class DAPE(AttentionEncoding):
@@ -59,8 +59,8 @@ class DAPE(AttentionEncoding):
         self.cross = False  # a config asks the class, before there is an inner encoding
         self.sums_between = inner.sums_between or kernel_size > 1  # the key beside may be another example's
         self.inner, self.kernel_size = inner, kernel_size
-        self.into = _layer(kernel_size * 2 * num_heads, hidden, rngs)
-        self.out = _layer(kernel_size * hidden, num_heads, rngs)
+        self.into = uniform_linear(kernel_size * 2 * num_heads, hidden, rngs)
+        self.out = uniform_linear(kernel_size * hidden, num_heads, rngs)
 
     def features(self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]) -> Any:
         return self.inner.features(x, positions)
@@ -88,13 +88,3 @@ class DAPE(AttentionEncoding):
         reach, keys = self.kernel_size // 2, x.shape[2]
         seen = jnp.pad(jnp.where(mask.any(axis=1)[..., None], x, 0.0), ((0, 0), (0, 0), (reach, reach), (0, 0)))
         return jnp.concatenate([seen[:, :, n : n + keys] for n in range(self.kernel_size)], axis=3)
-
-
-def _layer(channels: int, into: int, rngs: nnx.Rngs) -> nnx.Linear:
-    """Weights and biases uniform as PyTorch's layers start."""
-    start: Any = nnx.initializers.uniform(2 * channels**-0.5)
-
-    def centred(*args: Any) -> Array:
-        return start(*args) - channels**-0.5
-
-    return nnx.Linear(channels, into, kernel_init=centred, bias_init=centred, rngs=rngs)

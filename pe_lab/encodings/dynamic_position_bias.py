@@ -1,9 +1,12 @@
 """Dynamic position bias: a small network of the offset, one output a head.
 
 Wang et al. 2021, "CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale Attention",
-https://arxiv.org/abs/2108.00154, for two axes of an image; for text as in x-transformers 2.31
-(DynamicPositionBias), whose SiLU, width D / 4 and depth 2 are the defaults. The logarithm of the offset, with
-its sign, is SwinV2's (https://arxiv.org/abs/2111.09883).
+https://arxiv.org/abs/2108.00154, for two axes of an image. The signed logarithm of the offset is
+SwinV2's (https://arxiv.org/abs/2111.09883).
+
+For text this is DynamicPositionBias of x-transformers 2.31, whose weights can be copied. Its SiLU,
+width D / 4 and depth 2 are the defaults. Its offset is query position - key position. Its layers are
+PyTorch's nn.Linear: weights and biases start uniform within 1 / sqrt(fan_in).
 """
 
 import itertools
@@ -13,11 +16,11 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Float, Shaped
 
-from pe_lab.encodings.base import AttentionEncoding
+from pe_lab.encodings.base import AttentionEncoding, uniform_linear
 
 
 class DynamicPositionBias(AttentionEncoding):
-    """Adds MLP(key position - query position) to the logits.
+    """Adds MLP(query position - key position) to the logits.
 
     Relative. Defined at any distance, but a network says little of offsets that it has not seen. One network serves all
     layers unless share=False.
@@ -38,11 +41,11 @@ class DynamicPositionBias(AttentionEncoding):
         if hidden < 1 or depth < 1:
             raise ValueError(f"DynamicPositionBias needs a hidden layer: hidden_width and depth at least 1, got {hidden} and {depth}.")
         sizes = [1, *[hidden] * depth, num_heads]
-        self.layers = nnx.List([nnx.Linear(n, m, rngs=rngs) for n, m in itertools.pairwise(sizes)])
+        self.layers = nnx.List([uniform_linear(n, m, rngs) for n, m in itertools.pairwise(sizes)])
         self.logarithmic = logarithmic
 
     def kernel(self, offsets: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
-        x = offsets.astype(jnp.float32)[..., None]
+        x = -offsets.astype(jnp.float32)[..., None]
         x = jnp.sign(x) * jnp.log1p(jnp.abs(x)) if self.logarithmic else x
         for layer in list(self.layers)[:-1]:
             x = jax.nn.silu(layer(x))

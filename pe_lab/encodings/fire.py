@@ -1,9 +1,14 @@
 """FIRE: a small network of the distance, as a share of the query's position, both on a log scale.
 
 Li et al. 2023, "Functional Interpolation for Relative Positions Improves Long Context Transformers",
-https://arxiv.org/abs/2310.04418. Starts and sizes are those of the ports in mcleish7/arithmetic at 55af9d5
-and chuanyang-Zheng/DAPE at 5667d28, which agree but for a halved threshold in the latter. Distances count
-on both sides, as in the former; the paper is causal.
+https://arxiv.org/abs/2310.04418.
+
+Initialization and sizes are those of the ports in mcleish7/arithmetic at 55af9d5 and
+chuanyang-Zheng/DAPE at 5667d28, which agree except for a halved threshold in the latter. Both
+layers are PyTorch's nn.Linear: weights and biases start uniform within 1 / sqrt(fan_in). The
+random biases matter. The network reads values in 0..1, so without them the initial bias is a
+straight line and half of the hidden units are never active. Distances count on both sides, as in
+the former port; the paper is causal.
 """
 
 import jax
@@ -11,7 +16,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Float
 
-from pe_lab.encodings.base import AttentionEncoding, Tokens, relative, toeplitz
+from pe_lab.encodings.base import AttentionEncoding, Tokens, relative, toeplitz, uniform_linear
 
 _EPSILON = 1e-6  # on the denominator, as in the ports
 
@@ -34,8 +39,8 @@ class FIRE(AttentionEncoding):
         if hidden_width < 1 or start_rate <= 0 or start_threshold <= 0:
             got = f"{hidden_width}, {start_rate:g} and {start_threshold:g}"
             raise ValueError(f"FIRE's hidden_width, start_rate and start_threshold must be more than 0, got {got}.")
-        self.into = nnx.Linear(1, hidden_width, rngs=rngs)
-        self.out = nnx.Linear(hidden_width, num_heads, rngs=rngs)
+        self.into = uniform_linear(1, hidden_width, rngs)
+        self.out = uniform_linear(hidden_width, num_heads, rngs)
         self.rate = nnx.Param(jnp.asarray(start_rate))
         self.threshold_factor = nnx.Param(jnp.asarray(1.0))  # learned in units of its start, as in the ports
         self.start_threshold = start_threshold

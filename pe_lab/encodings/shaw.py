@@ -4,6 +4,9 @@ Shaw et al. 2018, "Self-Attention with Relative Position Representations", secti
 https://arxiv.org/abs/1803.02155. The paper also adds vectors to values (`values=True`) and finds the
 keys enough. Its base model has clip 16 and tables for each layer and head; its big model clip 8 and tables for each
 layer that heads share.
+
+A table has the Xavier initialization of a matrix [2 clip + 1, Dh], whatever the number of heads.
+This is TensorFlow's default, which the authors' code (tensor2tensor, common_attention.py) uses.
 """
 
 import math
@@ -47,7 +50,9 @@ class Shaw(AttentionEncoding):
     ):
         if clip < 1:
             raise ValueError(f"Shaw's clip must be at least 1, got {clip}.")
-        start, shape = nnx.initializers.xavier_uniform(), (1 if heads_share else num_heads, 2 * clip + 1, head_dim)
+        # Without batch_axis the heads count as a receptive field, and tables shrink with them.
+        start = nnx.initializers.xavier_uniform(batch_axis=0)
+        shape = (1 if heads_share else num_heads, 2 * clip + 1, head_dim)
         self.clip, self.two_sided = clip, bidirectional
         self.key_table = nnx.Param(start(rngs.params(), shape))
         self.value_table = nnx.Param(start(rngs.params(), shape)) if values else None

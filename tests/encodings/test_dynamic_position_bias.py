@@ -18,7 +18,7 @@ def test_agrees_with_the_equation_in_float64(logarithmic, depth):
     found = encoding.bias(codes.tokens(places), codes.tokens(places))[0]
     for i, q in enumerate(places):
         for j, k in enumerate(places):
-            x = np.array([np.sign(k - q) * np.log(1 + abs(k - q)) if logarithmic else float(k - q)])
+            x = np.array([np.sign(q - k) * np.log(1 + abs(q - k)) if logarithmic else float(q - k)])
             for n, (w, b) in enumerate(layers):
                 x = x @ w + b
                 x = x / (1 + np.exp(-x)) if n < depth else x
@@ -29,6 +29,17 @@ def test_past_and_future_differ():
     t = codes.tokens(range(4))
     bias = DynamicPositionBias(width=16, num_heads=2, rngs=codes.rngs()).bias(t, t)[0]
     assert np.abs(bias - np.moveaxis(bias, 1, 2)).max() > 1e-2
+
+
+def test_layers_are_initialized_as_in_pytorch():
+    """Uniform within 1 / sqrt(fan_in): the largest of many draws is close to it."""
+    sizes = dict(hidden_width=9, width=16, num_heads=4)
+    encodings = [DynamicPositionBias(**sizes, rngs=codes.rngs(seed)) for seed in range(40)]
+    for index, fan_in in enumerate((1, 9, 9)):
+        layers = [encoding.layers[index] for encoding in encodings]
+        for values in ([each.kernel[...] for each in layers], [each.bias[...] for each in layers]):
+            largest = np.abs(np.stack(values)).max() * np.sqrt(fan_in)
+            assert 0.97 < largest <= 1
 
 
 def test_the_hidden_width_is_a_quarter_of_the_models():

@@ -80,6 +80,57 @@ def test_below_the_threshold_distances_alone_count_and_beyond_it_the_past_fits_i
     np.testing.assert_allclose(encoding.normalized_distance(far, far)[0, 1], [1.0, 0.0], atol=1e-6)
 
 
+def initial_biases(hidden_width, num_seeds):
+    """The network's initial output at 101 inputs in 0..1: [seed, head, input]."""
+    x = jnp.linspace(0, 1, 101).reshape(1, 1, 1, -1)
+    seeds = [codes.rngs(seed) for seed in range(num_seeds)]
+    networks = [FIRE(hidden_width=hidden_width, num_heads=4, rngs=rngs) for rngs in seeds]
+    return networks, np.stack([network.network(x)[0, :, 0] for network in networks])
+
+
+def dead_share(weights, biases):
+    """The share of hidden units whose pre-activation is at most 0 for every input in 0..1.
+
+    The pre-activation is linear in the input, so it is enough to look at both ends.
+    """
+    return float(((biases <= 0) & (weights + biases <= 0)).mean())
+
+
+def test_no_more_hidden_units_are_dead_than_in_the_ports():
+    """The ports use PyTorch's nn.Linear(1, 32): weights and biases uniform in -1..1.
+
+    With these 0.375 of the units are dead. Four standard errors of both samples are allowed.
+    """
+    networks, _ = initial_biases(32, 200)
+    weights = np.stack([network.into.kernel[...][0] for network in networks])
+    biases = np.stack([network.into.bias[...] for network in networks])
+    draw = np.random.default_rng(0)
+    ports = dead_share(draw.uniform(-1, 1, weights.shape), draw.uniform(-1, 1, biases.shape))
+    standard_error = np.sqrt(2 * 0.375 * 0.625 / weights.size)
+    assert abs(ports - 0.375) < 4 * standard_error
+    assert dead_share(weights, biases) < ports + 4 * standard_error
+
+
+def test_the_initial_bias_is_no_straight_line():
+    """The distance from the chord, in units of the largest bias, for every seed and head.
+
+    Rounding bends a straight line by less than 1e-6.
+    """
+    _, y = initial_biases(32, 20)
+    chord = np.linspace(y[..., 0], y[..., -1], y.shape[-1], axis=-1)
+    bend = np.abs(y - chord).max(axis=-1) / np.abs(y).max(axis=-1)
+    assert bend.min() > 1e-3
+
+
+@pytest.mark.parametrize(("layer", "fan_in"), [("into", 1), ("out", 32)])
+def test_layers_are_initialized_as_in_pytorch(layer, fan_in):
+    """Uniform within 1 / sqrt(fan_in): the largest of many draws is close to it."""
+    layers = [getattr(FIRE(num_heads=8, rngs=codes.rngs(seed)), layer) for seed in range(20)]
+    for values in ([each.kernel[...] for each in layers], [each.bias[...] for each in layers]):
+        largest = np.abs(np.stack(values)).max() * np.sqrt(fan_in)
+        assert 0.97 < largest <= 1
+
+
 def test_a_threshold_of_nothing_is_refused():
     with pytest.raises(ValueError, match=r"more than 0, got 32, 0\.1 and 0"):
         FIRE(start_threshold=0.0, num_heads=2, rngs=codes.rngs())

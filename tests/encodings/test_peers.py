@@ -7,8 +7,10 @@ is known to be wrong, tests of the encoding itself say so, not these.
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.stats
 
 from pe_lab.encodings.alibi import ALiBi
+from pe_lab.encodings.base import uniform_linear
 from pe_lab.encodings.cope import CoPE
 from pe_lab.encodings.deberta import DeBERTa
 from pe_lab.encodings.dynamic_position_bias import DynamicPositionBias
@@ -175,14 +177,30 @@ def test_pope_scores_are_those_of_x_transformers(theirs):
 
 
 @pytest.mark.parametrize("logarithmic", [False, True])
-def test_dynamic_position_bias_is_that_of_x_transformers(theirs, logarithmic):
-    """Whose distance is query - key: its network sees ours mirrored."""
-    encoding = DynamicPositionBias(hidden_width=5, logarithmic=logarithmic, width=16, num_heads=HEADS, rngs=codes.rngs())
-    other = theirs.DynamicPositionBias(5, heads=HEADS, depth=2, log_distance=logarithmic)
-    linear = [m for m in other.modules() if isinstance(m, theirs.nn.Linear)]
-    for mine, his in zip(encoding.layers, linear, strict=True):
-        his.weight.data, his.bias.data = (theirs.torch.tensor(np.array(p)) for p in (mine.kernel[...].T, mine.bias[...]))
-    close(np.swapaxes(encoding.bias(PLACES, PLACES)[0], 1, 2), other(LENGTH, LENGTH))
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_dynamic_position_bias_with_weights_of_x_transformers_is_theirs(theirs, depth, logarithmic):
+    other = theirs.DynamicPositionBias(5, heads=HEADS, depth=depth, log_distance=logarithmic)
+    sizes = dict(hidden_width=5, depth=depth, width=16, num_heads=HEADS)
+    encoding = DynamicPositionBias(**sizes, logarithmic=logarithmic, rngs=codes.rngs())
+    linear = [module for module in other.modules() if isinstance(module, theirs.nn.Linear)]
+    for layer, source in zip(encoding.layers, linear, strict=True):
+        layer.kernel[...] = jnp.asarray(source.weight.numpy().T)
+        layer.bias[...] = jnp.asarray(source.bias.numpy())
+    close(encoding.bias(PLACES, PLACES)[0], other(LENGTH, LENGTH))
+
+
+@pytest.mark.parametrize("inputs", [1, 5, 32])
+def test_uniform_linear_draws_from_the_distribution_of_torchs_linear(torch, inputs):
+    """Kolmogorov-Smirnov distance of 200 layers of each; its 0.001 quantile bounds it."""
+    ours = [uniform_linear(inputs, 8, codes.rngs(seed)) for seed in range(200)]
+    torch.manual_seed(0)
+    others = [torch.nn.Linear(inputs, 8) for _ in range(200)]
+    others = [(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in others]
+    weights = [layer.kernel[...] for layer in ours], [weight for weight, _ in others]
+    biases = [layer.bias[...] for layer in ours], [bias for _, bias in others]
+    for mine, theirs in (weights, biases):
+        test = scipy.stats.ks_2samp(np.ravel(np.stack(mine)), np.ravel(np.stack(theirs)))
+        assert test.pvalue > 0.001
 
 
 def test_copes_term_is_that_of_x_transformers(theirs):

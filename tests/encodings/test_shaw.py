@@ -72,6 +72,18 @@ def test_causal_attention_leaves_out_the_future_and_changes_nothing(clip):
     np.testing.assert_allclose(out(False), out(True), atol=1e-6)
 
 
+@pytest.mark.parametrize("num_heads", [1, 4, 16])
+@pytest.mark.parametrize("heads_share", [False, True])
+def test_initial_tables_do_not_shrink_with_the_number_of_heads(num_heads, heads_share):
+    """Xavier's limit for a matrix [2 clip + 1, Dh]: sqrt(6 / (2 clip + 1 + Dh))."""
+    sizes = dict(clip=16, num_heads=num_heads, head_dim=16)
+    encoding = Shaw(**sizes, values=True, heads_share=heads_share, rngs=codes.rngs())
+    limit = np.sqrt(6 / (33 + 16))
+    for table in (encoding.key_table, encoding.value_table):
+        largest = np.abs(table[...]).max()
+        assert 0.98 * limit < largest <= limit
+
+
 def test_no_clip_is_refused():
     with pytest.raises(ValueError, match="at least 1, got 0"):
         Shaw(clip=0, num_heads=1, head_dim=4, rngs=codes.rngs())
