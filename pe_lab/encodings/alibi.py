@@ -3,12 +3,12 @@
 Press et al. 2021, "Train Short, Test Long: Attention with Linear Biases Enables Input Length
 Extrapolation", section 3, https://arxiv.org/abs/2108.12409.
 
-Slopes are the paper's for any number of heads: a geometric series for a power of two, otherwise that
-of the power of two below, then every other slope of the one above (MPT orders them differently). The
-paper is causal; both other forms are of its followers (x-transformers; Ruoss et al. 2023,
-https://arxiv.org/abs/2305.16843, who lift the past by half a step to tell it from the future). Slopes
-can be learned through their logarithm, as x-transformers and McGill's code do; the paper tried learned
-slopes and found weaker extrapolation.
+Slopes are the paper's for any number of heads: a geometric series for a power of two, otherwise
+that of the power of two below, then every other slope of the one above. Hugging Face's MPT has
+the same slopes in the same order. The paper is causal; both other forms are of its followers
+(x-transformers; Ruoss et al. 2023, https://arxiv.org/abs/2305.16843, who lift the past by half a
+step to tell it from the future). Slopes can be learned through their logarithm, as x-transformers
+and McGill's code do; the paper tried learned slopes and found weaker extrapolation.
 """
 
 from typing import Literal

@@ -7,6 +7,13 @@ The authors' code (google-deepmind/randomized_positional_encodings) draws once a
 and inside attention once more for each layer; the last two are the fields `per` and `per_layer`. In
 evaluation every example has a draw of its own, so that its result does not hang on its neighbours. The
 subset has the example's true length, which tells a decoder roughly how long its answer will be.
+
+For ALiBi and relative encodings the authors randomize distances, not positions. NOISY_ALIBI and
+NOISY_RELATIVE draw one sorted set of distances (optionally another one for the future), and every
+query has its k-th neighbor at the k-th distance of that set. Within a draw their positional terms
+depend on j - i alone. Here positions are drawn for every encoding, and a distance is the
+difference of two positions, so the k-th neighbors of two queries lie at different distances.
+Absolute encodings and RoPE read positions in both codes and do not differ.
 """
 
 from dataclasses import dataclass
