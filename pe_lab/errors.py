@@ -1,7 +1,8 @@
 """What a user did wrong, in one sentence."""
 
-import difflib
 from collections.abc import Iterable
+
+from pe_lab.choices import unknown_name
 
 
 class UserError(ValueError):
@@ -10,11 +11,7 @@ class UserError(ValueError):
 
 def unknown(owner: str, name: str, names: Iterable[str]) -> UserError:
     """The error for a name that `owner` does not have, with the near names and all names."""
-    names = sorted(names)
-    lowered = {each.lower(): each for each in names}
-    near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
-    guess = f" Did you mean {lowered[near[0]]!r}?" if near else ""
-    return UserError(f"{owner} has no {name!r}.{guess} It has: {', '.join(names) or 'nothing'}.")
+    return UserError(unknown_name(owner, name, names))
 
 
 def one_line(error: BaseException) -> str:

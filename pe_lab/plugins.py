@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from pe_lab.choices import choice_error, parameters
 from pe_lab.errors import UserError, one_line, unknown
 
 # What a constructor may ask for by parameter name; everything else it takes comes from the config.
@@ -134,22 +135,6 @@ def _belongs(family: str, cls: type) -> bool:
     return any(parent.__module__ == f"pe_lab.{family}.base" for parent in cls.__mro__[1:])
 
 
-def parameters(cls: type) -> dict[str, inspect.Parameter]:
-    """The keyword parameters of a constructor; one that takes **rest takes its parent's as well."""
-    found: dict[str, inspect.Parameter] = {}
-    for owner in cls.__mro__:
-        if "__init__" not in vars(owner):
-            continue
-        signature = inspect.signature(owner.__init__, eval_str=True)  # type: ignore[misc]
-        own = [p for p in signature.parameters.values() if p.name != "self"]
-        for p in own:
-            if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD):
-                found.setdefault(p.name, p)
-        if not any(p.kind is p.VAR_KEYWORD for p in own):
-            break
-    return found
-
-
 def resolve(family: str, spec: Any) -> Plugin:
     """A config's dict(name=..., argument=...) with every argument checked and every default filled in."""
     if not isinstance(spec, Mapping) or not isinstance(spec.get("name"), str):
@@ -207,9 +192,9 @@ def checked(value: Any, annotation: Any, name: str) -> Any:
         value = tuple(value)
     origin = typing.get_origin(annotation)
     if origin is Literal:
-        allowed = typing.get_args(annotation)
-        if value not in allowed:
-            raise unknown(name, str(value), map(str, allowed))
+        message = choice_error(value, annotation, name)
+        if message is not None:
+            raise UserError(message)
         return value
     if origin in (typing.Union, types.UnionType):
         options = typing.get_args(annotation)

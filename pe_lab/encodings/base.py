@@ -13,7 +13,7 @@ import dataclasses
 import functools
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
 import jax
@@ -21,6 +21,8 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 from jaxtyping import Array, Bool, Float, Int, Num, Shaped
+
+from pe_lab.choices import ChecksChoices
 
 Lift = Literal["pad", "project"]
 HOOKS_OF_THE_EXPLICIT_PATH = ("scores", "weights", "mix")
@@ -65,12 +67,42 @@ def _signature(cls: type) -> inspect.Signature:
     return inspect.Signature(named or [p for p in found.values() if p.kind is p.POSITIONAL_OR_KEYWORD])
 
 
-class _Traits:
+def _check_tokens(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method with a check of the parameters that it annotates as `Tokens`.
+
+    Without it a bare array fails inside the method, where the error does not name the cause. The
+    check reads types only, so compiled programs do not contain it.
+    """
+    signature = inspect.signature(method)
+    names = list(signature.parameters)
+    of_tokens = [name for name in names if signature.parameters[name].annotation is Tokens]
+    if not of_tokens:
+        return method
+
+    @functools.wraps(method)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        values = {**dict(zip(names, args, strict=False)), **kwargs}
+        for name in of_tokens:
+            value = values.get(name)
+            if name in values and not isinstance(value, Tokens):
+                hook = f"{type(args[0]).__name__}.{method.__name__}"
+                got = type(value).__name__
+                message = f"{hook} takes Tokens as {name}, got {got}: pass Tokens(positions)."
+                raise TypeError(message)
+        return method(*args, **kwargs)
+
+    return checked
+
+
+class _Traits(ChecksChoices):
     """What an encoding declares of itself; the model refuses the rest and the laws read it."""
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
         cls.__signature__ = _signature(cls)  # type: ignore[attr-defined]  # Flax's metaclass hides it from help
+        for name, method in list(vars(cls).items()):
+            if inspect.isfunction(method) and not name.startswith("_"):
+                setattr(cls, name, _check_tokens(method))
 
     at_input: ClassVar[bool]
     relative: bool = False  # a common shift of all positions changes nothing
@@ -239,12 +271,12 @@ class Chain(AttentionEncoding):
         pairs = [p.features(x, positions) for p in self.parts]
         return tuple(q for q, _ in pairs), tuple(k for _, k in pairs)
 
-    def qk(self, q, k, Q, K):
+    def qk(self, q, k, Q: Tokens, K: Tokens):
         for part, Qi, Ki in self._each(Q, K):
             q, k = part.qk(q, k, Qi, Ki)
         return q, k
 
-    def is_kernel(self, Q, K):
+    def is_kernel(self, Q: Tokens, K: Tokens):
         biased = [part.is_kernel(Qi, Ki) for part, Qi, Ki in self._each(Q, K) if part.acts_in("kernel") or part.acts_in("bias")]
         return bool(biased) and all(biased)
 
@@ -252,15 +284,15 @@ class Chain(AttentionEncoding):
         found = [k for part in self.parts if (k := part.kernel(offsets)) is not None]
         return sum(found[1:], found[0]) if found else None
 
-    def bias(self, Q, K):
+    def bias(self, Q: Tokens, K: Tokens):
         found = [b for part, Qi, Ki in self._each(Q, K) if (b := part.bias(Qi, Ki)) is not None]
         return sum(found[1:], found[0]) if found else None
 
-    def mask(self, Q, K):
+    def mask(self, Q: Tokens, K: Tokens):
         found = [m for part, Qi, Ki in self._each(Q, K) if (m := part.mask(Qi, Ki)) is not None]
         return jnp.stack(jnp.broadcast_arrays(*found)).all(0) if found else None
 
-    def scores(self, s, q, k, Q, K, mask):
+    def scores(self, s, q, k, Q: Tokens, K: Tokens, mask):
         for part, Qi, Ki in self._each(Q, K):
             s = part.scores(s, q, k, Qi, Ki, mask)
         return s
@@ -271,7 +303,7 @@ class Chain(AttentionEncoding):
                 return part.weights(s, mask)
         return super().weights(s, mask)
 
-    def mix(self, w, v, Q, K):
+    def mix(self, w, v, Q: Tokens, K: Tokens):
         for part, Qi, Ki in self._each(Q, K):
             if part.acts_in("mix"):
                 return part.mix(w, v, Qi, Ki)
@@ -301,29 +333,29 @@ class OnAxis(AttentionEncoding):
     def features(self, x, positions):
         return self.inner.features(x, positions[..., self.axis])
 
-    def qk(self, q, k, Q, K):
+    def qk(self, q, k, Q: Tokens, K: Tokens):
         return self.inner.qk(q, k, *self._own(Q, K))
 
-    def is_kernel(self, Q, K):
+    def is_kernel(self, Q: Tokens, K: Tokens):
         return self.inner.is_kernel(*self._own(Q, K))
 
     def kernel(self, offsets):
         return self.inner.kernel(offsets)
 
-    def bias(self, Q, K):
+    def bias(self, Q: Tokens, K: Tokens):
         return self.inner.bias(*self._own(Q, K))
 
-    def mask(self, Q, K):
+    def mask(self, Q: Tokens, K: Tokens):
         return self.inner.mask(*self._own(Q, K))
 
-    def scores(self, s, q, k, Q, K, mask):
+    def scores(self, s, q, k, Q: Tokens, K: Tokens, mask):
         Q, K = self._own(Q, K)
         return self.inner.scores(s, q, k, Q, K, mask)
 
     def weights(self, s, mask):
         return self.inner.weights(s, mask)
 
-    def mix(self, w, v, Q, K):
+    def mix(self, w, v, Q: Tokens, K: Tokens):
         return self.inner.mix(w, v, *self._own(Q, K))
 
     def acts_in(self, hook):

@@ -11,11 +11,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key, Num, Shaped
 
+from pe_lab.choices import ChecksChoices
+
 Keys = Key[Array, "b"]  # one an example
 Structure = Mapping[str, Any]  # [B, L] each: "symbols", "coupled", "parts"; pe_lab/tasks/layouts.py makes them
 
 
-class PositionScheme:
+class PositionScheme(ChecksChoices):
     """Gives every token its position. A scheme is a frozen dataclass of its arguments.
 
     Traits:

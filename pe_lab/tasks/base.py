@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Key
 
+from pe_lab.choices import ChecksChoices
+
 
 @dataclasses.dataclass(frozen=True)
 class Example:
@@ -97,7 +99,7 @@ class Vocabulary:
         return self.num_symbols + 5
 
 
-class Task:
+class Task(ChecksChoices):
     """A generator of examples. A task is a frozen dataclass of its arguments.
 
     Traits:

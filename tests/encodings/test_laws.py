@@ -5,6 +5,7 @@ import contextlib
 import functools
 import inspect
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import pytest
 
 from pe_lab import plugins
 from pe_lab.errors import UserError
-from tests.encodings import laws
+from tests import choices
+from tests.encodings import catalogue, codes, laws
 from tests.models import ARCHITECTURES
 
 # The laws that another architecture could break; the others run there in `make test-full`.
@@ -149,6 +151,30 @@ def assert_matters(name, argument, one, other):
 def logits_far_apart(plugin: plugins.Plugin) -> np.ndarray:
     apart = jnp.asarray([0, 1, 3, 9, 20, 40, 63])[None, None]
     return laws.Subject(plugin.to_dict(), changes=ONE_LAYER).logits(positions=apart)
+
+
+@pytest.mark.parametrize(("name", "argument"), choices.arguments("encodings"))
+def test_a_misspelled_choice_is_rejected(name, argument):
+    choices.assert_misspellings_are_rejected("encodings", name, argument)
+
+
+@pytest.mark.parametrize("name", [n for n in plugins.names("encodings") if laws.is_attention(n)])
+def test_an_array_in_place_of_tokens_is_rejected(name):
+    """By every public method and for each side, before anything is computed."""
+    encoding, positions = catalogue.built(name), jnp.arange(4)[None]
+    members = inspect.getmembers(type(encoding), inspect.isfunction)
+    methods = [getattr(encoding, each) for each, _ in members if not each.startswith("_")]
+    rejected = set()
+    for method in methods:
+        names = list(inspect.signature(method).parameters)
+        for side in {"Q", "K", "tokens"} & set(names):
+            arguments = dict.fromkeys(names, codes.tokens(range(4))) | {side: positions}
+            name = method.__name__
+            sentence = f"{name} takes Tokens as {side}, got ArrayImpl: pass Tokens(positions)."
+            with pytest.raises(TypeError, match=re.escape(sentence)):
+                method(**arguments)
+            rejected.add(name)
+    assert {"qk", "bias", "mask", "scores", "mix"} <= rejected
 
 
 @pytest.mark.parametrize("name", plugins.names("encodings"))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pe_lab import plugins
+from tests import choices
 
 ARGUMENTS = {
     "coupled": {"max_position": 12},
@@ -134,3 +135,8 @@ def test_what_follows_a_structure_says_which_it_lacks(name):
     for structure in (None, {"other": wide([1], mask())}):
         with pytest.raises(ValueError, match=r"follows structure\['(symbols|coupled|parts)'\], one value a token, and was given none"):
             scheme(name)(keys(), mask(), structure=structure, train=False)
+
+
+@pytest.mark.parametrize(("name", "argument"), choices.arguments("positions"))
+def test_a_misspelled_choice_is_rejected(name, argument):
+    choices.assert_misspellings_are_rejected("positions", name, argument)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from pe_lab import plugins
 from pe_lab.tasks.base import floors
+from tests import choices
 
 NAMES = plugins.names("tasks")
 SPAN = 8  # lengths that the laws use, from a task's shortest
@@ -251,3 +252,8 @@ def test_every_argument_is_described(name):
         assert re.search(rf"^ +{field.name}: ", (cls.__doc__ or "") + "".join(b.__doc__ or "" for b in cls.__mro__[1:]), re.MULTILINE), (
             field.name
         )
+
+
+@pytest.mark.parametrize(("name", "argument"), choices.arguments("tasks"))
+def test_a_misspelled_choice_is_rejected(name, argument):
+    choices.assert_misspellings_are_rejected("tasks", name, argument)
