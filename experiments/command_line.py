@@ -5,8 +5,10 @@ import dataclasses
 import errno
 import importlib.util
 import os
+import re
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,9 @@ from pe_lab.errors import UserError, one_line, unknown
 from pe_lab.sweeps import grid
 from pe_lab.sweeps.grid import Point
 
+_OTHER_TYPE = re.compile(  # what ml_collections raises
+    r"override field '(.+?)'.* is of original type <class '(.+?)'> and .* type <class '(.+?)'>"
+)
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)  # what a disk may refuse
 
 
@@ -134,7 +139,26 @@ def _load(path: Path, smoke: bool) -> tuple[ConfigDict, list[Point], dict[str, A
             raise TypeError(f"analysis() returns a dict, as dict(question=...), got {analysis!r}")
         return config, points, analysis
     except Exception as e:  # a config is the user's own Python
-        raise UserError(f"The config {path} cannot be loaded: {type(e).__name__}: {one_line(e)}") from e
+        raise UserError(f"The config {_place(path, e)} cannot be loaded: {_reason(e)}") from e
+
+
+def _place(path: Path, error: Exception) -> str:
+    """The file, with the line of the config that raised an error."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{path} ({error.filename}, line {error.lineno})"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
+    return f"{path} (line {lines[-1]})" if lines else str(path)
+
+
+def _reason(error: Exception) -> str:
+    """One line; a value of another type than the config's in the terms of the config."""
+    text = one_line(error)
+    if match := _OTHER_TYPE.search(text):
+        key, given, wanted = match.group(1), match.group(2).rpartition(".")[2], match.group(3)
+        advice = "; a tuple of one value ends with a comma" if wanted == "tuple" else ""
+        return f"{key!r} must be of type {wanted}, got {given.replace('ConfigDict', 'dict')}{advice}."
+    return f"{type(error).__name__}: {text}"
 
 
 def _overrides(argument: str, config: ConfigDict) -> bool:
@@ -163,6 +187,8 @@ def _parse(argv: list[str]) -> None:
     try:
         rest = flags.FLAGS(argv)[1:]
     except flags.UnrecognizedFlagError as e:
+        if "." in e.flagname and "config" in _own_flags():
+            raise UserError(f"This command has no {e.flagname!r}. Did you mean --config.{e.flagname}?") from e
         raise unknown("This command", e.flagname, _own_flags()) from e
     except (flags.Error, AttributeError, KeyError, TypeError, ValueError) as e:
         raise UserError(f"The command line cannot be used: {one_line(e)}") from e

@@ -2,11 +2,12 @@
 
     python -m experiments.inspect --encodings=sinusoidal,binary,learned [--length=64] [--width=64] [--num_heads=4]
                                   [--positions=normalized] [--out=results/inspect]
-    python -m experiments.inspect --run=results/quickstart/RUN_ID [--lengths=8,16] [--out=results/inspect]
+    python -m experiments.inspect --run=results/quickstart/RUN_ID [--lengths=8,16] [--out=FOLDER]
 
 Encodings stand as in a config, with arguments or a class of one's own: --encodings="rope(base=5e5), my.module:Mine"; their
 parameters are fresh. A run is named by its results folder and its id; one that was trained with --config.checkpoints.keep_curve is
-shown through training too. Exit status: 0, or 2 for a mistake.
+shown through training too. By default a run is written to results/<study>/inspect/RUN_ID, and encodings
+to results/inspect. Exit status: 0, or 2 for a mistake.
 """
 
 from pathlib import Path
@@ -27,7 +28,7 @@ _HEADS = flags.DEFINE_integer("num_heads", 4, "of that model", lower_bound=1)
 _POSITIONS = flags.DEFINE_string("positions", "contiguous", "the scheme that gives positions")
 _RUN = flags.DEFINE_string("run", None, "a finished run: its results folder and its id, with a slash between")
 _LENGTHS = flags.DEFINE_list("lengths", None, "of a run's examples, in the task's unit: 8,16; None: 1, 1.5 and 2 times the training length")
-_OUT = flags.DEFINE_string("out", "results/inspect", "the folder to write into")
+_OUT = flags.DEFINE_string("out", None, "the folder to write into; default results/inspect, or <study's folder>/inspect/RUN_ID for a run")
 
 
 def main() -> int:
@@ -37,16 +38,19 @@ def main() -> int:
         raise UserError("--lengths are those of a run's examples: give --run, or --length for encodings.")
     if not _ENCODINGS.value and (alone := [holder.name for holder in (_LENGTH, _WIDTH, _HEADS, _POSITIONS) if holder.present]):
         raise UserError(f"--{alone[0]} is of encodings that are looked at alone: give --encodings, or --lengths for a run.")
-    folder = Path(_OUT.value or "")
     if _ENCODINGS.value:
+        folder = Path(_OUT.value or "results/inspect")
         print(f"\n{report.write(_probes(_ENCODINGS.value), folder)}\n\nscorecard  {folder}/scorecard.md, {folder}/scorecard.csv")
+        print(f"pictures   {folder}/*.png, *.pdf")
     if _RUN.value:
         from pe_lab.diagnostics.trained import report as trained  # training and its libraries take a second to import
 
         lengths = None if _LENGTHS.value is None else command_line.whole_numbers("lengths", _LENGTHS.value)
-        left = trained.write(Path(_RUN.value), lengths, folder)
+        run = Path(_RUN.value)
+        folder = Path(_OUT.value) if _OUT.value else run.parent / "inspect" / run.name
+        left = trained.write(run, lengths, folder)
         print(f"\nexact match (token accuracy) with an encoding off:\n\n{left}\n\nrun        {folder}/trained.md, {folder}/trained.json")
-    print(f"pictures   {folder}/*.png, *.pdf")
+        print(f"pictures   {folder}/*.png, *.pdf")
     return 0
 
 

@@ -41,6 +41,9 @@ def run(name: str, values: dict[str, Any], points: list[Point], analysis: dict[s
     starts = launcher(values.get("launcher"), _WORKERS.value)
     if todo.changed_code:
         print(f"{todo.changed_code}; give another --results to train again")
+    for labels in asked.repeated:
+        point = ", ".join(f"{axis}={text}" for axis, text in labels.items()) or "the only run"
+        print(f"note: the sweep has a point twice: {point}")
     for why in todo.damaged.values():
         print(f"note: {why}")
     if _DRY_RUN.value:

@@ -283,7 +283,8 @@ def _build(cls: type, values: Any, path: str) -> Any:
         if key not in hints:
             raise unknown(f"config.{path}"[:-1] if path else "config", str(key), hints)
     if missing := hints.keys() - values.keys():
-        raise UserError(f"config.{path}{sorted(missing)[0]} is missing: configs/base.py states every key.")
+        advice = f" Change single keys with c.{path[:-1]}.update(...)." if path else ""
+        raise UserError(f"config.{path}{sorted(missing)[0]} is missing: configs/base.py states every key.{advice}")
     return cls(**{k: _value(hint, values[k], f"{path}{k}") for k, hint in hints.items()})
 
 

@@ -212,7 +212,7 @@ def checked(value: Any, annotation: Any, name: str) -> Any:
         if not isinstance(value, tuple):
             raise UserError(f"{name} must be {_readable(annotation)}, got {value!r}.")
         item, *more = typing.get_args(annotation)
-        return tuple(checked(v, item, name) for v in value) if more == [Ellipsis] else value
+        return tuple(checked(v, item, f"{name}[{i}]") for i, v in enumerate(value)) if more == [Ellipsis] else value
     expected = types.NoneType if annotation is None else annotation
     if isinstance(expected, type) and (not isinstance(value, expected) or (expected is int and isinstance(value, bool))):
         raise UserError(f"{name} must be {_readable(annotation)}, got {value!r}.")

@@ -91,7 +91,7 @@ def test_the_data_seed_follows_the_seed_unless_given():
         (dict(train__learning_rate="fast"), r"config\.train\.learning_rate must be a number, got 'fast'"),
         (dict(train__num_examples="all"), r"config\.train\.num_examples must be a whole number or None, got 'all'"),
         (dict(train__schedule="cosin"), r"config\.train\.schedule has no 'cosin'\. Did you mean 'cosine'\? It has: constant, cosine, "),
-        (dict(evaluate__lengths=(8, "a")), r"config\.evaluate\.lengths must be a whole number, got 'a'"),
+        (dict(evaluate__lengths=(8, "a")), r"config\.evaluate\.lengths\[1\] must be a whole number, got 'a'"),
         (dict(model__tied_output=1), r"config\.model\.tied_output must be True or False, got 1"),
         (encodings("rope"), r"One of the encodings is given as dict\(name=\.\.\., \.\.\.\), got 'rope'"),
         (dict(model__encodings=dict(name="rope")), r"^Encodings are a tuple of dict\(name=\.\.\.\), got \{'name': 'rope'\}"),

@@ -216,7 +216,7 @@ def test_lists_become_tuples_and_unions_take_the_first_type_that_fits(value, ann
 @pytest.mark.parametrize(
     ("value", "annotation", "words"),
     [
-        ([1, "a"], tuple[int, ...], "x must be a whole number, got 'a'"),
+        ([1, "a"], tuple[int, ...], r"x\[1\] must be a whole number, got 'a'"),
         ("a", int | None, "x must be a whole number or None, got 'a'"),
         (3, str, "x must be a text, got 3"),
         (5, tuple[int, ...], "x must be a tuple of whole numbers, got 5"),

@@ -12,13 +12,14 @@ from pe_lab.analysis.results import Results, Variant
 from pe_lab.analysis.statistics import Interval
 from pe_lab.declaration import BY_LENGTH, Metric, Place
 
-TOLD, SEEN = "†", "‡"
+TOLD, SEEN, EDGE = "†", "‡", "(edge)"
 SIGNS = {
     TOLD: "†: the model is told how long the answer is, by its positions or its layout; not to be ranked with the others.",
     SEEN: "‡: training showed positions as large as those of the test, though no example was as long; not to be ranked with the others. "
     "Behind a name, of the test of success; behind a number, of its own.",
     DASH: f"{DASH}: no number, because the encoding or the positions end before this length, the run did not finish, or nobody has "
     "measured it.",
+    EDGE: "(edge): the smallest or largest value tried; a wider grid may do better.",
     "→": "→: beyond the training length.",
     "±": "±: one standard deviation over seeds, of outcomes that often fall into two groups.",
 }
@@ -128,7 +129,9 @@ def measure(results: Results, variants: Sequence[Variant], metric: Metric) -> Ce
     if metric.name == "every_seed":
         return centre(variants, lambda run: metrics.value(run, outcome), "seeds", outcome.name)
     if metric.name == "chosen":
-        return Cell(selection.setting(first, results.declared.tuned) or DASH)
+        setting = selection.setting(first, results.declared.tuned) or DASH
+        at_edge = selection.at_edge(first, results.declared.tuned)
+        return Cell(f"{setting} {EDGE}" if at_edge else setting)
     if metric.name == "tied":
         return _tied(first, outcome)
     if metric.show == "best":

@@ -47,6 +47,25 @@ def setting(variant: Variant, tuned: Sequence[str]) -> str:
     return SEPARATOR.join(mine.labels[a] for a in tuned if mine.labels.get(a))
 
 
+def at_edge(variant: Variant, tuned: Sequence[str]) -> bool:
+    """Whether the chosen value of a numeric axis is the smallest or largest of those tried."""
+    chosen = next((c for c in variant.candidates if c.runs == variant.runs), variant)
+    for axis in tuned:
+        tried = {_as_number(c.labels.get(axis)) for c in variant.candidates}
+        numbers = {number for number in tried if number is not None}
+        value = _as_number(chosen.labels.get(axis))
+        if len(numbers) > 1 and value in (min(numbers), max(numbers)):
+            return True
+    return False
+
+
+def _as_number(text: str | None) -> float | None:
+    try:
+        return float(text or "")
+    except ValueError:
+        return None
+
+
 def interval(variant: Variant, value: Callable[[metrics.Measured], Any]) -> Interval | None:
     """Of the interquartile mean of a number over seeds, choosing anew in each resample of them.
 

@@ -64,6 +64,9 @@ def exclude(points: list[Point], unwanted: Callable[[dict[str, str]], bool]) -> 
 def _parts(axis: Axis) -> list[list[Point]]:
     if isinstance(axis, list):
         return [axis]
+    for path, values in axis.items():
+        if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+            raise TypeError(f"the axis {path!r} needs a list of values, got {values!r}")
     return [[{path: v if isinstance(v, Choice) else Choice(v, label(v))} for v in values] for path, values in axis.items()]
 
 

@@ -36,6 +36,12 @@ class Study:
         """Every run once: NoPE under ten schemes is one run with ten entries."""
         return list({entry.run.run_id: entry.run for entry in self.entries}.values())
 
+    @property
+    def repeated(self) -> list[dict[str, str]]:
+        """The labels of points that are like an earlier one: the same labels and the same run."""
+        points = [(entry.labels, entry.run.run_id) for entry in self.entries]
+        return [point[0] for i, point in enumerate(points) if point in points[:i]]
+
     def write(self, folder: Path) -> None:
         """Writes folder/study.json, which tells analysis the labels of each run, and what it is asked."""
         entries = [{"labels": e.labels, "run_id": e.run.run_id} for e in self.entries]
@@ -125,6 +131,8 @@ def _override(values: dict[str, Any], path: str, value: Any) -> None:
 def cells(runs: Iterable[Run]) -> list[Cell]:
     """Runs that differ in their replica alone, together, at most execution.max_replicas in one cell.
 
+    More runs than that are split evenly: 9 of at most 8 become 5 and 4.
+
     Runs that start from runs among these come in later cells than those.
     """
     by_id = {run.run_id: run for run in runs}
@@ -138,9 +146,16 @@ def cells(runs: Iterable[Run]) -> list[Cell]:
         groups.setdefault((generation(run), run.without_replica()), []).append(run)
     found = []
     for (_, key), group in sorted(groups.items(), key=lambda item: item[0][0]):
-        size = key.execution.max_replicas
-        found += [Cell(tuple(group[i : i + size])) for i in range(0, len(group), size)]
+        found += [Cell(tuple(runs)) for runs in _split(group, key.execution.max_replicas)]
     return found
+
+
+def _split(runs: Sequence[Run], most: int) -> list[Sequence[Run]]:
+    """The fewest parts of at most `most` runs, whose sizes differ by one at most."""
+    parts = -(-len(runs) // most)
+    size, longer = divmod(len(runs), parts)
+    ends = [size * (i + 1) + min(i + 1, longer) for i in range(parts)]
+    return [runs[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def waves(cells: Iterable[Cell]) -> list[list[Cell]]:

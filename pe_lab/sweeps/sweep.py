@@ -42,11 +42,14 @@ class Plan:
 
     def __str__(self) -> str:
         done = len(self.study.runs) - self.missing
-        lines = [f"{self.study.name}: {len(self.study.entries)} points, {done + self.missing} runs, {done} of them done"]
-        lines.append(f"to train: {self.missing} runs in {len(self.cells)} cells")
+        points, runs = _counted(len(self.study.entries), "point"), _counted(len(self.study.runs), "run")
+        lines = [f"{self.study.name}: {points}, {runs}, {done} of them done"]
+        lines.append(f"to train: {_counted(self.missing, 'run')} in {_counted(len(self.cells), 'cell')}")
         for cell in self.cells:
             names = " + ".join(e.name for e in cell.run.model.encodings) or "no encoding"
-            lines.append(f"  {cell.cell_id}  {cell.run.task.name}, {cell.run.positions.name}, {names}: {len(cell.runs)} replicas")
+            lines.append(
+                f"  {cell.cell_id}  {cell.run.task.name}, {cell.run.positions.name}, {names}: {_counted(len(cell.runs), 'replica')}"
+            )
         return "\n".join(lines)
 
     def estimate(self, workers: int) -> str:
@@ -56,6 +59,10 @@ class Plan:
         seconds = sum(_SECONDS_A_CELL + each for each in work) / workers
         rate = f"{_FLOPS_PER_SECOND / 1e9:.0f} GFLOP/s each and {_SECONDS_A_CELL} s a cell to start, compile and evaluate"
         return f"{programs} programs; roughly {_duration(seconds)} with {workers} workers, at {rate}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _duration(seconds: float) -> str:
@@ -70,10 +77,11 @@ def plan(study: Study, folder: Path) -> Plan:
     """Reads what is there, and refuses early what could not be trained.
 
     Raises:
-      UserError: the folder cannot be written, a record is of another version, a cell cannot be
+      UserError: the folder cannot be written, it holds another study, a record is of another version, a cell cannot be
         built, or a trained run would be evaluated with other code.
     """
     _check_writable(folder)
+    _check_name(study, folder)
     damaged = records.damaged(folder)
     found = records.read_all(folder, without=damaged)
     left = [run for run in study.runs if not is_done(run, found)]
@@ -89,6 +97,16 @@ def plan(study: Study, folder: Path) -> Plan:
     _check_parents(cells, folder)
     known = [found[run.run_id] for run in study.runs if run.run_id in found]
     return Plan(study, folder, tuple(cells), changed_code.note(known), damaged)
+
+
+def _check_name(study: Study, folder: Path) -> None:
+    """That the folder holds no study of another name, whose tables would be replaced."""
+    try:
+        name, _ = records.study_of(folder)
+    except UserError:  # there is none, or its file is damaged and will be written again
+        return
+    if name != study.name:
+        raise UserError(f"{folder} holds the study {name!r}: give another folder for {study.name!r}, --results=FOLDER.")
 
 
 def _check_parents(cells: list[Cell], folder: Path) -> None:
@@ -171,13 +189,15 @@ def _train(cells: Sequence[Cell], names: dict[str, str], folder: Path, launcher:
 
 def _failure(run: Run, folder: Path, cell_id: str, status: int | None) -> str:
     """Why a run failed; a worker that was killed, or never started, could not record it itself."""
-    path = records.path_of(folder, run.run_id)
+    path, log = records.path_of(folder, run.run_id), folder / "logs" / f"{cell_id}.log"
     how = "was not started" if status is None else f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-    sentence = f"its worker {how}: see {folder / 'logs' / cell_id}.log"
+    sentence = f"its worker {how}: see {log}"
     try:
         if status is None or status < 0 or not path.exists():
             record_failure(run, folder, sentence)
-        return records.read(path)["error"] or sentence
+        error = records.read(path)["error"] or sentence
+        has_more = str(log) not in error and log.exists() and log.read_text(errors="replace").strip()
+        return f"{error}; see {log}" if has_more else error
     except OSError as e:  # the disk is full, perhaps
         return f"{sentence}; and that could not be recorded ({one_line(e)})"
 

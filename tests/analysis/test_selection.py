@@ -3,7 +3,7 @@ import math
 import pytest
 
 from pe_lab import records
-from pe_lab.analysis import metrics, results, selection, statistics
+from pe_lab.analysis import metrics, results, selection, statistics, tables, views
 from pe_lab.declaration import Metric, Place
 from tests.analysis.fake_study import record, write_study
 
@@ -36,6 +36,27 @@ def test_the_rate_of_the_least_validation_loss_is_chosen_whatever_the_test_says(
         ("alibi", "1", [0.5, 0.5]),
     ]
     assert [len(v.candidates) for v in chosen.variants] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("best", "shown"),
+    [("0.001", "0.001 (edge)"), ("0.003", "0.003"), ("0.01", "0.01 (edge)")],
+)
+def test_a_rate_at_the_edge_of_its_grid_is_flagged(tmp_path, best, shown):
+    losses = {rate: 0.1 if rate == best else 0.2 for rate in ("0.01", "0.001", "0.003")}
+    found = tuned(tmp_path, {("rope", rate): [(loss, 0.5)] for rate, loss in losses.items()})
+    table = views.tuning(found, selection.chosen(found))
+    assert table.rows[0][1].text == shown
+    note = "(edge): the smallest or largest value tried; a wider grid may do better."
+    assert (note in table.notes) == ("edge" in shown)
+    assert (note in tables.markdown(found)) == ("edge" in shown)
+
+
+@pytest.mark.parametrize("rates", [("0.001",), ("fast", "slow")])
+def test_one_value_and_values_that_are_no_numbers_have_no_edge(tmp_path, rates):
+    found = tuned(tmp_path, {("rope", rate): [(0.1, 0.5)] for rate in rates})
+    (rope,) = selection.chosen(found).variants
+    assert not selection.at_edge(rope, (RATE,))
 
 
 def test_a_rate_at_which_a_seed_diverged_is_not_chosen(tmp_path):

@@ -2,9 +2,14 @@
 
 import csv
 import json
+import sys
+from pathlib import Path
 
 import pytest
+from absl.testing import flagsaver
 
+from experiments import command_line, inspect
+from pe_lab.diagnostics.trained import report as trained
 from tests import tiny
 from tests.experiments.entry_points import call
 
@@ -58,6 +63,24 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "has no examples of length 7" in refused.stderr
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("out", [None, "elsewhere"])
+def test_every_run_has_a_folder_of_its_own_unless_one_is_named(monkeypatch, capsys, out):
+    written = []
+
+    def write(run, lengths, folder):
+        written.append((run, folder))
+        return "a table"
+
+    monkeypatch.setattr(trained, "write", write)
+    arguments = ["--run=results/mine/0123", *([f"--out={out}"] if out else [])]
+    monkeypatch.setattr(sys, "argv", ["experiments.inspect", *arguments])
+    with flagsaver.flagsaver(), pytest.raises(SystemExit):
+        command_line.run(inspect.main)
+    folder = out or "results/mine/inspect/0123"
+    assert written == [(Path("results/mine/0123"), Path(folder))]
+    assert f"run        {folder}/trained.md, " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

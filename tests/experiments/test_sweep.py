@@ -130,6 +130,30 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
     assert list((tmp_path / "dry").iterdir()) == []
 
 
+def test_a_point_that_is_there_twice_is_reported(tmp_path):
+    config = tmp_path / "twice.py"
+    config.write_text(STUDY.partition("def sweep")[0] + 'def sweep():\n    return grid.product({"seed": [0, 0]})\n')
+    done = call("sweep", f"--config={config}", f"--results={tmp_path / 'out'}", "--dry_run")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[:3] == [
+        "note: the sweep has a point twice: seed=0",
+        "twice: 2 points, 1 run, 0 of them done",
+        "to train: 1 run in 1 cell",
+    ]
+    assert lines[3].endswith(": 1 replica")
+
+
+@pytest.mark.parametrize("dry", [["--dry_run"], []])
+def test_another_study_in_the_same_folder_is_refused(tmp_path, dry):
+    folder = write_study(tmp_path / "mine", (point("rope", 0), record("r0")), name="mine")
+    before = (folder / "study.json").read_text()
+    refused = call("sweep", "--config=configs/smoke.py", f"--results={folder}", *dry)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == (f"error: {folder} holds the study 'mine': give another folder for 'smoke', --results=FOLDER.\n")
+    assert (folder / "study.json").read_text() == before
+
+
 FAILS = '''
 import jax.numpy as jnp
 from pe_lab.encodings.base import AttentionEncoding
@@ -162,7 +186,10 @@ def test_a_failing_run_is_recorded_and_the_others_finish(tmp_path):
     by_status = {r["status"]: r for r in records.read_all(tmp_path / "out").values()}
     assert sorted(by_status) == ["failed", "finished"]
     assert by_status["failed"]["error"] == "RuntimeError: no bias today"
-    assert done.stderr.splitlines() == [f"failed: {by_status['failed']['run_id']}: RuntimeError: no bias today"]
+    (log,) = (path for path in (tmp_path / "out" / "logs").iterdir() if path.read_text())
+    assert "no bias today" in log.read_text()
+    failed = f"failed: {by_status['failed']['run_id']}: RuntimeError: no bias today; see {log}"
+    assert done.stderr.splitlines() == [failed]
     assert "0/1 not learnt, 1 failed" in (tmp_path / "out" / "table.md").read_text()
 
 

@@ -13,7 +13,7 @@ def labels(points):
 
 
 def test_the_last_axis_of_a_product_changes_fastest():
-    assert values(grid.product({"a": [1, 2]}, {"b": "xy"})) == [
+    assert values(grid.product({"a": [1, 2]}, {"b": ["x", "y"]})) == [
         {"a": 1, "b": "x"},
         {"a": 1, "b": "y"},
         {"a": 2, "b": "x"},

@@ -124,11 +124,22 @@ def test_a_cell_holds_the_runs_that_differ_in_their_replica():
     assert [[(r.seed, r.train.learning_rate) for r in c.runs] for c in found] == [[(0, 0.1), (0, 0.2), (1, 0.1), (1, 0.2)]] * 2
 
 
-@pytest.mark.parametrize(("size", "expected"), [(1, [1] * 5), (2, [2, 2, 1]), (5, [5]), (8, [5])])
+@pytest.mark.parametrize(("size", "expected"), [(1, [1] * 5), (2, [2, 2, 1]), (3, [3, 2]), (4, [3, 2]), (5, [5]), (8, [5])])
 def test_a_cell_holds_no_more_than_max_replicas(size, expected):
     found = study.cells(expand({"seed": range(5)}, max_replicas=size).runs)
     assert [len(c.runs) for c in found] == expected
-    assert [r.seed for c in found for r in c.runs] == [0, 1, 2, 3, 4]
+    assert [run.seed for c in found for run in c.runs] == list(range(5))
+
+
+def test_nine_members_become_groups_of_five_and_four():
+    runs = expand({"seed": range(3)}, {"train.learning_rate": [0.1, 0.2, 0.3]}, max_replicas=8).runs
+    assert [len(c.runs) for c in study.cells(runs)] == [5, 4]
+
+
+def test_a_point_that_is_there_twice_is_found_and_two_points_of_one_run_are_none():
+    assert expand({"seed": [0, 0, 1]}).repeated == [{"seed": "0"}]
+    schemes = [dict(name="contiguous"), dict(name="randomized")]
+    assert expand({"model.encodings": [NOPE]}, {"positions": schemes}).repeated == []
 
 
 BARE = {"label": "any", "positions": None, "encodings": []}
