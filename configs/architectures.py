@@ -2,7 +2,8 @@
 
     python -m experiments.sweep --config=configs/architectures.py   (small: configs/architectures.py:smoke)
 
-An encoder is told how long the answer is and is not ranked with the others. 42 runs, about 9 minutes on two
+An encoder is told how long the answer is and is not ranked with the others. The symbols of copy are distinct and
+those of reverse may repeat, so the tasks differ in more than direction. 42 runs, about 9 minutes on two
 cores. What comes out: results/published/architectures/README.md.
 """
 

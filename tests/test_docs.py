@@ -114,6 +114,26 @@ def test_the_profiles_are_of_the_costs_runs_and_their_page_shows_them():
     assert catalogue.profile_table(*names) in (catalogue.PROFILE.parent / "README.md").read_text(encoding="utf-8")
 
 
+def test_the_measured_numbers_in_the_prose_of_costs_are_those_of_the_records():
+    """At 80 and at 512 tokens: NoPE of all encodings; RoPE and Shaw of the closer measurement."""
+    all_costs, closer = (json.loads(path.read_text()) for path in (catalogue.COSTS, catalogue.TARGETS))
+    folder = catalogue.COSTS.parent
+    profile = {f["label"]: f["profile"] for f in json.loads(catalogue.PROFILE.read_text()) if not f["overrides"]}
+    text = " ".join((folder / "README.md").read_text(encoding="utf-8").split())
+    nope = [f for f in all_costs if f["label"] == "nope"]
+    seconds = " s and ".join(f"{f['seconds_per_step']:.3f}" for f in nope)
+    memory = " and ".join(f"{f['temporary_bytes'] / 1e6:.0f}" for f in nope)
+    rope, shaw = ([f["times_first"] for f in closer if f["label"] == name] for name in ("rope", "shaw"))
+    own = 1e3 * sum(value for place, value in profile["rope"].items() if place.startswith(catalogue.PLACES["own hooks"]))
+    assert f"NoPE's step takes {seconds} s." in text
+    assert f"over NoPE's ({memory} MB)" in text
+    assert f"(load before: {all_costs[0]['load_before']:.1f} and {all_costs[-1]['load_before']:.1f})" in text
+    assert f"load before: {closer[0]['load_before']:.1f} and {closer[-1]['load_before']:.1f})" in text
+    assert f"RoPE is at {rope[0]:.2f} with 80 tokens and at {rope[1]:.2f} with 512" in text
+    assert f"its own work, {own:.1f} ms of {1e3 * nope[0]['seconds_per_step']:.0f}," in text
+    assert f"Shaw is at {shaw[1]:.2f} with 512" in text
+
+
 def test_the_page_of_performance_shows_its_records_of_clean_commits():
     page, t = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8"), engine_table
     for table in (t.table(), t.peer_table(), t.scaling_table(), t.replicas_table(), t.evaluation_table()):
