@@ -5,9 +5,9 @@
 No position, the raw index, the index divided by the length, its bits, one sine, many sines, pairs of sine and cosine, a
 learned table, clipped distances (Shaw et al. 2018); copy, reverse, parity and addition; a decoder, and an encoder, which
 is told how long the answer is. The symbols of copy are distinct and those of reverse may repeat, so these tasks differ
-in more than direction; parity of up to 8 bits has few inputs, which training nearly covers. Every run is also measured at 1.5 and 2 times the training length, and with all positions
-shifted: by 1, which training mostly showed, and by 32, which it did not. 360 runs, about an hour on two cores. What comes out:
-results/published/journey/README.md.
+in more than direction; parity of up to 8 bits has few inputs, which training nearly covers. Every run is also measured
+at 1.5 and 2 times the training length, and with all positions shifted: by 1, which training mostly showed, and by 32,
+which it did not. 360 runs, about an hour on two cores. What comes out: results/published/journey/README.md.
 """
 
 from configs import base
