@@ -196,7 +196,7 @@ def _failure(run: Run, folder: Path, cell_id: str, status: int | None) -> str:
         if status is None or status < 0 or not path.exists():
             record_failure(run, folder, sentence)
         error = records.read(path)["error"] or sentence
-        has_more = str(log) not in error and log.exists() and log.read_text(errors="replace").strip()
+        has_more = str(log) not in error and log.exists() and log.stat().st_size > 0
         return f"{error}; see {log}" if has_more else error
     except OSError as e:  # the disk is full, perhaps
         return f"{sentence}; and that could not be recorded ({one_line(e)})"
