@@ -16,6 +16,7 @@ import shlex
 import subprocess
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -114,13 +115,21 @@ class Slurm(Launcher):
             raise UserError(f"Slurm does not take the cells: {one_line(e)}.") from e
 
 
+@dataclass(frozen=True)
+class _InQueue:
+    """A task in Slurm's queue."""
+
+    state: str  # "" for one that is not there
+    restarts: int
+
+
 class _Watch:
     """Tasks until they have ended: the queue says which are there, accounting how one ended, its progress file what it said."""
 
     def __init__(self, launcher: Slurm, folder: Path, on_event: OnEvent):
         self.launcher, self.folder, self.on_event = launcher, folder, on_event
         self.tasks: dict[str, Path] = {}  # Slurm's id, as in 17_3 -> the cell
-        self.states: dict[str, str] = {}  # of those in the queue, as they were seen last
+        self.seen: dict[str, _InQueue] = {}  # the tasks as they were seen last
         self.said: dict[str, Any] = {}  # cell -> what its progress file said last
         self.died: set[Path] = set()
         self.statuses: dict[str, int] = {}
@@ -145,21 +154,26 @@ class _Watch:
             time.sleep(_LOOK_AGAIN)
             queue = _queue()
             for task, file in self.tasks.items():
-                self._report(task, file, (self.states if queue is None else queue).get(task, ""))
+                seen = self.seen.get(task, _InQueue("", 0))
+                absent = _InQueue("", seen.restarts)
+                self._report(task, file, seen if queue is None else queue.get(task, absent))
             if queue is not None and (gone := [task for task in self.tasks if task not in queue]):
                 for task, status in _ended(gone).items():
                     self._end(task, status)
         return self.statuses
 
-    def _report(self, task: str, file: Path, state: str) -> None:
-        """What a task has done since it was looked at last."""
-        before, self.states[task] = self.states.get(task), state
-        if state == "RUNNING" != before:
+    def _report(self, task: str, file: Path, now: "_InQueue") -> None:
+        """What a task has done since it was looked at last.
+
+        A restart shows in the count: the time in the queue may be shorter than between two looks.
+        """
+        before, self.seen[task] = self.seen.get(task, _InQueue("", 0)), now
+        restarted = now.restarts > before.restarts
+        if restarted:
+            self.on_event(file.stem, {"event": "left"})
+        if now.state == "RUNNING" and (restarted or before.state != "RUNNING"):
             self.on_event(file.stem, {"event": "started"})
-        if state == "PENDING":
-            if before not in (None, "PENDING"):
-                self.on_event(file.stem, {"event": "left"})
-        elif (said := self._progress(file)) and said != self.said[file.stem]:
+        if now.state != "PENDING" and (said := self._progress(file)) and said != self.said[file.stem]:
             self.said[file.stem] = said
             self.on_event(file.stem, said)
 
@@ -218,10 +232,14 @@ def _check_accounting() -> None:
         )
 
 
-def _queue() -> dict[str, str] | None:
-    """The state of every task of this user that waits or runs; None while Slurm does not answer."""
-    said = _asked("squeue", "--noheader", "--array", f"--user={os.getuid()}", "--format=%i %T")
-    return None if said is None else dict(line.split() for line in said.splitlines())
+def _queue() -> dict[str, _InQueue] | None:
+    """Every task of this user that waits or runs; None while Slurm does not answer."""
+    columns = "--Format=JobArrayID:40,State:20,RestartCnt:10"
+    text = _asked("squeue", "--noheader", "--array", f"--user={os.getuid()}", columns)
+    if text is None:
+        return None
+    rows = (line.split() for line in text.splitlines())
+    return {task: _InQueue(state, int(restarts)) for task, state, restarts in rows}
 
 
 def _ended(tasks: Sequence[str]) -> dict[str, int]:

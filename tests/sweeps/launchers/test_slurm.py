@@ -46,7 +46,8 @@ elif name == "srun":
 elif name == "squeue":
     for task in tasks:
         if task.read_text().startswith("RUNNING"):
-            print(task.name[5:], "RUNNING")
+            restarts = here / f"restarts-{task.name[5:]}"
+            print(task.name[5:], "RUNNING", restarts.read_text() if restarts.exists() else 0)
 elif name == "sacct":
     print("JobID|State|ExitCode")
     for task in tasks:
@@ -116,6 +117,22 @@ def test_statuses_are_those_of_the_local_launcher_whatever_happens_to_a_task(lau
     assert ("dead", {"event": "died", "signal": 9}) in events
     assert (launch.folder / "logs" / "bad.log").read_text(encoding="utf-8") == "oh no\n"
     assert {file.suffix for file in (launch.folder / "slurm").iterdir()} == {".sh"}  # nothing of it is pickled
+
+
+def test_a_restart_is_seen_though_the_task_was_never_seen_waiting(launch):
+    """Slurm may start a requeued task again between two looks at the queue."""
+    events, seen = [], launch.played / "seen"
+
+    def on_event(cell, event):
+        events.append(event["event"])
+        if events == ["queued", "started"]:
+            (launch.played / "restarts-1_0").write_text("1", encoding="utf-8")
+        if events[-2:] == ["left", "started"]:
+            seen.touch()
+
+    until_seen = f"import pathlib, time\nfor _ in range(1200):\n    if pathlib.Path({str(seen)!r}).exists(): break\n    time.sleep(0.05)"
+    launch({"a": until_seen}, on_event)
+    assert events == ["queued", "started", "left", "started", "ended"]
 
 
 def test_what_a_cell_said_last_is_an_event_and_what_an_earlier_one_said_is_not(launch):
