@@ -2,14 +2,9 @@
 
 import csv
 import json
-import sys
-from pathlib import Path
 
 import pytest
-from absl.testing import flagsaver
 
-from experiments import command_line, inspect
-from pe_lab.diagnostics.trained import report as trained
 from tests import tiny
 from tests.experiments.entry_points import call
 
@@ -45,42 +40,25 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     cell = tiny.cell("rope", seeds=1, train__steps=2, model__num_layers=1, evaluate__num_examples=4, checkpoints__keep_curve=True)
     tiny.train(tmp_path / "study", cell)
     named = f"--run={tmp_path}/study/{cell.run.run_id}"
-    (tmp_path / "seen").mkdir()
+    seen = tmp_path / "study" / "inspect" / cell.run.run_id  # a folder of its own, unless --out names one
+    seen.mkdir(parents=True)
     for name in ("trained_attention_decoder_9.png", "rope.png"):  # an earlier run's, and an encoding's
-        (tmp_path / "seen" / name).touch()
-    done = call("inspect", named, "--lengths=2,4", f"--out={tmp_path}/seen")
+        (seen / name).touch()
+    done = call("inspect", named, "--lengths=2,4")
     assert (done.returncode, done.stderr) == (0, "")
     assert "| nothing |" in done.stdout
-    assert f"run        {tmp_path}/seen/trained.md, {tmp_path}/seen/trained.json" in done.stdout
-    found = json.loads((tmp_path / "seen" / "trained.json").read_text())
+    assert f"run        {seen}/trained.md, {seen}/trained.json" in done.stdout
+    found = json.loads((seen / "trained.json").read_text())
     assert (found["about"]["run_id"], found["about"]["lengths"]) == (cell.run.run_id, [2, 4])
     assert [row["step"] for row in found["through"]["terms"]] == [0, 0, 2, 2]
-    assert (tmp_path / "seen" / "trained_attention_decoder_4.png").exists()
-    assert (tmp_path / "seen" / "trained_through_training.png").exists()
-    assert not (tmp_path / "seen" / "trained_attention_decoder_9.png").exists()  # the page does not show it
-    assert (tmp_path / "seen" / "rope.png").exists()
+    assert (seen / "trained_attention_decoder_4.png").exists()
+    assert (seen / "trained_through_training.png").exists()
+    assert not (seen / "trained_attention_decoder_9.png").exists()  # the page does not show it
+    assert (seen / "rope.png").exists()
     refused = call("inspect", named, "--lengths=7", f"--out={tmp_path}/none")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "has no examples of length 7" in refused.stderr
     assert not (tmp_path / "none").exists()
-
-
-@pytest.mark.parametrize("out", [None, "elsewhere"])
-def test_every_run_has_a_folder_of_its_own_unless_one_is_named(monkeypatch, capsys, out):
-    written = []
-
-    def write(run, lengths, folder):
-        written.append((run, folder))
-        return "a table"
-
-    monkeypatch.setattr(trained, "write", write)
-    arguments = ["--run=results/mine/0123", *([f"--out={out}"] if out else [])]
-    monkeypatch.setattr(sys, "argv", ["experiments.inspect", *arguments])
-    with flagsaver.flagsaver(), pytest.raises(SystemExit):
-        command_line.run(inspect.main)
-    folder = out or "results/mine/inspect/0123"
-    assert written == [(Path("results/mine/0123"), Path(folder))]
-    assert f"run        {folder}/trained.md, " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
