@@ -158,7 +158,7 @@ def _through(
 def _learnt_at(made: Setup, curve: Rows) -> int | None:
     """As `metrics.learnt` says it of a record whose validation is a point of the curve."""
     exposure = {"max_length": made.run.train.max_length, "learnt_threshold": made.task.threshold}
-    of_validation = {"split": "validation", "metric": "exact_match", "change": None}
+    of_validation = {"split": "validation", "metric": "exact_match", "change": None, "sources": None}
     for point in curve:
         rows = [{**of_validation, "length": int(length), "value": value} for length, value in point["exact_match"].items()]
         if metrics.learnt({"status": "finished", "exposure": exposure, "rows": rows}):
