@@ -33,6 +33,7 @@ class Abacus(PositionScheme):
 
     ascending = False
     one_draw = True
+    follows = "symbols"
 
     def __post_init__(self):
         if self.max_shift < 0:

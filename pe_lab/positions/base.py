@@ -28,6 +28,7 @@ class PositionScheme(ChecksChoices):
       ascending: a token's position is larger than that of the token before it.
       one_draw: the two streams of an encoder–decoder draw alike, so that what belongs together stays so.
       num_axes: A, the numbers that a position has; 1: positions are [N, B|1, L].
+      follows: the key of the task's structure that positions depend on; None: they depend on the mask alone.
       max_length: the most tokens that it has positions for; None for no limit.
     """
 
@@ -37,6 +38,7 @@ class PositionScheme(ChecksChoices):
     ascending: ClassVar[bool] = True
     one_draw: ClassVar[bool] = False
     num_axes: ClassVar[int] = 1
+    follows: ClassVar[str | None] = None
     max_length: int | None = None
 
     def __call__(

@@ -36,6 +36,7 @@ class Coupled(PositionScheme):
 
     ascending = False
     one_draw = True
+    follows = "coupled"
 
     def __post_init__(self):
         if self.max_position < 1:

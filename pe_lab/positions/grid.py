@@ -47,6 +47,10 @@ class Grid(PositionScheme):
         if self.columns is not None and self.max_position is not None:
             raise ValueError(f"grid with columns={self.columns} draws nothing, so it takes no max_position, got {self.max_position}.")
 
+    @property
+    def follows(self) -> str | None:  # type: ignore[override]
+        return "grid" if self.columns is None else None
+
     def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l a"]:
         if self.columns is not None:
             index = indices(mask)

@@ -26,6 +26,7 @@ class TwoStream(PositionScheme):
 
     ascending = False
     num_axes = 2
+    follows = "parts"
 
     def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l a"]:
         begins = starts(followed(self, structure, "parts"), segments)

@@ -48,6 +48,14 @@ class Arithmetic(Task):
             return {"lengths": "equal"}
         return {} if self.lengths == "equal" else {"lengths": "one_longest"}
 
+    def reveals_unpadded(self, structure: str) -> Literal["length"] | None:
+        """Return what the structure of a number without zeros in front reveals.
+
+        The most significant digit comes first: its significance is the number of digits.
+        """
+        forward = not self.reverse_answer
+        return "length" if forward and structure in ("coupled", "grid") else None
+
     def num_written_digits(self, text: str) -> int:
         """Return the digits of a written operand without zeros in front; 0 has one digit."""
         significant = text.rstrip("0") if self.reverse_operands else text.lstrip("0")

@@ -122,6 +122,10 @@ class Addition(Arithmetic):
     def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, Any]:
         return {} if self.total_length else super().exact_arguments(operands)
 
+    def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
+        unpadded = self.padding == "none" and self.answer == "sum"
+        return self.reveals_unpadded(structure) if unpadded else None
+
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         if self.total_length:
             return len(prompt) + 1

@@ -184,6 +184,19 @@ class Task(ChecksChoices):
         """
         return range(length, length + 1)
 
+    def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
+        """Return what the structure of a target tells before the target is said.
+
+        Structure that follows from the lengths in the prompt alone tells nothing. Positions that follow
+        a revealing structure give the answer away (refused), or the target's length (marked in tables).
+
+        Args:
+          structure: "coupled", "symbols", "grid" or another key of `Example.structure`.
+          causal: the structure of a target token is read once the token is said, as in decoders;
+            else that of the whole target is read at once, as in encoders.
+        """
+        return None
+
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         """Return the length of an example without padding, in the task's unit."""
         return len(prompt)

@@ -16,6 +16,7 @@ and colon); here labels are symbols of their own.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -102,6 +103,10 @@ class KeyedSort(Task):
         digit = jnp.take_along_axis(digits, index, axis=1)
         head = jnp.where(column == 0, labels[:, None], _COLON)
         return jnp.where(column < 2, head, jnp.where(column < widths + 2, digit, _COMMA))
+
+    def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
+        """The number of a target token tells which label of the prompt it is."""
+        return "answer" if structure == "coupled" and not causal else None
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return prompt.tolist().count(_COLON)

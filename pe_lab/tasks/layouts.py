@@ -65,6 +65,7 @@ class Layout:
     document_mask: bool = True
 
     knows_target_length: ClassVar[bool] = False
+    causal: ClassVar[bool] = True  # a target token is said before its position is read
 
     def num_tokens(self, task: Task, length: int) -> dict[str, int]:
         """Stack -> L for examples up to this length; the stack that answers is last."""
@@ -123,6 +124,7 @@ class Encoder(Layout):
     """
 
     knows_target_length = True
+    causal = False
 
     def num_tokens(self, task: Task, length: int) -> dict[str, int]:
         return {"encoder": task.prompt_bound(length) + task.target_bound(length) + self.end_token}

@@ -116,6 +116,9 @@ class Multiplication(Arithmetic):
     def _id(self, name: str) -> int:
         return self.vocabulary.names.index(name)
 
+    def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
+        return self.reveals_unpadded(structure) if self.padding == "none" else None
+
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         operands = self._operands(prompt)
         counted = operands if self.other_digits is None else operands[:1]

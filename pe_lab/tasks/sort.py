@@ -14,6 +14,7 @@ Differs: Kazemnejad et al. put words and brackets around both lists, and commas 
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -87,6 +88,11 @@ class Sort(StringTask):
         digits = values[:, None] // 10 ** jnp.maximum(widths - 1 - column, 0) % 10
         tokens = jnp.where(column < widths, digits, _COMMA)
         return joined(tokens, jnp.where(mask, widths[:, 0] + 1, 0), self.prompt_bound(len(values)))
+
+    def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
+        """Of distinct symbols, the number of a target token tells which prompt symbol it is."""
+        pointed_at = structure == "coupled" and self.distinct and self.numbers is None
+        return "answer" if pointed_at and not causal else None
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) if self.numbers is None else prompt.tolist().count(_COMMA) + 1

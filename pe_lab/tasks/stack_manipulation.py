@@ -14,6 +14,7 @@ zeros to length + 1; the loss counts all of it, the score what stands up to the 
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -64,6 +65,10 @@ class StackManipulation(Task):
         said = jnp.arange(bound + 1)
         there = said < (length + 1 if self.padded else height + 1)
         return Example(prompt, mask, target, there, said <= height, jnp.where(source < first, source, -1))
+
+    def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
+        """The number of a bit tells its height in the stack, and so the bits that follow it."""
+        return "answer" if structure == "coupled" else None
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         stack: list[int] = []

@@ -73,6 +73,14 @@ class Subtraction(Arithmetic):
             target = joined(target, minus) if self.reverse_answer else joined(minus, target)
         return example(laid_out(prompt, self.prompt_bound(bound)), laid_out(target, self.target_bound(bound)))
 
+    def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
+        """A sign has no number, which tells it apart from a digit at the blanks of an encoder."""
+        if self.padding != "none":
+            return None
+        if self.negative and not causal and structure in ("coupled", "grid", "symbols"):
+            return "answer"
+        return self.reveals_unpadded(structure)
+
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return max(map(self.num_written_digits, self._operands(prompt)))
 

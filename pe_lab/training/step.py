@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import hashlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ from pe_lab.errors import UserError
 from pe_lab.positions.base import PositionScheme
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.layouts import LAYOUTS, Batch, Layout, pack, packed
-from pe_lab.training import devices, microbatches
+from pe_lab.training import devices, leaks, microbatches
 from pe_lab.training.optimizer import optimizer
 from pe_lab.transformer.streams import Stream
 from pe_lab.transformer.transformer import Transformer, forward_flops
@@ -119,9 +119,15 @@ class Setup:
     @property
     def knows_target_length(self) -> bool:
         """Whether the layout, positions that are read, or an encoding that reads lengths, tell how long the target is."""
-        reads = any(e.reads_positions for e in self.encodings)
-        told = (reads and self.scheme.reads_length) or any(e.reads_length for e in self.encodings)
+        told = self.revealed is not None or any(e.reads_length for e in self.encodings)
         return self.layout.knows_target_length or told
+
+    @property
+    def revealed(self) -> Literal["length", "answer"] | None:
+        """What positions reveal of a target; nothing where no encoding reads them."""
+        if not any(e.reads_positions for e in self.encodings):
+            return None
+        return leaks.revealed(self.task, self.layout, self.scheme)
 
     @functools.cached_property
     def abstract_model(self) -> Transformer:
@@ -200,6 +206,11 @@ def _check_lengths(made: Setup, trained: bool) -> None:
             why = "between an example and the sink token stand the others of its context"
             raise UserError(f"{name_of(encoding)} cannot pack examples apart with a sink token: {why}.")
     _check_axes(made)
+    if made.revealed == "answer":
+        raise UserError(
+            f"{run.task.name} cannot have the positions {run.positions.name} in the layout {run.layout.name}: "
+            "the position of a target token would reveal the answer."
+        )
     if trained and (reason := out_of_reach(made, run.train.max_length, 0, train=True)):
         raise UserError(f"{reason}: training there would teach nothing.")
 
