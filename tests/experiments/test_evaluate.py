@@ -179,6 +179,15 @@ def test_a_damaged_record_is_one_line_and_status_2(call, folder):
     assert " is damaged (" in err
 
 
+def test_without_a_study_file_nothing_is_measured(call, folder):
+    (folder / "study.json").unlink()
+    before = files(folder)
+    status, out, err = call(f"--study={folder}", "--lengths=4")
+    assert (status, out) == (2, "")
+    assert err == f"error: There is no study in {folder}: {folder}/study.json is missing.\n"
+    assert files(folder) == before
+
+
 def test_a_reader_that_has_seen_enough_is_no_error(folder):
     """As in `| head`: what was printed to nobody is lost, the tables are written, and nothing complains."""
     command = [sys.executable, "-m", "experiments.evaluate", f"--study={folder}", "--lengths=3", "--only_missing"]
