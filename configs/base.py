@@ -61,9 +61,13 @@ def get_config() -> ml_collections.ConfigDict:
         clip_norm=1.0,  # global gradient norm
         encoding_rate_factor=1.0,  # learning rate of the encodings' parameters, relative to the backbone's
         encoding_weight_decay=0.0,
+        drawing=2,  # 2: validation and test inputs are never drawn; 1: as before record version 6
     )
     c.evaluate = dict(
-        lengths=(8, 16, 24, 32),  # test lengths; those up to max_length are also validated, which says what was learnt
+        lengths=(8, 16, 24, 32),  # test lengths
+        # Lengths up to max_length whose mean exact match decides whether a run is solved; None: all
+        # trained lengths, or eight of them spread evenly where there are more.
+        validation_lengths=config_dict.placeholder(tuple),
         offsets=(0,),  # added to every position: unseen positions without unseen lengths
         changes=(),  # also measured with dict(positions=…, encodings=…) in place of what was trained
         # Operands that have exactly n digits at length n: the "longest" (one at least), "all", or

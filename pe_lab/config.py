@@ -20,6 +20,7 @@ from pe_lab.plugins import Plugin
 # The stacks of each architecture, under the name of the layout that feeds it; "cross" is the decoder's second attention.
 STACKS = {"decoder": ("decoder",), "encoder": ("encoder",), "encoder_decoder": ("encoder", "decoder", "cross")}
 _NO_WEIGHTS = ("evaluate", "checkpoints", "execution")  # fields of a run that do not change what it learns
+_NUM_VALIDATED = 8  # validation lengths by default
 _WHERE = ("layers", "share", "stacks", "axis")  # keys of an encoding that say where it acts
 
 
@@ -99,6 +100,7 @@ class Train:
     clip_norm: float
     encoding_rate_factor: float
     encoding_weight_decay: float
+    drawing: int
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ class Evaluate:
     """What is measured at the end, and on the way."""
 
     lengths: tuple[int, ...]
+    validation_lengths: tuple[int, ...]  # resolved: None in a config becomes `validation_lengths`
     offsets: tuple[int, ...]
     changes: tuple[Change, ...]  # resolved against the run: what a spec leaves open is as the run was trained
     exact_operands: Literal["longest", "all", "none"]
@@ -135,6 +138,11 @@ class Evaluate:
     curve_lengths: tuple[int, ...]
     curve_examples: int
     frozen: str | None
+
+    @property
+    def all_lengths(self) -> tuple[int, ...]:
+        """Every length that is evaluated."""
+        return (*self.lengths, *self.validation_lengths, *self.curve_lengths)
 
 
 @dataclass(frozen=True)
@@ -190,10 +198,14 @@ class Run:
         """All that determines the weights. Positions do only if some encoding reads them."""
         content = {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name not in _NO_WEIGHTS}
         content["init_from"] = self.init_from and self.init_from.run_id
+        if self.train.drawing == 1:  # runs from before there was another keep their ids
+            del content["train"]["drawing"]
         if self.train.criterion is not None:  # then what the curve measures decides when training ends
             content["curve"] = [self.evaluate.curve_every, self.evaluate.curve_lengths, self.evaluate.curve_examples]
-            if self.evaluated_task != self.task:
-                content["curve"].append(_plain(self.evaluated_task))
+        # Training leaves out what this task holds out, or ends by what the curve measures on it.
+        depends = self.train.drawing > 1 or self.train.criterion is not None
+        if depends and self.evaluated_task != self.task:
+            content["evaluated_task"] = _plain(self.evaluated_task)
         if not any(plugins.find("encodings", e.name).reads_positions for e in self.model.encodings):  # type: ignore[attr-defined]
             content["positions"] = None
         return content
@@ -267,11 +279,33 @@ def from_dict(values: Mapping[str, Any]) -> Run:
     values.pop("launcher", None)  # who starts a run's cell is nothing of the run
     if values.get("data_seed") is None:
         values["data_seed"] = values.get("seed")
+    values = _with_validation_lengths(values)
     run = _build(Run, values, "")
     changes = tuple(change(spec, run) for spec in values["evaluate"]["changes"])
     run = dataclasses.replace(run, evaluate=dataclasses.replace(run.evaluate, changes=changes))
     _check(run)
     return run
+
+
+def _with_validation_lengths(values: dict[str, Any]) -> dict[str, Any]:
+    """The values with the default validation lengths where they hold None."""
+    train, evaluate = values.get("train"), values.get("evaluate")
+    if not isinstance(train, Mapping) or not isinstance(evaluate, Mapping):
+        return values
+    first, last = train.get("min_length"), train.get("max_length")
+    if evaluate.get("validation_lengths", ()) is not None:
+        return values
+    if not isinstance(first, int) or not isinstance(last, int):
+        return values
+    lengths = validation_lengths(first, last)
+    return {**values, "evaluate": {**evaluate, "validation_lengths": lengths}}
+
+
+def validation_lengths(min_length: int, max_length: int) -> tuple[int, ...]:
+    """All trained lengths, or `_NUM_VALIDATED` of them spread evenly where there are more."""
+    last = min(_NUM_VALIDATED - 1, max_length - min_length)
+    steps = [i * (max_length - min_length) // max(last, 1) for i in range(last + 1)]
+    return tuple(min_length + step for step in steps)
 
 
 def _build(cls: type, values: Any, path: str) -> Any:
@@ -393,10 +427,10 @@ def _check(run: Run) -> None:
         raise UserError(f"config.model.dropout must be in [0, 1), got {model.dropout}.")
     if train.max_length < train.min_length:
         raise UserError(f"config.train.max_length must be at least min_length {train.min_length}, got {train.max_length}.")
-    if not any(length <= train.max_length for length in evaluate.lengths):
-        why = "without one, nobody can tell what was learnt"
-        raise UserError(f"config.evaluate.lengths must hold a length up to the training length {train.max_length}: {why}.")
-    if min(evaluate.lengths + evaluate.curve_lengths) < 1:
+    if not evaluate.lengths:
+        raise UserError("config.evaluate.lengths must hold a length.")
+    _check_validation_lengths(run)
+    if min(evaluate.lengths + evaluate.validation_lengths + evaluate.curve_lengths) < 1:
         raise UserError("config.evaluate's lengths must be at least 1.")
     if min(evaluate.offsets, default=-1) < 0:
         raise UserError(f"config.evaluate.offsets must hold an offset, and none below 0, got {evaluate.offsets}.")
@@ -409,6 +443,14 @@ def _check(run: Run) -> None:
     labels = [each.label for each in evaluate.changes]
     if twice := {label for label in labels if labels.count(label) > 1}:
         raise UserError(f"Two of config.evaluate.changes are called {min(twice)!r}: give one of them another label.")
+
+
+def _check_validation_lengths(run: Run) -> None:
+    lengths, longest = run.evaluate.validation_lengths, run.train.max_length
+    if not lengths or max(lengths) > longest:
+        raise UserError(
+            f"config.evaluate.validation_lengths must hold a length, and none beyond the training length {longest}, got {lengths}."
+        )
 
 
 def _check_encodings(run: Run) -> None:
@@ -435,6 +477,8 @@ def _check_ranges(run: Run) -> None:
     for name in ("extra_steps", "warmup_steps", "final_rate_fraction", "weight_decay", "encoding_rate_factor", "encoding_weight_decay"):
         if getattr(train, name) < 0:
             raise UserError(f"config.train.{name} must be at least 0, got {getattr(train, name)}.")
+    if train.drawing not in (1, 2):
+        raise UserError(f"config.train.drawing must be 1 or 2, got {train.drawing}.")
     for name in ("beta1", "beta2"):
         if not 0 <= getattr(train, name) < 1:
             raise UserError(f"config.train.{name} must be in [0, 1), got {getattr(train, name)}.")

@@ -29,6 +29,7 @@ _ADDED: dict[str, dict[str, Any]] = {  # to configs, by versions 3 to 6
     "evaluate": {"frozen": None, "exact_operands": "none"},
     "execution": {"batch_devices": 1},
     "checkpoints": {"keep_curve": False},
+    "train": {"drawing": 1},
 }
 ROUNDING = 1e-9  # below a threshold: the mean of three times 0.99 is a little less than it
 STATUSES = ("finished", "diverged", "failed")
@@ -81,7 +82,7 @@ def value(record: dict[str, Any], split: str, length: int, offset: int, metric: 
 
 
 def learnt(exact_matches: Collection[float], threshold: float) -> bool:
-    """Whether the mean over lengths up to the training length reaches the threshold: what "learnt" means, wherever it is said."""
+    """Whether the mean over the validation lengths reaches the threshold: what "learnt" means, wherever it is said."""
     return bool(exact_matches) and math.fsum(exact_matches) / len(exact_matches) >= threshold - ROUNDING
 
 
@@ -235,7 +236,10 @@ def _of_this_version(record: dict[str, Any]) -> dict[str, Any]:
 
 def complete(settings: dict[str, Any]) -> dict[str, Any]:
     """A run's config from an older record or cell file, with the keys that came later, as they were when there was no choice."""
-    return settings | {group: added | settings[group] for group, added in _ADDED.items()}
+    settings = settings | {group: added | settings[group] for group, added in _ADDED.items()}
+    evaluate, longest = settings["evaluate"], settings["train"]["max_length"]
+    validated = [n for n in evaluate["lengths"] if n <= longest]  # what version 5 and earlier did
+    return settings | {"evaluate": {"validation_lengths": validated} | evaluate}
 
 
 def read_all(folder: Path, without: Container[Path] = ()) -> dict[str, dict[str, Any]]:

@@ -154,8 +154,14 @@ def test_what_the_config_does_not_know_is_refused_in_one_sentence(changes, words
         (dict(model__dropout=1), r"config\.model\.dropout must be in \[0, 1\), got 1\.0"),
         (dict(model__dropout=-0.1), r"config\.model\.dropout must be in \[0, 1\), got -0\.1"),
         (dict(train__max_length=2, train__min_length=3), r"config\.train\.max_length must be at least min_length 3, got 2"),
-        (dict(evaluate__lengths=(17, 32)), r"config\.evaluate\.lengths must hold a length up to the training length 16"),
-        (dict(evaluate__lengths=()), r"config\.evaluate\.lengths must hold a length up to the training length 16"),
+        (dict(evaluate__lengths=()), r"config\.evaluate\.lengths must hold a length\."),
+        (
+            dict(evaluate__validation_lengths=(8, 17)),
+            r"validation_lengths must hold a length, and none beyond the training length 16, got \(8, 17\)",
+        ),
+        (dict(evaluate__validation_lengths=()), r"validation_lengths must hold a length"),
+        (dict(evaluate__validation_lengths=(0,)), r"config\.evaluate's lengths must be at least 1"),
+        (dict(train__drawing=3), r"config\.train\.drawing must be 1 or 2, got 3"),
         (dict(evaluate__lengths=(0, 8)), r"config\.evaluate's lengths must be at least 1"),
         (dict(evaluate__curve_lengths=(0,)), r"config\.evaluate's lengths must be at least 1"),
         (dict(evaluate__offsets=()), r"config\.evaluate\.offsets must hold an offset, and none below 0, got \(\)"),
@@ -287,13 +293,16 @@ def test_the_run_id_holds_the_curve_where_it_decides_when_training_ends(curve):
     assert run(train__criterion=0.9, **curve).run_id != run(train__criterion=0.9).run_id
 
 
-def test_the_run_id_holds_the_operands_where_the_curve_decides_when_training_ends():
+def test_the_run_id_holds_the_operands_where_training_depends_on_them():
+    """By the inputs that it leaves out, or by the curve that ends it."""
+
     def run_ids(task, **changes):
         exact = ("longest", "all", "none")
         return {run(task=dict(name=task), evaluate__exact_operands=value, **changes).run_id for value in exact}
 
-    assert len(run_ids("addition")) == 1
-    assert len(run_ids("addition", train__criterion=0.9)) == 3
+    assert len(run_ids("addition")) == 3
+    assert len(run_ids("addition", train__drawing=1)) == 1
+    assert len(run_ids("addition", train__drawing=1, train__criterion=0.9)) == 3
     assert len(run_ids("copy", train__criterion=0.9)) == 1
 
 
@@ -398,3 +407,35 @@ def test_reading_a_config_leaves_it_as_it_was():
     before = copy.deepcopy(given)
     config.from_dict(given)
     assert given == before
+
+
+@pytest.mark.parametrize(
+    ("ends", "lengths"),
+    [
+        ((1, 8), (1, 2, 3, 4, 5, 6, 7, 8)),
+        ((4, 6), (4, 5, 6)),
+        ((5, 5), (5,)),
+        ((1, 16), (1, 3, 5, 7, 9, 11, 13, 16)),
+        ((1, 50), (1, 8, 15, 22, 29, 36, 43, 50)),
+    ],
+)
+def test_validation_lengths_are_the_trained_ones_or_eight_of_them(ends, lengths):
+    """Whatever the test lengths are."""
+    changes = dict(train__min_length=ends[0], train__max_length=ends[1])
+    for tested in ((60,), (2, 4, 100)):
+        made = run(**changes, evaluate__lengths=tested, evaluate__curve_lengths=(5,))
+        assert made.evaluate.validation_lengths == lengths
+        assert made.to_dict()["evaluate"]["validation_lengths"] == list(lengths)
+
+
+def test_validation_lengths_can_be_chosen_and_do_not_change_the_run_id():
+    made = run(evaluate__validation_lengths=[3, 16])
+    assert made.evaluate.validation_lengths == (3, 16)
+    assert made.run_id == run().run_id
+
+
+def test_the_run_id_names_the_drawing_and_that_of_an_older_run_does_not():
+    first, second = run(train__drawing=1), run()
+    assert first.run_id != second.run_id
+    assert "drawing" not in first.identity()["train"]
+    assert second.identity()["train"]["drawing"] == 2

@@ -140,10 +140,18 @@ def test_another_schema_version_is_refused(tmp_path):
         records.read(path)
 
 
+OLD_SETTINGS = {
+    "train": {"max_length": 8},
+    "evaluate": {"lengths": [4, 8, 16]},
+    "execution": {},
+    "checkpoints": {},
+}
+
+
 def of_version_2(tmp_path, **settings):
     """A record as it was written before evaluations could be frozen."""
     older = {
-        **record(config={"seed": 1, "evaluate": {"lengths": [8]}, "execution": {}, "checkpoints": {}, **settings}),
+        **record(config={"seed": 1, **OLD_SETTINGS, **settings}),
         "schema_version": 2,
     }
     path = records.path_of(tmp_path, older["run_id"])
@@ -157,7 +165,13 @@ def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as
     found = records.read(path)
     now = {
         "seed": 1,
-        "evaluate": {"lengths": [8], "frozen": None, "exact_operands": "none"},
+        "train": {"max_length": 8, "drawing": 1},
+        "evaluate": {
+            "lengths": [4, 8, 16],
+            "frozen": None,
+            "exact_operands": "none",
+            "validation_lengths": [4, 8],
+        },
         "execution": {"batch_devices": 1},
         "checkpoints": {"keep_curve": False},
     }
@@ -169,7 +183,7 @@ def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as
 def test_rows_before_version_6_have_no_digests_of_their_own(tmp_path):
     older = {**record(), "schema_version": 5}
     older["rows"] = [{k: v for k, v in row.items() if k != "sources"} for row in older["rows"]]
-    older["config"] = {"evaluate": {}, "execution": {}, "checkpoints": {}}
+    older["config"] = OLD_SETTINGS
     path = records.path_of(tmp_path, older["run_id"])
     records.write_json(path, {**older, "digest": records.digest(older)})
     assert records.read(path)["rows"] == record()["rows"]

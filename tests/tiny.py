@@ -27,6 +27,10 @@ def values(**changes: Any) -> dict[str, Any]:
         for key in parents:
             inner = inner[key]
         inner[last] = value
+    evaluate, longest = plain["evaluate"], plain["train"]["max_length"]
+    if evaluate["validation_lengths"] is None:  # few, to be fast
+        validated = tuple(n for n in evaluate["lengths"] if n <= longest)
+        evaluate["validation_lengths"] = validated or (longest,)
     return plain
 
 

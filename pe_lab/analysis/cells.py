@@ -12,11 +12,12 @@ from pe_lab.analysis.results import Results, Variant
 from pe_lab.analysis.statistics import Interval
 from pe_lab.declaration import BY_LENGTH, Metric, Place
 
-TOLD, SEEN, EDGE = "†", "‡", "(edge)"
+TOLD, SEEN, REPEATED, EDGE = "†", "‡", "§", "(edge)"
 SIGNS = {
     TOLD: "†: the model is told how long the answer is, by its positions or its layout; not to be ranked with the others.",
     SEEN: "‡: training showed positions as large as those of the test, though no example was as long; not to be ranked with the others. "
     "Behind a name, of the test of success; behind a number, of its own.",
+    REPEATED: "§: training can draw some of the test inputs of this length.",
     DASH: f"{DASH}: no number, because the encoding or the positions end before this length, the run did not finish, or nobody has "
     "measured it.",
     EDGE: "(edge): the smallest or largest value tried; a wider grid may do better.",

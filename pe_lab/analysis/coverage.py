@@ -127,10 +127,15 @@ _TEXT = """# Statistics: what tables say, and how sure that is
 The unit is the seed. Examples of one run are never pooled with those of another: 512 examples say how good that run is, not what
 another seed would have done. Every table shows every seed.
 
-- **Success.** A run succeeds if it has learnt (mean validation exact match up to the training length reaches the task's threshold)
+- **Success.** A run succeeds if it has learnt (mean exact match over the validation lengths reaches the task's threshold)
   and its exact match at k times the training length is at least a threshold; the study says k and the threshold, 2 and 0.9 if it
   does not. A run that diverged, or whose encoding ends before that length, does not succeed; one that failed (a machine, a disk) is
   left out and counted as failed. Outcomes of seeds often fall into two groups, so this count, with Wilson's interval, stands first.
+- **Validation lengths** are all trained lengths, or eight of them spread evenly where there are more
+  (`config.evaluate.validation_lengths`), whatever the test lengths are.
+- **Held-out inputs.** A hash holds one input of eight out for validation and test, and training never draws it. Lengths with
+  fewer than about 8,000 inputs are left alone: there training sees the inputs of evaluation. Each place of a record has this
+  share as the metric `overlap`, and tables mark such lengths with §.
 - **Centre.** Under 5 seeds the median and no interval. From 5, the median with the exact interval of order statistics, which assumes
   nothing about the distribution; of five seeds it goes from the least to the greatest and holds 93.75 %, no more. From 10, the
   interquartile mean with a BCa bootstrap of 4,000 resamples, within each task. Means and standard deviations are given to be

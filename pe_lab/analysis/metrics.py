@@ -128,7 +128,7 @@ def succeeds(run: Measured, success: Success) -> bool | None:
 
 
 def learnt(record: Mapping[str, Any]) -> bool:
-    """Mean validation exact match over lengths up to the training length reaches the task's threshold."""
+    """Mean exact match over the validation lengths reaches the task's threshold."""
     return record["status"] == "finished" and records.learnt(validated(record), record["exposure"]["learnt_threshold"])
 
 

@@ -53,8 +53,10 @@ def column(metric: Metric, results: Results) -> str:
 
 
 def length_name(results: Results, length: int) -> str:
-    """With an arrow beyond training, if all variants were trained equally long."""
-    return f"→{length}" if len(results.max_lengths) == 1 and length > results.max_lengths[0] else f"{length}"
+    """With an arrow beyond training, if all variants were trained equally long; with the sign of repeated inputs."""
+    beyond = len(results.max_lengths) == 1 and length > results.max_lengths[0]
+    repeated = length in results.repeated_lengths
+    return f"{'→' * beyond}{length}{cells.REPEATED * repeated}"
 
 
 def _table(results: Results, grid: Grid) -> Table:
@@ -109,10 +111,21 @@ def signs(results: Results, asked: declaration.Table, variants: Sequence[Variant
       metric: at the place of the number.
     """
     place = cells.place_of(results, metric)
+    repeated = "length" not in asked.columns and place is not None and _is_repeated(results, variants, place)
     told = not _told_in_rows(asked) and any(v.target_length_known for v in variants)
     seen = place is not None and any(compare.saw_positions(results, v, place) for v in variants)
     unlearnt = not any(v.learnt for v in variants) and any(v.runs for v in variants) and _says_nothing_unlearnt(asked, metric)
-    return cells.TOLD * told + cells.SEEN * seen + "*" * unlearnt
+    return cells.TOLD * told + cells.SEEN * seen + cells.REPEATED * repeated + "*" * unlearnt
+
+
+def _is_repeated(results: Results, variants: Sequence[Variant], place: declaration.Place) -> bool:
+    """Whether training can draw some of the test inputs at a place."""
+    first, last = place.lengths or (0, 0)
+    lengths = {n for n in results.lengths if first <= n <= last}
+    if place.lengths is None:
+        own = {place.of(variant.max_length) for variant in variants}
+        lengths = {length for length in own if length is not None}
+    return bool(lengths & results.repeated_lengths)
 
 
 def _told_in_rows(asked: declaration.Table) -> bool:
@@ -183,5 +196,7 @@ def oracle_note(results: Results) -> str:
 
 
 def _in_header(sign: str, results: Results, asked: declaration.Table) -> bool:
+    if sign == cells.REPEATED:
+        return "length" in asked.columns and bool(results.repeated_lengths)
     lengths = "length" in (*asked.rows, *asked.columns) and len(results.max_lengths) == 1
     return sign == "→" and lengths and results.lengths[-1] > results.max_lengths[0]

@@ -94,6 +94,12 @@ class Results:
         return sorted({row["offset"] for r in self.finished for row in r["rows"] if row["split"] == "test"})
 
     @cached_property
+    def repeated_lengths(self) -> set[int]:
+        """Test lengths some of whose inputs training can draw; none in records without the share."""
+        rows = [row for r in self.finished for row in r["rows"] if row["split"] == "test"]
+        return {row["length"] for row in rows if row["metric"] == "overlap" and row["value"] > 0}
+
+    @cached_property
     def max_lengths(self) -> list[int]:
         """The training lengths that occur."""
         return sorted({r["exposure"]["max_length"] for r in self.finished})

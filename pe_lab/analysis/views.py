@@ -245,6 +245,8 @@ def _table(
     signs = [words for sign, words in cells.SIGNS.items() if words and sign in text]
     if beyond and "→" not in text and any(name.startswith("→") for name in header):
         signs.append(cells.SIGNS["→"])
+    if cells.REPEATED not in text and any(cells.REPEATED in name for name in header):
+        signs.append(cells.SIGNS[cells.REPEATED])
     return Table(title, caption, tuple(header), tuple(rows), tuple(filter(None, [*notes, *signs])))
 
 

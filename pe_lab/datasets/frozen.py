@@ -1,6 +1,6 @@
 """Frozen evaluation examples: data sets of TFDS that any program can read, with a hash of their content.
 
-    FOLDER/frozen/copy-0123456789ab/1.0.0/    # array_record files, features.json, metadata.json
+    FOLDER/frozen/copy-0123456789ab/2.0.0/    # array_record files, features.json, metadata.json
 
 A set is written whole and never changed.
 """
@@ -17,8 +17,10 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from pe_lab.datasets import builders
-from pe_lab.datasets.builders import VERSION, Row, Rows
+from pe_lab.datasets.builders import Row, Rows
 from pe_lab.errors import UserError, one_line
+
+VERSION = "2.0.0"  # since 2.0.0 training does not draw the inputs of evaluation
 
 
 class Frozen(builders.RowsBuilder):
@@ -29,6 +31,8 @@ class Frozen(builders.RowsBuilder):
       description: for whoever finds it.
       metadata: stored beside it, in JSON.
     """
+
+    VERSION = tfds.core.Version(VERSION)
 
     def __init__(self, *, description: str, metadata: dict[str, Any], **kwargs: Any):
         self.described, self.metadata_ = description, metadata

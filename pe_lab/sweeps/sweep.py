@@ -19,6 +19,7 @@ from pe_lab.sweeps.study import Study
 from pe_lab.training import step
 from pe_lab.training.cell import record_failure
 from pe_lab.training.evaluate import changed, frozen_of, is_done
+from pe_lab.training.finished import check_drawing
 
 # For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
 # unpadded FLOPs, and what a worker needs to import, compile and evaluate.
@@ -119,6 +120,7 @@ def _check_parents(cells: list[Cell], folder: Path) -> None:
         path = records.path_of(there, run.init_from.run_id)
         if not path.exists() or records.read(path)["checkpoint"] is None:
             raise UserError(f"The run {run.init_from.run_id} that {run.run_id} starts from has no parameters in {there}.")
+        check_drawing(run, records.read(path))
 
 
 def _check_code(left: Sequence[Run], found: dict[str, dict[str, Any]]) -> None:

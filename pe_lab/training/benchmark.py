@@ -132,7 +132,7 @@ def evaluation(run: Run, num_steps: int) -> dict[str, Any]:
         compiled += time.monotonic() - started
         return found
 
-    evaluator, places = Evaluator(program.made, run.evaluate.lengths, compile_), grid(run)
+    evaluator, places = Evaluator(program.made, run.evaluate.all_lengths, compile_), grid(run)
     params = program.state["params"]
     evaluator.rows(params, places[:1])
     started = time.monotonic()

@@ -67,7 +67,7 @@ class Training:
         devices.check(cell.run.execution.batch_devices)
         self.made = step.setup(cell.run)
         evaluate = cell.run.evaluate
-        self.evaluator = Evaluator(self.made, {*evaluate.lengths, *evaluate.curve_lengths}, self._compiled)
+        self.evaluator = Evaluator(self.made, evaluate.all_lengths, self._compiled)
         self.parents = [parent_of(run, folder) for run in cell.runs]
         before = [0 if parent is None else parent.record["exposure"]["steps"] for parent in self.parents]
         self.replicas = self._placed(replicas_of(cell, before))
@@ -212,7 +212,7 @@ class Training:
         older = [self._older(run) for run in self.cell.runs]
         known = [records.places(record) if record else {} for record in older]
         places = [p for p in grid(self.cell.run) if not all(p.key in k for k in known)]
-        lengths = sorted({p.length for p in places})
+        lengths = sorted({p.length for p in places if p.split == "test"})
         rows = self.evaluator.rows(self.state["params"], places)
         measured = floors(self.made.evaluated_task, lengths, FLOOR_EXAMPLES, self.evaluator.data("test")) if lengths else []
         for r, run in enumerate(self.cell.runs):

@@ -42,7 +42,10 @@ def batch_sums(
     """
     index = where["first"] + jnp.arange(made.run.evaluate.batch_size)
     keys = held_out.keys(where["split"], where["length"], index)
-    given = held_out.sample(made.evaluated_task, keys, where["length"], bound, data) if frozen is None else frozen
+    given = frozen
+    if given is None:
+        given = held_out.sample(made.evaluated_task, made.split_rule, keys, where["length"], bound, data)
+    overlap = (held_out.can_be_trained(made, given, where["length"]) & (index < where["num_examples"])).sum()
     given = jax.lax.optimization_barrier(given)  # what follows is compiled alike, drawn or read, and gives equal digits
     batch = jax.vmap(functools.partial(made.layout, made.task))(given)
     position_keys = jax.vmap(lambda k: stream_key(k, POSITIONS))(keys)
@@ -53,7 +56,7 @@ def batch_sums(
     counted = jnp.broadcast_to((index < where["num_examples"])[:, None], batch.labels.shape)
     of_each["answering"] |= asked | {"counted": counted}
     evaluate = made.run.evaluate
-    least = sum(made.num_tokens(min(*evaluate.lengths, *evaluate.curve_lengths)).values())
+    least = sum(made.num_tokens(min(evaluate.all_lengths)).values())
 
     def one(params):
         model, own = made.model(params), devices.share(of_each, made.batch_devices)
@@ -66,7 +69,7 @@ def batch_sums(
 
         ratio = _code_ratio(model, [s.positions[0] for s in reversed(streams) if s is not None])
         found = microbatches.summed(plan, sums, own, masks)
-        return devices.total(found, made.batch_devices) | {"code_ratio": ratio}
+        return devices.total(found, made.batch_devices) | {"code_ratio": ratio, "overlap": overlap}
 
     return made.side_by_side(one, params)
 
@@ -149,11 +152,11 @@ def changed(made: Setup, change: config.Change) -> Setup:
 def grid(run: config.Run) -> list[Place]:
     """All that a run's config asks for.
 
-    Validation is the lengths up to the training length, at offset 0; the test grid is lengths x offsets, for what
-    was trained and for every change.
+    Validation is `validation_lengths` at offset 0; the test grid is lengths x offsets, for what was trained and for
+    every change.
     """
     evaluate = run.evaluate
-    validation = [Place("validation", n, 0) for n in evaluate.lengths if n <= run.train.max_length]
+    validation = [Place("validation", n, 0) for n in evaluate.validation_lengths]
     cases = itertools.product((None, *evaluate.changes), evaluate.lengths, evaluate.offsets)
     test = [Place("test", length, offset, change) for change, length, offset in cases]
     return list(dict.fromkeys(validation + test))  # a length given twice is measured once
@@ -210,6 +213,8 @@ def frozen_of(run: config.Run) -> held_out.Frozen | None:
     """
     if run.evaluate.frozen is None:
         return None
+    if run.train.drawing == 1:
+        raise UserError("Frozen examples are those of config.train.drawing=2, got drawing=1.")
     found = held_out.Frozen(Path(run.evaluate.frozen), run.evaluated_task)
     for (split, length), count in asked([run])[run.evaluated_task].items():
         found.rows(split, length, count)
@@ -287,6 +292,7 @@ def _rows(made: Setup, sums: dict[str, Any], place: Place, count: int) -> list[d
         "token_accuracy": int(sums["tokens_right"]) / int(sums["tokens"]),
         "negative_log_likelihood": None if lost else float(sums["losses"]) / int(sums["targets"]),
         "first_error": [int(n) for n in sums["first_error"][:said]],
+        "overlap": int(sums["overlap"]) / count,  # examples whose inputs training can draw
     }
     if made.task.has_scratchpad:
         values["answer_exact_match"] = int(sums["answer_exact_match"]) / count

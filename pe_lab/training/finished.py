@@ -127,7 +127,25 @@ def trained_model(folder: Path, run_id: str) -> Transformer:
 
 def parent_of(run: Run, folder: Path) -> Finished | None:
     """What a run of the study in `folder` starts from."""
-    return None if run.init_from is None else load(records.folder_of(run.init_from.study, folder), run.init_from.run_id)
+    if run.init_from is None:
+        return None
+    parent = load(records.folder_of(run.init_from.study, folder), run.init_from.run_id)
+    check_drawing(run, parent.record)
+    return parent
+
+
+def check_drawing(run: Run, parent: dict[str, Any]) -> None:
+    """Refuse a parent that was trained on inputs which the run holds out.
+
+    Args:
+      parent: the record of the run that `run` starts from.
+    """
+    if parent["config"]["train"]["drawing"] != run.train.drawing:
+        raise UserError(
+            f"The run {parent['run_id']} was trained with config.train.drawing="
+            f"{parent['config']['train']['drawing']}, and a run that starts from it has "
+            f"{run.train.drawing}: train it again, or set both alike."
+        )
 
 
 def adopt(params: Any, of: Setup, into: Setup, fresh: Any = None) -> Any:

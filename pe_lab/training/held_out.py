@@ -1,6 +1,7 @@
 """The examples that evaluation looks at: drawn with keys of their own, or read as they were frozen.
 
 An example depends on its task, split, length and index alone, so that a frozen set holds what would be drawn.
+Training never draws the input of one where the length has enough inputs (splits.py).
 """
 
 import dataclasses
@@ -21,7 +22,8 @@ from pe_lab.errors import UserError
 from pe_lab.labels import label
 from pe_lab.plugins import Plugin
 from pe_lab.tasks.base import Example, Task, Vocabulary
-from pe_lab.training.step import EVALUATION, fold, stream_key
+from pe_lab.training import splits
+from pe_lab.training.step import EVALUATION, Setup, fold, stream_key
 
 SPLITS = ("validation", "test")  # a split's place is folded into its keys
 SEED = 0
@@ -38,14 +40,23 @@ def keys(split: Array | int, length: Array | int, index: Int[Array, "b"]) -> Arr
     return fold(key, index)
 
 
-def sample(task: Task, keys: Array, length: Array, bound: int, data: Any = None) -> Example:
-    """One example a key, in the shapes of length `bound`."""
-    return jax.vmap(lambda key: task.sample(key, length, bound, data))(keys)
+def sample(task: Task, rule: splits.Rule, keys: Array, length: Array, bound: int, data: Any = None) -> Example:
+    """One evaluation example a key, in the shapes of length `bound`."""
+    lengths = jnp.broadcast_to(length, keys.shape)
+    return splits.draw(task, rule, keys, lengths, bound, data, held_out=True)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _drawn(task: Task, bound: int, count: int, split: Array, length: Array, data: Any) -> Example:
-    return sample(task, keys(split, length, jnp.arange(count)), length, bound, data)
+def can_be_trained(made: Setup, examples: Example, length: Array) -> Array:
+    """Which of the examples have inputs that training can draw."""
+    if made.trained_inputs is None:
+        return jnp.zeros(len(examples.prompt), bool)
+    can_draw = functools.partial(made.trained_inputs.can_draw, made.split_rule)
+    return jax.vmap(can_draw, in_axes=(0, None))(examples, length)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def _drawn(task: Task, rule: splits.Rule, bound: int, count: int, split: Array, length: Array, data: Any) -> Example:
+    return sample(task, rule, keys(split, length, jnp.arange(count)), length, bound, data)
 
 
 def draw(task: Task, counts: Counts) -> Iterator[tuple[str, int, Example]]:
@@ -54,7 +65,7 @@ def draw(task: Task, counts: Counts) -> Iterator[tuple[str, int, Example]]:
     for split in SPLITS:
         data = jax.tree.map(jnp.asarray, task.data(split))
         for length, count in sorted((n, count) for (s, n), count in counts.items() if s == split):
-            found = _drawn(task, bound, most, jnp.asarray(SPLITS.index(split)), jnp.asarray(length), data)
+            found = _drawn(task, splits.rule(task), bound, most, jnp.asarray(SPLITS.index(split)), jnp.asarray(length), data)
             yield split, length, jax.tree.map(lambda leaf, count=count: np.asarray(leaf[:count]), found)
 
 

@@ -25,7 +25,7 @@ from pe_lab.errors import UserError
 from pe_lab.positions.base import PositionScheme
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.layouts import LAYOUTS, Batch, Layout, pack, packed
-from pe_lab.training import devices, leaks, microbatches
+from pe_lab.training import devices, leaks, microbatches, splits
 from pe_lab.training.optimizer import optimizer
 from pe_lab.transformer.streams import Stream
 from pe_lab.transformer.transformer import Transformer, forward_flops
@@ -52,6 +52,8 @@ class Setup:
     in_microbatches: bool  # the gradient of a step is summed over parts of its batch
     vmapped: bool  # replicas train as one batch, not one after the other
     batch_devices: int  # that a replica's batch is shared by
+    split_rule: splits.Rule  # which inputs are held out for evaluation
+    trained_inputs: splits.Trained | None  # None: the task's data has disjoint splits
 
     def model(self, params: Any) -> Transformer:
         return nnx.merge(self.graph, params)
@@ -163,9 +165,28 @@ def setup(run: Run, *, trained: bool = True) -> Setup:
     fused = run.execution.attention != "explicit"
     vmap = run.execution.replicas == "vmap" or (run.execution.replicas == "auto" and accelerator)
     in_microbatches = not accelerator and not vmap
-    made = Setup(run, task, layout, scheme, graph, fused, in_microbatches, vmap, devices.for_batch(run.execution.batch_devices))
+    made = Setup(
+        run, task, layout, scheme, graph, fused, in_microbatches, vmap,
+        devices.for_batch(run.execution.batch_devices),
+        _split_rule(run),
+        _trained_inputs(run, task),
+    )  # fmt: skip
     _check_lengths(made, trained)
     return made
+
+
+def _split_rule(run: Run) -> splits.Rule:
+    """The rule of the task that evaluation draws from: frozen examples follow it too."""
+    if run.train.drawing == 1:
+        return splits.Rule(None)
+    return splits.rule(plugins.build("tasks", run.evaluated_task))
+
+
+def _trained_inputs(run: Run, task: Task) -> splits.Trained | None:
+    if splits.has_data(task):
+        return None
+    inputs = splits.trained(task, run.train.min_length, run.train.max_length)
+    return dataclasses.replace(inputs, everywhere=run.init_from is not None)
 
 
 def _model(run: Run, task: Task, layout: Layout, seed: Any) -> Transformer:
@@ -182,17 +203,17 @@ def _map(f: Callable, *args: Any) -> Any:
 
 def _check_lengths(made: Setup, trained: bool) -> None:
     run, longest = made.run, made.task.max_length
-    asked = (run.train.max_length, *run.evaluate.lengths, *run.evaluate.curve_lengths)
-    shortest = min(run.train.min_length, *run.evaluate.lengths, *run.evaluate.curve_lengths)
+    asked = (run.train.max_length, *run.evaluate.all_lengths)
+    shortest = min(run.train.min_length, *run.evaluate.all_lengths)
     if shortest < made.task.min_length:
         raise UserError(
             f"{run.task.name} has no examples shorter than {made.task.min_length} {made.task.length_name}, got length {shortest}:"
-            " config.train.min_length, config.evaluate.lengths and curve_lengths say which are asked for."
+            " see config.train.min_length and the lengths of config.evaluate."
         )
     if longest is not None and max(asked) > longest:
         raise UserError(
             f"{run.task.name} with these arguments has no examples longer than {longest} {made.task.length_name}, got length {max(asked)}:"
-            " config.train.max_length, config.evaluate.lengths and curve_lengths say which are asked for."
+            " see config.train.max_length and the lengths of config.evaluate."
         )
     if empty := [stack for stack, n in made.num_tokens(max(asked)).items() if n == 0]:
         raise UserError(f"{run.task.name} has no prompt, so the {empty[0]} of the layout {run.layout.name} would have nothing to read.")
@@ -433,12 +454,10 @@ def _positions(made: Setup, keys: Array, mask: Array, structure: Any, train: boo
 
 
 def examples(made: Setup, keys: Array, lengths: Array, bound: int, data: Any = None) -> Batch:
-    """Draws and lays out one example a key, in the shapes of length `bound`."""
-
-    def one(key, length):
-        return made.layout(made.task, made.task.sample(key, length, bound, data))
-
-    return jax.vmap(one)(keys, lengths)
+    """Draw and lay out one training example a key, in the shapes of length `bound`."""
+    rule = made.split_rule
+    drawn = splits.draw(made.task, rule, keys, lengths, bound, data, held_out=False)
+    return jax.vmap(functools.partial(made.layout, made.task))(drawn)
 
 
 def stream_key(key: Array, name: int | Array) -> Array:

@@ -67,7 +67,7 @@ def test_two_processes_at_once_do_no_harm_and_write_equal_bytes_without_tensorfl
 def test_what_is_read_is_what_was_written_and_any_program_can_read_it(tmp_path):
     found, new = write(tmp_path)
     assert new
-    assert (found.path, found.about, found.version) == (tmp_path / "frozen" / "copy-0" / "1.0.0", ABOUT, "1.0.0")
+    assert (found.path, found.about, found.version) == (tmp_path / "frozen" / "copy-0" / "2.0.0", ABOUT, "2.0.0")
     assert found.sha256 == frozen.content_hash(rows()) == frozen.content_hash(found.rows)
     (again,) = frozen.sets(tmp_path)
     assert again == found

@@ -10,7 +10,7 @@ import pytest
 from pe_lab import config
 from pe_lab.errors import UserError
 from pe_lab.training import held_out, step
-from pe_lab.training.evaluate import Evaluator, Place, changed, grid
+from pe_lab.training.evaluate import Evaluator, Place, asked, changed, grid, is_done
 from pe_lab.transformer.streams import Stream
 from tests import tiny
 from tests.tiny import replicas
@@ -315,3 +315,26 @@ def test_a_text_has_the_likelihood_of_every_place(tmp_path):
     by_place = losses[np.asarray(batch.target)].reshape(16, 3).mean(axis=0)
     assert found["negative_log_likelihood_by_place"] == pytest.approx(by_place.tolist(), rel=1e-5)
     assert found["negative_log_likelihood"] == pytest.approx(by_place.mean(), rel=1e-5)
+
+
+def test_validation_has_lengths_of_its_own():
+    run = tiny.run("rope", evaluate__validation_lengths=(1, 3), evaluate__lengths=(2, 5))
+    places = [("validation", 1), ("validation", 3), ("test", 2), ("test", 5)]
+    assert [(place.split, place.length) for place in grid(run)] == places
+    assert list(next(iter(asked([run]).values()))) == places
+    rows = rows_of(step.setup(run), trained(steps=1)[1])[0]
+    assert [(r["split"], r["length"]) for r in rows if r["metric"] == "overlap"] == places
+
+
+def test_a_run_is_done_when_every_validation_length_is_measured():
+    run = tiny.run("rope", evaluate__validation_lengths=(1, 3), evaluate__lengths=(2,))
+    rows = [place.row("exact_match", 1.0, run.evaluate.num_examples) for place in grid(run)]
+    record = {"status": "finished", "config": run.to_dict(), "rows": rows}
+    assert is_done(run, {run.run_id: record})
+    assert not is_done(run, {run.run_id: {**record, "rows": rows[1:]}})
+
+
+def test_validation_lengths_that_a_task_lacks_are_refused():
+    run = tiny.run(task={"name": "lego"}, train__max_length=3, evaluate__validation_lengths=(1, 3))
+    with pytest.raises(UserError, match=r"lego has no examples shorter than 2 .*got length 1: see config"):
+        step.setup(run)

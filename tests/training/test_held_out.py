@@ -140,14 +140,14 @@ def test_what_is_frozen_later_stands_beside_and_is_found(folder, tmp_path):
 
 def one_set(folder, tmp_path):
     copied = shutil.copytree(folder, tmp_path / "copied")
-    (path,) = copied.glob("frozen/copy-*/1.0.0")
+    (path,) = copied.glob("frozen/copy-*/2.0.0")
     return copied, path
 
 
 def test_another_version_is_refused(folder, tmp_path):
     copied, path = one_set(folder, tmp_path)
     path.rename(path.with_name("0.9.0"))
-    with pytest.raises(UserError, match=r"holds copy\(.*\) frozen in version 0\.9\.0; this pe_lab reads 1\.0\.0\."):
+    with pytest.raises(UserError, match=r"holds copy\(.*\) frozen in version 0\.9\.0; this pe_lab reads 2\.0\.0\."):
         held_out.Frozen(copied, tiny.run().task)
 
 

@@ -9,9 +9,11 @@ import pytest
 
 from pe_lab import records
 from pe_lab.config import Cell
+from pe_lab.errors import UserError
 from pe_lab.training import cell as cells
 from pe_lab.training import step
 from pe_lab.training.cell import Training
+from pe_lab.training.finished import check_drawing
 from tests import tiny
 
 SMALL = dict(model__num_layers=1, train__schedule="constant", evaluate__lengths=(3,))
@@ -122,3 +124,13 @@ def test_a_missing_parent_is_recorded_as_the_failure_of_every_run_of_the_cell(re
         ("failed", f"There is no run {cell.run.init_from.run_id} in {tmp_path / 'parents'}.")
     }
     assert len(found) == 2
+
+
+def test_a_parent_that_was_trained_on_the_inputs_of_evaluation_is_refused(results):
+    older = {"run_id": "r", "config": {"train": {"drawing": 1}}}
+    check_drawing(CHILDREN.run, {"run_id": "r", "config": PARENTS.run.to_dict()})
+    with pytest.raises(UserError, match=r"^The run r was trained with config\.train\.drawing=1, and a run that"):
+        check_drawing(CHILDREN.run, older)
+    mixed = children(train__drawing=1)
+    with pytest.raises(UserError, match=r"was trained with config\.train\.drawing=2"):
+        begun(results / "study", mixed)

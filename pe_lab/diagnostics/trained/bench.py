@@ -45,7 +45,7 @@ class Drawn:
 def draw(made: Setup, bound: int, size: int, length: Array, first: Array, data: Any) -> Drawn:
     """Test examples number first, first + 1, … of a length, the same that evaluation looks at."""
     keys = held_out.keys(SPLITS.index("test"), length, first + jnp.arange(size))
-    examples = held_out.sample(made.evaluated_task, keys, length, bound, data)
+    examples = held_out.sample(made.evaluated_task, made.split_rule, keys, length, bound, data)
     batch = jax.vmap(functools.partial(made.layout, made.task))(examples)
     position_keys = jax.vmap(lambda key: step.stream_key(key, step.POSITIONS))(keys)
     _, answering, source = step.contexts(made, batch, position_keys, train=False)

@@ -1,0 +1,232 @@
+"""Training and evaluation draw different inputs.
+
+A fixed hash of its input sends each example to training or to evaluation. Training redraws the
+examples of evaluation, and evaluation redraws those of training, so no input is in both.
+
+A few short inputs must stay in training: if one of two bits were left out, nothing could be learned.
+Inputs are therefore held out only from the shortest length that has enough of them. `rule` counts
+repeated draws to find it, so a task needs no formula for its number of inputs.
+
+Tasks that draw from `data(split)` are left alone: their splits are disjoint already.
+"""
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, Key, UInt32
+
+from pe_lab.tasks.base import Example, Task
+
+NUM_INPUTS = 16 * 512  # fewer inputs of a length than this are not held out
+_SHARE = 8  # one input of this many is held out
+_TRIES = 256  # (7/8)^256 is 1e-15
+_DRAWS = 1024  # to count the inputs of a length
+_LENGTHS = 64  # that `rule` looks at
+_REDRAW = 0x52445257  # folded into a key for the next try
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """The inputs of a task that are held out for evaluation.
+
+    Attributes:
+      min_length: evaluation draws held-out inputs from this length on; None if it never does.
+      min_tokens: shorter inputs are never held out, whatever length they are drawn for.
+    """
+
+    min_length: int | None
+    min_tokens: int = 0
+
+    def holds_out(self, example: Example) -> Bool[Array, ""]:
+        """Whether training must not draw an example.
+
+        Strings of one symbol stay in training, because tasks that draw the number of ones
+        uniformly draw them so often that they would dominate an evaluation.
+        """
+        if self.min_length is None:
+            return jnp.zeros((), bool)
+        chosen = fingerprint(example) < 2**32 // _SHARE
+        return chosen & (num_tokens(example) >= self.min_tokens) & ~_one_symbol(example)
+
+
+def _inputs(example: Example) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Symbols and mask of what the model is given: the prompt, and the tokens that it need not say."""
+    given = example.target_mask & ~example.asked
+    return (example.prompt, example.prompt_mask), (example.target, given)
+
+
+def num_tokens(example: Example) -> Int[Array, ""]:
+    """Number of tokens of an example's input."""
+    return sum((mask.sum() for _, mask in _inputs(example)), jnp.zeros((), jnp.int32))
+
+
+def _one_symbol(example: Example) -> Bool[Array, ""]:
+    """Whether an input has no two different symbols."""
+    symbols, mask = map(jnp.concatenate, zip(*_inputs(example), strict=True))
+    ends = jnp.iinfo(symbols.dtype)
+    least = jnp.where(mask, symbols, ends.max).min(initial=ends.max)
+    return least >= jnp.where(mask, symbols, ends.min).max(initial=ends.min)
+
+
+def fingerprint(example: Example) -> UInt32[Array, ""]:
+    """A hash of an example's input, whatever its padding."""
+    total = jnp.zeros((), jnp.uint32)
+    for salt, (symbols, mask) in enumerate(_inputs(example), 1):
+        place = jnp.arange(len(symbols), dtype=jnp.uint32)
+        token = symbols.astype(jnp.uint32) * jnp.uint32(0x9E3779B1) + place * jnp.uint32(0x85EBCA77)
+        mixed = _mixed(token + jnp.uint32(salt * 0xC2B2AE3D % 2**32))
+        total += jnp.where(mask, mixed, 0).sum(dtype=jnp.uint32)
+    return _mixed(total)
+
+
+def _mixed(x: UInt32[Array, "*n"]) -> UInt32[Array, "*n"]:
+    """Every bit of x changes about half of the bits (Chris Wellons' lowbias32)."""
+    x = (x ^ (x >> 16)) * jnp.uint32(0x7FEB352D)
+    x = (x ^ (x >> 15)) * jnp.uint32(0x846CA68B)
+    return x ^ (x >> 16)
+
+
+def draw(
+    task: Task,
+    rule: Rule,
+    keys: Key[Array, "b"],
+    lengths: Int[Array, "b"],
+    bound: int,
+    data: Any = None,
+    *,
+    held_out: bool,
+) -> Example:
+    """Draw one example a key, in the shapes of length `bound`.
+
+    Args:
+      held_out: for evaluation, whose inputs are held out where their length has enough of them;
+        otherwise for training, whose inputs are not.
+    """
+
+    def sample(keys: Array, lengths: Array) -> Example:
+        return jax.vmap(lambda key, n: task.sample(key, n, bound, data))(keys, lengths)
+
+    def to_redraw(examples: Example, lengths: Array) -> Array:
+        is_held_out = jax.vmap(rule.holds_out)(examples)
+        if not held_out:
+            return is_held_out
+        assert rule.min_length is not None
+        return ~is_held_out & (lengths >= rule.min_length)
+
+    def redraw(state: tuple[Array, Array, Example, Array]) -> tuple[Array, Array, Example, Array]:
+        """Redraw a few rows at a time, because only one row of `_SHARE` is wrong in training."""
+        round_, keys, examples, wrong = state
+        rows = jnp.argsort(~wrong, stable=True)[:num_rows]
+        new_keys = jax.vmap(lambda key: jax.random.fold_in(key, _REDRAW))(keys[rows])
+        new = sample(new_keys, lengths[rows])
+
+        def replaced(old: Array, new: Array) -> Array:
+            is_wrong = wrong[rows].reshape(-1, *(1,) * (new.ndim - 1))
+            return old.at[rows].set(jnp.where(is_wrong, new, old[rows]))
+
+        still_wrong = wrong[rows] & to_redraw(new, lengths[rows])
+        return (
+            round_ + 1,
+            keys.at[rows].set(new_keys),  # the key of a row that is right is not used again
+            jax.tree.map(replaced, examples, new),
+            wrong.at[rows].set(still_wrong),
+        )
+
+    examples = sample(keys, lengths)
+    if rule.min_length is None:
+        return examples
+    num_rows = -(-len(keys) // _SHARE)
+    rounds = _TRIES * -(-len(keys) // num_rows)
+    start = (jnp.zeros((), jnp.int32), keys, examples, to_redraw(examples, lengths))
+    return jax.lax.while_loop(lambda state: state[3].any() & (state[0] < rounds), redraw, start)[2]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """The inputs that a training can draw, by their sizes.
+
+    Attributes:
+      everywhere: sizes are not known, as for a run that starts from another one.
+      min_length: from this length on, an input is never too short.
+      min_tokens: fewest tokens of an input of this length.
+      max_prompt, max_target: the largest sizes of prompt and target.
+    """
+
+    everywhere: bool
+    min_length: int
+    min_tokens: int
+    max_prompt: int
+    max_target: int
+
+    def can_draw(self, rule: Rule, example: Example, length: Array) -> Bool[Array, ""]:
+        """Whether training can draw the input of an evaluation example."""
+        fits = (example.prompt_mask.sum() <= self.max_prompt) & (example.target_mask.sum() <= self.max_target)
+        is_long = (length >= self.min_length) | (num_tokens(example) >= self.min_tokens)
+        return ((fits & is_long) | self.everywhere) & ~rule.holds_out(example)
+
+
+@functools.cache
+def trained(task: Task, min_length: int, max_length: int) -> Trained:
+    """The inputs of a training on these lengths."""
+    min_tokens = 0
+    if min_length > task.min_length:
+        _, tokens, _ = _drawn_inputs(task, min_length, min_length)
+        min_tokens = int(tokens.min())
+    sizes = task.prompt_bound(max_length), task.target_bound(max_length)
+    return Trained(False, min_length, min_tokens, *sizes)
+
+
+@functools.cache
+def rule(task: Task) -> Rule:
+    """The rule of a task, from how often its inputs repeat among a fixed set of draws.
+
+    Never call it while a program is traced.
+    """
+    if has_data(task):
+        return Rule(None)
+    longest = task.min_length + _LENGTHS - 1
+    if task.max_length is not None:
+        longest = min(longest, task.max_length)
+    bound, most_tokens, min_tokens = 0, -1, None
+    for length in range(task.min_length, longest + 1):
+        if length > bound:
+            bound = min(length + _LENGTHS // 4 - 1 if not bound else longest, longest)
+        fingerprints, tokens, one_symbol = _drawn_inputs(task, length, bound)
+        if min_tokens is None and _has_many(fingerprints, one_symbol):
+            min_tokens = most_tokens + 1
+        if min_tokens is not None and (tokens >= min_tokens).mean() >= 0.25:
+            return Rule(length, min_tokens)
+        most_tokens = max(most_tokens, int(tokens.max()))
+    return Rule(None)
+
+
+def has_data(task: Task) -> bool:
+    """Whether a task draws from data, whose splits are disjoint."""
+    return bool(jax.tree.leaves(task.data("train")))
+
+
+def _drawn_inputs(task: Task, length: int, bound: int) -> tuple[np.ndarray, ...]:
+    """Fingerprint, number of tokens, and whether all symbols are equal, of many draws."""
+    keys = jax.random.split(jax.random.key(length), _DRAWS)
+    drawn = _inputs_of(task, bound, keys, np.int32(length))
+    return tuple(np.asarray(leaf) for leaf in drawn)
+
+
+def _has_many(fingerprints: np.ndarray, one_symbol: np.ndarray) -> bool:
+    """Whether draws repeat no more often than those of `NUM_INPUTS` equally likely inputs."""
+    _, counts = np.unique(fingerprints[~one_symbol], return_counts=True)
+    pairs = (counts * (counts - 1) // 2).sum()
+    return bool(pairs <= _DRAWS**2 / 2 / NUM_INPUTS and one_symbol.mean() < 0.1)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _inputs_of(task: Task, bound: int, keys: Array, length: Array) -> tuple[Array, Array, Array]:
+    def one(key: Array) -> tuple[Array, Array, Array]:
+        example = task.sample(key, length, bound)
+        return fingerprint(example), num_tokens(example), _one_symbol(example)
+
+    return jax.vmap(one)(keys)
