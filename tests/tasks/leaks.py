@@ -1,8 +1,8 @@
 """Predictors of targets from positions, for the law that positions give no answer away.
 
 A predictor counts on half of the examples which label goes with a feature, and is scored on the other
-half. `chance` knows the lengths that the prompt shows. For tokens of the answer it also knows the
-target tokens said so far and the symbol at any fixed place of the prompt. An informed predictor
+half. `chance` knows the lengths that the prompt shows and the target tokens said so far; for tokens of
+the answer it also knows the symbol at any fixed place of the prompt. An informed predictor
 knows the positions as well. Positions leak where an informed predictor is better than chance.
 """
 
@@ -90,8 +90,8 @@ def _gain_of_tokens(seen, step):
 def _gain_of_length(seen):
     """Return by how much the position of the first target token improves the prediction of the target's length."""
     labels = np.where(seen.lengths > 0, seen.lengths, -1)
-    known = [seen.shown]
-    informed = [_counted(labels, [*known, _numbered(seen.shown, each[:, 1])]) for each in (seen.position, seen.visible)]
+    known = [seen.shown, _numbered(seen.shown, seen.target[:, 0])]
+    informed = [_counted(labels, [*known, _numbered(known[-1], each[:, 1])]) for each in (seen.position, seen.visible)]
     return max(informed) - _counted(labels, known)
 
 
