@@ -82,7 +82,7 @@ def test_a_measurement_that_was_interrupted_goes_on_to_the_same_numbers(trained,
     """One of the two records of a cell has not been written."""
     record = read(folder)["rope", 1]
     kept = [r for r in record["rows"] if r["length"] != 5]
-    assert len(record["rows"]) - len(kept) == 5
+    assert len(record["rows"]) - len(kept) == 6
     records.write(folder, {**record, "rows": kept})
     missing = files(folder)
     with pytest.raises(UserError, match="nothing is overwritten"):
@@ -113,13 +113,13 @@ def test_what_one_run_has_measured_is_refused_before_any_is_measured(folder, nar
 
 def test_a_place_asked_for_twice_is_measured_once(trained, folder):
     measure.add(folder, ask(4, 4, offsets=(0, 0), select=WORDS[0]))
-    assert len(new_rows(folder, trained)["rope", 0]) == 5
+    assert len(new_rows(folder, trained)["rope", 0]) == 6
 
 
 def test_a_selection_says_which_runs_are_meant(trained, folder):
     select = dict(seed="1", model=dict(encodings=(dict(name="rope", base=500),)))
     assert measure.add(folder, ask(4, select=select)) == 1
-    assert {who: len(rows) for who, rows in new_rows(folder, trained).items()} == {("rope", 0): 0, ("rope", 1): 5, ("learned", 0): 0}
+    assert {who: len(rows) for who, rows in new_rows(folder, trained).items()} == {("rope", 0): 0, ("rope", 1): 6, ("learned", 0): 0}
     both = shutil.copytree(trained, folder.parent / "both")
     measure.add(both, ask(4, select=WORDS[0]))
     assert new_rows(both, trained)["rope", 1] == new_rows(folder, trained)["rope", 1]

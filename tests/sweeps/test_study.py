@@ -15,6 +15,7 @@ ROPE, ALIBI, NOPE = ((dict(name=n),) for n in ("rope", "alibi", "nope"))
 
 def expand(*axes, points=None, changes=(), **execution):
     values = base.get_config()
+    values.evaluate.update(validation_lengths=(8, 16))
     values.evaluate.update(lengths=(8, 16), offsets=(0, 4), num_examples=32, changes=changes)
     values.execution.update(execution)
     return study.expand("fake", values.to_dict(), grid.product(*axes) if points is None else points, Path("nowhere"))

@@ -10,7 +10,7 @@ from flax import nnx
 from pe_lab import plugins
 from pe_lab.config import STACKS
 from pe_lab.errors import UserError
-from pe_lab.training import evaluate, step
+from pe_lab.training import evaluate, held_out, step
 from pe_lab.transformer.generate import _generate, decode, generate
 from tests import models, tiny
 from tests.models import build, prefix, stream
@@ -218,7 +218,9 @@ def examples(made):
     for name in (step.EVALUATION, evaluate.SPLITS.index("test"), length):
         key = step.stream_key(key, name)
     keys = step.fold(key, jnp.arange(COUNT))
-    batch = step.examples(made, keys, jnp.full(COUNT, length), length, made.data("test"))
+    data = made.data("test")
+    drawn = held_out.sample(made.evaluated_task, made.split_rule, keys, jnp.asarray(length), length, data)
+    batch = jax.vmap(lambda example: made.layout(made.task, example))(drawn)
     return step.contexts(made, batch, jax.vmap(lambda k: step.stream_key(k, step.POSITIONS))(keys), train=False)
 
 
