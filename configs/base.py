@@ -87,7 +87,7 @@ def get_config() -> ml_collections.ConfigDict:
     )
     c.execution = dict(  # changes how fast, not what is computed; not part of a run's id
         replicas="auto",  # map: one after the other in one program; vmap: as one batch; auto: vmap on an accelerator
-        attention="auto",  # explicit: step by step, as the equations stand; auto: one fused form where the encoding allows it
+        kernels="auto",  # faster forms for the backend; "reference": plain JAX, as the equations stand
         remat=False,  # compute a layer's inner values again in the backward pass instead of keeping them
         chunk_steps=100,  # steps of one call
         max_replicas=8,  # replicas that share a program

@@ -159,7 +159,7 @@ class Execution:
     """How it runs, which changes the speed and not the experiment."""
 
     replicas: Literal["auto", "map", "vmap"]
-    attention: Literal["auto", "explicit"]
+    kernels: Literal["auto", "reference"]
     remat: bool
     chunk_steps: int
     max_replicas: int
@@ -206,7 +206,7 @@ class Run:
         depends = self.train.drawing > 1 or self.train.criterion is not None
         if depends and self.evaluated_task != self.task:
             content["evaluated_task"] = _plain(self.evaluated_task)
-        if not any(plugins.find("encodings", e.name).reads_positions for e in self.model.encodings):  # type: ignore[attr-defined]
+        if not any(plugins.find("encodings", e.name).requirements.reads_positions for e in self.model.encodings):  # type: ignore[attr-defined]
             content["positions"] = None
         return content
 
@@ -389,12 +389,12 @@ def _encoding(spec: Any) -> Encoding:
     axis = plugins.checked(where.pop("axis", None), int | None, f"{plugin.name}'s axis")
     if axis is not None and axis < 0:
         raise UserError(f"{plugin.name}'s axis must be 0 or more, got {axis}.")
-    if cls.at_input:
+    if cls.requirements.site == "input":
         if where:
             raise UserError(f"{plugin.name} acts at the input: it takes no {sorted(where)[0]}.")
         return Encoding(plugin.name, plugin.arguments, None, None, stacks, axis)
     layers = plugins.checked(where.get("layers"), tuple[int, ...] | None, f"{plugin.name}'s layers")
-    share = plugins.checked(where.get("share", cls.shared), bool, f"{plugin.name}'s share")
+    share = plugins.checked(where.get("share", not cls.requirements.per_layer), bool, f"{plugin.name}'s share")
     return Encoding(plugin.name, plugin.arguments, layers, share, stacks, axis)
 
 

@@ -30,7 +30,7 @@ CONTEXT = {
     "tasks": (),
     "sweeps.launchers": (),
 }
-_NOT_PLUGINS = ("base", "layouts")
+_NOT_PLUGINS = ("base", "layouts", "ops", "requirements")
 
 
 @dataclass(frozen=True)

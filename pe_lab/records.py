@@ -237,9 +237,16 @@ def _of_this_version(record: dict[str, Any]) -> dict[str, Any]:
 def complete(settings: dict[str, Any]) -> dict[str, Any]:
     """A run's config from an older record or cell file, with the keys that came later, as they were when there was no choice."""
     settings = settings | {group: added | settings[group] for group, added in _ADDED.items()}
+    execution = dict(settings["execution"])
+    if "attention" in execution:  # the name of `kernels` before version 6
+        form = execution.pop("attention")
+        execution["kernels"] = "reference" if form == "explicit" else form
     evaluate, longest = settings["evaluate"], settings["train"]["max_length"]
     validated = [n for n in evaluate["lengths"] if n <= longest]  # what version 5 and earlier did
-    return settings | {"evaluate": {"validation_lengths": validated} | evaluate}
+    return settings | {
+        "execution": execution,
+        "evaluate": {"validation_lengths": validated} | evaluate,
+    }
 
 
 def read_all(folder: Path, without: Container[Path] = ()) -> dict[str, dict[str, Any]]:

@@ -29,5 +29,5 @@ def pytest_itemcollected(item):
 
 def pytest_collection_modifyitems(items):
     """A file runs in one process, as its tests share programs and fixtures; what trains comes first, so that no process ends with it."""
-    first = ("experiments", "training", "sweeps", "tests", "transformer")
+    first = ("experiments", "training", "sweeps", "tests", "model")
     items.sort(key=lambda item: first.index(item.path.parent.name) if item.path.parent.name in first else len(first))

@@ -10,8 +10,9 @@ import numpy as np
 from flax import nnx
 
 from pe_lab import config
-from pe_lab.transformer.streams import Stream
-from pe_lab.transformer.transformer import Transformer
+from pe_lab.kernels import REFERENCE, Kernels
+from pe_lab.model.terms import Stream
+from pe_lab.model.transformer import Transformer
 from tests import tiny
 
 VOCABULARIES = {"decoder": {"decoder": 11}, "encoder": {"encoder": 11}, "encoder_decoder": {"encoder": 9, "decoder": 11}}
@@ -24,8 +25,15 @@ def settings(*encodings: str | dict[str, Any], **changes: Any) -> config.Model:
     return dataclasses.replace(tiny.run().model, **{"encodings": config.encodings(specs), **changes})
 
 
-def build(*encodings: str | dict[str, Any], architecture: str = "decoder", seed: int = 0, **changes: Any) -> Transformer:
-    return Transformer(settings(*encodings, **changes), VOCABULARIES[architecture], key=jax.random.key(seed))
+def build(
+    *encodings: str | dict[str, Any], architecture: str = "decoder", seed: int = 0, kernels: Kernels = REFERENCE, **changes: Any
+) -> Transformer:
+    return Transformer(settings(*encodings, **changes), VOCABULARIES[architecture], kernels=kernels, key=jax.random.key(seed))
+
+
+def indices(layers: Any) -> tuple[tuple[int, ...], ...]:
+    """The encodings of each layer, by their number in the stack."""
+    return tuple(tuple(site.index for site in sites) for sites in layers)
 
 
 def params(model: Transformer) -> dict[str, Any]:
@@ -46,7 +54,7 @@ def stream(tokens: Any, positions: Any = None, mask: Any = None, segments: Any =
     """What a stack reads: at positions 0, 1, 2, … and without padding unless it says otherwise."""
     positions = jnp.arange(tokens.shape[1])[None, None] if positions is None else jnp.asarray(positions)
     mask = jnp.ones(tokens.shape, bool) if mask is None else mask
-    return Stream(tokens, positions, mask, segments, arange)
+    return Stream(tokens, (positions,), mask, segments, (arange,))
 
 
 def prefix(lengths: Any, length: int) -> jax.Array:
@@ -54,7 +62,7 @@ def prefix(lengths: Any, length: int) -> jax.Array:
     return jnp.arange(length)[None] < jnp.asarray(lengths)[:, None]
 
 
-@functools.partial(jax.jit, static_argnums=0, static_argnames=("fused", "remat"))
+@functools.partial(jax.jit, static_argnums=0, static_argnames="remat")
 def _run(graph, params, *streams, **how):
     return nnx.merge(graph, params)(*streams, **how)
 

@@ -246,7 +246,7 @@ def test_the_run_id_changes_with_all_that_determines_the_weights(changes):
     [
         dict(evaluate__lengths=(4,)), dict(evaluate__offsets=(0, 64)), dict(evaluate__num_examples=8), dict(evaluate__curve_every=7),
         dict(checkpoints__interval=1), dict(checkpoints__keep_final=False), dict(checkpoints__keep_curve=True),
-        dict(execution__replicas="vmap"), dict(execution__attention="explicit"), dict(execution__chunk_steps=7),
+        dict(execution__replicas="vmap"), dict(execution__kernels="reference"), dict(execution__chunk_steps=7),
         dict(execution__max_replicas=1), dict(execution__remat=True), dict(evaluate__curve_lengths=(8,)), dict(evaluate__curve_examples=8),
         changed([dict(positions=SHIFTED)]), dict(evaluate__frozen="folder"),
         dict(evaluate__exact_operands="none"),

@@ -34,7 +34,7 @@ def not_a_class():
 
 def files_of(family):
     found = (Path(plugins.__file__).parent / family).glob("[!_]*.py")
-    return sorted(f.stem for f in found if f.stem not in ("base", "layouts"))
+    return sorted(f.stem for f in found if f.stem not in ("base", "layouts", "ops", "requirements"))
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ def frequencies(probe: Probe) -> Float[np.ndarray, "h p"] | None:
     basis = jnp.broadcast_to(jnp.eye(channels)[:, None, None], (channels, 2, probe.num_heads, channels))
     slots, lengths = jnp.arange(2)[None], jnp.asarray([probe.length])
     tokens = Tokens(probe.positions_of(probe.length)[:, :2], slots, lengths)
-    once, twice = (np.asarray(probe.encoding.qk(n * basis, n * basis, tokens, tokens)[0], np.float64) for n in (1, 2))
+    once, twice = (np.asarray(probe.encoding.transform_qk(n * basis, n * basis, tokens, tokens)[0], np.float64) for n in (1, 2))
     if once.shape != basis.shape or not np.allclose(twice, 2 * once, atol=1e-5):
         own = getattr(probe.encoding, "frequencies", None)
         return None if own is None else np.sort(np.atleast_2d(np.asarray(own, np.float64)))[:, ::-1]
@@ -85,7 +85,7 @@ def kernel(probe: Probe, length: int) -> Float[np.ndarray, "h s"]:
 
 def _shifts(probe: Probe) -> Numbers:
     """Of positions far and wide, whatever the scheme; a constant may be added, as the layer behind a code can."""
-    last = min(_SPREAD, probe.encoding.max_positions or _SPREAD) - SHIFT
+    last = min(_SPREAD, probe.encoding.requirements.max_positions or _SPREAD) - SHIFT
     if last < 1:
         return {"shift residual": None}
     places = np.random.default_rng(0).permutation(last)[:_PAIRS]

@@ -23,7 +23,7 @@ def draw(probe: Probe, files: Sequence[Path], dpi: int = 200) -> None:
     parts = _PANELS[probe.kind]
     if probe.kind == "turn" and measure.frequencies(probe) is None:
         parts = (panels.turned_query,)
-    if probe.kind == "bias" and not (probe.encoding.acts_in("bias") or probe.encoding.acts_in("kernel")):
+    if probe.kind == "bias" and "bias" not in probe.hooks:
         parts = parts[1:]  # a mask alone
     columns = 2 if len(parts) in (2, 4) else len(parts)
     lines = len(parts) // columns

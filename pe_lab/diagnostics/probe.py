@@ -1,6 +1,6 @@
 """An encoding outside of a model, and the table that the diagnostics read of it: a row for each position, or for each distance.
 
-At the input a row is `code(p)`. Inside attention it is what the encoding adds to the logits at a distance, seen from the last token:
+At the input a row is `embed(p)`. Inside attention it is what the encoding adds to the logits at a distance, seen from the last token:
 
     bias     its number for each head, and for each head whether the mask allows it
     turn     the logits of DRAWS random queries and keys, each the same at all places, as the distance turns them
@@ -29,7 +29,9 @@ from pe_lab.labels import label
 
 DRAWS = 16  # of queries, keys and inputs a head, from standard normals
 SEQUENCES = 1024  # of random tokens, where tokens decide
-_HOOKS = ("qk", "kernel", "bias", "mask", "scores", "weights", "mix")
+_HOOKS = ("transform_qk", "bias", "content_bias", "mask", "transform_logits", "normalize", "combine")
+_OF_LOGITS = _HOOKS[:5]
+_REPLACED_BY = {"logits": "transform_logits", "normalize": "normalize", "combine": "combine"}
 _CONTIGUOUS = {"name": "contiguous"}
 
 
@@ -57,7 +59,7 @@ class Probe:
             raise UserError(f"The width must be a multiple of the heads and all be at least 1, got {self.width} and {self.num_heads}.")
         if self.max_length is not None and self.max_length < self.length:
             raise UserError(f"{self.name} has no more than {self.max_length} positions, and the length is {self.length}.")
-        if self.scheme.real and not self.encoding.real_positions:
+        if self.scheme.real and self.encoding.requirements.whole_positions:
             raise UserError(f"{self.name} reads whole positions, and those of {self.positions['name']} are fractions.")
 
     @property
@@ -83,15 +85,23 @@ class Probe:
     @functools.cached_property
     def _acts_as(self) -> str | None:
         """The kind that its hooks say."""
-        encoding = self.encoding
-        if encoding.at_input:
+        if self.encoding.requirements.site == "input":
             return "code"
-        acts = {hook for hook in _HOOKS if encoding.acts_in(hook)}
-        if not encoding.reads_positions or not acts & {"qk", "kernel", "bias", "mask", "scores"}:
+        if not self.encoding.requirements.reads_positions or not any(hook in _OF_LOGITS for hook in self.hooks):
             return None
-        if "scores" in acts or (encoding.acts_in("features") and acts & {"bias", "mask"}):
+        if "content_bias" in self.hooks or "transform_logits" in self.hooks:
             return "content"
-        return "turn" if "qk" in acts else "bias"
+        return "turn" if "transform_qk" in self.hooks else "bias"
+
+    @functools.cached_property
+    def hooks(self) -> tuple[str, ...]:
+        """Hooks of an encoding in attention that return a term, return other queries and keys, or are declared to replace."""
+
+        def terms(draws: Any) -> dict[str, Any]:
+            return _terms(self.encoding, *self._last_token(self.encoding, self.positions_of(1), draws))
+
+        acting = {*jax.eval_shape(terms, self.draws()), *(_REPLACED_BY[part] for part in self.encoding.requirements.replaces)}
+        return tuple(hook for hook in _HOOKS if hook in acting)
 
     @functools.cached_property
     def _turns(self) -> bool:
@@ -104,19 +114,18 @@ class Probe:
     @property
     def why_none(self) -> str:
         """Why there is no table, where there is none."""
-        acts = [hook for hook in _HOOKS if self.encoding.acts_in(hook)]
-        if not acts:
+        if not self.hooks:
             return "it adds nothing"
-        if not self.encoding.reads_positions:
+        if not self.encoding.requirements.reads_positions:
             return "it reads no positions: the tokens between decide what a distance means"
         if self._acts_as == "turn":
             return "it changes a query's logits at all distances alike"
-        return f"it acts in {' and '.join(acts)} alone, and changes no logits"
+        return f"it acts in {' and '.join(self.hooks)} alone, and changes no logits"
 
     @property
     def max_length(self) -> int | None:
         """The most tokens that it has rows for."""
-        found = [n for n in (self.encoding.max_positions, self.scheme.max_length) if n is not None]
+        found = [n for n in (self.encoding.requirements.max_positions, self.scheme.max_length) if n is not None]
         return min(found) if found else None
 
     def lengths(self, *times: int) -> list[int]:
@@ -131,13 +140,13 @@ class Probe:
         found, mask = self._read(self.params if params is None else params, shift, length=length)
         if mask is None:
             return np.asarray(found, np.float64)
-        acts = any(self.encoding.acts_in(hook) for hook in ("qk", "kernel", "bias", "scores"))
-        parts = [mask] * self.encoding.acts_in("mask") + [found] * acts
+        adds = any(hook in _OF_LOGITS and hook != "mask" for hook in self.hooks)
+        parts = [mask] * ("mask" in self.hooks) + [found] * adds
         return np.concatenate([np.asarray(part, np.float64) for part in parts]).T
 
     def codes_at(self, places: Int[np.ndarray, "n"]) -> Float[np.ndarray, "n c"]:
         """The codes of whole positions, whatever the scheme; of an encoding at the input."""
-        return np.asarray(self.encoding.code(self._on_axes(jnp.asarray(places)[None]))[0], np.float64)
+        return np.asarray(self.encoding.embed(self._on_axes(jnp.asarray(places)[None]))[0], np.float64)
 
     def logits(self, length: int, own_key: bool = False) -> Float[np.ndarray, "c s"]:
         """What a distance 0..S-1 gives each head, or each draw and head; -inf where the mask forbids it.
@@ -163,8 +172,8 @@ class Probe:
         def read(params, shift, draws, length):
             encoding, positions = nnx.merge(self._split[0], params), self.positions_of(length) + shift
             if self._acts_as == "code":
-                return encoding.code(positions)[0], None
-            return tuple(a[:, :, 0, ::-1].reshape(-1, length) for a in self._last_token(encoding, positions, draws))
+                return encoding.embed(positions)[0], None
+            return tuple(a[:, :, 0, ::-1].reshape(-1, length) for a in self._logits(encoding, positions, draws))
 
         return jax.jit(read, static_argnames="length")
 
@@ -186,8 +195,8 @@ class Probe:
         @jax.jit
         def weights(params, draws):
             encoding = nnx.merge(self._split[0], params)
-            s, allowed = self._last_token(encoding, self.positions_of(length), draws)
-            return encoding.weights(s, allowed)[:, :, 0, ::-1]
+            s, allowed = self._logits(encoding, self.positions_of(length), draws)
+            return encoding.normalize(s, allowed)[:, :, 0, ::-1]
 
         return np.asarray(weights(self.params, draws), np.float64)
 
@@ -216,23 +225,41 @@ class Probe:
         return self._on_axes(found)
 
     def _on_axes(self, positions: Num[Array, "1 l ..."]) -> Num[Array, "1 l ..."]:
-        axes = self.encoding.num_axes
+        axes = self.encoding.requirements.num_axes
         return jnp.stack([positions] * axes, axis=-1) if axes > 1 and positions.ndim == 2 else positions
 
-    def _last_token(self, encoding: Any, positions: Num[Array, "1 l *a"], draws: Any) -> tuple[Array, Array]:
-        """The logits of the last token and what it may see, [N, H, 1, L]; of a bias alone N is 1."""
-        length, (q, k, x, factor) = positions.shape[1], draws
+    def _last_token(self, encoding: Any, positions: Num[Array, "1 l *a"], draws: Any) -> tuple[Array, Array, Tokens, Tokens]:
+        """The query of the last token and the keys of all, each with its tokens."""
+        length, (q, k, x, _) = positions.shape[1], draws
         k, x = (jnp.broadcast_to(a, (len(a), length, *a.shape[2:])) for a in (k, x))
         slots, lengths = jnp.arange(length)[None], jnp.asarray([length])
         of_query, of_key = encoding.features(x, positions)
         last = jax.tree.map(lambda a: a[:, -1:], (positions, slots, of_query))
-        Q, K = Tokens(last[0], last[1], lengths, last[2]), Tokens(positions, slots, lengths, of_key)
-        bias, allowed = encoding.bias(Q, K), encoding.mask(Q, K)
-        allowed = jnp.ones((1, 1, 1, length), bool) if allowed is None else allowed
+        return q, k, Tokens(last[0], last[1], lengths, last[2]), Tokens(positions, slots, lengths, of_key)
+
+    def _logits(self, encoding: Any, positions: Num[Array, "1 l *a"], draws: Any) -> tuple[Array, Array]:
+        """The logits of the last token and what it may see, [N, H, 1, L]; of a bias alone N is 1."""
+        q, k, Q, K = self._last_token(encoding, positions, draws)
+        terms = _terms(encoding, q, k, Q, K)
+        length, factor = positions.shape[1], draws[-1]
+        allowed = terms.get("mask", jnp.ones((1, 1, 1, length), bool))
         if self._acts_as == "bias":
-            s = jnp.zeros((1, 1, 1, length)) if bias is None else bias
+            s = terms.get("bias", jnp.zeros((1, 1, 1, length)))
         else:
-            s = factor * jnp.einsum("blhe,bshe->bhls", *encoding.qk(q, k, Q, K))
-            s = encoding.scores(s if bias is None else s + bias, q, k, Q, K, allowed)
+            s = factor * jnp.einsum("blhe,bshe->bhls", *terms.get("transform_qk", (q, k)))
+            s = sum((terms[hook] for hook in ("bias", "content_bias") if hook in terms), s)
+            s = encoding.transform_logits(s, q, k, Q, K, allowed)
         shape = (len(s), self.num_heads, 1, length)
         return jnp.broadcast_to(s, shape), jnp.broadcast_to(allowed, shape)
+
+
+def _terms(encoding: Any, q: Array, k: Array, Q: Tokens, K: Tokens) -> dict[str, Any]:
+    """What hooks return, without those that change nothing."""
+    new_q, new_k = encoding.transform_qk(q, k, Q, K)
+    returned = {
+        "transform_qk": None if new_q is q and new_k is k else (new_q, new_k),
+        "bias": encoding.bias(Q, K),
+        "content_bias": encoding.content_bias(q, k, Q, K),
+        "mask": encoding.mask(Q, K),
+    }
+    return {hook: value for hook, value in returned.items() if value is not None}

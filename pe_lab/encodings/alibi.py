@@ -3,12 +3,14 @@
 Press et al. 2021, "Train Short, Test Long: Attention with Linear Biases Enables Input Length
 Extrapolation", section 3, https://arxiv.org/abs/2108.12409.
 
-Slopes are the paper's for any number of heads: a geometric series for a power of two, otherwise
-that of the power of two below, then every other slope of the one above. Hugging Face's MPT has
-the same slopes in the same order. The paper is causal; both other forms are of its followers
-(x-transformers; Ruoss et al. 2023, https://arxiv.org/abs/2305.16843, who lift the past by half a
-step to tell it from the future). Slopes can be learned through their logarithm, as x-transformers
-and McGill's code do; the paper tried learned slopes and found weaker extrapolation.
+Slopes are the paper's for any number of heads. For a power of two they are a geometric series. For
+other numbers they are the series of the power of two below, then every other slope of the power of
+two above. Hugging Face's MPT has the same slopes in the same order.
+
+The paper is causal. The two other forms come from later work: x-transformers, and Ruoss et al.
+2023, https://arxiv.org/abs/2305.16843, who shift the past by half a step to distinguish it from the
+future. Slopes can be learned through their logarithm, as in x-transformers and McGill's code. The
+paper tried learned slopes and found weaker extrapolation.
 """
 
 from typing import Literal
@@ -17,7 +19,8 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Float, Shaped
 
-from pe_lab.encodings.base import AttentionEncoding
+from pe_lab.encodings.base import OffsetBias
+from pe_lab.encodings.requirements import Requirements
 
 
 def slopes(num_heads: int) -> tuple[float, ...]:
@@ -28,18 +31,18 @@ def slopes(num_heads: int) -> tuple[float, ...]:
     return tuple(series + between[: num_heads - below])
 
 
-class ALiBi(AttentionEncoding):
+class ALiBi(OffsetBias):
     """Adds -slope_h * distance to the logits.
 
     Args:
-      form: "symmetric" penalizes |distance| on both sides (in causal attention the paper's);
-        "asymmetric" adds half a slope to keys before the query; "causal" is the signed
+      form: "symmetric" penalizes |distance| on both sides, which is the paper's form in causal
+        attention. "asymmetric" adds half a slope to keys before the query. "causal" is the signed
         distance, which only makes sense where the future is masked.
-      learn_slopes: train the slopes, starting from the paper's; one set serves all layers unless share=False.
+      learn_slopes: train the slopes, starting from the paper's. All layers share one set unless
+        share=False.
     """
 
-    relative = True
-    cross = True
+    requirements = Requirements(only_bias=True, relative=True, cross=True)
 
     def __init__(
         self,
@@ -50,14 +53,20 @@ class ALiBi(AttentionEncoding):
         bidirectional: bool = False,
     ):
         if form == "causal" and bidirectional:
-            raise ValueError("ALiBi's form 'causal' would favour the future in bidirectional attention: take 'symmetric' or 'asymmetric'.")
-        self.form, self.slopes = form, slopes(num_heads)
+            raise ValueError(
+                "ALiBi's form 'causal' would favor the future in bidirectional attention: "
+                "take 'symmetric' or 'asymmetric'."
+            )
+        self.form = form
+        self.slopes = slopes(num_heads)
         self.log_slopes = nnx.Param(jnp.log(jnp.asarray(self.slopes))) if learn_slopes else None
 
-    def kernel(self, offsets: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
-        offsets = offsets.astype(jnp.float32)
-        distance = -offsets if self.form == "causal" else jnp.abs(offsets)
+    def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
+        offset = offset.astype(jnp.float32)
+        distance = -offset if self.form == "causal" else jnp.abs(offset)
         if self.form == "asymmetric":
-            distance = distance - 0.5 * (offsets < 0)
-        slope = jnp.asarray(self.slopes) if self.log_slopes is None else jnp.exp(self.log_slopes[...])
+            distance = distance - 0.5 * (offset < 0)
+        slope = jnp.asarray(self.slopes)
+        if self.log_slopes is not None:
+            slope = jnp.exp(self.log_slopes[...])
         return -jnp.multiply.outer(slope, distance)

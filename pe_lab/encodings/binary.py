@@ -1,32 +1,40 @@
 """Binary digits of the position: bounded and unique, but not smooth.
 
 No paper: the second idea of introductions to position encodings. A step from 2^k - 1 to 2^k flips
-k + 1 digits at once, so near positions can have distant codes.
+k + 1 digits at once, so near positions can have distant embeddings.
 """
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import InputEncoding
+from pe_lab.encodings.requirements import Requirements
 
 
 class Binary(InputEncoding):
-    """Bit k of the position in channel k, lowest first. Positions from 2^num_bits on have no code (NaN).
+    """Bit k of the position in channel k, lowest first.
+
+    Positions outside of 0..2^num_bits-1 have no embedding: it is NaN.
 
     Args:
       num_bits: C.
-      signed: bits are -1 and 1, so that every code has one norm, instead of 0 and 1.
+      signed: bits are -1 and 1 instead of 0 and 1, so that all embeddings have the same norm.
     """
 
-    real_positions = False
+    requirements = Requirements(site="input", whole_positions=True)
 
     def __init__(self, *, num_bits: int = 16, signed: bool = False, **rest):
         if not 1 <= num_bits <= 30:
             raise ValueError(f"Binary takes 1 to 30 bits, got {num_bits}.")
         super().__init__(num_bits, **rest)
-        self.num_bits, self.signed, self.max_positions = num_bits, signed, 2**num_bits
+        self.num_bits = num_bits
+        self.signed = signed
+        self.require(max_positions=2**num_bits)
 
-    def code(self, positions: Num[Array, "b l"]) -> Float[Array, "b l c"]:
-        bits = (positions[..., None] >> jnp.arange(self.num_bits)[None, None] & 1).astype(jnp.float32)
+    def embed(self, positions: Num[Array, "b l"]) -> Float[Array, "b l c"]:
+        bits = positions[..., None] >> jnp.arange(self.num_bits)[None, None] & 1
+        values = bits.astype(jnp.float32)
+        if self.signed:
+            values = 2 * values - 1
         inside = (positions >= 0) & (positions < 2**self.num_bits)
-        return jnp.where(inside[..., None], 2 * bits - 1 if self.signed else bits, jnp.nan)
+        return jnp.where(inside[..., None], values, jnp.nan)

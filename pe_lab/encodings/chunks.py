@@ -1,26 +1,28 @@
-"""Chunked attention: positions fall into blocks of one size, and a query sees its own block.
+"""Chunked attention: positions are divided into blocks of one size, and a query sees its own block.
 
-Child et al. 2019, "Generating Long Sequences with Sparse Transformers", https://arxiv.org/abs/1904.10509, whose
-blocks are the first of two patterns; Llama 4 gives such chunks to its rotary layers.
+Child et al. 2019, "Generating Long Sequences with Sparse Transformers",
+https://arxiv.org/abs/1904.10509, whose first pattern of two has such blocks. Llama 4 uses such
+chunks on its rotary layers.
 """
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
+from pe_lab.encodings.requirements import Requirements
 
 
 class Chunks(AttentionEncoding):
     """Allows the keys of the query's chunk: those with the same floor(p / size).
 
-    Not relative: a shift of all positions by a multiple of the size changes nothing, any other moves the borders.
+    Not relative: a shift of all positions by a multiple of the size changes nothing, and any other
+    shift moves the borders of the chunks.
 
     Args:
-      size: of a chunk, in positions.
+      size: size of a chunk, in positions.
     """
 
-    cross = True
-    coarse = True
+    requirements = Requirements(coarse=True, cross=True)
 
     def __init__(self, *, size: int):
         if size < 1:
@@ -28,5 +30,6 @@ class Chunks(AttentionEncoding):
         self.size = size
 
     def mask(self, Q: Tokens, K: Tokens) -> Bool[Array, "_ _ l s"]:
-        q, k = (jnp.floor_divide(T.positions, self.size) for T in (Q, K))
-        return (q[:, :, None] == k[:, None, :])[:, None]
+        of_queries = jnp.floor_divide(Q.positions, self.size)
+        of_keys = jnp.floor_divide(K.positions, self.size)
+        return (of_queries[:, :, None] == of_keys[:, None, :])[:, None]

@@ -1,14 +1,16 @@
-"""Forgetting attention: a gate of each token fades all that lies before it.
+"""Forgetting attention: a forget gate of each token decays the attention to all earlier tokens.
 
-Lin et al. 2025, "Forgetting Transformer: Softmax Attention with a Forget Gate", https://arxiv.org/abs/2503.02130;
-gates and their starts as in zhixuan-lin/forgetting-transformer at 246d5e3, modeling_forgetting_transformer.py.
+Lin et al. 2025, "Forgetting Transformer: Softmax Attention with a Forget Gate",
+https://arxiv.org/abs/2503.02130. Gates and their initialization are those of
+zhixuan-lin/forgetting-transformer at 246d5e3, modeling_forgetting_transformer.py.
 
 CABLE is the same function. Veisi et al. 2025, "Context-aware Biases for Length Extrapolation",
-https://arxiv.org/abs/2503.08067, sums -softplus(z) over the tokens between, and that is log sigmoid(-z): the same
-projection with the opposite sign. Its code scales q·k by 1 / sqrt(D); here it is 1 / sqrt(Dh), as everywhere.
+https://arxiv.org/abs/2503.08067, sums -softplus(z) over the tokens between, which is log
+sigmoid(-z): the same projection with the opposite sign. Its code scales q·k by 1 / sqrt(D); here
+the scale is 1 / sqrt(Dh), as in all encodings.
 
-The bias is an array, [B, H, L, S]. c_i - c_j could ride on two more channels of q and k instead, but c grows with
-the length, and in a bfloat16 q·k the difference of two large numbers would be lost.
+The bias is an array [B, H, L, S]. Two more channels of q and k could give c_i - c_j instead, but c
+grows with the length, and a bfloat16 q·k would lose the difference of two large numbers.
 """
 
 import math
@@ -20,27 +22,33 @@ from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
+from pe_lab.encodings.requirements import Requirements
 
 
 class FoX(AttentionEncoding):
-    """Adds the log of the product of forget gates, sigmoid(w·x + b) a head, after the key and up to the query.
+    """Adds the log of the product of the forget gates after the key, up to the query's own gate.
 
-    Relative; it reads no positions, only the order of tokens. Defined at any distance. A bias of 1000 is right to
-    about 1e-4 (float32 sums). Causal only.
+    A gate is sigmoid(w·x + b) for each token and head. Relative; it reads no positions, only the
+    order of tokens. Defined at any distance. A bias of 1000 is exact to about 1e-4 (float32 sums).
+    Causal only.
 
     Args:
-      gate: "full" is w·x + b, the paper's; "bias_only" trains b alone, "fixed" nothing: both forget by distance,
-        fixed gates as ALiBi does.
-      bias_start: b at the start, 0 in the authors' code.
-      decay_times: (shortest, longest) number of tokens in which heads forget to 1/e, spaced evenly in logarithm; the
-        start of b for "bias_only", its value for "fixed".
+      gate: "full" is w·x + b, the paper's. "bias_only" trains b alone, and "fixed" trains nothing.
+        Both decay with the distance; "fixed" does so like ALiBi.
+      bias_start: initial value of b, 0 in the authors' code.
+      decay_times: (shortest, longest) number of tokens in which a head decays to 1/e. The heads are
+        spaced evenly in the logarithm. It is the initial value of b for "bias_only" and its value
+        for "fixed".
     """
 
-    relative = True
-    reads_positions = False
-    sums_between = True
-    bidirectional = False
-    shared = False
+    requirements = Requirements(
+        only_bias=True,
+        relative=True,
+        reads_positions=False,
+        reads_between=True,
+        bidirectional=False,
+        per_layer=True,
+    )
 
     def __init__(
         self,
@@ -53,14 +61,23 @@ class FoX(AttentionEncoding):
         rngs: nnx.Rngs,
     ):
         if decay_times is not None and gate == "full":
-            raise ValueError("FoX's decay_times are of gates that read no token: gate='bias_only' or gate='fixed'.")
+            raise ValueError(
+                "FoX's decay_times are of gates that read no token: "
+                "gate='bias_only' or gate='fixed'."
+            )
         if decay_times is None and gate == "fixed":
-            raise ValueError("FoX's fixed gates need decay_times, the shortest and the longest in tokens.")
-        start = (bias_start,) * num_heads if decay_times is None else _logits(decay_times, num_heads)
-        self.num_heads, self.fixed = num_heads, start if gate == "fixed" else None
+            raise ValueError(
+                "FoX's fixed gates need decay_times, the shortest and the longest in tokens."
+            )
+        start = (bias_start,) * num_heads
+        if decay_times is not None:
+            start = _logits(decay_times, num_heads)
+        self.num_heads = num_heads
+        self.fixed = start if gate == "fixed" else None
         self.logits = nnx.Param(jnp.asarray(start)) if gate == "bias_only" else None
-        self.projection = (
-            nnx.Linear(
+        projection = None
+        if gate == "full":
+            projection = nnx.Linear(
                 width,
                 num_heads,
                 dtype=jnp.float32,
@@ -68,11 +85,11 @@ class FoX(AttentionEncoding):
                 bias_init=nnx.initializers.constant(bias_start),
                 rngs=rngs,
             )
-            if gate == "full"
-            else None
-        )
+        self.projection = projection
 
-    def features(self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]) -> tuple[None, Float[Array, "b l h"]]:
+    def features(
+        self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
+    ) -> tuple[None, Float[Array, "b l h"]]:
         """The log of each token's gates."""
         if self.projection is not None:
             logits: Any = self.projection(x)
@@ -81,16 +98,21 @@ class FoX(AttentionEncoding):
             logits = jnp.broadcast_to(logits[None, None], (*x.shape[:2], self.num_heads))
         return None, jax.nn.log_sigmoid(logits)
 
-    def bias(self, Q: Tokens, K: Tokens) -> Float[Array, "b h l s"]:
+    def content_bias(
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+    ) -> Float[Array, "b h l s"]:
         to_key = jnp.cumsum(K.features, axis=1)
-        to_query = jnp.take_along_axis(to_key, Q.slots[..., None], axis=1, mode="clip")  # a padded query's slot may be S
+        to_query = jnp.take_along_axis(to_key, Q.slots[..., None], axis=1)
         return jnp.moveaxis(to_query, 2, 1)[..., None] - jnp.moveaxis(to_key, 2, 1)[:, :, None]
 
 
 def _logits(decay_times: tuple[float, ...], num_heads: int) -> tuple[float, ...]:
-    """b with log sigmoid(b) = -1 / T, for every head's T."""
+    """b with log sigmoid(b) = -1 / T, for the decay time T of each head."""
     if len(decay_times) != 2 or not 0 < decay_times[0] <= decay_times[1]:
-        raise ValueError(f"FoX's decay_times are the shortest and the longest, above 0, got {decay_times}.")
+        raise ValueError(
+            f"FoX's decay_times are the shortest and the longest, above 0, got {decay_times}."
+        )
     shortest, longest = map(math.log, decay_times)
     steps = [h / max(num_heads - 1, 1) for h in range(num_heads)]
-    return tuple(-math.log(math.expm1(math.exp(-shortest - s * (longest - shortest)))) for s in steps)
+    rates = [math.exp(-shortest - step * (longest - shortest)) for step in steps]
+    return tuple(-math.log(math.expm1(rate)) for rate in rates)

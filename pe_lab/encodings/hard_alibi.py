@@ -1,33 +1,37 @@
-"""Hard-ALiBi: some heads see only their last few keys, the others everything.
+"""Hard-ALiBi: some heads see only the last few keys, and the other heads see all keys.
 
 Jelassi et al. 2024, "Repeat After Me: Transformers are Better than State Space Models at Copying",
-https://arxiv.org/abs/2402.01032; as in the authors' code (sjelassi/transformers_ssm_copy at 1f32ac6,
-hard_alibi_model.py), whose loop over heads and rows is one comparison here.
+https://arxiv.org/abs/2402.01032. It follows the authors' code (sjelassi/transformers_ssm_copy at
+1f32ac6, hard_alibi_model.py), whose loop over heads and rows is one comparison here.
 """
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens, relative
+from pe_lab.encodings.requirements import Requirements
 
 
 class HardALiBi(AttentionEncoding):
-    """Head h < masked_heads allows keys 0..h positions back; the other heads allow all.
+    """Head h < masked_heads allows keys 0..h positions back; the other heads allow all keys.
 
-    Relative, causal only. Head 0 sees the query's own token alone; masked heads look up n-grams at any length.
+    Relative, causal only. Head 0 sees only the query's own token. Masked heads can look up n-grams
+    at any length.
 
     Args:
-      masked_heads: how many heads are limited; None for half of them.
+      masked_heads: number of limited heads; None for half of the heads.
     """
 
-    relative = True
-    bidirectional = False
+    requirements = Requirements(relative=True, bidirectional=False)
 
     def __init__(self, *, masked_heads: int | None = None, num_heads: int):
         masked = num_heads // 2 if masked_heads is None else masked_heads
         if not 0 < masked <= num_heads:
-            raise ValueError(f"HardALiBi's masked_heads must be 1..{num_heads}, the heads that there are, got {masked}.")
-        self.masked_heads, self.num_heads = masked, num_heads
+            raise ValueError(
+                f"HardALiBi's masked_heads must be 1..{num_heads}, the heads that there are, got {masked}."
+            )
+        self.masked_heads = masked
+        self.num_heads = num_heads
 
     def mask(self, Q: Tokens, K: Tokens) -> Bool[Array, "_ _ l s"]:
         distance = -relative(Q, K)[:, None]

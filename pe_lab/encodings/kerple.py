@@ -1,11 +1,12 @@
-"""KERPLE: a learned penalty on the distance or on its logarithm, a positive definite kernel by construction.
+"""KERPLE: a learned penalty on a power of the distance or on its logarithm.
 
 Chi et al. 2022, "KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation",
-https://arxiv.org/abs/2205.09921.
+https://arxiv.org/abs/2205.09921. Both forms are conditionally positive definite kernels.
 
-Differs from the authors' code (chijames/KERPLE at 73f1ee2, megatron/mpu/layers.py), which clamps the
-parameters in place inside the forward pass: here the clamp is part of the formula, so the gradient is
-that of what is computed. Distances count on both sides; the paper is causal.
+Differs from the authors' code (chijames/KERPLE at 73f1ee2, megatron/mpu/layers.py), which clamps
+the parameters in place during the forward pass. Here the clamp is part of the formula, so the
+gradient is that of the function that is computed. Distances count on both sides; the paper is
+causal.
 """
 
 from typing import Literal
@@ -15,34 +16,46 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Float, Shaped
 
-from pe_lab.encodings.base import AttentionEncoding
+from pe_lab.encodings.base import OffsetBias
+from pe_lab.encodings.requirements import Requirements
 
-_FLOOR = 1e-2  # keeps what is learned positive, and
-_LARGEST_POWER = 2.0  # up to here a power of the distance is such a kernel; both as in the authors' code
+# Both limits are those of the authors' code.
+_LEAST = 1e-2  # parameters stay positive
+_LARGEST_POWER = 2.0  # a larger power of the distance is no such kernel
 
 
-class KERPLE(AttentionEncoding):
-    """Adds -scale * log(1 + rate * distance) to the logits, or -rate * distance^power; a pair of numbers a head.
+class KERPLE(OffsetBias):
+    """Adds -scale * log(1 + rate * distance) to the logits, or -rate * distance^power.
 
-    Relative, defined at any distance. One pair for each layer. Scale and power start uniform on 0..2, rate on 0..1.
+    Relative, defined at any distance. Each head of each layer has its own two numbers. Scale and
+    power are initialized uniformly on 0..2, the rate on 0..1.
 
     Args:
       form: "logarithmic", the paper's best, or "power".
     """
 
-    relative = True
-    cross = True
-    shared = False
+    requirements = Requirements(only_bias=True, relative=True, cross=True, per_layer=True)
 
-    def __init__(self, *, form: Literal["logarithmic", "power"] = "logarithmic", num_heads: int, rngs: nnx.Rngs):
+    def __init__(
+        self,
+        *,
+        form: Literal["logarithmic", "power"] = "logarithmic",
+        num_heads: int,
+        rngs: nnx.Rngs,
+    ):
         self.form = form
-        self.scale_or_power = nnx.Param(jax.random.uniform(rngs.params(), (num_heads,), maxval=2.0))
+        scale_or_power = jax.random.uniform(rngs.params(), (num_heads,), maxval=2.0)
+        self.scale_or_power = nnx.Param(scale_or_power)
         self.rate = nnx.Param(jax.random.uniform(rngs.params(), (num_heads,)))
 
-    def kernel(self, offsets: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
-        distance = jnp.abs(offsets).astype(jnp.float32)[None]
-        p, rate = (jnp.maximum(x[...], _FLOOR).reshape(-1, *(1,) * offsets.ndim) for x in (self.scale_or_power, self.rate))
+    def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
+        distance = jnp.abs(offset).astype(jnp.float32)[None]
+        of_heads = (-1, *(1,) * offset.ndim)
+        scale_or_power = jnp.maximum(self.scale_or_power[...], _LEAST).reshape(of_heads)
+        rate = jnp.maximum(self.rate[...], _LEAST).reshape(of_heads)
         if self.form == "logarithmic":
-            return -p * jnp.log1p(rate * distance)
-        some = distance > 0  # 0^p has no gradient in p
-        return -rate * jnp.where(some, jnp.where(some, distance, 1.0) ** jnp.minimum(p, _LARGEST_POWER), 0.0)
+            return -scale_or_power * jnp.log1p(rate * distance)
+        power = jnp.minimum(scale_or_power, _LARGEST_POWER)
+        is_positive = distance > 0  # 0^p has no gradient in p
+        powers = jnp.where(is_positive, distance, 1.0) ** power
+        return -rate * jnp.where(is_positive, powers, 0.0)

@@ -1,9 +1,13 @@
 """Learnable Fourier features: sines and cosines of learned frequencies, then a small network.
 
-Li et al. 2021, "Learnable Fourier Features for Multi-Dimensional Spatial Positional Encoding", algorithm 1,
-https://arxiv.org/abs/2106.02795. The cosines come first, and both are divided by the root of their number, as in the
-ports (willGuimont/learnable_fourier_positional_encoding at 220e938). These disagree on the start, a normal whose
-spread is written gamma: here it is 1 / gamma. The paper's own sizes could not be read; the defaults are that port's.
+Li et al. 2021, "Learnable Fourier Features for Multi-Dimensional Spatial Positional Encoding",
+algorithm 1, https://arxiv.org/abs/2106.02795. The cosines come first, and both are divided by the
+root of their number, as in the ports (willGuimont/learnable_fourier_positional_encoding at
+220e938).
+
+The ports disagree on the initialization, a normal distribution with a parameter gamma. Here its
+standard deviation is 1 / gamma. The paper's own sizes could not be read; the defaults are those of
+that port.
 """
 
 import math
@@ -17,35 +21,49 @@ from pe_lab.encodings.base import InputEncoding
 
 
 class LearnableFourier(InputEncoding):
-    """code(p) = W2 gelu(W1 f + b1) + b2 with f = [cos(Wr p), sin(Wr p)] / sqrt(F).
+    """embedding(p) = W2 gelu(W1 f + b1) + b2 with f = [cos(Wr p), sin(Wr p)] / sqrt(F).
 
-    Defined at any real position, of one axis or several. Angles are plain float32 products, since the frequencies
-    are learned: at position p they are off by 1e-7 |p| |frequency|.
+    Defined at any real position with one axis or several. Angles are plain float32 products,
+    because the frequencies are learned: the error at position p is 1e-7 |p| |frequency|.
 
     Args:
-      num_features: F, cosines and sines together.
-      hidden_width: of the network between.
-      gamma: frequencies start normal(1 / gamma), in radians a position.
-      num_axes: A of the positions.
+      num_features: F, the number of cosines and sines together.
+      hidden_width: width of the network's hidden layer.
+      gamma: frequencies are initialized normal(1 / gamma), in radians per position.
+      num_axes: A, the number of axes of positions.
     """
 
     def __init__(
-        self, *, num_features: int = 768, hidden_width: int = 32, gamma: float = 10.0, num_axes: int = 1, width: int, rngs: nnx.Rngs, **rest
+        self,
+        *,
+        num_features: int = 768,
+        hidden_width: int = 32,
+        gamma: float = 10.0,
+        num_axes: int = 1,
+        width: int,
+        rngs: nnx.Rngs,
+        **rest,
     ):
         if num_features < 2 or num_features % 2 or hidden_width < 1 or num_axes < 1 or gamma <= 0:
             got = f"{num_features}, {hidden_width}, {num_axes} and {gamma:g}"
-            raise ValueError(f"LearnableFourier needs an even num_features, a hidden_width, num_axes and gamma above 0, got {got}.")
+            raise ValueError(
+                f"LearnableFourier needs an even num_features, a hidden_width, num_axes and gamma above 0, got {got}."
+            )
         super().__init__(width, width=width, rngs=rngs, **rest)
         self.num_axes = num_axes
-        self.frequencies = nnx.Param(jax.random.normal(rngs.params(), (num_features // 2, num_axes)) / gamma)
+        self.require(num_axes=num_axes)
+        frequencies = jax.random.normal(rngs.params(), (num_features // 2, num_axes)) / gamma
+        self.frequencies = nnx.Param(frequencies)
         self.into = nnx.Linear(num_features, hidden_width, rngs=rngs)
         self.out = nnx.Linear(hidden_width, width, rngs=rngs)
 
-    def features(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l f"]:
+    def fourier_features(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l f"]:
         """[cos, sin] / sqrt(F), before the network."""
         p = positions.astype(jnp.float32).reshape(*positions.shape[:2], self.num_axes)
-        a = jnp.einsum("bla,fa->blf", p, self.frequencies[...])
-        return jnp.concatenate([jnp.cos(a), jnp.sin(a)], axis=-1) / math.sqrt(2 * a.shape[-1])
+        angles = jnp.einsum("bla,fa->blf", p, self.frequencies[...])
+        features = jnp.concatenate([jnp.cos(angles), jnp.sin(angles)], axis=-1)
+        return features / math.sqrt(features.shape[-1])
 
-    def code(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l d"]:
-        return self.out(jax.nn.gelu(self.into(self.features(positions)), approximate=False))
+    def embed(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l d"]:
+        hidden = self.into(self.fourier_features(positions))
+        return self.out(jax.nn.gelu(hidden, approximate=False))

@@ -1,36 +1,49 @@
-"""Learned absolute positions: a table with one trained row a position.
+"""Learned absolute positions: a table with one trained row for each position.
 
-Gehring et al. 2017, "Convolutional Sequence to Sequence Learning", https://arxiv.org/abs/1705.03122;
-in Transformers Devlin et al. 2018 (BERT), https://arxiv.org/abs/1810.04805, whose 512 rows and
-normal(0.02) start are the defaults.
+Gehring et al. 2017, "Convolutional Sequence to Sequence Learning",
+https://arxiv.org/abs/1705.03122; in transformers Devlin et al. 2018 (BERT),
+https://arxiv.org/abs/1810.04805, whose 512 rows and initialization normal(0.02) are the defaults.
 
-Differs from most code, which clamps a position beyond the table to its last row: here it is NaN,
-and training beyond the table is refused.
+Differs from most code, which clamps a position beyond the table to its last row. Here its embedding
+is NaN, and training beyond the table is rejected.
 """
 
 import jax
 from flax import nnx
 from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import InputEncoding, lookup
+from pe_lab.encodings.base import InputEncoding
+from pe_lab.encodings.ops import lookup
+from pe_lab.encodings.requirements import Requirements
 
 
 class Learned(InputEncoding):
-    """code(p) = table[p].
+    """embedding(p) = table[p].
 
     Args:
-      max_positions: rows of the table; positions 0..max_positions-1 have a code.
-      init_std: of the table's normal start.
+      max_positions: rows of the table; positions 0..max_positions-1 have an embedding.
+      init_std: standard deviation of the table's normal initialization.
     """
 
-    real_positions = False
+    requirements = Requirements(site="input", whole_positions=True)
 
-    def __init__(self, *, max_positions: int = 512, init_std: float = 0.02, width: int, rngs: nnx.Rngs, **rest):
+    def __init__(
+        self,
+        *,
+        max_positions: int = 512,
+        init_std: float = 0.02,
+        width: int,
+        rngs: nnx.Rngs,
+        **rest,
+    ):
         if max_positions < 1:
-            raise ValueError(f"Learned needs at least one position, got max_positions={max_positions}.")
+            raise ValueError(
+                f"Learned needs at least one position, got max_positions={max_positions}."
+            )
         super().__init__(width, width=width, rngs=rngs, **rest)
-        self.max_positions = max_positions
-        self.table = nnx.Param(init_std * jax.random.normal(rngs.params(), (max_positions, width)))
+        self.require(max_positions=max_positions)
+        table = init_std * jax.random.normal(rngs.params(), (max_positions, width))
+        self.table = nnx.Param(table)
 
-    def code(self, positions: Num[Array, "b l"]) -> Float[Array, "b l d"]:
+    def embed(self, positions: Num[Array, "b l"]) -> Float[Array, "b l d"]:
         return lookup(self.table[...], positions)

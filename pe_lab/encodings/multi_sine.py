@@ -1,26 +1,28 @@
-"""Many sines of the position, no cosines: unique, bounded and smooth, but without a shift map.
+"""Many sines of the position and no cosines: unique, bounded and smooth, but without a shift map.
 
 No paper: the step before Vaswani et al. 2017 (https://arxiv.org/abs/1706.03762), whose cosines add
-what is missing here: for sines alone no linear map takes code(p) to code(p + shift).
+what is missing here. With sines alone no linear map takes embedding(p) to embedding(p + shift).
 """
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import InputEncoding, angles
+from pe_lab.encodings.base import InputEncoding
+from pe_lab.encodings.ops import angles
 
 
 class MultiSine(InputEncoding):
-    """code(p)[k] = sin(p / base^(k / D)) for k = 0..D-1.
+    """embedding(p)[k] = sin(p / base^(k / D)) for k = 0..D-1.
 
     Args:
-      base: of the geometric series of wavelengths.
+      base: base of the geometric series of wavelengths.
     """
 
     def __init__(self, *, base: float = 10000.0, width: int, **rest):
         super().__init__(width, width=width, **rest)
         self.base = base
 
-    def code(self, positions: Num[Array, "b l"]) -> Float[Array, "b l d"]:
-        return jnp.sin(angles(positions, (self.base ** (-np.arange(self.width) / self.width)).tolist()))
+    def embed(self, positions: Num[Array, "b l"]) -> Float[Array, "b l d"]:
+        frequencies = self.base ** (-np.arange(self.width) / self.width)
+        return jnp.sin(angles(positions, frequencies.tolist()))

@@ -1,10 +1,12 @@
-"""Music Transformer's relative attention: a learned vector for each head and distance, met by queries.
+"""Music Transformer's relative attention: queries times a learned vector of each head and distance.
 
 Huang et al. 2018, "Music Transformer: Generating Music with Long-Term Structure", section 3.4,
-https://arxiv.org/abs/1809.04281. Shaw et al.'s keys, without their clip and with vectors of each head's own.
+https://arxiv.org/abs/1809.04281. These are Shaw et al.'s vectors for keys, without the clip and
+with separate vectors for each head.
 
-Beyond its table the authors' code (tensor2tensor, get_relative_embeddings_left) pads with zeros, and their
-hyperparameters make the table half as long as the music: so here too a distance without a vector adds nothing.
+The authors' code (tensor2tensor, get_relative_embeddings_left) pads with zeros beyond its table,
+and their hyperparameters make the table half as long as the music. Here, too, a distance without a
+vector adds nothing.
 """
 
 import math
@@ -14,47 +16,53 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
-from pe_lab.encodings.base import AttentionEncoding, Tokens, relative, skew
+from pe_lab.encodings.base import AttentionEncoding, Tokens, relative
+from pe_lab.encodings.ops import take_rows
+from pe_lab.encodings.requirements import Requirements
 
 
 class MusicTransformer(AttentionEncoding):
     """logits = (q·k + q·E[i - j]) / sqrt(Dh), where E[distance] is 0 from max_distance on.
 
-    Relative. Bidirectional attention has vectors for the future too, as many. One table a layer.
+    Relative. Bidirectional attention also has vectors for the future, the same number of them. Each
+    layer has its own table.
 
     Args:
-      max_distance: distances 0..max_distance-1 have vectors; 1024 in the authors' models of 2048 events.
+      max_distance: distances 0..max_distance-1 have vectors; 1024 in the authors' models of 2048
+        events.
     """
 
-    relative = True
-    cross = True
-    real_positions = False
-    shared = False
-    adds_scores = True
+    requirements = Requirements(relative=True, whole_positions=True, cross=True, per_layer=True)
 
-    def __init__(self, *, max_distance: int = 1024, num_heads: int, head_dim: int, bidirectional: bool = False, rngs: nnx.Rngs):
+    def __init__(
+        self,
+        *,
+        max_distance: int = 1024,
+        num_heads: int,
+        head_dim: int,
+        bidirectional: bool = False,
+        rngs: nnx.Rngs,
+    ):
         if max_distance < 1:
-            raise ValueError(f"MusicTransformer's max_distance must be at least 1, got {max_distance}.")
-        self.max_distance, self.two_sided = max_distance, bidirectional
+            raise ValueError(
+                f"MusicTransformer's max_distance must be at least 1, got {max_distance}."
+            )
+        self.max_distance = max_distance
+        self.two_sided = bidirectional
         rows = 2 * max_distance - 1 if bidirectional else max_distance
-        self.table = nnx.Param(head_dim**-0.5 * jax.random.normal(rngs.params(), (num_heads, rows, head_dim)))
+        table = jax.random.normal(rngs.params(), (num_heads, rows, head_dim))
+        self.table = nnx.Param(head_dim**-0.5 * table)
 
     def row(self, distances: Shaped[Array, "*o"]) -> tuple[Int[Array, "*o"], Bool[Array, "*o"]]:
-        """The table's row for each distance, query position - key position, and whether there is one."""
-        inside = distances < self.max_distance
-        inside = inside & (distances > -self.max_distance if self.two_sided else distances >= 0)
-        return jnp.where(inside, distances + (self.max_distance - 1 if self.two_sided else 0), 0), inside
+        """The table's row for each distance, query position - key position, and if there is one."""
+        first = 1 - self.max_distance if self.two_sided else 0
+        inside = (distances >= first) & (distances < self.max_distance)
+        return jnp.where(inside, distances - first, 0), inside
 
-    def scores(
-        self, s: Float[Array, "b h l s"], q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens, mask
+    def content_bias(
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
-        q, table = q / math.sqrt(q.shape[-1]), self.table[...]
-        if Q.arange and K.arange:
-            queries, keys = s.shape[2:]
-            row, inside = self.row(-jnp.arange(1 - queries, keys if self.two_sided else 1))
-            vectors = jnp.where(inside[None, :, None], jnp.take(table, row, axis=1), 0)
-            vectors = jnp.broadcast_to(vectors, (len(q), *vectors.shape))  # a product by example is twice as fast on a CPU
-            return s + skew(jnp.einsum("blhe,bhoe->bhlo", q, vectors), keys)
-        row, inside = (a[:, None] for a in self.row(-relative(Q, K)))
-        by_row = jnp.einsum("blhe,hre->bhlr", q, table)
-        return s + jnp.where(inside, jnp.take_along_axis(by_row, jnp.broadcast_to(row, s.shape), axis=-1), 0)
+        """q·E[i - j] / sqrt(Dh), and 0 where the distance has no vector."""
+        row, inside = self.row(-relative(Q, K))
+        by_row = jnp.einsum("blhe,hre->bhlr", q / math.sqrt(q.shape[-1]), self.table[...])
+        return jnp.where(inside[:, None], take_rows(by_row, row[:, None]), 0)

@@ -1,8 +1,8 @@
-"""PoPE: what a token is gives lengths, where it stands gives angles, and nothing mixes the two.
+"""PoPE: polar coordinates, with magnitudes from the content and angles from the position.
 
-Gopalakrishnan et al. 2025, "Decoupling the 'What' and 'Where' With Polar Coordinate Positional Embeddings",
-https://arxiv.org/abs/2509.10534; as in lucidrains/PoPE-pytorch at 2b91cde, PoPE_pytorch/pope.py, whose start of
-delta, 0 or uniform, is taken too.
+Gopalakrishnan et al. 2025, "Decoupling the 'What' and 'Where' With Polar Coordinate Positional
+Embeddings", https://arxiv.org/abs/2509.10534. It follows lucidrains/PoPE-pytorch at 2b91cde,
+PoPE_pytorch/pope.py, with its two initializations of delta, 0 or uniform.
 """
 
 import math
@@ -14,40 +14,53 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, Float
 
-from pe_lab.encodings.base import AttentionEncoding, Tokens, angles
+from pe_lab.encodings.base import AttentionEncoding, Tokens
+from pe_lab.encodings.ops import angles
+from pe_lab.encodings.requirements import Requirements
 
 
 class PoPE(AttentionEncoding):
-    """logits = sum_c softplus(q_c) softplus(k_c) cos((p' - p) theta_c + delta_c) / sqrt(Dh), theta_c = base^(-c / Dh).
+    """logits = sum_c softplus(q_c) softplus(k_c) cos((p' - p) theta_c + delta_c) / sqrt(Dh).
 
-    Relative. Each channel has a frequency, twice as many as RoPE's, and queries and keys become 2 Dh wide.
-    delta is learned for each head and channel, and read within [-2 pi, 0]; what a step pushes out of there gets
-    no gradient. One delta serves all layers unless share=False. Angles are right to 1e-6 below position 2^24.
+    theta_c = base^(-c / Dh). Relative. Each channel has a frequency, twice as many as RoPE's, and
+    queries and keys become 2 Dh wide. delta is learned for each head and channel and clipped to [-2
+    pi, 0]; values outside get no gradient. All layers share one delta unless share=False. Angles
+    are exact to 1e-6 below position 2^24.
 
     Args:
-      base: of the geometric series of wavelengths, 10000 in the paper.
-      start: of delta: 0, or uniform in its range.
+      base: base of the geometric series of wavelengths, 10000 in the paper.
+      start: initialization of delta: 0, or uniform in its range.
     """
 
-    relative = True
-    cross = True
+    requirements = Requirements(relative=True, cross=True)
 
-    def __init__(self, *, base: float = 10000.0, start: Literal["zero", "uniform"] = "zero", num_heads: int, head_dim: int, rngs: nnx.Rngs):
+    def __init__(
+        self,
+        *,
+        base: float = 10000.0,
+        start: Literal["zero", "uniform"] = "zero",
+        num_heads: int,
+        head_dim: int,
+        rngs: nnx.Rngs,
+    ):
         self.frequencies = tuple((base ** (-np.arange(head_dim) / head_dim)).tolist())
         shape = (num_heads, head_dim)
         uniform = jax.random.uniform(rngs.params(), shape, minval=-2 * math.pi, maxval=0.0)
         self.delta = nnx.Param(uniform if start == "uniform" else jnp.zeros(shape))
 
-    def qk(
+    def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
         raw = self.delta[...]
-        delta = jnp.where(raw > 0, 0.0, jnp.maximum(raw, -2 * math.pi))  # clip would halve the gradient at the start, 0
-        of_query, of_key = (angles(T.positions, self.frequencies)[:, :, None] for T in (Q, K))
-        return _polar(q, of_query), _polar(k, of_key + delta[None, None])
+        # jnp.clip would halve the gradient at the initial value 0.
+        delta = jnp.where(raw > 0, 0.0, jnp.maximum(raw, -2 * math.pi))
+        of_queries = angles(Q.positions, self.frequencies)[:, :, None]
+        of_keys = angles(K.positions, self.frequencies)[:, :, None]
+        return _polar(q, of_queries), _polar(k, of_keys + delta[None, None])
 
 
 def _polar(x: Float[Array, "b l h e"], angle: Float[Array, "#b l #h e"]) -> Float[Array, "b l h f"]:
-    """Each channel as a point of the plane, at a distance and an angle: first all x, then all y."""
-    distance = jax.nn.softplus(x.astype(jnp.float32))
-    return jnp.concatenate([distance * jnp.cos(angle), distance * jnp.sin(angle)], axis=-1).astype(x.dtype)
+    """Each channel as a point of the plane at a magnitude and an angle: first all x, then all y."""
+    magnitude = jax.nn.softplus(x.astype(jnp.float32))
+    points = [magnitude * jnp.cos(angle), magnitude * jnp.sin(angle)]
+    return jnp.concatenate(points, axis=-1).astype(x.dtype)

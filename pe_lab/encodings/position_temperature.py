@@ -1,34 +1,37 @@
-"""Position temperature: logits sharpen with the query's position, so that attention among more keys is no flatter.
+"""Position temperature: logits grow with the query's position, so that attention stays sharp.
 
-No paper: Llama 4 has it on its layers without RoPE, read in Hugging Face's transformers, models/llama4/modeling_llama4.py
-(attn_temperature_tuning), which names Nakanishi 2025, "Scalable-Softmax Is Superior for Attention",
-https://arxiv.org/abs/2501.19399, as the idea; steps=False is Inkling's, models/inkling/modeling_inkling.py (log_scaling).
+No paper: Llama 4 has it on its layers without RoPE. It is read from Hugging Face's transformers,
+models/llama4/modeling_llama4.py (attn_temperature_tuning), which names Nakanishi 2025,
+"Scalable-Softmax Is Superior for Attention", https://arxiv.org/abs/2501.19399, as the idea.
+steps=False is Inkling's form, models/inkling/modeling_inkling.py (log_scaling).
 
-Inkling multiplies the bias of its relative_logits as well; here what other encodings of the layer add is left as it is. The
-model's own field `logit_temperature` counts the keys in sight, on every layer; this one reads positions, and can be
-given to some layers: dict(name="position_temperature", layers=(3,)).
+Inkling also multiplies the bias of its relative_logits. Here the biases of other encodings of the
+layer are not changed. The model's field `logit_temperature` counts the visible keys on every layer.
+This encoding reads positions and can act on some layers only:
+dict(name="position_temperature", layers=(3,)).
 """
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
+from pe_lab.encodings.requirements import Requirements
 
 
 class PositionTemperature(AttentionEncoding):
-    """Multiplies q at position p by 1 + rate * log(1 + floor((p + 1) / start)), or by 1 + rate * log(max((p + 1) / start, 1)).
+    """Multiplies q at position p by 1 + rate * log(1 + floor((p + 1) / start)).
 
-    Absolute, and says nothing of keys: all distances are alike to it, so that it goes with an encoding or a causal mask that tells
-    them apart. Before position start - 1 it changes nothing.
+    Without steps the factor is 1 + rate * log(max((p + 1) / start, 1)). Absolute. It does not
+    depend on keys and does not distinguish distances, so another encoding or a causal mask must do
+    so. It changes nothing before position start - 1.
 
     Args:
-      rate: of the logarithm, 0.1 in both models (attn_scale, log_scaling_alpha).
-      start: positions, the first place where it may act; 8192 in Llama 4 (floor_scale).
-      steps: whole multiples of `start` count, as in Llama 4, or every position, as in Inkling.
+      rate: factor of the logarithm, 0.1 in both models (attn_scale, log_scaling_alpha).
+      start: number of positions before the first change; 8192 in Llama 4 (floor_scale).
+      steps: count whole multiples of `start`, as in Llama 4, or every position, as in Inkling.
     """
 
-    cross = True
-    coarse = True
+    requirements = Requirements(coarse=True, cross=True)
 
     def __init__(self, *, rate: float = 0.1, start: int = 8192, steps: bool = True):
         if start < 1:
@@ -36,12 +39,13 @@ class PositionTemperature(AttentionEncoding):
         self.rate, self.start, self.steps = rate, start, steps
 
     def factor(self, positions: Num[Array, "b l"]) -> Float[Array, "b l"]:
-        """Of the queries at positions."""
-        place = positions + 1
-        multiple = 1 + place // self.start if self.steps else jnp.maximum(place / self.start, 1)
+        """The factor of the queries at these positions."""
+        count = positions + 1
+        whole = 1 + count // self.start
+        multiple = whole if self.steps else jnp.maximum(count / self.start, 1)
         return 1 + self.rate * jnp.log(multiple.astype(jnp.float32))
 
-    def qk(
+    def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         return (q * self.factor(Q.positions)[:, :, None, None]).astype(q.dtype), k

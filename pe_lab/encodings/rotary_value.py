@@ -1,10 +1,12 @@
-"""RoPE on values as well: what a query gathers is told where it was found.
+"""RoPE on values as well: the output of attention depends on the offsets of the values.
 
-Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding", https://arxiv.org/abs/2104.09864,
-for the rotation; that of values is `rotary_value` of Hugging Face's RoFormer, modeling_roformer.py.
+Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding",
+https://arxiv.org/abs/2104.09864, for the rotation. The rotation of values is `rotary_value` of
+Hugging Face's RoFormer, modeling_roformer.py.
 
-There a value turns by its own position and stays turned, which is absolute. Here outputs turn back by the
-query's position, so that a value has turned by its offset from the query alone; absolute=True leaves it out.
+There a value is rotated by its own position, which is absolute. Here outputs are rotated back by
+the query's position, so that a value is rotated by its offset from the query. absolute=True leaves
+this second rotation out.
 """
 
 from typing import Literal
@@ -12,23 +14,26 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Array, Float
 
-from pe_lab.encodings.base import AttentionEncoding, Tokens, angles, rotate
+from pe_lab.encodings.base import AttentionEncoding, Tokens, weighted_sum
+from pe_lab.encodings.ops import angles, rotate
+from pe_lab.encodings.requirements import Requirements
 
 
 class RotaryValue(AttentionEncoding):
-    """out = sum over keys of w * R(p' - p) v, with R the rotation that also makes the logits q · R(p' - p) k.
+    """out = sum over keys of w * R(p' - p) v, with logits q · R(p' - p) k and R a rotation.
 
-    Relative, unless absolute: then out = sum of w * R(p') v. Right to 1e-6 below position 2^24.
+    Relative, except with absolute=True, where out = sum of w * R(p') v. Angles are exact to 1e-6
+    below position 2^24.
 
     Args:
-      base: of the geometric series of wavelengths, 10000 in the paper.
-      layout: a pair is two neighbouring channels ("interleaved", as in the paper), or channels m and m + r/2 ("half").
-      fraction: of the head width that turns, r = fraction * Dh.
-      absolute: leave outputs as they are turned, as RoFormer's code does.
+      base: base of the geometric series of wavelengths, 10000 in the paper.
+      layout: a pair is two neighboring channels ("interleaved", as in the paper), or channels m and
+        m + r/2 ("half").
+      fraction: share of the head width that rotates, r = fraction * Dh.
+      absolute: do not rotate outputs back, as in RoFormer's code.
     """
 
-    relative = True
-    cross = True
+    requirements = Requirements(relative=True, cross=True, replaces=("combine",))
 
     def __init__(
         self,
@@ -41,18 +46,29 @@ class RotaryValue(AttentionEncoding):
     ):
         rotated = round(fraction * head_dim)
         if rotated % 2 or not 2 <= rotated <= head_dim:
-            raise ValueError(f"RotaryValue rotates pairs, so {fraction} of the head width {head_dim} must be an even number of channels.")
+            raise ValueError(
+                f"RotaryValue rotates pairs, so {fraction} of the head width {head_dim} must be an even number of channels."
+            )
         self.frequencies = tuple((base ** (-np.arange(0, rotated, 2) / rotated)).tolist())
-        self.layout, self.relative = layout, not absolute
+        self.layout = layout
+        self.absolute = absolute
+        self.require(relative=not absolute)
 
-    def qk(
+    def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
-        return self._turned(q, Q), self._turned(k, K)
+        return self._rotate(q, Q), self._rotate(k, K)
 
-    def mix(self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens) -> Float[Array, "b l h e"]:
-        out = super().mix(w, self._turned(v, K), Q, K)
-        return self._turned(out, Q, -1.0) if self.relative else out
+    def combine(
+        self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+    ) -> Float[Array, "b l h e"]:
+        out = weighted_sum(w, self._rotate(v, K))
+        if self.absolute:
+            return out
+        return self._rotate(out, Q, sign=-1.0)
 
-    def _turned(self, x: Float[Array, "b l h e"], tokens: Tokens, sign: float = 1.0) -> Float[Array, "b l h e"]:
-        return rotate(x, sign * angles(tokens.positions, self.frequencies)[:, :, None], self.layout)
+    def _rotate(
+        self, x: Float[Array, "b l h e"], tokens: Tokens, sign: float = 1.0
+    ) -> Float[Array, "b l h e"]:
+        angle = sign * angles(tokens.positions, self.frequencies)
+        return rotate(x, angle[:, :, None], self.layout)

@@ -1,11 +1,14 @@
-"""Self-Extend: RoPE that counts exactly nearby, and in groups of positions further away.
+"""Self-Extend: RoPE with exact distances nearby and distances in groups of positions further away.
 
-Jin et al. 2024, "LLM Maybe LongLM: Self-Extend LLM Context Window Without Tuning", https://arxiv.org/abs/2401.01325;
-as in datamllab/LongLM at 3256680, llama_self_extend_patch.py.
+Jin et al. 2024, "LLM Maybe LongLM: Self-Extend LLM Context Window Without Tuning",
+https://arxiv.org/abs/2401.01325. It follows datamllab/LongLM at 3256680,
+llama_self_extend_patch.py.
 
-It has no parameters and is meant for a model that was trained with RoPE, which it replaces at evaluation.
-Differs from the authors' code in where the two kinds of logits are merged: there the whole logits of far keys are
-replaced, here what they differ by is added, so that biases of other encodings on the layer stay.
+It has no parameters. It replaces RoPE at evaluation, in a model that was trained with RoPE.
+
+Differs from the authors' code in the place where the two kinds of logits are merged. There the
+logits of far keys are replaced. Here the difference is added, so that biases of other encodings of
+the layer are kept.
 """
 
 import math
@@ -13,25 +16,30 @@ from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import AttentionEncoding, Tokens, angles, relative, rotate
+from pe_lab.encodings.base import AttentionEncoding, Tokens, relative
+from pe_lab.encodings.ops import angles, rotate
+from pe_lab.encodings.requirements import Requirements
 
 
 class SelfExtend(AttentionEncoding):
-    """RoPE; for distances from w = window on, queries turn by p // G + w - w // G and keys by p' // G, with G = group.
+    """RoPE up to the distance w = window; beyond it positions count in groups of G = group.
 
-    A distance d >= w then turns by d // G + w - w // G, or by one more where p % G < p' % G. Not relative: where
-    groups begin is absolute, and only a shift by a multiple of G changes nothing. Causal only. It adds two
-    products to RoPE's one, of which a compiler may find one made already.
+    Beyond it queries rotate by p // G + w - w // G and keys by p' // G. A distance d >= w then
+    rotates by d // G + w - w // G, or by one more if p % G < p' % G. Not relative: the groups begin
+    at absolute positions, and only a shift by a multiple of G changes nothing. Causal only. It
+    needs two more products than RoPE, one of which a compiler may reuse.
 
     Args:
       window: w, distances below it are exact; 1024 in the authors' code.
-      group: G, positions that count as one beyond; 8 in the authors' code.
-      base, layout, fraction: as in RoPE; those of the model that was trained.
+      group: G, positions that count as one beyond the window; 8 in the authors' code.
+      base: as in RoPE, the value of the trained model.
+      layout: as in RoPE, the value of the trained model.
+      fraction: as in RoPE, the value of the trained model.
     """
 
-    bidirectional = False
+    requirements = Requirements(bidirectional=False)
 
     def __init__(
         self,
@@ -44,36 +52,47 @@ class SelfExtend(AttentionEncoding):
         head_dim: int,
     ):
         if window < 1 or group < 1:
-            raise ValueError(f"SelfExtend needs a window and a group of at least 1, got {window} and {group}.")
+            raise ValueError(
+                f"SelfExtend needs a window and a group of at least 1, got {window} and {group}."
+            )
         rotated = round(fraction * head_dim)
         if rotated % 2 or not 2 <= rotated <= head_dim:
-            raise ValueError(f"SelfExtend rotates pairs, so {fraction} of the head width {head_dim} must be an even number of channels.")
+            raise ValueError(
+                f"SelfExtend rotates pairs, so {fraction} of the head width {head_dim} must be an even number of channels."
+            )
         self.frequencies = tuple((base ** (-np.arange(0, rotated, 2) / rotated)).tolist())
-        self.window, self.group, self.layout = window, group, layout
+        self.window = window
+        self.group = group
+        self.layout = layout
 
-    def qk(
+    def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
-        return self._turned(q, Q.positions), self._turned(k, K.positions)
+        return self._rotate(q, Q.positions), self._rotate(k, K.positions)
 
-    def scores(
-        self,
-        s: Float[Array, "b h l s"],
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
-        mask: Bool[Array, "_ _ l s"],
+    def content_bias(
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
-        grouped = self._logits(q, k, Q.positions // self.group + self.window - self.window // self.group, K.positions // self.group)
+        """The difference between grouped and exact logits of far keys."""
+        shift = self.window - self.window // self.group
+        grouped = self._logits(q, k, Q.positions // self.group + shift, K.positions // self.group)
         exact = self._logits(q, k, Q.positions, K.positions)
-        return s + jnp.where(-relative(Q, K)[:, None] >= self.window, grouped - exact, 0.0)
+        is_far = -relative(Q, K)[:, None] >= self.window
+        return jnp.where(is_far, grouped - exact, 0.0)
 
     def _logits(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], of_q: Num[Array, "_ l"], of_k: Num[Array, "_ s"]
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        of_queries: Num[Array, "_ l"],
+        of_keys: Num[Array, "_ s"],
     ) -> Float[Array, "b h l s"]:
-        product = jnp.einsum("blhe,bshe->bhls", self._turned(q, of_q), self._turned(k, of_k), preferred_element_type=jnp.float32)
+        """RoPE's logits of queries and keys at these positions."""
+        q, k = self._rotate(q, of_queries), self._rotate(k, of_keys)
+        product = jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)
         return product / math.sqrt(q.shape[-1])
 
-    def _turned(self, x: Float[Array, "b l h e"], positions: Num[Array, "_ l"]) -> Float[Array, "b l h e"]:
+    def _rotate(
+        self, x: Float[Array, "b l h e"], positions: Num[Array, "_ l"]
+    ) -> Float[Array, "b l h e"]:
         return rotate(x, angles(positions, self.frequencies)[:, :, None], self.layout)

@@ -1,7 +1,7 @@
 """One sine of the position: bounded and smooth, but it repeats.
 
-No paper: the third idea of introductions to position encodings. Positions p and p + period share a
-code, and so do p and period / 2 - p.
+No paper: the third idea of introductions to position encodings. Positions p and p + period share an
+embedding, and so do p and period / 2 - p.
 """
 
 import math
@@ -9,14 +9,15 @@ import math
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import InputEncoding, Lift, angles
+from pe_lab.encodings.base import InputEncoding, Lift
+from pe_lab.encodings.ops import angles
 
 
 class SingleSine(InputEncoding):
-    """code(p) = sin(2 pi p / period), one channel, by default carried into the model by a learned direction.
+    """embedding(p) = sin(2 pi p / period), by default projected to the width by a learned vector.
 
     Args:
-      period: in positions.
+      period: period of the sine, in positions.
     """
 
     def __init__(self, *, period: float = 8.0, lift: Lift = "project", **rest):
@@ -25,5 +26,5 @@ class SingleSine(InputEncoding):
         super().__init__(1, lift=lift, **rest)
         self.period = period
 
-    def code(self, positions: Num[Array, "b l"]) -> Float[Array, "b l 1"]:
+    def embed(self, positions: Num[Array, "b l"]) -> Float[Array, "b l 1"]:
         return jnp.sin(angles(positions, [2 * math.pi / self.period]))

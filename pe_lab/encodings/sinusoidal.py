@@ -2,10 +2,11 @@
 
 Vaswani et al. 2017, "Attention Is All You Need", section 3.5, https://arxiv.org/abs/1706.03762.
 
-Three layouts are in use and are not the same code: "interleaved" is the paper's; "concat" (Transformer-XL,
-RoFormer) permutes its channels; "tensor2tensor" (also fairseq, Flax examples) concatenates and spaces
-the frequencies so that the last is exactly 1 / base. A learned scale starting from width^-0.5 is the
-scaled sinusoid of Hua et al. 2022, https://arxiv.org/abs/2202.10447.
+Three layouts are in use, and they are not the same embedding. "interleaved" is the paper's.
+"concat" (Transformer-XL, RoFormer) permutes its channels. "tensor2tensor" (also fairseq, Flax
+examples) concatenates and spaces the frequencies so that the last is exactly 1 / base. A learned
+scale with the initial value width^-0.5 is the scaled sinusoid of Hua et al. 2022,
+https://arxiv.org/abs/2202.10447.
 """
 
 from typing import Literal
@@ -14,17 +15,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import InputEncoding, angles
+from pe_lab.encodings.base import InputEncoding
+from pe_lab.encodings.ops import angles
 
 
 class Sinusoidal(InputEncoding):
-    """code(p) holds sin(w_k p) and cos(w_k p) with w_k = base^(-2k / D).
+    """embedding(p) holds sin(w_k p) and cos(w_k p) with w_k = base^(-2k / D).
 
-    A shift is a linear map: code(p + shift) = M code(p), M rotating each pair by w_k shift. An odd D
-    cuts the last cosine (interleaved) or ends in a zero (the others).
+    A shift is a linear map: embedding(p + shift) = M embedding(p), where M rotates each pair by
+    w_k shift. An odd D cuts the last cosine (interleaved) or ends in a zero (the other layouts).
 
     Args:
-      base: of the geometric series of wavelengths, 10000 in the paper.
+      base: base of the geometric series of wavelengths, 10000 in the paper.
       layout: see above.
     """
 
@@ -37,9 +39,10 @@ class Sinusoidal(InputEncoding):
         **rest,
     ):
         super().__init__(width, width=width, **rest)
-        self.base, self.layout = base, layout
+        self.base = base
+        self.layout = layout
 
-    def code(self, positions: Num[Array, "b l"]) -> Float[Array, "b l d"]:
+    def embed(self, positions: Num[Array, "b l"]) -> Float[Array, "b l d"]:
         width = self.width
         if self.layout == "interleaved":
             exponents = np.arange(0, width, 2) / width
@@ -47,9 +50,9 @@ class Sinusoidal(InputEncoding):
             exponents = np.arange(0, width - 1, 2) / width
         else:
             exponents = np.arange(width // 2) / max(width // 2 - 1, 1)
-        a = angles(positions, (self.base**-exponents).tolist())
+        phases = angles(positions, (self.base**-exponents).tolist())
         if self.layout == "interleaved":
-            pairs = jnp.stack([jnp.sin(a), jnp.cos(a)], axis=-1)
+            pairs = jnp.stack([jnp.sin(phases), jnp.cos(phases)], axis=-1)
             return pairs.reshape(*positions.shape, -1)[..., :width]
-        halves = jnp.concatenate([jnp.sin(a), jnp.cos(a)], axis=-1)
+        halves = jnp.concatenate([jnp.sin(phases), jnp.cos(phases)], axis=-1)
         return jnp.pad(halves, ((0, 0), (0, 0), (0, width - halves.shape[-1])))

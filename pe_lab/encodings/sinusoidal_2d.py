@@ -1,11 +1,13 @@
-"""Two-dimensional sine-cosine code: half of the channels for each axis of an image.
+"""Two-dimensional sine-cosine embedding: half of the channels for each axis of an image.
 
-He et al. 2021, "Masked Autoencoders Are Scalable Vision Learners", https://arxiv.org/abs/2111.06377, and Chen et al. 2021,
-"An Empirical Study of Training Self-Supervised Vision Transformers" (MoCo v3), https://arxiv.org/abs/2104.02057, whose
-code shares its frequencies, base^(-k / (D/4)). big_vision spaces them so that the last is exactly 1 / base.
+He et al. 2021, "Masked Autoencoders Are Scalable Vision Learners",
+https://arxiv.org/abs/2111.06377, and Chen et al. 2021, "An Empirical Study of Training
+Self-Supervised Vision Transformers" (MoCo v3), https://arxiv.org/abs/2104.02057. Their
+implementations share the frequencies base^(-k / (D/4)). big_vision spaces them so that the last is
+exactly 1 / base.
 
-Codes also disagree about which axis comes first. Here it is the first axis of the positions: (row, column) of the
-scheme `grid`.
+Implementations also disagree about which axis comes first. Here it is the first axis of the
+positions, which are (row, column) in the scheme `grid`.
 """
 
 from typing import Literal
@@ -14,26 +16,42 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import InputEncoding, angles
+from pe_lab.encodings.base import InputEncoding
+from pe_lab.encodings.ops import angles
+from pe_lab.encodings.requirements import Requirements
 
 
 class Sinusoidal2D(InputEncoding):
-    """code(p) = [sin(w p0), cos(w p0), sin(w p1), cos(w p1)] with w_k = base^(-k / (D/4)), k = 0..D/4-1.
+    """embedding(p) = [sin(w p0), cos(w p0), sin(w p1), cos(w p1)] with w_k = base^(-k / (D/4)).
+
+    k is 0..D/4-1.
 
     Args:
-      base: of the geometric series of wavelengths.
+      base: base of the geometric series of wavelengths.
       spacing: "paper", or "big_vision" with w_k = base^(-k / (D/4 - 1)).
     """
 
-    num_axes = 2
+    requirements = Requirements(site="input", num_axes=2)
 
-    def __init__(self, *, base: float = 10000.0, spacing: Literal["paper", "big_vision"] = "paper", width: int, **rest):
+    def __init__(
+        self,
+        *,
+        base: float = 10000.0,
+        spacing: Literal["paper", "big_vision"] = "paper",
+        width: int,
+        **rest,
+    ):
         if width % 4 or (spacing == "big_vision" and width < 8):
-            raise ValueError(f"Sinusoidal2D has a sine and a cosine for each of two axes, so the width is a multiple of 4, got {width}.")
+            raise ValueError(
+                "Sinusoidal2D has a sine and a cosine for each of two axes, so the width is a "
+                f"multiple of 4, got {width}."
+            )
         super().__init__(width, width=width, **rest)
         steps = width // 4 if spacing == "paper" else width // 4 - 1
         self.frequencies = tuple((base ** (-np.arange(width // 4) / steps)).tolist())
 
-    def code(self, positions: Num[Array, "b l 2"]) -> Float[Array, "b l d"]:
-        a = [angles(positions[..., axis], self.frequencies) for axis in range(2)]
-        return jnp.concatenate([f(x) for x in a for f in (jnp.sin, jnp.cos)], axis=-1)
+    def embed(self, positions: Num[Array, "b l 2"]) -> Float[Array, "b l d"]:
+        first = angles(positions[..., 0], self.frequencies)
+        second = angles(positions[..., 1], self.frequencies)
+        parts = [jnp.sin(first), jnp.cos(first), jnp.sin(second), jnp.cos(second)]
+        return jnp.concatenate(parts, axis=-1)

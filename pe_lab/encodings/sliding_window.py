@@ -1,31 +1,35 @@
 """A sliding window: a query sees the keys around it, up to a distance.
 
-Child et al. 2019, "Generating Long Sequences with Sparse Transformers", https://arxiv.org/abs/1904.10509, and
-Beltagy et al. 2020, "Longformer: The Long-Document Transformer", https://arxiv.org/abs/2004.05150, who named it.
+Child et al. 2019, "Generating Long Sequences with Sparse Transformers",
+https://arxiv.org/abs/1904.10509, and Beltagy et al. 2020, "Longformer: The Long-Document
+Transformer", https://arxiv.org/abs/2004.05150, who named it.
 
-The model's own field `sliding_window` counts places in the context; this one counts positions, and can be given to
-some layers: dict(name="sliding_window", size=16, layers=(0, 1)).
+The model's field `sliding_window` counts slots of the context. This encoding counts positions and
+can act on some layers only: dict(name="sliding_window", size=16, layers=(0, 1)).
 """
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens, relative
+from pe_lab.encodings.requirements import Requirements
 
 
 class SlidingWindow(AttentionEncoding):
     """Allows the keys whose position is less than `size` away. Relative.
 
     Args:
-      size: in positions, the query's own included; a window of 1 sees itself alone.
+      size: size in positions, including the query's own; with size 1 a token sees only itself.
     """
 
-    relative = True
-    cross = True
+    requirements = Requirements(relative=True, cross=True)
 
     def __init__(self, *, size: int):
         if size < 1:
-            raise ValueError(f"SlidingWindow's size counts the query's own position, so it is at least 1, got {size}.")
+            raise ValueError(
+                "SlidingWindow's size counts the query's own position, so it is at least 1, "
+                f"got {size}."
+            )
         self.size = size
 
     def mask(self, Q: Tokens, K: Tokens) -> Bool[Array, "_ _ l s"]:

@@ -3,8 +3,9 @@
 Raffel et al. 2019, "Exploring the Limits of Transfer Learning with a Unified Text-to-Text
 Transformer", section 2.1, https://arxiv.org/abs/1910.10683.
 
-Differs from T5 in the unit: T5 leaves out 1 / sqrt(Dh) and adds the bias to raw q·k; here it is added
-after scaling, as every bias in pe_lab. The start is normal(D^-0.5), as in Hugging Face's T5.
+Differs from T5 in the unit: T5 leaves out 1 / sqrt(Dh) and adds the bias to raw q·k. Here the bias
+is added after scaling, like every bias in pe_lab. The initialization is normal(D^-0.5), as in
+Hugging Face's T5.
 """
 
 import math
@@ -14,23 +15,22 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Float, Int, Shaped
 
-from pe_lab.encodings.base import AttentionEncoding
+from pe_lab.encodings.base import OffsetBias
+from pe_lab.encodings.requirements import Requirements
 
 
-class T5Bias(AttentionEncoding):
-    """Half of the buckets hold one distance each, the rest grow logarithmically up to max_distance.
+class T5Bias(OffsetBias):
+    """Half of the buckets hold one distance each; the others grow logarithmically to max_distance.
 
-    One table serves all layers unless share=False. In bidirectional attention past and future have
-    half of the buckets each.
+    All layers share one table unless share=False. In bidirectional attention the past and the
+    future have half of the buckets each.
 
     Args:
-      num_buckets: 32 in the paper.
-      max_distance: all distances from here on share the last bucket; 128 in the paper.
+      num_buckets: number of buckets, 32 in the paper.
+      max_distance: this distance and all larger ones share the last bucket; 128 in the paper.
     """
 
-    relative = True
-    cross = True
-    real_positions = False
+    requirements = Requirements(only_bias=True, relative=True, whole_positions=True, cross=True)
 
     def __init__(
         self,
@@ -45,9 +45,15 @@ class T5Bias(AttentionEncoding):
         one_side = num_buckets // 2 if bidirectional else num_buckets
         if one_side < 2 or max_distance <= one_side // 2:
             got = f"num_buckets={num_buckets}, max_distance={max_distance}"
-            raise ValueError(f"T5Bias needs two buckets a side or more and a max_distance beyond half of a side, got {got}.")
-        self.num_buckets, self.max_distance, self.two_sided = num_buckets, max_distance, bidirectional
-        self.table = nnx.Param(width**-0.5 * jax.random.normal(rngs.params(), (num_buckets, num_heads)))
+            raise ValueError(
+                "T5Bias needs two buckets a side or more and a max_distance beyond half of a side, "
+                f"got {got}."
+            )
+        self.num_buckets = num_buckets
+        self.max_distance = max_distance
+        self.two_sided = bidirectional
+        table = width**-0.5 * jax.random.normal(rngs.params(), (num_buckets, num_heads))
+        self.table = nnx.Param(table)
 
     def bucket(self, offsets: Shaped[Array, "*o"]) -> Int[Array, "*o"]:
         """The bucket of each offset, key position - query position."""
@@ -58,9 +64,10 @@ class T5Bias(AttentionEncoding):
             buckets = self.num_buckets
             start, distance = jnp.zeros_like(offsets), jnp.maximum(-offsets, 0)
         exact = buckets // 2
-        ratio = jnp.log(jnp.maximum(distance, 1).astype(jnp.float32) / exact) / math.log(self.max_distance / exact)
+        positive = jnp.maximum(distance, 1).astype(jnp.float32)
+        ratio = jnp.log(positive / exact) / math.log(self.max_distance / exact)
         beyond = jnp.minimum(exact + (ratio * (buckets - exact)).astype(jnp.int32), buckets - 1)
         return start + jnp.where(distance < exact, distance, beyond)
 
-    def kernel(self, offsets: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
-        return jnp.take(self.table[...].T, self.bucket(offsets), axis=1)
+    def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
+        return jnp.take(self.table[...].T, self.bucket(offset), axis=1)

@@ -1,12 +1,13 @@
-"""Transformer-XL: queries also meet a projected sinusoid of the distance, and two learned biases stand in for them.
+"""Transformer-XL: queries times a projected sinusoid of the distance, and two learned biases.
 
-Dai et al. 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context", section 3.3,
-https://arxiv.org/abs/1901.02860.
+Dai et al. 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context", section
+3.3, https://arxiv.org/abs/1901.02860.
 
-Differs from the authors' code (kimiyoung/transformer-xl, pytorch/mem_transformer.py): there u and v are one pair
-for the whole model and W_R is one a layer; here each layer has its own, and all layers share all three with
-share=True. The sinusoid has no dropout and the distance no upper limit (clamp_len). u and v start as there;
-W_R starts as the backbone's matrices.
+Differs from the authors' code (kimiyoung/transformer-xl, pytorch/mem_transformer.py), in which all
+layers share u and v and each layer has its own W_R. Here each layer has its own u, v and W_R, and
+share=True shares all three among all layers. The sinusoid has no dropout, and the distance has no
+upper limit (clamp_len). u and v are initialized as in that code, and W_R like the backbone's
+matrices.
 """
 
 import math
@@ -15,55 +16,64 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import AttentionEncoding, Tokens, angles, rotate, skew
+from pe_lab.encodings.base import AttentionEncoding, Tokens, relative
+from pe_lab.encodings.ops import angles
+from pe_lab.encodings.requirements import Requirements
 
 
 class TransformerXL(AttentionEncoding):
-    """logits = ((q + u)·k + (q + v)·W_R R(i - j)) / sqrt(Dh), R the sinusoid of the distance, D channels wide.
+    """logits = ((q + u)·k + (q + v)·W_R R(i - j)) / sqrt(Dh).
 
-    Relative, to both sides. Every distance has a code; those beyond the training length are new to W_R.
-
-    Where positions are one arange, its distances are projected once; elsewhere the sine of a difference is taken apart,
-    (q + v)·W_R R(i - j) = (W_R' (q + v) turned by i)·R(-j), which multiplies D channels a head instead of Dh.
+    R is the sinusoid of the distance with D channels. Relative, on both sides. Every distance has a
+    sinusoid, but W_R is not trained on those beyond the training length.
 
     Args:
-      base: of the sinusoid's geometric series of wavelengths, 10000 in the authors' code.
+      base: base of the sinusoid's geometric series of wavelengths, 10000 in the authors' code.
     """
 
-    relative = True
-    cross = True
-    shared = False
-    adds_scores = True
+    requirements = Requirements(relative=True, cross=True, per_layer=True)
 
-    def __init__(self, *, base: float = 10000.0, width: int, num_heads: int, head_dim: int, bidirectional: bool = False, rngs: nnx.Rngs):
+    def __init__(
+        self,
+        *,
+        base: float = 10000.0,
+        width: int,
+        num_heads: int,
+        head_dim: int,
+        bidirectional: bool = False,
+        rngs: nnx.Rngs,
+    ):
         if width % 2:
-            raise ValueError(f"TransformerXL's sinusoid has pairs of channels, so the width must be even, got {width}.")
-        bias_start, start = nnx.initializers.normal(0.02), nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
+            raise ValueError(
+                "TransformerXL's sinusoid has pairs of channels, so the width must be even, "
+                f"got {width}."
+            )
+        normal = nnx.initializers.normal(0.02)
+        lecun_normal = nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
         self.two_sided = bidirectional
         self.frequencies = tuple(base ** (-k / width) for k in range(0, width, 2))
-        self.content_bias = nnx.Param(bias_start(rngs.params(), (num_heads, head_dim)))  # u
-        self.position_bias = nnx.Param(bias_start(rngs.params(), (num_heads, head_dim)))  # v
-        self.projection = nnx.Param(start(rngs.params(), (width, num_heads, head_dim)))  # W_R
+        self.query_bias = nnx.Param(normal(rngs.params(), (num_heads, head_dim)))  # u
+        self.position_bias = nnx.Param(normal(rngs.params(), (num_heads, head_dim)))  # v
+        self.projection = nnx.Param(
+            lecun_normal(rngs.params(), (width, num_heads, head_dim))
+        )  # W_R
 
-    def code(self, distances: Num[Array, "*p"]) -> Float[Array, "*p d"]:
-        """R: the sines of all frequencies, then the cosines."""
+    def sinusoid(self, distances: Num[Array, "*p"]) -> Float[Array, "*p d"]:
+        """R: the sines of all frequencies, then their cosines."""
         phases = angles(distances, self.frequencies)
         return jnp.concatenate([jnp.sin(phases), jnp.cos(phases)], axis=-1)
 
-    def qk(
+    def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
-        return (q + self.content_bias[...][None, None]).astype(q.dtype), k
+        return (q + self.query_bias[...][None, None]).astype(q.dtype), k
 
-    def scores(
-        self, s: Float[Array, "b h l s"], q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens, mask
+    def content_bias(
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
-        q, projection = (q + self.position_bias[...][None, None]) / math.sqrt(q.shape[-1]), self.projection[...]
-        if Q.arange and K.arange:
-            queries, keys = s.shape[2:]
-            offsets = jnp.arange(1 - queries, keys if self.two_sided else 1)  # the future is masked where attention is causal
-            projected = jnp.einsum("od,dhe->ohe", self.code(-offsets), projection)
-            projected = jnp.broadcast_to(projected, (len(q), *projected.shape))  # a product by example is twice as fast on a CPU
-            return s + skew(jnp.einsum("blhe,bohe->bhlo", q, projected), keys)
-        turned = rotate(jnp.einsum("blhe,dhe->blhd", q, projection), angles(Q.positions, self.frequencies)[:, :, None], "half")
-        return s + jnp.einsum("blhd,bsd->bhls", turned, self.code(-K.positions))
+        """(q + v)·W_R R(i - j) / sqrt(Dh), the second term of the logits."""
+        q = (q + self.position_bias[...][None, None]) / math.sqrt(q.shape[-1])
+        distance = -relative(Q, K)
+        projected = jnp.einsum("blsd,dhe->blshe", self.sinusoid(distance), self.projection[...])
+        projected = jnp.broadcast_to(projected, (len(q), *projected.shape[1:]))
+        return jnp.einsum("blhe,blshe->bhls", q, projected)

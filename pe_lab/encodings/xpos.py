@@ -1,61 +1,77 @@
-"""xPos: a rotary embedding whose pairs also fade with the distance.
+"""xPos: a rotary embedding whose pairs also decay with the distance.
 
-Sun et al. 2022, "A Length-Extrapolatable Transformer", section 3.2, https://arxiv.org/abs/2212.10554; constants
-as in microsoft/torchscale at 776b070, torchscale/component/xpos_relative_position.py.
+Sun et al. 2022, "A Length-Extrapolatable Transformer", section 3.2,
+https://arxiv.org/abs/2212.10554. Constants are those of microsoft/torchscale at 776b070,
+torchscale/component/xpos_relative_position.py.
 
-The authors' code counts positions from the middle of the current length, here they are counted back from the
-largest key position: what is counted from cancels in the scores, and padding stands at position 0. Left out:
-blockwise causal attention (section 3.3), which the paper adds where it extrapolates, and which is a mask.
+The authors' code counts positions from the middle of the current length. Here they are counted back
+from the largest key position; the origin cancels in the logits. Left out is blockwise causal
+attention (section 3.3), a mask that the paper adds for extrapolation.
 """
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
-from pe_lab.encodings.base import AttentionEncoding, Tokens, angles, rotate
+from pe_lab.encodings.base import AttentionEncoding, Tokens
+from pe_lab.encodings.ops import angles, rotate
+from pe_lab.encodings.requirements import Requirements
 
-_REACH = 64.0  # e^64 and, with digits to spare, e^-64 are float32
+_REACH = 64.0  # e^64 and e^-64 are well inside the range of float32
 
 
 class XPos(AttentionEncoding):
-    """RoPE, with pair m of a product times zeta_m^((p - p') / scale_base), zeta_m = (2m / Dh + gamma) / (1 + gamma).
+    """RoPE, with pair m of a product times zeta_m^((p - p') / scale_base).
 
-    Relative, and causal only: what lies ahead would grow. Queries carry a growth that keys take back, in float32,
-    for queries up to 64 * scale_base / log((1 + gamma) / gamma) positions (26,156 with the paper's constants)
-    before the largest key position, wherever that is. The logits of a query before those are NaN.
+    zeta_m = (2m / Dh + gamma) / (1 + gamma). Relative. Causal only, because logits of later keys
+    would grow. Queries are multiplied by a factor that keys divide out, in float32. This works for
+    queries up to 64 * scale_base / log((1 + gamma) / gamma) positions (26,156 with the paper's
+    constants) before the largest key position. The logits of earlier queries are NaN.
 
     Args:
-      base: of the geometric series of wavelengths, 10000 in the paper.
-      gamma: the larger, the less the fast pairs fade; 0.4 in the authors' code.
-      scale_base: positions in which pair m fades by zeta_m, 512 in the authors' code.
+      base: base of the geometric series of wavelengths, 10000 in the paper.
+      gamma: the larger, the less the fast pairs decay; 0.4 in the authors' code.
+      scale_base: number of positions in which pair m decays by zeta_m, 512 in the authors' code.
     """
 
-    relative = True
-    bidirectional = False
+    requirements = Requirements(relative=True, bidirectional=False)
 
-    def __init__(self, *, base: float = 10000.0, gamma: float = 0.4, scale_base: float = 512.0, head_dim: int):
+    def __init__(
+        self,
+        *,
+        base: float = 10000.0,
+        gamma: float = 0.4,
+        scale_base: float = 512.0,
+        head_dim: int,
+    ):
         if head_dim % 2:
             raise ValueError(f"XPos rotates pairs, so the head width must be even, got {head_dim}.")
         if not (gamma > 0 and scale_base > 0):
-            raise ValueError(f"XPos needs a gamma and a scale_base above 0, got {gamma:g} and {scale_base:g}.")
+            raise ValueError(
+                f"XPos needs a gamma and a scale_base above 0, got {gamma:g} and {scale_base:g}."
+            )
         share = np.arange(0, head_dim, 2) / head_dim
+        decay = np.log((1 + gamma) / (share + gamma)) / scale_base
         self.frequencies = tuple((base**-share).tolist())
-        self.fading = tuple((np.log((1 + gamma) / (share + gamma)) / scale_base).tolist())  # of the logarithm, per position
+        self.decay = tuple(decay.tolist())  # decrease of the logarithm per position
 
-    def qk(
+    def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         last = K.positions.max(axis=1, keepdims=True)
-        growth = self._exponents(last - Q.positions)
-        # A padded query is far back wherever the others are: were it NaN, so would be the gradients, though 0 enters there.
-        padding = jnp.zeros((1, 1), bool) if Q.lengths is None or Q.slots is None else Q.slots >= Q.lengths[:, None]
-        growth = jnp.where(growth <= _REACH, growth, jnp.where(padding, 0.0, jnp.nan)[..., None])
-        return self._turned(q, Q, growth), self._turned(k, K, -self._exponents(last - K.positions))
+        of_queries = self._exponents(last - Q.positions)
+        of_queries = jnp.where(of_queries <= _REACH, of_queries, jnp.nan)
+        of_keys = -self._exponents(last - K.positions)
+        return self._rotate(q, Q, of_queries), self._rotate(k, K, of_keys)
 
-    def _exponents(self, back: Num[Array, "b l"]) -> Float[Array, "b l p"]:
-        return back.astype(jnp.float32)[..., None] * jnp.asarray(self.fading, jnp.float32)[None, None]
+    def _exponents(self, distance: Num[Array, "b l"]) -> Float[Array, "b l p"]:
+        decay = jnp.asarray(self.decay, jnp.float32)
+        return distance.astype(jnp.float32)[..., None] * decay[None, None]
 
-    def _turned(self, x: Float[Array, "b l h e"], tokens: Tokens, exponents: Float[Array, "#b l p"]) -> Float[Array, "b l h e"]:
-        """Rotated, and each pair times e^exponent."""
+    def _rotate(
+        self, x: Float[Array, "b l h e"], tokens: Tokens, exponents: Float[Array, "#b l p"]
+    ) -> Float[Array, "b l h e"]:
+        """Rotated, with each pair multiplied by e^exponent."""
         powers = jnp.repeat(jnp.exp(exponents), 2, axis=-1)[:, :, None]
-        return rotate(x.astype(jnp.float32) * powers, angles(tokens.positions, self.frequencies)[:, :, None]).astype(x.dtype)
+        angle = angles(tokens.positions, self.frequencies)[:, :, None]
+        return rotate(x.astype(jnp.float32) * powers, angle).astype(x.dtype)

@@ -20,13 +20,14 @@ from jaxtyping import Array
 
 from pe_lab import config, records
 from pe_lab.errors import UserError
+from pe_lab.kernels import microbatches
+from pe_lab.model.transformer import Transformer
 from pe_lab.plugins import Plugin
 from pe_lab.tasks.base import Example
-from pe_lab.training import devices, held_out, microbatches, step
+from pe_lab.training import devices, held_out, step
 from pe_lab.training.finished import adopt
 from pe_lab.training.held_out import SPLITS
 from pe_lab.training.step import POSITIONS, Setup, contexts, out_of_reach, stream_key
-from pe_lab.transformer.transformer import Transformer
 
 
 def batch_sums(
@@ -64,10 +65,10 @@ def batch_sums(
         plan = microbatches.plan({name: mask.shape for name, mask in masks.items()}, least=least, whole=not made.in_microbatches)
 
         def sums(part, number):
-            logits = model(*(step.cut(stream, part[name]) for name, stream in read.items()), fused=made.fused)
+            logits = model(*(step.cut(stream, part[name]) for name, stream in read.items()))
             return _sums(made, logits, part["answering"], batch.labels.shape[1])
 
-        ratio = _code_ratio(model, [s.positions[0] for s in reversed(streams) if s is not None])
+        ratio = _code_ratio(model, [tuple(p[0] for p in s.positions) for s in reversed(streams) if s is not None])
         found = microbatches.summed(plan, sums, own, masks)
         return devices.total(found, made.batch_devices) | {"code_ratio": ratio, "overlap": overlap}
 
@@ -105,16 +106,16 @@ def _by_place(made: Setup, place: Array, losses: Array, targets: Array, num_plac
     return {"place_losses": summed(losses.ravel()), "place_targets": summed(targets.astype(jnp.int32).ravel())}
 
 
-def _code_ratio(model: Transformer, positions: list[Array]) -> Array:
+def _code_ratio(model: Transformer, positions: list[tuple[Array, ...]]) -> Array:
     """rms(code) / rms(scaled token embedding) of each stack's input encodings: who speaks louder."""
 
     def rms(x):
         return jnp.sqrt(jnp.square(x).mean())
 
     ratios = [
-        rms(e.scaled_code(own)) / rms(stack.embedding.embedding[...] * stack.embedding_scale)
+        rms(embedding) / rms(stack.embedding.embedding[...] * stack.embedding_scale)
         for stack, p in zip(model.stacks.values(), positions, strict=True)
-        for e, own in zip(stack.input_encodings, stack.input_positions(p), strict=True)
+        for embedding in stack.position_embeddings(tuple(of_scheme[None] for of_scheme in p))
     ]
     return jnp.stack(ratios) if ratios else jnp.zeros(0)
 

@@ -15,9 +15,11 @@ import numpy as np
 from pe_lab import config, records
 from pe_lab.config import Cell, Run
 from pe_lab.errors import UserError
+from pe_lab.model.stack import Stack, is_encoding
+from pe_lab.model.terms import Site
+from pe_lab.model.transformer import Transformer
 from pe_lab.training import checkpoints, step
 from pe_lab.training.step import Setup, State
-from pe_lab.transformer.transformer import Stack, Transformer, is_encoding
 
 
 def read_cell(file: Path) -> Cell:
@@ -210,16 +212,17 @@ def _modules(made: Setup) -> list[_Module]:
 
     stacks: dict[str, Stack] = made.abstract_model.stacks
     for name, stack in stacks.items():
-        for i, encoding in enumerate(stack.input_encodings):
-            add((name, "input_encodings", str(i)), "input", encoding, frozenset())
+        for i, input_encoding in enumerate(stack.input_encodings):
+            add((name, "input_encodings", str(i)), "input", input_encoding, frozenset())
         for i, encoding in enumerate(stack.attention_encodings):
-            own, across = (_layers_of(i, where) for where in (stack.layer_encodings, stack.cross_encodings))
+            own, across = (_layers_of(i, where) for where in (stack.layer_sites, stack.cross_sites))
             add((name, "attention_encodings", str(i)), "attention" if own else "cross", encoding, own or across)
     return found
 
 
-def _layers_of(index: int, where: tuple[tuple[int, ...], ...]) -> frozenset[int]:
-    return frozenset(layer for layer, indices in enumerate(where) if index in indices)
+def _layers_of(index: int, layers: tuple[tuple[Site, ...], ...]) -> frozenset[int]:
+    """The layers on which an encoding acts."""
+    return frozenset(i for i, sites in enumerate(layers) if index in [s.index for s in sites])
 
 
 def _by_path(tree: Any) -> dict[tuple[str, ...], Any]:

@@ -6,7 +6,7 @@ import optax
 from jaxtyping import Array, Float
 
 from pe_lab import config
-from pe_lab.transformer.transformer import is_encoding
+from pe_lab.model.stack import is_encoding
 
 
 def schedule(train: config.Train) -> optax.Schedule:

@@ -20,15 +20,16 @@ from jaxtyping import Array, Float, Key
 
 from pe_lab import plugins
 from pe_lab.config import Run
-from pe_lab.encodings.base import OnAxis
 from pe_lab.errors import UserError
+from pe_lab.kernels import Kernels, choose, microbatches
+from pe_lab.model.flops import forward_flops
+from pe_lab.model.terms import Stream
+from pe_lab.model.transformer import Transformer
 from pe_lab.positions.base import PositionScheme
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.layouts import LAYOUTS, Batch, Layout, pack, packed
-from pe_lab.training import devices, leaks, microbatches, splits
+from pe_lab.training import devices, leaks, splits
 from pe_lab.training.optimizer import optimizer
-from pe_lab.transformer.streams import Stream
-from pe_lab.transformer.transformer import Transformer, forward_flops
 
 # The streams of a data seed. Integers are for ever: another number is another experiment.
 EXAMPLES, LENGTHS, POSITIONS, DROPOUT, EVALUATION, SOURCE_POSITIONS = range(6)
@@ -48,7 +49,7 @@ class Setup:
     layout: Layout
     scheme: PositionScheme
     graph: nnx.GraphDef
-    fused: bool
+    kernels: Kernels
     in_microbatches: bool  # the gradient of a step is summed over parts of its batch
     vmapped: bool  # replicas train as one batch, not one after the other
     batch_devices: int  # that a replica's batch is shared by
@@ -93,13 +94,14 @@ class Setup:
         """Every encoding that reads positions, the tokens of the longest stream that it reads, and its largest position."""
         lengths, found = self.context_lengths(length, train), []
         for name, stack in self.abstract_model.stacks.items():
-            streams = list(lengths) if any(stack.cross_encodings) else [name]
-            pairs = [(e, axis, [name]) for e, axis in zip(stack.input_encodings, stack.input_axes, strict=True)]
-            pairs += [(e, getattr(e, "axis", None), streams) for e in stack.attention_encodings]
+            streams = list(lengths) if any(stack.cross_sites) else [name]
+            sites = zip(stack.input_encodings, stack.input_sites, strict=True)
+            pairs: list[Any] = [(e, site.axis, [name]) for e, site in sites]
+            pairs += [(e, axis, streams) for e, axis in stack.attention_axes()]
             for encoding, axis, reads in pairs:
                 largest = max(self._largest(length, train, stream, axis) for stream in reads)
                 found.append((encoding, max(lengths[stream] for stream in reads), largest))
-        return [each for each in found if each[0].reads_positions]
+        return [each for each in found if each[0].requirements.reads_positions]
 
     def _largest(self, length: int, train: bool, stack: str, axis: int | None) -> int | float:
         """Position of a stack's stream; on all axes, or one."""
@@ -121,20 +123,20 @@ class Setup:
     @property
     def knows_target_length(self) -> bool:
         """Whether the layout, positions that are read, or an encoding that reads lengths, tell how long the target is."""
-        told = self.revealed is not None or any(e.reads_length for e in self.encodings)
+        told = self.revealed is not None or any(e.requirements.reads_length for e in self.encodings)
         return self.layout.knows_target_length or told
 
     @property
     def revealed(self) -> Literal["length", "answer"] | None:
         """What positions reveal of a target; nothing where no encoding reads them."""
-        if not any(e.reads_positions for e in self.encodings):
+        if not any(e.requirements.reads_positions for e in self.encodings):
             return None
         return leaks.revealed(self.task, self.layout, self.scheme)
 
     @functools.cached_property
     def abstract_model(self) -> Transformer:
         """The model without values."""
-        return nnx.eval_shape(lambda: _model(self.run, self.task, self.layout, 0))
+        return nnx.eval_shape(lambda: _model(self.run, self.task, self.layout, self.kernels, 0))
 
     @functools.cached_property
     def abstract_params(self) -> Any:
@@ -147,11 +149,12 @@ class Setup:
         return [*self.abstract_model.input_encodings, *self.abstract_model.attention_encodings]
 
 
-def setup(run: Run, *, trained: bool = True) -> Setup:
+def setup(run: Run, *, trained: bool = True, platform: str | None = None) -> Setup:
     """Builds what a run's config names, and refuses what cannot be trained.
 
     Args:
       trained: the run is to be trained like this, and not only evaluated.
+      platform: "cpu", "cuda", "tpu", …, for which programs are compiled; None: this process's.
 
     Raises:
       UserError: an encoding, scheme or task refuses its arguments, the sizes or the lengths.
@@ -160,13 +163,13 @@ def setup(run: Run, *, trained: bool = True) -> Setup:
     options = {k: v for k, v in dataclasses.asdict(run.layout).items() if k != "name"}
     layout = LAYOUTS[run.layout.name](**options)
     scheme = plugins.build("positions", run.positions, num_layers=run.model.num_layers)
-    graph = nnx.graphdef(nnx.eval_shape(lambda: _model(run, task, layout, 0)))
-    accelerator = jax.default_backend() != "cpu"
-    fused = run.execution.attention != "explicit"
-    vmap = run.execution.replicas == "vmap" or (run.execution.replicas == "auto" and accelerator)
-    in_microbatches = not accelerator and not vmap
+    platform = jax.default_backend() if platform is None else platform
+    kernels = choose(run.execution.kernels, platform)
+    graph = nnx.graphdef(nnx.eval_shape(lambda: _model(run, task, layout, kernels, 0)))
+    vmap = run.execution.replicas == "vmap" or (run.execution.replicas == "auto" and platform != "cpu")
+    in_microbatches = kernels.microbatches and not vmap
     made = Setup(
-        run, task, layout, scheme, graph, fused, in_microbatches, vmap,
+        run, task, layout, scheme, graph, kernels, in_microbatches, vmap,
         devices.for_batch(run.execution.batch_devices),
         _split_rule(run),
         _trained_inputs(run, task),
@@ -189,8 +192,8 @@ def _trained_inputs(run: Run, task: Task) -> splits.Trained | None:
     return dataclasses.replace(inputs, everywhere=run.init_from is not None)
 
 
-def _model(run: Run, task: Task, layout: Layout, seed: Any) -> Transformer:
-    return Transformer(run.model, layout.vocabularies(task), key=jax.random.key(seed))
+def _model(run: Run, task: Task, layout: Layout, kernels: Kernels, seed: Any) -> Transformer:
+    return Transformer(run.model, layout.vocabularies(task), kernels=kernels, key=jax.random.key(seed))
 
 
 def _vmap(f: Callable, *args: Any) -> Any:
@@ -218,12 +221,17 @@ def _check_lengths(made: Setup, trained: bool) -> None:
     if empty := [stack for stack, n in made.num_tokens(max(asked)).items() if n == 0]:
         raise UserError(f"{run.task.name} has no prompt, so the {empty[0]} of the layout {run.layout.name} would have nothing to read.")
     for encoding in made.encodings:
-        if encoding.reads_positions and made.scheme.real and not encoding.real_positions:
+        if encoding.requirements.reads_positions and made.scheme.real and encoding.requirements.whole_positions:
             raise UserError(f"{name_of(encoding)} needs whole positions; the scheme {run.positions.name} gives fractions.")
-        if encoding.reads_length and run.layout.examples_per_context > 1:
+        if encoding.requirements.reads_length and run.layout.examples_per_context > 1:
             why = "config.layout.examples_per_context must be 1"
             raise UserError(f"{name_of(encoding)} reads an example's length with these arguments, so {why}.")
-        if encoding.sums_between and run.model.sink_token and run.layout.examples_per_context > 1 and run.layout.document_mask:
+        if (
+            encoding.requirements.reads_between
+            and run.model.sink_token
+            and run.layout.examples_per_context > 1
+            and run.layout.document_mask
+        ):
             why = "between an example and the sink token stand the others of its context"
             raise UserError(f"{name_of(encoding)} cannot pack examples apart with a sink token: {why}.")
     _check_axes(made)
@@ -240,14 +248,13 @@ def _check_axes(made: Setup) -> None:
     """That every encoding reads positions of as many axes as the scheme gives."""
     given, scheme = made.scheme.num_axes, made.run.positions.name
     for stack in made.abstract_model.stacks.values():
-        pairs = [*zip(stack.input_encodings, stack.input_axes, strict=True)]
-        pairs += [(e.inner, e.axis) if isinstance(e, OnAxis) else (e, None) for e in stack.attention_encodings]
-        for encoding, axis in pairs:
-            name, reads = name_of(encoding), encoding.num_axes
+        pairs = [(e, site.axis) for e, site in zip(stack.input_encodings, stack.input_sites, strict=True)]
+        for encoding, axis in [*pairs, *stack.attention_axes()]:
+            name, reads = name_of(encoding), encoding.requirements.num_axes
             if axis is not None and (given == 1 or axis >= given or reads > 1):
                 why = f"it reads {_axes(reads)}" if reads > 1 else f"the scheme {scheme} gives {_axes(given)}"
                 raise UserError(f"{name} cannot act on axis {axis} of positions: {why}.")
-            if axis is None and encoding.reads_positions and reads != given:
+            if axis is None and encoding.requirements.reads_positions and reads != given:
                 help_ = f": choose one, dict(name={name!r}, axis=0)" if reads == 1 else ""
                 raise UserError(f"{name} reads positions of {_axes(reads)}, the scheme {scheme} gives {_axes(given)}{help_}.")
 
@@ -262,21 +269,22 @@ def out_of_reach(made: Setup, length: int, offset: int, *, train: bool = False) 
         if made.scheme.max_length is not None and num_tokens > made.scheme.max_length:
             return f"{made.run.positions.name} has {made.scheme.max_length} positions; length {length} asks for {num_tokens}"
         largest = bound + offset
-        if encoding.max_positions is not None and largest >= encoding.max_positions:
-            return f"{name_of(encoding)} has positions 0..{encoding.max_positions - 1}; length {length} asks for position {largest:g}"
+        room = encoding.requirements.max_positions
+        if room is not None and largest >= room:
+            return f"{name_of(encoding)} has positions 0..{room - 1}; length {length} asks for position {largest:g}"
     return None
 
 
 def name_of(encoding: Any) -> str:
     """The word for an encoding in configs: the name of its file."""
-    return type(encoding.inner if isinstance(encoding, OnAxis) else encoding).__module__.rpartition(".")[2]
+    return type(encoding).__module__.rpartition(".")[2]
 
 
 def init(made: Setup, replicas: Replicas) -> State:
     """The first state of every replica. One seed gives one backbone, whatever the encodings."""
 
     def one(replica):
-        params = nnx.to_pure_dict(nnx.state(_model(made.run, made.task, made.layout, replica["seed"]), nnx.Param))
+        params = nnx.to_pure_dict(nnx.state(_model(made.run, made.task, made.layout, made.kernels, replica["seed"]), nnx.Param))
         chain = optimizer(made.run.train, replica["learning_rate"], replica["weight_decay"])
         return {
             "params": params,
@@ -344,9 +352,9 @@ def value_and_grad(made: Setup, params: Any, read: Read, dropout_keys: Array | N
 
     def of_part(part, index):
         def f(params, learned):
-            known = {name: biases | fixed[name] for name, biases in learned.items()}
+            biases = {name: of_stack | fixed[name] for name, of_stack in learned.items()}
             # the barrier: or a bias would be made of each kernel in all shapes beforehand
-            return loss(params, *jax.lax.optimization_barrier((part, known)))
+            return loss(params, *jax.lax.optimization_barrier((part, biases)))
 
         return jax.value_and_grad(f, argnums=(0, 1))(params, learned)
 
@@ -365,16 +373,18 @@ def of_batch(made: Setup, read: Read, dropout_keys: Array | None = None) -> dict
     return {"answering": own} | ({} if source is None else {"source": by_example(source)})
 
 
-def loss_of(made: Setup, read: Read, params: Any, part: dict[str, dict[str, Any]], known: Any = None) -> Float[Array, ""]:
+def loss_of(made: Setup, read: Read, params: Any, part: dict[str, dict[str, Any]], biases: Any = None) -> Float[Array, ""]:
     """What a part of `of_batch` adds to the loss of the batch.
 
     Args:
-      known: of the biases, as the model is told.
+      biases: those that all examples share, computed before.
     """
     streams = [cut(stream, part[name]) for name, stream in zip(("answering", "source"), read[1:], strict=True) if stream is not None]
     own, remat = part["answering"], made.run.execution.remat
     keys = own["dropout"][:, 0] if "dropout" in own else None
-    logits = made.model(params)(*streams, dropout_keys=keys, fused=made.fused, remat=remat, known=known)
+    model = made.model(params)
+    terms = model.position_terms(*streams, biases=biases)
+    logits = model(*streams, terms=terms, dropout_keys=keys, remat=remat)
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, own["labels"])
     return jnp.where(own["weights"] != 0, losses * own["weights"], 0).sum()
 
@@ -382,16 +392,21 @@ def loss_of(made: Setup, read: Read, params: Any, part: dict[str, dict[str, Any]
 def by_example(stream: Stream) -> dict[str, Any]:
     """What of a stream differs from example to example, [B, L, ...] leaves."""
     found = {"tokens": stream.tokens, "mask": stream.mask, "segments": stream.segments}
-    if stream.positions.shape[1] == len(stream.tokens) > 1:
-        found["positions"] = jnp.moveaxis(stream.positions, 0, 2)
+    for i, positions in enumerate(stream.positions):
+        if positions.shape[1] == len(stream.tokens) > 1:
+            found[f"positions {i}"] = jnp.moveaxis(positions, 0, 2)
     return {name: leaf for name, leaf in found.items() if leaf is not None}
 
 
 def cut(stream: Stream, part: dict[str, Any]) -> Stream:
     """A stream with some of its examples, and as many tokens as they have."""
     own = {name: part[name] for name in ("tokens", "mask", "segments") if name in part}
-    positions = jnp.moveaxis(part["positions"], 2, 0) if "positions" in part else stream.positions[:, :, : part["tokens"].shape[1]]
-    return dataclasses.replace(stream, positions=positions, **own)
+    positions = []
+    for i, whole in enumerate(stream.positions):
+        of_part = part.get(f"positions {i}")
+        num_tokens = part["tokens"].shape[1]
+        positions.append(whole[:, :, :num_tokens] if of_part is None else jnp.moveaxis(of_part, 2, 0))
+    return dataclasses.replace(stream, positions=tuple(positions), **own)
 
 
 def loss_weights(made: Setup, batch: Batch) -> Float[Array, "b l"]:
@@ -431,11 +446,11 @@ def contexts(made: Setup, batch: Batch, keys: Array, *, train: bool, offset: Arr
         if segments is None or not made.layout.document_mask:  # one count through the context
             structure = getattr(whole, part + "structure")
             positions = _positions(made, keys[::k], mask, structure, train, offset, segments)
-            return Stream(tokens, positions, mask, None, made.scheme.arange)
+            return Stream(tokens, (positions,), mask, None, (made.scheme.arange,))
         alone, structure = getattr(batch, part + "mask"), getattr(batch, part + "structure")
         each = _positions(made, keys, alone, structure, train, offset)  # each example's own, packed as its tokens are
         rows = jnp.broadcast_to(each, (len(each), *alone.shape, *each.shape[3:]))
-        return Stream(tokens, jax.vmap(lambda row: packed(row, alone, k))(rows), mask, segments)
+        return Stream(tokens, (jax.vmap(lambda row: packed(row, alone, k))(rows),), mask, segments)
 
     answering = stream("", keys)
     if batch.source_tokens is None:

@@ -122,6 +122,7 @@ def test_one_position_of_width_one_is_no_error(name):
 
 def test_what_adds_nothing_has_no_numbers():
     assert measure.numbers(probe("nope")) == measure.numbers(probe(OWN + "MixesAlone")) == {}
+    assert probe(OWN + "MixesAlone").why_none == "it acts in combine alone, and changes no logits"
 
 
 def test_a_code_that_is_not_a_number_is_refused():

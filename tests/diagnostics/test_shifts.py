@@ -29,7 +29,7 @@ def test_it_is_the_reference():
 
 def test_it_is_that_of_the_encoding():
     encoding, p = Sinusoidal(width=16, rngs=nnx.Rngs(0)), jnp.arange(200)
-    E, later = (np.asarray(encoding.code(x[None])[0], np.float64) for x in (p, p + SHIFT))
+    E, later = (np.asarray(encoding.embed(x[None])[0], np.float64) for x in (p, p + SHIFT))
     np.testing.assert_allclose(E @ shifts.rotation_map(tables.frequencies(), SHIFT).T, later, atol=2e-6)
 
 

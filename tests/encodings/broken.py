@@ -6,6 +6,7 @@ import jax.numpy as jnp
 
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.encodings.learned import Learned
+from pe_lab.encodings.requirements import Requirements
 from pe_lab.encodings.rope import RoPE
 
 _CACHE: dict = {}
@@ -25,8 +26,8 @@ class ClampingGather(Learned):
     def __init__(self, *, max_positions: int = 8, **rest):
         super().__init__(max_positions=max_positions, **rest)
 
-    def code(self, positions):
-        return self.table[...][jnp.minimum(positions, self.max_positions - 1)]
+    def embed(self, positions):
+        return self.table[...][jnp.minimum(positions, self.requirements.max_positions - 1)]
 
 
 class ReadsIndices(InputEncoding):
@@ -35,7 +36,7 @@ class ReadsIndices(InputEncoding):
     def __init__(self, *, width: int, **rest):
         super().__init__(width, width=width, **rest)
 
-    def code(self, positions):
+    def embed(self, positions):
         index = jnp.arange(positions.shape[1], dtype=jnp.float32)[None, :, None]
         return jnp.sin(index * jnp.arange(1, self.width + 1)[None, None])
 
@@ -43,7 +44,7 @@ class ReadsIndices(InputEncoding):
 class LeaksPadding(AttentionEncoding):
     """A bias that shrinks with the padded length."""
 
-    relative = True
+    requirements = Requirements(relative=True)
 
     def bias(self, Q, K):
         distance = jnp.abs(K.positions[:, None] - Q.positions[:, :, None]).astype(jnp.float32)
@@ -53,21 +54,20 @@ class LeaksPadding(AttentionEncoding):
 class LeaksTheFuture(AttentionEncoding):
     """A bias from the mean of all keys' features, later ones included."""
 
-    relative = True
-    reads_positions = False
+    requirements = Requirements(relative=True, reads_positions=False)
 
     def features(self, x, positions):
         return None, x
 
-    def bias(self, Q, K):
+    def content_bias(self, q, k, Q, K):
         mean = K.features.mean(axis=(1, 2))[:, None, None, None]
-        return mean * Q.slots[:, None, :, None] * K.slots[:, None, None, :].astype(jnp.float32)
+        return mean * jnp.ones((1, q.shape[2], 1, 1)) * Q.slots[:, None, :, None] * K.slots[:, None, None, :].astype(jnp.float32)
 
 
 class CountsQueries(AttentionEncoding):
     """A bias of the places in the arrays: right in a full forward pass, and wrong where one query meets a cache."""
 
-    relative = True
+    requirements = Requirements(relative=True)
 
     def bias(self, Q, K):
         places = [jnp.arange(tokens.positions.shape[1], dtype=jnp.float32) for tokens in (Q, K)]
@@ -77,7 +77,7 @@ class CountsQueries(AttentionEncoding):
 class ReadsOneStream(RoPE):
     """In cross-attention keys have the positions of the queries' stream."""
 
-    def qk(self, q, k, Q, K):
+    def transform_qk(self, q, k, Q, K):
         first = Q.positions[:, :1] - K.positions[:, :1]
         return self.rotate(q, Q), self.rotate(k, dataclasses.replace(K, positions=K.positions + first))
 
@@ -85,8 +85,7 @@ class ReadsOneStream(RoPE):
 class SeesOrderWithoutPositions(AttentionEncoding):
     """A mask of slots, in a class that says that it reads no positions."""
 
-    relative = True
-    reads_positions = False
+    requirements = Requirements(relative=True, reads_positions=False)
 
     def mask(self, Q, K):
         return (K.slots[:, None, :] <= Q.slots[:, :, None])[:, None]

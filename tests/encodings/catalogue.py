@@ -1,4 +1,4 @@
-"""The cells of docs/encodings.md that code and records decide."""
+"""The cells of docs/encodings.md that come from code and records."""
 
 import functools
 import inspect
@@ -17,18 +17,25 @@ from tests.encodings import laws
 COSTS = Path(__file__).parents[2] / "results" / "published" / "encoding_costs" / "costs.json"
 TARGETS = COSTS.with_name("targets.json")
 PROFILE = COSTS.with_name("profile.json")
-PLACES = {  # of a profile, by the beginning of a place's name
-    "own hooks": "encodings/",
+PLACES = {  # of a profile, by the beginning of a place's name; records have the names of their commit
+    "own hooks": ("encodings/", "kernels/encodings/"),
     "scores, softmax and sum": (
         "encodings/base.py masked_softmax",
         "encodings/base.py AttentionEncoding.mix",
+        "encodings/base.py weighted_sum",
+        "encodings/ops.py masked_softmax",
         "transformer/attention.py attend",
         "transformer/attention_cpu.py",
+        "model/attention.py attend",
+        "kernels/attention_cpu.py",
     ),
     "projections, feed-forward": (
         "transformer/products.py",
         "transformer/attention.py Attention",
         "transformer/transformer.py FeedForward",
+        "kernels/products.py",
+        "model/attention.py Attention",
+        "model/block.py FeedForward",
     ),
 }
 HEADER = (
@@ -93,23 +100,31 @@ def row(name: str, equation: str, beyond: str) -> str:
 
 def acts_in(name: str) -> str:
     encoding = built(name)
-    if encoding.at_input:
+    if encoding.requirements.site == "input":
         return "input"
-    return ", ".join(h for h in laws.HOOKS if encoding.acts_in(h)) or "nothing"
+    return ", ".join(hook for hook in laws.hooks(encoding) if _is_used(encoding, hook)) or "nothing"
+
+
+def _is_used(encoding: Any, hook: str) -> bool:
+    """Whether an instance declares the part of attention that its class replaces by a hook."""
+    part = {"transform_logits": "logits", "normalize": "normalize", "combine": "combine"}.get(hook)
+    return part is None or part in encoding.requirements.replaces
 
 
 def relative(name: str) -> str:
     encoding = built(name)
-    axes = f", {encoding.num_axes} axes" if encoding.num_axes > 1 else ""
-    return ("yes" if encoding.relative else "no") + ("" if encoding.reads_positions else "; reads no positions") + axes
+    axes = f", {encoding.requirements.num_axes} axes" if encoding.requirements.num_axes > 1 else ""
+    is_relative = "yes" if encoding.requirements.relative else "no"
+    reads = "" if encoding.requirements.reads_positions else "; reads no positions"
+    return is_relative + reads + axes
 
 
 def defined_in(name: str) -> str:
     """Which attention: causal, bidirectional, cross."""
     encoding = built(name)
-    if encoding.at_input:
+    if encoding.requirements.site == "input":
         return "all"
-    found = [trait for trait in ("causal", "bidirectional", "cross") if getattr(encoding, trait)]
+    found = [trait for trait in ("causal", "bidirectional", "cross") if getattr(encoding.requirements, trait)]
     return "all" if len(found) == 3 else ", ".join(found)
 
 

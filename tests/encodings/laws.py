@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import importlib.util
 import types
-import unittest.mock
 from collections.abc import Callable
 from typing import Any
 
@@ -18,16 +17,18 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from pe_lab import config, plugins
-from pe_lab.encodings.base import HOOKS_OF_THE_EXPLICIT_PATH, AttentionEncoding
-from pe_lab.transformer.generate import decode
-from pe_lab.transformer.streams import Stream
-from pe_lab.transformer.transformer import Transformer, is_encoding
+from pe_lab import config, kernels, plugins
+from pe_lab.encodings.base import AttentionEncoding
+from pe_lab.encodings.requirements import Requirements
+from pe_lab.model.decode import decode, extend, start
+from pe_lab.model.stack import is_encoding
+from pe_lab.model.terms import Stream
+from pe_lab.model.transformer import Transformer
 from tests import models
 from tests.models import ARCHITECTURES, assert_close, assert_differs, stream
 
 BATCH, LENGTH, SOURCE_LENGTH = 2, 7, 6
-HOOKS = ("features", "qk", "kernel", "bias", "mask", "scores", "weights", "mix")
+HOOKS = ("features", "transform_qk", "bias", "content_bias", "mask", "transform_logits", "normalize", "combine")
 BOUND = 64  # positions that the laws use, of those that a member has
 UNEVEN = jnp.asarray([[[0, 1, 3, 4, 9, 11, 12], [0, 2, 3, 5, 6, 7, 13]]])  # a row for each example
 
@@ -35,16 +36,29 @@ UNEVEN = jnp.asarray([[[0, 1, 3, 4, 9, 11, 12], [0, 2, 3, 5, 6, 7, 13]]])  # a r
 def names(architecture: str = "decoder") -> list[str]:
     """Members that may act in all self-attention of an architecture."""
     asked = {"decoder": ["causal"], "encoder": ["bidirectional"], "encoder_decoder": ["causal", "bidirectional"]}[architecture]
-    return [name for name in plugins.names("encodings") if all(getattr(plugins.find("encodings", name), trait) for trait in asked)]
+    return [name for name in plugins.names("encodings") if all(getattr(requirements(name), trait) for trait in asked)]
+
+
+def requirements(name: str) -> Requirements:
+    return plugins.find("encodings", name).requirements  # type: ignore[attr-defined]
+
+
+def hooks(encoding: Any) -> list[str]:
+    """The hooks that an encoding, or its class, has of its own."""
+    cls = encoding if isinstance(encoding, type) else type(encoding)
+    return [hook for hook in HOOKS if getattr(cls, hook) is not getattr(AttentionEncoding, hook)]
 
 
 def one_of_each_kind(architecture: str) -> list[str]:
     """The members that come last among their like: at the input, in a part of the fused path, in the explicit path."""
     kinds = {}
     for name in names(architecture):
-        cls: Any = plugins.find("encodings", name)
-        acts = [] if cls.at_input else [hook for hook in HOOKS if getattr(cls, hook) is not getattr(AttentionEncoding, hook)]
-        kinds["input" if cls.at_input else "explicit" if {*acts} & {*HOOKS_OF_THE_EXPLICIT_PATH} else (acts or ["nothing"])[-1]] = name
+        if requirements(name).site == "input":
+            kinds["input"] = name
+        elif requirements(name).replaces:
+            kinds["explicit"] = name
+        else:
+            kinds[(hooks(plugins.find("encodings", name)) or ["nothing"])[-1]] = name
     return sorted(kinds.values())
 
 
@@ -76,11 +90,12 @@ class Subject:
     def _placed(self, spec: dict[str, Any]) -> dict[str, Any]:
         """In every stack, cross-attention included where the class is defined there."""
         cls: Any = plugins.find("encodings", spec["name"])
-        everywhere = self.architecture == "encoder_decoder" and not cls.at_input and cls.cross
+        everywhere = self.architecture == "encoder_decoder" and cls.requirements.site == "attention" and cls.requirements.cross
         return {**spec, "stacks": config.STACKS[self.architecture]} if everywhere else spec
 
-    def build(self, seed: int = 0) -> Transformer:
-        return Transformer(self.model, models.VOCABULARIES[self.architecture], key=jax.random.key(seed))
+    def build(self, seed: int = 0, kernels: kernels.Kernels = kernels.REFERENCE) -> Transformer:
+        vocabularies = models.VOCABULARIES[self.architecture]
+        return Transformer(self.model, vocabularies, kernels=kernels, key=jax.random.key(seed))
 
     @functools.cached_property
     def encoding(self) -> Any:
@@ -90,7 +105,12 @@ class Subject:
     @property
     def acts_across(self) -> bool:
         """Whether two streams of positions meet in it."""
-        return self.architecture == "encoder_decoder" and not self.encoding.at_input and self.encoding.cross
+        needs = self.requirements
+        return self.architecture == "encoder_decoder" and needs.site == "attention" and needs.cross
+
+    @property
+    def requirements(self) -> Requirements:
+        return self.encoding.requirements
 
     def stream(self, tokens: Any, positions: Any = None, *parts: Any, **more: Any) -> Stream:
         """What a stack reads, every axis of its positions the same."""
@@ -98,7 +118,7 @@ class Subject:
         return stream(tokens, self.on_axes(positions), *parts, **more)
 
     def on_axes(self, positions: Any) -> Any:
-        axes = self.encoding.num_axes if self.spec else 1
+        axes = self.requirements.num_axes if self.spec else 1
         return positions if axes == 1 else jnp.stack([positions] * axes, axis=-1)
 
     @functools.cached_property
@@ -107,7 +127,7 @@ class Subject:
 
     @functools.cached_property
     def max_positions(self) -> int | None:
-        found = [e.max_positions for e in (*self.start.input_encodings, *self.start.attention_encodings)]
+        found = [e.requirements.max_positions for e in (*self.start.input_encodings, *self.start.attention_encodings)]
         return min((m for m in found if m is not None), default=None)
 
     @property
@@ -115,19 +135,22 @@ class Subject:
         return min(BOUND, self.max_positions or BOUND)
 
     @functools.cached_property
-    def graph(self) -> nnx.GraphDef:
-        return nnx.graphdef(self.start)
-
-    @functools.cached_property
     def params(self) -> Any:
         return models.moved(models.params(self.start))
 
-    def call(self, params: Any, read: Stream, source: Stream | None, fused: bool = False):
-        return nnx.merge(self.graph, params)(read, source, fused=fused)
+    @functools.cached_property
+    def call(self) -> Callable:
+        """(params, stream, source) -> logits, in the reference form."""
+        return self.call_with(kernels.REFERENCE)
 
     @functools.cached_property
     def compiled(self) -> Callable:
-        return jax.jit(self.call, static_argnames="fused")
+        return jax.jit(self.call)
+
+    def call_with(self, kernels: kernels.Kernels) -> Callable:
+        """The same with other kernels."""
+        graph = nnx.graphdef(self.start if kernels == self.start.answering.kernels else self.build(kernels=kernels))
+        return lambda params, stream, source: nnx.merge(graph, params)(stream, source)
 
     def source(self, tokens: Any = None, *parts: Any, arange: bool = False, **more: Any) -> Stream | None:
         """What the encoder of an encoder–decoder reads by default, with parts replaced; None elsewhere."""
@@ -135,11 +158,12 @@ class Subject:
             return None
         return self.stream(default_source() if tokens is None else tokens, *parts, arange=arange, **more)
 
-    def logits(self, tokens=None, positions=None, mask=None, segments=None, *, source=None, params=None, arange=False, fused=False):
+    def logits(self, tokens=None, positions=None, mask=None, segments=None, *, source=None, params=None, arange=False, call=None):
         """Compiled logits of a default batch with parts replaced."""
         read = self.stream(default_tokens() if tokens is None else tokens, positions, mask, segments, arange=arange)
         source = self.source(arange=arange) if source is None else source
-        return np.asarray(self.compiled(self.params if params is None else params, read, source, fused))
+        call = self.compiled if call is None else jax.jit(call)
+        return np.asarray(call(self.params if params is None else params, read, source))
 
     @functools.cached_property
     def decoded(self) -> dict[str, np.ndarray]:
@@ -153,8 +177,9 @@ class Subject:
         source = self.source(mask=models.prefix([SOURCE_LENGTH, 4], SOURCE_LENGTH))
 
         def cached(params, source):
-            model = nnx.merge(self.graph, params)
-            prefill, cache = model.extend(model.start(self.on_axes(UNEVEN), BATCH, source), tokens[:, :4], models.prefix(prompts, 4))
+            model = nnx.merge(nnx.graphdef(self.start), params)
+            empty = start(model, (self.on_axes(UNEVEN),), BATCH, source)
+            prefill, cache = extend(model, empty, tokens[:, :4], models.prefix(prompts, 4))
             return prefill, decode(model, cache, rest, models.prefix(answers, 3))[0]
 
         prefill, stepped = map(np.asarray, jax.jit(cached)(self.params, source))
@@ -200,7 +225,7 @@ def one_token_is_enough(subject: Subject) -> None:
 def positions_are_read_not_indices(subject: Subject) -> None:
     """Uneven gaps change the logits, and only of what reads positions."""
     base, uneven = subject.logits(), subject.logits(positions=UNEVEN[:, :1])
-    if subject.encoding.reads_positions:
+    if subject.requirements.reads_positions:
         assert_differs(base, uneven)
     else:
         assert_close(base, uneven, 0)
@@ -211,7 +236,7 @@ def shift_is_ignored_if_relative(subject: Subject) -> None:
     shift = min(37, subject.bound - LENGTH)
     source = subject.source(positions=jnp.arange(SOURCE_LENGTH)[None, None] + shift)
     base, shifted = subject.logits(), subject.logits(positions=jnp.arange(LENGTH)[None, None] + shift, source=source)
-    if subject.encoding.relative:
+    if subject.requirements.relative:
         assert_close(base, shifted, 1e-4)
     else:
         assert_differs(base, shifted)
@@ -224,7 +249,7 @@ def between_two_streams_both_positions_are_read(subject: Subject) -> None:
     of_target = subject.logits(positions=jnp.arange(LENGTH)[None, None] + 3)
     of_source = subject.logits(source=subject.source(positions=jnp.arange(SOURCE_LENGTH)[None, None] + 3))
     for shifted in (of_target, of_source):
-        if subject.encoding.reads_positions and (subject.acts_across or not subject.encoding.relative):
+        if subject.requirements.reads_positions and (subject.acts_across or not subject.requirements.relative):
             assert_differs(base, shifted)
         else:
             assert_close(base, shifted, 1e-4)
@@ -248,7 +273,7 @@ def an_encoder_sees_order_through_positions_alone(subject: Subject) -> None:
     else:
         order, tokens = jnp.asarray([3, 0, 5, 1, 2, 4]), default_source()
         logits, permuted = subject.logits(source=subject.source(tokens)), subject.logits(source=subject.source(tokens[:, order]))
-    if subject.encoding.reads_positions:
+    if subject.requirements.reads_positions:
         assert_differs(logits, permuted)
     else:
         assert_close(logits, permuted)
@@ -258,7 +283,7 @@ def last_two_positions_differ(subject: Subject) -> None:
     """At the end of the range, a step of one still matters, but to what is coarse."""
     last = jnp.arange(subject.bound - LENGTH, subject.bound)[None, None]
     before = last.at[..., -1].set(subject.bound - 2)
-    if subject.encoding.reads_positions and not subject.encoding.coarse:
+    if subject.requirements.reads_positions and not subject.requirements.coarse:
         assert_differs(subject.logits(positions=last)[:, -1], subject.logits(positions=before)[:, -1])
 
 
@@ -276,23 +301,22 @@ def one_row_equals_a_row_for_each(subject: Subject) -> None:
     assert_close(subject.logits(), subject.logits(positions=rows, source=source))
 
 
-def arange_form_equals_general_form(subject: Subject) -> None:
-    assert_close(subject.logits(arange=False), subject.logits(arange=True))
+def cpu_kernels_equal_the_reference(subject: Subject) -> None:
+    """For consecutive positions and for others."""
+    for arange in (False, True):
+        assert_kernels_agree(subject, "cpu", arange)
 
 
-def fused_equals_explicit(subject: Subject) -> None:
+def accelerator_kernels_equal_the_reference(subject: Subject) -> None:
+    assert_kernels_agree(subject, "cuda", arange=True)
+
+
+def assert_kernels_agree(subject: Subject, platform: str, arange: bool) -> None:
     mask = models.prefix([LENGTH, 5], LENGTH)
-    source = subject.source(mask=models.prefix([4, SOURCE_LENGTH], SOURCE_LENGTH))
-    explicit, fused = (subject.logits(mask=mask, source=source, fused=f) for f in (False, True))
-    assert_close(explicit[mask], fused[mask])
-
-
-def the_accelerators_fused_form_equals_explicit(subject: Subject) -> None:
-    mask = models.prefix([LENGTH, 5], LENGTH)
-    read, source = subject.stream(default_tokens(), None, mask), subject.source(mask=models.prefix([4, SOURCE_LENGTH], SOURCE_LENGTH))
-    with unittest.mock.patch.object(jax, "default_backend", return_value="gpu"):
-        fused = jax.jit(lambda params: subject.call(params, read, source, True))(subject.params)
-    assert_close(subject.logits(mask=mask, source=source)[mask], np.asarray(fused)[mask])
+    source = subject.source(mask=models.prefix([4, SOURCE_LENGTH], SOURCE_LENGTH), arange=arange)
+    call = subject.call_with(kernels.choose("auto", platform))
+    fast = subject.logits(mask=mask, source=source, arange=arange, call=call)
+    assert_close(subject.logits(mask=mask, source=source)[mask], fast[mask])
 
 
 def compiled_equals_eager(subject: Subject) -> None:
@@ -335,7 +359,7 @@ def is_embedding(path: tuple[Any, ...]) -> bool:
 
 def packed_segments_equal_separate_ones(subject: Subject) -> None:
     """Two examples in one context, the second padded where it is alone; what reads lengths takes one a context."""
-    if subject.encoding.reads_length:
+    if subject.requirements.reads_length:
         return
     tokens, of_source = default_tokens(), default_source()
     segments = jnp.asarray([[1, 1, 1, 1, 2, 2, 2]] * BATCH)
@@ -381,7 +405,7 @@ def half_precision_keeps_positions_apart(subject: Subject) -> None:
     assert np.sqrt((errors[0] ** 2).mean()) < 0.1 * whole[0].std(), "half of the precision is not a tenth of the answer"
     if far:
         assert np.median([e.max() for e in errors[1:]]) < 3 * errors[0].max(), "positions are lost"
-    if subject.encoding.coarse:
+    if subject.requirements.coarse:
         return
     for p, a, b in zip(places, whole, rounded, strict=True):
         before = p.at[..., -1].add(-1)
@@ -393,7 +417,7 @@ def half_precision_keeps_positions_apart(subject: Subject) -> None:
 @in_("decoder", "encoder_decoder")
 def prefill_equals_the_full_forward(subject: Subject) -> None:
     """But for what reads the length: so far it is the prompt's."""
-    if subject.encoding.reads_length:
+    if subject.requirements.reads_length:
         return
     found = subject.decoded
     assert_close(found["full"][found["prompt"]], found["cached"][found["prompt"]])
@@ -402,7 +426,7 @@ def prefill_equals_the_full_forward(subject: Subject) -> None:
 @in_("decoder", "encoder_decoder")
 def decoding_equals_the_full_forward(subject: Subject) -> None:
     """Token by token from the cache, until each example's own end; what reads the length sees it grow."""
-    if subject.encoding.reads_length:
+    if subject.requirements.reads_length:
         return
     found = subject.decoded
     assert_close(found["full"][found["answer"]], found["cached"][found["answer"]])
@@ -421,9 +445,8 @@ LAWS = {
         last_two_positions_differ,
         beyond_its_positions_there_is_nothing,
         one_row_equals_a_row_for_each,
-        arange_form_equals_general_form,
-        fused_equals_explicit,
-        the_accelerators_fused_form_equals_explicit,
+        cpu_kernels_equal_the_reference,
+        accelerator_kernels_equal_the_reference,
         compiled_equals_eager,
         half_precision_keeps_positions_apart,
         future_does_not_leak,

@@ -24,11 +24,11 @@ def test_slopes_are_also_those_of_mpt_where_heads_are_no_power_of_two(heads):
 FORMS = {"symmetric": "alibi_bias_symmetric_h2_L5", "asymmetric": "alibi_bias_asymmetric_deepmind_h2_L5"}
 
 
-@pytest.mark.parametrize("arange", [False, True])
+@codes.every_form
 @pytest.mark.parametrize(("form", "entry"), FORMS.items())
-def test_bias_agrees_with_reference(form, entry, arange):
-    t = codes.tokens(range(5), arange)
-    reference.assert_agrees(ALiBi(num_heads=2, form=form).bias(t, t)[0], entry)
+def test_bias_agrees_with_reference(form, entry, compute):
+    t = compute.tokens(range(5))
+    reference.assert_agrees(compute.hook(ALiBi(num_heads=2, form=form), "bias")(t, t)[0], entry)
 
 
 def test_learned_slopes_start_from_the_papers_and_stay_positive():
@@ -44,14 +44,14 @@ def test_one_query_agrees_with_reference():
 
 
 def test_causal_form_is_the_signed_distance():
-    bias = ALiBi(num_heads=2, form="causal").kernel(jnp.asarray([-3, 0, 2]))
+    bias = ALiBi(num_heads=2, form="causal").of_offset(jnp.asarray([-3, 0, 2]))
     np.testing.assert_allclose(bias, [[-3 / 16, 0, 2 / 16], [-3 / 256, 0, 2 / 256]])
 
 
 def test_fractions_of_positions_have_fractions_of_the_penalty():
-    np.testing.assert_allclose(ALiBi(num_heads=1).kernel(jnp.asarray([-0.5]))[0], [-0.5 / 256])
+    np.testing.assert_allclose(ALiBi(num_heads=1).of_offset(jnp.asarray([-0.5]))[0], [-0.5 / 256])
 
 
 def test_causal_form_is_refused_in_bidirectional_attention():
-    with pytest.raises(ValueError, match="'causal' would favour the future"):
+    with pytest.raises(ValueError, match="'causal' would favor the future"):
         ALiBi(num_heads=2, form="causal", bidirectional=True)

@@ -16,7 +16,9 @@ UNEVEN = [[0, 0], [1, 7], [3, 2], [20, 63], [9, 40]]
 def products(x, positions, **arguments):
     """[L, L] of the queries and keys of one head, [2, L, Dh]."""
     tokens = codes.tokens(positions)
-    q, k = AxialRoPE(head_dim=np.shape(x)[-1], **arguments).qk(*(jnp.asarray(a, jnp.float32)[None, :, None] for a in x), tokens, tokens)
+    q, k = AxialRoPE(head_dim=np.shape(x)[-1], **arguments).transform_qk(
+        *(jnp.asarray(a, jnp.float32)[None, :, None] for a in x), tokens, tokens
+    )
     return np.asarray(q[0, :, 0] @ k[0, :, 0].T)
 
 
@@ -64,10 +66,10 @@ def test_axes_are_not_alike():
 def test_each_axis_is_rope_of_its_share_of_the_channels():
     x = jax.random.normal(jax.random.key(0), (1, 5, 1, 8))
     tokens = codes.tokens(UNEVEN)
-    found = AxialRoPE(head_dim=8).qk(x, x, tokens, tokens)[0]
+    found = AxialRoPE(head_dim=8).transform_qk(x, x, tokens, tokens)[0]
     for axis in range(2):
         own, half = codes.tokens([p[axis] for p in UNEVEN]), x[..., 4 * axis : 4 * axis + 4]
-        expected = RoPE(head_dim=4, base=100.0).qk(half, half, own, own)[0]
+        expected = RoPE(head_dim=4, base=100.0).transform_qk(half, half, own, own)[0]
         np.testing.assert_allclose(found[..., 4 * axis : 4 * axis + 4], expected, atol=1e-6)
 
 

@@ -3,14 +3,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.encodings import cope
-from pe_lab.encodings.base import Chain
 from pe_lab.encodings.cope import CoPE
 from pe_lab.encodings.rope import RoPE
 from pe_lab.errors import UserError
-from pe_lab.transformer.attention import attend
+from pe_lab.kernels.encodings import cope as fast
 from tests import models, reference
 from tests.encodings import codes
+from tests.encodings.codes import attend
 
 SENSITIVE = {"num_positions": (64, 2), "scaled": (False, True)}
 
@@ -35,7 +34,7 @@ def plain(q, k):
 
 def added(e, s, q, mask=CAUSAL):
     t = codes.tokens(range(s.shape[-1]))
-    return e.scores(s, q, q, t, t, mask) - s
+    return e.transform_logits(s, q, q, t, t, mask) - s
 
 
 def equation(table, s, q, mask, scale=1.0):
@@ -93,7 +92,7 @@ def test_gradients_are_those_of_the_equation(length):
 
 def test_gradients_of_the_interpolation_by_differences():
     z, at = jnp.asarray([[[[0.0, 3.0, -1.0]]]]), jnp.asarray([[[[0.25, 1.5, 2.0]]]])
-    value, back = jax.vjp(cope._interpolated, z, at)
+    value, back = jax.vjp(fast._interpolate, z, at)
     np.testing.assert_allclose(value[0, 0, 0], [0.75, 1.0, -1.0])
     of_z, of_place = back(jnp.asarray([[[[1.0, 10.0, 100.0]]]]))
     np.testing.assert_allclose(of_z[0, 0, 0], [0.75, 0.25 + 5, 5 + 100])
@@ -119,18 +118,18 @@ def test_with_all_gates_open_a_count_is_the_distance_plus_one():
 def test_it_starts_as_nothing():
     q, k, v = drawn()
     t = codes.tokens(range(LENGTH))
-    bare = attend(Chain([]), q, k, v, t, t, CAUSAL)
+    bare = attend((), q, k, v, t, t, CAUSAL)
     np.testing.assert_array_equal(attend(CoPE(head_dim=HEAD_DIM), q, k, v, t, t, CAUSAL), bare)
 
 
 def test_in_a_chain_gates_read_what_came_before():
     e, (q, k, v), t = encoding(), drawn(), codes.tokens(range(0, 3 * LENGTH, 3))
     rope = RoPE(head_dim=HEAD_DIM)
-    turned = plain(*rope.qk(q, k, t, t))
+    turned = plain(*rope.transform_qk(q, k, t, t))
     logits = turned + equation(e.table[...], turned, q, CAUSAL)
     w = np.where(CAUSAL, np.exp(logits), 0)
     expected = np.einsum("bhls,bshe->blhe", w / w.sum(-1, keepdims=True), v)
-    np.testing.assert_allclose(attend(Chain([rope, e]), q, k, v, t, t, CAUSAL), expected, atol=1e-5)
+    np.testing.assert_allclose(attend((rope, e), q, k, v, t, t, CAUSAL), expected, atol=1e-5)
 
 
 def test_a_query_that_sees_nothing_counts_nothing():

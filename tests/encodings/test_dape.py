@@ -8,12 +8,13 @@ from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.dape import DAPE
 from pe_lab.encodings.fox import FoX
+from pe_lab.encodings.requirements import Requirements
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.stick_breaking import StickBreaking
 from pe_lab.encodings.t5_bias import T5Bias
-from pe_lab.transformer.attention import attend
 from tests import reference
 from tests.encodings import codes, laws
+from tests.encodings.codes import attend
 
 ARGUMENTS = {"inner": {"name": "alibi"}}
 SENSITIVE = {"inner": tuple({"inner": {"name": name}} for name in ("alibi", "t5_bias")), "hidden": (32, 4), "kernel_size": (1, 3)}
@@ -21,6 +22,8 @@ SENSITIVE = {"inner": tuple({"inner": {"name": name}} for name in ("alibi", "t5_
 
 class Given(AttentionEncoding):
     """A bias that a test has set."""
+
+    requirements = Requirements(only_bias=True)
 
     def __init__(self, value):
         self.value = tuple(map(tuple, np.asarray(value).reshape(-1, np.shape(value)[-1]).tolist()))
@@ -40,7 +43,7 @@ def scored(encoding, s, mask=None, length=None):
     Q, K = codes.tokens(range(keys - queries, keys)), codes.tokens(range(keys))
     nothing = jnp.zeros((len(s), queries, s.shape[1], 4))
     mask = jnp.ones((1, 1, queries, keys), bool) if mask is None else jnp.asarray(mask)
-    return np.asarray(encoding.scores(s, nothing, jnp.zeros((len(s), keys, s.shape[1], 4)), Q, K, mask))
+    return np.asarray(encoding.transform_logits(s, nothing, jnp.zeros((len(s), keys, s.shape[1], 4)), Q, K, mask))
 
 
 def equation(encoding, s, b, mask):
@@ -139,16 +142,17 @@ def test_a_bias_from_features_gets_them():
 def test_it_is_what_its_inner_encoding_is():
     inner = T5Bias(width=16, num_heads=2, rngs=codes.rngs())
     encoding = build(inner)
-    assert (encoding.relative, encoding.real_positions, encoding.max_positions) == (True, False, None)
-    assert build(FoX(width=8, num_heads=2, rngs=codes.rngs())).reads_positions is False
-    inner.max_positions, inner.num_axes, inner.reads_length, inner.relative = 7, 2, True, False
-    encoding = build(inner)
-    assert (encoding.max_positions, encoding.num_axes, encoding.reads_length, encoding.relative) == (7, 2, True, False)
+    needs = encoding.requirements
+    assert (needs.relative, needs.whole_positions, needs.max_positions) == (True, True, None)
+    assert build(FoX(width=8, num_heads=2, rngs=codes.rngs())).requirements.reads_positions is False
+    inner.require(max_positions=7, num_axes=2, reads_length=True, relative=False)
+    needs = build(inner).requirements
+    assert (needs.max_positions, needs.num_axes, needs.reads_length, needs.relative) == (7, 2, True, False)
 
 
 def test_each_layer_has_a_network_and_a_bias_of_its_own():
     model = laws.Subject(laws.spec("dape", inner={"name": "t5_bias"})).build()
-    assert model.decoder.layer_encodings == ((0,), (1,))
+    assert [[site.index for site in sites] for sites in model.decoder.layer_sites] == [[0], [1]]
     first, second = model.attention_encodings
     assert np.abs(first.into.kernel[...] - second.into.kernel[...]).max() > 0.01
     assert np.abs(first.inner.table[...] - second.inner.table[...]).max() > 0.01
@@ -157,9 +161,9 @@ def test_each_layer_has_a_network_and_a_bias_of_its_own():
 @pytest.mark.parametrize(
     ("inner", "arguments", "message"),
     [
-        (RoPE(head_dim=4), {}, "DAPE adapts a bias, and RoPE has none"),
-        (AttentionEncoding(), {}, "DAPE adapts a bias, and AttentionEncoding has none"),
-        (StickBreaking(num_heads=2, head_dim=4), {}, "DAPE adapts a bias, and StickBreaking has none"),
+        (RoPE(head_dim=4), {}, "DAPE adapts an encoding that is only a bias, and RoPE is not"),
+        (AttentionEncoding(), {}, "DAPE adapts an encoding that is only a bias, and AttentionEncoding is not"),
+        (StickBreaking(num_heads=2, head_dim=4), {}, "DAPE adapts an encoding that is only a bias, and StickBreaking is not"),
         (
             FoX(width=8, num_heads=2, rngs=codes.rngs()),
             dict(bidirectional=True),
@@ -175,10 +179,9 @@ def test_what_makes_no_sense_is_refused(inner, arguments, message):
         build(inner, **arguments)
 
 
-def test_a_bias_that_also_acts_elsewhere_is_refused():
-    class Both(ALiBi):
-        def qk(self, q, k, Q, K):
-            return q, k
+def test_a_bias_that_also_acts_elsewhere_must_say_so():
+    with pytest.raises(TypeError, match="Both has its own transform_qk, so it must declare only_bias=False"):
 
-    with pytest.raises(ValueError, match="DAPE adapts a bias alone, and Both also acts in qk"):
-        build(Both(num_heads=2))
+        class Both(ALiBi):
+            def transform_qk(self, q, k, Q, K):
+                return q, k

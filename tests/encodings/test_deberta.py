@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.deberta import DeBERTa
-from tests import reference
+from tests import models, reference
 from tests.encodings import codes, laws
 
 SENSITIVE = {"max_distance": (512, 5), "buckets": (None, 8), "terms": (("c2p", "p2c"), ("c2p",))}
 
 TERMS = pytest.mark.parametrize("terms", [("c2p",), ("p2c",), ("c2p", "p2c")], ids=str)
-EVEN = pytest.mark.parametrize("arange", [False, True])
 
 
 def encoding(max_distance=3, width=8, num_heads=2, bidirectional=True, **more):
@@ -25,11 +24,12 @@ def drawn(length, batch=1):
     return (jax.random.normal(jax.random.key(i), (batch, length, 2, 4)) for i in range(2))
 
 
-def logits(e, q, k, Q, K=None):
+def logits(e, q, k, Q, K=None, compute=codes.EQUATION):
     """What attention computes before the softmax."""
     K = Q if K is None else K
-    scaled, met = e.qk(q, k, Q, K)
-    return np.asarray(e.scores(jnp.einsum("blhe,bshe->bhls", scaled, met) / q.shape[-1] ** 0.5, q, k, Q, K, None))
+    scaled, met = e.transform_qk(q, k, Q, K)
+    logits = jnp.einsum("blhe,bshe->bhls", scaled, met) / q.shape[-1] ** 0.5
+    return np.asarray(logits + compute.hook(e, "content_bias")(q, k, Q, K))
 
 
 def equation(e, q, k, at, to, bucket=lambda d: d):
@@ -48,14 +48,15 @@ def equation(e, q, k, at, to, bucket=lambda d: d):
     return out
 
 
-@EVEN
-def test_agrees_with_reference(arange):
+@codes.every_form
+def test_agrees_with_reference(compute):
     given, expected = (reference.entry("deberta_disentangled_L4_d4")[k] for k in ("inputs", "value"))
     e = encoding(given["att_span"], width=4, num_heads=1)
     e.table[...] = jnp.asarray(given["E"])
     e.projections["c2p"][...], e.projections["p2c"][...] = (jnp.asarray(given[n])[:, None] for n in ("Wk", "Wq"))
     q, k = (jnp.asarray(given[n])[None, :, None] for n in "qk")
-    reference.assert_agrees(logits(e, q, k, codes.tokens(range(4), arange))[0, 0], "deberta_disentangled_L4_d4", expected["logits"])
+    found = logits(e, q, k, compute.tokens(range(4)), compute=compute)[0, 0]
+    reference.assert_agrees(found, "deberta_disentangled_L4_d4", expected["logits"])
 
 
 def test_logarithmic_buckets_agree_with_reference():
@@ -79,28 +80,31 @@ def test_equation_at_uneven_positions_of_two_streams(terms):
     np.testing.assert_allclose(logits(e, q, k, codes.tokens(at), codes.tokens(to))[0], equation(e, q, k, at, to), atol=1e-5)
 
 
+@codes.every_kernel
 @TERMS
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("max_distance", [1, 3, 6, 20])
-def test_equation_at_an_arange_shorter_and_longer_than_the_table(terms, bidirectional, max_distance):
+def test_equation_at_an_arange_shorter_and_longer_than_the_table(terms, bidirectional, max_distance, compute):
     e, (q, k) = encoding(max_distance, bidirectional=bidirectional, terms=terms), drawn(6)
-    found, expected = logits(e, q, k, codes.tokens(range(3, 9), arange=True))[0], equation(e, q, k, range(6), range(6))
+    found = logits(e, q, k, compute.tokens(range(3, 9)), compute=compute)[0]
+    expected = equation(e, q, k, range(6), range(6))
     seen = np.ones((6, 6), bool) if bidirectional else np.tril(np.ones((6, 6), bool))
     np.testing.assert_allclose(found[:, seen], expected[:, seen], atol=1e-5)
 
 
-def test_equation_between_two_aranges_of_different_lengths():
+@codes.every_kernel
+def test_equation_between_two_aranges_of_different_lengths(compute):
     e = encoding()
     for queries, keys in ((3, 5), (5, 3)):
         (q, _), (_, k) = drawn(queries), drawn(keys)
-        found = logits(e, q, k, codes.tokens(range(queries), arange=True), codes.tokens(range(keys), arange=True))
+        found = logits(e, q, k, compute.tokens(range(queries)), compute.tokens(range(keys)), compute)
         np.testing.assert_allclose(found[0], equation(e, q, k, range(queries), range(keys)), atol=1e-5)
 
 
-@EVEN
-def test_equation_with_buckets(arange):
+@codes.every_form
+def test_equation_with_buckets(compute):
     e, (q, k), exact = encoding(8, buckets=4), drawn(11), {1: 1, 2: 2}
-    found = logits(e, q, k, codes.tokens(range(11), arange))[0]
+    found = logits(e, q, k, compute.tokens(range(11)), compute=compute)[0]
 
     def bucket(d):
         return int(np.sign(d)) * exact.get(abs(d), 3 if abs(d) < 8 else 4) if d else 0
@@ -132,7 +136,7 @@ def test_distances_beyond_the_table_share_the_last_row():
 
 def test_each_layer_has_a_table_of_its_own():
     model = laws.Subject(laws.spec("deberta")).build()
-    assert model.decoder.layer_encodings == ((0,), (1,))
+    assert models.indices(model.decoder.layer_sites) == ((0,), (1,))
     assert np.abs(model.attention_encodings[0].table[...] - model.attention_encodings[1].table[...]).max() > 0.01
 
 

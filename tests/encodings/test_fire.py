@@ -45,18 +45,19 @@ def test_agrees_with_the_equation_in_float64():
             np.testing.assert_allclose(found[:, i, j], np.maximum(x * w1[0] + b1, 0) @ w2 + b2, atol=1e-5)
 
 
+@codes.every_kernel
 @pytest.mark.parametrize("first", [0, 6])
 @pytest.mark.parametrize("threshold", [3.0, 100.0])
-def test_on_one_arange_it_is_the_same_above_and_below_the_threshold(first, threshold):
+def test_on_one_arange_it_is_the_same_above_and_below_the_threshold(first, threshold, compute):
     """Also where positions do not start from 0, and in its gradients."""
     encoding = FIRE(start_threshold=threshold, num_heads=2, rngs=codes.rngs())
     graph, params = nnx.split(encoding)
 
-    def total(params, arange):
-        t = codes.tokens(np.arange(7) + first, arange)
-        return jnp.sin(nnx.merge(graph, params).bias(t, t)).sum()
+    def total(params, form):
+        t = form.tokens(np.arange(7) + first)
+        return jnp.sin(form.hook(nnx.merge(graph, params), "bias")(t, t)).sum()
 
-    (whole, of_whole), (fast, of_fast) = (jax.value_and_grad(total)(params, arange) for arange in (False, True))
+    (whole, of_whole), (fast, of_fast) = (jax.value_and_grad(total)(params, form) for form in (codes.EQUATION, compute))
     np.testing.assert_allclose(whole, fast, rtol=1e-5)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), of_whole, of_fast)
 

@@ -33,7 +33,7 @@ def test_agrees_with_reference():
     encoding.projection.kernel[...] = jnp.zeros((16, 1)).at[0, 0].set(1)  # the logits stand in the first channel
     x = jnp.zeros((1, 5, 16)).at[0, :, 0].set(jnp.asarray(given["fgate_logits"]))
     t = dataclasses.replace(codes.tokens(range(5)), features=encoding.features(x, jnp.arange(5)[None])[1])
-    reference.assert_agrees(causal(encoding.bias(t, t)[0, 0]), "fox_bias_L5", causal(np.asarray(expected, float)))
+    reference.assert_agrees(causal(codes.content_bias(encoding, t, t, 1)[0, 0]), "fox_bias_L5", causal(np.asarray(expected, float)))
 
 
 def test_cable_is_the_same_function():
@@ -46,15 +46,14 @@ def test_cable_is_the_same_function():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_bias_is_the_sum_of_logs_between_key_and_query_for_any_queries(seed):
-    """Also where queries are a few slots of a cache that is not full, and one of them is padding."""
+    """Also where queries are a few slots of a cache that is not full."""
     random = np.random.default_rng(seed)
     log_gates = -random.exponential(size=(2, 9, 3)).astype(np.float32)
     log_gates[:, 7:] = 0  # not filled
     slots = np.stack([np.sort(random.choice(7, 4, replace=False)) for _ in range(2)])
-    slots[1, 3] = 9  # padding: beyond the last slot
     K = Tokens(jnp.arange(9)[None], jnp.arange(9)[None], features=jnp.asarray(log_gates))
     Q = Tokens(jnp.asarray(slots), jnp.asarray(slots))
-    bias = np.asarray(fox(3).bias(Q, K))
+    bias = np.asarray(codes.content_bias(fox(3), Q, K, 3))
     assert bias.shape == (2, 3, 4, 9)
     assert np.isfinite(bias).all()
     for b, h, l in np.ndindex(2, 3, 4):
@@ -86,7 +85,7 @@ def test_gates_that_read_no_token_are_alibi_with_a_slope_of_one_over_the_decay_t
     x = jax.random.normal(jax.random.key(0), (1, 40, 16))
     t = dataclasses.replace(t, features=encoding.features(x, t.positions)[1])
     expected = ALiBi(num_heads=8).bias(t, t)[:, :2]
-    np.testing.assert_allclose(causal(encoding.bias(t, t)), causal(expected), atol=1e-5)
+    np.testing.assert_allclose(causal(codes.content_bias(encoding, t, t, 2)), causal(expected), atol=1e-5)
 
 
 def test_decay_times_are_spaced_evenly_in_logarithm():
@@ -100,7 +99,7 @@ def test_a_bias_of_a_thousand_is_right_to_a_part_in_ten_thousand():
     log_gates = -np.random.default_rng(0).exponential(size=(1, 2000, 1)).astype(np.float32)
     t = dataclasses.replace(codes.tokens(range(2000)), features=jnp.asarray(log_gates))
     exact = np.cumsum(log_gates[0, :, 0].astype(float))
-    bias = np.asarray(fox(1).bias(t, t))[0, 0]
+    bias = np.asarray(codes.content_bias(fox(1), t, t, 1))[0, 0]
     assert np.abs(causal(bias) - causal(exact[:, None] - exact[None])).max() < 1e-3
 
 

@@ -17,12 +17,13 @@ def built(form, scale_or_power, rate):
 
 
 @pytest.mark.parametrize(("form", "name"), [("logarithmic", "kerple_log_h2_L6"), ("power", "kerple_power_h2_L6")])
-@pytest.mark.parametrize("arange", [False, True])
-def test_agrees_with_reference_where_the_past_is(form, name, arange):
+@codes.every_form
+def test_agrees_with_reference_where_the_past_is(form, name, compute):
     given, expected = (reference.entry(name)[k] for k in ("inputs", "value"))
-    t = codes.tokens(range(6), arange)
+    t = compute.tokens(range(6))
     past = np.tril(np.ones((6, 6)))
-    reference.assert_agrees(np.asarray(built(form, given["p"], given["a"]).bias(t, t)[0]) * past, name, np.asarray(expected) * past)
+    bias = compute.hook(built(form, given["p"], given["a"]), "bias")(t, t)
+    reference.assert_agrees(np.asarray(bias[0]) * past, name, np.asarray(expected) * past)
 
 
 @pytest.mark.parametrize("form", ["logarithmic", "power"])

@@ -20,7 +20,7 @@ def test_features_agree_with_reference_on_two_axes():
     given = reference.entry("learnable_fourier_features_F6")["inputs"]
     encoding = built(num_axes=2)
     encoding.frequencies[...] = jnp.asarray(given["Wr"])
-    reference.assert_agrees(encoding.features(jnp.asarray(given["x"])[None])[0], "learnable_fourier_features_F6")
+    reference.assert_agrees(encoding.fourier_features(jnp.asarray(given["x"])[None])[0], "learnable_fourier_features_F6")
 
 
 def test_the_code_agrees_with_the_equation_in_float64():
@@ -30,7 +30,7 @@ def test_the_code_agrees_with_the_equation_in_float64():
         for p in (encoding.frequencies, encoding.into.kernel, encoding.into.bias, encoding.out.kernel, encoding.out.bias)
     )
     places = [0, 1, 7, 30]
-    for p, found in zip(places, codes.code(encoding, places), strict=True):
+    for p, found in zip(places, codes.embed(encoding, places), strict=True):
         f = np.concatenate([np.cos(w[:, 0] * p), np.sin(w[:, 0] * p)]) / np.sqrt(6)
         h = f @ w1 + b1
         gelu = np.array([x * 0.5 * (1 + math.erf(x / math.sqrt(2))) for x in h])

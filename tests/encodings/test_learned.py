@@ -10,11 +10,11 @@ SENSITIVE = {"max_positions": (50, 64), "init_std": (0.02, 0.5)}
 
 def test_code_is_the_row():
     encoding = Learned(max_positions=5, width=4, rngs=codes.rngs())
-    np.testing.assert_array_equal(codes.code(encoding, [3, 0]), encoding.table[...][jnp.asarray([3, 0])])
+    np.testing.assert_array_equal(codes.embed(encoding, [3, 0]), encoding.table[...][jnp.asarray([3, 0])])
 
 
 def test_outside_of_the_table_there_is_no_code_on_either_side():
-    c = codes.code(Learned(max_positions=5, width=4, rngs=codes.rngs()), [4, 5, -1, 100])
+    c = codes.embed(Learned(max_positions=5, width=4, rngs=codes.rngs()), [4, 5, -1, 100])
     assert np.isfinite(c[0]).all()
     assert np.isnan(c[1:]).all()
 
@@ -26,7 +26,7 @@ def test_its_start_has_the_given_spread():
 
 def test_fractions_are_refused():
     with pytest.raises(TypeError, match="whole positions, got float32"):
-        codes.code(Learned(max_positions=5, width=4, rngs=codes.rngs()), [0.5])
+        codes.embed(Learned(max_positions=5, width=4, rngs=codes.rngs()), [0.5])
 
 
 def test_an_empty_table_is_refused():

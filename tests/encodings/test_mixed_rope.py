@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.mixed_rope import MixedRoPE
-from tests import reference
+from tests import models, reference
 from tests.encodings import codes, laws
 
 SENSITIVE = {"base": (10.0, 100.0)}
@@ -17,7 +17,7 @@ def built(num_heads=2, head_dim=8, seed=0, **arguments):
 def products(x, positions, encoding):
     """[H, L, L] of queries and keys, [2, L, H, Dh]."""
     tokens = codes.tokens(positions)
-    q, k = encoding.qk(*(jnp.asarray(a, jnp.float32)[None] for a in x), tokens, tokens)
+    q, k = encoding.transform_qk(*(jnp.asarray(a, jnp.float32)[None] for a in x), tokens, tokens)
     return np.asarray(jnp.einsum("lhe,she->hls", q[0], k[0]))
 
 
@@ -81,7 +81,7 @@ def test_a_step_across_a_pair_s_direction_is_not_seen_by_it():
 
 def test_each_layer_and_head_has_frequencies_of_its_own():
     model = laws.Subject(laws.spec("mixed_rope")).build()
-    assert model.decoder.layer_encodings == ((0,), (1,))
+    assert models.indices(model.decoder.layer_sites) == ((0,), (1,))
     first, second = (np.asarray(e.frequencies[...]) for e in model.attention_encodings)
     assert np.abs(first - second).max() > 0.1
     assert np.abs(first[:, 0] - first[:, 1]).max() > 0.1

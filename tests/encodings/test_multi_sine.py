@@ -9,12 +9,12 @@ SENSITIVE = {"base": (10000.0, 100.0)}
 
 def test_equation():
     p, k = np.array([0, 1, 7, 50]), np.arange(6)
-    np.testing.assert_allclose(codes.code(MultiSine(width=6, rngs=codes.rngs()), p), np.sin(p[:, None] / 10000.0 ** (k / 6)), atol=2e-6)
+    np.testing.assert_allclose(codes.embed(MultiSine(width=6, rngs=codes.rngs()), p), np.sin(p[:, None] / 10000.0 ** (k / 6)), atol=2e-6)
 
 
 def test_agrees_with_the_reference_diagnostics():
     """Numbers of the code over 64 positions in 16 channels: smallest distance, mean squared norm."""
-    c = codes.code(MultiSine(width=16, rngs=codes.rngs()), range(64)).astype(np.float64)
+    c = codes.embed(MultiSine(width=16, rngs=codes.rngs()), range(64)).astype(np.float64)
     expected = reference.entry("diag_multi_sine_d16")["value"]
     distance = np.linalg.norm(c[:, None] - c[None], axis=-1)
     assert abs(distance[~np.eye(64, dtype=bool)].min() - expected["uniqueness_min_dist"]) < 1e-4
@@ -23,7 +23,7 @@ def test_agrees_with_the_reference_diagnostics():
 
 def test_no_linear_map_shifts_it():
     """Unlike sine-cosine pairs: the best rotation leaves a residual on codes it was not fitted to."""
-    c = codes.code(MultiSine(width=16, rngs=codes.rngs()), range(64)).astype(np.float64)
+    c = codes.embed(MultiSine(width=16, rngs=codes.rngs()), range(64)).astype(np.float64)
     u, _, v = np.linalg.svd(c[:30].T @ c[5:35])
     residual = ((c[30:59] @ u @ v - c[35:]) ** 2).sum() / ((c[35:] - c[35:].mean(0)) ** 2).sum()
     assert residual > 0.3

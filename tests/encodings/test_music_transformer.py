@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.music_transformer import MusicTransformer
+from tests import models
 from tests.encodings import codes, laws
 
 SENSITIVE = {"max_distance": (1024, 5)}
@@ -19,10 +20,10 @@ def drawn(length, batch=1):
     return jax.random.normal(jax.random.key(0), (batch, length, 2, 4))
 
 
-def added(e, q, Q, K=None):
+def added(e, q, Q, K=None, compute=codes.EQUATION):
     K = Q if K is None else K
-    queries, keys = Q.positions.shape[1], K.positions.shape[1]
-    return np.asarray(e.scores(jnp.zeros((len(q), 2, queries, keys)), q, jnp.ones((len(q), keys, 2, 4)), Q, K, None))
+    k = jnp.ones((len(q), K.positions.shape[1], 2, 4))
+    return np.asarray(compute.hook(e, "content_bias")(q, k, Q, K))
 
 
 def equation(e, q, at, to):
@@ -45,11 +46,12 @@ def test_equation_at_uneven_positions_of_two_streams(bidirectional):
     np.testing.assert_allclose(added(e, q, codes.tokens(at), codes.tokens(to))[0], equation(e, q, at, to), atol=1e-6)
 
 
+@codes.every_kernel
 @BOTH_SIDES
 @pytest.mark.parametrize("max_distance", [1, 4, 6, 20])
-def test_equation_at_an_arange_shorter_and_longer_than_the_table(bidirectional, max_distance):
+def test_equation_at_an_arange_shorter_and_longer_than_the_table(bidirectional, max_distance, compute):
     e, q = encoding(max_distance, bidirectional), drawn(6)
-    found = added(e, q, codes.tokens(range(3, 9), arange=True))[0]
+    found = added(e, q, compute.tokens(range(3, 9)), compute=compute)[0]
     np.testing.assert_allclose(found, equation(e, q, range(6), range(6)), atol=1e-6)
 
 
@@ -72,9 +74,9 @@ def test_each_head_and_distance_has_a_vector_of_its_own():
     assert len(np.unique(found)) == 2 * 5
 
 
-@pytest.mark.parametrize("arange", [False, True])
-def test_beyond_the_table_nothing_is_added(arange):
-    found = added(encoding(2), drawn(5), codes.tokens(range(5), arange))[0]
+@codes.every_form
+def test_beyond_the_table_nothing_is_added(compute):
+    found = added(encoding(2), drawn(5), compute.tokens(range(5)), compute=compute)[0]
     near = np.abs(np.subtract.outer(range(5), range(5))) < 2
     assert not found[:, ~near].any()
     assert found[:, near].all()
@@ -82,7 +84,7 @@ def test_beyond_the_table_nothing_is_added(arange):
 
 def test_each_layer_has_a_table_of_its_own():
     model = laws.Subject(laws.spec("music_transformer")).build()
-    assert model.decoder.layer_encodings == ((0,), (1,))
+    assert models.indices(model.decoder.layer_sites) == ((0,), (1,))
     assert np.abs(model.attention_encodings[0].table[...] - model.attention_encodings[1].table[...]).max() > 0.01
 
 

@@ -8,17 +8,17 @@ from tests.encodings import codes, laws
 SENSITIVE: dict = {}
 
 
-def test_it_is_the_base_class_with_traits():
+def test_it_is_the_base_class_with_requirements():
     own = {k for k in vars(NoPE) if not k.startswith("_")}
-    assert own == {"relative", "reads_positions", "cross"}
+    assert own == {"requirements"}
     assert issubclass(NoPE, AttentionEncoding)
-    assert NoPE().fusable
+    assert NoPE().requirements.replaces == ()
 
 
 def test_it_adds_nothing():
     encoding, t = NoPE(), codes.tokens([0, 5, 9])
     q = jnp.ones((1, 3, 2, 4))
-    assert encoding.qk(q, q, t, t)[0] is q
+    assert encoding.transform_qk(q, q, t, t)[0] is q
     assert encoding.bias(t, t) is None
     assert encoding.mask(t, t) is None
 

@@ -46,7 +46,7 @@ def test_laws_that_hold_are_named(write_program):
 
 @pytest.mark.usefixtures("quick_laws")
 def test_a_law_that_does_not_hold_is_an_error(write_program):
-    write_program("relative = True", "relative = False")
+    write_program("relative=True", "relative=False")
     with pytest.raises(AssertionError, match=r"^differ by .* only"):
         laws.check(dict(name=NAME, slope=2.0))
 

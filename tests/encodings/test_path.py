@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings import path
+from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.base import Tokens
 from pe_lab.encodings.path import PaTH
 from tests import reference
 from tests.encodings import codes
+from tests.encodings.codes import attend
 
 SENSITIVE = {"rank": (32, 2)}
 
@@ -28,9 +30,9 @@ def scored(encoding, q, k, w, beta, slots=None):
     """The logits with nothing but PaTH, of queries in given slots of the keys."""
     q, k, w, beta = (jnp.asarray(a, jnp.float32) for a in (q, k, w, beta))
     K = dataclasses.replace(codes.tokens(range(k.shape[1])), features=(w, beta))
-    Q = K if slots is None else Tokens(slots, jnp.asarray(slots))
+    Q = K if slots is None else Tokens(jnp.asarray(slots), jnp.asarray(slots))
     s = jnp.einsum("blhe,bshe->bhls", q, k) / q.shape[-1] ** 0.5
-    return np.asarray(encoding.scores(s, q, k, Q, K, jnp.ones((1, 1, q.shape[1], k.shape[1]), bool)))
+    return np.asarray(s + encoding.content_bias(q, k, Q, K))
 
 
 def equation(q, k, w, beta):
@@ -106,11 +108,17 @@ def test_a_thousand_tokens_stay_right():
 def test_other_parts_of_the_logits_stay():
     q, k, w, beta = drawn(6, 1, 5, 1, 4)
     q, k, w, beta = (jnp.asarray(a, jnp.float32) for a in (q, k, w, beta))
-    t, s = dataclasses.replace(codes.tokens(range(5)), features=(w, beta)), jnp.arange(25.0).reshape(1, 1, 5, 5)
-    everywhere = jnp.ones((1, 1, 5, 5), bool)
-    zero = build(1, 4).scores(0 * s, q, k, t, t, everywhere)
-    np.testing.assert_allclose(build(1, 4).scores(s, q, k, t, t, everywhere), s + zero, atol=1e-5)
-    np.testing.assert_allclose(np.diagonal(zero[0, 0]), 0, atol=1e-6)  # a token's own key is not touched
+    v = jax.random.normal(jax.random.key(0), q.shape)
+    t = codes.tokens(range(5))
+    with_features = dataclasses.replace(t, features=((w, beta), None))
+    causal = jnp.tril(jnp.ones((5, 5), bool))[None, None]
+    encoding, alibi = build(1, 4), ALiBi(num_heads=1)
+    own = dataclasses.replace(t, features=(w, beta))
+    change = encoding.content_bias(q, k, own, own)
+    found = attend((encoding, alibi), q, k, v, with_features, with_features, causal)
+    expected = attend((), q, k, v, t, t, causal, bias=change + alibi.bias(t, t))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(np.diagonal(change[0, 0]), 0, atol=1e-6)  # a token's own key is not touched
 
 
 def test_vectors_have_length_one_and_strengths_lie_below_two():

@@ -10,11 +10,11 @@ import pytest
 import scipy.stats
 
 from pe_lab.encodings.alibi import ALiBi
-from pe_lab.encodings.base import uniform_linear
 from pe_lab.encodings.cope import CoPE
 from pe_lab.encodings.deberta import DeBERTa
 from pe_lab.encodings.dynamic_position_bias import DynamicPositionBias
 from pe_lab.encodings.fox import FoX
+from pe_lab.encodings.ops import uniform_linear
 from pe_lab.encodings.pope import PoPE
 from pe_lab.encodings.relative_logits import RelativeLogits
 from pe_lab.encodings.rope import RoPE
@@ -62,7 +62,7 @@ PAST = np.tril(np.ones((LENGTH, LENGTH)))
 
 def scores(encoding, q, k):
     """q·k as it enters the logits, times sqrt(Dh)."""
-    a, b = encoding.qk(jnp.asarray(q), jnp.asarray(k), PLACES, PLACES)
+    a, b = encoding.transform_qk(jnp.asarray(q), jnp.asarray(k), PLACES, PLACES)
     return np.einsum("blhe,bshe->bhls", a, b)
 
 
@@ -112,7 +112,7 @@ def test_half_layout_turns_as_llama_in_transformers(torch):
     angle = np.outer(np.arange(LENGTH), 10000.0 ** (-np.arange(0, HEAD_DIM, 2) / HEAD_DIM))
     cos, sin = (torch.tensor(np.tile(f(angle), 2)[None], dtype=torch.float32) for f in (np.cos, np.sin))
     theirs = llama.apply_rotary_pos_emb(torch.tensor(heads_first(q)), torch.tensor(heads_first(k)), cos, sin)
-    ours = RoPE(layout="half", head_dim=HEAD_DIM).qk(jnp.asarray(q), jnp.asarray(k), PLACES, PLACES)
+    ours = RoPE(layout="half", head_dim=HEAD_DIM).transform_qk(jnp.asarray(q), jnp.asarray(k), PLACES, PLACES)
     for mine, other in zip(ours, theirs, strict=True):
         close(heads_first(mine), other)
 
@@ -136,7 +136,8 @@ def test_relative_logits_are_those_of_inkling_in_transformers(torch):
     theirs.proj.data = torch.tensor(np.array(encoding.profiles[...]))
     at = torch.arange(LENGTH)
     Q = PLACES.__class__(PLACES.positions, PLACES.slots, features=features)
-    close(encoding.bias(Q, PLACES), theirs(torch.tensor(np.array(features)), at, at))
+    bias = codes.content_bias(encoding, Q, PLACES, HEADS)
+    close(bias, theirs(torch.tensor(np.array(features)), at, at))
 
 
 @pytest.mark.parametrize("heads", range(1, 21))
@@ -145,7 +146,7 @@ def test_alibi_is_that_of_x_transformers_for_any_number_of_heads(theirs, heads):
 
 
 def test_sinusoids_in_concat_layout_are_those_of_x_transformers(theirs):
-    ours = codes.code(Sinusoidal(layout="concat", width=12, rngs=codes.rngs()), range(LENGTH))
+    ours = codes.embed(Sinusoidal(layout="concat", width=12, rngs=codes.rngs()), range(LENGTH))
     x = theirs.torch.zeros(1, LENGTH, 12)
     close(ours * 12**-0.5, theirs.ScaledSinusoidalEmbedding(12)(x))
 
@@ -208,7 +209,7 @@ def test_copes_term_is_that_of_x_transformers(theirs):
     encoding.table[...] = jnp.asarray(random(6, HEAD_DIM))
     q, s = random(1, LENGTH, HEADS, HEAD_DIM), random(1, HEADS, LENGTH, LENGTH)
     mask = PAST.astype(bool)[None, None]
-    ours = encoding.scores(jnp.asarray(s), jnp.asarray(q), jnp.asarray(q), PLACES, PLACES, jnp.asarray(mask)) - s
+    ours = encoding.transform_logits(jnp.asarray(s), jnp.asarray(q), jnp.asarray(q), PLACES, PLACES, jnp.asarray(mask)) - s
     other = theirs.CoPE(HEAD_DIM, HEADS, 6)
     other.pos_emb.data = theirs.torch.tensor(np.array(encoding.table[...]))
     found = other(theirs.torch.tensor(heads_first(q)), theirs.torch.tensor(np.where(mask, s, -1e30).astype(np.float32)))
@@ -220,4 +221,5 @@ def test_foxs_bias_is_that_of_x_transformers(theirs):
     other = theirs.DataDependentAlibi(12, HEADS, bias_init=0.0)
     other.to_forget_gates[0].weight.data = theirs.torch.tensor(np.array(encoding.projection.kernel[...].T))
     K = PLACES.__class__(PLACES.positions, PLACES.slots, features=encoding.features(jnp.asarray(x), PLACES.positions)[1])
-    close(np.asarray(encoding.bias(PLACES, K)) * PAST, other(theirs.torch.tensor(x)).numpy() * PAST, 1e-4)
+    bias = np.asarray(codes.content_bias(encoding, PLACES, K, HEADS))
+    close(bias * PAST, other(theirs.torch.tensor(x)).numpy() * PAST, 1e-4)

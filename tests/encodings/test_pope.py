@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.pope import PoPE
-from pe_lab.transformer.attention import attend
+from pe_lab.kernels import REFERENCE, choose
 from tests import reference
 from tests.encodings import codes
+from tests.encodings.codes import attend
 
 SENSITIVE = {"base": (10000.0, 100.0), "start": ("zero", "uniform")}
 
@@ -21,7 +22,7 @@ def built(delta=None, num_heads=1, head_dim=4, **arguments):
 def products(encoding, q, k, positions):
     """[H, L, S] of queries and keys [L, H, Dh], before 1 / sqrt(Dh)."""
     tokens = codes.tokens(positions)
-    q, k = encoding.qk(*(jnp.asarray(x, jnp.float32)[None] for x in (q, k)), tokens, tokens)
+    q, k = encoding.transform_qk(*(jnp.asarray(x, jnp.float32)[None] for x in (q, k)), tokens, tokens)
     assert q.shape[-1] == k.shape[-1] == 2 * len(encoding.frequencies)
     return np.asarray(jnp.einsum("lhe,she->hls", q[0], k[0]))
 
@@ -76,7 +77,7 @@ def test_delta_is_read_within_its_range_and_its_gradient_at_the_start_is_whole()
     def product(delta):
         encoding = built(head_dim=2)
         encoding.delta[...] = delta
-        q, k = encoding.qk(jnp.asarray(x)[None], jnp.asarray(x)[None], tokens, tokens)
+        q, k = encoding.transform_qk(jnp.asarray(x)[None], jnp.asarray(x)[None], tokens, tokens)
         return (q * k).sum()
 
     inside = product(jnp.asarray([[-2 * np.pi, 0.0]], jnp.float32))
@@ -88,7 +89,7 @@ def test_delta_is_read_within_its_range_and_its_gradient_at_the_start_is_whole()
         encoding = built(head_dim=1)
         encoding.delta[...] = delta
         one = jnp.zeros((1, 1, 1, 1))
-        return encoding.qk(one, one, tokens, tokens)[1][0, 0, 0, 1] / np.log(2)
+        return encoding.transform_qk(one, one, tokens, tokens)[1][0, 0, 0, 1] / np.log(2)
 
     for start, slope in ((0.0, 1.0), (0.5, 0.0), (-7.0, 0.0)):
         assert float(jax.grad(sine)(jnp.asarray([[start]]))[0, 0]) == pytest.approx(slope, abs=1e-6)
@@ -100,14 +101,14 @@ def test_logits_are_divided_by_the_root_of_the_head_width_and_not_of_twice_it():
     turned = np.cos(5 * 10000.0 ** (-np.arange(4) / 4)).sum()
     s = np.log1p(np.exp(0.7)) ** 2 * np.array([[4, turned], [turned, 4]]) / 4**0.5
     weights = np.exp(s) / np.exp(s).sum(axis=1, keepdims=True)
-    for fused in (False, True):
-        out = attend(encoding, x, x, v, tokens, tokens, jnp.ones((1, 1, 2, 2), bool), fused=fused)
+    for form in (REFERENCE, choose("auto", "cpu"), choose("auto", "cuda")):
+        out = attend(encoding, x, x, v, tokens, tokens, jnp.ones((1, 1, 2, 2), bool), kernels=form)
         np.testing.assert_allclose(out[0, :, 0, :2], weights, atol=1e-6)
 
 
 def test_angles_and_lengths_are_float32_whatever_the_model_s_type():
     x, tokens = jax.random.normal(jax.random.key(0), (1, 3, 1, 4), jnp.bfloat16), codes.tokens([0, 300, 4001])
-    exact = built().qk(x.astype(jnp.float32), x.astype(jnp.float32), tokens, tokens)
-    for found, expected in zip(built().qk(x, x, tokens, tokens), exact, strict=True):
+    exact = built().transform_qk(x.astype(jnp.float32), x.astype(jnp.float32), tokens, tokens)
+    for found, expected in zip(built().transform_qk(x, x, tokens, tokens), exact, strict=True):
         assert found.dtype == jnp.bfloat16
         np.testing.assert_array_equal(found, expected.astype(jnp.bfloat16))

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.alibi import ALiBi
-from pe_lab.encodings.base import Chain
 from pe_lab.encodings.position_temperature import PositionTemperature
 from pe_lab.encodings.rope import RoPE
-from pe_lab.transformer.attention import attend
 from tests import reference
 from tests.encodings import codes
+from tests.encodings.codes import attend
 
 # Mild: times 2.6 at position 2000. Logits eight times as large are rounded by bfloat16 as much more, at any position.
 ARGUMENTS = {"start": 3, "rate": 0.25}
@@ -60,22 +59,22 @@ def test_all_of_a_querys_logits_are_multiplied_and_no_bias_is():
     cold, rope, alibi = PositionTemperature(start=2, rate=1.0), RoPE(head_dim=8), ALiBi(num_heads=2)
     times = cold.factor(T.positions)
     for order in ([rope, cold, alibi], [cold, rope, alibi]):
-        found = attend(Chain(order), q, k, v, T, T, causal)
-        np.testing.assert_allclose(found, attend(Chain([rope, alibi]), q * times[:, :, None, None], k, v, T, T, causal), atol=1e-6)
-    assert float(jnp.abs(found - attend(Chain([rope, alibi]), q, k, v, T, T, causal)).max()) > 0.01
+        found = attend(tuple(order), q, k, v, T, T, causal)
+        np.testing.assert_allclose(found, attend((rope, alibi), q * times[:, :, None, None], k, v, T, T, causal), atol=1e-6)
+    assert float(jnp.abs(found - attend((rope, alibi), q, k, v, T, T, causal)).max()) > 0.01
 
 
 def test_before_its_start_it_is_no_encoding_at_all():
     q, k = jax.random.normal(jax.random.key(0), (2, 1, 5, 2, 8))
     for steps in (True, False):
-        tempered, same = PositionTemperature(start=6, steps=steps).qk(q, k, codes.tokens(range(5)), codes.tokens(range(5)))
+        tempered, same = PositionTemperature(start=6, steps=steps).transform_qk(q, k, codes.tokens(range(5)), codes.tokens(range(5)))
         np.testing.assert_array_equal(tempered, q)
         np.testing.assert_array_equal(same, k)
 
 
 def test_half_precision_stays_half_precision():
     q, k = jnp.ones((2, 1, 5, 1, 4), jnp.bfloat16)
-    assert PositionTemperature(start=2).qk(q, k, codes.tokens(range(5)), codes.tokens(range(5)))[0].dtype == jnp.bfloat16
+    assert PositionTemperature(start=2).transform_qk(q, k, codes.tokens(range(5)), codes.tokens(range(5)))[0].dtype == jnp.bfloat16
 
 
 def test_a_start_before_the_first_token_is_refused():

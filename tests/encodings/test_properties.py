@@ -12,8 +12,9 @@ from flax import nnx
 
 from pe_lab import plugins
 from pe_lab.encodings.base import Tokens
-from pe_lab.transformer.attention import attend, visible
+from pe_lab.model.terms import View, visible
 from tests.encodings import laws
+from tests.encodings.codes import attend
 
 LENGTH, WIDTH, HEADS, HEAD_DIM = 7, 16, 2, 8
 LARGEST = 1000  # shift, where there is no end to positions
@@ -45,7 +46,11 @@ def attention(name):
 
     def rows(given, positions, segments, row, single):
         x, q, k, v = given
-        where = jnp.stack([positions] * encoding.num_axes, axis=-1)[None] if encoding.num_axes > 1 else positions[None]
+        where = (
+            jnp.stack([positions] * encoding.requirements.num_axes, axis=-1)[None]
+            if encoding.requirements.num_axes > 1
+            else positions[None]
+        )
         of_queries, of_keys = encoding.features(x, where)
 
         def pick(a):
@@ -54,7 +59,9 @@ def attention(name):
         lengths = (segments > 0).sum()[None]
         Q = Tokens(pick(where), pick(SLOTS), lengths, jax.tree.map(pick, of_queries))
         K, own = Tokens(where, SLOTS, lengths, of_keys), segments[None]
-        mask = visible(Q, K, own > 0, causal=True, segments=(pick(own), own))
+        whole = View((where[None],), own > 0, SLOTS, lengths, own)
+        picked = View((pick(where)[None],), pick(own) > 0, pick(SLOTS), lengths, pick(own))
+        mask = visible(picked, whole, causal=True)
         return attend(encoding, pick(q), k, v, Q, K, mask)[0]
 
     return jax.jit(rows, static_argnames="single")
@@ -67,16 +74,16 @@ def parametrized(test):
 
 def places(name):
     """Ascending positions with gaps, that leave room for a shift where they end."""
-    top = min(built(name).max_positions or laws.BOUND, laws.BOUND)
+    top = min(built(name).requirements.max_positions or laws.BOUND, laws.BOUND)
     return st.lists(st.integers(0, top // 2 - 1), min_size=LENGTH, max_size=LENGTH, unique=True).map(sorted), top // 2
 
 
 @parametrized
 def test_what_is_relative_ignores_every_shift(name):
-    if not built(name).relative:
+    if not built(name).requirements.relative:
         pytest.skip("not relative")
     positions, room = places(name)
-    largest = LARGEST if built(name).max_positions is None else room
+    largest = LARGEST if built(name).requirements.max_positions is None else room
 
     @CHOSEN
     @hypothesis.given(positions, st.integers(0, largest))
@@ -90,7 +97,7 @@ def test_what_is_relative_ignores_every_shift(name):
 
 @parametrized
 def test_a_document_packed_behind_another_is_as_it_is_alone(name):
-    if built(name).reads_length:
+    if built(name).requirements.reads_length:
         pytest.skip("what reads lengths takes one example a context")
     positions, _ = places(name)
 
@@ -109,7 +116,7 @@ def test_a_document_packed_behind_another_is_as_it_is_alone(name):
 @parametrized
 def test_a_query_that_sees_no_key_gets_zeros_and_all_gradients_are_finite(name):
     encoding, (x, q, k, v) = built(name), inputs()
-    where = jnp.stack([SLOTS] * encoding.num_axes, axis=-1) if encoding.num_axes > 1 else SLOTS
+    where = jnp.stack([SLOTS] * encoding.requirements.num_axes, axis=-1) if encoding.requirements.num_axes > 1 else SLOTS
     mask = jnp.tril(jnp.ones((LENGTH, LENGTH), bool)).at[3].set(False)[None, None]
     graph, params = nnx.split(encoding)
 

@@ -18,14 +18,14 @@ def test_the_code_is_the_sine_and_cosine_of_a_fixed_normal_draw():
     g = np.asarray(encoding.frequencies[0])
     for p in (0, 1, 7, 30, 10**6):
         wanted = np.concatenate([np.sin(2 * np.pi * g * p), np.cos(2 * np.pi * g * p)])
-        np.testing.assert_allclose(codes.code(encoding, [p])[0], wanted, atol=2e-6)
+        np.testing.assert_allclose(codes.embed(encoding, [p])[0], wanted, atol=2e-6)
 
 
 def test_axes_add_their_angles():
     encoding = built(num_axes=2)
     g = np.asarray(encoding.frequencies)
     a = 2 * np.pi * (g[0] * 3 + g[1] * 5)
-    np.testing.assert_allclose(codes.code(encoding, [[3, 5]])[0], np.concatenate([np.sin(a), np.cos(a)]), atol=1e-5)
+    np.testing.assert_allclose(codes.embed(encoding, [[3, 5]])[0], np.concatenate([np.sin(a), np.cos(a)]), atol=1e-5)
 
 
 def test_the_draw_is_no_parameter():
@@ -40,7 +40,7 @@ def test_the_draw_is_normal_with_its_spread_and_the_same_again():
 
 
 def test_an_odd_width_ends_in_a_zero():
-    code = codes.code(built(width=7), [0, 3])
+    code = codes.embed(built(width=7), [0, 3])
     assert code.shape == (2, 7)
     assert (code[:, 6] == 0).all()
 

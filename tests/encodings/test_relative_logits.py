@@ -12,16 +12,15 @@ from tests.encodings import codes
 
 SENSITIVE = {"extent": (1024, 5), "num_profiles": (16, 2)}
 
-EVEN = pytest.mark.parametrize("arange", [False, True])
-
 
 def encoding(extent=4, num_profiles=3):
     return RelativeLogits(extent=extent, num_profiles=num_profiles, width=6, num_heads=2, rngs=codes.rngs())
 
 
-def bias(e, x, positions, arange=False):
-    t = codes.tokens(positions, arange)
-    return np.asarray(e.bias(dataclasses.replace(t, features=e.features(x, t.positions)[0]), t))
+def bias(e, x, positions, compute=codes.EQUATION):
+    t = compute.tokens(positions)
+    Q = dataclasses.replace(t, features=e.features(x, t.positions)[0])
+    return np.asarray(codes.content_bias(e, Q, t, e.mixture.shape[1], compute=compute))
 
 
 def equation(e, x, positions):
@@ -34,12 +33,12 @@ def equation(e, x, positions):
     return out
 
 
-@EVEN
-def test_agrees_with_reference(arange):
+@codes.every_form
+def test_agrees_with_reference(compute):
     given = reference.entry("inkling_rel_bias_L5")["inputs"]
     e = RelativeLogits(extent=given["extent"], num_profiles=2, width=2, num_heads=1, rngs=codes.rngs())
     e.profiles[...], e.mixture[...] = jnp.asarray(given["P"]), jnp.eye(2)[:, None]
-    reference.assert_agrees(bias(e, jnp.asarray(given["r"])[None], range(5), arange)[0, 0], "inkling_rel_bias_L5")
+    reference.assert_agrees(bias(e, jnp.asarray(given["r"])[None], range(5), compute)[0, 0], "inkling_rel_bias_L5")
 
 
 def test_equation_at_uneven_positions():
@@ -48,16 +47,17 @@ def test_equation_at_uneven_positions():
     np.testing.assert_allclose(bias(e, x, positions), equation(e, x, positions), atol=1e-6)
 
 
+@codes.every_kernel
 @pytest.mark.parametrize("extent", [1, 4, 6, 20])
-def test_equation_at_an_arange_shorter_and_longer_than_the_extent(extent):
+def test_equation_at_an_arange_shorter_and_longer_than_the_extent(extent, compute):
     e, x = encoding(extent), jax.random.normal(jax.random.key(0), (2, 6, 6))
-    np.testing.assert_allclose(bias(e, x, range(3, 9), arange=True), equation(e, x, range(6)), atol=1e-6)
+    np.testing.assert_allclose(bias(e, x, range(3, 9), compute), equation(e, x, range(6)), atol=1e-6)
 
 
 def test_a_row_of_positions_for_each_example():
     e, x, rows = encoding(), jax.random.normal(jax.random.key(0), (2, 3, 6)), ([0, 1, 5], [2, 3, 8])
     t = dataclasses.replace(codes.tokens(rows[0]), positions=jnp.asarray(rows))
-    found = e.bias(dataclasses.replace(t, features=e.features(x, t.positions)[0]), t)
+    found = codes.content_bias(e, dataclasses.replace(t, features=e.features(x, t.positions)[0]), t, e.mixture.shape[1])
     for i, row in enumerate(rows):
         np.testing.assert_allclose(found[i], equation(e, x[i : i + 1], row)[0], atol=1e-6)
 
@@ -69,9 +69,9 @@ def test_only_the_query_says_what_is_added():
     assert moved.tolist() == [False, False, True, False, False]
 
 
-@EVEN
-def test_beyond_the_extent_and_ahead_nothing_is_added(arange):
-    found = bias(encoding(2), jnp.ones((1, 5, 6)), range(5), arange)[0]
+@codes.every_form
+def test_beyond_the_extent_and_ahead_nothing_is_added(compute):
+    found = bias(encoding(2), jnp.ones((1, 5, 6)), range(5), compute)[0]
     near = np.tril(np.ones((5, 5), bool)) & ~np.tril(np.ones((5, 5), bool), -2)
     assert not found[:, ~near].any()
     assert found[:, near].all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.rope import RoPE
-from pe_lab.transformer.generate import decode
+from pe_lab.model.decode import decode, extend, start
 from tests import models, reference
 from tests.encodings import codes
 
@@ -40,7 +40,7 @@ SENSITIVE = {
 def rotated(x, position, length=None, **arguments):
     """A query of x at a position, in an example of a length."""
     x, tokens = jnp.asarray(x)[None, None, None], told([position], length)
-    return RoPE(head_dim=x.shape[-1], **arguments).qk(x, x, tokens, tokens)[0][0, 0, 0]
+    return RoPE(head_dim=x.shape[-1], **arguments).transform_qk(x, x, tokens, tokens)[0][0, 0, 0]
 
 
 def told(positions, length=None):
@@ -100,7 +100,7 @@ def test_scores_up_to_position_one_million_are_those_of_float64(layout):
                 expected[i, j] += np.cos(across) * along + np.sin(across) * (q[i, b] * k[j, a] - q[i, a] * k[j, b])
     tokens = codes.tokens(positions)
     inputs = (jnp.asarray(x, jnp.float32)[None, :, None] for x in (q, k))
-    found = [x[0, :, 0] for x in RoPE(head_dim=width, layout=layout).qk(*inputs, tokens, tokens)]
+    found = [x[0, :, 0] for x in RoPE(head_dim=width, layout=layout).transform_qk(*inputs, tokens, tokens)]
     np.testing.assert_allclose(found[0] @ found[1].T, expected, atol=1e-5)
 
 
@@ -299,10 +299,10 @@ def test_each_example_is_rotated_by_its_own_length(arguments):
     x = jax.random.normal(jax.random.key(5), (2, 3, 1, 8))
     tokens = codes.tokens([0, 5, 9])
     both = dataclasses.replace(tokens, lengths=jnp.asarray([4, 11]))
-    found = RoPE(head_dim=8, **arguments).qk(x, x, both, both)[0]
+    found = RoPE(head_dim=8, **arguments).transform_qk(x, x, both, both)[0]
     for row, length in enumerate((4, 11)):
         alone = dataclasses.replace(tokens, lengths=jnp.asarray([length]))
-        expected = RoPE(head_dim=8, **arguments).qk(x[row : row + 1], x[row : row + 1], alone, alone)[0]
+        expected = RoPE(head_dim=8, **arguments).transform_qk(x[row : row + 1], x[row : row + 1], alone, alone)[0]
         np.testing.assert_allclose(found[row], expected[0], atol=1e-6)
 
 
@@ -311,7 +311,7 @@ def test_queries_are_rotated_by_the_length_of_the_keys(arguments):
     q, k = jax.random.normal(jax.random.key(6), (2, 1, 1, 1, 8))
     products = []
     for m, of_query in ((9, 2), (9, 9), (46, 9)):
-        rotated_q, rotated_k = RoPE(head_dim=8, **arguments).qk(q, k, told([m], of_query), told([m - 3], 9))
+        rotated_q, rotated_k = RoPE(head_dim=8, **arguments).transform_qk(q, k, told([m], of_query), told([m - 3], 9))
         products.append(float((rotated_q * rotated_k).sum()))
     np.testing.assert_allclose(products, products[0], atol=2e-5)
 
@@ -320,21 +320,23 @@ def test_queries_are_rotated_by_the_length_of_the_keys(arguments):
 def test_where_the_length_is_not_known_it_is_the_largest_key_position_and_one(arguments):
     x = jax.random.normal(jax.random.key(7), (1, 3, 1, 8))
     encoding = RoPE(head_dim=8, **arguments)
-    unknown, known = (encoding.qk(x, x, Q, K) for Q, K in ((told([1, 2, 3]), told([9, 5, 0])), (told([1, 2, 3]), told([9, 5, 0], 10))))
+    unknown, known = (
+        encoding.transform_qk(x, x, Q, K) for Q, K in ((told([1, 2, 3]), told([9, 5, 0])), (told([1, 2, 3]), told([9, 5, 0], 10)))
+    )
     for a, b in zip(unknown, known, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
 @OF_LENGTH
 def test_what_reads_the_length_says_so(arguments):
-    assert RoPE(head_dim=8, **arguments).reads_length
-    assert not RoPE(head_dim=8).reads_length
+    assert RoPE(head_dim=8, **arguments).requirements.reads_length
+    assert not RoPE(head_dim=8).requirements.reads_length
 
 
 def decoded(num_layers, arguments):
     """Tokens, the model, and its logits after each token but the first two from the cache."""
     model, tokens = models.build(dict(name="rope", **arguments), num_layers=num_layers), models.random_tokens(2, 7)
-    _, cache = model.extend(model.start(jnp.arange(7)[None, None], 2), tokens[:, :2], jnp.ones((2, 2), bool))
+    _, cache = extend(model, start(model, (jnp.arange(7)[None, None],), 2), tokens[:, :2], jnp.ones((2, 2), bool))
     return tokens, model, np.asarray(decode(model, cache, tokens[:, 2:], jnp.ones((2, 5), bool))[0])
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.rotary_value import RotaryValue
-from pe_lab.transformer.attention import attend
 from tests.encodings import codes
+from tests.encodings.codes import attend
 
 SENSITIVE = {
     "base": (10000.0, 100.0),
@@ -20,7 +20,7 @@ UNEVEN = [0, 1, 3, 9, 20]
 def mixed(encoding, w, v, queries, keys):
     """[L, H, Dh] of weights [H, L, S] and values [S, H, Dh]."""
     return np.asarray(
-        encoding.mix(jnp.asarray(w, jnp.float32)[None], jnp.asarray(v, jnp.float32)[None], codes.tokens(queries), codes.tokens(keys))[0]
+        encoding.combine(jnp.asarray(w, jnp.float32)[None], jnp.asarray(v, jnp.float32)[None], codes.tokens(queries), codes.tokens(keys))[0]
     )
 
 
@@ -58,7 +58,7 @@ def test_worked_by_hand():
 def test_logits_are_those_of_rope():
     x, tokens = jax.random.normal(jax.random.key(0), (1, 5, 2, 8)), codes.tokens(UNEVEN)
     for arguments in ({}, dict(base=100.0, layout="half", fraction=0.5)):
-        pairs = zip(*(cls(head_dim=8, **arguments).qk(x, x, tokens, tokens) for cls in (RotaryValue, RoPE)), strict=True)
+        pairs = zip(*(cls(head_dim=8, **arguments).transform_qk(x, x, tokens, tokens) for cls in (RotaryValue, RoPE)), strict=True)
         for a, b in pairs:
             np.testing.assert_array_equal(a, b)
 
@@ -66,7 +66,7 @@ def test_logits_are_those_of_rope():
 @pytest.mark.parametrize(("absolute", "moves"), [(False, False), (True, True)])
 def test_a_shift_changes_outputs_only_where_they_stay_turned(absolute, moves):
     encoding = RotaryValue(head_dim=8, absolute=absolute)
-    assert encoding.relative is not moves
+    assert encoding.requirements.relative is not moves
     q, k, v = jax.random.normal(jax.random.key(1), (3, 1, 5, 2, 8))
     causal = jnp.tri(5, dtype=bool)[None, None]
     outputs = [attend(encoding, q, k, v, T, T, causal) for T in (codes.tokens([p + shift for p in UNEVEN]) for shift in (0, 37))]

@@ -1,17 +1,14 @@
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.encodings.alibi import ALiBi
-from pe_lab.encodings.base import Chain
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.self_extend import SelfExtend
-from pe_lab.transformer.attention import attend
 from tests import models, reference
 from tests.encodings import codes
+from tests.encodings.codes import attend
 
 ARGUMENTS = dict(window=2, group=3)  # so that the laws' few tokens reach beyond the window
 SENSITIVE = {
@@ -27,9 +24,9 @@ def logits(q, k, positions, encoding):
     """[L, S] of one head, [L, Dh] each, as attention computes them."""
     tokens = codes.tokens(positions)
     q, k = (jnp.asarray(x, jnp.float32)[None, :, None] for x in (q, k))
-    a, b = encoding.qk(q, k, tokens, tokens)
+    a, b = encoding.transform_qk(q, k, tokens, tokens)
     s = jnp.einsum("blhe,bshe->bhls", a, b) / q.shape[-1] ** 0.5
-    return np.asarray(encoding.scores(s, q, k, tokens, tokens, jnp.ones((1, 1, len(positions), len(positions)), bool))[0, 0])
+    return np.asarray((s + encoding.content_bias(q, k, tokens, tokens))[0, 0])
 
 
 def distances(positions, **arguments):
@@ -81,7 +78,7 @@ def test_a_shift_by_whole_groups_changes_nothing_and_another_does():
     base, whole, broken = (logits(q, k, range(shift, shift + 12), encoding) for shift in (0, 36, 37))
     np.testing.assert_allclose(whole, base, atol=1e-5)
     assert np.abs(broken - base).max() > 0.1
-    assert not encoding.relative
+    assert not encoding.requirements.relative
 
 
 @pytest.mark.parametrize("arguments", [dict(window=12, group=3), dict(window=2, group=1)])
@@ -104,14 +101,11 @@ def test_it_takes_the_place_of_rope_in_a_trained_model():
 def test_a_bias_on_the_same_layer_stays_beyond_the_window():
     q, k = np.random.default_rng(3).normal(size=(2, 8, 8))
     encoding, alibi, tokens = SelfExtend(head_dim=8, window=2, group=3), ALiBi(num_heads=1), codes.tokens(range(8))
-    chain = Chain([encoding, alibi])
     raw = [jnp.asarray(x, jnp.float32)[None, :, None] for x in (q, k)]
-    both = [dataclasses.replace(tokens, features=(None, None)) for _ in range(2)]
-    turned = chain.qk(*raw, *both)
-    bias = chain.bias(*both)
-    s = jnp.einsum("blhe,bshe->bhls", *turned) / 8**0.5 + bias
-    found = chain.scores(s, *raw, *both, jnp.ones((1, 1, 8, 8), bool))[0, 0]
-    np.testing.assert_allclose(found, logits(q, k, range(8), encoding) + bias[0, 0], atol=1e-5)
+    v = jnp.eye(8)[None, :, None]
+    weights = attend((encoding, alibi), *raw, v, tokens, tokens, jnp.ones((1, 1, 8, 8), bool))[0, :, 0]
+    expected = jax.nn.softmax(logits(q, k, range(8), encoding) + alibi.bias(tokens, tokens)[0, 0])
+    np.testing.assert_allclose(weights, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("arguments", [dict(window=0), dict(group=0)])

@@ -4,33 +4,35 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.shaw import Shaw
-from pe_lab.transformer.attention import attend
-from tests import reference
+from tests import models, reference
 from tests.encodings import codes, laws
+from tests.encodings.codes import attend
 
 SENSITIVE = {"clip": (16, 3), "values": (False, True), "heads_share": (False, True)}
 
 
-@pytest.mark.parametrize("arange", [False, True])
+@codes.every_form
 @pytest.mark.parametrize("rows", [1, 2])
-def test_agrees_with_reference_with_one_row_of_positions_and_with_many(rows, arange):
+def test_agrees_with_reference_with_one_row_of_positions_and_with_many(rows, compute):
     given, expected = (reference.entry("shaw_k2_L4_d4")[k] for k in ("inputs", "value"))
     encoding = Shaw(clip=2, values=True, num_heads=1, head_dim=4, bidirectional=True, rngs=codes.rngs())
     encoding.key_table[...], encoding.value_table[...] = jnp.asarray(given["aK"])[None], jnp.asarray(given["aV"])[None]
     q, k, v = (jnp.broadcast_to(jnp.asarray(given[n])[None, :, None], (rows, 4, 1, 4)) for n in "qkv")
     t = codes.tokens(range(4))
-    t = t.__class__(jnp.broadcast_to(t.positions, (1 if arange else rows, 4)), t.slots, arange=arange)
+    t = t.__class__(jnp.broadcast_to(t.positions, (1 if compute.arange else rows, 4)), t.slots, arange=compute.arange)
     everywhere = jnp.ones((1, 1, 4, 4), bool)
     np.testing.assert_array_equal(encoding.index(t, t)[0], expected["index"])
     plain = jnp.einsum("blhe,bshe->bhls", q, k) / 2
+    logits = plain + compute.hook(encoding, "content_bias")(q, k, t, t)
+    out = attend(encoding, q, k, v, t, t, everywhere, kernels=compute.kernels)
     for r in range(rows):
-        reference.assert_agrees(encoding.scores(plain, q, k, t, t, everywhere)[r, 0], "shaw_k2_L4_d4", expected["logits"])
-        reference.assert_agrees(attend(encoding, q, k, v, t, t, everywhere)[r, :, 0], "shaw_k2_L4_d4", expected["out"])
+        reference.assert_agrees(logits[r, 0], "shaw_k2_L4_d4", expected["logits"])
+        reference.assert_agrees(out[r, :, 0], "shaw_k2_L4_d4", expected["out"])
 
 
 def test_each_layer_has_tables_of_its_own():
     model = laws.Subject(laws.spec("shaw")).build()
-    assert model.decoder.layer_encodings == ((0,), (1,))
+    assert models.indices(model.decoder.layer_sites) == ((0,), (1,))
     assert np.abs(model.attention_encodings[0].key_table[...] - model.attention_encodings[1].key_table[...]).max() > 0.01
 
 
@@ -53,21 +55,23 @@ def test_with_tables_for_each_head_it_is_the_equation_in_float64(clip, queries, 
             logits = np.array([q[0, i, h] @ (k[0, j, h] + of_keys[h, row[j]]) for j in range(keys)]) / np.sqrt(3)
             w = np.exp(logits) / np.exp(logits).sum()
             expected[i, h] = sum(w[j] * (v[0, j, h] + of_values[h, row[j]]) for j in range(keys))
-    for arange in (False, True):
-        Q, K = (codes.tokens(range(n), arange) for n in (queries, keys))
-        out = attend(encoding, *map(jnp.asarray, (q, k, v)), Q, K, jnp.ones((1, 1, queries, keys), bool))
+    everywhere = jnp.ones((1, 1, queries, keys), bool)
+    for compute in codes.FORMS.values():
+        Q, K = (compute.tokens(range(n)) for n in (queries, keys))
+        out = attend(encoding, *map(jnp.asarray, (q, k, v)), Q, K, everywhere, kernels=compute.kernels)
         np.testing.assert_allclose(out[0], expected, atol=1e-5)
 
 
+@codes.every_kernel
 @pytest.mark.parametrize("clip", [1, 3, 9])
-def test_causal_attention_leaves_out_the_future_and_changes_nothing(clip):
+def test_causal_attention_leaves_out_the_future_and_changes_nothing(clip, compute):
     q, k, v = (jax.random.normal(jax.random.key(i), (2, 6, 2, 3)) for i in range(3))
     causal = jnp.tril(jnp.ones((6, 6), bool))[None, None]
-    t = codes.tokens(range(6), True)
+    t = compute.tokens(range(6))
 
     def out(bidirectional):
         encoding = Shaw(clip=clip, values=True, num_heads=2, head_dim=3, bidirectional=bidirectional, rngs=codes.rngs())
-        return attend(encoding, q, k, v, t, t, causal)
+        return attend(encoding, q, k, v, t, t, causal, kernels=compute.kernels)
 
     np.testing.assert_allclose(out(False), out(True), atol=1e-6)
 

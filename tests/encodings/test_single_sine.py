@@ -13,11 +13,11 @@ def sine(**arguments):
 
 
 def test_agrees_with_reference():
-    reference.assert_agrees(codes.code(sine(period=8.0), range(10))[:, 0], "seed_single_sine")
+    reference.assert_agrees(codes.embed(sine(period=8.0), range(10))[:, 0], "seed_single_sine")
 
 
 def test_it_repeats_after_a_period_and_within_half_of_one():
-    c = codes.code(sine(period=8.0), [1, 9, 3])[:, 0]
+    c = codes.embed(sine(period=8.0), [1, 9, 3])[:, 0]
     np.testing.assert_allclose(c, c[0], atol=1e-6)
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.alibi import ALiBi
-from pe_lab.encodings.base import Chain, Tokens
+from pe_lab.encodings.base import Tokens
 from pe_lab.encodings.shaw import Shaw
 from pe_lab.encodings.stick_breaking import StickBreaking
-from pe_lab.transformer.attention import attend
 from tests import reference
 from tests.encodings import codes
+from tests.encodings.codes import attend
 
 SENSITIVE = {"remainder": (False, True), "attend_current": (False, True)}
 
@@ -35,7 +35,7 @@ def test_agrees_with_reference():
     given, expected = (reference.entry("stickbreaking_L5_d4")[k] for k in ("inputs", "value"))
     q, k = (jnp.asarray(given[n]) for n in "qk")
     encoding, t = stick(), codes.tokens(range(5))
-    weights = encoding.weights((q @ k.T / 2)[None, None], encoding.mask(t, t))[0, 0]
+    weights = encoding.normalize((q @ k.T / 2)[None, None], encoding.mask(t, t))[0, 0]
     reference.assert_agrees(weights, "stickbreaking_L5_d4", expected["weights"])
     reference.assert_agrees(1 - weights.sum(axis=-1), "stickbreaking_L5_d4", expected["remainder"])
 
@@ -51,13 +51,13 @@ def test_weights_are_shares_of_what_is_left_for_any_mask(seed, attend_current):
     encoding = stick(attend_current=attend_current)
     mask = given & np.asarray(encoding.mask(Q, K))
     np.testing.assert_array_equal(np.asarray(encoding.mask(Q, K))[0, 0], np.arange(9) - slots[:, None] < attend_current)
-    np.testing.assert_allclose(encoding.weights(jnp.asarray(s, jnp.float32), jnp.asarray(mask)), equation(s, mask), atol=1e-6)
+    np.testing.assert_allclose(encoding.normalize(jnp.asarray(s, jnp.float32), jnp.asarray(mask)), equation(s, mask), atol=1e-6)
 
 
 def test_halves_worked_by_hand():
     """Logits of 0 give each key half of what is left, the nearest first."""
     encoding, t = stick(), codes.tokens(range(4))
-    weights = encoding.weights(jnp.zeros((1, 1, 4, 4)), encoding.mask(t, t))[0, 0]
+    weights = encoding.normalize(jnp.zeros((1, 1, 4, 4)), encoding.mask(t, t))[0, 0]
     np.testing.assert_allclose(weights, [[0, 0, 0, 0], [1 / 2, 0, 0, 0], [1 / 4, 1 / 2, 0, 0], [1 / 8, 1 / 4, 1 / 2, 0]], rtol=1e-6)
 
 
@@ -67,7 +67,7 @@ def test_long_rows_stay_right_and_sum_to_one_at_most():
     s = (random.normal(size=(1, 1, 3, 3000)) - 8).astype(np.float32)
     s[0, 0, 1, 2000] = 60.0
     s[0, 0, 2] = 50 * random.normal(size=3000)
-    weights = np.asarray(stick().weights(jnp.asarray(s), jnp.ones(s.shape, bool)))
+    weights = np.asarray(stick().normalize(jnp.asarray(s), jnp.ones(s.shape, bool)))
     np.testing.assert_allclose(weights, equation(s, np.ones(s.shape, bool)), rtol=1e-4, atol=1e-37)
     assert weights.sum(axis=-1).max() <= 1 + 1e-5
 
@@ -75,7 +75,7 @@ def test_long_rows_stay_right_and_sum_to_one_at_most():
 def test_gradients_are_finite_at_extremes_and_in_empty_rows():
     s = jnp.asarray([[[[1e4, -1e4, 0.0, jnp.nan], [jnp.nan, jnp.inf, -jnp.inf, 0.0], [-1e4, -1e4, 1e4, 1e4]]]])
     mask = jnp.asarray([[[[True, True, True, False], [False] * 4, [True] * 4]]])
-    weights, grad = jax.value_and_grad(lambda s: (stick().weights(s, mask) * jnp.arange(4.0)[None, None, None]).sum())(s)
+    weights, grad = jax.value_and_grad(lambda s: (stick().normalize(s, mask) * jnp.arange(4.0)[None, None, None]).sum())(s)
     assert np.isfinite(weights)
     assert np.isfinite(grad).all()
 
@@ -102,7 +102,7 @@ def test_the_remainder_weighs_the_learned_vector():
     w = equation(s, np.broadcast_to(np.tril(np.ones((6, 6)), -1) > 0, s.shape))
     expected = np.einsum("bhls,bshe->blhe", w, v) + np.moveaxis(1 - w.sum(-1), 1, 2)[..., None]
     np.testing.assert_allclose(attended(encoding)[0], expected, atol=1e-5)
-    assert encoding.mix(jnp.zeros((2, 2, 6, 6), jnp.bfloat16), v.astype(jnp.bfloat16), t, t).dtype == jnp.bfloat16
+    assert encoding.combine(jnp.zeros((2, 2, 6, 6), jnp.bfloat16), v.astype(jnp.bfloat16), t, t).dtype == jnp.bfloat16
 
 
 def test_alone_the_current_token_gets_its_own_share():
@@ -112,8 +112,6 @@ def test_alone_the_current_token_gets_its_own_share():
     np.testing.assert_allclose(out[:, 0], share[..., None] * v[:, 0], atol=1e-6)
 
 
-def test_biases_join_and_another_mixing_of_values_may_stand_beside_it_unless_it_has_a_remainder():
-    together = Chain([ALiBi(num_heads=2), stick(2), Shaw(values=True, num_heads=2, head_dim=4, rngs=codes.rngs())])
+def test_it_composes_with_biases_and_with_another_weighted_sum():
+    together = (ALiBi(num_heads=2), stick(2), Shaw(values=True, num_heads=2, head_dim=4, rngs=codes.rngs()))
     assert np.isfinite(attended(together)[0]).all()
-    with pytest.raises(ValueError, match="StickBreaking and Shaw cannot act on one layer: each replaces mix"):
-        Chain([stick(2, remainder=True), Shaw(values=True, num_heads=2, head_dim=4, rngs=codes.rngs())])

@@ -5,7 +5,7 @@ import pytest
 from flax import nnx
 
 from pe_lab.encodings.t5_bias import T5Bias
-from tests import reference
+from tests import models, reference
 from tests.encodings import codes, laws
 
 SENSITIVE = {"num_buckets": (32, 16), "max_distance": (128, 40)}
@@ -30,22 +30,23 @@ def test_bias_is_the_table_at_the_bucket_of_each_pair():
     np.testing.assert_array_equal(bias[0, :, 0, 3], table[0])  # the future shares the bucket of distance 0
 
 
-def test_arange_form_has_the_gradient_of_the_gather():
+@codes.every_kernel
+def test_a_kernel_has_the_gradient_of_the_equation(compute):
     graph, params = nnx.split(t5())
     weight = jax.random.normal(jax.random.key(0), (1, 2, 9, 9))
 
-    def loss(params, arange):
-        t = codes.tokens(range(9), arange)
-        return (nnx.merge(graph, params).bias(t, t) * weight).sum()
+    def loss(params, form):
+        t = form.tokens(range(9))
+        return (form.hook(nnx.merge(graph, params), "bias")(t, t) * weight).sum()
 
-    fast, plain = (jax.grad(loss)(params, arange)["table"][...] for arange in (True, False))
+    fast, plain = (jax.grad(loss)(params, form)["table"][...] for form in (compute, codes.EQUATION))
     np.testing.assert_allclose(fast, plain, atol=1e-5)
 
 
 def test_one_table_serves_all_layers_unless_not_shared():
     shared, own = (laws.Subject(laws.spec("t5_bias", share=s)).build() for s in (True, False))
-    assert (len(shared.attention_encodings), shared.decoder.layer_encodings) == (1, ((0,), (0,)))
-    assert (len(own.attention_encodings), own.decoder.layer_encodings) == (2, ((0,), (1,)))
+    assert (len(shared.attention_encodings), models.indices(shared.decoder.layer_sites)) == (1, ((0,), (0,)))
+    assert (len(own.attention_encodings), models.indices(own.decoder.layer_sites)) == (2, ((0,), (1,)))
 
 
 def test_too_few_buckets_are_refused():

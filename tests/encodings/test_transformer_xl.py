@@ -3,11 +3,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.encodings.base import skew
 from pe_lab.encodings.transformer_xl import TransformerXL
-from pe_lab.transformer.attention import attend
 from tests import reference
 from tests.encodings import codes
+from tests.encodings.codes import attend
 
 SENSITIVE = {"base": (10000.0, 100.0)}
 
@@ -18,7 +17,7 @@ BOTH_SIDES = pytest.mark.parametrize("bidirectional", [False, True])
 def encoding(width=8, num_heads=2, bidirectional=True):
     """With biases of the size of a query, so that they matter."""
     made = TransformerXL(width=width, num_heads=num_heads, head_dim=width // num_heads, bidirectional=bidirectional, rngs=codes.rngs())
-    made.content_bias[...] *= 50
+    made.query_bias[...] *= 50
     made.position_bias[...] *= 50
     return made
 
@@ -27,12 +26,12 @@ def drawn(length, num_heads=2, head_dim=4, batch=1):
     return (jax.random.normal(jax.random.key(i), (batch, length, num_heads, head_dim)) for i in range(2))
 
 
-def logits(e, q, k, Q, K=None):
+def logits(e, q, k, Q, K=None, compute=codes.EQUATION):
     """What attention computes before the softmax."""
     K = Q if K is None else K
-    turned, met = e.qk(q, k, Q, K)
+    turned, met = e.transform_qk(q, k, Q, K)
     s = jnp.einsum("blhe,bshe->bhls", turned, met) / q.shape[-1] ** 0.5
-    return np.asarray(e.scores(s, q, k, Q, K, jnp.ones((1, 1, *s.shape[2:]), bool)))
+    return np.asarray(s + compute.hook(e, "content_bias")(q, k, Q, K))
 
 
 def apart(at, to):
@@ -42,7 +41,7 @@ def apart(at, to):
 
 def equation(e, q, k, distances):
     """One query, one key and one head at a time, in float64."""
-    q, k, u, v, projection = (np.asarray(a, np.float64) for a in (q, k, e.content_bias[...], e.position_bias[...], e.projection[...]))
+    q, k, u, v, projection = (np.asarray(a, np.float64) for a in (q, k, e.query_bias[...], e.position_bias[...], e.projection[...]))
     width, heads, head_dim = projection.shape
     out = np.zeros((heads, *distances.shape))
     for h, i, j in np.ndindex(out.shape):
@@ -53,73 +52,83 @@ def equation(e, q, k, distances):
     return out
 
 
-@pytest.mark.parametrize("arange", [False, True])
-def test_agrees_with_reference(arange):
+@codes.every_form
+def test_agrees_with_reference(compute):
     given, expected = (reference.entry("xl_logits_d4_L4")[k] for k in ("inputs", "value"))
     e = TransformerXL(width=4, num_heads=1, head_dim=4, bidirectional=True, rngs=codes.rngs())
-    e.content_bias[...], e.position_bias[...] = jnp.asarray(given["u"]), jnp.asarray(given["v"])
+    e.query_bias[...], e.position_bias[...] = jnp.asarray(given["u"]), jnp.asarray(given["v"])
     e.projection[...] = jnp.asarray(given["W_r"])[:, None]
     q, k = (jnp.asarray(given[n]).reshape(1, 4, 1, 4) for n in "qk")
-    found = logits(e, q, k, codes.tokens(range(4), arange))[0, 0]
+    found = logits(e, q, k, compute.tokens(range(4)), compute=compute)[0, 0]
     reference.assert_agrees(2 * found, "xl_logits_d4_L4", expected["distance_i_minus_j"])  # the entry leaves out 1 / sqrt(4)
 
 
-def test_equation_at_uneven_positions_of_two_streams():
+@codes.every_form
+def test_equation_at_uneven_positions_of_two_streams(compute):
+    """The kernels take a difference of angles there."""
     e, at, to = encoding(), [4, 0, 17], [2, 3, 1000, 5, 0]
     (q, _), (_, k) = drawn(3), drawn(5)
-    np.testing.assert_allclose(logits(e, q, k, codes.tokens(at), codes.tokens(to))[0], equation(e, q, k, apart(at, to)), atol=1e-5)
+    found = logits(e, q, k, codes.tokens(at), codes.tokens(to), compute)[0]
+    np.testing.assert_allclose(found, equation(e, q, k, apart(at, to)), atol=1e-5)
 
 
+@codes.every_kernel
 @BOTH_SIDES
-def test_equation_at_an_arange(bidirectional):
+def test_equation_at_an_arange(bidirectional, compute):
     e, (q, k) = encoding(bidirectional=bidirectional), drawn(6)
-    found, expected = logits(e, q, k, codes.tokens(range(3, 9), arange=True))[0], equation(e, q, k, apart(range(6), range(6)))
+    found = logits(e, q, k, compute.tokens(range(3, 9)), compute=compute)[0]
+    expected = equation(e, q, k, apart(range(6), range(6)))
     seen = np.ones((6, 6), bool) if bidirectional else np.tril(np.ones((6, 6), bool))
     np.testing.assert_allclose(found[:, seen], expected[:, seen], atol=1e-5)
 
 
-def test_equation_between_two_aranges_of_different_lengths():
+@codes.every_kernel
+def test_equation_between_two_aranges_of_different_lengths(compute):
     e = encoding()
     (q, _), (_, k) = drawn(3), drawn(5)
-    found = logits(e, q, k, codes.tokens(range(3), arange=True), codes.tokens(range(5), arange=True))
+    found = logits(e, q, k, compute.tokens(range(3)), compute.tokens(range(5)), compute=compute)
     np.testing.assert_allclose(found[0], equation(e, q, k, apart(range(3), range(5))), atol=1e-5)
 
 
-def test_a_row_of_positions_for_each_example():
+@codes.every_form
+def test_a_row_of_positions_for_each_example(compute):
     e, (q, k) = encoding(), drawn(3, batch=2)
     rows = ([0, 1, 5], [2, 7, 8])
     t = codes.tokens(rows[0])
     both = t.__class__(jnp.asarray(rows), jnp.broadcast_to(t.slots, (2, 3)))
     for i, row in enumerate(rows):
-        np.testing.assert_allclose(logits(e, q, k, both)[i], logits(e, q[i : i + 1], k[i : i + 1], codes.tokens(row))[0], atol=1e-6)
+        alone = logits(e, q[i : i + 1], k[i : i + 1], codes.tokens(row), compute=compute)[0]
+        np.testing.assert_allclose(logits(e, q, k, both, compute=compute)[i], alone, atol=1e-6)
 
 
+@codes.every_kernel
 @BOTH_SIDES
-def test_a_distance_has_one_code_whatever_the_length(bidirectional):
+def test_a_distance_has_one_code_whatever_the_length(bidirectional, compute):
     (q, k), e = drawn(7), encoding(bidirectional=bidirectional)
-    whole = logits(e, q, k, codes.tokens(range(7), arange=True))[0]
+    whole = logits(e, q, k, compute.tokens(range(7)), compute=compute)[0]
     for length in (1, 2, 4):
-        part = logits(e, q[:, :length], k[:, :length], codes.tokens(range(length), arange=True))[0]
+        part = logits(e, q[:, :length], k[:, :length], compute.tokens(range(length)), compute=compute)[0]
         seen = np.tril(np.ones((length, length), bool))
         np.testing.assert_allclose(part[:, seen], whole[:, :length, :length][:, seen], atol=1e-5)
 
 
-def test_the_order_of_distances_is_not_a_known_wrong_one():
+@codes.every_form
+def test_the_order_of_distances_is_not_a_known_wrong_one(compute):
     """A peer's causal form reads its table backwards: there (i, j) has the code of T - 1 - (i - j), another one at each length T."""
     used = reference.entry("xl_deepmind_causal_divergence")["value"]["index_used"]
     wrong = np.asarray([[np.nan if n is None else n for n in row] for row in used])
     e, (q, k) = encoding(bidirectional=False), drawn(4)
-    found, others = logits(e, q, k, codes.tokens(range(4), arange=True))[0], equation(e, q, k, wrong)
+    found, others = logits(e, q, k, compute.tokens(range(4)), compute=compute)[0], equation(e, q, k, wrong)
     misread = np.tril(wrong != apart(range(4), range(4)))
     assert misread.sum() == 10
     assert np.abs(found - others)[:, misread].min() > 1e-3
 
 
-@pytest.mark.parametrize("arange", [False, True])
-def test_self_and_future_and_past_have_codes_of_their_own(arange):
+@codes.every_form
+def test_self_and_future_and_past_have_codes_of_their_own(compute):
     """One vector as every query and key, so that logits show the distance alone. A peer's gather, clamped, makes all d <= 0 one."""
     q, k = (jnp.broadcast_to(a[:, :1], a.shape) for a in drawn(5))
-    found = logits(encoding(), q, k, codes.tokens(range(5), arange))[0]
+    found = logits(encoding(), q, k, compute.tokens(range(5)), compute=compute)[0]
     for head in found:
         of_distance = np.asarray([head[i, 0] if i >= 0 else head[0, -i] for i in range(-4, 5)])
         assert (np.abs(apart(of_distance, of_distance)) + np.eye(9)).min() > 1e-3
@@ -134,40 +143,20 @@ def test_the_biases_act_without_a_query():
     assert np.abs(found).min(axis=(1, 2)).max() > 0
 
 
-def test_far_positions_are_as_exact_as_near_ones():
+@codes.every_form
+def test_far_positions_are_as_exact_as_near_ones(compute):
     e, (q, k) = encoding(), drawn(5)
-    near, far = (logits(e, q, k, codes.tokens([p + shift for p in UNEVEN])) for shift in (0, 1_000_000))
+    near, far = (logits(e, q, k, codes.tokens([p + shift for p in UNEVEN]), compute=compute) for shift in (0, 1_000_000))
     np.testing.assert_allclose(far, near, atol=1e-4)
 
 
 def test_half_precision_queries_stay_so_and_logits_are_float32():
     e, (q, k) = encoding(), (a.astype(jnp.bfloat16) for a in drawn(5))
     t = codes.tokens(UNEVEN)
-    assert {a.dtype for a in e.qk(q, k, t, t)} == {jnp.dtype(jnp.bfloat16)}
+    assert {a.dtype for a in e.transform_qk(q, k, t, t)} == {jnp.dtype(jnp.bfloat16)}
     v = jnp.ones_like(k)
     assert attend(e, q, k, v, t, t, jnp.ones((1, 1, 5, 5), bool)).dtype == jnp.bfloat16
-    assert e.scores(jnp.zeros((1, 2, 5, 5)), q, k, t, t, None).dtype == jnp.float32
-
-
-def test_rows_are_skewed_as_in_the_reference():
-    for name in ("skew_reshape_L3", "xl_rel_shift_bidirectional"):
-        found = reference.entry(name)
-        rows = jnp.asarray(next(iter(found["inputs"].values())), jnp.float32)
-        rows = rows[:, 1:] if rows.shape[1] == 6 else rows  # a peer has one offset too many
-        reference.assert_agrees(skew(rows[None, None], 3)[0, 0], name)
-
-
-def test_skewed_rows_without_their_future_are_zero_there():
-    found = reference.entry("xl_rel_shift_causal")
-    skewed = np.asarray(skew(jnp.asarray(found["inputs"]["input"], jnp.float32)[None, None], 4)[0, 0])
-    np.testing.assert_array_equal(skewed, np.tril(found["value"]))
-
-
-def test_skewed_rows_are_picked_by_offset_for_any_number_of_keys():
-    for queries, keys in ((1, 1), (1, 4), (4, 1), (2, 5), (5, 3)):
-        x = np.arange(2 * 3 * queries * (queries + keys - 1), dtype=np.float32).reshape(2, 3, queries, -1)
-        expected = [[x[:, :, i, j - i + queries - 1] for j in range(keys)] for i in range(queries)]
-        np.testing.assert_array_equal(skew(jnp.asarray(x), keys), np.moveaxis(np.asarray(expected), (0, 1), (2, 3)))
+    assert e.content_bias(q, k, t, t).dtype == jnp.float32
 
 
 def test_an_odd_width_is_refused():

@@ -1,14 +1,12 @@
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from flax import nnx
 
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.xpos import XPos
-from pe_lab.transformer.attention import attend, visible
-from tests import reference
+from tests import models, reference
 from tests.encodings import codes
 
 SENSITIVE = {"base": (10000.0, 100.0), "gamma": (0.4, 0.05), "scale_base": (512.0, 64.0)}
@@ -19,7 +17,7 @@ def scores(q, k, positions, **arguments):
     """[L, L] products of one head, before 1 / sqrt(Dh)."""
     tokens = codes.tokens(positions)
     encoding = XPos(head_dim=np.shape(q)[-1], **arguments)
-    q, k = encoding.qk(*(jnp.asarray(x, jnp.float32)[None, :, None] for x in (q, k)), tokens, tokens)
+    q, k = encoding.transform_qk(*(jnp.asarray(x, jnp.float32)[None, :, None] for x in (q, k)), tokens, tokens)
     return np.asarray(q[0, :, 0] @ k[0, :, 0].T)
 
 
@@ -43,7 +41,7 @@ def random(length, width=8, seed=0):
 def test_agrees_with_reference():
     given, expected = (reference.entry("xpos_d8_L6_scores")[part] for part in ("inputs", "value"))
     reference.assert_agrees(scores(given["q"], given["k"], range(6)), "xpos_d8_L6_scores", expected["scores"])
-    np.testing.assert_allclose(np.exp(-512 * np.asarray(XPos(head_dim=8).fading)), expected["zeta"], rtol=1e-9)
+    np.testing.assert_allclose(np.exp(-512 * np.asarray(XPos(head_dim=8).decay)), expected["zeta"], rtol=1e-9)
 
 
 @pytest.mark.parametrize("arguments", [{}, dict(base=50.0, gamma=0.1, scale_base=32.0)])
@@ -94,32 +92,33 @@ def test_the_fast_pairs_fade_most():
 def test_without_fading_it_is_rope():
     q, k = (jnp.asarray(x, jnp.float32)[None, :, None] for x in random(5))
     tokens = codes.tokens([0, 2, 3, 7, 30])
-    for a, b in zip(XPos(head_dim=8, gamma=1e9).qk(q, k, tokens, tokens), RoPE(head_dim=8).qk(q, k, tokens, tokens), strict=True):
+    for a, b in zip(
+        XPos(head_dim=8, gamma=1e9).transform_qk(q, k, tokens, tokens), RoPE(head_dim=8).transform_qk(q, k, tokens, tokens), strict=True
+    ):
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
-def test_padding_at_position_0_leaves_gradients_finite_and_scores_alone(dtype):
-    """Two tokens of padding lie far behind the largest position, out of reach."""
-    tokens = dataclasses.replace(codes.tokens([10**6, 10**6 + 5, 10**6 + 6, 0, 0]), lengths=jnp.asarray([3]))
-    x = jnp.asarray(random(5), dtype)[:, None, :, None]
-    mask = visible(tokens, tokens, jnp.arange(5)[None] < 3, causal=True)
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("bfloat16", 0.05)])
+def test_padding_far_behind_leaves_logits_alone_and_gradients_finite(dtype, tolerance):
+    """Two tokens of padding at position 0, out of reach of the largest position."""
+    model = models.build("xpos", num_layers=1, compute_dtype=dtype)
+    tokens, mask = models.random_tokens(1, 5), jnp.arange(5)[None] < 3
+    positions = jnp.asarray([[[10**6, 10**6 + 5, 10**6 + 6, 0, 0]]])
+    padded = models.run(model, models.stream(tokens, positions, mask))[:, :3]
+    alone = models.run(model, models.stream(tokens[:, :3], positions[..., :3]))
+    np.testing.assert_allclose(padded, alone, atol=tolerance)
+    graph, params = nnx.split(model)
 
-    def out(q, k):
-        return attend(XPos(head_dim=8), q, k, k, tokens, tokens, mask)[:, :3].astype(jnp.float32)
+    def loss(params):
+        return nnx.merge(graph, params)(models.stream(tokens, positions, mask))[:, :3].sum()
 
-    alone = dataclasses.replace(codes.tokens([0, 5, 6]), lengths=jnp.asarray([3]))
-    q, k = x[0][:, :3], x[1][:, :3]
-    expected = attend(XPos(head_dim=8), q, k, k, alone, alone, jnp.tri(3, dtype=bool)[None, None])
-    np.testing.assert_allclose(out(*x), expected.astype(jnp.float32), atol=1e-5 if dtype == jnp.float32 else 0.05)
-    for gradient in jax.grad(lambda *a: out(*a).sum(), argnums=(0, 1))(*x):
-        assert np.isfinite(gradient.astype(jnp.float32)).all()
+    assert all(np.isfinite(g).all() for g in jax.tree.leaves(jax.grad(loss)(params)))
 
 
 def test_powers_and_angles_are_float32_whatever_the_model_s_type():
     x, tokens = jax.random.normal(jax.random.key(0), (1, 3, 1, 8), jnp.bfloat16), codes.tokens([0, 300, 4001])
-    exact = XPos(head_dim=8).qk(x.astype(jnp.float32), x.astype(jnp.float32), tokens, tokens)
-    for found, expected in zip(XPos(head_dim=8).qk(x, x, tokens, tokens), exact, strict=True):
+    exact = XPos(head_dim=8).transform_qk(x.astype(jnp.float32), x.astype(jnp.float32), tokens, tokens)
+    for found, expected in zip(XPos(head_dim=8).transform_qk(x, x, tokens, tokens), exact, strict=True):
         assert found.dtype == jnp.bfloat16
         np.testing.assert_array_equal(found, expected.astype(jnp.bfloat16))
 
@@ -131,7 +130,7 @@ def test_later_slots_of_a_cache_change_no_score():
     later = jnp.concatenate([k, jnp.zeros((1, 2, 1, 8))], axis=1)
     found = []
     for keys, K in ((k, now), (later, whole)):
-        a, b = XPos(head_dim=8).qk(q, keys, now, K)
+        a, b = XPos(head_dim=8).transform_qk(q, keys, now, K)
         found.append(jnp.einsum("blhe,bshe->ls", a, b)[:, :3])
     np.testing.assert_allclose(np.tril(found[0]), np.tril(found[1]), atol=1e-5)
 

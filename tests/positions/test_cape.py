@@ -71,7 +71,7 @@ def test_in_evaluation_nothing_is_drawn():
 
 def test_the_sinusoids_of_its_positions_are_the_papers():
     """The reference entry cape1d_freq_d8: sin(p f_k + pi / 2 (k % 2)) at p = 1, 2."""
-    code = Sinusoidal(width=8, rngs=nnx.Rngs(0)).code(jnp.asarray(of(n=1, train=False)))[0, 1:]
+    code = Sinusoidal(width=8, rngs=nnx.Rngs(0)).embed(jnp.asarray(of(n=1, train=False)))[0, 1:]
     value = [
         [0.8414709848, 0.5403023059, 0.09983341665, 0.9950041653, 0.009999833334, 0.9999500004, 0.0009999998333, 0.9999995],
         [0.9092974268, -0.4161468365, 0.1986693308, 0.9800665778, 0.01999866669, 0.9998000067, 0.001999998667, 0.999998],

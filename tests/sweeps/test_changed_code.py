@@ -16,8 +16,8 @@ MODULE = '''
 from pe_lab.encodings.alibi import ALiBi
 class Steep(ALiBi):
     """ALiBi with scaled slopes."""
-    def kernel(self, offsets):
-        return 1.0 * super().kernel(offsets)
+    def of_offset(self, offset):
+        return 1.0 * super().of_offset(offset)
 '''
 NAME = "steep:Steep"
 CHANGES = dict(model__num_layers=1, train__learning_rate=1e-2, evaluate__curve_every=12)

@@ -255,7 +255,7 @@ def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch)
         "    relative = True\n"
         "    def __init__(self, *, size: int = 2, num_heads: int):\n"
         "        self.size, self.drop = size, nnx.Param(jnp.ones(num_heads))\n"
-        "    def kernel(self, offsets):\n"
+        "    def of_offset(self, offsets):\n"
         "        return -jnp.multiply.outer(self.drop[...], (jnp.abs(offsets) // self.size).astype(jnp.float32))\n"
     )
     monkeypatch.syspath_prepend(tmp_path)

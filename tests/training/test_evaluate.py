@@ -9,9 +9,9 @@ import pytest
 
 from pe_lab import config
 from pe_lab.errors import UserError
+from pe_lab.model.terms import Stream
 from pe_lab.training import held_out, step
 from pe_lab.training.evaluate import Evaluator, Place, asked, changed, grid, is_done
-from pe_lab.transformer.streams import Stream
 from tests import tiny
 from tests.tiny import replicas
 
@@ -48,10 +48,10 @@ def logits_of(made, params, r, split, length, count, offset=0):
             key = jax.random.fold_in(key, name)
         batch = step.examples(made, key[None], jnp.asarray([length]), length)
         key = jax.random.fold_in(key, step.POSITIONS)
-        stream, source = Stream(batch.tokens, made.scheme(key[None], batch.mask, train=False) + offset, batch.mask), None
+        stream, source = Stream(batch.tokens, (made.scheme(key[None], batch.mask, train=False) + offset,), batch.mask), None
         if batch.source_tokens is not None:
             key = jax.random.fold_in(key, step.SOURCE_POSITIONS)
-            source = Stream(batch.source_tokens, made.scheme(key[None], batch.source_mask, train=False) + offset, batch.source_mask)
+            source = Stream(batch.source_tokens, (made.scheme(key[None], batch.source_mask, train=False) + offset,), batch.source_mask)
         logits = model(stream, source)
         out.append((jax.tree.map(lambda x: np.asarray(x[0]), batch), np.asarray(logits)[0]))
     return out
@@ -112,7 +112,7 @@ def test_teacher_forced_exact_match_is_greedy_decoding():
         for place in target:
             seen = jnp.asarray(np.arange(len(tokens)) <= place)[None]
             positions = made.scheme(jax.random.split(jax.random.key(0), 1), seen, train=False)
-            said = int(model(Stream(jnp.asarray(tokens)[None], positions, seen))[0, place].argmax())
+            said = int(model(Stream(jnp.asarray(tokens)[None], (positions,), seen))[0, place].argmax())
             if place + 1 < len(tokens):
                 tokens[place + 1] = said
             else:

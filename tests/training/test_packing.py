@@ -40,7 +40,7 @@ def first_loss(*args, **changes):
     setup = made(*args, **changes)
 
     def loss():
-        params = nnx.to_pure_dict(nnx.state(step._model(setup.run, setup.task, setup.layout, 0), nnx.Param))
+        params = nnx.to_pure_dict(nnx.state(step._model(setup.run, setup.task, setup.layout, setup.kernels, 0), nnx.Param))
         read = drawn(setup)
         return step.loss_of(setup, read, params, step.of_batch(setup, read))
 
@@ -82,7 +82,7 @@ def test_each_example_counts_once_in_a_mean_over_examples():
 def positions_of(positions, document_mask):
     """Positions [B, L], mask and segments of the first packed contexts."""
     _, stream, _ = drawn(made("decoder", 4, document_mask, positions=positions))
-    return np.asarray(jnp.broadcast_to(stream.positions[0], stream.mask.shape)), np.asarray(stream.mask), stream.segments
+    return np.asarray(jnp.broadcast_to(stream.positions[0][0], stream.mask.shape)), np.asarray(stream.mask), stream.segments
 
 
 def test_with_a_document_mask_every_example_counts_from_0():

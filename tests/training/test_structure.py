@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pe_lab.errors import UserError
+from pe_lab.model.decode import decode, extend, start
 from pe_lab.training import step
 from pe_lab.training.evaluate import Evaluator, Place
-from pe_lab.transformer.generate import decode
 from tests import models, tiny
 
 BIPE = ({"name": "learned", "max_positions": 16, "axis": 0}, {"name": "rope", "axis": 1})
@@ -22,10 +22,10 @@ def read(run, train=True, offset=0):
 def test_a_decoders_copies_share_the_position_of_what_they_copy():
     run = tiny.run("rope", positions={"name": "coupled", "max_position": 20}, train__min_length=3)
     _, stream, _ = read(run)
-    at, start = np.asarray(stream.positions[0]), np.asarray(stream.positions[0][:, :1])
+    at, start = np.asarray(stream.positions[0][0]), np.asarray(stream.positions[0][0][:, :1])
     np.testing.assert_array_equal(at - start, np.broadcast_to([0, 1, 2, 3, 0, 1, 2, 3], at.shape))
     assert len(np.unique(start)) > 2  # drawn for each example
-    np.testing.assert_array_equal(read(run, train=False)[1].positions[0][:, 0], 1)
+    np.testing.assert_array_equal(read(run, train=False)[1].positions[0][0][:, 0], 1)
 
 
 @pytest.mark.parametrize("name", ["coupled", "abacus"])
@@ -33,22 +33,22 @@ def test_the_streams_of_an_encoder_decoder_share_their_draw(name):
     arguments = {"max_position": 20} if name == "coupled" else {}
     run = tiny.run("rope", positions={"name": name, **arguments}, layout__name="encoder_decoder", train__min_length=3)
     _, stream, source = read(run)
-    np.testing.assert_array_equal(stream.positions[0][:, 1:], source.positions[0])
+    np.testing.assert_array_equal(stream.positions[0][0][:, 1:], source.positions[0][0])
 
 
 def test_positions_of_two_axes_reach_the_encodings_of_each_axis_and_an_offset_both():
     """BiPE: a learned code of the place inside the prompt or the target, RoPE between the two."""
     run = tiny.run(*BIPE, positions={"name": "two_stream"}, train__min_length=3)
     _, stream, _ = read(run)
-    assert np.asarray(stream.positions[0][0]).tolist() == [[0, 0], [1, 0], [2, 0], [3, 0], [0, 1], [1, 1], [2, 1], [3, 1]]
+    assert np.asarray(stream.positions[0][0][0]).tolist() == [[0, 0], [1, 0], [2, 0], [3, 0], [0, 1], [1, 1], [2, 1], [3, 1]]
     shifted = read(run, offset=5)[1].positions
-    np.testing.assert_array_equal(shifted, stream.positions + 5)
+    np.testing.assert_array_equal(shifted[0], stream.positions[0] + 5)
     made = step.setup(run)
     model = made.model(jax.tree.map(jnp.asarray, step.init(made, tiny.replicas({}))["params"] | {}))
     model = jax.tree.map(lambda leaf: leaf[0], model)
     base = models.run(model, stream)
     for axis in range(2):
-        moved = jnp.asarray(stream.positions).at[..., -1, axis].add(1)
+        moved = jnp.asarray(stream.positions[0]).at[..., -1, axis].add(1)
         assert np.abs(models.run(model, models.stream(stream.tokens, moved)) - base).max() > 1e-4
 
 
@@ -57,7 +57,7 @@ def test_decoding_from_a_cache_equals_the_full_forward_on_two_axes():
     tokens = models.random_tokens(2, 6)
     positions = jnp.asarray([[[0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [2, 1]]])[None]
     full = models.run(model, models.stream(tokens, positions))
-    prefill, cache = model.extend(model.start(positions, 2), tokens[:, :3], jnp.ones((2, 3), bool))
+    prefill, cache = extend(model, start(model, (positions,), 2), tokens[:, :3], jnp.ones((2, 3), bool))
     rest = decode(model, cache, tokens[:, 3:], jnp.ones((2, 3), bool))[0]
     models.assert_close(full, np.concatenate([prefill, rest], axis=1))
 
@@ -65,14 +65,14 @@ def test_decoding_from_a_cache_equals_the_full_forward_on_two_axes():
 def test_a_sink_token_stands_one_before_the_first_on_every_axis():
     model = models.build(*BIPE, sink_token=True)
     view = model.decoder.view(models.stream(models.random_tokens(1, 2), jnp.asarray([[[[3, 5], [4, 5]]]])))
-    assert view.rows[0].positions.tolist() == [[[2, 4], [3, 5], [4, 5]]]
+    assert view.positions[0].tolist() == [[[[2, 4], [3, 5], [4, 5]]]]
 
 
 def test_examples_packed_without_a_document_mask_count_anew_under_packed():
     run = tiny.run("rope", positions={"name": "packed"}, layout__examples_per_context=2, layout__document_mask=False, train__min_length=3)
     _, stream, _ = read(run)
     assert stream.segments is None
-    np.testing.assert_array_equal(stream.positions[0], np.broadcast_to([*range(8), *range(8)], (8, 16)))
+    np.testing.assert_array_equal(stream.positions[0][0], np.broadcast_to([*range(8), *range(8)], (8, 16)))
 
 
 def test_a_model_of_two_axes_is_evaluated():

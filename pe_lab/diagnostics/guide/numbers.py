@@ -12,8 +12,8 @@ from pe_lab import config
 from pe_lab.diagnostics import codes, scorecard, shifts
 from pe_lab.diagnostics.probe import Probe
 from pe_lab.diagnostics.trained import terms
-from pe_lab.transformer.streams import Stream
-from pe_lab.transformer.transformer import Transformer
+from pe_lab.model.terms import Stream
+from pe_lab.model.transformer import Transformer
 
 NORMALIZED = Probe({"name": "raw_index"}, positions={"name": "normalized"})
 SHIFT, FAR = 7, 1024  # of the map that is written down; the positions that it is tried on
@@ -52,7 +52,7 @@ def permuted(settings: config.Model, architecture: str, encoding: str, length: i
 
     @jax.jit
     def logits(params, tokens):
-        return nnx.merge(graph, params)(Stream(tokens, jnp.arange(length)[None, None], jnp.ones((1, length), bool), None, True))
+        return nnx.merge(graph, params)(Stream(tokens, (jnp.arange(length)[None, None],), jnp.ones((1, length), bool), None, (True,)))
 
     plain, turned = logits(params, tokens), logits(params, tokens[:, order])
     return float(jnp.abs(turned - plain[:, order]).max() / jnp.sqrt(jnp.square(plain).mean()))

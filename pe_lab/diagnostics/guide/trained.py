@@ -88,7 +88,11 @@ def _tables(folder: Path, run_id: str) -> dict[str, Float[np.ndarray, "l d"]]:
     finished = load(folder, run_id)
     kept = [params for _, params in through_training(folder, records.read(records.path_of(folder, run_id)))]
     models = {"before training": finished.made.model(kept[0]), "after": finished.model}
-    return {when: np.asarray(model.answering.input_encodings[0].table[...], np.float64) for when, model in models.items()}
+    tables = {}
+    for when, model in models.items():
+        learned: Any = model.answering.input_encodings[0]
+        tables[when] = np.asarray(learned.table[...], np.float64)
+    return tables
 
 
 def order_of(E: Float[np.ndarray, "l d"]) -> dict[str, float | None]:

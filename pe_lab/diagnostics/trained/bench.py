@@ -12,16 +12,16 @@ from jaxtyping import Array
 
 from pe_lab.config import Cell
 from pe_lab.diagnostics.trained import attending, knock_out
-from pe_lab.diagnostics.trained.watch import watched
+from pe_lab.diagnostics.trained.recording import recorded
 from pe_lab.errors import UserError
+from pe_lab.model.decode import generate
+from pe_lab.model.terms import Stream
 from pe_lab.tasks.base import Vocabulary
 from pe_lab.tasks.layouts import Batch
 from pe_lab.training import held_out, step
 from pe_lab.training.finished import Finished, replicas_of
 from pe_lab.training.held_out import SPLITS
 from pe_lab.training.step import Setup
-from pe_lab.transformer.generate import generate
-from pe_lab.transformer.streams import Stream
 
 EXAMPLES = 128  # of each length, or as many as the run's evaluation has
 _AT_ONCE = 32
@@ -189,7 +189,7 @@ def out_of_reach(made: Setup, length: int) -> str | None:
 
 def _observe(made: Setup, bound: int, size: int, params: Any, length: Array, first: Array, count: Array, data: Any) -> dict[str, Any]:
     drawn = draw(made, bound, size, length, first, data)
-    _, seen = watched(made.model(params), drawn.answering, drawn.source)
+    _, seen = recorded(made.model(params), drawn.answering, drawn.source)
     stacks, sink = list(seen.hidden), int(made.run.model.sink_token)
     streams: dict[str, Any] = dict(zip(reversed(stacks), (drawn.answering, drawn.source), strict=False))
     counted = (first + jnp.arange(size) < count)[:, None]
@@ -204,8 +204,7 @@ def _observe(made: Setup, bound: int, size: int, params: Any, length: Array, fir
             named = aligned if fits else jnp.zeros((size, *layer.weights.shape[2:]), bool)
             sums.setdefault(name, []).append(attending.sums(layer.weights, layer.mask, asks, named))
     pick = lambda what: {name: [getattr(layer, what) for layer in layers] for name, layers in seen.attended.items()}
-    there = {name: jnp.pad(streams[stacks[-1] if name == "cross" else name].mask, ((0, 0), (sink, 0))) for name in seen.attended}
-    mask = {name: [m & there[name][:, None, :, None] for m in layers] for name, layers in pick("mask").items()}  # padding asks nothing
+    mask = pick("mask")
     each = {
         "hidden": {name: [x[:, sink:] for x in states] for name, states in seen.hidden.items()},
         "valid": {name: stream.mask for name, stream in streams.items()},
@@ -219,9 +218,7 @@ def _observe(made: Setup, bound: int, size: int, params: Any, length: Array, fir
 
 def _score(made: Setup, bound: int, size: int, params: Any, length: Array, first: Array, count: Array, data: Any, off: knock_out.Off):
     drawn = draw(made, bound, size, length, first, data)
-    model = made.model(params)
-    knock_out.switch_off(model, off)
-    logits = model(drawn.answering, drawn.source)
+    logits = knock_out.logits(made.model(params), off, drawn.answering, drawn.source)
     batch = drawn.batch
     right = jnp.isfinite(logits).all(axis=-1) & (logits.argmax(axis=-1) == batch.labels)
     tokens = (right & batch.answer).sum(axis=1) / jnp.maximum(batch.answer.sum(axis=1), 1)
@@ -244,8 +241,9 @@ def _said(made: Setup, bound: int, size: int, params: Any, length: Array, first:
         ended = (said == vocabulary.end) if made.layout.end_token else jnp.zeros_like(said, dtype=bool)
         return said, jnp.where(ended, jnp.arange(room)[None], room).min(axis=1) + 1, right, counts
     width = labels.shape[1] - room + 1
-    positions = drawn.answering.positions
-    positions = jnp.concatenate([positions, positions[:, :, -1:]], axis=2)  # of the last token that is said, which nobody reads
+    positions = tuple(
+        jnp.concatenate([p, p[:, :, -1:]], axis=2) for p in drawn.answering.positions
+    )  # with one for the last token that is said, which nobody reads
     prompt, mask = drawn.answering.tokens[:, :width], jnp.arange(width)[None] <= begins[:, None]
     end = vocabulary.end if made.layout.end_token else -1
     said, lengths = generate(model, prompt, mask, end=end, max_tokens=room, positions=positions, source=drawn.source)

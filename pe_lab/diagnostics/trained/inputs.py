@@ -16,11 +16,11 @@ from jaxtyping import Array
 
 from pe_lab.diagnostics.trained import terms
 from pe_lab.diagnostics.trained.bench import Bench, draw
-from pe_lab.diagnostics.trained.watch import watched
+from pe_lab.diagnostics.trained.recording import recorded
+from pe_lab.model.attention import Attention
+from pe_lab.model.stack import Stack
+from pe_lab.model.terms import Stream
 from pe_lab.training.step import Setup
-from pe_lab.transformer.attention import Attention
-from pe_lab.transformer.streams import Stream
-from pe_lab.transformer.transformer import Stack
 
 NONE = "No encoding is added to the tokens, so token and code cannot be taken apart at the input."
 OTHERS = "What meets the tokens at the input is not added, so token and code cannot be taken apart there."
@@ -68,14 +68,14 @@ def _look(
     """The table of tokens, and of each example what `_numbers` takes."""
     drawn = draw(made, bound, size, length, first, data)
     stream, stack = drawn.answering, made.model(params).answering
-    _, seen = watched(made.model(params), stream, drawn.source)
+    _, seen = recorded(made.model(params), stream, drawn.source)
     sink = int(stack.sink is not None)
     mask = seen.attended[list(seen.hidden)[-1]][0].mask[:, :, sink:]
     parts = token_and_code(stack, stream)
     each = {
         "tokens": stream.tokens,
         "valid": stream.mask,
-        "positions": jnp.broadcast_to(stream.positions[0], (size, *stream.positions.shape[2:])).reshape(*stream.tokens.shape, -1),
+        "positions": _positions(stack, stream),
         "codes": parts[1],
         "q": tempered(stack.blocks[0].attention, projected(stack, parts, "query"), mask),
         "k": projected(stack, parts, "key"),
@@ -84,11 +84,17 @@ def _look(
     return stack.embedding.embedding[...] * stack.embedding_scale, each
 
 
+def _positions(stack: Stack, stream: Stream) -> Array:
+    """Of every token what the input encodings read, [B, L, _]."""
+    read = [stream.positions[scheme][0] for scheme in sorted({site.scheme for site in stack.input_sites})]
+    rows = [jnp.broadcast_to(p, (len(stream.tokens), *p.shape[1:])).reshape(*stream.tokens.shape, -1) for p in read]
+    return jnp.concatenate(rows, axis=-1)
+
+
 def token_and_code(stack: Stack, stream: Stream) -> tuple[Array, Array]:
     """Of every token of a stream [B, L, D] each, before the first layer."""
     token = stack.embedding(stream.tokens) * stack.embedding_scale
-    pairs = zip(stack.input_encodings, stack.input_positions(stream.positions[0]), strict=True)
-    code = sum((encoding.scaled_code(own) for encoding, own in pairs), jnp.zeros((1, *token.shape[1:])))
+    code = sum(stack.position_embeddings(stream.positions), jnp.zeros((1, *token.shape[1:])))
     return token, jnp.broadcast_to(code, token.shape)
 
 

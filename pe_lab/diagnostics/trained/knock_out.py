@@ -1,20 +1,23 @@
-"""What is left of a model when one of its encodings is switched off, on one head, on a layer, or everywhere."""
+"""What is left of a model when one of its encodings is switched off, on one head, on a layer, or everywhere.
+
+An encoding in attention is switched off by the heads that it acts on, which are terms of the forward
+pass and may be traced: one program serves all knock-outs. An encoding at the input is left out.
+"""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 from flax import nnx
+from jaxtyping import Array, Bool, Float
 
 from pe_lab.config import Encoding
-from pe_lab.diagnostics.trained.around import Without, WithoutInput, put_around
-from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.labels import label
+from pe_lab.model.terms import AttentionTerms, LayerEncoding, StackTerms, Stream, attention_terms
+from pe_lab.model.transformer import Terms, Transformer
 from pe_lab.training.step import Setup
-from pe_lab.transformer.transformer import Transformer
-
-Off = tuple[Any, Any]  # bool: of each place in attention and each head, [P, H]; of each encoding at an input
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +36,22 @@ class Part:
 
 
 @dataclasses.dataclass(frozen=True)
+class Off:
+    """What is switched off, in the order of `parts`.
+
+    Attributes:
+      attention: [P, H], for each part in attention True at the heads where it is off; may be traced.
+      inputs: static, for each part at the input whether it is off.
+    """
+
+    attention: Any
+    inputs: tuple[bool, ...] = ()
+
+
+jax.tree_util.register_dataclass(Off, ["attention"], ["inputs"])
+
+
+@dataclasses.dataclass(frozen=True)
 class KnockOut:
     """Encodings that are off; head and layer are None where it is all of them."""
 
@@ -44,11 +63,11 @@ class KnockOut:
 
 
 def parts(made: Setup) -> list[Part]:
-    """Of a model, in the order in which `switch_off` takes them: those in attention, then those at the inputs."""
+    """Of a model, in the order in which `Off` names them: those in attention, then those at the inputs."""
     model, inside, at_input = made.run.model, [], []
     named = list(zip(names(model.encodings), model.encodings, strict=True))
     for stack, built in made.abstract_model.stacks.items():
-        for where in (stack, "cross") if built.cross_encodings else (stack,):
+        for where in (stack, "cross") if built.cross_sites else (stack,):
             acting = [(name, spec) for name, spec in named if spec.share is not None and spec.acts_in(where)]
             for layer in range(model.num_layers):
                 inside += [Part(name, where, layer) for name, spec in acting if spec.layers is None or layer in spec.layers]
@@ -67,41 +86,74 @@ def names(encodings: Sequence[Encoding]) -> list[str]:
     return [f"{name} ({found[: i + 1].count(name)})" if found.count(name) > 1 else name for i, name in enumerate(found)]
 
 
-def switch_off(model: Transformer, off: Off) -> None:
-    """Switches encodings of a merged model off."""
-    inside, at_input = 0, 0
+def logits(model: Transformer, off: Off, stream: Stream, source: Stream | None = None) -> Float[Array, "b l v"]:
+    """Logits with encodings switched off. Those at the inputs are taken from the model: merge another."""
+    _remove_inputs(model, off.inputs)
+    terms = switched_off(model, model.position_terms(stream, source), off.attention)
+    return model(stream, source, terms=terms)
 
-    def wrap(across: bool, layer: int, found: list[AttentionEncoding]) -> list[AttentionEncoding]:
-        nonlocal inside
-        first, inside = inside, inside + len(found)
-        return [Without(encoding, off[0][first + i]) for i, encoding in enumerate(found)]
 
+def _remove_inputs(model: Transformer, off: Sequence[bool]) -> None:
+    """Take the encodings at the inputs that are off from a merged model."""
+    first = 0
     for stack in model.stacks.values():
-        put_around(stack, wrap)
-        found = list(stack.input_encodings)
-        stack.input_encodings = nnx.List([WithoutInput(encoding, off[1][at_input + i]) for i, encoding in enumerate(found)])
-        at_input += len(found)
+        count = len(stack.input_encodings)
+        left = [i for i in range(count) if not off[first + i]]
+        stack.input_encodings = nnx.List([stack.input_encodings[i] for i in left])
+        stack.input_sites = tuple(stack.input_sites[i] for i in left)
+        first += count
+
+
+def switched_off(model: Transformer, terms: Terms, off: Bool[Array, "p h"]) -> Terms:
+    """The terms with encodings in attention off on some heads.
+
+    Args:
+      off: as in `Off`.
+    """
+    rows = iter(list(off))
+
+    def encoding(e: LayerEncoding) -> LayerEncoding:
+        on = ~next(rows)
+        return dataclasses.replace(e, heads=on if e.heads is None else e.heads & on)
+
+    def layers(of_layers: tuple[AttentionTerms, ...]) -> tuple[AttentionTerms, ...]:
+        hook = model.answering.kernels.hook
+        return tuple(attention_terms([encoding(e) for e in layer.encodings], layer.visible, hook=hook) for layer in of_layers)
+
+    def stack(of_stack: StackTerms) -> StackTerms:
+        attention, cross = layers(of_stack.attention), layers(of_stack.cross)
+        return dataclasses.replace(of_stack, attention=attention, cross=cross)
+
+    source = None if terms.source is None else stack(terms.source)  # its parts come first
+    return Terms(stack(terms.answering), source)
 
 
 def all_of(made: Setup) -> Iterator[KnockOut]:
     """Each encoding everywhere, on each layer and on each head."""
-    found, heads = parts(made), made.run.model.num_heads
+    found, num_heads = parts(made), made.run.model.num_heads
 
     def off(chosen: list[bool], head: int | None = None) -> Off:
-        inside = np.array([c for c, part in zip(chosen, found, strict=True) if part.where != "input"], bool)
-        at_input = np.array([c for c, part in zip(chosen, found, strict=True) if part.where == "input"], bool)
-        return inside[:, None] & ((np.arange(heads) == head) | (head is None))[None], at_input
+        of_parts = list(zip(chosen, found, strict=True))
+        attention = np.array([c for c, part in of_parts if part.where != "input"], bool)
+        heads = (np.arange(num_heads) == head) | (head is None)
+        return Off(
+            attention[:, None] & heads[None],
+            tuple(c for c, part in of_parts if part.where == "input"),
+        )
 
     for name in dict.fromkeys(part.encoding for part in found):
         yield KnockOut(name, None, None, None, off([part.encoding == name for part in found]))
     for i, part in enumerate(found):
         if part.where != "input":
             alone = [j == i for j in range(len(found))]
-            for head in (None, *range(heads)):
+            for head in (None, *range(num_heads)):
                 yield KnockOut(part.encoding, part.where, part.layer, head, off(alone, head))
 
 
 def nothing_off(made: Setup) -> Off:
     found = parts(made)
-    inside = sum(part.where != "input" for part in found)
-    return np.zeros((inside, made.run.model.num_heads), bool), np.zeros(len(found) - inside, bool)
+    in_attention = sum(part.where != "input" for part in found)
+    return Off(
+        np.zeros((in_attention, made.run.model.num_heads), bool),
+        (False,) * (len(found) - in_attention),
+    )

@@ -40,7 +40,7 @@ def test_with_nothing_off_scores_are_the_rows_of_its_record(trained, bench):
 
 def test_with_all_off_it_scores_as_a_model_without_encodings_and_its_parameters(trained, bench):
     bare = Bench(finished("nope", params=trained.params, evaluate__num_examples=40), LENGTHS)
-    off = jax.tree.map(np.logical_not, knock_out.nothing_off(bench.made))
+    off = jax.tree.map(np.logical_not, knock_out.nothing_off(bench.made))  # at the input it has none
     assert bench.score(3, off) == bare.score(3, knock_out.nothing_off(bare.made)) != bench.score(3, knock_out.nothing_off(bench.made))
 
 

@@ -8,8 +8,8 @@ from flax import nnx
 
 from pe_lab.diagnostics.trained import inputs
 from pe_lab.diagnostics.trained.bench import Bench, draw
+from pe_lab.diagnostics.trained.recording import recorded
 from pe_lab.diagnostics.trained.terms import TERMS
-from pe_lab.diagnostics.trained.watch import watched
 from pe_lab.training import step
 from tests import models, tiny
 from tests.diagnostics.trained.looked_at import finished
@@ -32,10 +32,12 @@ def test_the_parts_of_token_and_code_sum_to_the_queries_and_keys_that_attention_
     model = models.build("sinusoidal", "learned", num_layers=1, **changes)
     model = nnx.merge(nnx.graphdef(model), models.moved(models.params(model)))
     parts = inputs.token_and_code(model.decoder, READ)
-    np.testing.assert_allclose(parts[0] + parts[1], model.decoder.embed(READ.tokens, READ.positions[0]), atol=1e-6)
+    np.testing.assert_allclose(
+        parts[0] + parts[1], model.decoder.embed(READ.tokens, model.decoder.position_embeddings(READ.positions)), atol=1e-6
+    )
     q, k = (inputs.projected(model.decoder, parts, which) for which in ("query", "key"))
     attention, sink = model.decoder.blocks[0].attention, int(model.decoder.sink is not None)
-    layer = watched(model, READ, None)[1].attended["decoder"][0]
+    layer = recorded(model, READ)[1].attended["decoder"][0]
     for split, whole in ((inputs.tempered(attention, q, layer.mask[:, :, sink:]), layer.q), (k, layer.k)):
         np.testing.assert_allclose(split[0] + split[1], whole[:, sink:], atol=1e-5)
         assert np.abs(split[1]).max() > 0.01
@@ -77,9 +79,9 @@ def test_codes_are_those_of_the_positions_of_all_examples_each_once(monkeypatch)
     random = {"positions": {"name": "randomized", "maximum": 40}}
     run = finished("raw_index", evaluate__num_examples=5, **random)
     drawn = draw(run.made, 3, 5, jnp.int32(3), jnp.int32(0), None).answering
-    positions = np.unique(np.asarray(drawn.positions[0])[np.asarray(drawn.mask)])
+    positions = np.unique(np.asarray(drawn.positions[0][0])[np.asarray(drawn.mask)])
     assert len(positions) > 10  # more than an example has
-    code = np.asarray(run.made.model(run.params).decoder.input_encodings[0].scaled_code(jnp.asarray(positions)[None]))
+    code = np.asarray(run.made.model(run.params).decoder.input_encodings[0].scaled_embedding(jnp.asarray(positions)[None]))
     found = inputs.numbers(Bench(run, [3]), 3)(run.params)
     assert found["rms of code"] == pytest.approx(np.sqrt(np.square(code).mean()), rel=1e-6)
 

@@ -8,7 +8,7 @@ from flax import nnx
 
 from pe_lab import config
 from pe_lab.diagnostics.trained import knock_out
-from pe_lab.diagnostics.trained.knock_out import Part
+from pe_lab.diagnostics.trained.knock_out import Off, Part
 from pe_lab.training import step
 from tests import models, tiny
 
@@ -19,9 +19,7 @@ READ = models.stream(models.random_tokens(2, 6, size=11), mask=MASK)
 @functools.cache
 def _program(graph):
     def logits(params, off):
-        model = nnx.merge(graph, params)
-        knock_out.switch_off(model, off)
-        return model(READ)
+        return knock_out.logits(nnx.merge(graph, params), off, READ)
 
     return jax.jit(logits)
 
@@ -32,7 +30,7 @@ def logits(model, off):
 
 
 def off(heads=((False, False), (False, False)), at_input=()):
-    return np.array(heads, bool).reshape(-1, 2), np.array(at_input, bool)
+    return Off(np.array(heads, bool).reshape(-1, 2), tuple(at_input))
 
 
 @functools.cache
@@ -73,9 +71,9 @@ def test_each_head_and_both_are_other_models():
 
 def test_one_head_off_leaves_the_bias_of_the_other():
     model = models.build("alibi", num_layers=1)
-    encoding, tokens = model.decoder.encoding_of(0), model.decoder.view(READ).row_of(0)
-    knock_out.switch_off(model, (jnp.array([[True, False]]), jnp.zeros(0, bool)))
-    left, whole = (np.asarray(e.bias(tokens, tokens)) for e in (model.decoder.encoding_of(0), encoding))
+    terms = model.position_terms(READ)
+    off = knock_out.switched_off(model, terms, jnp.array([[True, False]]))
+    left, whole = (np.asarray(t.answering.attention[0].bias) for t in (off, terms))
     assert not left[:, 0].any()
     np.testing.assert_array_equal(left[:, 1], whole[:, 1])
 
@@ -104,11 +102,11 @@ def test_the_parts_of_a_model_and_all_that_can_be_switched_off():
         Part("sinusoidal", "input", None),
         Part("sinusoidal", "input", None),
     ]
-    found = {(k.encoding, k.where, k.layer, k.head): (k.off[0].tolist(), k.off[1].tolist()) for k in knock_out.all_of(made)}
-    nothing, inputs = [[False, False], [False, False]], [False, False]
+    found = {(k.encoding, k.where, k.layer, k.head): (k.off.attention.tolist(), k.off.inputs) for k in knock_out.all_of(made)}
+    nothing, inputs = [[False, False], [False, False]], (False, False)
     assert found == {
         ("t5_bias", None, None, None): ([[True, True], [True, True]], inputs),
-        ("sinusoidal", None, None, None): (nothing, [True, True]),
+        ("sinusoidal", None, None, None): (nothing, (True, True)),
         ("t5_bias", "decoder", 1, None): ([[True, True], [False, False]], inputs),
         ("t5_bias", "decoder", 1, 0): ([[True, False], [False, False]], inputs),
         ("t5_bias", "decoder", 1, 1): ([[False, True], [False, False]], inputs),
@@ -116,7 +114,8 @@ def test_the_parts_of_a_model_and_all_that_can_be_switched_off():
         ("t5_bias", "cross", 1, 0): ([[False, False], [True, False]], inputs),
         ("t5_bias", "cross", 1, 1): ([[False, False], [False, True]], inputs),
     }
-    assert [part.tolist() for part in knock_out.nothing_off(made)] == [nothing, inputs]
+    none = knock_out.nothing_off(made)
+    assert (none.attention.tolist(), none.inputs) == (nothing, inputs)
 
 
 def test_encodings_of_one_name_have_names_of_their_own():
@@ -136,10 +135,10 @@ def test_the_parts_are_the_encodings_of_the_model_in_its_order():
     bias = {"name": "t5_bias", "stacks": ("decoder", "cross"), "share": False}
     made = step.setup(tiny.run(bias, "sinusoidal", {"name": "rope", "layers": (1,)}, layout__name="encoder_decoder"))
     built = [
-        (step.name_of(stack.attention_encodings[i]), where, layer)
+        (step.name_of(stack.attention_encodings[site.index]), where, layer)
         for name, stack in made.abstract_model.stacks.items()
-        for where, layers in ((name, stack.layer_encodings), ("cross", stack.cross_encodings))
-        for layer, indices in enumerate(layers)
-        for i in indices
+        for where, layers in ((name, stack.layer_sites), ("cross", stack.cross_sites))
+        for layer, sites in enumerate(layers)
+        for site in sites
     ]
     assert [(part.encoding, part.where, part.layer) for part in knock_out.parts(made) if part.layer is not None] == built

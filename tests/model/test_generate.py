@@ -10,8 +10,9 @@ from flax import nnx
 from pe_lab import plugins
 from pe_lab.config import STACKS
 from pe_lab.errors import UserError
+from pe_lab.model.decode import _generate, decode, extend, generate, start
+from pe_lab.model.transformer import Transformer
 from pe_lab.training import evaluate, held_out, step
-from pe_lab.transformer.generate import _generate, decode, generate
 from tests import models, tiny
 from tests.models import build, prefix, stream
 from tests.tasks import test_laws as laws
@@ -109,10 +110,10 @@ def test_an_example_does_not_hang_on_its_neighbours():
 def test_positions_of_the_whole_context_are_those_of_its_slots():
     """3 i for slot i, as a row for all and as one for each; without them 0, 1, 2, …."""
     row = jnp.arange(P + T)[None, None]
-    np.testing.assert_array_equal(said(positions=row)[0], said()[0])
-    spread = said(positions=3 * row)[0]
+    np.testing.assert_array_equal(said(positions=(row,))[0], said()[0])
+    spread = said(positions=(3 * row,))[0]
     assert (spread != said()[0]).any()
-    np.testing.assert_array_equal(said(positions=jnp.broadcast_to(3 * row, (1, len(PROMPTS), P + T)))[0], spread)
+    np.testing.assert_array_equal(said(positions=(jnp.broadcast_to(3 * row, (1, len(PROMPTS), P + T)),))[0], spread)
 
 
 def test_an_encoder_is_refused():
@@ -172,7 +173,7 @@ def test_two_thousand_tokens_from_a_cache_are_the_full_forward():
     @jax.jit
     def both(params):
         model = nnx.merge(graph, params)
-        return model(read), decode(model, model.start(read.positions, 1), read.tokens, read.mask)[0]
+        return model(read), decode(model, start(model, read.positions, 1), read.tokens, read.mask)[0]
 
     full, stepped = both(params)
     assert np.abs(full).max() > 1
@@ -182,7 +183,7 @@ def test_two_thousand_tokens_from_a_cache_are_the_full_forward():
 def test_what_finds_no_room_is_not_written():
     """A cache of three slots: the tokens after them change nothing of what is kept."""
     tokens, row = models.random_tokens(1, 5), jnp.arange(3)[None, None]
-    kept = jax.jit(lambda mask: model().extend(model().start(row, 1), tokens, mask)[1].keys)
+    kept = jax.jit(lambda mask: extend(model(), start(model(), (row,), 1), tokens, mask)[1].keys)
     for five, three in zip(kept(jnp.ones((1, 5), bool)), kept(prefix([3], 5)), strict=True):
         np.testing.assert_array_equal(five.k, three.k)
 
@@ -196,9 +197,9 @@ def test_a_prompt_may_be_read_in_pieces(layers):
 
     @jax.jit
     def pieces():
-        cache, found = own.start(positions, 2), []
+        cache, found = start(own, (positions,), 2), []
         for first, last in ((0, 3), (3, 4), (4, 7)):
-            logits, cache = own.extend(cache, tokens[:, first:last], jnp.ones((2, last - first), bool))
+            logits, cache = extend(own, cache, tokens[:, first:last], jnp.ones((2, last - first), bool))
             found.append(logits)
         return jnp.concatenate(found, axis=1), own(stream(tokens, positions))
 
@@ -239,7 +240,8 @@ def halfway(made, batch, read, source):
         updates, state = adam.update(jax.grad(loss)(carry[0]), carry[1])
         return optax.apply_updates(carry[0], updates), state
 
-    start = models.params(step._model(made.run, made.task, made.layout, 0))
+    vocabularies = made.layout.vocabularies(made.task)
+    start = models.params(Transformer(made.run.model, vocabularies, key=jax.random.key(0)))
     return jax.lax.fori_loop(0, 100, update, (start, adam.init(start)))[0]
 
 
@@ -251,7 +253,9 @@ def verdicts(made):
     forced = ((model(read, source).argmax(axis=-1) == batch.labels) | ~batch.target).all(axis=1)
     place, room = batch.target.argmax(axis=1), made.task.target_bound(length) + 1  # of the first target token's prediction
     # Drawn once for the whole context; slots that only a wrong answer reaches have any position.
-    positions = None if read.arange else jnp.pad(read.positions, ((0, 0), (0, 0), (0, room)))
+    positions = None
+    if not all(read.arange):
+        positions = tuple(jnp.pad(p, ((0, 0), (0, 0), (0, room))) for p in read.positions)
     prompt = prefix(place + 1, read.tokens.shape[1])
     end = made.task.target_vocabulary.end
     answers, _ = generate(model, read.tokens, prompt, end=end, max_tokens=room, positions=positions, source=source)

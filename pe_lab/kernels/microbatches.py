@@ -1,7 +1,8 @@
-"""Sums over a batch by micro-batches: examples of like length together, each micro-batch in the shape of its longest.
+"""Sums over a batch by micro-batches of examples of similar length.
 
-On a CPU a micro-batch's inner values stay near the core, and little is computed for padding. A sum is that of the whole
-batch, in another order.
+Each micro-batch has the shape of its longest example. On a CPU its intermediate values stay in the
+cache of the core, and little is computed for padding. The sum is that of the whole batch, in another
+order.
 """
 
 import dataclasses
@@ -14,20 +15,21 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-TOKENS = 640  # of a micro-batch, about; measured with the model of Ruoss et al. (docs/performance.md)
-SHAPES = 5  # at most: each is compiled
-SHORTEST = 16  # tokens; a shape for fewer is not worth compiling
+# Tokens of a micro-batch, measured with the model of Ruoss et al. (docs/performance.md).
+TOKENS = 640
+SHAPES = 5  # the largest number of shapes, each of which is compiled
+SHORTEST = 16  # tokens; a shape for fewer is not worth its compilation
 
 Streams = Mapping[str, Any]  # stream -> a pytree of [B, L, ...] leaves
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """How a batch is taken apart.
+    """The division of a batch into micro-batches.
 
     Attributes:
-      rows: examples of a micro-batch; it divides the batch.
-      shapes: stream -> the token counts that micro-batches are cut to, the last the longest.
+      rows: examples of a micro-batch; it divides the batch size.
+      shapes: stream -> the token counts that micro-batches are cut to, the longest last.
     """
 
     rows: int
@@ -39,12 +41,12 @@ class Plan:
 
 
 def plan(shapes: Mapping[str, tuple[int, ...]], *, least: int = 0, whole: bool = False) -> Plan:
-    """For a batch of streams [B, L].
+    """The plan for a batch of streams [B, L].
 
     Args:
       shapes: stream -> (B, L).
-      least: tokens of the shortest example, all streams together: no shape is for fewer.
-      whole: take the batch as one.
+      least: tokens of the shortest example in all streams together: no shape is for fewer.
+      whole: do not divide the batch.
     """
     (batch_size, *_), longest = zip(*shapes.values(), strict=True)
     total = sum(longest)
@@ -56,13 +58,18 @@ def plan(shapes: Mapping[str, tuple[int, ...]], *, least: int = 0, whole: bool =
     return Plan(rows, dict(zip(shapes, zip(*used, strict=True), strict=True)))
 
 
-def summed(plan: Plan, f: Callable[[Streams, Array], Any], streams: Streams, masks: Mapping[str, Array]) -> Any:
-    """The sum over micro-batches of f(streams, number), a pytree whose shapes are those of no stream.
+def summed(
+    plan: Plan, f: Callable[[Streams, Array], Any], streams: Streams, masks: Mapping[str, Array]
+) -> Any:
+    """The sum over micro-batches of f(streams, number), a pytree.
 
     Args:
-      masks: stream -> [B, L], True at tokens, which stand before padding.
+      masks: stream -> [B, L], True at tokens, which come before padding.
     """
-    needed = [jnp.searchsorted(jnp.asarray(plan.shapes[name]), mask.sum(axis=1)) for name, mask in masks.items()]
+    needed = [
+        jnp.searchsorted(jnp.asarray(plan.shapes[name]), mask.sum(axis=1))
+        for name, mask in masks.items()
+    ]
     shape = jnp.stack(needed).max(axis=0)
     order = jnp.argsort(shape)
     split = jax.tree.map(lambda leaf: leaf[order].reshape(-1, plan.rows, *leaf.shape[1:]), streams)
@@ -76,13 +83,26 @@ def summed(plan: Plan, f: Callable[[Streams, Array], Any], streams: Streams, mas
 
     if len(which) == plan.num_shapes == 1:
         return one(0, jnp.zeros((), int))
-    total = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(functools.partial(one, 0), jnp.zeros((), int)))
+    total = jax.tree.map(
+        lambda leaf: jnp.zeros(leaf.shape, leaf.dtype),
+        jax.eval_shape(functools.partial(one, 0), jnp.zeros((), int)),
+    )
     ends = jnp.searchsorted(which, jnp.arange(plan.num_shapes), side="right")
-    for i in range(plan.num_shapes):  # a loop for each shape: one loop with a switch would copy the sum in every turn
-        total = jax.lax.fori_loop(ends[i - 1] if i else 0, ends[i], functools.partial(add, i), total)
+    for i in range(
+        plan.num_shapes
+    ):  # a loop for each shape: one loop with a switch would copy the sum in every turn
+        total = jax.lax.fori_loop(
+            ends[i - 1] if i else 0, ends[i], functools.partial(add, i), total
+        )
     return total
 
 
 def _cut(plan: Plan, f: Callable, i: int, micro: Streams, number: Array) -> Any:
     """f of a micro-batch in the i-th shape."""
-    return f({name: jax.tree.map(lambda leaf, n=plan.shapes[name][i]: leaf[:, :n], leaves) for name, leaves in micro.items()}, number)
+    return f(
+        {
+            name: jax.tree.map(lambda leaf, n=plan.shapes[name][i]: leaf[:, :n], leaves)
+            for name, leaves in micro.items()
+        },
+        number,
+    )

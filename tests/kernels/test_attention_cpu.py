@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pe_lab.encodings.base import masked_softmax
-from pe_lab.transformer import attention_cpu
+from pe_lab.encodings.ops import masked_softmax
+from pe_lab.kernels import attention_cpu
 
 HEADS, BATCH = 3, 2
 

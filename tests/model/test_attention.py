@@ -4,20 +4,17 @@ import numpy as np
 import pytest
 from flax import nnx
 
+from pe_lab import kernels
 from pe_lab.encodings.base import AttentionEncoding, Tokens
-from pe_lab.transformer.attention import Attention, add_bias, attend, visible
+from pe_lab.kernels.attention_cpu import add_bias
+from pe_lab.model import attention
+from pe_lab.model.attention import Attention
+from pe_lab.model.terms import LayerEncoding, View, attention_terms, visible
 from tests import models
+from tests.encodings.codes import attend
 
-
-@pytest.fixture
-def fused(request, monkeypatch):
-    """The form that attention takes: of a CPU, or, computed here all the same, of an accelerator."""
-    if request.param == "gpu":
-        monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    return request.param
-
-
-fused_and_not = pytest.mark.parametrize("fused", ["explicit", "cpu", "gpu"], indirect=True)
+KERNELS = {"reference": kernels.REFERENCE, "cpu": kernels.choose("auto", "cpu"), "cuda": kernels.choose("auto", "cuda")}
+every_form = pytest.mark.parametrize("form", KERNELS.values(), ids=KERNELS)
 
 
 def inputs(length=5):
@@ -25,8 +22,8 @@ def inputs(length=5):
     return q, k, v, Tokens(jnp.arange(length)[None], jnp.arange(length)[None])
 
 
-@fused_and_not
-def test_attend_is_the_equation_in_float64(fused):
+@every_form
+def test_attend_is_the_equation_in_float64(form):
     q, k, v, t = inputs()
     mask = np.tril(np.ones((5, 5), bool))
     bias = np.asarray(jax.random.normal(jax.random.key(9), (1, 3, 5, 5)))
@@ -40,37 +37,37 @@ def test_attend_is_the_equation_in_float64(fused):
         t,
         jnp.asarray(mask)[None, None],
         bias=jnp.asarray(bias),
-        fused=fused != "explicit",
+        kernels=form,
     )
     np.testing.assert_allclose(out, expected, atol=1e-5)
 
 
-@fused_and_not
-def test_a_query_without_keys_gets_zeros(fused):
+@every_form
+def test_a_query_without_keys_gets_zeros(form):
     q, k, v, t = inputs()
     mask = jnp.ones((1, 1, 5, 5), bool).at[:, :, 2].set(False)
-    out = attend(AttentionEncoding(), *map(jnp.asarray, (q, k, v)), t, t, mask, fused=fused != "explicit")
+    out = attend(AttentionEncoding(), *map(jnp.asarray, (q, k, v)), t, t, mask, kernels=form)
     assert (np.asarray(out[:, 2]) == 0).all()
     assert (np.abs(out[:, [0, 1, 3, 4]]).max(axis=(2, 3)) > 0).all()
 
 
-@fused_and_not
-def test_wider_queries_and_keys_leave_values_and_scale_alone(fused):
+@every_form
+def test_wider_queries_and_keys_leave_values_and_scale_alone(form):
     class Widens(AttentionEncoding):
-        def qk(self, q, k, Q, K):
+        def transform_qk(self, q, k, Q, K):
             return jnp.concatenate([q, q], -1), jnp.concatenate([k, k], -1)
 
     q, k, v, t = inputs()
     mask = jnp.ones((1, 1, 5, 5), bool)
-    wider = attend(Widens(), *map(jnp.asarray, (q, k, v)), t, t, mask, fused=fused != "explicit")
+    wider = attend(Widens(), *map(jnp.asarray, (q, k, v)), t, t, mask, kernels=form)
     np.testing.assert_allclose(
         wider, attend(AttentionEncoding(), jnp.asarray(2 * q), jnp.asarray(k), jnp.asarray(v), t, t, mask), atol=1e-5
     )
 
 
-@fused_and_not
+@every_form
 @pytest.mark.parametrize("factor", [1.0, (0.5, 1.0, 2.0)])
-def test_a_temperature_scales_products_by_log_n_and_leaves_the_bias_alone(factor, fused):
+def test_a_temperature_scales_products_by_log_n_and_leaves_the_bias_alone(factor, form):
     q, k, v, t = inputs()
     mask = np.tril(np.ones((5, 5), bool))
     bias = np.asarray(jax.random.normal(jax.random.key(9), (1, 3, 5, 5)))
@@ -80,7 +77,7 @@ def test_a_temperature_scales_products_by_log_n_and_leaves_the_bias_alone(factor
     expected = np.einsum("bhls,bshe->blhe", w / w.sum(-1, keepdims=True), v.astype(float))
     given = factor if isinstance(factor, float) else jnp.asarray(factor)
     mask, bias = jnp.asarray(mask)[None, None], jnp.asarray(bias)
-    out = attend(AttentionEncoding(), *map(jnp.asarray, (q, k, v)), t, t, mask, bias=bias, log_n_factor=given, fused=fused != "explicit")
+    out = attend(AttentionEncoding(), *map(jnp.asarray, (q, k, v)), t, t, mask, bias=bias, log_n_factor=given, kernels=form)
     np.testing.assert_allclose(out, expected, atol=1e-5)
 
 
@@ -107,24 +104,34 @@ def test_the_gradient_of_a_shared_bias_is_that_of_a_sum(shape):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), ours[1](g), plain[1](g))
 
 
-FOUR = Tokens(jnp.arange(4)[None], jnp.arange(4)[None])
 EVERY_KEY = jnp.ones((1, 4), bool)
 
 
-def seen(valid=EVERY_KEY, Q=FOUR, K=FOUR, **sights):
-    return visible(Q, K, valid, **sights)[0, 0].astype(int).tolist()
+def view(slots=range(4), valid=None, segments=None, positions=None):
+    """One row for each list of slots."""
+    slots = jnp.asarray(slots).reshape(-1, np.shape(slots)[-1])
+    valid = jnp.ones(slots.shape, bool) if valid is None else valid
+    segments = None if segments is None else jnp.asarray([segments])
+    positions = slots if positions is None else positions
+    return View((positions[None],), valid, slots, valid.sum(axis=1), segments)
+
+
+def seen(queries=None, keys=None, **sights):
+    queries = view() if queries is None else queries
+    mask = visible(queries, queries if keys is None else keys, **sights)
+    return mask[0, 0].astype(int).tolist()
 
 
 def test_visible_is_causal_and_no_padding():
-    valid = jnp.asarray([[True, True, True, False]])
-    assert seen(valid, causal=True) == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 0]]
-    assert seen(valid, causal=False) == [[1, 1, 1, 0]] * 4
+    padded = view(valid=jnp.asarray([[True, True, True, False]]))
+    assert seen(padded, causal=True) == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 0]]
+    assert seen(padded, causal=False) == [*[[1, 1, 1, 0]] * 3, [0, 0, 0, 0]]
 
 
 def test_visible_is_of_one_segment():
-    segments = (jnp.asarray([[1, 1, 2, 2]]),) * 2
-    assert seen(causal=True, segments=segments) == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
-    assert seen(causal=False, segments=segments) == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
+    packed = view(segments=[1, 1, 2, 2])
+    assert seen(packed, causal=True) == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
+    assert seen(packed, causal=False) == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
 
 
 def test_visible_is_inside_the_window():
@@ -135,39 +142,60 @@ def test_visible_is_inside_the_window():
 
 
 def test_a_window_counts_slots_and_not_positions():
-    apart = Tokens(jnp.asarray([[0, 10, 20, 30]]), jnp.arange(4)[None])
-    assert seen(Q=apart, K=apart, causal=True, window=2) == seen(causal=True, window=2)
+    apart = view(positions=jnp.asarray([[0, 10, 20, 30]]))
+    assert seen(apart, causal=True, window=2) == seen(causal=True, window=2)
 
 
 def test_a_sink_is_seen_by_all_and_sees_itself_alone():
     """Whatever the window and the segments: no segment sees another through it."""
     assert seen(causal=False, sink=True) == [[1, 0, 0, 0], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]]
     assert seen(causal=True, window=1, sink=True) == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]]
-    segments = (jnp.asarray([[0, 1, 1, 2]]),) * 2
-    assert seen(causal=False, segments=segments, sink=True) == [[1, 0, 0, 0], [1, 1, 1, 0], [1, 1, 1, 0], [1, 0, 0, 1]]
+    packed = view(segments=[0, 1, 1, 2])
+    assert seen(packed, causal=False, sink=True) == [[1, 0, 0, 0], [1, 1, 1, 0], [1, 1, 1, 0], [1, 0, 0, 1]]
 
 
 def test_between_two_streams_segments_and_padding_decide():
-    Q, K = Tokens(jnp.arange(4)[None], jnp.arange(4)[None]), Tokens(jnp.arange(3)[None], jnp.arange(3)[None])
-    segments = jnp.asarray([[1, 1, 2, 2]]), jnp.asarray([[1, 2, 2]])
-    valid = jnp.asarray([[True, True, False]])
-    assert seen(valid, Q, K, causal=False, segments=segments) == [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]]
+    queries = view(segments=[1, 1, 2, 2])
+    keys = view(range(3), valid=jnp.asarray([[True, True, False]]), segments=[1, 2, 2])
+    assert seen(queries, keys, causal=False) == [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]]
 
 
 def test_queries_of_examples_stand_at_slots_of_their_own():
     """Decoding: one query of each example, at its own slot, against a cache of four."""
-    Q = Tokens(jnp.asarray([[1], [2]]), jnp.asarray([[1], [2]]))
     filled = jnp.asarray([[True, True, False, False], [True, True, True, False]])
-    assert visible(Q, FOUR, filled, causal=True, window=2)[:, 0, 0].astype(int).tolist() == [[1, 1, 0, 0], [0, 1, 1, 0]]
+    cache = view([range(4)] * 2, valid=filled)
+    mask = visible(view([[1], [2]]), cache, causal=True, window=2)
+    assert mask[:, 0, 0].astype(int).tolist() == [[1, 1, 0, 0], [0, 1, 1, 0]]
 
 
 def layer(**changes):
-    return Attention(models.settings(width=8, **changes), rngs=nnx.Rngs(params=0))
+    return Attention(models.settings(width=8, **changes), kernels=kernels.REFERENCE, rngs=nnx.Rngs(params=0))
 
 
 def through(layer, x, valid=EVERY_KEY):
-    keys = layer.keys(x, FOUR, AttentionEncoding(), valid)
-    return layer(x, FOUR, keys, AttentionEncoding(), valid, visible(FOUR, FOUR, valid, causal=False))
+    every_token = view(valid=valid)
+    terms = attention_terms([], visible(every_token, every_token, causal=False))
+    return layer(x, valid, layer.keys(x, valid, terms), terms)
+
+
+def test_no_heads_equal_no_encoding_and_all_heads_equal_the_encoding():
+    """Some heads are those of one and of the other. PoPE's wider products are summed in another order."""
+    q, k, v, t = inputs()
+    q, k, v = (jnp.asarray(x) for x in (q, k, v))
+    mask = jnp.tril(jnp.ones((5, 5), bool))[None, None]
+    for name in ("rope", "alibi", "shaw", "hard_alibi", "stick_breaking", "rotary_value", "cope", "pope"):
+        encoding = models.build(dict(name=name), width=12, num_heads=3).attention_encodings[0]
+
+        def out(heads, encoding=encoding):
+            terms = attention_terms([LayerEncoding(encoding, heads, t, t)], mask)
+            return np.asarray(attention.attend(q, k, v, terms))
+
+        alone, nothing = out(None), np.asarray(attend((), q, k, v, t, t, mask))
+        np.testing.assert_array_equal(out(jnp.ones(3, bool)), alone)
+        np.testing.assert_allclose(out(jnp.zeros(3, bool)), nothing, atol=1e-6 if name == "pope" else 0)
+        some = out(jnp.asarray([False, True, False]))
+        np.testing.assert_array_equal(some[:, :, 1], alone[:, :, 1])
+        np.testing.assert_allclose(some[:, :, [0, 2]], nothing[:, :, [0, 2]], atol=1e-6 if name == "pope" else 0)
 
 
 def test_nan_in_padding_stays_there():

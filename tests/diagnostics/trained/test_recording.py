@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from pe_lab.diagnostics.trained.watch import watched
+from pe_lab.diagnostics.trained.recording import recorded
 from tests import models
 
 TOKENS = models.random_tokens(2, 6, size=9)
@@ -20,11 +20,11 @@ def streams(architecture):
 
 @functools.cache
 def run(*encodings, architecture="decoder", **changes):
-    """The model, its logits without a watch, and what is seen with one."""
+    """The model, its logits, and those with a recording."""
     model = models.build(*encodings, architecture=architecture, **changes)
     read = streams(architecture)
     graph, params = nnx.split(model)
-    logits, seen = jax.jit(lambda params, *read: watched(nnx.merge(graph, params), *read))(params, *read)
+    logits, seen = jax.jit(lambda params, *read: recorded(nnx.merge(graph, params), *read))(params, *read)
     return model, models.run(model, *read), np.asarray(logits), seen
 
 
@@ -34,9 +34,10 @@ def run(*encodings, architecture="decoder", **changes):
         ("decoder", ("sinusoidal", "rope", "t5_bias"), {"sink_token": True, "num_loops": 2}),
         ("encoder", ("alibi",), {"norm_position": "post"}),
         ("encoder_decoder", ("rope",), {}),
+        ("decoder", ("stick_breaking", "rotary_value"), {}),
     ],
 )
-def test_what_is_watched_computes_the_same(architecture, encodings, changes):
+def test_recording_changes_no_logits(architecture, encodings, changes):
     model, plain, logits, seen = run(*encodings, architecture=architecture, **changes)
     np.testing.assert_allclose(logits[MASK], plain[MASK], atol=1e-5)
     applied = 2 * changes.get("num_loops", 1)
@@ -49,7 +50,7 @@ def test_the_last_hidden_states_are_those_that_become_logits():
     model, _, logits, seen = run("rope", architecture="encoder_decoder")
     last = model.logits(model.decoder.norm(seen.hidden["decoder"][-1]))
     np.testing.assert_allclose(np.asarray(last)[MASK], logits[MASK], atol=1e-5)
-    np.testing.assert_allclose(seen.hidden["decoder"][0], model.decoder.embed(TOKENS, jnp.arange(6)[None]), atol=1e-6)
+    np.testing.assert_allclose(seen.hidden["decoder"][0], model.decoder.embed(TOKENS, ()), atol=1e-6)
 
 
 def test_weights_are_the_softmax_of_queries_and_keys_that_see_each_other():
@@ -61,3 +62,14 @@ def test_weights_are_the_softmax_of_queries_and_keys_that_see_each_other():
         expected = e / np.maximum(e.sum(axis=-1, keepdims=True), 1e-30)
         np.testing.assert_allclose(layer.weights, expected, atol=1e-5)
     assert not layer.mask[1, 0, :, 3:].any()  # the source's padding
+
+
+def test_weights_are_those_of_an_encoding_that_replaces_the_softmax():
+    model, _, _, seen = run("stick_breaking", "rotary_value")
+    terms = model.position_terms(streams("decoder")[0]).answering
+    for layer, own_terms in zip(seen.attended["decoder"], terms.attention, strict=True):
+        sticks, rotation = own_terms.encodings
+        q, k = rotation.encoding.transform_qk(layer.q, layer.k, rotation.Q, rotation.K)
+        s = jnp.einsum("blhe,bshe->bhls", q, k) / np.sqrt(q.shape[-1])
+        np.testing.assert_allclose(layer.weights, sticks.encoding.normalize(s, layer.mask), atol=1e-5)
+        assert not np.diagonal(layer.weights, axis1=2, axis2=3).any()  # a softmax would see the token itself

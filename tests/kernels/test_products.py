@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.transformer import products
+from pe_lab.kernels import products
 
 LAST_WITH_FIRST = (((2,), (0,)), ((), ()))
 

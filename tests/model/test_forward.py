@@ -7,10 +7,10 @@ import pytest
 from flax import nnx
 
 from pe_lab.config import STACKS
-from pe_lab.transformer.transformer import Transformer
+from pe_lab.model.transformer import Transformer
 from tests import models
+from tests.model import equations
 from tests.models import VOCABULARIES, moved, params, prefix, settings
-from tests.transformer import equations
 
 # Apart by more than T5's exact buckets, a row for each example; beside the true lengths.
 POSITIONS, LENGTHS = np.array([[0, 1, 2, 9, 30, 31, 60], [5, 6, 8, 9, 10, 0, 0]]), (7, 5)

@@ -1,3 +1,4 @@
+import dataclasses
 import functools
 
 import jax
@@ -7,12 +8,14 @@ import pytest
 from flax import nnx
 
 from pe_lab.config import STACKS
-from pe_lab.encodings import base
 from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.t5_bias import T5Bias
 from pe_lab.errors import UserError
-from pe_lab.transformer.generate import decode
-from pe_lab.transformer.transformer import Transformer, forward_flops
+from pe_lab.kernels import REFERENCE, choose
+from pe_lab.model import attention
+from pe_lab.model.decode import decode, start
+from pe_lab.model.flops import forward_flops
+from pe_lab.model.transformer import Transformer
 from tests import models
 from tests.encodings import laws
 from tests.models import ARCHITECTURES, VOCABULARIES, build, params, prefix, stream
@@ -50,10 +53,14 @@ def test_each_architecture_has_its_stacks_and_the_last_answers():
 
 
 def test_token_embeddings_have_unit_rms_when_scaled_and_less_when_not():
-    tokens, nowhere = jnp.arange(V)[None], jnp.zeros((1, V), int)
-    rms = [float(jnp.sqrt(jnp.square(build(width=64, scale_embeddings=s).decoder.embed(tokens, nowhere)).mean())) for s in (True, False)]
-    assert rms[0] == pytest.approx(1, rel=0.1)
-    assert rms[1] == pytest.approx(rms[0] / 8)
+    tokens = jnp.arange(V)[None]
+
+    def rms(scaled):
+        x = build(width=64, scale_embeddings=scaled).decoder.embed(tokens, ())
+        return float(jnp.sqrt(jnp.square(x).mean()))
+
+    assert rms(True) == pytest.approx(1, rel=0.1)
+    assert rms(False) == pytest.approx(rms(True) / 8)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -88,7 +95,7 @@ def test_dropout_acts_in_each_stack(stack):
 
 def test_layers_choose_their_encodings():
     model = build(dict(name="rope", layers=(0,)), "t5_bias", "sinusoidal", num_layers=3).decoder
-    assert model.layer_encodings == ((0, 1), (1,), (1,))
+    assert models.indices(model.layer_sites) == ((0, 1), (1,), (1,))
     assert (len(model.attention_encodings), len(model.input_encodings)) == (2, 1)
 
 
@@ -98,8 +105,8 @@ def test_stacks_choose_their_encodings():
     model = build("sinusoidal", "rope", learned, alibi, architecture="encoder_decoder")
     found = [[type(e).__name__ for e in (*s.input_encodings, *s.attention_encodings)] for s in model.stacks.values()]
     assert found == [["Sinusoidal", "RoPE"], ["Sinusoidal", "Learned", "RoPE", "ALiBi"]]
-    assert (model.encoder.layer_encodings, model.encoder.cross_encodings) == (((0,), (0,)), ())
-    assert (model.decoder.layer_encodings, model.decoder.cross_encodings) == (((0,), (0,)), ((), (1,)))
+    assert (models.indices(model.encoder.layer_sites), models.indices(model.encoder.cross_sites)) == (((0,), (0,)), ())
+    assert (models.indices(model.decoder.layer_sites), models.indices(model.decoder.cross_sites)) == (((0,), (0,)), ((), (1,)))
 
 
 def test_stacks_have_parameters_of_their_own_and_sides_as_they_need():
@@ -152,8 +159,8 @@ def with_all_fields(architecture):
     [
         "packed_segments_equal_separate_ones",  # the sink among them: no segment sees another through it
         "padding_does_not_reach_valid_tokens",
-        "arange_form_equals_general_form",
-        "fused_equals_explicit",
+        "accelerator_kernels_equal_the_reference",
+        "cpu_kernels_equal_the_reference",
         "decoding_equals_the_full_forward",
     ],
 )
@@ -196,37 +203,44 @@ def test_remat_changes_neither_loss_nor_gradients(architecture, dropout):
 def test_bfloat16_is_near_float32_at_positions_that_it_cannot_count(architecture):
     """Its neighbours of 1000 are 996 and 1004: what reads positions in bfloat16 would be lost."""
     encodings = ("sinusoidal", *(everywhere(name, architecture) for name in ("rope", "t5_bias", "shaw")))
-    exact, rounded = (build(*encodings, architecture=architecture, compute_dtype=d) for d in ("float32", "bfloat16"))
+    exact = build(*encodings, architecture=architecture)
     streams = [reads(1000 + jnp.arange(6)[None, None]), source(1000 + jnp.arange(4)[None, None])][: len(exact.stacks)]
     expected = models.run(exact, *streams)
-    for fused in (False, True):
-        out = models.run(rounded, *streams, fused=fused)
+    for form in (REFERENCE, choose("auto", "cpu"), choose("auto", "cuda")):
+        rounded = build(*encodings, architecture=architecture, compute_dtype="bfloat16", kernels=form)
+        out = models.run(rounded, *streams)
         assert out.dtype == np.float32
         assert 1e-4 < np.abs(out - expected).max() < 0.02 * np.abs(expected).max()
 
 
 def test_bfloat16_leaves_parameters_positions_bias_and_softmax_in_float32(monkeypatch):
     """Queries, keys and values are what is rounded, and what a cache holds."""
-    found, kernel, softmax = {}, T5Bias.kernel, base.masked_softmax
+    found, of_offset, softmax = {}, T5Bias.of_offset, attention.masked_softmax
 
     def note(name, value):
         found.setdefault(name, set()).add(str(value.dtype))
         return value
 
-    monkeypatch.setattr(T5Bias, "kernel", lambda self, offsets: note("bias", kernel(self, note("offsets", offsets))))
-    monkeypatch.setattr(base, "masked_softmax", lambda s, mask: note("weights", softmax(note("logits", s), mask)))
+    def noted_bias(self, offsets):
+        return note("bias", of_offset(self, note("offsets", offsets)))
+
+    def noted_softmax(s, mask):
+        return note("weights", softmax(note("logits", s), mask))
+
+    monkeypatch.setattr(T5Bias, "of_offset", noted_bias)
+    monkeypatch.setattr(attention, "masked_softmax", noted_softmax)
     t5, rope = {**everywhere("t5_bias"), "layers": (0,)}, {**everywhere("rope"), "layers": (1,)}
     model = build("sinusoidal", t5, rope, architecture="encoder_decoder", compute_dtype="bfloat16", tied_output=True)
     assert jax.eval_shape(model, reads(), source()).dtype == np.float32
     assert found == {"offsets": {"int32"}, "bias": {"float32"}, "logits": {"float32"}, "weights": {"float32"}}
     assert {str(p.dtype) for p in jax.tree.leaves(params(model))} == {"float32"}
-    cache = model.start(jnp.arange(9)[None, None], 2, source())
-    assert {str(leaf.dtype) for keys in (*cache.keys, *cache.memory.keys) for leaf in (keys.k, keys.v)} == {"bfloat16"}
+    cache = start(model, (jnp.arange(9)[None, None],), 2, source())
+    assert {str(leaf.dtype) for keys in (*cache.keys, *cache.memory[0]) for leaf in (keys.k, keys.v)} == {"bfloat16"}
 
 
 def test_fractions_of_positions_stay_float32_in_bfloat16(monkeypatch):
-    seen, kernel = set(), ALiBi.kernel
-    monkeypatch.setattr(ALiBi, "kernel", lambda self, offsets: (seen.add(str(offsets.dtype)), kernel(self, offsets))[1])
+    seen, of_offset = set(), ALiBi.of_offset
+    monkeypatch.setattr(ALiBi, "of_offset", lambda self, offset: (seen.add(str(offset.dtype)), of_offset(self, offset))[1])
     jax.eval_shape(build("alibi", compute_dtype="bfloat16"), reads(jnp.linspace(0, 1, 6)[None, None]))
     assert seen == {"float32"}
 
@@ -234,7 +248,7 @@ def test_fractions_of_positions_stay_float32_in_bfloat16(monkeypatch):
 def test_decoding_in_bfloat16_is_the_full_forward_in_bfloat16():
     model = build("sinusoidal", "rope", "t5_bias", compute_dtype="bfloat16")
     read = reads()
-    stepped = jax.jit(lambda: decode(model, model.start(read.positions, 2), read.tokens, read.mask)[0])()
+    stepped = jax.jit(lambda: decode(model, start(model, read.positions, 2), read.tokens, read.mask)[0])()
     full = logits(model)
     assert stepped.dtype == jnp.float32
     assert np.abs(stepped - full)[np.asarray(read.mask)].max() < 0.02 * np.abs(full).max()
@@ -242,9 +256,10 @@ def test_decoding_in_bfloat16_is_the_full_forward_in_bfloat16():
 
 def test_two_replacements_of_the_mixing_on_one_layer_are_refused():
     shaw = dict(name="shaw", values=True)
-    with pytest.raises(UserError, match="Shaw and Shaw cannot act on one layer: each replaces mix"):
+    with pytest.raises(UserError, match="Shaw and Shaw cannot act on one layer: each has its own combine"):
         build(shaw, shaw)
-    assert build(dict(shaw, layers=(0,)), dict(shaw, layers=(1,))).decoder.layer_encodings == ((0,), (1,))
+    stack = build(dict(shaw, layers=(0,)), dict(shaw, layers=(1,))).decoder
+    assert models.indices(stack.layer_sites) == ((0,), (1,))
 
 
 @pytest.mark.parametrize(
@@ -258,21 +273,21 @@ def test_two_replacements_of_the_mixing_on_one_layer_are_refused():
     ],
 )
 def test_an_architecture_that_an_encoding_is_not_made_for_is_refused(monkeypatch, trait, architecture, message):
-    monkeypatch.setattr(ALiBi, trait, False)
+    monkeypatch.setattr(ALiBi, "requirements", dataclasses.replace(ALiBi.requirements, **{trait: False}))
     with pytest.raises(UserError, match=message):
         build(everywhere("alibi", architecture), architecture=architecture)
 
 
 @pytest.mark.parametrize(("trait", "stack"), [("causal", "encoder"), ("bidirectional", "decoder"), ("cross", "encoder")])
 def test_a_stack_that_it_is_made_for_is_not_refused(monkeypatch, trait, stack):
-    monkeypatch.setattr(ALiBi, trait, False)
+    monkeypatch.setattr(ALiBi, "requirements", dataclasses.replace(ALiBi.requirements, **{trait: False}))
     assert len(build(dict(name="alibi", stacks=(stack,)), architecture="encoder_decoder").attention_encodings) == 1
 
 
 def test_what_a_constructor_refuses_is_the_users_mistake():
     with pytest.raises(UserError, match="must be even, got 3"):
         build("rope", width=6)
-    with pytest.raises(UserError, match="'causal' would favour the future in bidirectional attention"):
+    with pytest.raises(UserError, match="'causal' would favor the future in bidirectional attention"):
         build(dict(name="alibi", form="causal"), architecture="encoder")
 
 
@@ -314,8 +329,10 @@ def test_flops_by_hand():
 
 def test_keys_of_an_encoders_output_are_made_once_a_layer():
     model = build(architecture="encoder_decoder", num_layers=2, num_loops=3)
-    assert len(model._remember(source()).keys) == 2
-    assert len(model.start(jnp.arange(5)[None, None], 2, source()).keys) == 6
+    cache = start(model, (jnp.arange(5)[None, None],), 2, source())
+    memory_keys, _ = cache.memory
+    assert len(memory_keys) == 2
+    assert len(cache.keys) == 6
 
 
 def test_a_seed_is_a_backbone():

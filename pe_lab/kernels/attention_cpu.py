@@ -1,8 +1,9 @@
-"""Softmax attention for CPUs and narrow heads: exact, with the gradient written out, tokens on the minor axis.
+"""Exact softmax attention for CPUs and narrow heads, with its own gradient.
 
-Tokens, and not the few channels of a head, then fill the vector registers. Products with narrow heads are
-multiply-adds that the exponential fuses with, the weighted sum is normalized after it is taken, and its
-denominators are one more row of the same product. The maximum is subtracted only where exp could overflow.
+Tokens are on the minor axis, so that tokens fill the vector registers instead of the few channels
+of a head. Products with narrow heads are multiply-adds, which are fused with the exponential. The
+weighted sum is normalized at the end, and its denominators are one more row of the same product.
+The maximum is subtracted only if exp could overflow.
 """
 
 from typing import Any
@@ -25,7 +26,7 @@ def attention(
     bias: Float[Array, "_ _ l s"] | None = None,
     scale: float = 1.0,
 ) -> Float[Array, "b l h e"]:
-    """softmax(scale q·k + bias) v over the keys that the mask allows; a query that is allowed none gets zeros."""
+    """softmax(scale q·k + bias) v over the allowed keys; zeros for a query that sees no key."""
     dtype = v.dtype
     q, k, v = (jnp.transpose(x.astype(jnp.float32), (2, 0, 3, 1)) for x in (q, k, v))
     q = q * scale
@@ -42,7 +43,9 @@ def _attention(q, k, v, mask, bias):
 
 def _forward(q, k, v, mask, bias):
     e = _exponentials(q, k, mask, bias)
-    summed = _dot(jnp.concatenate([v, jnp.ones_like(v[:, :, :1])], axis=2), e, 3, 2)  # its last row: the denominators
+    summed = _dot(
+        jnp.concatenate([v, jnp.ones_like(v[:, :, :1])], axis=2), e, 3, 2
+    )  # its last row: the denominators
     n = summed[:, :, -1:]
     r = jnp.where(n > 0, 1 / jnp.where(n > 0, n, 1), jnp.where(n == 0, 0, n))  # NaN stays NaN
     o = summed[:, :, :-1] * r
@@ -53,7 +56,9 @@ def _backward(saved, g):
     q, k, v, e, o, r, shared = saved
     g = g * r
     d = (g * o).sum(2, keepdims=True)
-    g, v1 = lax.optimization_barrier((jnp.concatenate([g, -d], 2), jnp.concatenate([v, jnp.ones_like(v[:, :, :1])], 2)))
+    g, v1 = lax.optimization_barrier(
+        (jnp.concatenate([g, -d], 2), jnp.concatenate([v, jnp.ones_like(v[:, :, :1])], 2))
+    )
     ds = e * _outer(v1, g)
     g = g[:, :, :-1]
     of_bias = None if shared is None else _summed(ds, shared.shape)
@@ -61,7 +66,7 @@ def _backward(saved, g):
 
 
 def _exponentials(q, k, mask, bias) -> Any:
-    """[H, B, S, L]: exp of each query's logits, up to a factor of the query's own; 0 where the mask forbids."""
+    """exp of the logits [H, B, S, L], up to one factor for each query; 0 where masked."""
 
     def direct(q, k):
         return jnp.where(mask, jnp.exp(_logits(q, k, bias)), 0.0)
@@ -70,7 +75,9 @@ def _exponentials(q, k, mask, bias) -> Any:
         s = jnp.where(mask, _logits(q, k, bias), jnp.finfo(jnp.float32).min)
         return jnp.where(mask, jnp.exp(s - s.max(2, keepdims=True)), 0.0)
 
-    largest = jnp.sqrt(jnp.square(q).sum(2).max() * jnp.square(k).sum(2).max())  # of all products, by Cauchy and Schwarz
+    largest = jnp.sqrt(
+        jnp.square(q).sum(2).max() * jnp.square(k).sum(2).max()
+    )  # of all products, by Cauchy and Schwarz
     return lax.cond(largest + _reach(bias, mask) < _SAFE_LOGIT, direct, shifted, q, k)
 
 
@@ -79,7 +86,10 @@ def _logits(q, k, bias) -> Any:
 
 
 def _reach(bias: Any, mask: Any) -> Any:
-    """How far from 0 a bias may be at any key, or below 0 at the best key in a query's sight, which may be the query's own."""
+    """Largest bias at any key, or largest negative bias at the best visible key of a query.
+
+    Where every query sees its own key, the bias of that key bounds the best one from below.
+    """
     if bias is None:
         return 0.0
     lowest = bias.min()
@@ -105,11 +115,33 @@ def _dot(a, b, axis_a, axis_b):
 
 
 def _summed(ds, shape):
-    """The gradient of what heads or examples share, by products with ones: on a CPU a tenth of a sum's time."""
+    """The gradient of a bias that heads or examples share.
+
+    A product with ones takes a tenth of the time of a sum on a CPU.
+    """
     for axis, size in enumerate(shape[:2]):
         if size < ds.shape[axis]:
-            ds = jnp.expand_dims(jnp.tensordot(jnp.ones(ds.shape[axis]), ds, (0, axis), precision="highest"), axis)
+            ds = jnp.expand_dims(
+                jnp.tensordot(jnp.ones(ds.shape[axis]), ds, (0, axis), precision="highest"), axis
+            )
     return ds
 
 
 _attention.defvjp(_forward, _backward)
+
+
+@jax.custom_vjp
+def add_bias(s: Float[Array, "b h l s"], bias: Float[Array, "_ _ l s"]) -> Float[Array, "b h l s"]:
+    """The sum. A bias that examples or heads share gets its gradient by a product with ones."""
+    return s + bias
+
+
+def _add_bias_forward(s, bias):
+    return s + bias, jnp.zeros((*bias.shape[:2], 0))
+
+
+def _add_bias_backward(saved, g):
+    return g, _summed(g, saved.shape)
+
+
+add_bias.defvjp(_add_bias_forward, _add_bias_backward)

@@ -1,0 +1,52 @@
+"""Biases of positions alone, computed for offsets where positions are consecutive."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from pe_lab.encodings.base import OffsetBias, Tokens
+from pe_lab.encodings.fire import EPSILON, FIRE
+from pe_lab.encodings.ops import angles
+from pe_lab.encodings.sandwich import Sandwich
+from pe_lab.kernels.diagonals import Diagonals
+
+
+def offset_bias(
+    encoding: OffsetBias, diagonals: Diagonals, Q: Tokens, K: Tokens
+) -> Float[Array, "_ h l s"]:
+    """The bias of L+S-1 offsets instead of L * S pairs."""
+    if not (Q.arange and K.arange):
+        return encoding.bias(Q, K)
+    num_queries, num_keys = Q.positions.shape[1], K.positions.shape[1]
+    by_offset = encoding.of_offset(jnp.arange(1 - num_queries, num_keys))
+    return diagonals.toeplitz(by_offset, num_queries)[None]
+
+
+def sandwich(
+    encoding: Sandwich, diagonals: Diagonals, Q: Tokens, K: Tokens
+) -> Float[Array, "_ h l s"]:
+    """cos(a - b) = cos a cos b + sin a sin b, which needs no array [B, L, S, C]."""
+    if Q.arange and K.arange:
+        return offset_bias(encoding, diagonals, Q, K)
+    q = angles(Q.positions, encoding.frequencies)
+    k = angles(K.positions, encoding.frequencies)
+    cosines = jnp.einsum("blc,bsc->bls", jnp.cos(q), jnp.cos(k))
+    sines = jnp.einsum("blc,bsc->bls", jnp.sin(q), jnp.sin(k))
+    return jnp.moveaxis(encoding.by_head(cosines + sines - len(encoding.frequencies)), 0, 1)
+
+
+def fire(encoding: FIRE, diagonals: Diagonals, Q: Tokens, K: Tokens) -> Float[Array, "_ h l s"]:
+    """Below the threshold the network depends on the distance alone, and sees L+S-1 distances."""
+    if not (Q.arange and K.arange):
+        return encoding.bias(Q, K)
+    num_queries, num_keys = Q.positions.shape[1], K.positions.shape[1]
+
+    def of_distances() -> Float[Array, "1 h l s"]:
+        distance = jnp.abs(jnp.arange(1 - num_queries, num_keys)).astype(jnp.float32)
+        scale = encoding.psi(encoding.threshold) + EPSILON
+        by_head = encoding.network((encoding.psi(distance) / scale).reshape(1, 1, 1, -1))
+        return diagonals.toeplitz(by_head[0, :, 0], num_queries)[None]
+
+    # jax.lax.cond reserves memory for the residuals of both branches, so this one saves none.
+    of_pairs = jax.checkpoint(lambda: encoding.bias(Q, K))
+    return jax.lax.cond(Q.positions.max() <= encoding.threshold, of_distances, of_pairs)

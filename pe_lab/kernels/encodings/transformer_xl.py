@@ -1,0 +1,42 @@
+"""Transformer-XL without an array of one sinusoid for each pair."""
+
+import math
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from pe_lab.encodings.base import Tokens
+from pe_lab.encodings.ops import angles, rotate
+from pe_lab.encodings.transformer_xl import TransformerXL
+from pe_lab.kernels.diagonals import Diagonals
+
+
+def content_bias(
+    encoding: TransformerXL,
+    diagonals: Diagonals,
+    q: Float[Array, "b l h e"],
+    k: Float[Array, "b s h e"],
+    Q: Tokens,
+    K: Tokens,
+) -> Float[Array, "b h l s"]:
+    """Consecutive positions: each distance is projected once. Others: the sine of a difference.
+
+    R(i - j) is a rotation of R(-j) by i, so (q + v)·W_R R(i - j) = (W_R' (q + v) rotated by
+    i)·R(-j), a product of D channels a head instead of Dh.
+    """
+    q = (q + encoding.position_bias[...][None, None]) / math.sqrt(q.shape[-1])
+    projection = encoding.projection[...]
+    if Q.arange and K.arange:
+        num_queries, num_keys = q.shape[1], k.shape[1]
+        last = num_keys if encoding.two_sided else 1  # in causal attention no key lies ahead
+        offset = jnp.arange(1 - num_queries, last)
+        projected = jnp.einsum("od,dhe->ohe", encoding.sinusoid(-offset), projection)
+        # a product by example is twice as fast on a CPU
+        projected = jnp.broadcast_to(projected, (len(q), *projected.shape))
+        return diagonals.skew(jnp.einsum("blhe,bohe->bhlo", q, projected), num_keys)
+    in_channels = jnp.einsum("blhe,dhe->blhd", q, projection)
+    rotation = angles(Q.positions, encoding.frequencies)[:, :, None]
+    rotated = rotate(in_channels, rotation, "half")
+    keys = encoding.sinusoid(-K.positions)
+    keys = jnp.broadcast_to(keys, (len(q), *keys.shape[1:]))
+    return jnp.einsum("blhd,bsd->bhls", rotated, keys)

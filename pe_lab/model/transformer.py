@@ -1,0 +1,179 @@
+"""The transformer: an encoder, a decoder, or both, over token ids.
+
+Vaswani et al. 2017, "Attention Is All You Need", https://arxiv.org/abs/1706.03762, with today's
+usual choices as fields of `config.Model`. A decoder is one causal stack, an encoder one
+bidirectional stack. An encoder–decoder has one of each, and the decoder's blocks attend to the
+encoder's output.
+
+The forward pass has two halves. `position_terms` computes all that depends on positions alone.
+`__call__` reads tokens:
+
+    terms = model.position_terms(stream)
+    logits = model(stream, terms=terms)
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jaxtyping import Array, Float, Key
+
+from pe_lab import config
+from pe_lab.encodings.base import AttentionEncoding, InputEncoding
+from pe_lab.kernels import REFERENCE, Kernels
+from pe_lab.model.attention import Keys
+from pe_lab.model.block import fold_keys
+from pe_lab.model.stack import Stack
+from pe_lab.model.terms import Biases, StackTerms, Stream
+
+_OUTPUT = 2  # stream of the initialization key; stacks have 0, 1 and 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Terms:
+    """Position terms of the stack that gives the logits, and of an encoder before it."""
+
+    answering: StackTerms
+    source: StackTerms | None = None
+
+
+class Transformer(nnx.Module):
+    """A decoder, an encoder or an encoder–decoder, with the encodings of its config.
+
+    Args:
+      model: sizes, choices and encodings.
+      vocabularies: stack -> V, for "decoder", "encoder" or both; its keys are the architecture.
+      kernels: implementations of parts of the forward pass.
+      key: of the initialization. One key gives one backbone, whatever the encodings.
+
+    Raises:
+      UserError: an encoding does not fit the sizes or the architecture.
+    """
+
+    def __init__(
+        self,
+        model: config.Model,
+        vocabularies: Mapping[str, int],
+        *,
+        kernels: Kernels = REFERENCE,
+        key: Key[Array, ""],
+    ):
+        def stack(name: str, cross: bool = False) -> Stack | None:
+            if name not in vocabularies:
+                return None
+            return Stack(model, name, vocabularies[name], cross, kernels=kernels, key=key)
+
+        self.encoder = stack("encoder")
+        self.decoder = stack("decoder", cross="encoder" in vocabularies)
+        output = nnx.Linear(
+            model.width,
+            vocabularies["decoder" if "decoder" in vocabularies else "encoder"],
+            use_bias=False,
+            dtype=jnp.dtype(model.compute_dtype),
+            dot_general=kernels.dot_general,
+            rngs=nnx.Rngs(params=jax.random.fold_in(key, _OUTPUT)),
+        )
+        self.output = None if model.tied_output else output
+
+    @property
+    def answering(self) -> Stack:
+        """The stack whose outputs become logits."""
+        stack = self.encoder if self.decoder is None else self.decoder
+        assert stack is not None
+        return stack
+
+    @property
+    def stacks(self) -> dict[str, Stack]:
+        """The stacks by name, an encoder before a decoder."""
+        stacks = {"encoder": self.encoder, "decoder": self.decoder}
+        return {name: stack for name, stack in stacks.items() if stack is not None}
+
+    @property
+    def input_encodings(self) -> list[InputEncoding]:
+        return [e for stack in self.stacks.values() for e in stack.input_encodings]
+
+    @property
+    def attention_encodings(self) -> list[AttentionEncoding]:
+        return [e for stack in self.stacks.values() for e in stack.attention_encodings]
+
+    def position_terms(
+        self,
+        stream: Stream,
+        source: Stream | None = None,
+        *,
+        biases: Mapping[str, Biases] | None = None,
+    ) -> Terms:
+        """The first half of the forward pass: all that depends on positions alone.
+
+        Args:
+          stream: what the answering stack reads.
+          source: what the encoder of an encoder–decoder reads.
+          biases: of `shared_biases`, for as many tokens or more.
+        """
+        biases = biases or {}
+        if source is None:
+            return Terms(self.answering.position_terms(stream, None, biases.get("answering")))
+        assert self.encoder is not None
+        encoder = self.encoder.position_terms(source, None, biases.get("source"))
+        memory = encoder.view
+        answering = self.answering.position_terms(stream, memory, biases.get("answering"))
+        return Terms(answering, encoder)
+
+    def shared_biases(
+        self, stream: Stream, source: Stream | None = None, *, learned: bool
+    ) -> dict[str, dict]:
+        """Biases that all examples of a batch share; learned ones, or those without parameters."""
+        view = self.answering.view(stream)
+        if source is None:
+            return {"answering": self.answering.shared_biases(view, None, learned=learned)}
+        assert self.encoder is not None
+        memory = self.encoder.view(source)
+        return {
+            "source": self.encoder.shared_biases(memory, None, learned=learned),
+            "answering": self.answering.shared_biases(view, memory, learned=learned),
+        }
+
+    def __call__(
+        self,
+        stream: Stream,
+        source: Stream | None = None,
+        *,
+        terms: Terms | None = None,
+        dropout_keys: Key[Array, "b"] | None = None,
+        remat: bool = False,
+    ) -> Float[Array, "b l v"]:
+        """Logits in float32: of the next token (decoder), of the same one (encoder).
+
+        Args:
+          stream: what the answering stack reads.
+          source: what the encoder of an encoder–decoder reads.
+          terms: of `position_terms` for these streams; None: they are computed.
+          dropout_keys: one for each example; None turns dropout off.
+          remat: recompute inner values in the backward pass instead of keeping them.
+        """
+        terms = self.position_terms(stream, source) if terms is None else terms
+        memory = None
+        if source is not None:
+            memory = self.memory(source, terms, fold_keys(dropout_keys, 1), remat)
+        keys = fold_keys(dropout_keys, 0)
+        x = self.answering(stream.tokens, terms.answering, memory, dropout_keys=keys, remat=remat)
+        return self.logits(x if self.answering.sink is None else x[:, 1:])
+
+    def memory(
+        self, source: Stream, terms: Terms, dropout_keys: Any = None, remat: bool = False
+    ) -> tuple[Keys, ...]:
+        """The encoder's output as keys of the decoder's cross-attention."""
+        assert self.encoder is not None
+        assert terms.source is not None
+        x = self.encoder(source.tokens, terms.source, dropout_keys=dropout_keys, remat=remat)
+        valid = terms.source.view.valid
+        return self.answering.memory(x, valid, terms.answering.cross)
+
+    def logits(self, x: Float[Array, "b l d"]) -> Float[Array, "b l v"]:
+        if self.output is not None:
+            return self.output(x).astype(jnp.float32)
+        table = self.answering.embedding.embedding[...].astype(x.dtype)
+        return jnp.einsum("bld,vd->blv", x, table, preferred_element_type=jnp.float32)

@@ -1,0 +1,104 @@
+"""What an encoding declares is what its class computes."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+from pe_lab import plugins
+from pe_lab.encodings.alibi import ALiBi
+from pe_lab.encodings.base import AttentionEncoding, InputEncoding, OffsetBias
+from pe_lab.encodings.cope import CoPE
+from pe_lab.encodings.requirements import Requirements
+from tests.encodings import catalogue, laws
+
+NAMES = plugins.names("encodings")
+IN_ATTENTION = [name for name in NAMES if laws.is_attention(name)]
+HOOK_OF = {"logits": "transform_logits", "normalize": "normalize", "combine": "combine"}
+BIAS_HOOKS = {"features", "bias", "content_bias"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_site_is_that_of_the_base_class(name):
+    cls = plugins.find("encodings", name)
+    base = {"input": InputEncoding, "attention": AttentionEncoding}[cls.requirements.site]
+    assert issubclass(cls, base)
+
+
+@pytest.mark.parametrize("name", IN_ATTENTION)
+def test_a_class_replaces_exactly_the_parts_whose_hooks_it_overrides(name):
+    cls = plugins.find("encodings", name)
+    hooks = laws.hooks(cls)
+    assert set(cls.requirements.replaces) == {part for part, hook in HOOK_OF.items() if hook in hooks}
+
+
+@pytest.mark.parametrize("name", IN_ATTENTION)
+def test_an_instance_replaces_no_part_that_its_class_does_not(name):
+    encoding = catalogue.built(name)
+    assert set(encoding.requirements.replaces) <= set(type(encoding).requirements.replaces)
+
+
+@pytest.mark.parametrize("name", IN_ATTENTION)
+def test_an_encoding_that_is_only_a_bias_overrides_a_hook_of_biases_and_no_other(name):
+    cls = plugins.find("encodings", name)
+    hooks = set(laws.hooks(cls))
+    if cls.requirements.only_bias:
+        assert hooks & {"bias", "content_bias"}
+        assert hooks <= BIAS_HOOKS
+
+
+@pytest.mark.parametrize(("part", "hook"), HOOK_OF.items())
+def test_a_class_that_replaces_a_part_without_declaring_it_is_rejected(part, hook):
+    message = rf"Quiet has its own {hook}, so it must declare requirements = Requirements\(replaces=\('{part}',\)\)."
+    with pytest.raises(TypeError, match=message):
+        type("Quiet", (AttentionEncoding,), {hook: lambda self, *arguments: arguments[0]})
+    declared = {"requirements": Requirements(replaces=(part,)), hook: lambda self, *arguments: arguments[0]}
+    assert type("Declared", (AttentionEncoding,), declared).requirements.replaces == (part,)
+
+
+def test_a_class_that_inherits_a_part_must_go_on_declaring_it():
+    with pytest.raises(TypeError, match="Heir has its own transform_logits, so it must declare"):
+        type("Heir", (CoPE,), {"requirements": Requirements(relative=True)})
+
+
+@pytest.mark.parametrize("hook", ["transform_qk", "mask"])
+def test_a_bias_with_another_hook_must_not_declare_that_it_is_only_a_bias(hook):
+    another = {hook: lambda self, *arguments: arguments[:2]}
+    with pytest.raises(TypeError, match=f"Both has its own {hook}, so it must declare only_bias=False."):
+        type("Both", (ALiBi,), another)
+    declared = {"requirements": Requirements(relative=True), **another}
+    assert not type("Both", (ALiBi,), declared).requirements.only_bias
+
+
+@pytest.mark.parametrize(("part", "hook"), HOOK_OF.items())
+def test_a_bias_that_replaces_a_part_must_not_declare_that_it_is_only_a_bias(part, hook):
+    replacement = {
+        "requirements": Requirements(only_bias=True, replaces=(part,)),
+        hook: lambda self, *arguments: arguments[0],
+    }
+    with pytest.raises(TypeError, match=f"Both has its own {hook}, so it must declare only_bias=False."):
+        type("Both", (OffsetBias,), replacement)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_encoding_handles_padding(name):
+    """The model gives padded tokens a valid position and masks them before any hook.
+
+    An encoding reads the lengths of examples only as `Tokens.lengths`, and only if it declares so.
+    """
+    cls = plugins.find("encodings", name)
+    tree = ast.parse(Path(inspect.getfile(cls)).read_text(encoding="utf-8"))
+    attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    assert not {"valid", "padding", "pad_mask"} & (names | attributes)
+    if "lengths" in attributes:
+        keywords = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+        assert "reads_length" in keywords
+
+
+def test_what_reads_lengths_is_dynamic_rope_alone():
+    """So that the test above has something to find."""
+    sources = {name: inspect.getsource(inspect.getmodule(plugins.find("encodings", name))) for name in NAMES}
+    assert [name for name, source in sources.items() if ".lengths" in source] == ["rope"]
