@@ -1,0 +1,85 @@
+"""The programs of the core are lowered for CUDA and TPU, on a machine without an accelerator."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab import plugins
+from pe_lab.model import decode
+from pe_lab.training import evaluate, step
+from tests import tiny
+from tests.encodings import laws
+
+QUICK = ("rope", "shaw")
+PROMPT, ANSWER = 3, 4
+
+
+def members():
+    names = [n for n in plugins.names("encodings") if laws.requirements(n).causal]
+    return [n if n in QUICK else pytest.param(n, marks=pytest.mark.full) for n in names]
+
+
+def setup(name, platform, dtype):
+    axes = laws.requirements(name).num_axes
+    scheme = {"name": "contiguous"} if axes == 1 else {"name": "two_stream"}
+    run = tiny.run(laws.spec(name), positions=scheme, model__compute_dtype=dtype)
+    return step.setup(run, platform=platform)
+
+
+def abstract(f, *arguments):
+    return jax.eval_shape(f, *arguments)
+
+
+def lower(f, platform, *arguments):
+    """The exported program, in a form that the platform's compiler reads."""
+    exported = jax.export.export(jax.jit(f), platforms=[platform])(*arguments)
+    assert exported.platforms == (platform,)
+    return exported.mlir_module()
+
+
+def programs(experiment):
+    """Name -> function and abstract arguments."""
+    members = tiny.replicas({}, {"seed": 1})
+    init = functools.partial(step.init, experiment)
+    state = abstract(init, members)
+    steps = jax.ShapeDtypeStruct((), jnp.int32)
+    point = {key: np.int32(1) for key in ("split", "length", "offset", "first", "num_examples")}
+    bound = max(experiment.run.evaluate.lengths)
+    return {
+        "initialization": (init, members),
+        "training": (functools.partial(step.chunk, experiment), state, members, steps),
+        "evaluation": (functools.partial(evaluate.batch_sums, experiment, bound), state["params"], point),
+        "decoding": (functools.partial(answers, experiment), experiment.abstract_params),
+    }
+
+
+def answers(experiment, params):
+    axes = experiment.scheme.num_axes
+    positions = jnp.arange(PROMPT + ANSWER)[None, None]
+    positions = positions if axes == 1 else jnp.stack([positions] * axes, axis=-1)
+    prompt = jnp.zeros((2, PROMPT), jnp.int32)
+    mask = jnp.ones(prompt.shape, bool)
+    model = experiment.model(params)
+    return decode.generate(model, prompt, mask, end=9, max_tokens=ANSWER, positions=(positions,))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("platform", ["cuda", "tpu"])
+@pytest.mark.parametrize("name", members())
+def test_every_program_is_lowered(name, platform, dtype):
+    experiment = setup(name, platform, dtype)
+    assert experiment.vmapped
+    assert not experiment.in_microbatches
+    for f, *arguments in programs(experiment).values():
+        assert "func.func public @main" in lower(f, platform, *arguments)
+
+
+def test_a_program_for_an_accelerator_has_no_form_of_a_cpu():
+    """The kernels are chosen by the platform that is compiled for, and not by the one that compiles."""
+    for_cpu, for_cuda = (setup("alibi", platform, "float32").kernels for platform in ("cpu", "cuda"))
+    assert for_cpu.attention.__module__ == "pe_lab.kernels.attention_cpu"
+    assert for_cuda.attention.__module__ == "pe_lab.kernels.attention_fused"
+    assert for_cuda.dot_general is jax.lax.dot_general
