@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import importlib.metadata
+import os
 import re
 import subprocess
 import sys
@@ -88,7 +89,10 @@ def test_an_extra_that_a_command_needs_brings_what_every_command_needs():
 
 def make(tmp_path, *words):
     command = ["make", f"VENV={tmp_path / 'venv'}", *words]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    # These variables tell a make that another one called it. It then signs its messages "make[1]".
+    outer = {"MAKELEVEL", "MAKEFLAGS", "MFLAGS"}
+    environment = {name: value for name, value in os.environ.items() if name not in outer}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_make_refuses_an_old_python_in_one_sentence(tmp_path):
