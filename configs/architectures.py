@@ -1,10 +1,11 @@
 """One task, three architectures: decoder, encoder and encoder–decoder on copy and reverse.
 
-    python -m experiments.sweep --config=configs/architectures.py   (small: configs/architectures.py:smoke)
+    python -m experiments.sweep --config=configs/architectures.py
+    python -m experiments.sweep --config=configs/architectures.py:smoke  # a small form
 
-An encoder is told how long the answer is and is not ranked with the others. The symbols of copy are distinct and
-those of reverse may repeat, so the tasks differ in more than direction. 42 runs, about 9 minutes on two
-cores. What comes out: results/published/architectures/README.md.
+An encoder is told how long the answer is and is not ranked with the others. The symbols of copy are
+distinct and those of reverse may repeat, so the tasks differ in more than direction. 42 runs, about
+9 minutes on two cores. What comes out: results/published/architectures/README.md.
 """
 
 from configs import base
@@ -27,7 +28,9 @@ def sweep(smoke=False):
     layouts = ["decoder", "encoder", "encoder_decoder"]
     tasks = [grid.labelled(name, dict(name=name, num_symbols=24)) for name in ("copy", "reverse")]
     encodings = [(dict(name="sinusoidal"),), (dict(name="rope"),)]
-    across = grid.labelled("rope, in cross-attention too", (dict(name="rope", stacks=("encoder", "decoder", "cross")),))
+    across = grid.labelled(
+        "rope, in cross-attention too", (dict(name="rope", stacks=("encoder", "decoder", "cross")),)
+    )
     if smoke:
         tasks, encodings = tasks[1:], encodings[1:]
     variants = grid.concat(
@@ -40,8 +43,19 @@ def sweep(smoke=False):
 def analysis():
     across = "rope, in cross-attention too"
     return dict(
-        question="What do decoder, encoder and encoder–decoder make of the same encodings, on copy and on reverse?",
+        question="What do decoder, encoder and encoder–decoder make of the same encodings, on copy "
+        "and on reverse?",
         success=dict(at=1.5),
-        contrasts=((f"encoder_decoder · copy · {across}", "encoder_decoder · copy · rope"), ("encoder_decoder", "decoder")),
-        tables=(dict(rows="model.encodings", columns="layout.name", each="task", metric=dict(name="exact_match", at=1.5)),),
+        contrasts=(
+            (f"encoder_decoder · copy · {across}", "encoder_decoder · copy · rope"),
+            ("encoder_decoder", "decoder"),
+        ),
+        tables=(
+            dict(
+                rows="model.encodings",
+                columns="layout.name",
+                each="task",
+                metric=dict(name="exact_match", at=1.5),
+            ),
+        ),
     )

@@ -1,4 +1,6 @@
-"""Every knob once, with its unit and meaning. A study's config starts from here and says what differs."""
+"""Every knob once, with its unit and meaning. A study's config starts from here and says what
+differs.
+"""
 
 import ml_collections
 from ml_collections import config_dict
@@ -7,15 +9,22 @@ from ml_collections import config_dict
 def get_config() -> ml_collections.ConfigDict:
     c = ml_collections.ConfigDict()
     c.seed = 0  # of the initial weights
-    c.data_seed = config_dict.placeholder(int)  # of batches, positions and dropout; None: the same as seed
+    c.data_seed = config_dict.placeholder(
+        int
+    )  # of batches, positions and dropout; None: the same as seed
 
-    c.task = dict(name="copy")  # a file of pe_lab/tasks, or "package.module:Class"; its arguments beside the name
+    c.task = dict(
+        name="copy"
+    )  # a file of pe_lab/tasks, or "package.module:Class"; its arguments beside the name
     c.positions = dict(name="contiguous")  # a file of pe_lab/positions
     c.layout = dict(
-        name="decoder",  # decoder: BEGIN prompt SEPARATOR target, causal; encoder: prompt and blanks to be filled; encoder_decoder
+        # decoder: BEGIN prompt SEPARATOR target, causal; encoder: prompt and blanks to be filled;
+        # encoder_decoder
+        name="decoder",
         end_token=True,  # the model must also say where the target ends
         examples_per_context=1,  # packed one after the other into one context, in training only
-        document_mask=True,  # examples of one context do not see each other and count positions each from 0
+        # examples of one context do not see each other and count positions each from 0
+        document_mask=True,
     )
     c.model = dict(
         width=64,  # D
@@ -26,30 +35,46 @@ def get_config() -> ml_collections.ConfigDict:
         norm="layer",  # layer, rms
         norm_position="pre",  # pre: x + f(norm(x)); post: norm(x + f(x)), as in Vaswani et al.
         dropout=0.0,  # on embeddings and sublayer outputs, in training only
-        scale_embeddings=True,  # token embeddings times sqrt(D): unit rms at the start instead of 1 / sqrt(D)
+        # token embeddings times sqrt(D): unit rms at the start instead of 1 / sqrt(D)
+        scale_embeddings=True,
         tied_output=False,  # logits from the token embedding's own matrix
         qk_norm=False,  # RMS norm of every head's queries and keys, before any encoding
-        logit_temperature="none",  # factor on q·k, n keys in sight: none: 1; log_n: log n; ssmax: s log n, s learned for each head
+        # factor on q·k, n keys in sight: none: 1; log_n: log n; ssmax: s log n, s learned for each
+        # head
+        logit_temperature="none",
         norm_after_attention=False,  # one more norm on what attention gives, before it is added
-        sliding_window=config_dict.placeholder(int),  # tokens that a query sees, itself included (encoder: to each side); None: all
-        sink_token=False,  # a learned token before the first that every query sees, whatever the window or segment
+        sliding_window=config_dict.placeholder(
+            int
+        ),  # tokens that a query sees, itself included (encoder: to each side); None: all
+        # a learned token before the first that every query sees, whatever the window or segment
+        sink_token=False,
         num_loops=1,  # times that all layers are applied, one after the other
-        compute_dtype="float32",  # float32, bfloat16; parameters, positions, biases and softmax are float32 always
-        encodings=(dict(name="sinusoidal"),),  # files of pe_lab/encodings; also axis=0, and inside attention layers=(…), share=True
+        # float32, bfloat16; parameters, positions, biases and softmax are float32 always
+        compute_dtype="float32",
+        encodings=(
+            dict(name="sinusoidal"),
+        ),  # files of pe_lab/encodings; also axis=0, and inside attention layers=(…), share=True
     )
-    c.init_from = config_dict.placeholder(object)  # a run to start from, dict(study="exposure", select=dict(model=dict(encodings="rope")))
+    c.init_from = config_dict.placeholder(
+        object
+    )  # a run to start from, dict(study="exposure", select=dict(model=dict(encodings="rope")))
     c.train = dict(
         steps=2000,  # at most
         criterion=config_dict.placeholder(
             float
-        ),  # exact match that ends training, mean of the curve's lengths up to max_length; None: none
+            # exact match that ends training, mean of the curve's lengths up to max_length; None:
+            # none
+        ),
         extra_steps=0,  # still trained after the criterion is met
         batch_size=64,  # contexts: examples, unless several are packed into one
         min_length=1,  # in the task's unit: symbols, bits
         max_length=16,
         length_per="example",  # example, or step: one length for the whole batch
-        num_examples=config_dict.placeholder(int),  # size of a finite training set; None: every example is new
-        loss_reduction="token",  # token: mean over target tokens; example: over examples of their means
+        num_examples=config_dict.placeholder(
+            int
+        ),  # size of a finite training set; None: every example is new
+        # token: mean over target tokens; example: over examples of their means
+        loss_reduction="token",
         learning_rate=2e-3,  # peak
         schedule="cosine",  # cosine, linear, constant; after a linear warm-up
         warmup_steps=100,
@@ -59,7 +84,8 @@ def get_config() -> ml_collections.ConfigDict:
         epsilon=1e-8,
         weight_decay=0.01,  # decoupled, on the matrices of the backbone
         clip_norm=1.0,  # global gradient norm
-        encoding_rate_factor=1.0,  # learning rate of the encodings' parameters, relative to the backbone's
+        # learning rate of the encodings' parameters, relative to the backbone's
+        encoding_rate_factor=1.0,
         encoding_weight_decay=0.0,
         drawing=2,  # 2: validation and test inputs are never drawn; 1: as before record version 6
     )
@@ -69,7 +95,8 @@ def get_config() -> ml_collections.ConfigDict:
         # trained lengths, or eight of them spread evenly where there are more.
         validation_lengths=config_dict.placeholder(tuple),
         offsets=(0,),  # added to every position: unseen positions without unseen lengths
-        changes=(),  # also measured with dict(positions=…, encodings=…) in place of what was trained
+        # also measured with dict(positions=…, encodings=…) in place of what was trained
+        changes=(),
         # Operands that have exactly n digits at length n: the "longest" (one at least), "all", or
         # "none" (up to n digits, as in training). Tasks without operands are the same in all three.
         exact_operands="longest",
@@ -78,20 +105,34 @@ def get_config() -> ml_collections.ConfigDict:
         curve_every=500,  # steps between evaluations during training
         curve_lengths=(16, 32),
         curve_examples=128,
-        frozen=config_dict.placeholder(str),  # a folder of experiments.freeze to read the examples from; None: they are drawn, the same
+        frozen=config_dict.placeholder(
+            str
+            # a folder of experiments.freeze to read the examples from; None: they are drawn, the
+            # same
+        ),
     )
     c.checkpoints = dict(
         interval=60.0,  # seconds between checkpoints; there is always one at the end
         keep_final=True,  # keep the last one after the records are written
-        keep_curve=False,  # with it, the parameters at every point of the curve too, for experiments.inspect to look through training
+        # with it, the parameters at every point of the curve too, for experiments.inspect to look
+        # through training
+        keep_curve=False,
     )
     c.execution = dict(  # changes how fast, not what is computed; not part of a run's id
-        replicas="auto",  # map: one after the other in one program; vmap: as one batch; auto: vmap on an accelerator
-        kernels="auto",  # faster forms for the backend; "reference": plain JAX, as the equations stand
-        remat=False,  # compute a layer's inner values again in the backward pass instead of keeping them
+        # map: one after the other in one program; vmap: as one batch; auto: vmap on an accelerator
+        replicas="auto",
+        # faster forms for the backend; "reference": plain JAX, as the equations stand
+        kernels="auto",
+        # compute a layer's inner values again in the backward pass instead of keeping them
+        remat=False,
         chunk_steps=100,  # steps of one call
         max_replicas=8,  # replicas that share a program
-        batch_devices=1,  # devices that share the batch of a replica; the replicas shard over the others of a process
+        # devices that share the batch of a replica; the replicas shard over the others of a process
+        batch_devices=1,
     )
-    c.launcher = dict(name="local")  # who starts cells: a file of pe_lab/sweeps/launchers; its arguments beside the name; in no record
+    c.launcher = dict(
+        name="local"
+        # who starts cells: a file of pe_lab/sweeps/launchers; its arguments beside the name; in no
+        # record
+    )
     return c

@@ -1,10 +1,13 @@
-"""RoPE beyond its training length: scaled at evaluation only, and after fine-tuning on twice the length.
+"""RoPE beyond its training length: scaled at evaluation only, and after fine-tuning on twice the
+length.
 
-    python -m experiments.sweep --config=configs/context_extension.py       (small: configs/context_extension.py:smoke)
+    python -m experiments.sweep --config=configs/context_extension.py
+    python -m experiments.sweep --config=configs/context_extension.py:smoke  # a small form
 
-Every run trains on strings of up to 8 symbols and is evaluated with each scaling by two. Then each seed is
-trained on from its own run for a quarter of the steps, on up to 16 symbols, with each scaling and with none.
-18 runs, about 4 minutes on two cores. What comes out: results/published/context_extension/README.md.
+Every run trains on strings of up to 8 symbols and is evaluated with each scaling by two. Then each
+seed is trained on from its own run for a quarter of the steps, on up to 16 symbols, with each
+scaling and with none. 18 runs, about 4 minutes on two cores. What comes out:
+results/published/context_extension/README.md.
 """
 
 from configs import base
@@ -35,9 +38,19 @@ def sweep(smoke=False):
     if smoke:
         scalings = {"linear": scalings["linear"]}
     changes = tuple(dict(label=name, encodings=(spec,)) for name, spec in scalings.items())
-    trained = grid.product({"model.encodings": [(dict(name="rope"),)], "evaluate.changes": [grid.labelled("", changes)]})
+    trained = grid.product(
+        {
+            "model.encodings": [(dict(name="rope"),)],
+            "evaluate.changes": [grid.labelled("", changes)],
+        }
+    )
     tuned = grid.product(
-        {"model.encodings": [grid.labelled(f"tuned: {name}", (s,)) for name, s in {"no scaling": dict(name="rope"), **scalings}.items()]},
+        {
+            "model.encodings": [
+                grid.labelled(f"tuned: {name}", (s,))
+                for name, s in {"no scaling": dict(name="rope"), **scalings}.items()
+            ]
+        },
         {
             "init_from": [grid.labelled("", dict(select=dict(model=dict(encodings="rope"))))],
             "train.steps": [grid.labelled("", 10 if smoke else 200)],
@@ -51,11 +64,15 @@ def sweep(smoke=False):
 def analysis():
     trained, tuned = "rope, evaluated with {}", "tuned: {}"
     return dict(
-        question="Does scaling RoPE's angles by two reach twice the length: at evaluation only, and after fine-tuning?",
+        question="Does scaling RoPE's angles by two reach twice the length: at evaluation only, "
+        "and after fine-tuning?",
         contrasts=(
             dict(a=trained.format("YaRN"), b="rope", at=2),
             dict(a=trained.format("Llama 3"), b="rope", at=2),
             dict(a=trained.format("NTK-aware"), b="rope", at=1.5),
-            *(dict(a=tuned.format(name), b=tuned.format("no scaling"), length=24) for name in ("YaRN", "Llama 3")),
+            *(
+                dict(a=tuned.format(name), b=tuned.format("no scaling"), length=24)
+                for name in ("YaRN", "Llama 3")
+            ),
         ),
     )

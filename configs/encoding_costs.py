@@ -1,11 +1,12 @@
 """What each encoding adds to a step of training, over NoPE in the same model.
 
-    python -m experiments.benchmark --compare --steps=15 --config=configs/encoding_costs.py [--out=FILE.json]
-    python -m experiments.benchmark --compare --steps=7 --config=configs/encoding_costs.py \\
+    python -m experiments.benchmark --compare --steps=15 --config=configs/encoding_costs.py
+    [--out=FILE.json] python -m experiments.benchmark --compare --steps=7
+    --config=configs/encoding_costs.py \\
         --config.train.max_length=255 --config.train.batch_size=8
 
-Contexts of 80 tokens, or of 512: 2 n + 2. Nothing is learnt here; about ten minutes each on two cores.
-Found: docs/encodings.md, from results/published/encoding_costs.
+Contexts of 80 tokens, or of 512: 2 n + 2. Nothing is learnt here; about ten minutes each on two
+cores. Found: docs/encodings.md, from results/published/encoding_costs.
 """
 
 from configs import base
@@ -13,10 +14,40 @@ from pe_lab.sweeps import grid
 
 ENCODINGS = (
     "nope",
-    *("raw_index", "binary", "single_sine", "multi_sine", "sinusoidal", "learned", "learnable_fourier", "random_fourier"),
+    *(
+        "raw_index",
+        "binary",
+        "single_sine",
+        "multi_sine",
+        "sinusoidal",
+        "learned",
+        "learnable_fourier",
+        "random_fourier",
+    ),
     *("rope", "xpos", "pope", "selective_rope", "rotary_value", "self_extend"),
-    *("alibi", "t5_bias", "kerple", "fire", "sandwich", "dynamic_position_bias", "sliding_window", "chunks", "hard_alibi"),
-    *("shaw", "transformer_xl", "music_transformer", "deberta", "cope", "relative_logits", "dape", "fox", "stick_breaking", "path"),
+    *(
+        "alibi",
+        "t5_bias",
+        "kerple",
+        "fire",
+        "sandwich",
+        "dynamic_position_bias",
+        "sliding_window",
+        "chunks",
+        "hard_alibi",
+    ),
+    *(
+        "shaw",
+        "transformer_xl",
+        "music_transformer",
+        "deberta",
+        "cope",
+        "relative_logits",
+        "dape",
+        "fox",
+        "stick_breaking",
+        "path",
+    ),
 )
 ARGUMENTS = {
     "sliding_window": {"size": 64},
@@ -37,4 +68,6 @@ def get_config():
 
 
 def sweep():
-    return grid.product({"model.encodings": [(dict(name=name, **ARGUMENTS.get(name, {})),) for name in ENCODINGS]})
+    return grid.product(
+        {"model.encodings": [(dict(name=name, **ARGUMENTS.get(name, {})),) for name in ENCODINGS]}
+    )

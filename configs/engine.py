@@ -1,10 +1,12 @@
-"""How fast training runs on this machine: the model of Ruoss et al. on reverse, against the machine's own matrix product.
+"""How fast training runs on this machine: the model of Ruoss et al. on reverse, against the
+machine's own matrix product.
 
-    taskset -c 0 python -m experiments.benchmark --compare --steps=9 --config=configs/engine.py [--out=FILE.json]
+    taskset -c 0 python -m experiments.benchmark --compare --steps=9 --config=configs/engine.py
+    [--out=FILE.json]
 
-Five layers, width 64, 8 heads, batch 128, strings of 1 to 40 symbols (contexts of 4 to 82 tokens), or all of 19 (40 tokens). One core: a
-sweep has a worker on each.
-Found: docs/performance.md, from results/published/engine.
+Five layers, width 64, 8 heads, batch 128, strings of 1 to 40 symbols (contexts of 4 to 82 tokens),
+or all of 19 (40 tokens). One core: a sweep has a worker on each. Found: docs/performance.md, from
+results/published/engine.
 """
 
 from configs import base

@@ -1,10 +1,12 @@
-"""Is it the unseen length or the unseen position that breaks an encoding? Length x offset x scheme, on copy.
+"""Is it the unseen length or the unseen position that breaks an encoding? Length x offset x scheme,
+on copy.
 
-    python -m experiments.sweep --config=configs/exposure.py        (a small form: configs/exposure.py:smoke)
+    python -m experiments.sweep --config=configs/exposure.py
+    python -m experiments.sweep --config=configs/exposure.py:smoke  # a small form
 
-Every position is shifted by the offset: the length was seen in training, the positions were not. Training
-on shifted or randomized positions shows the positions, and still not the lengths. 36 runs, about 6 minutes
-on two cores. What comes out: results/published/exposure/README.md.
+Every position is shifted by the offset: the length was seen in training, the positions were not.
+Training on shifted or randomized positions shows the positions, and still not the lengths. 36 runs,
+about 6 minutes on two cores. What comes out: results/published/exposure/README.md.
 """
 
 from configs import base
@@ -19,7 +21,9 @@ def get_config(smoke=False):
     if smoke:
         c.model.update(width=16, num_heads=2, feedforward_width=32)
         c.train.update(steps=20, batch_size=8)
-        c.evaluate.update(lengths=(8, 12), offsets=(0, 32), num_examples=32, batch_size=32, curve_examples=32)
+        c.evaluate.update(
+            lengths=(8, 12), offsets=(0, 32), num_examples=32, batch_size=32, curve_examples=32
+        )
     return c
 
 
@@ -27,14 +31,22 @@ def sweep(smoke=False):
     longest = 66  # positions of the longest test (34 tokens) at the largest offset, 32
     encodings = [
         (dict(name="sinusoidal"),),
-        grid.labelled("learned", (dict(name="learned", max_positions=longest + 32),)),  # schemes give positions up to 65 before the offset
+        grid.labelled(
+            "learned", (dict(name="learned", max_positions=longest + 32),)
+        ),  # schemes give positions up to 65 before the offset
         (dict(name="rope"),),
         (dict(name="t5_bias"),),
     ]
-    schemes = [dict(name="contiguous"), dict(name="shifted", max_shift=32), dict(name="randomized", maximum=longest)]
+    schemes = [
+        dict(name="contiguous"),
+        dict(name="shifted", max_shift=32),
+        dict(name="randomized", maximum=longest),
+    ]
     if smoke:
         encodings, schemes = encodings[1:2], schemes[:2]
-    return grid.product({"model.encodings": encodings, "positions": schemes}, {"seed": range(1 if smoke else 3)})
+    return grid.product(
+        {"model.encodings": encodings, "positions": schemes}, {"seed": range(1 if smoke else 3)}
+    )
 
 
 def analysis():
@@ -43,13 +55,17 @@ def analysis():
         question="Is it the unseen length or the unseen position that breaks an encoding?",
         success=dict(at=1.5),
         contrasts=(
-            dict(a=plain.format("rope"), b=plain.format("sinusoidal"), length=8, offset=8),  # a trained length, unseen positions
+            dict(
+                a=plain.format("rope"), b=plain.format("sinusoidal"), length=8, offset=8
+            ),  # a trained length, unseen positions
             dict(a=plain.format("t5_bias"), b=plain.format("learned"), length=8, offset=8),
             (plain.format("rope"), plain.format("sinusoidal")),  # an unseen length
             (plain.format("t5_bias"), plain.format("rope")),
         ),
         tables=(
             dict(rows="model.encodings", columns=("length", "offset"), each="positions"),
-            dict(rows="model.encodings", columns="positions", metric=dict(name="exact_match", at=2)),
+            dict(
+                rows="model.encodings", columns="positions", metric=dict(name="exact_match", at=2)
+            ),
         ),
     )

@@ -1,19 +1,33 @@
-"""From a bare count to a distance: what each step in the story of position encodings learns, and what it still does beyond.
+"""From a bare count to a distance: what each step in the story of position encodings learns, and
+what it still does beyond.
 
-    python -m experiments.sweep --config=configs/journey.py         (a small form: configs/journey.py:smoke)
+    python -m experiments.sweep --config=configs/journey.py
+    python -m experiments.sweep --config=configs/journey.py:smoke  # a small form
 
-No position, the raw index, the index divided by the length, its bits, one sine, many sines, pairs of sine and cosine, a
-learned table, clipped distances (Shaw et al. 2018); copy, reverse, parity and addition; a decoder, and an encoder, which
-is told how long the answer is. The symbols of copy are distinct and those of reverse may repeat, so these tasks differ
-in more than direction; parity of up to 8 bits has few inputs, which training nearly covers. Every run is also measured
-at 1.5 and 2 times the training length, and with all positions shifted: by 1, which training mostly showed, and by 32,
-which it did not. 360 runs, about an hour on two cores. What comes out: results/published/journey/README.md.
+No position, the raw index, the index divided by the length, its bits, one sine, many sines, pairs
+of sine and cosine, a learned table, clipped distances (Shaw et al. 2018); copy, reverse, parity and
+addition; a decoder, and an encoder, which is told how long the answer is. The symbols of copy are
+distinct and those of reverse may repeat, so these tasks differ in more than direction; parity of up
+to 8 bits has few inputs, which training nearly covers. Every run is also measured at 1.5 and 2
+times the training length, and with all positions shifted: by 1, which training mostly showed, and
+by 32, which it did not. 360 runs, about an hour on two cores. What comes out:
+results/published/journey/README.md.
 """
 
 from configs import base
 from pe_lab.sweeps import grid
 
-ENCODINGS = ("nope", "raw_index", "normalized", "binary", "single_sine", "multi_sine", "sinusoidal", "learned", "shaw")
+ENCODINGS = (
+    "nope",
+    "raw_index",
+    "normalized",
+    "binary",
+    "single_sine",
+    "multi_sine",
+    "sinusoidal",
+    "learned",
+    "shaw",
+)
 TASKS = {  # with the longest example of training, in the task's unit, and the steps that it takes
     "copy": (dict(name="copy", num_symbols=24), 8, 1500),
     "reverse": (dict(name="reverse", num_symbols=24), 8, 1500),
@@ -30,14 +44,20 @@ def get_config(smoke=False):
     if smoke:
         c.model.update(width=16, num_heads=2, feedforward_width=32)
         c.train.update(batch_size=8)
-        c.evaluate.update(offsets=(0, 32), num_examples=32, batch_size=32, curve_every=20, curve_examples=32)
+        c.evaluate.update(
+            offsets=(0, 32), num_examples=32, batch_size=32, curve_every=20, curve_examples=32
+        )
     return c
 
 
 def sweep(smoke=False):
     names, layouts, tasks = ENCODINGS, ["decoder", "encoder"], TASKS
     if smoke:
-        names, layouts, tasks = ("normalized", "shaw"), layouts[1:], {"parity": (dict(name="parity"), 8, 20)}
+        names, layouts, tasks = (
+            ("normalized", "shaw"),
+            layouts[1:],
+            {"parity": (dict(name="parity"), 8, 20)},
+        )
     return grid.product(
         grid.concat(*(_task(name, *of) for name, of in tasks.items())),
         {"layout.name": layouts},
@@ -54,7 +74,10 @@ def _task(name, task, longest, steps):
         "evaluate.lengths": tuple(longest * k // 2 for k in (2, 3, 4)),
         "evaluate.curve_lengths": (longest,),
     }
-    return grid.product({"task": [grid.labelled(name, task)]}, {path: [grid.labelled("", value)] for path, value in hidden.items()})
+    return grid.product(
+        {"task": [grid.labelled(name, task)]},
+        {path: [grid.labelled("", value)] for path, value in hidden.items()},
+    )
 
 
 def _encoding(name):
@@ -62,24 +85,50 @@ def _encoding(name):
     arguments = dict(max_positions=LONGEST) if name == "learned" else {}
     spec = dict(name="raw_index" if name == "normalized" else name, **arguments)
     scheme = dict(name="normalized" if name == "normalized" else "contiguous")
-    return grid.product({"model.encodings": [grid.labelled(name, (spec,))], "positions": [grid.labelled("", scheme)]})
+    return grid.product(
+        {
+            "model.encodings": [grid.labelled(name, (spec,))],
+            "positions": [grid.labelled("", scheme)],
+        }
+    )
 
 
 def analysis():
     by = dict(rows="model.encodings", columns="task", each="layout.name")
     copying = "copy · decoder · {}"
     return dict(
-        question="What does each step, from no position to distances, learn, and what does it still do at unseen lengths and positions?",
+        question="What does each step, from no position to distances, learn, and what does it "
+        "still do at unseen lengths and positions?",
         success=dict(at=1.5),
         contrasts=(
-            *((copying.format(a), copying.format(b)) for a, b in (("sinusoidal", "raw_index"), ("sinusoidal", "binary"))),
-            *((copying.format(a), copying.format(b)) for a, b in (("sinusoidal", "single_sine"), ("shaw", "sinusoidal"))),
+            *(
+                (copying.format(a), copying.format(b))
+                for a, b in (("sinusoidal", "raw_index"), ("sinusoidal", "binary"))
+            ),
+            *(
+                (copying.format(a), copying.format(b))
+                for a, b in (("sinusoidal", "single_sine"), ("shaw", "sinusoidal"))
+            ),
         ),
         tables=(
             dict(by, title="At the training length", metric=dict(name="exact_match", at=1)),
-            dict(by, title="At one and a half times the training length", metric=dict(name="exact_match", at=1.5)),
-            dict(by, title="At the training length, all positions moved by 1", metric=dict(name="exact_match", at=1, offset=1)),
-            dict(by, title="At the training length, all positions moved by 32", metric=dict(name="exact_match", at=1, offset=32)),
-            dict(rows="model.encodings", columns=("length", "offset"), each=("task", "layout.name")),
+            dict(
+                by,
+                title="At one and a half times the training length",
+                metric=dict(name="exact_match", at=1.5),
+            ),
+            dict(
+                by,
+                title="At the training length, all positions moved by 1",
+                metric=dict(name="exact_match", at=1, offset=1),
+            ),
+            dict(
+                by,
+                title="At the training length, all positions moved by 32",
+                metric=dict(name="exact_match", at=1, offset=32),
+            ),
+            dict(
+                rows="model.encodings", columns=("length", "offset"), each=("task", "layout.name")
+            ),
         ),
     )

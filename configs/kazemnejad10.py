@@ -1,14 +1,16 @@
 """Ten tasks for a decoder without positions and four encodings: does NoPE extend furthest?
 
-    python -m experiments.sweep --config=configs/kazemnejad10.py    (a small form: configs/kazemnejad10.py:smoke)
+    python -m experiments.sweep --config=configs/kazemnejad10.py
+    python -m experiments.sweep --config=configs/kazemnejad10.py:smoke  # a small form
 
-Protocol of Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466): T5-base as a decoder (12 layers, width 768, 12
-heads), AdamW at 3e-5 with decay 0.05, linear after 6 % warm-up, 40,000 steps of 64, 100,000 training examples, lengths up
-to 20 (copy, reverse) or 8 (the others) and twice as many in the test, three seeds, the last checkpoint; exact match by
-length. 150 runs: for a cluster.
+Protocol of Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466): T5-base as a decoder (12
+layers, width 768, 12 heads), AdamW at 3e-5 with decay 0.05, linear after 6 % warm-up, 40,000 steps
+of 64, 100,000 training examples, lengths up to 20 (copy, reverse) or 8 (the others) and twice as
+many in the test, three seeds, the last checkpoint; exact match by length. 150 runs: for a cluster.
 
-Differs: examples are symbols, not a T5 tokenizer's pieces of English; PCFG and CLUTRR are left out; attention divides by
-the root of the head width; the feed-forward is ours. RoPE turns a quarter of each head, as in the authors' code.
+Differs: examples are symbols, not a T5 tokenizer's pieces of English; PCFG and CLUTRR are left out;
+attention divides by the root of the head width; the feed-forward is ours. RoPE turns a quarter of
+each head, as in the authors' code.
 """
 
 from configs import base
@@ -30,8 +32,23 @@ SHORT = [  # lengths 3..8, test up to 16
 
 def get_config(smoke=False):
     c = base.get_config()
-    c.model.update(width=768, num_layers=12, num_heads=12, feedforward_width=3072, activation="relu", norm="rms", dropout=0.1)
-    c.train.update(steps=40_000, batch_size=64, num_examples=100_000, schedule="linear", warmup_steps=2400, final_rate_fraction=0.0)
+    c.model.update(
+        width=768,
+        num_layers=12,
+        num_heads=12,
+        feedforward_width=3072,
+        activation="relu",
+        norm="rms",
+        dropout=0.1,
+    )
+    c.train.update(
+        steps=40_000,
+        batch_size=64,
+        num_examples=100_000,
+        schedule="linear",
+        warmup_steps=2400,
+        final_rate_fraction=0.0,
+    )
     c.train.update(learning_rate=3e-5, beta2=0.999, weight_decay=0.05)
     c.train.min_length = 3
     c.evaluate.update(num_examples=1000, curve_every=2000)
@@ -39,7 +56,14 @@ def get_config(smoke=False):
     if smoke:
         c.model.update(num_layers=1, width=16, num_heads=2, feedforward_width=32)
         c.train.update(steps=20, batch_size=8, max_length=8, warmup_steps=2)
-        c.evaluate.update(lengths=(8, 12), num_examples=32, batch_size=32, curve_every=20, curve_lengths=(8,), curve_examples=32)
+        c.evaluate.update(
+            lengths=(8, 12),
+            num_examples=32,
+            batch_size=32,
+            curve_every=20,
+            curve_lengths=(8,),
+            curve_examples=32,
+        )
     return c
 
 
@@ -66,4 +90,6 @@ def up_to(longest, tasks, smoke):
         "evaluate.lengths": tuple(range(4, 2 * longest + 1, 4)),
         "evaluate.curve_lengths": (longest, 2 * longest),
     }
-    return grid.product({"task": tasks}, {path: [grid.labelled("", value)] for path, value in values.items()})
+    return grid.product(
+        {"task": tasks}, {path: [grid.labelled("", value)] for path, value in values.items()}
+    )

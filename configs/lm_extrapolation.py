@@ -1,14 +1,16 @@
 """Which encodings still read a text when the window is longer than those of training?
 
-    python -m experiments.sweep --config=configs/lm_extrapolation.py    (a small form: configs/lm_extrapolation.py:smoke)
+    python -m experiments.sweep --config=configs/lm_extrapolation.py
+    python -m experiments.sweep --config=configs/lm_extrapolation.py:smoke  # a small form
 
-Windows of 128 bytes in training, of up to 1024 in the test, of the text that the running system carries: licences and
-notes, manual pages, what Python packages say of themselves. It differs from system to system, so numbers compare within
-one. Look at the rows of negative_log_likelihood_by_place: pe_lab.analysis.likelihood makes bits per byte of them, for
+Windows of 128 bytes in training, of up to 1024 in the test, of the text that the running system
+carries: licences and notes, manual pages, what Python packages say of themselves. It differs from
+system to system, so numbers compare within one. Look at the rows of
+negative_log_likelihood_by_place: pe_lab.analysis.likelihood makes bits per byte of them, for
 windows that do not overlap and for sliding ones. Exact match says nothing here.
 
-No paper: the question of Press et al. 2021 (https://arxiv.org/abs/2108.12409), small. 16 runs, about 25 minutes on two
-cores.
+No paper: the question of Press et al. 2021 (https://arxiv.org/abs/2108.12409), small. 16 runs,
+about 25 minutes on two cores.
 """
 
 from configs import base
@@ -21,14 +23,18 @@ def get_config(smoke=False):
     c = base.get_config()
     c.task = dict(name="language_model", dataset="installed")
     c.layout.end_token = False  # a window ends anywhere
-    c.train.update(steps=1500, batch_size=32, min_length=LENGTH, max_length=LENGTH, learning_rate=3e-3)
+    c.train.update(
+        steps=1500, batch_size=32, min_length=LENGTH, max_length=LENGTH, learning_rate=3e-3
+    )
     c.evaluate.update(lengths=(LENGTH, 256, 512, 1024), num_examples=128, batch_size=8)
     c.evaluate.update(curve_every=1000, curve_lengths=(LENGTH,), curve_examples=64)
     if smoke:
         c.task = dict(name="language_model", path="README.md")
         c.model.update(width=16, num_layers=1, num_heads=2, feedforward_width=32)
         c.train.update(steps=20, batch_size=8, min_length=16, max_length=16)
-        c.evaluate.update(lengths=(16, 32), num_examples=8, curve_every=20, curve_lengths=(16,), curve_examples=8)
+        c.evaluate.update(
+            lengths=(16, 32), num_examples=8, curve_every=20, curve_lengths=(16,), curve_examples=8
+        )
     return c
 
 
@@ -51,6 +57,7 @@ def sweep(smoke=False):
 
 def analysis():
     return dict(
-        question="Which encodings still read a text when the window is longer than those of training?",
+        question="Which encodings still read a text when the window is longer than those of "
+        "training?",
         contrasts=(("alibi", "sinusoidal"), ("alibi", "rope"), ("t5_bias", "rope")),
     )

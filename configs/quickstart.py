@@ -2,7 +2,8 @@
 
     make quickstart        (python -m experiments.sweep --config=configs/quickstart.py)
 
-12 variants, 36 runs, 5 to 7 minutes on two cores. What comes out: results/published/quickstart/README.md.
+12 variants, 36 runs, 5 to 7 minutes on two cores. What comes out:
+results/published/quickstart/README.md.
 """
 
 from configs import base
@@ -34,13 +35,22 @@ def sweep():
     ]
     variants = grid.concat(
         grid.product({"model.encodings": encodings}),
-        grid.product({"model.encodings": [(dict(name="raw_index"),)], "positions": [dict(name="normalized")]}),
+        grid.product(
+            {"model.encodings": [(dict(name="raw_index"),)], "positions": [dict(name="normalized")]}
+        ),
     )
     return grid.product(variants, {"seed": range(3)})
 
 
 def analysis():
     return dict(
-        question="Which encodings learn to copy eight symbols, and which still copy at twice that length?",
-        contrasts=(("shaw", "t5_bias"), ("shaw", "rope"), ("t5_bias", "rope"), ("t5_bias", "alibi"), ("rope", "sinusoidal")),
+        question="Which encodings learn to copy eight symbols, and which still copy at twice that "
+        "length?",
+        contrasts=(
+            ("shaw", "t5_bias"),
+            ("shaw", "rope"),
+            ("t5_bias", "rope"),
+            ("t5_bias", "alibi"),
+            ("rope", "sinusoidal"),
+        ),
     )

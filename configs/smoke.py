@@ -14,7 +14,9 @@ def get_config():
     c.task = dict(name="copy", num_symbols=8)
     c.model.update(width=32, num_heads=2, feedforward_width=64)
     c.train.update(steps=300, batch_size=32, max_length=4, learning_rate=5e-3)
-    c.evaluate.update(lengths=(2, 4, 6), num_examples=128, batch_size=128, curve_every=100, curve_lengths=(4,))
+    c.evaluate.update(
+        lengths=(2, 4, 6), num_examples=128, batch_size=128, curve_every=100, curve_lengths=(4,)
+    )
     return c
 
 

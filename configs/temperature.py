@@ -1,6 +1,8 @@
-"""Does sharper attention at greater length help, and with which encoding? Encodings x logit temperature, on copy.
+"""Does sharper attention at greater length help, and with which encoding? Encodings x logit
+temperature, on copy.
 
-    python -m experiments.sweep --config=configs/temperature.py     (small: configs/temperature.py:smoke)
+    python -m experiments.sweep --config=configs/temperature.py
+    python -m experiments.sweep --config=configs/temperature.py:smoke  # a small form
 
 27 runs, about 5 minutes on two cores. What comes out: results/published/temperature/README.md.
 """
@@ -26,7 +28,10 @@ def sweep(smoke=False):
     temperatures = ["none", "log_n", "ssmax"]
     if smoke:
         encodings, temperatures = encodings[:1], temperatures[1:]
-    return grid.product({"model.encodings": encodings, "model.logit_temperature": temperatures}, {"seed": range(1 if smoke else 3)})
+    return grid.product(
+        {"model.encodings": encodings, "model.logit_temperature": temperatures},
+        {"seed": range(1 if smoke else 3)},
+    )
 
 
 def analysis():
@@ -34,5 +39,11 @@ def analysis():
         question="Does sharper attention at greater length help, and with which encoding?",
         success=dict(at=1.5),
         contrasts=(("ssmax", "none"), ("log_n", "none")),
-        tables=(dict(rows="model.encodings", columns="model.logit_temperature", metric=dict(name="exact_match", at=1.5)),),
+        tables=(
+            dict(
+                rows="model.encodings",
+                columns="model.logit_temperature",
+                metric=dict(name="exact_match", at=1.5),
+            ),
+        ),
     )

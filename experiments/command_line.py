@@ -1,4 +1,6 @@
-"""What all entry points share: flags in, one clear sentence out when they are wrong, exit status 2 then."""
+"""What all entry points share: flags in, one clear sentence out when they are wrong, exit status 2
+then.
+"""
 
 import ast
 import dataclasses
@@ -23,12 +25,21 @@ from pe_lab.sweeps.grid import Point
 _OTHER_TYPE = re.compile(  # what ml_collections raises
     r"override field '(.+?)'.* is of original type <class '(.+?)'> and .* type <class '(.+?)'>"
 )
-_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)  # what a disk may refuse
+_DISK = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EIO,
+)  # what a disk may refuse
 
 
 @dataclasses.dataclass(frozen=True)
 class StudyFile:
-    """A config file as the command line gave it: its name, its values with overrides, and the points of its sweep."""
+    """A config file as the command line gave it: its name, its values with overrides, and the
+    points of its sweep.
+    """
 
     name: str
     values: dict[str, Any]
@@ -38,7 +49,9 @@ class StudyFile:
 
 
 def run(main: Callable[[], int]) -> None:
-    """Parses the flags and exits with main's status, or with 2 and one line for a user's mistake."""
+    """Parses the flags and exits with main's status, or with 2 and one line for a user's
+    mistake.
+    """
 
     def body() -> int:
         _parse(sys.argv)
@@ -48,16 +61,26 @@ def run(main: Callable[[], int]) -> None:
 
 
 def run_with_config(main: Callable[[StudyFile], int]) -> None:
-    """The same for entry points that take --config=configs/x.py, or configs/x.py:smoke, and --config.key=value."""
+    """The same for entry points that take --config=configs/x.py, or configs/x.py:smoke, and
+    --config.key=value.
+    """
 
     def body() -> int:
         argv, path, smoke = _take_config(sys.argv)
         config, points, analysis = _load(path, smoke)
-        overridden = [a.lstrip("-").partition("=")[0].removeprefix("config.") for a in argv if a.lstrip("-").startswith("config.")]
+        overridden = [
+            a.lstrip("-").partition("=")[0].removeprefix("config.")
+            for a in argv
+            if a.lstrip("-").startswith("config.")
+        ]
         argv = [a for a in argv if not _overrides(a, config)]
         config_flags.DEFINE_config_dict("config", config, sys_argv=argv)
         _parse(argv)
-        return main(StudyFile(path.stem + "_smoke" * smoke, config.to_dict(), points, tuple(overridden), analysis))
+        return main(
+            StudyFile(
+                path.stem + "_smoke" * smoke, config.to_dict(), points, tuple(overridden), analysis
+            )
+        )
 
     _exit(body, sys.modules[main.__module__].__doc__)
 
@@ -69,7 +92,10 @@ def whole_numbers(name: str, texts: list[str]) -> tuple[int, ...]:
     except ValueError:
         numbers = ()
     if not numbers or min(numbers) < (name == "lengths"):
-        raise UserError(f"--{name} are whole numbers with commas between, as in 8,16,32, got {','.join(texts)!r}.")
+        raise UserError(
+            f"--{name} are whole numbers with commas between, as in 8,16,32, got "
+            f"{','.join(texts)!r}."
+        )
     return numbers
 
 
@@ -77,7 +103,9 @@ def _exit(body: Callable[[], int], about: str | None) -> None:
     if any(a in ("--help", "-help", "-h") for a in sys.argv[1:]):
         print(about, *(f"  --{flag.name}: {flag.help}" for flag in _own_flags().values()), sep="\n")
         sys.exit(0)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # to be ended is to be stopped: workers save and leave
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # to be ended is to be stopped: workers save and leave
     try:
         status = body()
         sys.stdout.flush()  # here, and not at the exit, a reader may be gone
@@ -91,10 +119,17 @@ def _exit(body: Callable[[], int], about: str | None) -> None:
     except OSError as e:
         if e.errno not in _DISK:
             raise
-        print(f"error: {one_line(e)}; what is finished is kept, and the same command goes on", file=sys.stderr)
+        print(
+            f"error: {one_line(e)}; what is finished is kept, and the same command goes on",
+            file=sys.stderr,
+        )
         sys.exit(1)
     except KeyboardInterrupt:
-        print("stopped; what is finished is kept, and the same command goes on from the last checkpoints", file=sys.stderr)
+        print(
+            "stopped; what is finished is kept, and the same command goes on from the last "
+            "checkpoints",
+            file=sys.stderr,
+        )
         sys.exit(130)
 
 
@@ -114,16 +149,21 @@ def _take_config(argv: list[str]) -> tuple[list[str], Path, bool]:
     if found.suffix != ".py" or not found.is_file():
         named = found.suffix == ".py" and found.parent.is_dir()
         folder = found.parent if named else Path("configs")
-        raise unknown(str(folder), found.name if named else str(found), (p.name for p in folder.glob("*.py")))
+        raise unknown(
+            str(folder), found.name if named else str(found), (p.name for p in folder.glob("*.py"))
+        )
     return rest, found, smoke
 
 
 def _load(path: Path, smoke: bool) -> tuple[ConfigDict, list[Point], dict[str, Any]]:
-    """The config of a file, its sweep's points (the one point without overrides if it has no sweep), and its analysis.
+    """The config of a file, its sweep's points (the one point without overrides if it has no
+    sweep), and its analysis.
 
     A small form has not all variants, so its analysis is the default one.
     """
-    small = {"smoke": True} if smoke else {}  # a study's functions take it where the study has a small form
+    small = (
+        {"smoke": True} if smoke else {}
+    )  # a study's functions take it where the study has a small form
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -133,7 +173,9 @@ def _load(path: Path, smoke: bool) -> tuple[ConfigDict, list[Point], dict[str, A
         config = ConfigDict(module.get_config(**small))
         points = module.sweep(**small) if hasattr(module, "sweep") else grid.product()
         if not isinstance(points, list):
-            raise TypeError(f"sweep() returns a list of points, as grid.product(...) does, got {points!r}")
+            raise TypeError(
+                f"sweep() returns a list of points, as grid.product(...) does, got {points!r}"
+            )
         analysis = module.analysis() if hasattr(module, "analysis") and not smoke else {}
         if not isinstance(analysis, dict):
             raise TypeError(f"analysis() returns a dict, as dict(question=...), got {analysis!r}")
@@ -157,12 +199,16 @@ def _reason(error: Exception) -> str:
     if match := _OTHER_TYPE.search(text):
         key, given, wanted = match.group(1), match.group(2).rpartition(".")[2], match.group(3)
         advice = "; a tuple of one value ends with a comma" if wanted == "tuple" else ""
-        return f"{key!r} must be of type {wanted}, got {given.replace('ConfigDict', 'dict')}{advice}."
+        return (
+            f"{key!r} must be of type {wanted}, got {given.replace('ConfigDict', 'dict')}{advice}."
+        )
     return f"{type(error).__name__}: {text}"
 
 
 def _overrides(argument: str, config: ConfigDict) -> bool:
-    """Checks the path of a --config.key=value; a plugin's argument that the file leaves at its default is set here."""
+    """Checks the path of a --config.key=value; a plugin's argument that the file leaves at its
+    default is set here.
+    """
     name, _, value = argument.lstrip("-").partition("=")
     if not name.startswith("config."):
         return False
@@ -170,12 +216,18 @@ def _overrides(argument: str, config: ConfigDict) -> bool:
     inner: Any = config
     for depth, key in enumerate(parents):
         if not isinstance(inner, ConfigDict) or key not in inner:
-            raise unknown(".".join(["config", *parents[:depth]]), key, inner if isinstance(inner, ConfigDict) else ())
+            raise unknown(
+                ".".join(["config", *parents[:depth]]),
+                key,
+                inner if isinstance(inner, ConfigDict) else (),
+            )
         inner = inner[key]
     if isinstance(inner, ConfigDict) and last in inner:
         return False
     if not isinstance(inner, ConfigDict) or "name" not in inner:
-        raise unknown(".".join(["config", *parents]), last, inner if isinstance(inner, ConfigDict) else ())
+        raise unknown(
+            ".".join(["config", *parents]), last, inner if isinstance(inner, ConfigDict) else ()
+        )
     try:
         inner[last] = ast.literal_eval(value)
     except (ValueError, SyntaxError):
@@ -188,7 +240,9 @@ def _parse(argv: list[str]) -> None:
         rest = flags.FLAGS(argv)[1:]
     except flags.UnrecognizedFlagError as e:
         if "." in e.flagname and "config" in _own_flags():
-            raise UserError(f"This command has no {e.flagname!r}. Did you mean --config.{e.flagname}?") from e
+            raise UserError(
+                f"This command has no {e.flagname!r}. Did you mean --config.{e.flagname}?"
+            ) from e
         raise unknown("This command", e.flagname, _own_flags()) from e
     except (flags.Error, AttributeError, KeyError, TypeError, ValueError) as e:
         raise UserError(f"The command line cannot be used: {one_line(e)}") from e
@@ -199,5 +253,10 @@ def _parse(argv: list[str]) -> None:
 def _own_flags() -> dict[str, flags.Flag]:
     """The flags that an entry point defines, without absl's own and without single overrides."""
     by_module = flags.FLAGS.flags_by_module_dict()
-    mine = [f for module, found in by_module.items() if "experiments" in module or module in ("-", sys.argv[0]) for f in found]
+    mine = [
+        f
+        for module, found in by_module.items()
+        if "experiments" in module or module in ("-", sys.argv[0])
+        for f in found
+    ]
     return {f.name: f for f in mine if "." not in f.name}

@@ -1,12 +1,12 @@
-"""Writes docs/tasks.md, docs/statistics.md, docs/guide.md, the measured part of docs/encodings.md, and docs/tour.ipynb;
-README.md of every published study, and the results in README.md.
+"""Writes docs/tasks.md, docs/statistics.md, docs/guide.md, the measured part of docs/encodings.md,
+and docs/tour.ipynb; README.md of every published study, and the results in README.md.
 
 python -m experiments.document              # seconds
-python -m experiments.document --floors     # measures the floors first, of every task with its defaults
-python -m experiments.document --coverage   # simulates first what intervals cover: ten minutes
-python -m experiments.document --scorecard  # measures and draws the encodings first: two minutes
-python -m experiments.document --tour       # runs the notebook first, in a kernel of its own: two minutes
-python -m experiments.document --guide      # measures, trains and draws what the guide shows first: two minutes
+python -m experiments.document --floors     # first measures the floors of all tasks
+python -m experiments.document --coverage   # first simulates the coverage of intervals: ten minutes
+python -m experiments.document --scorecard  # first measures and draws the encodings: two minutes
+python -m experiments.document --tour       # first runs the notebook: two minutes
+python -m experiments.document --guide      # first makes the guide's pictures: two minutes
 """
 
 import json
@@ -29,23 +29,37 @@ ENCODINGS, SCORECARD = Path("docs/encodings.md"), Path("docs/pictures/scorecard.
 NUM_EXAMPLES = 2000
 
 _FLOORS = flags.DEFINE_boolean("floors", False, f"measure the floors and write {FLOORS}")
-_COVERAGE = flags.DEFINE_boolean("coverage", False, f"simulate what intervals cover and write {COVERAGE}")
-_SCORECARD = flags.DEFINE_boolean("scorecard", False, f"measure the encodings, draw them and write {SCORECARD}")
+_COVERAGE = flags.DEFINE_boolean(
+    "coverage", False, f"simulate what intervals cover and write {COVERAGE}"
+)
+_SCORECARD = flags.DEFINE_boolean(
+    "scorecard", False, f"measure the encodings, draw them and write {SCORECARD}"
+)
 _TOUR = flags.DEFINE_boolean("tour", False, f"run {tour.TOUR} and write it with what comes out")
-_GUIDE = flags.DEFINE_boolean("guide", False, f"measure, train and draw what the guide shows and write {guide.MEASURED}")
+_GUIDE = flags.DEFINE_boolean(
+    "guide", False, f"measure, train and draw what the guide shows and write {guide.MEASURED}"
+)
 
 
 def main() -> int:
     if not PAGE.parent.is_dir():
-        raise UserError(f"There is no folder {PAGE.parent} here: documents are written from the top of the repository.")
+        raise UserError(
+            f"There is no folder {PAGE.parent} here: documents are written from the top of the "
+            f"repository."
+        )
     if _FLOORS.value:
         about = provenance(config.from_dict(base.get_config().to_dict()))
         tasks = {}
         for name in plugins.names("tasks"):
             tasks[name] = catalogue.measure(name, NUM_EXAMPLES)
-            shown = [f"{floor['token_accuracy']:.3f} at {floor['length']}" for floor in tasks[name]["floors"]]
+            shown = [
+                f"{floor['token_accuracy']:.3f} at {floor['length']}"
+                for floor in tasks[name]["floors"]
+            ]
             print(f"{name}: {', '.join(shown) or tasks[name]['reason']}", flush=True)
-        records.write_json(FLOORS, {"num_examples": NUM_EXAMPLES, "provenance": about, "tasks": tasks})
+        records.write_json(
+            FLOORS, {"num_examples": NUM_EXAMPLES, "provenance": about, "tasks": tasks}
+        )
     if _COVERAGE.value:
         records.write_json(COVERAGE, coverage.simulate())
     if _SCORECARD.value:
@@ -55,7 +69,11 @@ def main() -> int:
         print(f"wrote {tour.TOUR}")
     if _GUIDE.value:
         guide.measure(Path())
-    pages = [(PAGE, written, FLOORS), (STATISTICS, statistics, COVERAGE), (ENCODINGS, encodings_written, SCORECARD)]
+    pages = [
+        (PAGE, written, FLOORS),
+        (STATISTICS, statistics, COVERAGE),
+        (ENCODINGS, encodings_written, SCORECARD),
+    ]
     pages += [(guide.GUIDE, guide.written, guide.MEASURED)]
     for path, page, record in pages:
         if record.exists() or path is PAGE:  # tasks have more to say than their floors
@@ -83,8 +101,12 @@ def measure_encodings() -> None:
 
 def written(root: Path) -> str:
     """The page as the tasks and the record below `root` have it now."""
-    record = json.loads((root / FLOORS).read_text(encoding="utf-8")) if (root / FLOORS).exists() else {}
-    return catalogue.page(plugins.names("tasks"), record.get("tasks", {}), record.get("num_examples", NUM_EXAMPLES))
+    record = (
+        json.loads((root / FLOORS).read_text(encoding="utf-8")) if (root / FLOORS).exists() else {}
+    )
+    return catalogue.page(
+        plugins.names("tasks"), record.get("tasks", {}), record.get("num_examples", NUM_EXAMPLES)
+    )
 
 
 def statistics(root: Path) -> str:
@@ -95,7 +117,9 @@ def statistics(root: Path) -> str:
 def encodings_written(root: Path) -> str:
     """docs/encodings.md with its measured part as the record below `root` has it now."""
     record = json.loads((root / SCORECARD).read_text(encoding="utf-8"))
-    return encodings.inserted((root / ENCODINGS).read_text(encoding="utf-8"), record, SCORECARD.parent.name)
+    return encodings.inserted(
+        (root / ENCODINGS).read_text(encoding="utf-8"), record, SCORECARD.parent.name
+    )
 
 
 if __name__ == "__main__":

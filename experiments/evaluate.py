@@ -3,8 +3,8 @@
     python -m experiments.evaluate --study=exposure --lengths=8,16,32 [--offsets=0,100]
                                    [--positions="randomized(maximum=64)"]
                                    [--encodings="rope(scaling=yarn, factor=4, trained_length=18)"]
-                                   [--select=model.encodings=rope] [--select=seed=0] [--only_missing]
-                                   [--allow_changed_code]
+                                   [--select=model.encodings=rope] [--select=seed=0]
+                                   [--only_missing] [--allow_changed_code]
 
 What --positions and --encodings leave open is as the run was trained; --encodings=none removes all.
 Nothing is overwritten: what a run has measured already is an error. A changed file of an encoding,
@@ -28,10 +28,16 @@ _STUDY = flags.DEFINE_string("study", None, "its name below results/, or its fol
 _LENGTHS = flags.DEFINE_list("lengths", None, "lengths in the task's unit: 8,16,32")
 _OFFSETS = flags.DEFINE_list("offsets", ["0"], "added to every position")
 _POSITIONS = flags.DEFINE_string("positions", None, "a scheme in place of the trained one")
-_ENCODINGS = flags.DEFINE_string("encodings", None, "encodings in place of the trained ones, joined by +; none")
-_SELECT = flags.DEFINE_multi_string("select", [], "path=value of the runs' configs; may be given several times")
+_ENCODINGS = flags.DEFINE_string(
+    "encodings", None, "encodings in place of the trained ones, joined by +; none"
+)
+_SELECT = flags.DEFINE_multi_string(
+    "select", [], "path=value of the runs' configs; may be given several times"
+)
 _ONLY_MISSING = flags.DEFINE_bool("only_missing", False, "pass over what has been measured already")
-_ALLOW_CHANGED_CODE = flags.DEFINE_bool("allow_changed_code", False, "measure with code that has changed since, and mark the new rows")
+_ALLOW_CHANGED_CODE = flags.DEFINE_bool(
+    "allow_changed_code", False, "measure with code that has changed since, and mark the new rows"
+)
 
 
 def main() -> int:
@@ -39,7 +45,10 @@ def main() -> int:
         raise UserError("Which study, and which lengths? --study=exposure --lengths=8,16,32.")
     folder = records.folder_of(_STUDY.value, Path("results/here"))
     records.study_of(folder)  # the tables need it: fail before anything is measured
-    lengths, offsets = (command_line.whole_numbers(name, flags.FLAGS[name].value or []) for name in ("lengths", "offsets"))
+    lengths, offsets = (
+        command_line.whole_numbers(name, flags.FLAGS[name].value or [])
+        for name in ("lengths", "offsets")
+    )
     ask = measure.Ask(
         lengths,
         offsets,

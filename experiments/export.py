@@ -3,9 +3,9 @@
     python -m experiments.export --results=results/quickstart --to=tensorboard [--out=FOLDER]
     python -m experiments.export --results=results/quickstart --to=wandb [--out=FOLDER] [--online]
 
-Both need a library of their own: .venv/bin/pip install -e '.[writers]'.
-By default --out is the folder of that name in --results.
-W&B's runs stay on this machine (`wandb sync` sends them) unless --online. Exit status: 0, or 2 for a mistake in what was given.
+Both need a library of their own: .venv/bin/pip install -e '.[writers]'. By default --out is the
+folder of that name in --results. W&B's runs stay on this machine (`wandb sync` sends them) unless
+--online. Exit status: 0, or 2 for a mistake in what was given.
 """
 
 from pathlib import Path
@@ -25,7 +25,10 @@ _ONLINE = flags.DEFINE_boolean("online", False, "send runs to W&B's server at on
 
 def main() -> int:
     if not _RESULTS.value or not _TO.value:
-        raise UserError("Which study, and for what? Give --results=results/quickstart --to=tensorboard, or --to=wandb.")
+        raise UserError(
+            "Which study, and for what? Give --results=results/quickstart --to=tensorboard, or "
+            "--to=wandb."
+        )
     if _ONLINE.value and _TO.value != "wandb":
         raise UserError("--online is for --to=wandb alone.")
     out = Path(_OUT.value) if _OUT.value else Path(_RESULTS.value) / _TO.value

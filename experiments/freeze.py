@@ -1,9 +1,11 @@
 """Freezes the examples that a study's evaluation looks at, as data sets that any program can read.
 
-    python -m experiments.freeze --config=configs/quickstart.py [--config.evaluate.lengths=4,8] [--out=FOLDER]
+    python -m experiments.freeze --config=configs/quickstart.py [--config.evaluate.lengths=4,8]
+    [--out=FOLDER]
 
-They are those that would be drawn. With config.evaluate.frozen=FOLDER a study reads them instead; what it measures stays
-equal to the last digit. A set is never changed: other lengths or counts are written beside it. Exit status: 0, or 2 for a mistake.
+They are those that would be drawn. With config.evaluate.frozen=FOLDER a study reads them instead;
+what it measures stays equal to the last digit. A set is never changed: other lengths or counts are
+written beside it. Exit status: 0, or 2 for a mistake.
 """
 
 from pathlib import Path
@@ -23,7 +25,10 @@ def main(file: command_line.StudyFile) -> int:
     runs = study.expand(file.name, file.values, file.points, Path("results") / file.name).runs
     for task, counts in asked(runs).items():
         done = held_out.freeze(task, counts, folder)
-        print(f"{done.task}: {done.count} examples, sha256 {done.digest}\n  {'written to' if done.new else 'already in'} {done.path}")
+        print(
+            f"{done.task}: {done.count} examples, sha256 {done.digest}\n  "
+            f"{'written to' if done.new else 'already in'} {done.path}"
+        )
     print(f"to evaluate on them: --config.evaluate.frozen={folder}")
     return 0
 

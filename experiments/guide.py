@@ -1,4 +1,6 @@
-"""docs/guide.md: what `python -m experiments.document --guide` measures, trains and draws for it, and how it is written."""
+"""docs/guide.md: what `python -m experiments.document --guide` measures, trains and draws for it,
+and how it is written.
+"""
 
 import json
 import tempfile
@@ -9,12 +11,18 @@ from pe_lab import config, records
 from pe_lab.diagnostics.guide import numbers, page, pictures, trained
 from pe_lab.training.cell import provenance
 
-GUIDE, TEMPLATE, MEASURED = Path("docs/guide.md"), Path("docs/guide.md.jinja"), Path("docs/pictures/guide/guide.json")
+GUIDE, TEMPLATE, MEASURED = (
+    Path("docs/guide.md"),
+    Path("docs/guide.md.jinja"),
+    Path("docs/pictures/guide/guide.json"),
+)
 SCORECARD, STUDIES = Path("docs/pictures/scorecard.json"), Path("results/published")
 
 
 def measure(root: Path) -> None:
-    """Writes the guide's own numbers and pictures; two trainings of the quickstart's recipe are among them."""
+    """Writes the guide's own numbers and pictures; two trainings of the quickstart's recipe are
+    among them.
+    """
     recipe, shown = quickstart.get_config().to_dict(), (root / MEASURED).parent
     shown.mkdir(parents=True, exist_ok=True)
     fresh = numbers.fresh(config.from_dict(recipe).model)
@@ -28,5 +36,9 @@ def measure(root: Path) -> None:
 
 def written(root: Path) -> str:
     """The page as its template and the records below `root` have it now."""
-    card, measured = (json.loads((root / file).read_text(encoding="utf-8")) for file in (SCORECARD, MEASURED))
-    return page.render((root / TEMPLATE).read_text(encoding="utf-8"), card, measured, root / STUDIES)
+    card, measured = (
+        json.loads((root / file).read_text(encoding="utf-8")) for file in (SCORECARD, MEASURED)
+    )
+    return page.render(
+        (root / TEMPLATE).read_text(encoding="utf-8"), card, measured, root / STUDIES
+    )

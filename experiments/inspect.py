@@ -1,13 +1,16 @@
-"""Shows what encodings are, before any training or in a trained model: a scorecard, every number behind it, and pictures.
+"""Shows what encodings are, before any training or in a trained model: a scorecard, every number
+behind it, and pictures.
 
-    python -m experiments.inspect --encodings=sinusoidal,binary,learned [--length=64] [--width=64] [--num_heads=4]
+    python -m experiments.inspect --encodings=sinusoidal,binary,learned [--length=64] [--width=64]
+    [--num_heads=4]
                                   [--positions=normalized] [--out=results/inspect]
     python -m experiments.inspect --run=results/quickstart/RUN_ID [--lengths=8,16] [--out=FOLDER]
 
-Encodings stand as in a config, with arguments or a class of one's own: --encodings="rope(base=5e5), my.module:Mine"; their
-parameters are fresh. A run is named by its results folder and its id; one that was trained with --config.checkpoints.keep_curve is
-shown through training too. By default a run is written to results/<study>/inspect/RUN_ID, and encodings
-to results/inspect. Exit status: 0, or 2 for a mistake.
+Encodings stand as in a config, with arguments or a class of one's own: --encodings="rope(base=5e5),
+my.module:Mine"; their parameters are fresh. A run is named by its results folder and its id; one
+that was trained with --config.checkpoints.keep_curve is shown through training too. By default a
+run is written to results/<study>/inspect/RUN_ID, and encodings to results/inspect. Exit status: 0,
+or 2 for a mistake.
 """
 
 from pathlib import Path
@@ -26,30 +29,63 @@ _LENGTH = flags.DEFINE_integer("length", 64, "tokens of an example", lower_bound
 _WIDTH = flags.DEFINE_integer("width", 64, "of the model that they are made for", lower_bound=1)
 _HEADS = flags.DEFINE_integer("num_heads", 4, "of that model", lower_bound=1)
 _POSITIONS = flags.DEFINE_string("positions", "contiguous", "the scheme that gives positions")
-_RUN = flags.DEFINE_string("run", None, "a finished run: its results folder and its id, with a slash between")
-_LENGTHS = flags.DEFINE_list("lengths", None, "of a run's examples, in the task's unit: 8,16; None: 1, 1.5 and 2 times the training length")
-_OUT = flags.DEFINE_string("out", None, "the folder to write into; default results/inspect, or <study's folder>/inspect/RUN_ID for a run")
+_RUN = flags.DEFINE_string(
+    "run", None, "a finished run: its results folder and its id, with a slash between"
+)
+_LENGTHS = flags.DEFINE_list(
+    "lengths",
+    None,
+    "of a run's examples, in the task's unit: 8,16; None: 1, 1.5 and 2 times the training length",
+)
+_OUT = flags.DEFINE_string(
+    "out",
+    None,
+    "the folder to write into; default results/inspect, or <study's folder>/inspect/RUN_ID for a "
+    "run",
+)
 
 
 def main() -> int:
     if not _ENCODINGS.value and not _RUN.value:
-        raise UserError("Which encodings, or which run? --encodings=sinusoidal,binary,learned or --run=results/quickstart/RUN_ID.")
+        raise UserError(
+            "Which encodings, or which run? --encodings=sinusoidal,binary,learned or "
+            "--run=results/quickstart/RUN_ID."
+        )
     if _LENGTHS.value is not None and not _RUN.value:
-        raise UserError("--lengths are those of a run's examples: give --run, or --length for encodings.")
-    if not _ENCODINGS.value and (alone := [holder.name for holder in (_LENGTH, _WIDTH, _HEADS, _POSITIONS) if holder.present]):
-        raise UserError(f"--{alone[0]} is of encodings that are looked at alone: give --encodings, or --lengths for a run.")
+        raise UserError(
+            "--lengths are those of a run's examples: give --run, or --length for encodings."
+        )
+    if not _ENCODINGS.value and (
+        alone := [holder.name for holder in (_LENGTH, _WIDTH, _HEADS, _POSITIONS) if holder.present]
+    ):
+        raise UserError(
+            f"--{alone[0]} is of encodings that are looked at alone: give --encodings, or "
+            f"--lengths for a run."
+        )
     if _ENCODINGS.value:
         folder = Path(_OUT.value or "results/inspect")
-        print(f"\n{report.write(_probes(_ENCODINGS.value), folder)}\n\nscorecard  {folder}/scorecard.md, {folder}/scorecard.csv")
+        print(
+            f"\n{report.write(_probes(_ENCODINGS.value), folder)}\n\nscorecard  "
+            f"{folder}/scorecard.md, {folder}/scorecard.csv"
+        )
         print(f"pictures   {folder}/*.png, *.pdf")
     if _RUN.value:
-        from pe_lab.diagnostics.trained import report as trained  # training and its libraries take a second to import
+        from pe_lab.diagnostics.trained import (
+            report as trained,
+        )  # training and its libraries take a second to import
 
-        lengths = None if _LENGTHS.value is None else command_line.whole_numbers("lengths", _LENGTHS.value)
+        lengths = (
+            None
+            if _LENGTHS.value is None
+            else command_line.whole_numbers("lengths", _LENGTHS.value)
+        )
         run = Path(_RUN.value)
         folder = Path(_OUT.value) if _OUT.value else run.parent / "inspect" / run.name
         left = trained.write(run, lengths, folder)
-        print(f"\nexact match (token accuracy) with an encoding off:\n\n{left}\n\nrun        {folder}/trained.md, {folder}/trained.json")
+        print(
+            f"\nexact match (token accuracy) with an encoding off:\n\n{left}\n\nrun        "
+            f"{folder}/trained.md, {folder}/trained.json"
+        )
         print(f"pictures   {folder}/*.png, *.pdf")
     return 0
 
@@ -57,7 +93,9 @@ def main() -> int:
 def _probes(text: str) -> list[Probe]:
     if len(schemes := parse_several(_POSITIONS.value or "")) != 1:
         raise UserError(f"--positions is one scheme, got {_POSITIONS.value!r}.")
-    sizes: dict[str, Any] = dict(length=_LENGTH.value, width=_WIDTH.value, num_heads=_HEADS.value, positions=schemes[0])
+    sizes: dict[str, Any] = dict(
+        length=_LENGTH.value, width=_WIDTH.value, num_heads=_HEADS.value, positions=schemes[0]
+    )
     specs = parse_several(text)
     return [Probe(spec, **sizes) for i, spec in enumerate(specs) if spec not in specs[:i]]
 

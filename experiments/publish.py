@@ -18,7 +18,9 @@ from pe_lab.errors import UserError
 from pe_lab.sweeps import changed_code
 
 _RESULTS = flags.DEFINE_string("results", None, "the study's folder")
-_ALLOW_DIRTY = flags.DEFINE_bool("allow_dirty", False, "publish runs of code that was not committed")
+_ALLOW_DIRTY = flags.DEFINE_bool(
+    "allow_dirty", False, "publish runs of code that was not committed"
+)
 
 
 def main() -> int:
@@ -35,7 +37,10 @@ def main() -> int:
             "that was not committed: sweep again from a clean checkout, or give --allow_dirty."
         )
     if found.missing:
-        raise UserError(f"{folder} lacks the records of {found.missing} runs: sweep again, so that none is left out.")
+        raise UserError(
+            f"{folder} lacks the records of {found.missing} runs: sweep again, so that none is "
+            f"left out."
+        )
     target = Path("results/published") / found.name
     shutil.rmtree(target / "records", ignore_errors=True)
     (target / "records").mkdir(parents=True)
@@ -46,7 +51,10 @@ def main() -> int:
     plots.write(found, target)
     if note := changed_code.note(found.records):
         print(note)
-    print(f"published {len(found.records)} runs in {target}; say what they show in {target}/README.md.jinja")
+    print(
+        f"published {len(found.records)} runs in {target}; say what they show in "
+        f"{target}/README.md.jinja"
+    )
     return 0
 
 

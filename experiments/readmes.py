@@ -35,7 +35,9 @@ def studies(root: Path) -> list[Path]:
 def written(root: Path, study: Path) -> str:
     """README.md of a study, as its template and its records have it now."""
     template = (root / study / TEMPLATE).read_text(encoding="utf-8")
-    return prose.render(template, root / study, root / STUDIES, first_untrained_bucket=first_untrained_bucket)
+    return prose.render(
+        template, root / study, root / STUDIES, first_untrained_bucket=first_untrained_bucket
+    )
 
 
 def front_page(root: Path) -> str:
@@ -45,4 +47,6 @@ def front_page(root: Path) -> str:
     if not (begins and ends):
         raise ValueError(f"README.md has no part between {BEGIN!r} and {END!r}.")
     template = (root / FRONT).read_text(encoding="utf-8")
-    return before + BEGIN + prose.render(template, root / FRONT.parent, root / STUDIES) + END + after
+    return (
+        before + BEGIN + prose.render(template, root / FRONT.parent, root / STUDIES) + END + after
+    )

@@ -2,8 +2,8 @@
 
     python -m experiments.report --study=quickstart [--against=OTHER]        (or --results=FOLDER)
 
---study and --against are names, whose folders are results/<name>, or paths. --against puts the cells of another study
-beside those of the same name, with their differences.
+--study and --against are names, whose folders are results/<name>, or paths. --against puts the
+cells of another study beside those of the same name, with their differences.
 """
 
 from pathlib import Path
@@ -16,7 +16,9 @@ from pe_lab.sweeps import changed_code, status
 
 _STUDY = flags.DEFINE_string("study", None, "the study: its name, or its folder")
 _RESULTS = flags.DEFINE_string("results", None, "the study's folder; the same as --study=FOLDER")
-_AGAINST = flags.DEFINE_string("against", None, "another study, to be compared with: its name, or its folder")
+_AGAINST = flags.DEFINE_string(
+    "against", None, "another study, to be compared with: its name, or its folder"
+)
 
 
 def main() -> int:

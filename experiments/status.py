@@ -1,9 +1,10 @@
-"""What of a study is done, running, failed and left, with reasons and the time left; another process may be training it.
+"""What of a study is done, running, failed and left, with reasons and the time left; another
+process may be training it.
 
     python -m experiments.status --study=quickstart [--retry_failed] [--workers=N]
 
---study is a name, whose folder is results/<name>, or a path. --retry_failed trains what failed once more.
-Exit status: 0, 1 if a run that was tried again failed, 2 for a mistake in what was given.
+--study is a name, whose folder is results/<name>, or a path. --retry_failed trains what failed once
+more. Exit status: 0, 1 if a run that was tried again failed, 2 for a mistake in what was given.
 """
 
 import sys
@@ -16,7 +17,9 @@ from pe_lab.sweeps import status
 
 _STUDY = flags.DEFINE_string("study", None, "the study: its name, or its folder")
 _RETRY = flags.DEFINE_boolean("retry_failed", False, "train what failed once more")
-_WORKERS = flags.DEFINE_integer("workers", None, "processes at a time; default one a GPU, or one a core", lower_bound=1)
+_WORKERS = flags.DEFINE_integer(
+    "workers", None, "processes at a time; default one a GPU, or one a core", lower_bound=1
+)
 
 
 def main() -> int:
@@ -44,15 +47,28 @@ def lines(found: status.Status) -> Iterable[str]:
     if found.changed_code:
         yield found.changed_code
     if not found.workers:
-        yield "no process is at it" + (f": about {_time(found.seconds_left)} for one worker" if found.seconds_left else "")
+        yield "no process is at it" + (
+            f": about {_time(found.seconds_left)} for one worker" if found.seconds_left else ""
+        )
     else:
-        left = "time left unknown" if found.seconds_left is None else f"about {_time(found.seconds_left)} left"
-        yield f"{found.workers} {'cell is' if found.workers == 1 else 'cells are'} being trained, {left}"
+        left = (
+            "time left unknown"
+            if found.seconds_left is None
+            else f"about {_time(found.seconds_left)} left"
+        )
+        yield (
+            f"{found.workers} {'cell is' if found.workers == 1 else 'cells are'} being "
+            f"trained, {left}"
+        )
 
 
 def _time(seconds: float) -> str:
     return (
-        f"{seconds / 3600:.1f} hours" if seconds >= 7200 else f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
+        f"{seconds / 3600:.1f} hours"
+        if seconds >= 7200
+        else f"{seconds / 60:.1f} minutes"
+        if seconds >= 60
+        else f"{seconds:.0f} seconds"
     )
 
 

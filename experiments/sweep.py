@@ -20,20 +20,32 @@ from pe_lab.sweeps.launchers.base import launcher
 
 _RESULTS = flags.DEFINE_string("results", None, "the study's folder; default results/<study>")
 _WORKERS = flags.DEFINE_integer(
-    "workers", None, "cells at a time; default one a GPU, or one a core, or what a cluster has room for", lower_bound=1
+    "workers",
+    None,
+    "cells at a time; default one a GPU, or one a core, or what a cluster has room for",
+    lower_bound=1,
 )
-_WRITE_CELLS = flags.DEFINE_bool("write_cells", False, "print the command of every cell, for another scheduler, and train nothing")
+_WRITE_CELLS = flags.DEFINE_bool(
+    "write_cells",
+    False,
+    "print the command of every cell, for another scheduler, and train nothing",
+)
 _DRY_RUN = flags.DEFINE_bool("dry_run", False, "say what would be trained, and train nothing")
 
 
 def main(file: command_line.StudyFile) -> int:
     for path in file.overridden:
         if any(f"{path}.".startswith(f"{axis}.") for point in file.points for axis in point):
-            raise UserError(f"--config.{path} would be overruled: it is an axis of the sweep. Change the config, or use experiments.train.")
+            raise UserError(
+                f"--config.{path} would be overruled: it is an axis of the sweep. Change the "
+                f"config, or use experiments.train."
+            )
     return run(file.name, file.values, file.points, file.analysis)
 
 
-def run(name: str, values: dict[str, Any], points: list[Point], analysis: dict[str, Any] | None = None) -> int:
+def run(
+    name: str, values: dict[str, Any], points: list[Point], analysis: dict[str, Any] | None = None
+) -> int:
     """Expands, plans, trains, shows."""
     folder = Path(_RESULTS.value or f"results/{name}")
     asked = study.expand(name, values, points, folder, analysis)

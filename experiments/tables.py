@@ -3,7 +3,8 @@
     python -m experiments.tables --results=results/quickstart
     python -m experiments.tables --results=results/quickstart --seeds_needed=0.8
 
-The second writes nothing: it says how many seeds the contrasts that the study declares need for a power of 0.8.
+The second writes nothing: it says how many seeds the contrasts that the study declares need for a
+power of 0.8.
 """
 
 from pathlib import Path
@@ -18,17 +19,25 @@ from pe_lab.sweeps import changed_code
 
 
 def show(folder: Path) -> None:
-    """Writes table.md, table.csv, table.tex and the plots, prints the first table and where everything lies."""
+    """Writes table.md, table.csv, table.tex and the plots, prints the first table and where
+    everything lies.
+    """
     found = results.load(folder)
     print(f"\n{_tables.write(found, folder)}\n")
     if found.missing:
-        print(f"without a record: {found.missing} runs of the study, which are in none of these numbers\n")
+        print(
+            f"without a record: {found.missing} runs of the study, which are in none of these "
+            f"numbers\n"
+        )
     if note := changed_code.note(found.records):
         print(f"{note}\n")
     paths = plots.write(found, folder)
     drawn = f"{', '.join(map(str, paths))}, and each as PDF" if paths else "none yet"
     print(f"tables   {folder}/table.md, {folder}/table.csv, {folder}/table.tex\nplots    {drawn}")
-    print(f"records  {folder}/records/\none page to explore: python -m experiments.report --results={folder}")
+    print(
+        f"records  {folder}/records/\none page to explore: python -m experiments.report "
+        f"--results={folder}"
+    )
 
 
 def main() -> int:
@@ -45,5 +54,9 @@ def main() -> int:
 
 if __name__ == "__main__":
     flags.DEFINE_string("results", None, "the study's folder")
-    flags.DEFINE_float("seeds_needed", None, "a power, such as 0.8: say how many seeds the declared contrasts need for it")
+    flags.DEFINE_float(
+        "seeds_needed",
+        None,
+        "a power, such as 0.8: say how many seeds the declared contrasts need for it",
+    )
     command_line.run(main)

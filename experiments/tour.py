@@ -1,4 +1,6 @@
-"""docs/tour.ipynb: its cells run in a fresh kernel, in a folder where nothing has run before. Needs nbclient and ipykernel."""
+"""docs/tour.ipynb: its cells run in a fresh kernel, in a folder where nothing has run before. Needs
+nbclient and ipykernel.
+"""
 
 import os
 import tempfile
@@ -28,11 +30,15 @@ def executed(root: Path) -> Any:
         command = ".venv/bin/pip install nbclient ipykernel"
         raise UserError(f"The tour needs a kernel to run in: {command}.") from e
     notebook = nbformat.read(root / TOUR, as_version=4)
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))
+    }
     with tempfile.TemporaryDirectory() as folder:
         for part in _PARTS:
             (Path(folder) / part).symlink_to((root / part).absolute())
-        how: dict[str, Any] = dict(record_timing=False, coalesce_streams=True, extra_arguments=_QUIET, timeout=_LIMIT)
+        how: dict[str, Any] = dict(
+            record_timing=False, coalesce_streams=True, extra_arguments=_QUIET, timeout=_LIMIT
+        )
         client = NotebookClient(notebook, resources={"metadata": {"path": folder}}, **how)
         client.execute(env=env | {"PYTHONPATH": folder})
     notebook.metadata = {"kernelspec": _KERNEL, "language_info": {"name": "python"}}

@@ -17,9 +17,18 @@ from pe_lab.errors import UserError, unknown
 from pe_lab.labels import label
 from pe_lab.plugins import Plugin
 
-# The stacks of each architecture, under the name of the layout that feeds it; "cross" is the decoder's second attention.
-STACKS = {"decoder": ("decoder",), "encoder": ("encoder",), "encoder_decoder": ("encoder", "decoder", "cross")}
-_NO_WEIGHTS = ("evaluate", "checkpoints", "execution")  # fields of a run that do not change what it learns
+# The stacks of each architecture, under the name of the layout that feeds it; "cross" is the
+# decoder's second attention.
+STACKS = {
+    "decoder": ("decoder",),
+    "encoder": ("encoder",),
+    "encoder_decoder": ("encoder", "decoder", "cross"),
+}
+_NO_WEIGHTS = (
+    "evaluate",
+    "checkpoints",
+    "execution",
+)  # fields of a run that do not change what it learns
 _NUM_VALIDATED = 8  # validation lengths by default
 _WHERE = ("layers", "share", "stacks", "axis")  # keys of an encoding that say where it acts
 
@@ -30,8 +39,12 @@ class Encoding(Plugin):
 
     layers: tuple[int, ...] | None  # the layers where it acts; None: all
     share: bool | None  # one module for all its layers, or one a layer
-    stacks: tuple[str, ...] | None  # "encoder", "decoder", "cross"; None: every input, or every self-attention
-    axis: int | None  # the axis that it reads of positions with several; None: it reads all that there are
+    stacks: (
+        tuple[str, ...] | None
+    )  # "encoder", "decoder", "cross"; None: every input, or every self-attention
+    axis: (
+        int | None
+    )  # the axis that it reads of positions with several; None: it reads all that there are
 
     def to_dict(self) -> dict[str, Any]:
         where = {} if self.share is None else {"layers": self.layers, "share": self.share}
@@ -130,7 +143,9 @@ class Evaluate:
     lengths: tuple[int, ...]
     validation_lengths: tuple[int, ...]  # resolved: None in a config becomes `validation_lengths`
     offsets: tuple[int, ...]
-    changes: tuple[Change, ...]  # resolved against the run: what a spec leaves open is as the run was trained
+    changes: tuple[
+        Change, ...
+    ]  # resolved against the run: what a spec leaves open is as the run was trained
     exact_operands: Literal["longest", "all", "none"]
     num_examples: int
     batch_size: int
@@ -196,17 +211,28 @@ class Run:
 
     def identity(self) -> dict[str, Any]:
         """All that determines the weights. Positions do only if some encoding reads them."""
-        content = {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name not in _NO_WEIGHTS}
+        content = {
+            f.name: _plain(getattr(self, f.name))
+            for f in dataclasses.fields(self)
+            if f.name not in _NO_WEIGHTS
+        }
         content["init_from"] = self.init_from and self.init_from.run_id
         if self.train.drawing == 1:  # runs from before there was another keep their ids
             del content["train"]["drawing"]
-        if self.train.criterion is not None:  # then what the curve measures decides when training ends
-            content["curve"] = [self.evaluate.curve_every, self.evaluate.curve_lengths, self.evaluate.curve_examples]
+        if (
+            self.train.criterion is not None
+        ):  # then what the curve measures decides when training ends
+            content["curve"] = [
+                self.evaluate.curve_every,
+                self.evaluate.curve_lengths,
+                self.evaluate.curve_examples,
+            ]
         # Training leaves out what this task holds out, or ends by what the curve measures on it.
         depends = self.train.drawing > 1 or self.train.criterion is not None
         if depends and self.evaluated_task != self.task:
             content["evaluated_task"] = _plain(self.evaluated_task)
-        if not any(plugins.find("encodings", e.name).requirements.reads_positions for e in self.model.encodings):  # type: ignore[attr-defined]
+        classes: list[Any] = [plugins.find("encodings", e.name) for e in self.model.encodings]
+        if not any(cls.requirements.reads_positions for cls in classes):
             content["positions"] = None
         return content
 
@@ -220,20 +246,33 @@ class Run:
         return self.evaluated_with(self.evaluate.exact_operands)
 
     def evaluated_with(self, exact_operands: str) -> Plugin:
-        """Return the task that evaluation draws from with this setting of `evaluate.exact_operands`."""
+        """Return the task that evaluation draws from with this setting of
+        `evaluate.exact_operands`.
+        """
         if exact_operands == "none":
             return self.task
         arguments = plugins.build("tasks", self.task).exact_arguments(exact_operands)
-        return Plugin(self.task.name, tuple(sorted({**dict(self.task.arguments), **arguments}.items())))
+        return Plugin(
+            self.task.name, tuple(sorted({**dict(self.task.arguments), **arguments}.items()))
+        )
 
     def sources(self) -> dict[str, str | None]:
         """A hash of each plugin's file: settings alone do not say what was run."""
-        named = [("tasks", self.task), ("positions", self.positions), *(("encodings", e) for e in self.model.encodings)]
+        named = [
+            ("tasks", self.task),
+            ("positions", self.positions),
+            *(("encodings", e) for e in self.model.encodings),
+        ]
         every = [(family, part) for family, plugin in named for part in plugin.parts()]
-        return {f"{family}/{plugin.name}": plugins.source_digest(family, plugin.name) for family, plugin in every}
+        return {
+            f"{family}/{plugin.name}": plugins.source_digest(family, plugin.name)
+            for family, plugin in every
+        }
 
     def without_replica(self) -> "Run":
-        """The run's cell: what is left when the seeds and the scalar hyperparameters are taken out."""
+        """The run's cell: what is left when the seeds and the scalar hyperparameters are taken
+        out.
+        """
         train = dataclasses.replace(self.train, learning_rate=0.0, weight_decay=0.0)
         return dataclasses.replace(self, seed=0, data_seed=0, train=train, init_from=None)
 
@@ -256,7 +295,9 @@ class Cell:
 
     def __post_init__(self):
         if len({run.without_replica() for run in self.runs}) != 1:
-            raise ValueError("The runs of a cell differ in seeds, learning rate and weight decay only.")
+            raise ValueError(
+                "The runs of a cell differ in seeds, learning rate and weight decay only."
+            )
 
     @property
     def run(self) -> Run:
@@ -311,14 +352,20 @@ def validation_lengths(min_length: int, max_length: int) -> tuple[int, ...]:
 def _build(cls: type, values: Any, path: str) -> Any:
     """A dataclass from a mapping, keys and types checked."""
     if not isinstance(values, Mapping):
-        raise UserError(f"config.{path[:-1]} must hold {', '.join(f.name for f in dataclasses.fields(cls))}, got {values!r}.")
+        raise UserError(
+            f"config.{path[:-1]} must hold {', '.join(f.name for f in dataclasses.fields(cls))}, "
+            f"got {values!r}."
+        )
     hints = get_type_hints(cls)
     for key in values:
         if key not in hints:
             raise unknown(f"config.{path}"[:-1] if path else "config", str(key), hints)
     if missing := hints.keys() - values.keys():
         advice = f" Change single keys with c.{path[:-1]}.update(...)." if path else ""
-        raise UserError(f"config.{path}{sorted(missing)[0]} is missing: configs/base.py states every key.{advice}")
+        raise UserError(
+            f"config.{path}{sorted(missing)[0]} is missing: configs/base.py states every "
+            f"key.{advice}"
+        )
     return cls(**{k: _value(hint, values[k], f"{path}{k}") for k, hint in hints.items()})
 
 
@@ -329,7 +376,10 @@ def _value(hint: Any, value: Any, path: str) -> Any:
         return encodings(value)
     if path == "evaluate.changes":
         if not isinstance(value, list | tuple):
-            raise UserError(f"config.evaluate.changes is a tuple of dict(positions=..., encodings=...), got {value!r}.")
+            raise UserError(
+                f"config.evaluate.changes is a tuple of dict(positions=..., encodings=...), got "
+                f"{value!r}."
+            )
         return ()  # from_dict resolves them against the run
     if path == "init_from":
         return None if value is None else _build(InitFrom, value, "init_from.")
@@ -339,7 +389,8 @@ def _value(hint: Any, value: Any, path: str) -> Any:
 
 
 def change(spec: Any, run: Run) -> Change:
-    """A change of a run's evaluation from dict(positions=dict(name=...), encodings=(dict(name=...), ...)), either left out.
+    """A change of a run's evaluation from dict(positions=dict(name=...), encodings=(dict(name=...),
+    ...)), either left out.
 
     An encoding or scheme that the run has too keeps the arguments that the spec leaves open.
 
@@ -349,10 +400,17 @@ def change(spec: Any, run: Run) -> Change:
     for key in spec if isinstance(spec, Mapping) else ():
         if key not in ("label", "positions", "encodings"):
             raise unknown("A change of an evaluation", str(key), ("positions", "encodings"))
-    if not isinstance(spec, Mapping) or (spec.get("positions") is None and spec.get("encodings") is None):
-        raise UserError(f"One change of an evaluation is given as dict(positions=..., encodings=...), got {spec!r}.")
+    if not isinstance(spec, Mapping) or (
+        spec.get("positions") is None and spec.get("encodings") is None
+    ):
+        raise UserError(
+            f"One change of an evaluation is given as dict(positions=..., encodings=...), got "
+            f"{spec!r}."
+        )
     positions, replaced = spec.get("positions"), spec.get("encodings")
-    said = spec.get("label") or " at ".join(label(part) for part in (replaced, positions) if part is not None)
+    said = spec.get("label") or " at ".join(
+        label(part) for part in (replaced, positions) if part is not None
+    )
     own = run.positions.to_dict()
     trained = [e.to_dict() for e in run.model.encodings]
     return Change(
@@ -363,7 +421,9 @@ def change(spec: Any, run: Run) -> Change:
 
 
 def _completed(spec: Any, trained: list[Mapping[str, Any]]) -> Any:
-    """A spec with what it leaves open from the trained one of the same name, which is then used up."""
+    """A spec with what it leaves open from the trained one of the same name, which is then used
+    up.
+    """
     for own in trained:
         if isinstance(spec, Mapping) and own["name"] == spec.get("name"):
             trained.remove(own)
@@ -372,7 +432,9 @@ def _completed(spec: Any, trained: list[Mapping[str, Any]]) -> Any:
 
 
 def encodings(specs: Any, trained: Sequence[Mapping[str, Any]] = ()) -> tuple[Encoding, ...]:
-    """The encodings of a model, checked, from a tuple of dict(name=..., ...); those of the `trained` fill what is left open."""
+    """The encodings of a model, checked, from a tuple of dict(name=..., ...); those of the
+    `trained` fill what is left open.
+    """
     if not isinstance(specs, list | tuple):
         raise UserError(f"Encodings are a tuple of dict(name=...), got {specs!r}.")
     left = list(trained)
@@ -385,7 +447,9 @@ def _encoding(spec: Any) -> Encoding:
     where = {k: spec[k] for k in _WHERE if spec.get(k) is not None}
     plugin = plugins.resolve("encodings", {k: v for k, v in spec.items() if k not in _WHERE})
     cls: Any = plugins.find("encodings", plugin.name)
-    stacks = plugins.checked(where.pop("stacks", None), tuple[str, ...] | None, f"{plugin.name}'s stacks")
+    stacks = plugins.checked(
+        where.pop("stacks", None), tuple[str, ...] | None, f"{plugin.name}'s stacks"
+    )
     axis = plugins.checked(where.pop("axis", None), int | None, f"{plugin.name}'s axis")
     if axis is not None and axis < 0:
         raise UserError(f"{plugin.name}'s axis must be 0 or more, got {axis}.")
@@ -394,22 +458,32 @@ def _encoding(spec: Any) -> Encoding:
             raise UserError(f"{plugin.name} acts at the input: it takes no {sorted(where)[0]}.")
         return Encoding(plugin.name, plugin.arguments, None, None, stacks, axis)
     layers = plugins.checked(where.get("layers"), tuple[int, ...] | None, f"{plugin.name}'s layers")
-    share = plugins.checked(where.get("share", not cls.requirements.per_layer), bool, f"{plugin.name}'s share")
+    share = plugins.checked(
+        where.get("share", not cls.requirements.per_layer), bool, f"{plugin.name}'s share"
+    )
     return Encoding(plugin.name, plugin.arguments, layers, share, stacks, axis)
 
 
 def _check(run: Run) -> None:
     model, train, evaluate = run.model, run.train, run.evaluate
     at_least_one = {
-        "model.width": model.width, "model.num_layers": model.num_layers, "model.num_heads": model.num_heads,
-        "model.feedforward_width": model.feedforward_width, "train.steps": train.steps,
-        "train.batch_size": train.batch_size, "train.min_length": train.min_length,
-        "evaluate.num_examples": evaluate.num_examples, "evaluate.batch_size": evaluate.batch_size,
-        "evaluate.curve_every": evaluate.curve_every, "evaluate.curve_examples": evaluate.curve_examples,
-        "execution.chunk_steps": run.execution.chunk_steps, "execution.max_replicas": run.execution.max_replicas,
+        "model.width": model.width,
+        "model.num_layers": model.num_layers,
+        "model.num_heads": model.num_heads,
+        "model.feedforward_width": model.feedforward_width,
+        "train.steps": train.steps,
+        "train.batch_size": train.batch_size,
+        "train.min_length": train.min_length,
+        "evaluate.num_examples": evaluate.num_examples,
+        "evaluate.batch_size": evaluate.batch_size,
+        "evaluate.curve_every": evaluate.curve_every,
+        "evaluate.curve_examples": evaluate.curve_examples,
+        "execution.chunk_steps": run.execution.chunk_steps,
+        "execution.max_replicas": run.execution.max_replicas,
         "execution.batch_devices": run.execution.batch_devices,
-        "layout.examples_per_context": run.layout.examples_per_context, "model.num_loops": model.num_loops,
-    }  # fmt: skip
+        "layout.examples_per_context": run.layout.examples_per_context,
+        "model.num_loops": model.num_loops,
+    }
     if model.sliding_window is not None:
         at_least_one["model.sliding_window"] = model.sliding_window
     if train.num_examples is not None:
@@ -418,23 +492,36 @@ def _check(run: Run) -> None:
         if number < 1:
             raise UserError(f"config.{name} must be at least 1, got {number}.")
     if model.width % model.num_heads:
-        raise UserError(f"config.model.num_heads must divide the width {model.width}, got {model.num_heads}.")
+        raise UserError(
+            f"config.model.num_heads must divide the width {model.width}, got {model.num_heads}."
+        )
     _check_ranges(run)
     for name, size in {"train": train.batch_size, "evaluate": evaluate.batch_size}.items():
         if size % (shared_by := run.execution.batch_devices):
-            raise UserError(f"config.execution.batch_devices must divide config.{name}.batch_size {size}, got {shared_by}.")
+            raise UserError(
+                f"config.execution.batch_devices must divide config.{name}.batch_size {size}, got "
+                f"{shared_by}."
+            )
     if not 0 <= model.dropout < 1:
         raise UserError(f"config.model.dropout must be in [0, 1), got {model.dropout}.")
     if train.max_length < train.min_length:
-        raise UserError(f"config.train.max_length must be at least min_length {train.min_length}, got {train.max_length}.")
+        raise UserError(
+            f"config.train.max_length must be at least min_length {train.min_length}, got "
+            f"{train.max_length}."
+        )
     if not evaluate.lengths:
         raise UserError("config.evaluate.lengths must hold a length.")
     _check_validation_lengths(run)
     if min(evaluate.lengths + evaluate.validation_lengths + evaluate.curve_lengths) < 1:
         raise UserError("config.evaluate's lengths must be at least 1.")
     if min(evaluate.offsets, default=-1) < 0:
-        raise UserError(f"config.evaluate.offsets must hold an offset, and none below 0, got {evaluate.offsets}.")
-    if train.criterion is not None and not any(n <= train.max_length for n in evaluate.curve_lengths):
+        raise UserError(
+            f"config.evaluate.offsets must hold an offset, and none below 0, got "
+            f"{evaluate.offsets}."
+        )
+    if train.criterion is not None and not any(
+        n <= train.max_length for n in evaluate.curve_lengths
+    ):
         needs = f"config.evaluate.curve_lengths needs a length up to {train.max_length}"
         raise UserError(f"config.train.criterion is watched on the curve: {needs}.")
     _check_encodings(run)
@@ -442,14 +529,18 @@ def _check(run: Run) -> None:
         each.apply(run)
     labels = [each.label for each in evaluate.changes]
     if twice := {label for label in labels if labels.count(label) > 1}:
-        raise UserError(f"Two of config.evaluate.changes are called {min(twice)!r}: give one of them another label.")
+        raise UserError(
+            f"Two of config.evaluate.changes are called {min(twice)!r}: give one of them another "
+            f"label."
+        )
 
 
 def _check_validation_lengths(run: Run) -> None:
     lengths, longest = run.evaluate.validation_lengths, run.train.max_length
     if not lengths or max(lengths) > longest:
         raise UserError(
-            f"config.evaluate.validation_lengths must hold a length, and none beyond the training length {longest}, got {lengths}."
+            f"config.evaluate.validation_lengths must hold a length, and none beyond the training "
+            f"length {longest}, got {lengths}."
         )
 
 
@@ -457,11 +548,18 @@ def _check_encodings(run: Run) -> None:
     """That encodings act on layers and in stacks that exist, as the layout has them."""
     stacks, depth = STACKS[run.layout.name], run.model.num_layers
     for e in run.model.encodings:
-        if e.layers is not None and (not e.layers or sorted(set(e.layers) & set(range(depth))) != sorted(e.layers)):
-            raise UserError(f"{e.name}'s layers must be some of 0..{depth - 1}, each once, got {e.layers}.")
+        if e.layers is not None and (
+            not e.layers or sorted(set(e.layers) & set(range(depth))) != sorted(e.layers)
+        ):
+            raise UserError(
+                f"{e.name}'s layers must be some of 0..{depth - 1}, each once, got {e.layers}."
+            )
         has = [s for s in stacks if s != "cross" or e.share is not None]
         if e.stacks is not None and (not e.stacks or not set(e.stacks) <= set(has)):
-            raise UserError(f"{e.name}'s stacks must be some of {', '.join(has)} in the {run.layout.name} layout, got {e.stacks}.")
+            raise UserError(
+                f"{e.name}'s stacks must be some of {', '.join(has)} in the {run.layout.name} "
+                f"layout, got {e.stacks}."
+            )
 
 
 def _check_ranges(run: Run) -> None:
@@ -473,8 +571,18 @@ def _check_ranges(run: Run) -> None:
         if getattr(train, name) <= 0:
             raise UserError(f"config.train.{name} must be more than 0, got {getattr(train, name)}.")
     if train.criterion is not None and not 0 < train.criterion <= 1:
-        raise UserError(f"config.train.criterion is an exact match, more than 0 and at most 1, got {train.criterion}.")
-    for name in ("extra_steps", "warmup_steps", "final_rate_fraction", "weight_decay", "encoding_rate_factor", "encoding_weight_decay"):
+        raise UserError(
+            f"config.train.criterion is an exact match, more than 0 and at most 1, got "
+            f"{train.criterion}."
+        )
+    for name in (
+        "extra_steps",
+        "warmup_steps",
+        "final_rate_fraction",
+        "weight_decay",
+        "encoding_rate_factor",
+        "encoding_weight_decay",
+    ):
         if getattr(train, name) < 0:
             raise UserError(f"config.train.{name} must be at least 0, got {getattr(train, name)}.")
     if train.drawing not in (1, 2):

@@ -16,7 +16,11 @@ _CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")  # a user's own, package.mo
 def label(value: Any) -> str:
     """How a value reads in a table: rope(base=500000.0), alibi + learned, none, 16."""
     if isinstance(value, Mapping) and "name" in value:
-        arguments = ", ".join(f"{k}={label(v) if isinstance(v, Mapping) else v}" for k, v in value.items() if k != "name")
+        arguments = ", ".join(
+            f"{k}={label(v) if isinstance(v, Mapping) else v}"
+            for k, v in value.items()
+            if k != "name"
+        )
         return f"{value['name']}({arguments})" if arguments else str(value["name"])
     if isinstance(value, list | tuple):
         return " + ".join(label(v) for v in value) or "none"
@@ -28,22 +32,31 @@ def agrees(asked: Any, actual: Any) -> bool:
     if isinstance(asked, str) and not isinstance(actual, str):
         return asked == _names(actual)
     if isinstance(asked, Mapping):
-        return isinstance(actual, Mapping) and all(k in actual and agrees(v, actual[k]) for k, v in asked.items())
+        return isinstance(actual, Mapping) and all(
+            k in actual and agrees(v, actual[k]) for k, v in asked.items()
+        )
     if isinstance(asked, list | tuple):
-        return isinstance(actual, list | tuple) and len(asked) == len(actual) and all(map(agrees, asked, actual))
+        return (
+            isinstance(actual, list | tuple)
+            and len(asked) == len(actual)
+            and all(map(agrees, asked, actual))
+        )
     return asked == actual
 
 
 def _names(actual: Any) -> str:
     """The text that stands for plugins, "none" without any; of all else, its own."""
     parts = [actual] if isinstance(actual, Mapping) else actual
-    if isinstance(parts, list | tuple) and all(isinstance(part, Mapping) and "name" in part for part in parts):
+    if isinstance(parts, list | tuple) and all(
+        isinstance(part, Mapping) and "name" in part for part in parts
+    ):
         return " + ".join(part["name"] for part in parts) or "none"
     return str(actual)
 
 
 def parse(text: str) -> tuple[dict[str, Any], ...]:
-    """The specs that a label stands for; words need no quotes: rope(scaling=yarn, factor=4) + learned, none.
+    """The specs that a label stands for; words need no quotes: rope(scaling=yarn, factor=4) +
+    learned, none.
 
     Raises:
       UserError: it does not read like that.
@@ -52,8 +65,16 @@ def parse(text: str) -> tuple[dict[str, Any], ...]:
         return ()
     try:
         return tuple(_spec(part) for part in _parts(ast.parse(text.strip(), mode="eval").body))
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as e:  # all that ast.literal_eval may raise
-        raise UserError(f"{text!r} does not read like 'rope(scaling=yarn, factor=4) + learned' or 'none'.") from e
+    except (
+        SyntaxError,
+        ValueError,
+        TypeError,
+        RecursionError,
+        MemoryError,
+    ) as e:  # all that ast.literal_eval may raise
+        raise UserError(
+            f"{text!r} does not read like 'rope(scaling=yarn, factor=4) + learned' or 'none'."
+        ) from e
 
 
 def parse_several(text: str) -> tuple[dict[str, Any], ...]:
@@ -67,7 +88,9 @@ def parse_several(text: str) -> tuple[dict[str, Any], ...]:
         node = ast.parse(quoted.strip(), mode="eval").body
         return tuple(_spec(each) for each in (node.elts if isinstance(node, ast.Tuple) else [node]))
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as e:
-        raise UserError(f"{text!r} does not read like 'sinusoidal, rope(base=5e5), my.module:Mine'.") from e
+        raise UserError(
+            f"{text!r} does not read like 'sinusoidal, rope(base=5e5), my.module:Mine'."
+        ) from e
 
 
 def _parts(node: ast.expr) -> list[ast.expr]:

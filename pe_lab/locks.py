@@ -1,11 +1,14 @@
-"""One process at a time: a lock that ends with the process that holds it, however it ends. Plain Python."""
+"""One process at a time: a lock that ends with the process that holds it, however it ends. Plain
+Python.
+"""
 
 import contextlib
 import fcntl
 from collections.abc import Iterator
 from pathlib import Path
 
-LATER = 75  # exit status: start me again later; another process is at it, or I was asked to leave (EX_TEMPFAIL)
+# exit status: start me again later; another process is at it, or I was asked to leave (EX_TEMPFAIL)
+LATER = 75
 
 
 @contextlib.contextmanager

@@ -35,17 +35,25 @@ _NOT_PLUGINS = ("base", "layouts", "ops", "requirements")
 
 @dataclass(frozen=True)
 class Plugin:
-    """A name and all its arguments, defaults included; an argument may be a plugin of the same family."""
+    """A name and all its arguments, defaults included; an argument may be a plugin of the same
+    family.
+    """
 
     name: str
     arguments: tuple[tuple[str, Any], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, **{k: v.to_dict() if isinstance(v, Plugin) else v for k, v in self.arguments}}
+        return {
+            "name": self.name,
+            **{k: v.to_dict() if isinstance(v, Plugin) else v for k, v in self.arguments},
+        }
 
     def parts(self) -> list["Plugin"]:
         """Itself and the plugins among its arguments."""
-        return [self, *(part for _, v in self.arguments if isinstance(v, Plugin) for part in v.parts())]
+        return [
+            self,
+            *(part for _, v in self.arguments if isinstance(v, Plugin) for part in v.parts()),
+        ]
 
 
 def names(family: str) -> list[str]:
@@ -53,7 +61,9 @@ def names(family: str) -> list[str]:
     spec = importlib.util.find_spec(f"pe_lab.{family}")
     folders = spec.submodule_search_locations if spec else None
     found = pkgutil.iter_modules(list(folders or ()))
-    return sorted(m.name for m in found if m.name not in _NOT_PLUGINS and not m.name.startswith("_"))
+    return sorted(
+        m.name for m in found if m.name not in _NOT_PLUGINS and not m.name.startswith("_")
+    )
 
 
 def _folder(family: str) -> str:
@@ -73,7 +83,10 @@ def find(family: str, name: str) -> type:
     module = _imported(f"pe_lab.{family}.{name}")
     found = [c for c in vars(module).values() if _defined_in(c, module) and _belongs(family, c)]
     if len(found) != 1:
-        raise UserError(f"{_folder(family)}/{name}.py must define one public class of its family, it defines {len(found)}.")
+        raise UserError(
+            f"{_folder(family)}/{name}.py must define one public class of its family, it defines "
+            f"{len(found)}."
+        )
     return found[0]
 
 
@@ -81,9 +94,14 @@ def _users_own(family: str, name: str) -> type:
     module_name, _, class_name = name.partition(":")
     module = _imported(module_name, name)
     if not isinstance(cls := getattr(module, class_name, None), type):
-        raise unknown(module_name, class_name, (n for n, c in vars(module).items() if _defined_in(c, module)))
+        raise unknown(
+            module_name, class_name, (n for n, c in vars(module).items() if _defined_in(c, module))
+        )
     if not _belongs(family, cls):
-        raise UserError(f"{name!r} is none of the {family}: it must extend a class of {_folder(family)}/base.py.")
+        raise UserError(
+            f"{name!r} is none of the {family}: it must extend a class of "
+            f"{_folder(family)}/base.py."
+        )
     return cls
 
 
@@ -128,7 +146,11 @@ def _digest_now(plugin: str) -> str | None:
 
 
 def _defined_in(cls: object, module: types.ModuleType) -> bool:
-    return isinstance(cls, type) and cls.__module__ == module.__name__ and not cls.__name__.startswith("_")
+    return (
+        isinstance(cls, type)
+        and cls.__module__ == module.__name__
+        and not cls.__name__.startswith("_")
+    )
 
 
 def _belongs(family: str, cls: type) -> bool:
@@ -136,7 +158,9 @@ def _belongs(family: str, cls: type) -> bool:
 
 
 def resolve(family: str, spec: Any) -> Plugin:
-    """A config's dict(name=..., argument=...) with every argument checked and every default filled in."""
+    """A config's dict(name=..., argument=...) with every argument checked and every default filled
+    in.
+    """
     if not isinstance(spec, Mapping) or not isinstance(spec.get("name"), str):
         raise UserError(f"One of the {family} is given as dict(name=..., ...), got {spec!r}.")
     name = spec["name"]
@@ -151,7 +175,9 @@ def resolve(family: str, spec: Any) -> Plugin:
         if value is inspect.Parameter.empty:
             raise UserError(f"{name} needs {key}: dict(name={name!r}, {key}=...).")
         inner = _is_of(family, parameter.annotation)
-        resolved[key] = (_inner if inner else checked)(value, parameter.annotation, f"{name}'s {key}")
+        resolved[key] = (_inner if inner else checked)(
+            value, parameter.annotation, f"{name}'s {key}"
+        )
     return Plugin(name, tuple(sorted(resolved.items())))
 
 
@@ -164,7 +190,9 @@ def _inner(value: Any, annotation: Any, name: str) -> Plugin:
     family = annotation.__module__.split(".")[1]
     found = resolve(family, {"name": value} if isinstance(value, str) else value)
     if not issubclass(find(family, found.name), annotation):
-        raise UserError(f"{name} must be one of the {_spaced(annotation.__name__)}s, got {found.name}.")
+        raise UserError(
+            f"{name} must be one of the {_spaced(annotation.__name__)}s, got {found.name}."
+        )
     return found
 
 
@@ -178,14 +206,19 @@ def build(family: str, plugin: Plugin, **context: Any) -> Any:
     cls = find(family, plugin.name)
     asked = {k: v for k, v in context.items() if k in parameters(cls)}
     try:
-        given = {k: build(family, v, **context) if isinstance(v, Plugin) else v for k, v in plugin.arguments}
+        given = {
+            k: build(family, v, **context) if isinstance(v, Plugin) else v
+            for k, v in plugin.arguments
+        }
         return cls(**given, **asked)
     except ValueError as e:
         raise UserError(one_line(e)) from e
 
 
 def checked(value: Any, annotation: Any, name: str) -> Any:
-    """`value` if it has the annotated type (int, float, str, bool, tuple, Literal, unions of these)."""
+    """`value` if it has the annotated type (int, float, str, bool, tuple, Literal, unions of
+    these).
+    """
     if annotation in (Any, inspect.Parameter.empty):
         return value
     if isinstance(value, list):
@@ -212,15 +245,27 @@ def checked(value: Any, annotation: Any, name: str) -> Any:
         if not isinstance(value, tuple):
             raise UserError(f"{name} must be {_readable(annotation)}, got {value!r}.")
         item, *more = typing.get_args(annotation)
-        return tuple(checked(v, item, f"{name}[{i}]") for i, v in enumerate(value)) if more == [Ellipsis] else value
+        return (
+            tuple(checked(v, item, f"{name}[{i}]") for i, v in enumerate(value))
+            if more == [Ellipsis]
+            else value
+        )
     expected = types.NoneType if annotation is None else annotation
-    if isinstance(expected, type) and (not isinstance(value, expected) or (expected is int and isinstance(value, bool))):
+    if isinstance(expected, type) and (
+        not isinstance(value, expected) or (expected is int and isinstance(value, bool))
+    ):
         raise UserError(f"{name} must be {_readable(annotation)}, got {value!r}.")
     return value
 
 
 def _readable(annotation: Any) -> str:
-    words = {int: "a whole number", float: "a number", str: "a text", bool: "True or False", types.NoneType: "None"}
+    words = {
+        int: "a whole number",
+        float: "a number",
+        str: "a text",
+        bool: "True or False",
+        types.NoneType: "None",
+    }
     if typing.get_origin(annotation) is tuple:
         return f"a tuple of {_readable(typing.get_args(annotation)[0]).removeprefix('a ')}s"
     return words.get(annotation, getattr(annotation, "__name__", str(annotation)))

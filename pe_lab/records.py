@@ -34,9 +34,22 @@ _ADDED: dict[str, dict[str, Any]] = {  # to configs, by versions 3 to 6
 ROUNDING = 1e-9  # below a threshold: the mean of three times 0.99 is a little less than it
 STATUSES = ("finished", "diverged", "failed")
 _KEYS = {
-    "schema_version", "digest", "run_id", "config", "replica", "status", "error", "rows", "floors",
-    "curve", "cost", "exposure", "code_ratio", "checkpoint", "provenance",
-}  # fmt: skip
+    "schema_version",
+    "digest",
+    "run_id",
+    "config",
+    "replica",
+    "status",
+    "error",
+    "rows",
+    "floors",
+    "curve",
+    "cost",
+    "exposure",
+    "code_ratio",
+    "checkpoint",
+    "provenance",
+}
 
 
 class Damaged(UserError):  # noqa: N818
@@ -62,28 +75,54 @@ def row(
       offset: added to every position.
       value: the measured number (a list of numbers for `first_error`), or None with a `reason`.
       count: examples that it rests on.
-      change: what stood in place of what was trained, {"label", "positions", "encodings", "target_length_known"}; None: nothing.
+      change: what stood in place of what was trained, {"label", "positions", "encodings",
+        "target_length_known"}; None: nothing.
       sources: digests of the plugins' files that measured it, by "encodings/rope"; a record holds
         those that differ from its provenance, and None if all are the same.
     """
     return {
-        "split": split, "length": length, "offset": offset, "change": change, "metric": metric,
-        "value": value, "count": count, "reason": reason, "sources": sources,
-    }  # fmt: skip
+        "split": split,
+        "length": length,
+        "offset": offset,
+        "change": change,
+        "metric": metric,
+        "value": value,
+        "count": count,
+        "reason": reason,
+        "sources": sources,
+    }
 
 
-def value(record: dict[str, Any], split: str, length: int, offset: int, metric: str, change: str | None = None) -> Any:
+def value(
+    record: dict[str, Any],
+    split: str,
+    length: int,
+    offset: int,
+    metric: str,
+    change: str | None = None,
+) -> Any:
     """The value of one row, None where it is missing or null; of a change by its label."""
     for r in preferred_rows(record):
-        found = (r["split"], r["length"], r["offset"], r["metric"], r["change"] and r["change"]["label"])
+        found = (
+            r["split"],
+            r["length"],
+            r["offset"],
+            r["metric"],
+            r["change"] and r["change"]["label"],
+        )
         if found == (split, length, offset, metric, change):
             return r["value"]
     return None
 
 
 def learnt(exact_matches: Collection[float], threshold: float) -> bool:
-    """Whether the mean over the validation lengths reaches the threshold: what "learnt" means, wherever it is said."""
-    return bool(exact_matches) and math.fsum(exact_matches) / len(exact_matches) >= threshold - ROUNDING
+    """Whether the mean over the validation lengths reaches the threshold: what "learnt" means,
+    wherever it is said.
+    """
+    return (
+        bool(exact_matches)
+        and math.fsum(exact_matches) / len(exact_matches) >= threshold - ROUNDING
+    )
 
 
 Place = tuple[str, int, int, str]
@@ -96,7 +135,8 @@ def place_of(row: dict[str, Any]) -> Place:
 
 
 def places(record: dict[str, Any], sources: Sources | None = None) -> dict[Place, int]:
-    """Every place that a record has measured -> the examples that it rests on; 0 where nothing could be measured.
+    """Every place that a record has measured -> the examples that it rests on; 0 where nothing
+    could be measured.
 
     Args:
       sources: count only the rows that these versions of the plugins measured.
@@ -129,7 +169,9 @@ def has_changed_rows(record: Mapping[str, Any]) -> bool:
     return not all(code_versions.agree(record, row, known) for row in preferred_rows(record))
 
 
-def extended(record: dict[str, Any], rows: list[dict[str, Any]], floors: list[dict[str, Any]] = ()) -> dict[str, Any]:  # type: ignore[assignment]
+def extended(
+    record: dict[str, Any], rows: list[dict[str, Any]], floors: Collection[dict[str, Any]] = ()
+) -> dict[str, Any]:
     """A record with more rows, and the floors of lengths that are new.
 
     Raises:
@@ -144,7 +186,10 @@ def extended(record: dict[str, Any], rows: list[dict[str, Any]], floors: list[di
         if place_of(new) in measured[code]:
             raise clash(record, new)
     rows = [new | {"sources": code_versions.differing(record, new["sources"])} for new in rows]
-    return record | {"rows": record["rows"] + rows, "floors": record["floors"] + [f for f in floors if f["length"] not in lengths]}
+    return record | {
+        "rows": record["rows"] + rows,
+        "floors": record["floors"] + [f for f in floors if f["length"] not in lengths],
+    }
 
 
 def clash(record: dict[str, Any], row: dict[str, Any]) -> UserError:
@@ -152,7 +197,10 @@ def clash(record: dict[str, Any], row: dict[str, Any]) -> UserError:
     changed = "" if row["change"] is None else f" with {row['change']['label']}"
     where = f"{row['split']} length {row['length']} at offset {row['offset']}{changed}"
     count = places(record)[place_of(row)]
-    return UserError(f"The run {record['run_id']} has measured {where} already, on {count} examples: nothing is overwritten.")
+    return UserError(
+        f"The run {record['run_id']} has measured {where} already, on {count} examples: nothing "
+        f"is overwritten."
+    )
 
 
 def study_of(folder: Path) -> tuple[str, list[tuple[dict[str, str], str]]]:
@@ -167,16 +215,22 @@ def study_of(folder: Path) -> tuple[str, list[tuple[dict[str, str], str]]]:
     except (FileNotFoundError, NotADirectoryError) as e:
         raise UserError(f"There is no study in {folder}: {folder}/study.json is missing.") from e
     except (OSError, ValueError, KeyError, TypeError) as e:
-        raise UserError(f"{folder}/study.json is damaged ({one_line(e)}): run the sweep again to write it.") from e
+        raise UserError(
+            f"{folder}/study.json is damaged ({one_line(e)}): run the sweep again to write it."
+        ) from e
 
 
 def analysis_of(folder: Path) -> dict[str, Any]:
-    """What the study in a folder says of its analysis, as plain data; nothing where it says nothing."""
+    """What the study in a folder says of its analysis, as plain data; nothing where it says
+    nothing.
+    """
     return json.loads((folder / "study.json").read_text(encoding="utf-8")).get("analysis", {})
 
 
 def folder_of(study: str, here: Path) -> Path:
-    """The folder of a study as seen from another's: "" for the same one, a name for one beside it, or a path."""
+    """The folder of a study as seen from another's: "" for the same one, a name for one beside it,
+    or a path.
+    """
     return here if not study else Path(study) if "/" in study else here.parent / study
 
 
@@ -199,14 +253,17 @@ def write(folder: Path, record: dict[str, Any]) -> Path:
     """Writes a record atomically into folder/records, with its digest."""
     record = {**record, "schema_version": SCHEMA_VERSION}
     record["digest"] = digest(record)
-    assert record.keys() == _KEYS, f"a record has the keys {sorted(_KEYS ^ record.keys())} too many or too few"
+    assert record.keys() == _KEYS, (
+        f"a record has the keys {sorted(_KEYS ^ record.keys())} too many or too few"
+    )
     path = path_of(folder, record["run_id"])
     write_json(path, record)
     return path
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Reads one record and checks that it is the one that was written; an older one as this version would have said it.
+    """Reads one record and checks that it is the one that was written; an older one as this version
+    would have said it.
 
     Raises:
       Damaged: the file is not what was written.
@@ -220,11 +277,15 @@ def read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, TypeError) as e:
         raise _damaged(path, one_line(e)) from e
     if version not in range(_OLDEST, SCHEMA_VERSION + 1):
-        raise UserError(f"{path} has schema_version {version}; this pe_lab reads {_OLDEST} to {SCHEMA_VERSION}.")
+        raise UserError(
+            f"{path} has schema_version {version}; this pe_lab reads {_OLDEST} to {SCHEMA_VERSION}."
+        )
     if not sound:
         raise _damaged(path, "its content does not match its digest")
     if wrong := record.keys() ^ _KEYS:
-        raise _damaged(path, f"it should {'' if wrong & _KEYS else 'not '}have the key {min(wrong)!r}")
+        raise _damaged(
+            path, f"it should {'' if wrong & _KEYS else 'not '}have the key {min(wrong)!r}"
+        )
     return record if version == SCHEMA_VERSION else _of_this_version(record)
 
 
@@ -235,7 +296,9 @@ def _of_this_version(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def complete(settings: dict[str, Any]) -> dict[str, Any]:
-    """A run's config from an older record or cell file, with the keys that came later, as they were when there was no choice."""
+    """A run's config from an older record or cell file, with the keys that came later, as they were
+    when there was no choice.
+    """
     settings = settings | {group: added | settings[group] for group, added in _ADDED.items()}
     execution = dict(settings["execution"])
     if "attention" in execution:  # the name of `kernels` before version 6
@@ -283,7 +346,11 @@ def _read_own(path: Path) -> dict[str, Any]:
 
 def set_aside(path: Path) -> Path:
     """Renames a damaged file, so that it is read no more and nothing of it is lost."""
-    aside = next(p for i in itertools.count(1) if not (p := path.with_name(f"{path.name}.damaged-{i}")).exists())
+    aside = next(
+        p
+        for i in itertools.count(1)
+        if not (p := path.with_name(f"{path.name}.damaged-{i}")).exists()
+    )
     return path.rename(aside)
 
 
@@ -294,7 +361,9 @@ def digest(record: dict[str, Any]) -> str:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Writes JSON so that a reader sees the old file or the new one, never a part. NaN is refused."""
+    """Writes JSON so that a reader sees the old file or the new one, never a part. NaN is
+    refused.
+    """
     text = json.dumps(content, indent=1, allow_nan=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
@@ -311,4 +380,6 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def _damaged(path: Path, why: str) -> Damaged:
-    return Damaged(f"The record {path} is damaged ({why}). The next sweep sets it aside and runs it again.")
+    return Damaged(
+        f"The record {path} is damaged ({why}). The next sweep sets it aside and runs it again."
+    )

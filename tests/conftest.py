@@ -8,7 +8,9 @@ _CACHE = Path(__file__).parent.parent / ".cache" / "jax"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
-os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # tests compile much and run little: a third less time
+os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = (
+    "1"  # tests compile much and run little: a third less time
+)
 # A quarter less again. Split modules would round differently in company.
 _FLAGS = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_FLAGS}"
@@ -30,4 +32,8 @@ def pytest_itemcollected(item):
 def pytest_collection_modifyitems(items):
     """A file runs in one process, as its tests share programs and fixtures; what trains comes first, so that no process ends with it."""
     first = ("experiments", "training", "sweeps", "tests", "model")
-    items.sort(key=lambda item: first.index(item.path.parent.name) if item.path.parent.name in first else len(first))
+    items.sort(
+        key=lambda item: (
+            first.index(item.path.parent.name) if item.path.parent.name in first else len(first)
+        )
+    )

@@ -15,20 +15,35 @@ from pe_lab.model.terms import Stream
 from pe_lab.model.transformer import Transformer
 from tests import tiny
 
-VOCABULARIES = {"decoder": {"decoder": 11}, "encoder": {"encoder": 11}, "encoder_decoder": {"encoder": 9, "decoder": 11}}
+VOCABULARIES = {
+    "decoder": {"decoder": 11},
+    "encoder": {"encoder": 11},
+    "encoder_decoder": {"encoder": 9, "decoder": 11},
+}
 ARCHITECTURES = tuple(VOCABULARIES)
 
 
 def settings(*encodings: str | dict[str, Any], **changes: Any) -> config.Model:
     """A tiny model's, with fields changed; without encodings where none are named."""
     specs = tuple({"name": e} if isinstance(e, str) else e for e in encodings)
-    return dataclasses.replace(tiny.run().model, **{"encodings": config.encodings(specs), **changes})
+    return dataclasses.replace(
+        tiny.run().model, **{"encodings": config.encodings(specs), **changes}
+    )
 
 
 def build(
-    *encodings: str | dict[str, Any], architecture: str = "decoder", seed: int = 0, kernels: Kernels = REFERENCE, **changes: Any
+    *encodings: str | dict[str, Any],
+    architecture: str = "decoder",
+    seed: int = 0,
+    kernels: Kernels = REFERENCE,
+    **changes: Any,
 ) -> Transformer:
-    return Transformer(settings(*encodings, **changes), VOCABULARIES[architecture], kernels=kernels, key=jax.random.key(seed))
+    return Transformer(
+        settings(*encodings, **changes),
+        VOCABULARIES[architecture],
+        kernels=kernels,
+        key=jax.random.key(seed),
+    )
 
 
 def indices(layers: Any) -> tuple[tuple[int, ...], ...]:
@@ -42,7 +57,10 @@ def params(model: Transformer) -> dict[str, Any]:
 
 def moved(start: dict[str, Any]) -> dict[str, Any]:
     """Parameters away from their start, so that all of them matter: scales from 1, biases from 0."""
-    leaves = [p + 0.3 * jax.random.normal(jax.random.key(i), p.shape) for i, p in enumerate(jax.tree.leaves(start))]
+    leaves = [
+        p + 0.3 * jax.random.normal(jax.random.key(i), p.shape)
+        for i, p in enumerate(jax.tree.leaves(start))
+    ]
     return jax.tree.unflatten(jax.tree.structure(start), leaves)
 
 
@@ -50,9 +68,13 @@ def random_tokens(batch: int, length: int, size: int = 11, seed: int = 7) -> jax
     return jax.random.randint(jax.random.key(seed), (batch, length), 0, size)
 
 
-def stream(tokens: Any, positions: Any = None, mask: Any = None, segments: Any = None, arange: bool = False) -> Stream:
+def stream(
+    tokens: Any, positions: Any = None, mask: Any = None, segments: Any = None, arange: bool = False
+) -> Stream:
     """What a stack reads: at positions 0, 1, 2, … and without padding unless it says otherwise."""
-    positions = jnp.arange(tokens.shape[1])[None, None] if positions is None else jnp.asarray(positions)
+    positions = (
+        jnp.arange(tokens.shape[1])[None, None] if positions is None else jnp.asarray(positions)
+    )
     mask = jnp.ones(tokens.shape, bool) if mask is None else mask
     return Stream(tokens, (positions,), mask, segments, (arange,))
 

@@ -21,4 +21,9 @@ def entry(name: str) -> dict[str, Any]:
 def assert_agrees(computed: Any, name: str, value: Any = None) -> None:
     """Asserts agreement with an entry (or a part of its value) at the entry's own tolerance."""
     found = entry(name)
-    np.testing.assert_allclose(np.asarray(computed), np.asarray(found["value"] if value is None else value), rtol=0, atol=found["tol"] or 0)
+    np.testing.assert_allclose(
+        np.asarray(computed),
+        np.asarray(found["value"] if value is None else value),
+        rtol=0,
+        atol=found["tol"] or 0,
+    )

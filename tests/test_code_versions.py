@@ -25,7 +25,9 @@ def test_a_row_holds_the_digests_that_differ_from_training(trained):
     rows = [row(0.1, TRAINED), row(0.2, OVERRIDE, ALIBI)]
     stored = records.extended(trained, rows)["rows"]
     assert [r["sources"] for r in stored] == [None, {"encodings/alibi": "x"}]
-    assert records.extended(trained, [row(0.3, CHANGED)])["rows"][0]["sources"] == {"encodings/rope": "b"}
+    assert records.extended(trained, [row(0.3, CHANGED)])["rows"][0]["sources"] == {
+        "encodings/rope": "b"
+    }
 
 
 def test_a_place_is_measured_once_for_each_version_of_the_code(trained):
@@ -41,7 +43,9 @@ def test_a_place_is_measured_once_for_each_version_of_the_code(trained):
 
 def test_the_rows_of_the_trained_code_are_shown_and_else_the_last_ones(trained):
     third = TRAINED | {"encodings/rope": "c"}
-    changed = records.extended(trained, [row(0.1, CHANGED), row(0.6, CHANGED, metric="token_accuracy")])
+    changed = records.extended(
+        trained, [row(0.1, CHANGED), row(0.6, CHANGED, metric="token_accuracy")]
+    )
     changed = records.extended(changed, [row(None, third)])
     assert [r["value"] for r in records.preferred_rows(changed)] == [None]
     assert records.has_changed_rows(changed)
@@ -55,7 +59,9 @@ def test_a_changed_override_is_compared_with_its_first_row(trained):
     measured = records.extended(trained, [row(0.1, OVERRIDE, ALIBI)])
     assert code_versions.changed(trained, OVERRIDE) == []
     assert code_versions.changed(measured, OVERRIDE) == []
-    assert code_versions.changed(measured, OVERRIDE | {"encodings/alibi": "y"}) == ["encodings/alibi"]
+    assert code_versions.changed(measured, OVERRIDE | {"encodings/alibi": "y"}) == [
+        "encodings/alibi"
+    ]
     assert not records.has_changed_rows(measured)
 
 

@@ -41,9 +41,17 @@ PARENT = dict(study="exposure", run_id="0123456789abcdef")
 
 
 def test_a_run_comes_back_from_its_values_also_through_json():
-    specs = encodings(dict(name="rope", layers=[1], base=500000, stacks=["cross"]), dict(name="learned"))
+    specs = encodings(
+        dict(name="rope", layers=[1], base=500000, stacks=["cross"]), dict(name="learned")
+    )
     changes = changed([dict(positions=SHIFTED), dict(encodings=[], label="bare")])
-    made = run(**specs, **changes, evaluate__lengths=[4, 8], layout__name="encoder_decoder", init_from=PARENT)
+    made = run(
+        **specs,
+        **changes,
+        evaluate__lengths=[4, 8],
+        layout__name="encoder_decoder",
+        init_from=PARENT,
+    )
     assert config.from_dict(made.to_dict()) == made
     assert config.from_dict(json.loads(json.dumps(made.to_dict()))) == made
 
@@ -53,21 +61,42 @@ def test_every_default_is_resolved_into_the_run():
     assert made.task == Plugin("copy", (("distinct", True), ("num_symbols", 64)))
     assert made.to_dict()["model"]["encodings"] == [
         dict(
-            name="sinusoidal", base=10000.0, combine="add", layout="interleaved", learn_scale=False, lift="pad", scale=1.0,
-            stacks=None, axis=None,
+            name="sinusoidal",
+            base=10000.0,
+            combine="add",
+            layout="interleaved",
+            learn_scale=False,
+            lift="pad",
+            scale=1.0,
+            stacks=None,
+            axis=None,
         )
-    ]  # fmt: skip
+    ]
 
 
 def test_lists_become_tuples_so_that_a_run_can_be_a_key():
     made = run(evaluate__lengths=[4, 8], **encodings(dict(name="rope", layers=[0])))
     assert (made.evaluate.lengths, made.model.encodings[0].layers) == ((4, 8), (0,))
-    assert {made: 1}[run(evaluate__lengths=(4, 8), **encodings(dict(name="rope", layers=(0,))))] == 1
+    assert {made: 1}[
+        run(evaluate__lengths=(4, 8), **encodings(dict(name="rope", layers=(0,))))
+    ] == 1
 
 
 def test_an_encoding_in_attention_says_whether_layers_share_it_and_one_at_the_input_does_not():
-    made = run(**encodings(dict(name="rope"), dict(name="shaw"), dict(name="shaw", share=True), dict(name="learned")))
-    assert [(e.layers, e.share) for e in made.model.encodings] == [(None, True), (None, False), (None, True), (None, None)]
+    made = run(
+        **encodings(
+            dict(name="rope"),
+            dict(name="shaw"),
+            dict(name="shaw", share=True),
+            dict(name="learned"),
+        )
+    )
+    assert [(e.layers, e.share) for e in made.model.encodings] == [
+        (None, True),
+        (None, False),
+        (None, True),
+        (None, None),
+    ]
 
 
 def test_the_data_seed_follows_the_seed_unless_given():
@@ -79,55 +108,148 @@ def test_the_data_seed_follows_the_seed_unless_given():
     [
         (dict(trian={}), r"config has no 'trian'\. Did you mean 'train'\? It has: checkpoints, "),
         (dict(train__step=3), r"config\.train has no 'step'\. Did you mean 'steps'\?"),
-        (dict(layout__foo=1), r"config\.layout has no 'foo'\. It has: document_mask, end_token, examples_per_context, name\."),
+        (
+            dict(layout__foo=1),
+            r"config\.layout has no 'foo'\. It has: document_mask, end_token, examples_per_context, name\.",
+        ),
         (dict(train=3), r"config\.train must hold steps, criterion, .*, got 3"),
-        (dict(task="copy"), r"One of the tasks is given as dict\(name=\.\.\., \.\.\.\), got 'copy'"),
+        (
+            dict(task="copy"),
+            r"One of the tasks is given as dict\(name=\.\.\., \.\.\.\), got 'copy'",
+        ),
         (dict(task__name="copyy"), r"pe_lab/tasks has no 'copyy'\. Did you mean 'copy'\?"),
         (dict(task__num_symbol=3), r"copy has no 'num_symbol'\. Did you mean 'num_symbols'\?"),
         (dict(positions=dict(name="shifted")), r"shifted needs max_shift"),
         (dict(seed=True), r"config\.seed must be a whole number, got True"),
         (dict(seed="0"), r"config\.seed must be a whole number, got '0'"),
         (dict(train__steps=2.0), r"config\.train\.steps must be a whole number, got 2\.0"),
-        (dict(train__learning_rate="fast"), r"config\.train\.learning_rate must be a number, got 'fast'"),
-        (dict(train__num_examples="all"), r"config\.train\.num_examples must be a whole number or None, got 'all'"),
-        (dict(train__schedule="cosin"), r"config\.train\.schedule has no 'cosin'\. Did you mean 'cosine'\? It has: constant, cosine, "),
-        (dict(evaluate__lengths=(8, "a")), r"config\.evaluate\.lengths\[1\] must be a whole number, got 'a'"),
+        (
+            dict(train__learning_rate="fast"),
+            r"config\.train\.learning_rate must be a number, got 'fast'",
+        ),
+        (
+            dict(train__num_examples="all"),
+            r"config\.train\.num_examples must be a whole number or None, got 'all'",
+        ),
+        (
+            dict(train__schedule="cosin"),
+            r"config\.train\.schedule has no 'cosin'\. Did you mean 'cosine'\? It has: constant, cosine, ",
+        ),
+        (
+            dict(evaluate__lengths=(8, "a")),
+            r"config\.evaluate\.lengths\[1\] must be a whole number, got 'a'",
+        ),
         (dict(model__tied_output=1), r"config\.model\.tied_output must be True or False, got 1"),
-        (encodings("rope"), r"One of the encodings is given as dict\(name=\.\.\., \.\.\.\), got 'rope'"),
-        (dict(model__encodings=dict(name="rope")), r"^Encodings are a tuple of dict\(name=\.\.\.\), got \{'name': 'rope'\}"),
+        (
+            encodings("rope"),
+            r"One of the encodings is given as dict\(name=\.\.\., \.\.\.\), got 'rope'",
+        ),
+        (
+            dict(model__encodings=dict(name="rope")),
+            r"^Encodings are a tuple of dict\(name=\.\.\.\), got \{'name': 'rope'\}",
+        ),
         (encodings(dict(name="ropee")), r"pe_lab/encodings has no 'ropee'\. Did you mean 'rope'\?"),
         (encodings(dict(name="rope", bas=1)), r"rope has no 'bas'\. Did you mean 'base'\?"),
         (encodings(dict(name="rope", share=1)), r"rope's share must be True or False, got 1"),
-        (encodings(dict(name="rope", layers=("0",))), r"rope's layers must be .* or None, got \('0',\)"),
-        (encodings(dict(name="sinusoidal", layers=(0,))), r"sinusoidal acts at the input: it takes no layers"),
-        (encodings(dict(name="sinusoidal", share=False)), r"sinusoidal acts at the input: it takes no share"),
+        (
+            encodings(dict(name="rope", layers=("0",))),
+            r"rope's layers must be .* or None, got \('0',\)",
+        ),
+        (
+            encodings(dict(name="sinusoidal", layers=(0,))),
+            r"sinusoidal acts at the input: it takes no layers",
+        ),
+        (
+            encodings(dict(name="sinusoidal", share=False)),
+            r"sinusoidal acts at the input: it takes no share",
+        ),
         (encodings(dict(name="rope", axis=-1)), r"rope's axis must be 0 or more, got -1"),
-        (encodings(dict(name="rope", axis=(0, 1))), r"rope's axis must be a whole number or None, got \(0, 1\)"),
-        (encodings(dict(name="rope", stacks="encoder")), r"rope's stacks must be a tuple of texts or None, got 'encoder'"),
-        (encodings(dict(name="rope", stacks=("encoder",))), r"rope's stacks must be some of decoder in the decoder layout, got"),
-        (dict(layout__name="encoderdecoder"), r"config\.layout\.name has no 'encoderdecoder'\. Did you mean 'encoder_decoder'\?"),
-        (dict(model__sliding_window=2.5), r"config\.model\.sliding_window must be a whole number or None, got 2\.5"),
-        (dict(model__compute_dtype="float16"), r"config\.model\.compute_dtype has no 'float16'\. Did you mean 'bfloat16'\?"),
-        (dict(model__logit_temperature="logn"), r"config\.model\.logit_temperature has no 'logn'\. Did you mean 'log_n'\?"),
-        (dict(train__criterion="high"), r"config\.train\.criterion must be a number or None, got 'high'"),
+        (
+            encodings(dict(name="rope", axis=(0, 1))),
+            r"rope's axis must be a whole number or None, got \(0, 1\)",
+        ),
+        (
+            encodings(dict(name="rope", stacks="encoder")),
+            r"rope's stacks must be a tuple of texts or None, got 'encoder'",
+        ),
+        (
+            encodings(dict(name="rope", stacks=("encoder",))),
+            r"rope's stacks must be some of decoder in the decoder layout, got",
+        ),
+        (
+            dict(layout__name="encoderdecoder"),
+            r"config\.layout\.name has no 'encoderdecoder'\. Did you mean 'encoder_decoder'\?",
+        ),
+        (
+            dict(model__sliding_window=2.5),
+            r"config\.model\.sliding_window must be a whole number or None, got 2\.5",
+        ),
+        (
+            dict(model__compute_dtype="float16"),
+            r"config\.model\.compute_dtype has no 'float16'\. Did you mean 'bfloat16'\?",
+        ),
+        (
+            dict(model__logit_temperature="logn"),
+            r"config\.model\.logit_temperature has no 'logn'\. Did you mean 'log_n'\?",
+        ),
+        (
+            dict(train__criterion="high"),
+            r"config\.train\.criterion must be a number or None, got 'high'",
+        ),
         (dict(init_from=3), r"config\.init_from must hold study, run_id, got 3"),
         (dict(init_from=dict(study="a")), r"config\.init_from\.run_id is missing"),
-        (dict(init_from=dict(study="a", runid="b")), r"config\.init_from has no 'runid'\. Did you mean 'run_id'\?"),
-        (dict(init_from=dict(study="a", run_id=3)), r"config\.init_from\.run_id must be a text, got 3"),
-        (changed(3), r"config\.evaluate\.changes is a tuple of dict\(positions=\.\.\., encodings=\.\.\.\), got 3"),
-        (changed([3]), r"One change of an evaluation is given as dict\(positions=\.\.\., encodings=\.\.\.\), got 3"),
+        (
+            dict(init_from=dict(study="a", runid="b")),
+            r"config\.init_from has no 'runid'\. Did you mean 'run_id'\?",
+        ),
+        (
+            dict(init_from=dict(study="a", run_id=3)),
+            r"config\.init_from\.run_id must be a text, got 3",
+        ),
+        (
+            changed(3),
+            r"config\.evaluate\.changes is a tuple of dict\(positions=\.\.\., encodings=\.\.\.\), got 3",
+        ),
+        (
+            changed([3]),
+            r"One change of an evaluation is given as dict\(positions=\.\.\., encodings=\.\.\.\), got 3",
+        ),
         (changed([{}]), r"One change of an evaluation is given as .*, got \{\}"),
-        (changed([dict(positions=None, encodings=None)]), r"One change of an evaluation is given as .*, got \{"),
-        (changed([dict(position=SHIFTED)]), r"A change of an evaluation has no 'position'\. Did you mean 'positions'\?"),
-        (changed([dict(positions=dict(name="shiftet"))]), r"pe_lab/positions has no 'shiftet'\. Did you mean 'shifted'\?"),
-        (changed([dict(encodings=dict(name="rope"))]), r"^Encodings are a tuple of dict\(name=\.\.\.\), got \{'name': 'rope'\}"),
+        (
+            changed([dict(positions=None, encodings=None)]),
+            r"One change of an evaluation is given as .*, got \{",
+        ),
+        (
+            changed([dict(position=SHIFTED)]),
+            r"A change of an evaluation has no 'position'\. Did you mean 'positions'\?",
+        ),
+        (
+            changed([dict(positions=dict(name="shiftet"))]),
+            r"pe_lab/positions has no 'shiftet'\. Did you mean 'shifted'\?",
+        ),
+        (
+            changed([dict(encodings=dict(name="rope"))]),
+            r"^Encodings are a tuple of dict\(name=\.\.\.\), got \{'name': 'rope'\}",
+        ),
         (changed([dict(encodings=3)]), r"^Encodings are a tuple of dict\(name=\.\.\.\), got 3"),
-        (changed([dict(encodings=(dict(name="ropee"),))]), r"pe_lab/encodings has no 'ropee'\. Did you mean 'rope'\?"),
-        (changed([dict(encodings=(dict(name="rope", layers=(2,)),))]), r"rope's layers must be some of 0\.\.1, each once, got \(2,\)"),
-        (changed([dict(encodings=(dict(name="rope", stacks=("cross",)),))]), r"rope's stacks must be some of decoder in the decoder"),
-        (changed([dict(encodings=()), dict(encodings=())]), r"Two of config\.evaluate\.changes are called 'none': give one of them"),
+        (
+            changed([dict(encodings=(dict(name="ropee"),))]),
+            r"pe_lab/encodings has no 'ropee'\. Did you mean 'rope'\?",
+        ),
+        (
+            changed([dict(encodings=(dict(name="rope", layers=(2,)),))]),
+            r"rope's layers must be some of 0\.\.1, each once, got \(2,\)",
+        ),
+        (
+            changed([dict(encodings=(dict(name="rope", stacks=("cross",)),))]),
+            r"rope's stacks must be some of decoder in the decoder",
+        ),
+        (
+            changed([dict(encodings=()), dict(encodings=())]),
+            r"Two of config\.evaluate\.changes are called 'none': give one of them",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_the_config_does_not_know_is_refused_in_one_sentence(changes, words):
     with pytest.raises(UserError, match=words) as refused:
         run(**changes)
@@ -153,7 +275,10 @@ def test_what_the_config_does_not_know_is_refused_in_one_sentence(changes, words
         (dict(model__num_heads=3), r"config\.model\.num_heads must divide the width 64, got 3"),
         (dict(model__dropout=1), r"config\.model\.dropout must be in \[0, 1\), got 1\.0"),
         (dict(model__dropout=-0.1), r"config\.model\.dropout must be in \[0, 1\), got -0\.1"),
-        (dict(train__max_length=2, train__min_length=3), r"config\.train\.max_length must be at least min_length 3, got 2"),
+        (
+            dict(train__max_length=2, train__min_length=3),
+            r"config\.train\.max_length must be at least min_length 3, got 2",
+        ),
         (dict(evaluate__lengths=()), r"config\.evaluate\.lengths must hold a length\."),
         (
             dict(evaluate__validation_lengths=(8, 17)),
@@ -164,21 +289,45 @@ def test_what_the_config_does_not_know_is_refused_in_one_sentence(changes, words
         (dict(train__drawing=3), r"config\.train\.drawing must be 1 or 2, got 3"),
         (dict(evaluate__lengths=(0, 8)), r"config\.evaluate's lengths must be at least 1"),
         (dict(evaluate__curve_lengths=(0,)), r"config\.evaluate's lengths must be at least 1"),
-        (dict(evaluate__offsets=()), r"config\.evaluate\.offsets must hold an offset, and none below 0, got \(\)"),
-        (dict(evaluate__offsets=(0, -1)), r"config\.evaluate\.offsets must hold an offset, and none below 0, got \(0, -1\)"),
-        (encodings(dict(name="rope", layers=(0, 2))), r"rope's layers must be some of 0\.\.1, each once, got \(0, 2\)"),
-        (dict(layout__examples_per_context=0), r"config\.layout\.examples_per_context must be at least 1, got 0"),
+        (
+            dict(evaluate__offsets=()),
+            r"config\.evaluate\.offsets must hold an offset, and none below 0, got \(\)",
+        ),
+        (
+            dict(evaluate__offsets=(0, -1)),
+            r"config\.evaluate\.offsets must hold an offset, and none below 0, got \(0, -1\)",
+        ),
+        (
+            encodings(dict(name="rope", layers=(0, 2))),
+            r"rope's layers must be some of 0\.\.1, each once, got \(0, 2\)",
+        ),
+        (
+            dict(layout__examples_per_context=0),
+            r"config\.layout\.examples_per_context must be at least 1, got 0",
+        ),
         (dict(model__num_loops=0), r"config\.model\.num_loops must be at least 1, got 0"),
         (dict(model__sliding_window=0), r"config\.model\.sliding_window must be at least 1, got 0"),
         (dict(train__extra_steps=-1), r"config\.train\.extra_steps must be at least 0, got -1"),
-        (dict(train__criterion=0.0), r"config\.train\.criterion is an exact match, more than 0 and at most 1, got 0\.0"),
-        (dict(train__criterion=1.1), r"config\.train\.criterion is an exact match, more than 0 and at most 1, got 1\.1"),
+        (
+            dict(train__criterion=0.0),
+            r"config\.train\.criterion is an exact match, more than 0 and at most 1, got 0\.0",
+        ),
+        (
+            dict(train__criterion=1.1),
+            r"config\.train\.criterion is an exact match, more than 0 and at most 1, got 1\.1",
+        ),
         (
             dict(train__criterion=0.9, evaluate__curve_lengths=(17, 32)),
             r"config\.train\.criterion is watched on the curve: config\.evaluate\.curve_lengths needs a length up to 16",
         ),
-        (dict(train__criterion=0.9, evaluate__curve_lengths=()), r"config\.train\.criterion is watched on the curve"),
-        (encodings(dict(name="rope", layers=(-1,))), r"rope's layers must be some of 0\.\.1, each once, got \(-1,\)"),
+        (
+            dict(train__criterion=0.9, evaluate__curve_lengths=()),
+            r"config\.train\.criterion is watched on the curve",
+        ),
+        (
+            encodings(dict(name="rope", layers=(-1,))),
+            r"rope's layers must be some of 0\.\.1, each once, got \(-1,\)",
+        ),
     ],
 )
 def test_a_value_out_of_range_is_refused(changes, words):
@@ -191,7 +340,10 @@ def test_a_value_out_of_range_is_refused(changes, words):
     [
         (dict(evaluate__lengths=8), r"config\.evaluate\.lengths must be a tuple"),
         (encodings(dict(name="rope", layers=1)), r"rope's layers must be a tuple"),
-        (encodings(dict(name="rope", layers=())), r"rope's layers must be some of 0\.\.1, each once, got \(\)"),
+        (
+            encodings(dict(name="rope", layers=())),
+            r"rope's layers must be some of 0\.\.1, each once, got \(\)",
+        ),
         (encodings(dict(name="rope", layers=(1, 1))), r"each once, got \(1, 1\)"),
         (dict(train__num_examples=0), r"config\.train\.num_examples must be at least 1"),
         (dict(train__learning_rate=float("nan")), r"config\.train\.learning_rate must be"),
@@ -208,9 +360,15 @@ def test_what_no_training_could_use_is_refused(changes, words):
 def test_no_key_may_be_missing(section):
     whole = values()
     if section != "data_seed":
-        with pytest.raises(UserError, match=rf"config\.{section} is missing: configs/base\.py states every key"):
+        with pytest.raises(
+            UserError, match=rf"config\.{section} is missing: configs/base\.py states every key"
+        ):
             config.from_dict({k: v for k, v in whole.items() if k != section})
-    inner = whole[section] if isinstance(whole[section], dict) and section not in ("task", "positions") else {}
+    inner = (
+        whole[section]
+        if isinstance(whole[section], dict) and section not in ("task", "positions")
+        else {}
+    )
     for key in inner:
         with pytest.raises(UserError, match=rf"config\.{section}\.{key} is missing"):
             config.from_dict({**whole, section: {k: v for k, v in inner.items() if k != key}})
@@ -219,24 +377,60 @@ def test_no_key_may_be_missing(section):
 @pytest.mark.parametrize(
     "changes",
     [
-        dict(seed=1), dict(data_seed=1), dict(task=dict(name="reverse")), dict(task__num_symbols=63), dict(layout__end_token=False),
-        dict(layout__name="encoder"), dict(layout__name="encoder_decoder"), dict(layout__examples_per_context=2),
-        dict(layout__document_mask=False), dict(model__qk_norm=True), dict(model__logit_temperature="ssmax"),
-        dict(model__norm_after_attention=True), dict(model__sliding_window=4), dict(model__sink_token=True), dict(model__num_loops=2),
-        dict(model__compute_dtype="bfloat16"), dict(train__criterion=0.9), dict(train__extra_steps=5), dict(init_from=PARENT),
-        dict(positions=dict(name="normalized")), dict(model__width=32), dict(model__num_layers=1), dict(model__num_heads=2),
-        dict(model__feedforward_width=32), dict(model__activation="relu"), dict(model__norm="rms"), dict(model__norm_position="post"),
-        dict(model__dropout=0.1), dict(model__scale_embeddings=False), dict(model__tied_output=True),
-        encodings(), encodings(dict(name="sinusoidal", base=5000)), encodings(dict(name="sinusoidal"), dict(name="nope")),
-        dict(train__steps=1), dict(train__batch_size=8), dict(train__min_length=2), dict(train__max_length=17),
-        dict(train__length_per="step"), dict(train__num_examples=10), dict(train__loss_reduction="example"),
+        dict(seed=1),
+        dict(data_seed=1),
+        dict(task=dict(name="reverse")),
+        dict(task__num_symbols=63),
+        dict(layout__end_token=False),
+        dict(layout__name="encoder"),
+        dict(layout__name="encoder_decoder"),
+        dict(layout__examples_per_context=2),
+        dict(layout__document_mask=False),
+        dict(model__qk_norm=True),
+        dict(model__logit_temperature="ssmax"),
+        dict(model__norm_after_attention=True),
+        dict(model__sliding_window=4),
+        dict(model__sink_token=True),
+        dict(model__num_loops=2),
+        dict(model__compute_dtype="bfloat16"),
+        dict(train__criterion=0.9),
+        dict(train__extra_steps=5),
+        dict(init_from=PARENT),
+        dict(positions=dict(name="normalized")),
+        dict(model__width=32),
+        dict(model__num_layers=1),
+        dict(model__num_heads=2),
+        dict(model__feedforward_width=32),
+        dict(model__activation="relu"),
+        dict(model__norm="rms"),
+        dict(model__norm_position="post"),
+        dict(model__dropout=0.1),
+        dict(model__scale_embeddings=False),
+        dict(model__tied_output=True),
+        encodings(),
+        encodings(dict(name="sinusoidal", base=5000)),
+        encodings(dict(name="sinusoidal"), dict(name="nope")),
+        dict(train__steps=1),
+        dict(train__batch_size=8),
+        dict(train__min_length=2),
+        dict(train__max_length=17),
+        dict(train__length_per="step"),
+        dict(train__num_examples=10),
+        dict(train__loss_reduction="example"),
         dict(train__learning_rate=1e-3),
-        dict(train__schedule="constant"), dict(train__warmup_steps=0), dict(train__final_rate_fraction=0.2), dict(train__beta1=0.8),
-        dict(train__beta2=0.9), dict(train__epsilon=1e-7), dict(train__weight_decay=0), dict(train__clip_norm=2),
-        dict(train__encoding_rate_factor=2), dict(train__encoding_weight_decay=0.1),
+        dict(train__schedule="constant"),
+        dict(train__warmup_steps=0),
+        dict(train__final_rate_fraction=0.2),
+        dict(train__beta1=0.8),
+        dict(train__beta2=0.9),
+        dict(train__epsilon=1e-7),
+        dict(train__weight_decay=0),
+        dict(train__clip_norm=2),
+        dict(train__encoding_rate_factor=2),
+        dict(train__encoding_weight_decay=0.1),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_the_run_id_changes_with_all_that_determines_the_weights(changes):
     assert run(**changes).run_id != run().run_id
 
@@ -244,15 +438,26 @@ def test_the_run_id_changes_with_all_that_determines_the_weights(changes):
 @pytest.mark.parametrize(
     "changes",
     [
-        dict(evaluate__lengths=(4,)), dict(evaluate__offsets=(0, 64)), dict(evaluate__num_examples=8), dict(evaluate__curve_every=7),
-        dict(checkpoints__interval=1), dict(checkpoints__keep_final=False), dict(checkpoints__keep_curve=True),
-        dict(execution__replicas="vmap"), dict(execution__kernels="reference"), dict(execution__chunk_steps=7),
-        dict(execution__max_replicas=1), dict(execution__remat=True), dict(evaluate__curve_lengths=(8,)), dict(evaluate__curve_examples=8),
-        changed([dict(positions=SHIFTED)]), dict(evaluate__frozen="folder"),
+        dict(evaluate__lengths=(4,)),
+        dict(evaluate__offsets=(0, 64)),
+        dict(evaluate__num_examples=8),
+        dict(evaluate__curve_every=7),
+        dict(checkpoints__interval=1),
+        dict(checkpoints__keep_final=False),
+        dict(checkpoints__keep_curve=True),
+        dict(execution__replicas="vmap"),
+        dict(execution__kernels="reference"),
+        dict(execution__chunk_steps=7),
+        dict(execution__max_replicas=1),
+        dict(execution__remat=True),
+        dict(evaluate__curve_lengths=(8,)),
+        dict(evaluate__curve_examples=8),
+        changed([dict(positions=SHIFTED)]),
+        dict(evaluate__frozen="folder"),
         dict(evaluate__exact_operands="none"),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_the_run_id_ignores_how_a_run_is_measured_saved_and_executed(changes):
     assert run(**changes) != run()
     assert run(**changes).run_id == run().run_id
@@ -277,18 +482,33 @@ def test_what_reads_no_positions_is_one_run_under_every_scheme(blind):
     assert len({run(positions=scheme, model__encodings=blind).run_id for scheme in schemes()}) == 1
 
 
-@pytest.mark.parametrize("seeing", [(dict(name="sinusoidal"),), (dict(name="nope"), dict(name="rope"))], ids=["sinusoidal", "nope + rope"])
+@pytest.mark.parametrize(
+    "seeing",
+    [(dict(name="sinusoidal"),), (dict(name="nope"), dict(name="rope"))],
+    ids=["sinusoidal", "nope + rope"],
+)
 def test_what_reads_positions_is_another_run_under_each_scheme(seeing):
-    assert len({run(positions=scheme, model__encodings=seeing).run_id for scheme in schemes()}) == len(schemes())
+    assert len(
+        {run(positions=scheme, model__encodings=seeing).run_id for scheme in schemes()}
+    ) == len(schemes())
 
 
 def test_the_run_id_holds_the_run_that_it_starts_from_and_not_where_that_lies():
-    first, elsewhere, other = (run(init_from=PARENT | more).run_id for more in ({}, dict(study=""), dict(run_id="f" * 16)))
+    first, elsewhere, other = (
+        run(init_from=PARENT | more).run_id for more in ({}, dict(study=""), dict(run_id="f" * 16))
+    )
     assert first == elsewhere
     assert len({first, other, run().run_id}) == 3
 
 
-@pytest.mark.parametrize("curve", [dict(evaluate__curve_every=7), dict(evaluate__curve_lengths=(8,)), dict(evaluate__curve_examples=8)])
+@pytest.mark.parametrize(
+    "curve",
+    [
+        dict(evaluate__curve_every=7),
+        dict(evaluate__curve_lengths=(8,)),
+        dict(evaluate__curve_examples=8),
+    ],
+)
 def test_the_run_id_holds_the_curve_where_it_decides_when_training_ends(curve):
     assert run(train__criterion=0.9, **curve).run_id != run(train__criterion=0.9).run_id
 
@@ -298,7 +518,10 @@ def test_the_run_id_holds_the_operands_where_training_depends_on_them():
 
     def run_ids(task, **changes):
         exact = ("longest", "all", "none")
-        return {run(task=dict(name=task), evaluate__exact_operands=value, **changes).run_id for value in exact}
+        return {
+            run(task=dict(name=task), evaluate__exact_operands=value, **changes).run_id
+            for value in exact
+        }
 
     assert len(run_ids("addition")) == 3
     assert len(run_ids("addition", train__drawing=1)) == 1
@@ -308,11 +531,18 @@ def test_the_run_id_holds_the_operands_where_training_depends_on_them():
 
 @pytest.mark.parametrize(
     ("stacks", "acts"),
-    [(None, ["encoder", "decoder"]), (("encoder",), ["encoder"]), (("cross",), ["cross"]), (("decoder", "cross"), ["decoder", "cross"])],
+    [
+        (None, ["encoder", "decoder"]),
+        (("encoder",), ["encoder"]),
+        (("cross",), ["cross"]),
+        (("decoder", "cross"), ["decoder", "cross"]),
+    ],
 )
 def test_an_encoding_acts_between_the_streams_only_when_asked_to(stacks, acts):
     made = run(layout__name="encoder_decoder", **encodings(dict(name="t5_bias", stacks=stacks)))
-    assert [s for s in config.STACKS["encoder_decoder"] if made.model.encodings[0].acts_in(s)] == acts
+    assert [
+        s for s in config.STACKS["encoder_decoder"] if made.model.encodings[0].acts_in(s)
+    ] == acts
 
 
 def test_an_encoding_at_the_input_does_not_act_between_the_streams():
@@ -342,12 +572,22 @@ def test_a_change_puts_encodings_in_place_and_nothing_else():
 
 def test_what_a_change_leaves_open_is_as_the_run_was_trained():
     trained = encodings(dict(name="rope", base=5e5, layers=(1,)), dict(name="rope", layers=(0,)))
-    made, other = applied(dict(encodings=[dict(name="rope", fraction=0.5), dict(name="rope"), dict(name="rope")]), **trained)
+    made, other = applied(
+        dict(encodings=[dict(name="rope", fraction=0.5), dict(name="rope"), dict(name="rope")]),
+        **trained,
+    )
     first, second, third = other.model.encodings
-    assert (dict(first.arguments)["base"], dict(first.arguments)["fraction"], first.layers) == (5e5, 0.5, (1,))
+    assert (dict(first.arguments)["base"], dict(first.arguments)["fraction"], first.layers) == (
+        5e5,
+        0.5,
+        (1,),
+    )
     assert second == made.model.encodings[1]
     assert third.layers is None
-    made, other = applied(dict(positions=dict(name="randomized", per="example")), positions=dict(name="randomized", maximum=99))
+    made, other = applied(
+        dict(positions=dict(name="randomized", per="example")),
+        positions=dict(name="randomized", maximum=99),
+    )
     assert dict(other.positions.arguments) == {"maximum": 99, "per": "example", "per_layer": False}
 
 
@@ -366,11 +606,23 @@ def test_a_change_reads_as_it_is_written(spec, label):
 
 def test_a_replica_is_two_seeds_a_learning_rate_a_weight_decay_and_a_parent():
     made = run(seed=3, train__learning_rate=0.5, train__weight_decay=0.25)
-    assert made.replica() == {"seed": 3, "data_seed": 3, "learning_rate": 0.5, "weight_decay": 0.25, "init_from": None}
+    assert made.replica() == {
+        "seed": 3,
+        "data_seed": 3,
+        "learning_rate": 0.5,
+        "weight_decay": 0.25,
+        "init_from": None,
+    }
     assert run(init_from=PARENT).replica()["init_from"] == "0123456789abcdef"
 
 
-REPLICAS = [dict(seed=1), dict(data_seed=1), dict(train__learning_rate=0.5), dict(train__weight_decay=0.5), dict(init_from=PARENT)]
+REPLICAS = [
+    dict(seed=1),
+    dict(data_seed=1),
+    dict(train__learning_rate=0.5),
+    dict(train__weight_decay=0.5),
+    dict(init_from=PARENT),
+]
 
 
 @pytest.mark.parametrize("changes", REPLICAS, ids=str)
@@ -380,7 +632,11 @@ def test_runs_that_differ_in_their_replica_are_of_one_cell(changes):
     assert Cell(runs).run == runs[0]
 
 
-@pytest.mark.parametrize("changes", [dict(train__steps=3), dict(train__beta1=0.5), dict(evaluate__num_examples=3), encodings()], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [dict(train__steps=3), dict(train__beta1=0.5), dict(evaluate__num_examples=3), encodings()],
+    ids=str,
+)
 def test_a_cell_of_runs_that_differ_otherwise_is_refused(changes):
     with pytest.raises(ValueError, match="differ in seeds, learning rate and weight decay only"):
         Cell((run(), run(**changes)))

@@ -6,7 +6,11 @@ from pe_lab.errors import one_line, unknown
 @pytest.mark.parametrize(
     ("name", "names", "sentence"),
     [
-        ("ropee", ["rope", "alibi"], "pe_lab/encodings has no 'ropee'. Did you mean 'rope'? It has: alibi, rope."),
+        (
+            "ropee",
+            ["rope", "alibi"],
+            "pe_lab/encodings has no 'ropee'. Did you mean 'rope'? It has: alibi, rope.",
+        ),
         ("zzz", ["rope", "alibi"], "pe_lab/encodings has no 'zzz'. It has: alibi, rope."),
         ("rope", [], "pe_lab/encodings has no 'rope'. It has: nothing."),
     ],

@@ -18,11 +18,17 @@ LEARNED = dict(name="learned", max_positions=64)
         (dict(name="rope"), "rope"),
         (dict(name="rope", base=5e5), "rope(base=500000.0)"),
         (ROPE, "rope(scaling=yarn, factor=4.0, trained_length=None)"),
-        ((dict(name="alibi"), dict(name="learned", max_positions=64)), "alibi + learned(max_positions=64)"),
+        (
+            (dict(name="alibi"), dict(name="learned", max_positions=64)),
+            "alibi + learned(max_positions=64)",
+        ),
         ([dict(name="rope", layers=(0, 2))], "rope(layers=(0, 2))"),
         ((), "none"),
         ((8, 16), "8 + 16"),
-        (dict(name="dape", inner=dict(name="alibi", form="causal")), "dape(inner=alibi(form=causal))"),
+        (
+            dict(name="dape", inner=dict(name="alibi", form="causal")),
+            "dape(inner=alibi(form=causal))",
+        ),
     ],
 )
 def test_a_value_reads_as_in_a_table(value, expected):
@@ -35,7 +41,10 @@ def test_a_value_reads_as_in_a_table(value, expected):
         (),
         (dict(name="rope"),),
         (ROPE,),
-        (dict(name="rope", base=5e5, layers=(0, 2), share=False), dict(name="learned", max_positions=64)),
+        (
+            dict(name="rope", base=5e5, layers=(0, 2), share=False),
+            dict(name="learned", max_positions=64),
+        ),
         (dict(name="randomized", maximum=64, per="example", per_layer=True),),
         (dict(name="rope", base=1e20, fraction=-0.5, stacks=("encoder", "cross")),),
         (dict(name="outer", inner=dict(name="rope", base=2.0), table={"a": [1, None]}),),
@@ -52,12 +61,20 @@ def test_a_point_of_a_sweep_carries_the_label_that_reads_back():
 
 def test_words_need_no_quotes_and_may_have_them():
     spec = {"name": "rope", "scaling": "yarn", "factor": 4}
-    assert parse("rope(scaling=yarn, factor=4)") == parse(" rope(scaling='yarn',factor=4)\n") == parse('"rope"(scaling="yarn", factor=4)')
+    assert (
+        parse("rope(scaling=yarn, factor=4)")
+        == parse(" rope(scaling='yarn',factor=4)\n")
+        == parse('"rope"(scaling="yarn", factor=4)')
+    )
     assert parse("rope(scaling=yarn, factor=4)") == (spec,)
 
 
 def test_several_are_joined_in_their_order():
-    assert [spec["name"] for spec in parse("rope + learned(max_positions=9)+alibi")] == ["rope", "learned", "alibi"]
+    assert [spec["name"] for spec in parse("rope + learned(max_positions=9)+alibi")] == [
+        "rope",
+        "learned",
+        "alibi",
+    ]
 
 
 @pytest.mark.parametrize("text", ["none", "  none "])
@@ -66,24 +83,59 @@ def test_none_is_no_spec_at_all(text):
 
 
 def test_a_class_of_ones_own_stands_in_quotes():
-    assert parse('"mine.steps:Steps"(size=3) + rope') == ({"name": "mine.steps:Steps", "size": 3}, {"name": "rope"})
+    assert parse('"mine.steps:Steps"(size=3) + rope') == (
+        {"name": "mine.steps:Steps", "size": 3},
+        {"name": "rope"},
+    )
     assert parse('"mine.steps:Steps"') == ({"name": "mine.steps:Steps"},)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "", " ", "+", "rope +", "+ rope", "rope - alibi", "rope, alibi", "rope; alibi", "rope alibi", "(rope, alibi)", "[rope]",
-        "1", "None", "rope.scaled", "rope(", "rope)", "rope(4)", "rope(scaling=yarn, 4)", "rope(**extra)", "rope(*extra)",
-        "rope(factor=2 * 2)", "rope(factor=abs(2))", "rope(scaling=a.b)", "rope()()", "rope(factor=4)(base=2)", "3(base=2)",
-        "rope(factor=4, factor=2)", "rope(name=alibi)", "rope(layers={[]: 1})", "rope(factor=" + "-" * 5000 + "1)",
-        "(" * 300 + "rope" + ")" * 300, "rope\x00", "rope\nalibi", "mine.steps:Steps(size=3)",
+        "",
+        " ",
+        "+",
+        "rope +",
+        "+ rope",
+        "rope - alibi",
+        "rope, alibi",
+        "rope; alibi",
+        "rope alibi",
+        "(rope, alibi)",
+        "[rope]",
+        "1",
+        "None",
+        "rope.scaled",
+        "rope(",
+        "rope)",
+        "rope(4)",
+        "rope(scaling=yarn, 4)",
+        "rope(**extra)",
+        "rope(*extra)",
+        "rope(factor=2 * 2)",
+        "rope(factor=abs(2))",
+        "rope(scaling=a.b)",
+        "rope()()",
+        "rope(factor=4)(base=2)",
+        "3(base=2)",
+        "rope(factor=4, factor=2)",
+        "rope(name=alibi)",
+        "rope(layers={[]: 1})",
+        "rope(factor=" + "-" * 5000 + "1)",
+        "(" * 300 + "rope" + ")" * 300,
+        "rope\x00",
+        "rope\nalibi",
+        "mine.steps:Steps(size=3)",
     ],
-)  # fmt: skip
+)
 def test_a_text_that_is_no_label_is_refused_in_one_line(text):
     with pytest.raises(UserError) as refused:
         parse(text)
-    assert str(refused.value) == f"{text!r} does not read like 'rope(scaling=yarn, factor=4) + learned' or 'none'."
+    assert (
+        str(refused.value)
+        == f"{text!r} does not read like 'rope(scaling=yarn, factor=4) + learned' or 'none'."
+    )
     assert "\n" not in str(refused.value)
 
 
@@ -91,12 +143,18 @@ def test_a_text_that_is_no_label_is_refused_in_one_line(text):
     ("text", "specs"),
     [
         ("rope", [dict(name="rope")]),
-        ("sinusoidal,binary, learned", [dict(name="sinusoidal"), dict(name="binary"), dict(name="learned")]),
+        (
+            "sinusoidal,binary, learned",
+            [dict(name="sinusoidal"), dict(name="binary"), dict(name="learned")],
+        ),
         (
             "rope(base=5e5, scaling=yarn), dape(inner=alibi)",
             [dict(name="rope", base=5e5, scaling="yarn"), dict(name="dape", inner="alibi")],
         ),
-        ("my.module:Mine, other:Yours(a=1)", [dict(name="my.module:Mine"), dict(name="other:Yours", a=1)]),
+        (
+            "my.module:Mine, other:Yours(a=1)",
+            [dict(name="my.module:Mine"), dict(name="other:Yours", a=1)],
+        ),
         ("'my.module:Mine', rope", [dict(name="my.module:Mine"), dict(name="rope")]),
     ],
 )
@@ -104,7 +162,10 @@ def test_side_by_side_they_have_commas_between(text, specs):
     assert parse_several(text) == tuple(specs)
 
 
-@pytest.mark.parametrize("text", ["", ",", "rope + alibi", "rope alibi", "rope(500)", "rope,,alibi", "my.module:", "(rope"])
+@pytest.mark.parametrize(
+    "text",
+    ["", ",", "rope + alibi", "rope alibi", "rope(500)", "rope,,alibi", "my.module:", "(rope"],
+)
 def test_what_does_not_stand_side_by_side_is_refused_in_one_line(text):
     with pytest.raises(UserError, match="does not read like 'sinusoidal, rope"):
         parse_several(text)
@@ -123,7 +184,10 @@ def test_what_does_not_stand_side_by_side_is_refused_in_one_line(text):
         ((dict(name="rope"), "learned"), [ROTARY, LEARNED]),
         (dict(name="rope", layers=(0, 1)), ROTARY),
         ({}, ROTARY),
-        (dict(model=dict(encodings="rope", width=16)), dict(model=dict(encodings=[ROTARY], width=16, num_layers=2), seed=3)),
+        (
+            dict(model=dict(encodings="rope", width=16)),
+            dict(model=dict(encodings=[ROTARY], width=16, num_layers=2), seed=3),
+        ),
         ((8, 16), [8, 16]),
         (3, 3),
         ("3", 3),  # as a command line gives it
@@ -154,7 +218,10 @@ def test_a_part_as_it_is_asked_for_agrees(asked, actual):
         ((dict(name="rope", base=501),), [ROTARY]),
         ((dict(name="rope", factor=2),), [ROTARY]),
         (dict(name="rope"), [ROTARY]),
-        (dict(model=dict(encodings="rope", width=32)), dict(model=dict(encodings=[ROTARY], width=16))),
+        (
+            dict(model=dict(encodings="rope", width=32)),
+            dict(model=dict(encodings=[ROTARY], width=16)),
+        ),
         (dict(init_from=dict(run_id="a")), dict(init_from=None)),
         ((8,), [8, 16]),
         (3, 4),

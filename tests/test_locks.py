@@ -18,7 +18,9 @@ with locks.held(Path(sys.argv[1])) as mine:
 
 def test_a_lock_is_one_processs_and_ends_with_it_even_killed(tmp_path):
     file = tmp_path / "a.lock"
-    with subprocess.Popen([sys.executable, "-c", HOLDS, str(file)], stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(file)], stdout=subprocess.PIPE, text=True
+    ) as other:
         assert other.stdout.readline() == "True\n"
         with locks.held(file) as mine:
             assert not mine

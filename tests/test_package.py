@@ -48,7 +48,9 @@ def test_the_version_equals_that_of_the_installed_package():
 
 def test_the_version_can_be_read_without_jax():
     program = "import sys; sys.modules['jax'] = None; import pe_lab; print(pe_lab.__version__)"
-    result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert result.stdout == f"{pe_lab.__version__}\n", result.stderr
 
 
@@ -92,7 +94,9 @@ def make(tmp_path, *words):
     # These variables tell a make that another one called it. It then signs its messages "make[1]".
     outer = {"MAKELEVEL", "MAKEFLAGS", "MFLAGS"}
     environment = {name: value for name, value in os.environ.items() if name not in outer}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 def test_make_refuses_an_old_python_in_one_sentence(tmp_path):
@@ -110,7 +114,9 @@ def test_make_refuses_an_old_python_in_one_sentence(tmp_path):
 
 def test_make_install_installs_the_lock_and_then_the_checkout_with_an_extra(tmp_path):
     lines = make(tmp_path, "--dry-run", "install", "EXTRA=cuda13").stdout.splitlines()
-    lock = next(i for i, line in enumerate(lines) if line.endswith("--require-hashes -r requirements.lock"))
+    lock = next(
+        i for i, line in enumerate(lines) if line.endswith("--require-hashes -r requirements.lock")
+    )
     checkout = next(i for i, line in enumerate(lines) if line.endswith("--editable '.[cuda13]'"))
     assert lock < checkout
 
@@ -121,7 +127,11 @@ def texts():
     files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     files += [*ROOT.glob("*.md"), ROOT / "Makefile", ROOT / "pyproject.toml"]
     suffixes = (".py", ".md", ".jinja", ".ipynb", ".toml", "")
-    return [path for path in files if path.is_file() and path.suffix in suffixes and path != Path(__file__)]
+    return [
+        path
+        for path in files
+        if path.is_file() and path.suffix in suffixes and path != Path(__file__)
+    ]
 
 
 def instructions(path):

@@ -42,7 +42,12 @@ def own_package(tmp_path, monkeypatch):
     """A user's package `own_codes` with a module `tilt`, and `broken`, which asks for what is not installed."""
     folder = tmp_path / "own_codes"
     folder.mkdir()
-    for name, text in {"__init__": "", "tilt": OWN, "broken": "import no_such_package", "typo": "def f(:"}.items():
+    for name, text in {
+        "__init__": "",
+        "tilt": OWN,
+        "broken": "import no_such_package",
+        "typo": "def f(:",
+    }.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     yield
@@ -62,7 +67,9 @@ def drop_in(tmp_path, monkeypatch):
         sys.modules.pop(f"pe_lab.encodings.{file.stem}", None)
 
 
-@pytest.mark.parametrize(("family", "name"), [(family, name) for family in FAMILIES for name in files_of(family)])
+@pytest.mark.parametrize(
+    ("family", "name"), [(family, name) for family in FAMILIES for name in files_of(family)]
+)
 def test_every_file_is_found_under_its_class(family, name):
     found = plugins.find(family, name)
     assert found.__module__ == f"pe_lab.{family}.{name}"
@@ -75,37 +82,60 @@ def test_names_are_the_files_of_the_folder(family):
 
 
 def test_proper_names_are_kept():
-    found = [plugins.find("encodings", n).__name__ for n in ("rope", "alibi", "t5_bias", "nope", "raw_index")]
+    found = [
+        plugins.find("encodings", n).__name__
+        for n in ("rope", "alibi", "t5_bias", "nope", "raw_index")
+    ]
     assert found == ["RoPE", "ALiBi", "T5Bias", "NoPE", "RawIndex"]
 
 
 def test_a_new_file_is_an_encoding_without_being_registered(drop_in):
-    drop_in("fresh", "from pe_lab.encodings.base import AttentionEncoding\nclass Fresh(AttentionEncoding):\n    pass\n")
+    drop_in(
+        "fresh",
+        "from pe_lab.encodings.base import AttentionEncoding\nclass Fresh(AttentionEncoding):\n    pass\n",
+    )
     assert "fresh" in plugins.names("encodings")
     assert plugins.find("encodings", "fresh").__name__ == "Fresh"
 
 
 def test_a_file_whose_name_starts_with_an_underscore_is_no_encoding(drop_in):
-    drop_in("_fresh", "from pe_lab.encodings.base import AttentionEncoding\nclass Fresh(AttentionEncoding):\n    pass\n")
+    drop_in(
+        "_fresh",
+        "from pe_lab.encodings.base import AttentionEncoding\nclass Fresh(AttentionEncoding):\n    pass\n",
+    )
     with pytest.raises(UserError, match="pe_lab/encodings has no '_fresh'"):
         plugins.find("encodings", "_fresh")
 
 
 @pytest.mark.parametrize(
     ("classes", "count"),
-    [("class One(AttentionEncoding): pass\nclass Two(AttentionEncoding): pass", 2), ("class _Hidden(AttentionEncoding): pass", 0)],
+    [
+        ("class One(AttentionEncoding): pass\nclass Two(AttentionEncoding): pass", 2),
+        ("class _Hidden(AttentionEncoding): pass", 0),
+    ],
 )
 def test_a_file_with_another_number_of_public_classes_than_one_is_refused(drop_in, classes, count):
     drop_in("odd", f"from pe_lab.encodings.base import AttentionEncoding\n{classes}\n")
-    with pytest.raises(UserError, match=f"pe_lab/encodings/odd.py must define one public class of its family, it defines {count}"):
+    with pytest.raises(
+        UserError,
+        match=f"pe_lab/encodings/odd.py must define one public class of its family, it defines {count}",
+    ):
         plugins.find("encodings", "odd")
 
 
 @pytest.mark.parametrize(
     ("family", "name", "words"),
     [
-        ("encodings", "ropee", r"pe_lab/encodings has no 'ropee'\. Did you mean 'rope'\? It has: alibi, "),
-        ("positions", "randomised", r"pe_lab/positions has no 'randomised'\. Did you mean 'randomized'\?"),
+        (
+            "encodings",
+            "ropee",
+            r"pe_lab/encodings has no 'ropee'\. Did you mean 'rope'\? It has: alibi, ",
+        ),
+        (
+            "positions",
+            "randomised",
+            r"pe_lab/positions has no 'randomised'\. Did you mean 'randomized'\?",
+        ),
         ("tasks", "copi", r"pe_lab/tasks has no 'copi'\. Did you mean 'copy'\?"),
         ("tasks", "layouts", r"pe_lab/tasks has no 'layouts'"),
         ("encodings", "base", r"pe_lab/encodings has no 'base'"),
@@ -131,22 +161,34 @@ def test_resolving_what_is_resolved_changes_nothing():
 def test_rest_parameters_are_inherited_and_a_class_overrides_their_defaults():
     inherited = {"combine": "add", "scale": 1.0, "learn_scale": False}
     assert plugins.resolve("encodings", dict(name="single_sine")).to_dict() == {
-        "name": "single_sine", "period": 8.0, "lift": "project", **inherited,
-    }  # fmt: skip
+        "name": "single_sine",
+        "period": 8.0,
+        "lift": "project",
+        **inherited,
+    }
     assert plugins.resolve("encodings", dict(name="multi_sine")).to_dict() == {
-        "name": "multi_sine", "base": 10000.0, "lift": "pad", **inherited,
-    }  # fmt: skip
+        "name": "multi_sine",
+        "base": 10000.0,
+        "lift": "pad",
+        **inherited,
+    }
 
 
 def test_an_inherited_argument_reaches_the_object():
     given = dict(name="sinusoidal", combine="multiply", scale=3.0)
-    built = plugins.build("encodings", plugins.resolve("encodings", given), width=4, num_heads=2, rngs=nnx.Rngs(0))
+    built = plugins.build(
+        "encodings", plugins.resolve("encodings", given), width=4, num_heads=2, rngs=nnx.Rngs(0)
+    )
     assert (built.combine, built.scale, built.width) == ("multiply", 3.0, 4)
 
 
 def test_a_constructor_receives_only_the_context_that_it_asks_for():
-    randomized = plugins.build("positions", plugins.resolve("positions", dict(name="randomized", maximum=9)), num_layers=3)
-    contiguous = plugins.build("positions", plugins.resolve("positions", dict(name="contiguous")), num_layers=3)
+    randomized = plugins.build(
+        "positions", plugins.resolve("positions", dict(name="randomized", maximum=9)), num_layers=3
+    )
+    contiguous = plugins.build(
+        "positions", plugins.resolve("positions", dict(name="contiguous")), num_layers=3
+    )
     assert (randomized.maximum, randomized.num_layers) == (9, 3)
     assert not hasattr(contiguous, "num_layers")
 
@@ -154,19 +196,55 @@ def test_a_constructor_receives_only_the_context_that_it_asks_for():
 @pytest.mark.parametrize(
     ("family", "spec", "words"),
     [
-        ("encodings", dict(name="rope", bas=3), r"rope has no 'bas'\. Did you mean 'base'\? It has: base, beta_fast, beta_slow, factor, "),
-        ("encodings", dict(name="sinusoidal", combin="add"), r"sinusoidal has no 'combin'\. Did you mean 'combine'\?"),
-        ("encodings", dict(name="rope", head_dim=8), r"rope has no 'head_dim'"),  # the model's to say
+        (
+            "encodings",
+            dict(name="rope", bas=3),
+            r"rope has no 'bas'\. Did you mean 'base'\? It has: base, beta_fast, beta_slow, factor, ",
+        ),
+        (
+            "encodings",
+            dict(name="sinusoidal", combin="add"),
+            r"sinusoidal has no 'combin'\. Did you mean 'combine'\?",
+        ),
+        (
+            "encodings",
+            dict(name="rope", head_dim=8),
+            r"rope has no 'head_dim'",
+        ),  # the model's to say
         ("encodings", dict(name="nope", base=1), r"nope has no 'base'\. It has: nothing\."),
-        ("positions", dict(name="shifted"), r"shifted needs max_shift: dict\(name='shifted', max_shift=\.\.\.\)\."),
-        ("positions", dict(name="shifted", max_shift="9"), r"shifted's max_shift must be a whole number, got '9'"),
-        ("positions", dict(name="shifted", max_shift=True), r"shifted's max_shift must be a whole number, got True"),
-        ("positions", dict(name="shifted", max_shift=2.0), r"shifted's max_shift must be a whole number, got 2\.0"),
+        (
+            "positions",
+            dict(name="shifted"),
+            r"shifted needs max_shift: dict\(name='shifted', max_shift=\.\.\.\)\.",
+        ),
+        (
+            "positions",
+            dict(name="shifted", max_shift="9"),
+            r"shifted's max_shift must be a whole number, got '9'",
+        ),
+        (
+            "positions",
+            dict(name="shifted", max_shift=True),
+            r"shifted's max_shift must be a whole number, got True",
+        ),
+        (
+            "positions",
+            dict(name="shifted", max_shift=2.0),
+            r"shifted's max_shift must be a whole number, got 2\.0",
+        ),
         ("encodings", dict(name="rope", base=True), r"rope's base must be a number, got True"),
         ("encodings", dict(name="rope", base="1e4"), r"rope's base must be a number, got '1e4'"),
         ("tasks", dict(name="copy", distinct=1), r"copy's distinct must be True or False, got 1"),
-        ("encodings", dict(name="rope", layout="halff"), r"rope's layout has no 'halff'\. Did you mean 'half'\?"),
-        ("encodings", dict(nam="rope"), r"One of the encodings is given as dict\(name=\.\.\., \.\.\.\), got \{'nam': 'rope'\}"),
+        (
+            "encodings",
+            dict(name="rope", layout="halff"),
+            r"rope's layout has no 'halff'\. Did you mean 'half'\?",
+        ),
+        (
+            "encodings",
+            dict(nam="rope"),
+            r"One of the encodings is given as dict\(name=\.\.\., \.\.\.\), got \{'nam': 'rope'\}",
+        ),
         ("encodings", dict(name=3), r"One of the encodings is given as dict\(name="),
     ],
 )
@@ -177,13 +255,22 @@ def test_an_argument_that_nothing_takes_is_refused(family, spec, words):
 
 def test_an_argument_may_be_one_of_the_family_itself():
     """A wrapper of another encoding: resolved with its defaults, built with the same context."""
-    plain = plugins.resolve("encodings", {"name": "dape", "inner": {"name": "alibi", "form": "causal"}})
-    assert dict(plain.arguments)["inner"] == plugins.resolve("encodings", {"name": "alibi", "form": "causal"})
+    plain = plugins.resolve(
+        "encodings", {"name": "dape", "inner": {"name": "alibi", "form": "causal"}}
+    )
+    assert dict(plain.arguments)["inner"] == plugins.resolve(
+        "encodings", {"name": "alibi", "form": "causal"}
+    )
     assert [part.name for part in plain.parts()] == ["dape", "alibi"]
     assert plugins.resolve("encodings", plain.to_dict()) == plain
-    built = plugins.build("encodings", plain, width=16, num_heads=2, head_dim=8, bidirectional=False, rngs=nnx.Rngs(0))
+    built = plugins.build(
+        "encodings", plain, width=16, num_heads=2, head_dim=8, bidirectional=False, rngs=nnx.Rngs(0)
+    )
     assert built.inner.form == "causal"
-    assert plugins.resolve("encodings", {"name": "dape", "inner": "kerple"}).to_dict()["inner"] == {"name": "kerple", "form": "logarithmic"}
+    assert plugins.resolve("encodings", {"name": "dape", "inner": "kerple"}).to_dict()["inner"] == {
+        "name": "kerple",
+        "form": "logarithmic",
+    }
 
 
 @pytest.mark.parametrize(
@@ -207,7 +294,12 @@ def test_a_whole_number_is_accepted_as_a_number_and_stored_as_one():
 
 @pytest.mark.parametrize(
     ("value", "annotation", "expected"),
-    [([1, 2], tuple[int, ...], (1, 2)), ([1, 2], tuple[float, ...], (1.0, 2.0)), (None, int | None, None), (3, float | None, 3.0)],
+    [
+        ([1, 2], tuple[int, ...], (1, 2)),
+        ([1, 2], tuple[float, ...], (1.0, 2.0)),
+        (None, int | None, None),
+        (3, float | None, 3.0),
+    ],
 )
 def test_lists_become_tuples_and_unions_take_the_first_type_that_fits(value, annotation, expected):
     assert plugins.checked(value, annotation, "x") == expected
@@ -221,7 +313,7 @@ def test_lists_become_tuples_and_unions_take_the_first_type_that_fits(value, ann
         (3, str, "x must be a text, got 3"),
         (5, tuple[int, ...], "x must be a tuple of whole numbers, got 5"),
     ],
-)  # fmt: skip
+)
 def test_a_value_of_another_type_is_refused(value, annotation, words):
     with pytest.raises(UserError, match=words):
         plugins.checked(value, annotation, "x")
@@ -261,11 +353,23 @@ def test_a_users_own_class_is_found_resolved_and_built():
             "own_codes.broken:Tilt",
             r"cannot be imported: ModuleNotFoundError: No module named 'no_such_package'\.$",
         ),
-        ("encodings", "own_codes.tilt:Tillt", r"own_codes\.tilt has no 'Tillt'\. Did you mean 'Tilt'\? It has: Loose, Stranger, Tilt\."),
+        (
+            "encodings",
+            "own_codes.tilt:Tillt",
+            r"own_codes\.tilt has no 'Tillt'\. Did you mean 'Tilt'\? It has: Loose, Stranger, Tilt\.",
+        ),
         ("encodings", "own_codes.tilt:not_a_class", r"own_codes\.tilt has no 'not_a_class'"),
-        ("encodings", "own_codes.tilt:Stranger", r"is none of the encodings: it must extend a class of pe_lab/encodings/base\.py"),
+        (
+            "encodings",
+            "own_codes.tilt:Stranger",
+            r"is none of the encodings: it must extend a class of pe_lab/encodings/base\.py",
+        ),
         ("tasks", "own_codes.tilt:Tilt", r"'own_codes\.tilt:Tilt' is none of the tasks"),
-        ("encodings", "own_codes.typo:Tilt", r"'own_codes\.typo:Tilt' cannot be imported: SyntaxError: "),
+        (
+            "encodings",
+            "own_codes.typo:Tilt",
+            r"'own_codes\.typo:Tilt' cannot be imported: SyntaxError: ",
+        ),
         ("encodings", ":Tilt", "':Tilt' cannot be imported: ValueError: "),
         ("encodings", ".tilt:Tilt", r"'\.tilt:Tilt' cannot be imported: TypeError: "),
     ],

@@ -63,9 +63,13 @@ def test_a_mean_in_place_of_a_median_is_named():
     (variant,) = (v for v in results.load(ROOT / study).variants if v.name == "rope · none")
     values = variant.values(12, 0)
     median, mean = (cells.number(of(values)) for of in (statistics.median, statistics.mean))
-    line = next(i for i, text in enumerate(page.split("\n"), start=1) if f"**RoPE** has {median}" in text)
+    line = next(
+        i for i, text in enumerate(page.split("\n"), start=1) if f"**RoPE** has {median}" in text
+    )
     wrong = page.replace(f"**RoPE** has {median}", f"**RoPE** has {mean}")
-    assert prose.wrong_numbers(wrong, page) == [f"line {line} says {mean}, and the records say {median}"]
+    assert prose.wrong_numbers(wrong, page) == [
+        f"line {line} says {mean}, and the records say {median}"
+    ]
 
 
 def test_the_readme_shows_the_quickstarts_table():
@@ -75,7 +79,9 @@ def test_the_readme_shows_the_quickstarts_table():
 
 def test_what_the_quickstart_promises_to_learn_has_learnt():
     """Sinusoidal, learned, RoPE, T5's bias and ALiBi: a mean in-distribution exact match of at least 0.95."""
-    variants = {v.name: v for v in results.load(ROOT / "results" / "published" / "quickstart").variants}
+    variants = {
+        v.name: v for v in results.load(ROOT / "results" / "published" / "quickstart").variants
+    }
     for name in ("sinusoidal", "learned", "rope", "t5_bias", "alibi"):
         reached = [value for run in variants[name].finished for value in metrics.validated(run)]
         assert len(reached) == 6  # three seeds, two lengths
@@ -84,8 +90,13 @@ def test_what_the_quickstart_promises_to_learn_has_learnt():
 
 def test_the_encoder_decoder_learns_copy_and_reverse_to_their_threshold():
     """With sinusoidal positions, from every seed."""
-    variants = {v.name: v for v in results.load(ROOT / "results" / "published" / "architectures").variants}
-    learnt = {task: variants[f"encoder_decoder · {task} · sinusoidal"].learnt for task in ("copy", "reverse")}
+    variants = {
+        v.name: v for v in results.load(ROOT / "results" / "published" / "architectures").variants
+    }
+    learnt = {
+        task: variants[f"encoder_decoder · {task} · sinusoidal"].learnt
+        for task in ("copy", "reverse")
+    }
     assert learnt == {"copy": 3, "reverse": 3}
 
 
@@ -95,8 +106,12 @@ def test_the_published_runs_and_their_analysis_are_what_the_config_asks_for_toda
     module = importlib.import_module(f"configs.{folder.name}")
     values = module.get_config()
     values.train.drawing = 1
-    study.expand(folder.name, values.to_dict(), module.sweep(), tmp_path, module.analysis()).write(tmp_path)
-    assert json.loads((folder / "study.json").read_text()) == json.loads((tmp_path / "study.json").read_text())
+    study.expand(folder.name, values.to_dict(), module.sweep(), tmp_path, module.analysis()).write(
+        tmp_path
+    )
+    assert json.loads((folder / "study.json").read_text()) == json.loads(
+        (tmp_path / "study.json").read_text()
+    )
 
 
 def test_the_sizes_in_the_docs_are_the_committed_costs():
@@ -107,7 +122,13 @@ def test_the_sizes_in_the_docs_are_the_committed_costs():
         options = dict(o.removeprefix("config.").split("=") for o in cost["overrides"])
         remat = {"True": "yes", "False": "no"}[options["execution.remat"]]
         sizes = [_size(cost[f"{name}_bytes"]) for name in ("state", "kept", "temporary")]
-        row = [cost["study"], f"{cost['parameters']:,}", options["model.compute_dtype"], remat, *sizes]
+        row = [
+            cost["study"],
+            f"{cost['parameters']:,}",
+            options["model.compute_dtype"],
+            remat,
+            *sizes,
+        ]
         assert f"| {' | '.join(row)} |" in text
 
 

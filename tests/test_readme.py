@@ -45,7 +45,9 @@ class Untested(Copy):
 
 def examples():
     """Path in the first line of a program of README.md -> the program."""
-    programs = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    programs = re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
+    )
     first_lines = [program.partition("\n")[0] for program in programs]
     return {
         line.removeprefix("# "): program
@@ -78,7 +80,15 @@ def outcomes(tmp_path_factory):
 
     laws = [f"tests/{folder}/test_laws.py" for folder in FOLDERS]
     select = ["-k", "[window or [first or test_first or [untested", "-m", "not full"]
-    command = [sys.executable, "-m", "pytest", *laws, "tests/tasks/test_first.py", *select, "--junitxml=out.xml"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *laws,
+        "tests/tasks/test_first.py",
+        *select,
+        "--junitxml=out.xml",
+    ]
     env = os.environ | {"PYTHONPATH": str(root)}
     result = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
     assert (root / "out.xml").exists(), result.stdout + result.stderr
@@ -87,7 +97,9 @@ def outcomes(tmp_path_factory):
 
 
 def error_of(case):
-    return " ".join(part.get("message", "") for tag in ("failure", "error") for part in case.iter(tag))
+    return " ".join(
+        part.get("message", "") for tag in ("failure", "error") for part in case.iter(tag)
+    )
 
 
 def with_id(outcomes, member):
@@ -99,13 +111,19 @@ def test_the_window_of_the_readme_passes_the_laws(outcomes):
     assert {test: error for test, error in window.items() if error} == {}
     for law in ("order_is_seen", "decoding_equals_the_full_forward"):
         assert f"tests.encodings.test_laws.test_law_holds[window-{law}]" in window
-    assert "tests.encodings.test_laws.test_every_argument_of_the_constructor_is_sensitive[window]" in window
+    assert (
+        "tests.encodings.test_laws.test_every_argument_of_the_constructor_is_sensitive[window]"
+        in window
+    )
 
 
 def test_the_task_of_the_readme_passes_the_laws_and_its_own_test(outcomes):
     first = with_id(outcomes, "first")
     assert {test: error for test, error in first.items() if error} == {}
-    assert "tests.tasks.test_laws.test_the_docstring_has_a_worked_example_that_the_oracle_confirms[first]" in first
+    assert (
+        "tests.tasks.test_laws.test_the_docstring_has_a_worked_example_that_the_oracle_confirms[first]"
+        in first
+    )
     assert "tests.tasks.test_laws.test_the_target_is_the_oracles[first{'num_symbols': 12}]" in first
     assert outcomes["tests.tasks.test_first.test_the_target_is_the_first_symbol"] == ""
 
@@ -122,7 +140,9 @@ def test_a_member_without_a_test_file_fails_alone_and_is_told_what_to_write(outc
 
 def test_a_task_without_a_test_file_runs_the_laws_with_its_defaults(outcomes):
     assert outcomes["tests.tasks.test_laws.test_the_target_is_the_oracles[untested]"] == ""
-    missing = outcomes["tests.tasks.test_laws.test_the_docstring_has_a_worked_example_that_the_oracle_confirms[untested]"]
+    missing = outcomes[
+        "tests.tasks.test_laws.test_the_docstring_has_a_worked_example_that_the_oracle_confirms[untested]"
+    ]
     assert "untested's module docstring needs an indented line like: 1 0 1 0 1 -> 1" in missing
 
 

@@ -18,7 +18,15 @@ def record(run_id="0123456789abcdef", **changes):
         "error": None,
         "rows": [
             records.row("test", 8, 0, "exact_match", 0.5, 128),
-            records.row("test", 64, 0, "exact_match", None, 0, "learned has positions 0..17; length 64 asks for 129"),
+            records.row(
+                "test",
+                64,
+                0,
+                "exact_match",
+                None,
+                0,
+                "learned has positions 0..17; length 64 asks for 129",
+            ),
         ],
         "floors": [],
         "curve": [],
@@ -37,21 +45,36 @@ def files(folder):
 
 def test_what_is_written_is_read_with_its_version_and_digest(tmp_path):
     path = records.write(tmp_path, record())
-    assert path == records.path_of(tmp_path, "0123456789abcdef") == tmp_path / "records" / "0123456789abcdef.json"
-    assert records.read(path) == {**record(), "schema_version": 6, "digest": records.digest({**record(), "schema_version": 6})}
+    assert (
+        path
+        == records.path_of(tmp_path, "0123456789abcdef")
+        == tmp_path / "records" / "0123456789abcdef.json"
+    )
+    assert records.read(path) == {
+        **record(),
+        "schema_version": 6,
+        "digest": records.digest({**record(), "schema_version": 6}),
+    }
     assert files(tmp_path) == ["0123456789abcdef.json"]
 
 
 def test_a_record_replaces_the_older_one(tmp_path):
     records.write(tmp_path, record(status="failed"))
     path = records.write(tmp_path, record(status="finished"))
-    assert (files(tmp_path), records.read(path)["status"]) == (["0123456789abcdef.json"], "finished")
+    assert (files(tmp_path), records.read(path)["status"]) == (
+        ["0123456789abcdef.json"],
+        "finished",
+    )
 
 
 @pytest.mark.parametrize(
-    ("where", "error"), [("fsync", OSError("no space left")), ("replace", KeyboardInterrupt())], ids=["fsync", "replace"]
+    ("where", "error"),
+    [("fsync", OSError("no space left")), ("replace", KeyboardInterrupt())],
+    ids=["fsync", "replace"],
 )
-def test_an_interrupted_write_leaves_the_old_record_and_nothing_else(tmp_path, monkeypatch, where, error):
+def test_an_interrupted_write_leaves_the_old_record_and_nothing_else(
+    tmp_path, monkeypatch, where, error
+):
     path = records.write(tmp_path, record())
     before = path.read_bytes()
 
@@ -67,15 +90,23 @@ def test_an_interrupted_write_leaves_the_old_record_and_nothing_else(tmp_path, m
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
 def test_a_number_that_is_not_finite_is_never_written(tmp_path, number):
     with pytest.raises(ValueError, match="not JSON compliant"):
-        records.write(tmp_path, record(rows=[records.row("test", 8, 0, "exact_match", number, 128)]))
+        records.write(
+            tmp_path, record(rows=[records.row("test", 8, 0, "exact_match", number, 128)])
+        )
     with pytest.raises(ValueError, match="not JSON compliant"):
         records.write_json(tmp_path / "cell.json", {"learning_rate": number})
     assert files(tmp_path) == []
 
 
-@pytest.mark.parametrize("changed", [{k: v for k, v in record().items() if k != "cost"}, record(costs=None)], ids=["missing", "unknown"])
+@pytest.mark.parametrize(
+    "changed",
+    [{k: v for k, v in record().items() if k != "cost"}, record(costs=None)],
+    ids=["missing", "unknown"],
+)
 def test_a_record_with_other_keys_is_never_written(tmp_path, changed):
-    with pytest.raises(AssertionError, match=r"a record has the keys \['costs?'\] too many or too few"):
+    with pytest.raises(
+        AssertionError, match=r"a record has the keys \['costs?'\] too many or too few"
+    ):
         records.write(tmp_path, changed)
     assert files(tmp_path) == []
 
@@ -91,9 +122,12 @@ def test_a_flipped_byte_in_a_record_is_refused_wherever_it_is(tmp_path):
 
 def test_a_changed_value_is_refused_by_the_digest(tmp_path):
     path = records.write(tmp_path, record())
-    path.write_text(path.read_text(encoding="utf-8").replace('"value": 0.5', '"value": 0.6'), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"value": 0.5', '"value": 0.6'), encoding="utf-8"
+    )
     with pytest.raises(
-        UserError, match=r"is damaged \(its content does not match its digest\)\. The next sweep sets it aside and runs it again\."
+        UserError,
+        match=r"is damaged \(its content does not match its digest\)\. The next sweep sets it aside and runs it again\.",
     ):
         records.read(path)
 
@@ -101,7 +135,10 @@ def test_a_changed_value_is_refused_by_the_digest(tmp_path):
 @pytest.mark.parametrize("number", ["NaN", "1e999"])
 def test_a_number_that_is_not_finite_is_refused(tmp_path, number):
     path = records.write(tmp_path, record())
-    path.write_text(path.read_text(encoding="utf-8").replace('"value": 0.5', f'"value": {number}'), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"value": 0.5', f'"value": {number}'),
+        encoding="utf-8",
+    )
     with pytest.raises(UserError, match="is damaged"):
         records.read(path)
 
@@ -191,7 +228,9 @@ def test_rows_before_version_6_have_no_digests_of_their_own(tmp_path):
 
 def test_a_changed_value_in_a_record_of_version_2_is_refused_by_its_own_digest(tmp_path):
     path = of_version_2(tmp_path)
-    path.write_text(path.read_text(encoding="utf-8").replace('"value": 0.5', '"value": 0.6'), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"value": 0.5', '"value": 0.6'), encoding="utf-8"
+    )
     with pytest.raises(UserError, match="its content does not match its digest"):
         records.read(path)
 
@@ -205,7 +244,10 @@ def test_all_records_of_a_study_are_read_by_run_id(tmp_path):
     for run_id in ("b", "a"):
         records.write(tmp_path, record(run_id, replica={"seed": ord(run_id)}))
     (tmp_path / "records" / ".a.json.1234").write_text("a write that was killed", encoding="utf-8")
-    assert {run_id: r["replica"]["seed"] for run_id, r in records.read_all(tmp_path).items()} == {"a": 97, "b": 98}
+    assert {run_id: r["replica"]["seed"] for run_id, r in records.read_all(tmp_path).items()} == {
+        "a": 97,
+        "b": 98,
+    }
 
 
 def test_a_folder_without_records_has_none(tmp_path):
@@ -221,9 +263,16 @@ def test_one_damaged_record_among_others_is_named(tmp_path):
 
 def test_a_row_says_what_was_measured_where_and_on_how_many_examples():
     assert records.row("test", 8, 2, "exact_match", None, 0, "why") == {
-        "split": "test", "length": 8, "offset": 2, "change": None, "metric": "exact_match",
-        "value": None, "count": 0, "reason": "why", "sources": None,
-    }  # fmt: skip
+        "split": "test",
+        "length": 8,
+        "offset": 2,
+        "change": None,
+        "metric": "exact_match",
+        "value": None,
+        "count": 0,
+        "reason": "why",
+        "sources": None,
+    }
 
 
 @pytest.mark.parametrize(
@@ -245,7 +294,9 @@ BARE = {"label": "bare", "positions": None, "encodings": []}
 
 
 def test_a_value_measured_with_a_change_is_found_by_its_label_alone():
-    changed = record(rows=[*record()["rows"], records.row("test", 8, 0, "exact_match", 0.25, 128, change=BARE)])
+    changed = record(
+        rows=[*record()["rows"], records.row("test", 8, 0, "exact_match", 0.25, 128, change=BARE)]
+    )
     assert records.value(changed, "test", 8, 0, "exact_match") == 0.5
     assert records.value(changed, "test", 8, 0, "exact_match", "bare") == 0.25
     assert records.value(changed, "test", 8, 0, "exact_match", "others") is None
@@ -277,31 +328,60 @@ def test_what_a_change_is_called_or_said_to_tell_is_no_other_place():
 def test_a_record_is_extended_by_rows_of_new_places_and_floors_of_new_lengths():
     floor = {"length": 8, "exact_match": 0.1, "count": 100}
     before = record(floors=[floor])
-    new = [records.row("test", 8, 4, "exact_match", 0.75, 128), records.row("test", 8, 4, "token_accuracy", 0.9, 128)]
+    new = [
+        records.row("test", 8, 4, "exact_match", 0.75, 128),
+        records.row("test", 8, 4, "token_accuracy", 0.9, 128),
+    ]
     after = records.extended(before, new, [{**floor, "exact_match": 0.9}, {**floor, "length": 16}])
-    assert after == {**before, "rows": [*before["rows"], *new], "floors": [floor, {**floor, "length": 16}]}
+    assert after == {
+        **before,
+        "rows": [*before["rows"], *new],
+        "floors": [floor, {**floor, "length": 16}],
+    }
     assert before == record(floors=[floor])  # as it was
 
 
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([records.row("test", 8, 0, "exact_match", 0.9, 64)], r"measured test length 8 at offset 0 already, on 128 examples"),
-        ([records.row("test", 8, 0, "another", 0.9, 64)], r"measured test length 8 at offset 0 already, on 128 examples"),
-        ([records.row("test", 64, 0, "exact_match", 0.9, 64)], r"measured test length 64 at offset 0 already, on 0 examples"),
         (
-            [records.row("test", 9, 0, "exact_match", 0.9, 64), records.row("test", 8, 2, "exact_match", 0.9, 64, change=BARE)],
+            [records.row("test", 8, 0, "exact_match", 0.9, 64)],
+            r"measured test length 8 at offset 0 already, on 128 examples",
+        ),
+        (
+            [records.row("test", 8, 0, "another", 0.9, 64)],
+            r"measured test length 8 at offset 0 already, on 128 examples",
+        ),
+        (
+            [records.row("test", 64, 0, "exact_match", 0.9, 64)],
+            r"measured test length 64 at offset 0 already, on 0 examples",
+        ),
+        (
+            [
+                records.row("test", 9, 0, "exact_match", 0.9, 64),
+                records.row("test", 8, 2, "exact_match", 0.9, 64, change=BARE),
+            ],
             r"measured test length 8 at offset 2 with bare already, on 32 examples",
         ),
     ],
 )
 def test_what_has_been_measured_is_never_overwritten(rows, words):
-    before = record(rows=[*record()["rows"], records.row("test", 8, 2, "exact_match", 0.25, 32, change={**BARE, "label": "was"})])
-    with pytest.raises(UserError, match=rf"^The run 0123456789abcdef has {words}: nothing is overwritten\.$"):
+    before = record(
+        rows=[
+            *record()["rows"],
+            records.row("test", 8, 2, "exact_match", 0.25, 32, change={**BARE, "label": "was"}),
+        ]
+    )
+    with pytest.raises(
+        UserError, match=rf"^The run 0123456789abcdef has {words}: nothing is overwritten\.$"
+    ):
         records.extended(before, rows)
 
 
-@pytest.mark.parametrize(("study", "expected"), [("", "a/here"), ("other", "a/other"), ("/x/other", "/x/other"), ("b/c", "b/c")])
+@pytest.mark.parametrize(
+    ("study", "expected"),
+    [("", "a/here"), ("other", "a/other"), ("/x/other", "/x/other"), ("b/c", "b/c")],
+)
 def test_a_studys_folder_is_this_one_one_beside_it_or_a_path(study, expected):
     assert records.folder_of(study, Path("a/here")) == Path(expected)
 

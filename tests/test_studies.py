@@ -20,7 +20,16 @@ from pe_lab.training.evaluate import grid as places
 
 ROOT = Path(__file__).parents[1]
 WITH_SMOKE = ("architectures", "combine", "context_extension", "exposure", "journey", "temperature")
-PRESETS = ("abacus4", "coupling7", "jelassi3", "kazemnejad10", "lacoco8", "lm_extrapolation", "mqar", "ruoss15")  # papers' protocols
+PRESETS = (
+    "abacus4",
+    "coupling7",
+    "jelassi3",
+    "kazemnejad10",
+    "lacoco8",
+    "lm_extrapolation",
+    "mqar",
+    "ruoss15",
+)  # papers' protocols
 STUDIES = (*WITH_SMOKE, "quickstart", "smoke")
 
 
@@ -30,12 +39,19 @@ def module(name):
 
 def expanded(name, folder=Path("nowhere"), **form):
     said = {} if form or not hasattr(module(name), "analysis") else module(name).analysis()
-    return study.expand(name, module(name).get_config(**form).to_dict(), module(name).sweep(**form), folder, said)
+    return study.expand(
+        name, module(name).get_config(**form).to_dict(), module(name).sweep(**form), folder, said
+    )
 
 
 def test_every_study_is_tested_here():
     found = {path.stem for path in (ROOT / "configs").glob("*.py")} - {"__init__", *PRESETS}
-    assert {name for name in found if hasattr(module(name), "sweep")} == {*STUDIES, "encoding_costs", "engine", "scaling"}
+    assert {name for name in found if hasattr(module(name), "sweep")} == {
+        *STUDIES,
+        "encoding_costs",
+        "engine",
+        "scaling",
+    }
     assert found - set(STUDIES) == {"base", "toy", "gpt2", "encoding_costs", "engine", "scaling"}
 
 
@@ -70,13 +86,19 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
 }
 
 
-@pytest.mark.parametrize("name", [n if n == "exposure" else pytest.param(n, marks=pytest.mark.full) for n in WITH_SMOKE])
+@pytest.mark.parametrize(
+    "name", [n if n == "exposure" else pytest.param(n, marks=pytest.mark.full) for n in WITH_SMOKE]
+)
 def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, monkeypatch):
     """Swept in this process, and with one layer: half of its time is compiling."""
     values = module(name).get_config(smoke=True).to_dict()
     values["model"]["num_layers"] = 1
     made = study.expand(name, values, module(name).sweep(smoke=True), tmp_path)
-    monkeypatch.setattr(Local, "launch", lambda self, files, folder, *_: {file.stem: training.main(file, folder) for file in files})
+    monkeypatch.setattr(
+        Local,
+        "launch",
+        lambda self, files, folder, *_: {file.stem: training.main(file, folder) for file in files},
+    )
     assert sweep.run(sweep.plan(made, tmp_path), Local(workers=1)) == {}
 
     found = records.read_all(tmp_path)
@@ -87,7 +109,10 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
     assert {variant.name: [places_of(run) for run in variant.runs] for variant in variants} == {
         variant: [rows] for variant, rows in EXPECTED[name].items()
     }
-    told = {"architectures": {"encoder · rope"}, "journey": {"normalized", "shaw"}}  # an encoder, and an index divided by the length
+    told = {
+        "architectures": {"encoder · rope"},
+        "journey": {"normalized", "shaw"},
+    }  # an encoder, and an index divided by the length
     assert {v.name for v in variants if v.target_length_known} == told.get(name, set())
     shown = tables.of(results.load(tmp_path))[0]
     assert [row[0].text.strip(" †‡") for row in shown.rows[:-1]] == list(EXPECTED[name])
@@ -96,7 +121,13 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
 
 
 @pytest.mark.parametrize(
-    "name", [n if n in ("ruoss15", "mqar", "abacus4", "lm_extrapolation") else pytest.param(n, marks=pytest.mark.full) for n in PRESETS]
+    "name",
+    [
+        n
+        if n in ("ruoss15", "mqar", "abacus4", "lm_extrapolation")
+        else pytest.param(n, marks=pytest.mark.full)
+        for n in PRESETS
+    ],
 )
 def test_a_presets_small_form_trains_one_cell_and_measures_all_that_it_asks_for(name, tmp_path):
     made = expanded(name, tmp_path, smoke=True)
@@ -117,7 +148,10 @@ def test_every_cell_of_a_preset_can_be_set_up(name, tmp_path):
 
 
 def places_of(record):
-    return {(r["split"], r["length"], r["offset"], r["change"] and r["change"]["label"]) for r in record["rows"]}
+    return {
+        (r["split"], r["length"], r["offset"], r["change"] and r["change"]["label"])
+        for r in record["rows"]
+    }
 
 
 @pytest.mark.parametrize("name", [*WITH_SMOKE, *PRESETS])
@@ -129,16 +163,26 @@ def test_the_small_form_is_asked_for_on_the_command_line(name, monkeypatch):
         command_line.run_with_config(lambda file: received.append(file) or 0)
     (file,) = received
     assert file.name == f"{name}_smoke"
-    assert study.expand(name, file.values, file.points, Path("nowhere"), file.analysis) == expanded(name, smoke=True)
+    assert study.expand(name, file.values, file.points, Path("nowhere"), file.analysis) == expanded(
+        name, smoke=True
+    )
 
 
-@pytest.mark.parametrize("name", [*STUDIES, *(pytest.param(n, marks=pytest.mark.full) if n == "ruoss15" else n for n in PRESETS)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *STUDIES,
+        *(pytest.param(n, marks=pytest.mark.full) if n == "ruoss15" else n for n in PRESETS),
+    ],
+)
 def test_a_study_has_the_runs_and_the_command_that_it_names(name):
     about = module(name).__doc__
     (promised,) = re.findall(r"([\d,]+) runs\b", about)
     assert len(expanded(name).runs) == int(promised.replace(",", ""))
     assert f"python -m experiments.sweep --config=configs/{name}.py" in about
-    assert (f"--config=configs/{name}.py:smoke" in about or f"configs/{name}.py:smoke)" in about) == (name in (*WITH_SMOKE, *PRESETS))
+    assert (
+        f"--config=configs/{name}.py:smoke" in about or f"configs/{name}.py:smoke)" in about
+    ) == (name in (*WITH_SMOKE, *PRESETS))
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -151,12 +195,21 @@ def test_every_cell_of_a_study_can_be_trained(name, tmp_path):
 
 def test_the_table_of_exposure_ends_just_behind_its_farthest_position():
     """Randomized positions reach 65 and the largest offset adds 32: no place is out of reach, and one more is."""
-    runs = [run for run in expanded("exposure").runs if run.model.encodings[0].name == "learned" and run.seed == 0]
+    runs = [
+        run
+        for run in expanded("exposure").runs
+        if run.model.encodings[0].name == "learned" and run.seed == 0
+    ]
     assert [run.positions.name for run in runs] == ["contiguous", "shifted", "randomized"]
     for run in runs:
         made = step.setup(run)
-        assert {step.out_of_reach(made, place.length, place.offset) for place in places(run)} == {None}
-    assert step.out_of_reach(made, 16, 33) == "learned has positions 0..97; length 16 asks for position 98"
+        assert {step.out_of_reach(made, place.length, place.offset) for place in places(run)} == {
+            None
+        }
+    assert (
+        step.out_of_reach(made, 16, 33)
+        == "learned has positions 0..97; length 16 asks for position 98"
+    )
 
 
 def test_a_tuned_run_starts_from_the_trained_one_of_its_seed():
@@ -164,12 +217,20 @@ def test_a_tuned_run_starts_from_the_trained_one_of_its_seed():
     trained, tuned = [r for r in runs if r.init_from is None], [r for r in runs if r.init_from]
     assert [(run.seed, len(run.evaluate.changes)) for run in trained] == [(0, 4), (1, 4), (2, 4)]
     of_seed = {run.seed: run.run_id for run in trained}
-    assert [run.init_from.run_id for run in tuned] == [of_seed[run.seed] for run in tuned] == list(of_seed.values()) * 5
-    assert {(run.train.steps, run.train.max_length, run.train.learning_rate) for run in tuned} == {(200, 16, 1e-3)}
+    assert (
+        [run.init_from.run_id for run in tuned]
+        == [of_seed[run.seed] for run in tuned]
+        == list(of_seed.values()) * 5
+    )
+    assert {(run.train.steps, run.train.max_length, run.train.learning_rate) for run in tuned} == {
+        (200, 16, 1e-3)
+    }
     scalings = [dict(run.model.encodings[0].arguments)["scaling"] for run in tuned if run.seed == 0]
     assert scalings == ["none", "linear", "ntk", "yarn", "llama3"]
     made = step.setup(trained[0])
-    assert {dict(c.encodings[0].arguments)["trained_length"] for c in trained[0].evaluate.changes} == {None, *made.num_tokens(8).values()}
+    assert {
+        dict(c.encodings[0].arguments)["trained_length"] for c in trained[0].evaluate.changes
+    } == {None, *made.num_tokens(8).values()}
 
 
 def parameters(name):
@@ -190,7 +251,10 @@ def test_gpt2_has_the_parameters_of_gpt2_without_the_biases_of_attention():
     layer = 4 * width**2 + (width * hidden + hidden) + (hidden * width + width) + 2 * 2 * width
     found, made = parameters("gpt2")
     assert found == (50_257 + 1024) * width + layers * layer + 2 * width
-    fewer, of = (int(number.replace(",", "")) for number in re.findall(r"\d+,[\d,]*\d", module("gpt2").__doc__))
+    fewer, of = (
+        int(number.replace(",", ""))
+        for number in re.findall(r"\d+,[\d,]*\d", module("gpt2").__doc__)
+    )
     assert (fewer, of, found) == (layers * 4 * width, 124_439_808, of - fewer)
     assert made.layout.vocabularies(made.task) == {"decoder": 50_257}
     assert made.num_tokens(510) == {"decoder": 1022}

@@ -11,6 +11,12 @@ LISTED = (ROOT / "tests" / "only_full.txt").read_text(encoding="utf-8").split("\
 
 @pytest.mark.parametrize("path", sorted({line.partition("::")[0] for line in LISTED}))
 def test_what_is_left_to_the_full_suite_exists(path):
-    functions = {node.name for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)}
-    named = {line.partition("::")[2].partition("[")[0] for line in LISTED if line.startswith(f"{path}::")}
+    functions = {
+        node.name
+        for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    named = {
+        line.partition("::")[2].partition("[")[0] for line in LISTED if line.startswith(f"{path}::")
+    }
     assert named <= functions

@@ -18,7 +18,14 @@ def values(**changes: Any) -> dict[str, Any]:
     c.task = dict(name="copy", num_symbols=6)
     c.model.update(width=16, num_layers=2, num_heads=2, feedforward_width=16)
     c.train.update(steps=12, batch_size=8, max_length=3, warmup_steps=2)
-    c.evaluate.update(lengths=(2, 3, 5), num_examples=16, batch_size=8, curve_every=6, curve_lengths=(3,), curve_examples=8)
+    c.evaluate.update(
+        lengths=(2, 3, 5),
+        num_examples=16,
+        batch_size=8,
+        curve_every=6,
+        curve_lengths=(3,),
+        curve_examples=8,
+    )
     c.execution.chunk_steps = 4
     plain = c.to_dict()
     for path, value in changes.items():
@@ -36,7 +43,9 @@ def values(**changes: Any) -> dict[str, Any]:
 
 def run(*encodings: str | dict[str, Any], **changes: Any) -> config.Run:
     """A tiny run with these encodings, sinusoidal by default."""
-    specs = tuple({"name": e} if isinstance(e, str) else e for e in encodings) or ({"name": "sinusoidal"},)
+    specs = tuple({"name": e} if isinstance(e, str) else e for e in encodings) or (
+        {"name": "sinusoidal"},
+    )
     return config.from_dict(values(model__encodings=specs, **changes))
 
 
@@ -50,8 +59,12 @@ def replicas(*changes: dict[str, Any]) -> dict[str, jax.Array]:
     return {name: jnp.asarray([{**base, **each}[name] for each in changes]) for name in base}
 
 
-def train(folder: Path, cell: config.Cell, report: Callable = lambda event: None) -> dict[int, dict[str, Any]]:
+def train(
+    folder: Path, cell: config.Cell, report: Callable = lambda event: None
+) -> dict[int, dict[str, Any]]:
     """Trains a cell as a sweep's worker does; its records by seed."""
-    records.write_json(folder / "cells" / f"{cell.cell_id}.json", {"runs": [run.to_dict() for run in cell.runs]})
+    records.write_json(
+        folder / "cells" / f"{cell.cell_id}.json", {"runs": [run.to_dict() for run in cell.runs]}
+    )
     run_cell(cell, folder, report)
     return {run.seed: records.read(records.path_of(folder, run.run_id)) for run in cell.runs}

@@ -18,7 +18,9 @@ def of_counts(count_a: int, count_b: int) -> float | None:
 
 
 def of_pairs(pairs: int) -> float | None:
-    """Smallest p of the sign-flip test: that of differences that are all equal. None without pairs."""
+    """Smallest p of the sign-flip test: that of differences that are all equal. None without
+    pairs.
+    """
     return statistics.sign_flip([1.0] * pairs)
 
 

@@ -1,4 +1,6 @@
-"""What a table says of a variant in one cell: numbers of its seeds, their centre, how many succeed, what sets it apart."""
+"""What a table says of a variant in one cell: numbers of its seeds, their centre, how many succeed,
+what sets it apart.
+"""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -14,18 +16,26 @@ from pe_lab.declaration import BY_LENGTH, Metric, Place
 
 TOLD, SEEN, REPEATED, EDGE = "†", "‡", "§", "(edge)"
 SIGNS = {
-    TOLD: "†: the model is told how long the answer is, by its positions or its layout; not to be ranked with the others.",
-    SEEN: "‡: training showed positions as large as those of the test, though no example was as long; not to be ranked with the others. "
+    TOLD: "†: the model is told how long the answer is, by its positions or its layout; not to "
+    "be ranked with the others.",
+    SEEN: "‡: training showed positions as large as those of the test, though no example was as "
+    "long; not to be ranked with the others. "
     "Behind a name, of the test of success; behind a number, of its own.",
     REPEATED: "§: training can draw some of the test inputs of this length.",
-    DASH: f"{DASH}: no number, because the encoding or the positions end before this length, the run did not finish, or nobody has "
+    DASH: f"{DASH}: no number, because the encoding or the positions end before this length, "
+    f"the run did not finish, or nobody has "
     "measured it.",
     EDGE: "(edge): the smallest or largest value tried; a wider grid may do better.",
     "→": "→: beyond the training length.",
     "±": "±: one standard deviation over seeds, of outcomes that often fall into two groups.",
 }
 _AT_SUCCESS = ("every_seed", "tied", "L90", "L99")  # unless they say where
-_TESTED_TO = {"trained_length": 1.0, "retention": 2.0, "auc": metrics.AREA_TO, "log_auc": metrics.AREA_TO}  # times the training length
+_TESTED_TO = {
+    "trained_length": 1.0,
+    "retention": 2.0,
+    "auc": metrics.AREA_TO,
+    "log_auc": metrics.AREA_TO,
+}  # times the training length
 _LOWER_IS_BETTER = (
     *("negative_log_likelihood", metrics.BITS, metrics.BITS_SLIDING, "in_distribution_loss"),
     *("steps", "flops", "parameters"),
@@ -36,7 +46,9 @@ _WHOLE, _SMALL = ("steps", "parameters"), ("in_distribution_loss",)
 def name(results: Results, variant: Variant) -> Cell:
     """A variant's, with the signs of what sets it apart where success is asked for."""
     signs = [TOLD] if variant.target_length_known else []
-    signs += [SEEN] if compare.saw_positions(results, variant, results.declared.success.place) else []
+    signs += (
+        [SEEN] if compare.saw_positions(results, variant, results.declared.success.place) else []
+    )
     return Cell(" ".join([variant.name, *signs]))
 
 
@@ -49,10 +61,19 @@ def place_of(results: Results, metric: Metric) -> Place | None:
         return Place(at=_TESTED_TO[metric.name], offset=place.offset)
     if metric.name == "success":
         return success
-    return dataclasses.replace(success, offset=place.offset or success.offset) if metric.name in _AT_SUCCESS else None
+    return (
+        dataclasses.replace(success, offset=place.offset or success.offset)
+        if metric.name in _AT_SUCCESS
+        else None
+    )
 
 
-def centre(variants: Sequence[Variant], value: Callable[[Measured], Any], show: str = "median", kind: str = "") -> Cell:
+def centre(
+    variants: Sequence[Variant],
+    value: Callable[[Measured], Any],
+    show: str = "median",
+    kind: str = "",
+) -> Cell:
     """Of the seeds of a variant, or of one variant of each task.
 
     Args:
@@ -60,10 +81,14 @@ def centre(variants: Sequence[Variant], value: Callable[[Measured], Any], show: 
       show: median, mean, iqm, or seeds: all of them.
       kind: the metric's name, which says how its numbers are written.
     """
-    strata = [[v for run in variant.measured if (v := value(run)) is not None] for variant in variants]
+    strata = [
+        [v for run in variant.measured if (v := value(run)) is not None] for variant in variants
+    ]
     values = [v for stratum in strata for v in stratum]
     if show == "seeds" and any(variant.runs for variant in variants):
-        return Cell(" ".join(number(value(run), kind) for variant in variants for run in variant.measured))
+        return Cell(
+            " ".join(number(value(run), kind) for variant in variants for run in variant.measured)
+        )
     if not values:
         return Cell(DASH)
     point = middle(values, show)
@@ -71,7 +96,10 @@ def centre(variants: Sequence[Variant], value: Callable[[Measured], Any], show: 
         return Cell(str(point), point.length)
     if show == "mean":
         spread = statistics.deviation(values)
-        return Cell(f"{number(point, kind)}{'' if spread is None else f' ± {number(spread, kind, exact=False)}'}", point)
+        text = number(point, kind)
+        if spread is not None:
+            text += f" ± {number(spread, kind, exact=False)}"
+        return Cell(text, point)
     interval = _interval(variants, strata, value, show)
     return Cell(f"{number(point, kind)}{bracket(interval, kind)}", point)
 
@@ -80,12 +108,21 @@ def middle(values: Sequence[Any], show: str) -> Any:
     """The centre that is asked for, the median unless it is a mean; None of nothing."""
     if not values or isinstance(values[0], Limit):
         return statistics.median(values)
-    found = {"mean": statistics.mean, "iqm": statistics.interquartile_mean}.get(show, statistics.median)(values)
+    found = {"mean": statistics.mean, "iqm": statistics.interquartile_mean}.get(
+        show, statistics.median
+    )(values)
     return float(found)
 
 
-def _interval(variants: Sequence[Variant], strata: Sequence[Sequence[Any]], value: Callable[[Measured], Any], show: str) -> Interval | None:
-    """What so many seeds allow: of a median exact, from five; of an interquartile mean BCa, from ten in each task."""
+def _interval(
+    variants: Sequence[Variant],
+    strata: Sequence[Sequence[Any]],
+    value: Callable[[Measured], Any],
+    show: str,
+) -> Interval | None:
+    """What so many seeds allow: of a median exact, from five; of an interquartile mean BCa, from
+    ten in each task.
+    """
     if show == "median":
         return statistics.order_statistics(strata[0]) if len(strata) == 1 else None
     if len(variants) == 1 and len(variants[0].candidates) > 1:
@@ -96,11 +133,15 @@ def _interval(variants: Sequence[Variant], strata: Sequence[Sequence[Any]], valu
 
 
 def successes(counts: Sequence[Counts]) -> Cell:
-    """How many of how many; of one variant, with Wilson's interval: rates of several tasks are not one rate."""
+    """How many of how many; of one variant, with Wilson's interval: rates of several tasks are not
+    one rate.
+    """
     succeed, count = sum(c.successes for c in counts), sum(c.count for c in counts)
     if not count:
         return Cell(DASH)
-    return Cell(f"{succeed}/{count}{bracket(counts[0].interval) if len(counts) == 1 else ''}", succeed)
+    return Cell(
+        f"{succeed}/{count}{bracket(counts[0].interval) if len(counts) == 1 else ''}", succeed
+    )
 
 
 def learnt(variants: Sequence[Variant]) -> Cell:
@@ -155,12 +196,17 @@ def best(variants: Sequence[Variant], metric: Metric) -> Any:
 def _tied(variant: Variant, outcome: Metric) -> Cell:
     """The range of the median outcome over the settings that validation does not tell apart."""
     settings = selection.tied(variant)
-    found = [[v for run in c.measured if (v := metrics.value(run, outcome)) is not None] for c in settings]
+    found = [
+        [v for run in c.measured if (v := metrics.value(run, outcome)) is not None]
+        for c in settings
+    ]
     middles = [statistics.median(values) for values in found if values]
     if not middles:
         return Cell(DASH)
     return Cell(
-        f"{number(min(middles))}–{number(max(middles))} ({len(settings)} of {len(variant.candidates)})", max(middles) - min(middles)
+        f"{number(min(middles))}–{number(max(middles))} ({len(settings)} of "
+        f"{len(variant.candidates)})",
+        max(middles) - min(middles),
     )
 
 
@@ -188,7 +234,11 @@ def number(value: Any, kind: str = "", *, exact: bool = True) -> str:
 
 def signed(value: Any) -> str:
     """A difference."""
-    return DASH if value is None else f"{value:+.2f}".replace("-0.00", "0.00").replace("+0.00", "0.00").replace("-", "−")
+    return (
+        DASH
+        if value is None
+        else f"{value:+.2f}".replace("-0.00", "0.00").replace("+0.00", "0.00").replace("-", "−")
+    )
 
 
 def p_value(p: Any) -> str:
@@ -197,14 +247,29 @@ def p_value(p: Any) -> str:
 
 def bracket(interval: Interval | None, kind: str = "") -> str:
     """An interval behind its number."""
-    return "" if interval is None else f" [{number(interval.low, kind)}, {number(interval.high, kind)}]"
+    return (
+        ""
+        if interval is None
+        else f" [{number(interval.low, kind)}, {number(interval.high, kind)}]"
+    )
 
 
 def intervals_note(counts: Sequence[int], show: str = "median") -> str:
     """What the brackets of centres are, and what they cover, for these numbers of seeds."""
-    kind, enough = ("order statistics", statistics.EXACT_FROM) if show == "median" else ("BCa", statistics.BOOTSTRAP_FROM)
-    few, many = (sorted({n for n in counts if low <= n < high}) for low, high in ((1, enough), (enough, 10**9)))
-    how = "exact, from order statistics of the median" if show == "median" else "BCa bootstrap of the interquartile mean"
+    kind, enough = (
+        ("order statistics", statistics.EXACT_FROM)
+        if show == "median"
+        else ("BCa", statistics.BOOTSTRAP_FROM)
+    )
+    few, many = (
+        sorted({n for n in counts if low <= n < high})
+        for low, high in ((1, enough), (enough, 10**9))
+    )
+    how = (
+        "exact, from order statistics of the median"
+        if show == "median"
+        else "BCa bootstrap of the interquartile mean"
+    )
     said = [f"none for {listed(few)}, every one of which is shown"] if few else []
     said += [f"{how} for {listed(many)}{covers(kind, many[0])}"] if many else []
     return f"Intervals [in brackets]: {'; '.join(said)}." if said else ""
@@ -219,7 +284,12 @@ def wilson_note(counts: Sequence[int]) -> str:
 def covers(kind: str, count: int) -> str:
     """What an interval of so many seeds really covers."""
     found = statistics.coverage(kind, count)
-    return "" if found is None else f" (in simulated studies of {found[0]} seeds they hold the truth in {100 * found[1]:.0f} %)"
+    return (
+        ""
+        if found is None
+        else f" (in simulated studies of {found[0]} seeds they hold the truth in "
+        f"{100 * found[1]:.0f} %)"
+    )
 
 
 def listed(counts: Sequence[int], unit: str = "seed") -> str:

@@ -1,12 +1,14 @@
-"""The declared contrasts of a study: which pairs they are, what each says, and where nothing may be said.
+"""The declared contrasts of a study: which pairs they are, what each says, and where nothing may be
+said.
 
-A difference is a minus b, of exact match at the place of the contrast, on the seeds that both have. Variants are not
-compared across these lines, because the number would not mean what it seems to:
+A difference is a minus b, of exact match at the place of the contrast, on the seeds that both have.
+Variants are not compared across these lines, because the number would not mean what it seems to:
 
     told        the positions or the layout tell one of them how long the answer is
     positions   training showed one of them the positions of the test, though no example was as long
     length      one of them was trained on that length
-    not learnt  the place is beyond training, and one of them has not learnt the task from any seed: it does not fail to extrapolate
+    not learnt  the place is beyond training, and one of them has not learnt the task from any seed:
+    it does not fail to extrapolate
 """
 
 import dataclasses
@@ -39,7 +41,9 @@ class Counts:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two variants show, and p values where these mean something; a reason where they do not."""
+    """What two variants show, and p values where these mean something; a reason where they do
+    not.
+    """
 
     a: Variant
     b: Variant
@@ -60,9 +64,15 @@ class Comparison:
 
 
 def contrasts(results: Results) -> list[Comparison]:
-    """Every declared contrast, for each pair of variants that it names, adjusted together (Holm)."""
+    """Every declared contrast, for each pair of variants that it names, adjusted together
+    (Holm).
+    """
     chosen = selection.chosen(results)
-    found = [compare(chosen, a, b, c.place) for c in results.declared.contrasts for a, b in pairs(chosen, c)]
+    found = [
+        compare(chosen, a, b, c.place)
+        for c in results.declared.contrasts
+        for a, b in pairs(chosen, c)
+    ]
     of_counts = [attainable.of_counts(*(n.count for n in c.counts)) for c in found]
     of_pairs = [attainable.of_pairs(len(c.differences)) for c in found]
     columns = {
@@ -82,7 +92,8 @@ def _decides(smallest: list[float | None], ps: list[float | None]) -> list[bool]
 
 
 def pairs(results: Results, contrast: Contrast) -> list[tuple[Variant, Variant]]:
-    """The variants of a contrast: the two that have these names, or all pairs with these labels that agree in all others.
+    """The variants of a contrast: the two that have these names, or all pairs with these labels
+    that agree in all others.
 
     Raises:
       UserError: there is none.
@@ -90,8 +101,15 @@ def pairs(results: Results, contrast: Contrast) -> list[tuple[Variant, Variant]]
     by_name = {v.name: v for v in results.variants}
     if contrast.a in by_name and contrast.b in by_name:
         return [(by_name[contrast.a], by_name[contrast.b])]
-    sides = [[v for v in results.variants if set(parts(side)) <= set(v.labels.values())] for side in (contrast.a, contrast.b)]
-    found = [(a, b) for a, b in itertools.product(sides[0], sides[1]) if a is not b and _agree(a, b, contrast)]
+    sides = [
+        [v for v in results.variants if set(parts(side)) <= set(v.labels.values())]
+        for side in (contrast.a, contrast.b)
+    ]
+    found = [
+        (a, b)
+        for a, b in itertools.product(sides[0], sides[1])
+        if a is not b and _agree(a, b, contrast)
+    ]
     if not found:
         missing = contrast.b if contrast.a in by_name or sides[0] else contrast.a
         raise unknown("The study (analysis: contrasts)", missing, by_name)
@@ -101,34 +119,55 @@ def pairs(results: Results, contrast: Contrast) -> list[tuple[Variant, Variant]]
 def _agree(a: Variant, b: Variant, contrast: Contrast) -> bool:
     """Whether the labels of both are equal on all axes that neither side names."""
     sides = ((a, parts(contrast.a)), (b, parts(contrast.b)))
-    named = {axis for variant, labels in sides for axis, text in variant.labels.items() if text in labels}
-    rest_a, rest_b = ({axis: text for axis, text in v.labels.items() if axis not in named} for v in (a, b))
+    named = {
+        axis for variant, labels in sides for axis, text in variant.labels.items() if text in labels
+    }
+    rest_a, rest_b = (
+        {axis: text for axis, text in v.labels.items() if axis not in named} for v in (a, b)
+    )
     return rest_a == rest_b
 
 
 def compare(results: Results, a: Variant, b: Variant, place: Place | None = None) -> Comparison:
     """Two variants at a place, that of success unless another is given; nothing is adjusted."""
-    success = results.declared.success if place is None else dataclasses.replace(results.declared.success, place=place)
+    success = (
+        results.declared.success
+        if place is None
+        else dataclasses.replace(results.declared.success, place=place)
+    )
     metric = Metric(BITS if results.has_text else "exact_match", success.place)
     counts = (successes(a, success), successes(b, success))
-    of_a, of_b = ({run.seed: v for run in each.measured if (v := metrics.value(run, metric)) is not None} for each in (a, b))
+    of_a, of_b = (
+        {run.seed: v for run in each.measured if (v := metrics.value(run, metric)) is not None}
+        for each in (a, b)
+    )
     shared = [seed for seed in of_a if seed in of_b]
     left, right = [of_a[seed] for seed in shared], [of_b[seed] for seed in shared]
     differences = tuple(x - y for x, y in zip(left, right, strict=True))
-    better = statistics.improvement(list(of_b.values()), list(of_a.values())) if metric.name == BITS else None
-    reason = _why_not(results, a, b, success) or ("" if differences else "no seed has a number on both sides")
+    better = (
+        statistics.improvement(list(of_b.values()), list(of_a.values()))
+        if metric.name == BITS
+        else None
+    )
+    reason = _why_not(results, a, b, success) or (
+        "" if differences else "no seed has a number on both sides"
+    )
     return Comparison(
         a,
         b,
         metric,
         counts,
-        None if reason or metric.name == BITS else statistics.barnard(*((c.successes, c.count) for c in counts)),
+        None
+        if reason or metric.name == BITS
+        else statistics.barnard(*((c.successes, c.count) for c in counts)),
         differences,
         statistics.mean(differences),
         None if reason else of_differences(differences),
         None if reason else statistics.sign_flip(differences),
         statistics.correlation(left, right),
-        better if metric.name == BITS else statistics.improvement(list(of_a.values()), list(of_b.values())),
+        better
+        if metric.name == BITS
+        else statistics.improvement(list(of_a.values()), list(of_b.values())),
         reason,
     )
 
@@ -144,7 +183,8 @@ class Ranking:
 
 
 def ranking(results: Results) -> Ranking:
-    """Of the variants that every task has and nothing sets apart, by median exact match at the place of success.
+    """Of the variants that every task has and nothing sets apart, by median exact match at the
+    place of success.
 
     Only over tasks that all of them have learnt: what has not learnt does not fail to extrapolate.
     """
@@ -154,8 +194,14 @@ def ranking(results: Results) -> Ranking:
         by_name.setdefault(rest, {})[v.task] = v
     tasks = dict.fromkeys(v.task for v in results.variants)
     kept = {n: own for n, own in by_name.items() if own.keys() == tasks.keys()}
-    kept = {n: own for n, own in kept.items() if not any(apart(results, v, success.place) for v in own.values())}
-    learnt = tuple(task for task in tasks if kept and all(own[task].learnt for own in kept.values()))
+    kept = {
+        n: own
+        for n, own in kept.items()
+        if not any(apart(results, v, success.place) for v in own.values())
+    }
+    learnt = tuple(
+        task for task in tasks if kept and all(own[task].learnt for own in kept.values())
+    )
     scores = [[_middle(own[task], success.place) for own in kept.values()] for task in learnt]
     known = all(score is not None for row in scores for score in row)
     return Ranking(tuple(kept), learnt, len(tasks), statistics.ranks(scores) if known else None)
@@ -182,10 +228,16 @@ def successes(variant: Variant, success: Success) -> Counts:
 
 
 def apart(results: Results, variant: Variant, place: Place) -> tuple[str, ...]:
-    """What sets a variant apart from others at a place: it is ranked with those of the same alone."""
+    """What sets a variant apart from others at a place: it is ranked with those of the same
+    alone.
+    """
     length = place.of(variant.max_length)
     told = ("is told how long the answer is",) if variant.target_length_known else ()
-    trained = ("was trained on that length",) if length is not None and length <= variant.max_length else ()
+    trained = (
+        ("was trained on that length",)
+        if length is not None and length <= variant.max_length
+        else ()
+    )
     seen = ("saw the positions of the test",) if saw_positions(results, variant, place) else ()
     return (*told, *seen, *trained)
 
@@ -193,13 +245,27 @@ def apart(results: Results, variant: Variant, place: Place) -> tuple[str, ...]:
 def saw_positions(results: Results, variant: Variant, place: Place) -> bool:
     """Whether training showed positions as large as the test's there, though no example as long.
 
-    The records hold the largest position of training. That of the test is reckoned from variants of the same task,
-    layout and training length that just count up: as many positions a unit of length as theirs. False where there are none.
-    Of a range of lengths, the longest that was measured counts.
+    The records hold the largest position of training. That of the test is reckoned from variants of
+    the same task, layout and training length that just count up: as many positions a unit of length
+    as theirs. False where there are none. Of a range of lengths, the longest that was measured
+    counts.
     """
-    length = min(place.lengths[1], results.lengths[-1]) if place.lengths else place.of(variant.max_length)
-    plain = [v.max_position for v in results.variants if v.max_position is not None and _counts_up(v) and _same_input(v, variant)]
-    if length is None or not plain or variant.max_position is None or not 0 < variant.max_length < length:
+    length = (
+        min(place.lengths[1], results.lengths[-1])
+        if place.lengths
+        else place.of(variant.max_length)
+    )
+    plain = [
+        v.max_position
+        for v in results.variants
+        if v.max_position is not None and _counts_up(v) and _same_input(v, variant)
+    ]
+    if (
+        length is None
+        or not plain
+        or variant.max_position is None
+        or not 0 < variant.max_length < length
+    ):
         return False
     largest = (min(plain) + 1) * length / variant.max_length - 1 + place.offset
     return variant.max_position > min(plain) and variant.max_position >= largest
@@ -207,7 +273,10 @@ def saw_positions(results: Results, variant: Variant, place: Place) -> bool:
 
 def _counts_up(variant: Variant) -> bool:
     configs = [r["config"] for r in variant.finished]
-    return all(c["positions"]["name"] == "contiguous" and c["layout"]["examples_per_context"] == 1 for c in configs)
+    return all(
+        c["positions"]["name"] == "contiguous" and c["layout"]["examples_per_context"] == 1
+        for c in configs
+    )
 
 
 def _same_input(v: Variant, w: Variant) -> bool:

@@ -27,19 +27,35 @@ def _mean(values: Any) -> Any:
     return np.mean(values, axis=-1)
 
 
-INTERVALS: dict[str, tuple[str, Callable[[list[float]], Interval | None]]] = {  # name -> what it is of, and how it is made
+INTERVALS: dict[
+    str, tuple[str, Callable[[list[float]], Interval | None]]
+] = {  # name -> what it is of, and how it is made
     "order statistics": ("median", statistics.order_statistics),
     "t": ("mean", statistics.t_interval),
-    "percentile bootstrap": ("mean", lambda values: statistics.bootstrap([values], _mean, corrected=False)),
-    "BCa": ("interquartile mean", lambda values: statistics.bootstrap([values], statistics.interquartile_mean)),
+    "percentile bootstrap": (
+        "mean",
+        lambda values: statistics.bootstrap([values], _mean, corrected=False),
+    ),
+    "BCa": (
+        "interquartile mean",
+        lambda values: statistics.bootstrap([values], statistics.interquartile_mean),
+    ),
 }
 
 
 def simulate(seeds: Any = SEEDS, studies: int = STUDIES) -> dict[str, Any]:
     """The record: by interval, world and number of seeds, the share of studies whose interval holds the truth."""
-    found: dict[str, Any] = {"studies": studies, "worlds": {name: [list(part) for part in parts] for name, parts in WORLDS.items()}}
-    found["rates"] = {kind: {str(n): _of_rates(kind, n) for n in seeds} for kind in ("wilson", "clopper-pearson")}
-    found["centres"] = {kind: {world: {str(n): held(kind, world, n, studies) for n in seeds} for world in WORLDS} for kind in INTERVALS}
+    found: dict[str, Any] = {
+        "studies": studies,
+        "worlds": {name: [list(part) for part in parts] for name, parts in WORLDS.items()},
+    }
+    found["rates"] = {
+        kind: {str(n): _of_rates(kind, n) for n in seeds} for kind in ("wilson", "clopper-pearson")
+    }
+    found["centres"] = {
+        kind: {world: {str(n): held(kind, world, n, studies) for n in seeds} for world in WORLDS}
+        for kind in INTERVALS
+    }
     return found
 
 
@@ -47,10 +63,14 @@ def held(kind: str, world: str, count: int, studies: int = STUDIES) -> float | N
     """The share of studies of one kind; None where there is no such interval with so few seeds."""
     target, interval = INTERVALS[kind]
     quantiles = _quantiles(world)
-    truth = {"median": np.median(quantiles), "mean": quantiles.mean(), "interquartile mean": statistics.interquartile_mean(quantiles)}[
-        target
-    ]
-    drawn = np.interp(np.random.default_rng(count).random((studies, count)), np.linspace(0, 1, _GRID), quantiles)
+    truth = {
+        "median": np.median(quantiles),
+        "mean": quantiles.mean(),
+        "interquartile mean": statistics.interquartile_mean(quantiles),
+    }[target]
+    drawn = np.interp(
+        np.random.default_rng(count).random((studies, count)), np.linspace(0, 1, _GRID), quantiles
+    )
     made = [interval(values) for values in drawn.tolist()]
     if None in made:
         return None
@@ -73,7 +93,10 @@ def _of_rates(kind: str, count: int) -> dict[str, float]:
 
     rates = np.linspace(0.05, 0.95, 91)
     ends = [_rate_interval(kind, k, count) for k in range(count + 1)]
-    covers = [sum(stats.binom.pmf(k, count, p) for k, (low, high) in enumerate(ends) if low <= p <= high) for p in rates.tolist()]
+    covers = [
+        sum(stats.binom.pmf(k, count, p) for k, (low, high) in enumerate(ends) if low <= p <= high)
+        for p in rates.tolist()
+    ]
     return {"mean": round(float(np.mean(covers)), 6), "least": round(float(np.min(covers)), 6)}
 
 
@@ -90,11 +113,21 @@ def _rate_interval(kind: str, successes: int, count: int) -> tuple[float, float]
 
 def measured(record: Mapping[str, Any]) -> dict[str, dict[int, float]]:
     """What tables say: of rates the mean over rates, of centres the world of two groups; in whole hundredths."""
-    rates = {"wilson": {int(n): round(each["mean"], 2) for n, each in record["rates"]["wilson"].items()}}
+    rates = {
+        "wilson": {int(n): round(each["mean"], 2) for n, each in record["rates"]["wilson"].items()}
+    }
     two = {kind: record["centres"][kind]["two groups"] for kind in ("order statistics", "t", "BCa")}
-    least = {"order statistics": statistics.EXACT_FROM, "t": statistics.EXACT_FROM, "BCa": statistics.BOOTSTRAP_FROM}
+    least = {
+        "order statistics": statistics.EXACT_FROM,
+        "t": statistics.EXACT_FROM,
+        "BCa": statistics.BOOTSTRAP_FROM,
+    }
     return rates | {
-        kind: {int(n): round(share, 2) for n, share in found.items() if share is not None and int(n) >= least[kind]}
+        kind: {
+            int(n): round(share, 2)
+            for n, share in found.items()
+            if share is not None and int(n) >= least[kind]
+        }
         for kind, found in two.items()
     }
 
@@ -104,12 +137,21 @@ def page(record: Mapping[str, Any]) -> str:
     centres, rates = record["centres"], record["rates"]
     seeds = list(rates["wilson"])
     head = ["seeds", *(f"{kind}, {world}" for kind in INTERVALS for world in WORLDS)]
-    body = [[n, *(_percent(centres[kind][world][n]) for kind in INTERVALS for world in WORLDS)] for n in seeds]
-    of_rates = [[n, *(_percent(rates[kind][n][what]) for kind in rates for what in ("mean", "least"))] for n in seeds]
+    body = [
+        [n, *(_percent(centres[kind][world][n]) for kind in INTERVALS for world in WORLDS)]
+        for n in seeds
+    ]
+    of_rates = [
+        [n, *(_percent(rates[kind][n][what]) for kind in rates for what in ("mean", "least"))]
+        for n in seeds
+    ]
     header = ["seeds", *(f"{kind}, {what}" for kind in rates for what in ("mean", "least"))]
     three = centres["percentile bootstrap"]["two groups"]["3"]
     return _TEXT.format(
-        studies=f"{record['studies']:,}", three=_percent(three), centres=_markdown([head, *body]), rates=_markdown([header, *of_rates])
+        studies=f"{record['studies']:,}",
+        three=_percent(three),
+        centres=_markdown([head, *body]),
+        rates=_markdown([header, *of_rates]),
     )
 
 

@@ -13,16 +13,41 @@ _TALL = 40  # rows that a page of LaTeX holds
 _EMPHASIS = re.compile(r"\*(\w[^*]*)\*")
 
 _LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    "→": r"$\rightarrow$", "≥": r"$\geq$", "≤": r"$\leq$", "×": r"$\times$", "±": r"$\pm$", "−": r"$-$", "·": r"$\cdot$",
-    "–": "--", "—": "---", "†": r"\dag{}", "‡": r"\ddag{}", "§": r"\S{}", "…": r"\ldots{}", "∞": r"$\infty$",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "→": r"$\rightarrow$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "×": r"$\times$",
+    "±": r"$\pm$",
+    "−": r"$-$",
+    "·": r"$\cdot$",
+    "–": "--",
+    "—": "---",
+    "†": r"\dag{}",
+    "‡": r"\ddag{}",
+    "§": r"\S{}",
+    "…": r"\ldots{}",
+    "∞": r"$\infty$",
+}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What is shown, and the number behind it where it has one: unrounded, and what a page sorts by."""
+    """What is shown, and the number behind it where it has one: unrounded, and what a page sorts
+    by.
+    """
 
     text: str = ""
     value: Any = None
@@ -46,7 +71,10 @@ def markdown(table: Table) -> str:
     """The table alone; its columns line up as text too."""
     rows = [[_one_line(text).replace("|", "\\|") for text in row] for row in _texts(table)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    header, *body = ["| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in rows]
+    header, *body = [
+        "| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |"
+        for row in rows
+    ]
     return "\n".join([header, "|" + "|".join("-" * (w + 2) for w in widths) + "|", *body])
 
 
@@ -56,12 +84,16 @@ def as_csv(table: Table) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.header)
     for row in table.rows:
-        writer.writerow(["" if c.text == DASH else c.text if c.value is None else c.value for c in row])
+        writer.writerow(
+            ["" if c.text == DASH else c.text if c.value is None else c.value for c in row]
+        )
     return text.getvalue()
 
 
 def latex(table: Table) -> str:
-    r"""A table of booktabs with caption and notes; a tall one is a longtable. To be used with \input."""
+    r"""A table of booktabs with caption and notes; a tall one is a longtable. To be used with
+    \input.
+    """
     header, *body = [" & ".join(map(_latex, row)) + r" \\" for row in _texts(table)]
     columns = "l" + "r" * (len(table.header) - 1)
     caption = rf"\caption{{{_prose(table.title, _latex)}. {_prose(table.caption, _latex)}}}"
@@ -80,18 +112,33 @@ def latex(table: Table) -> str:
         lines = [r"{\footnotesize", *rules, r"\end{longtable}", notes, "}"]
     else:
         rules = [r"\toprule", header, r"\midrule", *body, r"\bottomrule"]
-        fitted = [r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%", rf"\begin{{tabular}}{{{columns}}}", *rules]
-        lines = [r"\begin{table}", r"\centering", caption, *fitted, r"\end{tabular}}", rf"\par\footnotesize {notes}", r"\end{table}"]
+        fitted = [
+            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+            rf"\begin{{tabular}}{{{columns}}}",
+            *rules,
+        ]
+        lines = [
+            r"\begin{table}",
+            r"\centering",
+            caption,
+            *fitted,
+            r"\end{tabular}}",
+            rf"\par\footnotesize {notes}",
+            r"\end{table}",
+        ]
     return "\n".join(line for line in lines if line) + "\n"
 
 
 def as_html(table: Table) -> str:
-    """A figure with the caption, the table and its notes; all text is escaped, numbers stand in data-value."""
+    """A figure with the caption, the table and its notes; all text is escaped, numbers stand in
+    data-value.
+    """
     header = "".join(f'<th scope="col">{_html(text)}</th>' for text in table.header)
     body = "\n".join(f"<tr>{_html_row(row)}</tr>" for row in table.rows)
     notes = "".join(f"<li>{_prose(note, _html)}</li>" for note in table.notes)
     return (
-        f'<figure class="table">\n<figcaption><strong>{_html(table.title)}.</strong> {_prose(table.caption, _html)}</figcaption>\n'
+        f'<figure class="table">\n<figcaption><strong>{_html(table.title)}.</strong> '
+        f"{_prose(table.caption, _html)}</figcaption>\n"
         f"<table>\n<thead><tr>{header}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n"
         + (f'<ul class="notes">{notes}</ul>\n' if notes else "")
         + "</figure>\n"
@@ -110,11 +157,15 @@ def _prose(text: str, written: Callable[[str], str]) -> str:
     """A caption or a note, whose *words* are set off as in Markdown."""
     begin, end = (r"\emph{", "}") if written is _latex else ("<em>", "</em>")
     parts = _EMPHASIS.split(text)
-    return "".join(f"{begin}{written(part)}{end}" if i % 2 else written(part) for i, part in enumerate(parts))
+    return "".join(
+        f"{begin}{written(part)}{end}" if i % 2 else written(part) for i, part in enumerate(parts)
+    )
 
 
 def _latex(text: str) -> str:
-    return re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], re.sub(r"\s+", " ", text))
+    return re.sub(
+        "|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], re.sub(r"\s+", " ", text)
+    )
 
 
 def _html(text: str) -> str:

@@ -1,8 +1,10 @@
-"""The cells of a declared table before they are written: which variants meet where a row and a column cross.
+"""The cells of a declared table before they are written: which variants meet where a row and a
+column cross.
 
-Every variant, at every length and offset, has a value on each dimension: its labels on the axes of the sweep, its name, the
-length, the offset, what it was evaluated with. A cell holds what agrees with its row, its column and its table: one variant,
-or one for each task, whose seeds are then pooled by task.
+Every variant, at every length and offset, has a value on each dimension: its labels on the axes of
+the sweep, its name, the length, the offset, what it was evaluated with. A cell holds what agrees
+with its row, its column and its table: one variant, or one for each task, whose seeds are then
+pooled by task.
 """
 
 import dataclasses
@@ -23,7 +25,9 @@ _NUMBERS = ("length", "offset")
 
 @dataclass(frozen=True)
 class Point:
-    """A variant at a length and an offset; length None where the table's metric is placed elsewhere."""
+    """A variant at a length and an offset; length None where the table's metric is placed
+    elsewhere.
+    """
 
     variant: Variant
     length: int | None
@@ -32,7 +36,11 @@ class Point:
     @property
     def asked_for(self) -> bool:
         """Whether a run of it was measured there, or was to be and could not."""
-        return self.length is None or any(place[:2] == (self.length, self.offset) for run in self.variant.measured for place in run.rows)
+        return self.length is None or any(
+            place[:2] == (self.length, self.offset)
+            for run in self.variant.measured
+            for place in run.rows
+        )
 
     def on(self, dimension: str) -> Any:
         """Its value on a dimension."""
@@ -45,7 +53,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Grid:
-    """One table before it is written: its rows and columns as values on their dimensions, and what meets where they cross."""
+    """One table before it is written: its rows and columns as values on their dimensions, and what
+    meets where they cross.
+    """
 
     asked: declaration.Table
     kind: tuple[Any, ...]  # its value on what there is one table for each of
@@ -64,19 +74,37 @@ class Grid:
         """The metric's numbers of all runs of a cell that have one."""
         points = self.at(row, column)
         runs = [run for variant in one_a_task(self.asked, points) for run in variant.measured]
-        return [v for run in runs if (v := metrics.value(run, placed(self.asked, points[0]))) is not None]
+        return [
+            v
+            for run in runs
+            if (v := metrics.value(run, placed(self.asked, points[0]))) is not None
+        ]
 
 
 def grids(results: Results, asked: declaration.Table) -> list[Grid]:
     """One for each value of what is left beside rows and columns."""
-    points = [p for p in _points(results, asked) if all(str(p.on(d)) in labels for d, labels in asked.only.items())]
+    points = [
+        p
+        for p in _points(results, asked)
+        if all(str(p.on(d)) in labels for d, labels in asked.only.items())
+    ]
     made = []
     for kind in _keys(points, asked.each):
         own = [p for p in points if _key(p, asked.each) == kind]
         found: dict[tuple[Any, Any], list[Point]] = {}
         for point in own:
-            found.setdefault((_key(point, asked.rows), _key(point, asked.columns)), []).append(point)
-        made.append(Grid(asked, kind, _keys(own, asked.rows), _keys([p for p in own if p.asked_for] or own, asked.columns), found))
+            found.setdefault((_key(point, asked.rows), _key(point, asked.columns)), []).append(
+                point
+            )
+        made.append(
+            Grid(
+                asked,
+                kind,
+                _keys(own, asked.rows),
+                _keys([p for p in own if p.asked_for] or own, asked.columns),
+                found,
+            )
+        )
     return made
 
 
@@ -99,12 +127,18 @@ def _keys(points: Sequence[Point], dimensions: Sequence[str]) -> list[tuple[Any,
     """In the order of the sweep; numbers in their own."""
     found = dict.fromkeys(_key(p, dimensions) for p in points)
     order = [list(dict.fromkeys(key[i] for key in found)) for i in range(len(dimensions))]
-    order = [values if as_numbers(values) is None else sorted(values, key=float) for values in order]
-    return sorted(found, key=lambda key: [values.index(value) for values, value in zip(order, key, strict=True)])
+    order = [
+        values if as_numbers(values) is None else sorted(values, key=float) for values in order
+    ]
+    return sorted(
+        found,
+        key=lambda key: [values.index(value) for values, value in zip(order, key, strict=True)],
+    )
 
 
 def placed(asked: declaration.Table, point: Point, metric: Metric | None = None) -> Metric:
-    """A metric of the table at the length and offset of a point, where these are among its dimensions.
+    """A metric of the table at the length and offset of a point, where these are among its
+    dimensions.
 
     Args:
       metric: None: that of the table, which has no measures.
@@ -113,7 +147,9 @@ def placed(asked: declaration.Table, point: Point, metric: Metric | None = None)
     if point.length is not None:
         return dataclasses.replace(metric, place=Place(length=point.length, offset=point.offset))
     if "offset" in _dimensions(asked):
-        return dataclasses.replace(metric, place=dataclasses.replace(metric.place, offset=point.offset))
+        return dataclasses.replace(
+            metric, place=dataclasses.replace(metric.place, offset=point.offset)
+        )
     return metric
 
 
@@ -124,12 +160,17 @@ def one_a_task(asked: declaration.Table, points: list[Point]) -> list[Variant]:
       UserError: there are more.
     """
     variants = list({p.variant.name: p.variant for p in points}.values())
-    differ = [a for a in dict.fromkeys(a for v in variants for a in v.labels) if len({v.labels.get(a) for v in variants}) > 1]
+    differ = [
+        a
+        for a in dict.fromkeys(a for v in variants for a in v.labels)
+        if len({v.labels.get(a) for v in variants}) > 1
+    ]
     if len(variants) > 1 and differ != ["task"]:
         free = ", ".join(repr(a) for a in differ) or "'variant'"
         words = asked.title or f"rows {title(asked.rows)}"
         raise UserError(
-            f"analysis(): the table of {words} leaves several variants in one cell: name {free} too, among rows, columns, each or only."
+            f"analysis(): the table of {words} leaves several variants in one cell: name {free} "
+            f"too, among rows, columns, each or only."
         )
     return variants
 
@@ -143,5 +184,9 @@ def as_numbers(values: Sequence[Any]) -> list[float] | None:
 
 
 def title(dimensions: Sequence[str]) -> str:
-    """Axes as a heading names them: the end of an axis into an encoding, combine, and all of another but for "model."."""
-    return " · ".join(re.sub(r"^model\.(encodings\.\d+\.)?", "", dimension) for dimension in dimensions)
+    """Axes as a heading names them: the end of an axis into an encoding, combine, and all of
+    another but for "model.".
+    """
+    return " · ".join(
+        re.sub(r"^model\.(encodings\.\d+\.)?", "", dimension) for dimension in dimensions
+    )

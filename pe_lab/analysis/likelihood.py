@@ -1,14 +1,15 @@
 """Perplexity and bits per byte of a text, from the likelihoods of its places in a record.
 
-A row of the metric `negative_log_likelihood_by_place` holds, for windows of one length at random places of a text, the
-mean of each place, in nats. Two protocols of the field are means over its places:
+A row of the metric `negative_log_likelihood_by_place` holds, for windows of one length at random
+places of a text, the mean of each place, in nats. Two protocols of the field are means over its
+places:
 
-    windows that do not overlap     every place counts, those with little before them too: the mean over all
-    a window that slides by s       each of its steps says s new bytes, with length - s before them: the last s
+    windows that do not overlap  the mean over all positions, also those with little context
+    a window that slides by s    the mean over the last s positions of each window
 
-so that one evaluation gives both, for every s. Press et al. 2021 (https://arxiv.org/abs/2108.12409) use both. Windows
-must be full, as those of language_model are: of texts of uneven length (aligned_text) a mean over places is no mean over
-bytes, and the row negative_log_likelihood is.
+so that one evaluation gives both, for every s. Press et al. 2021 (https://arxiv.org/abs/2108.12409)
+use both. Windows must be full, as those of language_model are: of texts of uneven length
+(aligned_text) a mean over places is no mean over bytes, and the row negative_log_likelihood is.
 """
 
 import math
@@ -35,7 +36,9 @@ def mean(row: Mapping[str, Any], stride: int | None = None) -> float | None:
     length = row["length"]
     last = length if stride is None else stride
     if not 1 <= last <= length:
-        raise UserError(f"A window of {length} places can slide by 1 to {length}, got stride={stride}.")
+        raise UserError(
+            f"A window of {length} places can slide by 1 to {length}, got stride={stride}."
+        )
     if row["value"] is None:
         return None
     return math.fsum(row["value"][length - last : length]) / last

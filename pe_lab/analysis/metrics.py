@@ -13,15 +13,21 @@ from pe_lab.analysis import likelihood, statistics
 from pe_lab.declaration import BY_LENGTH, Metric, Place, Success
 
 FLOOR_CORRECTED = "floor_corrected_token_accuracy"
-BITS, BITS_SLIDING = "bits_per_token", "bits_per_token_sliding"  # of a text: of whole windows, of their second halves
-AREA_TO = 2.0  # times the training length, where the areas end: a number that studies of other lengths have too
+BITS, BITS_SLIDING = (
+    "bits_per_token",
+    "bits_per_token_sliding",
+)  # of a text: of whole windows, of their second halves
+# times the training length, where the areas end: a number that studies of other lengths have too
+AREA_TO = 2.0
 _AREA_POINTS = 65  # of the grid on which an area is summed
 _BUDGETS = {"steps": "steps", "flops": "train_flops", "parameters": "parameters"}
 
 
 @dataclass(frozen=True, order=True)
 class Limit:
-    """The longest length up to which a run holds, of those measured: 16, or beyond the last (≥ 64), or below the first (< 4)."""
+    """The longest length up to which a run holds, of those measured: 16, or beyond the last (≥ 64),
+    or below the first (< 4).
+    """
 
     length: int
     side: int = 0  # -1: below, 1: at least
@@ -32,7 +38,9 @@ class Limit:
 
 @dataclass(frozen=True)
 class Measured:
-    """A run as one variant shows it: its test rows, of what was trained or of a change, found by place."""
+    """A run as one variant shows it: its test rows, of what was trained or of a change, found by
+    place.
+    """
 
     record: dict[str, Any]
     change: str | None = None
@@ -40,7 +48,11 @@ class Measured:
     @cached_property
     def rows(self) -> dict[tuple[int, int, str], dict[str, Any]]:
         """Test rows by length, offset, metric."""
-        own = (r for r in records.preferred_rows(self.record) if r["split"] == "test" and _change(r) == self.change)
+        own = (
+            r
+            for r in records.preferred_rows(self.record)
+            if r["split"] == "test" and _change(r) == self.change
+        )
         return {(r["length"], r["offset"], r["metric"]): r for r in own}
 
     @property
@@ -70,12 +82,20 @@ class Measured:
         """A metric's value there, or one worked out from it; None where there is none."""
         if metric == FLOOR_CORRECTED:
             accuracy, floor = self._found(length, offset, "token_accuracy"), self._floor(length)
-            return None if accuracy is None or floor is None else statistics.floor_corrected(accuracy, floor)
+            return (
+                None
+                if accuracy is None or floor is None
+                else statistics.floor_corrected(accuracy, floor)
+            )
         if metric == BITS:
             nats = self._found(length, offset, "negative_log_likelihood")
             return None if nats is None else nats / math.log(2)
         if metric == BITS_SLIDING:
-            row = {"metric": likelihood.METRIC, "length": length, "value": self._found(length, offset, likelihood.METRIC)}
+            row = {
+                "metric": likelihood.METRIC,
+                "length": length,
+                "value": self._found(length, offset, likelihood.METRIC),
+            }
             return likelihood.bits_per_byte(row, max(1, length // 2))
         return self._found(length, offset, metric)
 
@@ -89,7 +109,9 @@ class Measured:
         return None if row is None else row["value"]
 
     def _floor(self, length: int) -> float | None:
-        return next((f["token_accuracy"] for f in self.record["floors"] if f["length"] == length), None)
+        return next(
+            (f["token_accuracy"] for f in self.record["floors"] if f["length"] == length), None
+        )
 
 
 def value(run: Measured, metric: Metric) -> Any:
@@ -104,7 +126,9 @@ def value(run: Measured, metric: Metric) -> Any:
 
 
 def placed(run: Measured, name: str, place: Place) -> Any:
-    """At the place's length, or the mean over those measured in its range; None where one of them has no value."""
+    """At the place's length, or the mean over those measured in its range; None where one of them
+    has no value.
+    """
     if place.lengths is None:
         length = place.of(run.max_length)
         return None if length is None else run.at(length, place.offset, name)
@@ -114,7 +138,8 @@ def placed(run: Measured, name: str, place: Place) -> Any:
 
 
 def succeeds(run: Measured, success: Success) -> bool | None:
-    """Whether a run has learnt and still works at the place; one that diverged, or whose table ends before, does not.
+    """Whether a run has learnt and still works at the place; one that diverged, or whose table ends
+    before, does not.
 
     None where that is not known: it failed for another reason, or nobody has measured it there.
     """
@@ -124,28 +149,45 @@ def succeeds(run: Measured, success: Success) -> bool | None:
     if length is None or (length, success.place.offset, "exact_match") not in run.rows:
         return None
     reached = run.at(length, success.place.offset)
-    return learnt(run.record) and reached is not None and reached >= success.threshold - records.ROUNDING
+    return (
+        learnt(run.record)
+        and reached is not None
+        and reached >= success.threshold - records.ROUNDING
+    )
 
 
 def learnt(record: Mapping[str, Any]) -> bool:
     """Mean exact match over the validation lengths reaches the task's threshold."""
-    return record["status"] == "finished" and records.learnt(validated(record), record["exposure"]["learnt_threshold"])
+    return record["status"] == "finished" and records.learnt(
+        validated(record), record["exposure"]["learnt_threshold"]
+    )
 
 
 def validated(record: Mapping[str, Any], metric: str = "exact_match") -> list[float]:
     """Validation at each length up to the training length."""
-    rows = (r for r in records.preferred_rows(record) if r["split"] == "validation" and r["metric"] == metric and r["change"] is None)
-    return [r["value"] for r in rows if r["length"] <= record["exposure"]["max_length"] and r["value"] is not None]
+    rows = (
+        r
+        for r in records.preferred_rows(record)
+        if r["split"] == "validation" and r["metric"] == metric and r["change"] is None
+    )
+    return [
+        r["value"]
+        for r in rows
+        if r["length"] <= record["exposure"]["max_length"] and r["value"] is not None
+    ]
 
 
 def validation_loss(record: Mapping[str, Any]) -> float:
-    """Its mean over lengths up to the training length; infinite where the run has none: it diverged, or did not finish."""
+    """Its mean over lengths up to the training length; infinite where the run has none: it
+    diverged, or did not finish.
+    """
     found = validated(record, "negative_log_likelihood") if record["status"] == "finished" else []
     return math.fsum(found) / len(found) if found else math.inf
 
 
 def hazard(run: Measured, length: int, offset: int = 0) -> list[float | None]:
-    """The share of first errors at each place of the answer, of the examples that were right so far; None where none is left.
+    """The share of first errors at each place of the answer, of the examples that were right so
+    far; None where none is left.
 
     Where answers are shorter than the longest of their length, what has ended counts as right.
     """
@@ -153,11 +195,15 @@ def hazard(run: Measured, length: int, offset: int = 0) -> list[float | None]:
     if row is None or row["value"] is None:
         return []
     left = row["count"] - np.concatenate([[0], np.cumsum(row["value"])[:-1]])
-    return [wrong / there if there > 0 else None for wrong, there in zip(row["value"], left.tolist(), strict=True)]
+    return [
+        wrong / there if there > 0 else None
+        for wrong, there in zip(row["value"], left.tolist(), strict=True)
+    ]
 
 
 def limit(run: Measured, threshold: float, offset: int = 0) -> Limit | None:
-    """The longest measured length up to which exact match is at least a threshold, after isotonic smoothing over lengths.
+    """The longest measured length up to which exact match is at least a threshold, after isotonic
+    smoothing over lengths.
 
     A length that the encoding or the positions cannot reach counts as 0.
     """
@@ -167,8 +213,14 @@ def limit(run: Measured, threshold: float, offset: int = 0) -> Limit | None:
     if not lengths:
         return None
     counts = [run.rows[n, offset, "exact_match"]["count"] or 1 for n in lengths]
-    smooth = optimize.isotonic_regression([run.at(n, offset) or 0.0 for n in lengths], weights=counts, increasing=False).x
-    held = [n for n, reached in zip(lengths, smooth.tolist(), strict=True) if reached >= threshold - records.ROUNDING]
+    smooth = optimize.isotonic_regression(
+        [run.at(n, offset) or 0.0 for n in lengths], weights=counts, increasing=False
+    ).x
+    held = [
+        n
+        for n, reached in zip(lengths, smooth.tolist(), strict=True)
+        if reached >= threshold - records.ROUNDING
+    ]
     if not held:
         return Limit(lengths[0], -1)
     return Limit(held[-1], int(held[-1] == lengths[-1]))
@@ -177,7 +229,8 @@ def limit(run: Measured, threshold: float, offset: int = 0) -> Limit | None:
 def area(run: Measured, offset: int = 0, *, log: bool = False) -> float | None:
     """Mean exact match between the training length and twice it, over length or over its logarithm.
 
-    On a fixed grid, straight between measured lengths; None where these do not reach from one end to the other.
+    On a fixed grid, straight between measured lengths; None where these do not reach from one end
+    to the other.
     """
     points = [(n, run.at(n, offset)) for n in run.lengths(offset)]
     ratios = [n / run.max_length for n, _ in points] if run.max_length else []

@@ -10,7 +10,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pe_lab.analysis import cells, compare, formats, metrics, results, selection, statistics, tables, views
+from pe_lab.analysis import (
+    cells,
+    compare,
+    formats,
+    metrics,
+    results,
+    selection,
+    statistics,
+    tables,
+    views,
+)
 from pe_lab.analysis.compare import Comparison
 from pe_lab.analysis.results import Variant
 from pe_lab.errors import UserError, unknown
@@ -158,13 +168,17 @@ class Numbers:
     def length(self, length: int) -> str:
         """A measured length."""
         if length not in self.chosen.lengths:
-            raise unknown(f"{self.chosen.name}, lengths:", str(length), map(str, self.chosen.lengths))
+            raise unknown(
+                f"{self.chosen.name}, lengths:", str(length), map(str, self.chosen.lengths)
+            )
         return str(length)
 
     def offset(self, offset: int) -> str:
         """A measured offset."""
         if offset not in self.chosen.offsets:
-            raise unknown(f"{self.chosen.name}, offsets:", str(offset), map(str, self.chosen.offsets))
+            raise unknown(
+                f"{self.chosen.name}, offsets:", str(offset), map(str, self.chosen.offsets)
+            )
         return str(offset)
 
     @property
@@ -203,14 +217,18 @@ class Numbers:
     @property
     def solved_threshold(self) -> str:
         """Validation exact match from which a task is solved."""
-        values = {run["exposure"]["learnt_threshold"] for v in self.results.variants for run in v.finished}
+        values = {
+            run["exposure"]["learnt_threshold"] for v in self.results.variants for run in v.finished
+        }
         (threshold,) = values
         return f"{threshold:g}"
 
     @property
     def commit(self) -> str:
         """Commit of all runs, seven digits."""
-        (commit,) = {run["provenance"]["commit"] for v in self.results.variants for run in v.finished}
+        (commit,) = {
+            run["provenance"]["commit"] for v in self.results.variants for run in v.finished
+        }
         return str(commit[:7])
 
     def shared_runs(self, *studies: "Numbers") -> str:

@@ -1,4 +1,6 @@
-"""A declared table, from its description: rows, columns and one table for each value of what is left (grids.py), in words."""
+"""A declared table, from its description: rows, columns and one table for each value of what is
+left (grids.py), in words.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,12 +15,21 @@ from pe_lab.labels import agrees
 
 WORDS = {
     "success": "seeds that succeed",
-    "every_seed": "each seed", "in_distribution": "up to training length", "trained_length": "at training length",
-    "in_distribution_loss": "validation loss", "auc": "area, 1× to 2×", "log_auc": "log area, 1× to 2×", "flops": "FLOPs",
-    "tied": "tied settings", "retention": "kept at 2×",
-    "exact_match": "exact match", "token_accuracy": "token accuracy", metrics.FLOOR_CORRECTED: "token accuracy over the floor",
-    metrics.BITS: "bits a token", metrics.BITS_SLIDING: "bits a token, second half of each window",
-}  # fmt: skip
+    "every_seed": "each seed",
+    "in_distribution": "up to training length",
+    "trained_length": "at training length",
+    "in_distribution_loss": "validation loss",
+    "auc": "area, 1× to 2×",
+    "log_auc": "log area, 1× to 2×",
+    "flops": "FLOPs",
+    "tied": "tied settings",
+    "retention": "kept at 2×",
+    "exact_match": "exact match",
+    "token_accuracy": "token accuracy",
+    metrics.FLOOR_CORRECTED: "token accuracy over the floor",
+    metrics.BITS: "bits a token",
+    metrics.BITS_SLIDING: "bits a token, second half of each window",
+}
 _OF_TRAINING = ("learnt", "seeds", "chosen", "steps", "flops", "parameters")  # and not of a test
 SHOWN = {
     "median": "",
@@ -53,7 +64,9 @@ def column(metric: Metric, results: Results) -> str:
 
 
 def length_name(results: Results, length: int) -> str:
-    """With an arrow beyond training, if all variants were trained equally long; with the sign of repeated inputs."""
+    """With an arrow beyond training, if all variants were trained equally long; with the sign of
+    repeated inputs.
+    """
     beyond = len(results.max_lengths) == 1 and length > results.max_lengths[0]
     repeated = length in results.repeated_lengths
     return f"{'→' * beyond}{length}{cells.REPEATED * repeated}"
@@ -62,12 +75,18 @@ def length_name(results: Results, length: int) -> str:
 def _table(results: Results, grid: Grid) -> Table:
     asked = grid.asked
     body = [_row(results, asked, row, [grid.at(row, c) for c in grid.columns]) for row in grid.rows]
-    heads = [column(m, results) for m in asked.measures] or [heading(results, asked.columns, c) for c in grid.columns]
+    heads = [column(m, results) for m in asked.measures] or [
+        heading(results, asked.columns, c) for c in grid.columns
+    ]
     header = [title(asked.rows), *heads, *([asked.published.source] if asked.published else [])]
     words = [_said(d, value) for d, value in zip(asked.each, grid.kind, strict=True)]
     used = [p.variant for p in grid.points]
     return Table(
-        ", ".join([name_of(results, asked), *words]), _caption(asked), tuple(header), tuple(body), _notes(results, asked, used, body)
+        ", ".join([name_of(results, asked), *words]),
+        _caption(asked),
+        tuple(header),
+        tuple(body),
+        _notes(results, asked, used, body),
     )
 
 
@@ -81,7 +100,9 @@ def name_of(results: Results, asked: declaration.Table) -> str:
     return f"{words[0].upper()}{words[1:]}{place} by {by}"
 
 
-def _row(results: Results, asked: declaration.Table, row: tuple[Any, ...], found: list[list[Point]]) -> tuple[Cell, ...]:
+def _row(
+    results: Results, asked: declaration.Table, row: tuple[Any, ...], found: list[list[Point]]
+) -> tuple[Cell, ...]:
     variants = list({p.variant.name: p.variant for points in found for p in points}.values())
     label = " · ".join(filter(None, map(str, row))) or DASH
     if asked.measures:
@@ -101,20 +122,35 @@ def _cell(results: Results, asked: declaration.Table, points: list[Point], metri
         return Cell(DASH)
     at = placed(asked, points[0], metric)
     found = cells.measure(results, variants, at)
-    return Cell(f"{found.text}{signs(results, asked, variants, at)}", found.value) if found.text != DASH else found
+    return (
+        Cell(f"{found.text}{signs(results, asked, variants, at)}", found.value)
+        if found.text != DASH
+        else found
+    )
 
 
-def signs(results: Results, asked: declaration.Table, variants: Sequence[Variant], metric: Metric) -> str:
-    """What a number must be read with: who is told the answer's length, who saw the positions there, and that no seed has learnt.
+def signs(
+    results: Results, asked: declaration.Table, variants: Sequence[Variant], metric: Metric
+) -> str:
+    """What a number must be read with: who is told the answer's length, who saw the positions
+    there, and that no seed has learnt.
 
     Args:
       metric: at the place of the number.
     """
     place = cells.place_of(results, metric)
-    repeated = "length" not in asked.columns and place is not None and _is_repeated(results, variants, place)
+    repeated = (
+        "length" not in asked.columns
+        and place is not None
+        and _is_repeated(results, variants, place)
+    )
     told = not _told_in_rows(asked) and any(v.target_length_known for v in variants)
     seen = place is not None and any(compare.saw_positions(results, v, place) for v in variants)
-    unlearnt = not any(v.learnt for v in variants) and any(v.runs for v in variants) and _says_nothing_unlearnt(asked, metric)
+    unlearnt = (
+        not any(v.learnt for v in variants)
+        and any(v.runs for v in variants)
+        and _says_nothing_unlearnt(asked, metric)
+    )
     return cells.TOLD * told + cells.SEEN * seen + cells.REPEATED * repeated + "*" * unlearnt
 
 
@@ -134,7 +170,9 @@ def _told_in_rows(asked: declaration.Table) -> bool:
 
 
 def _says_nothing_unlearnt(asked: declaration.Table, metric: Metric) -> bool:
-    """Whether a number of what has not learnt would mislead: of a test, in a table that does not count who has learnt."""
+    """Whether a number of what has not learnt would mislead: of a test, in a table that does not
+    count who has learnt.
+    """
     return metric.name not in _OF_TRAINING and "learnt" not in [m.name for m in asked.measures]
 
 
@@ -149,7 +187,10 @@ def _figure(published: declaration.Published, name: str, variants: Sequence[Vari
 
 def heading(results: Results, dimensions: Sequence[str], key: tuple[Any, ...]) -> str:
     """Of a column."""
-    return ", ".join(_words(results, d, value) for d, value in zip(dimensions, key, strict=True)) or "all"
+    return (
+        ", ".join(_words(results, d, value) for d, value in zip(dimensions, key, strict=True))
+        or "all"
+    )
 
 
 def _words(results: Results, dimension: str, value: Any) -> str:
@@ -166,33 +207,65 @@ def _said(dimension: str, value: Any) -> str:
 
 def _caption(asked: declaration.Table) -> str:
     shown = {
-        "median": "Median over seeds", "mean": "Mean and standard deviation over seeds", "iqm": "Interquartile mean over seeds",
-        "seeds": "Every seed", "best": "Oracle: the best setting and seed, by the test itself",
-    }  # fmt: skip
-    over = "" if asked.measures or asked.metric.name in declaration.COUNTS else f"{shown[asked.metric.show]}. "
+        "median": "Median over seeds",
+        "mean": "Mean and standard deviation over seeds",
+        "iqm": "Interquartile mean over seeds",
+        "seeds": "Every seed",
+        "best": "Oracle: the best setting and seed, by the test itself",
+    }
+    over = (
+        ""
+        if asked.measures or asked.metric.name in declaration.COUNTS
+        else f"{shown[asked.metric.show]}. "
+    )
     return f"{over}{asked.note}".strip()
 
 
-def _notes(results: Results, asked: declaration.Table, variants: Sequence[Variant], body: Sequence[Sequence[Cell]]) -> tuple[str, ...]:
+def _notes(
+    results: Results,
+    asked: declaration.Table,
+    variants: Sequence[Variant],
+    body: Sequence[Sequence[Cell]],
+) -> tuple[str, ...]:
     text = " ".join(cell.text for row in body for cell in row)
     counts = [len(v.finished) for v in variants]
     shown = {m.show for m in asked.measures or (asked.metric,) if m.name not in declaration.COUNTS}
     notes = [cells.intervals_note(counts, show) for show in ("median", "iqm") if show in shown]
     if any(m.name == "success" for m in asked.measures or (asked.metric,)):
-        notes += [f"*succeed*: runs that have {results.declared.success}, of those of which it is known.", cells.wilson_note(counts)]
+        notes += [
+            f"*succeed*: runs that have {results.declared.success}, of those of which it is known.",
+            cells.wilson_note(counts),
+        ]
     if any(len(cell.text) > 1 and cell.text.endswith("*") for row in body for cell in row):
-        notes.append("*: no seed has learnt the task; such a number says nothing about extrapolation.")
+        notes.append(
+            "*: no seed has learnt the task; such a number says nothing about extrapolation."
+        )
     if "best" in shown:
         notes.append(oracle_note(results))
     if asked.published:
-        notes.append(f"{asked.published.source}: as published; beside runs of its full protocol alone.")
+        notes.append(
+            f"{asked.published.source}: as published; beside runs of its full protocol alone."
+        )
     return tuple(
-        filter(None, [*notes, *(words for sign, words in cells.SIGNS.items() if sign in text or _in_header(sign, results, asked))])
+        filter(
+            None,
+            [
+                *notes,
+                *(
+                    words
+                    for sign, words in cells.SIGNS.items()
+                    if sign in text or _in_header(sign, results, asked)
+                ),
+            ],
+        )
     )
 
 
 def oracle_note(results: Results) -> str:
-    return f"Oracle: chosen by the test itself, as in {results.declared.oracle}; for comparison with it alone."
+    return (
+        f"Oracle: chosen by the test itself, as in {results.declared.oracle}; for comparison "
+        f"with it alone."
+    )
 
 
 def _in_header(sign: str, results: Results, asked: declaration.Table) -> bool:

@@ -13,7 +13,9 @@ from pathlib import Path
 from pe_lab.analysis.numbers import Numbers
 
 _NUMBER = re.compile(r"(?<![A-Za-z\d])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")  # and not T5
-_WORD = re.compile(r"\b(?:three|four|five|six|seven|eight|nine|ten|eleven|twelve|sixteen|twenty)\b", re.IGNORECASE)
+_WORD = re.compile(
+    r"\b(?:three|four|five|six|seven|eight|nine|ten|eleven|twelve|sixteen|twenty)\b", re.IGNORECASE
+)
 _TYPED = re.compile(r"\{\{\s*[-\d'\"][^}]*\}\}")  # a literal in place of a lookup
 _LOOKUPS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _CODE = re.compile(r"<!--.*?-->|```.*?```|`[^`]*`|\]\([^)]*\)", re.DOTALL)
@@ -31,7 +33,12 @@ def render(template: str, folder: Path, studies: Path, **more: Callable[..., str
     import jinja2
 
     of = functools.cache(lambda name: Numbers(studies / name))
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
     return environment.from_string(template).render(study=of(folder.name), of=of, **more)
 
 
@@ -42,8 +49,13 @@ def typed_numbers(template: str) -> list[str]:
     """
     typed = [(match.start(), match[0]) for match in _TYPED.finditer(template)]
     text = _CODE.sub(_blank, _LOOKUPS.sub(_blank, template))
-    typed += [(match.start(), match[0]) for kind in (_NUMBER, _WORD) for match in kind.finditer(text)]
-    return [f"line {_line(template, at)}: {number} is typed, not looked up" for at, number in sorted(typed)]
+    typed += [
+        (match.start(), match[0]) for kind in (_NUMBER, _WORD) for match in kind.finditer(text)
+    ]
+    return [
+        f"line {_line(template, at)}: {number} is typed, not looked up"
+        for at, number in sorted(typed)
+    ]
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -57,7 +69,9 @@ def _line(text: str, at: int) -> int:
 def wrong_numbers(text: str, page: str) -> list[str]:
     """Return a sentence for each line of a text that differs from the rendered page."""
     sentences = []
-    for number, (line, right) in enumerate(itertools.zip_longest(text.split("\n"), page.split("\n"), fillvalue=""), start=1):
+    for number, (line, right) in enumerate(
+        itertools.zip_longest(text.split("\n"), page.split("\n"), fillvalue=""), start=1
+    ):
         if line == right:
             continue
         pairs = zip(_NUMBER.findall(line), _NUMBER.findall(right), strict=False)

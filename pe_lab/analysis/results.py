@@ -24,7 +24,9 @@ class Variant:
     runs: tuple[dict[str, Any], ...]
     change: str | None = None  # what was evaluated in place of what was trained
     labels: Mapping[str, str] = field(default_factory=dict)  # axis -> label, but for seeds
-    candidates: tuple["Variant", ...] = ()  # where it was chosen: all that it was chosen from, itself among them
+    candidates: tuple[
+        "Variant", ...
+    ] = ()  # where it was chosen: all that it was chosen from, itself among them
 
     @cached_property
     def measured(self) -> tuple[Measured, ...]:
@@ -46,13 +48,26 @@ class Variant:
 
     @cached_property
     def max_position(self) -> int | float | None:
-        """The largest position that its training showed to an encoding; None where none reads them."""
-        return max((p for r in self.finished if (p := r["exposure"]["max_position"]) is not None), default=None)
+        """The largest position that its training showed to an encoding; None where none reads
+        them.
+        """
+        return max(
+            (p for r in self.finished if (p := r["exposure"]["max_position"]) is not None),
+            default=None,
+        )
 
     @cached_property
     def target_length_known(self) -> bool:
-        changed = [row["change"] for r in self.finished for row in r["rows"] if row["change"] and row["change"]["label"] == self.change]
-        return any(known["target_length_known"] for known in (changed or [r["exposure"] for r in self.finished]))
+        changed = [
+            row["change"]
+            for r in self.finished
+            for row in r["rows"]
+            if row["change"] and row["change"]["label"] == self.change
+        ]
+        return any(
+            known["target_length_known"]
+            for known in (changed or [r["exposure"] for r in self.finished])
+        )
 
     @property
     def task(self) -> str:
@@ -74,7 +89,9 @@ class Results:
     name: str
     variants: tuple[Variant, ...]
     missing: int  # runs without a record
-    declared: Declaration = field(default_factory=Declaration)  # what the study says of its analysis
+    declared: Declaration = field(
+        default_factory=Declaration
+    )  # what the study says of its analysis
 
     @cached_property
     def finished(self) -> list[dict[str, Any]]:
@@ -87,15 +104,21 @@ class Results:
 
     @cached_property
     def lengths(self) -> list[int]:
-        return sorted({row["length"] for r in self.finished for row in r["rows"] if row["split"] == "test"})
+        return sorted(
+            {row["length"] for r in self.finished for row in r["rows"] if row["split"] == "test"}
+        )
 
     @cached_property
     def offsets(self) -> list[int]:
-        return sorted({row["offset"] for r in self.finished for row in r["rows"] if row["split"] == "test"})
+        return sorted(
+            {row["offset"] for r in self.finished for row in r["rows"] if row["split"] == "test"}
+        )
 
     @cached_property
     def repeated_lengths(self) -> set[int]:
-        """Test lengths some of whose inputs training can draw; none in records without the share."""
+        """Test lengths some of whose inputs training can draw; none in records without the
+        share.
+        """
         rows = [row for r in self.finished for row in r["rows"] if row["split"] == "test"]
         return {row["length"] for row in rows if row["metric"] == "overlap" and row["value"] > 0}
 
@@ -118,10 +141,14 @@ class Results:
         """Labels of the tasks that occur."""
         return list(dict.fromkeys(label(r["config"]["task"]) for r in self.finished))
 
-    def floor(self, length: int, metric: str = "exact_match", task: str | None = None) -> float | None:
+    def floor(
+        self, length: int, metric: str = "exact_match", task: str | None = None
+    ) -> float | None:
         """A task's at this length; None: the highest of any."""
         found = [r["floors"] for r in self.finished if task in (None, label(r["config"]["task"]))]
-        return max((f[metric] for floors in found for f in floors if f["length"] == length), default=None)
+        return max(
+            (f[metric] for floors in found for f in floors if f["length"] == length), default=None
+        )
 
 
 def load(folder: Path) -> Results:
@@ -136,25 +163,36 @@ def load(folder: Path) -> Results:
     groups: dict[str, tuple[dict[str, str], dict[str, dict[str, Any]]]] = {}
     for labels, run_id in entries:
         own = {axis: text for axis, text in labels.items() if axis not in _SEED_AXES}
-        _, runs = groups.setdefault(SEPARATOR.join(labels[a] for a in shown if labels.get(a)) or name, (own, {}))
+        _, runs = groups.setdefault(
+            SEPARATOR.join(labels[a] for a in shown if labels.get(a)) or name, (own, {})
+        )
         if run_id in found:
             runs[run_id] = found[run_id]
     missing = sum(run_id not in found for run_id in {i for _, i in entries})
     plain = [Variant(n, tuple(runs.values()), labels=own) for n, (own, runs) in groups.items()]
     variants = tuple(v for each in plain for v in _with_changes(each))
     declared = declaration.declared(records.analysis_of(folder))
-    declaration.check(declared, [own for own, _ in groups.values()], [v.change for v in variants if v.change])
+    declaration.check(
+        declared, [own for own, _ in groups.values()], [v.change for v in variants if v.change]
+    )
     return Results(name, variants, missing, declared)
 
 
 def _with_changes(variant: Variant) -> list[Variant]:
     """A variant, and once more for each change that its runs were evaluated with."""
-    changes = dict.fromkeys(row["change"]["label"] for run in variant.runs for row in run["rows"] if row["change"])
+    changes = dict.fromkeys(
+        row["change"]["label"] for run in variant.runs for row in run["rows"] if row["change"]
+    )
     return [variant, *(_changed(variant, change) for change in changes)]
 
 
 def _changed(variant: Variant, change: str) -> Variant:
-    return Variant(f"{variant.name}, evaluated with {change}", variant.runs, change, {**variant.labels, EVALUATED_WITH: change})
+    return Variant(
+        f"{variant.name}, evaluated with {change}",
+        variant.runs,
+        change,
+        {**variant.labels, EVALUATED_WITH: change},
+    )
 
 
 def _axes_to_show(labels: list[dict[str, str]]) -> list[str]:

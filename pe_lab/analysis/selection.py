@@ -1,7 +1,9 @@
-"""Choosing along axes of tuning (a learning rate) by what validation says up to the training length, and never by the test.
+"""Choosing along axes of tuning (a learning rate) by what validation says up to the training
+length, and never by the test.
 
-The variant of the least mean validation loss over seeds is chosen, for each point of the other axes. Where several have
-learnt as often, exact match does not tell them apart: they are tied, the loss decides, and tables show how much that matters.
+The variant of the least mean validation loss over seeds is chosen, for each point of the other
+axes. Where several have learnt as often, exact match does not tell them apart: they are tied, the
+loss decides, and tables show how much that matters.
 """
 
 import dataclasses
@@ -18,15 +20,22 @@ from pe_lab.declaration import SEPARATOR
 
 
 def chosen(results: Results) -> Results:
-    """The results with one variant for all that differ in tuned axes alone; the same results where nothing is tuned."""
+    """The results with one variant for all that differ in tuned axes alone; the same results where
+    nothing is tuned.
+    """
     tuned = results.declared.tuned
     if not tuned:
         return results
     shown = _shown(results, tuned)
     groups: dict[tuple[tuple[str, str], ...], list[Variant]] = {}
     for variant in results.variants:
-        groups.setdefault(tuple((a, t) for a, t in variant.labels.items() if a not in tuned), []).append(variant)
-    variants = [_best(_name(dict(labels), shown) or results.name, dict(labels), group) for labels, group in groups.items()]
+        groups.setdefault(
+            tuple((a, t) for a, t in variant.labels.items() if a not in tuned), []
+        ).append(variant)
+    variants = [
+        _best(_name(dict(labels), shown) or results.name, dict(labels), group)
+        for labels, group in groups.items()
+    ]
     return dataclasses.replace(results, variants=tuple(variants))
 
 
@@ -71,7 +80,9 @@ def interval(variant: Variant, value: Callable[[metrics.Measured], Any]) -> Inte
 
     None of fewer than ten seeds that every candidate has finished.
     """
-    seeds = [{run.seed: run for run in c.measured if value(run) is not None} for c in variant.candidates]
+    seeds = [
+        {run.seed: run for run in c.measured if value(run) is not None} for c in variant.candidates
+    ]
     shared = [seed for seed in seeds[0] if all(seed in each for each in seeds)] if seeds else []
     if len(shared) < statistics.BOOTSTRAP_FROM:
         return None
@@ -82,7 +93,9 @@ def interval(variant: Variant, value: Callable[[metrics.Measured], Any]) -> Inte
     def of_the_best(drawn: Any) -> Any:
         best = drawn[..., : len(seeds)].mean(axis=-2).argmin(axis=-1)
         outcomes = np.moveaxis(drawn[..., len(seeds) :], -1, 0)
-        return statistics.interquartile_mean(np.take_along_axis(outcomes, best[None, ..., None], axis=0)[0])
+        return statistics.interquartile_mean(
+            np.take_along_axis(outcomes, best[None, ..., None], axis=0)[0]
+        )
 
     return statistics.bootstrap([rows], of_the_best)
 
@@ -95,11 +108,16 @@ def _best(name: str, labels: dict[str, str], group: list[Variant]) -> Variant:
 def _shown(results: Results, tuned: Sequence[str]) -> list[str]:
     """The axes that vary among what is left."""
     labels = [v.labels for v in results.variants]
-    axes = dict.fromkeys(axis for each in labels for axis in each if axis not in (*tuned, EVALUATED_WITH))
+    axes = dict.fromkeys(
+        axis for each in labels for axis in each if axis not in (*tuned, EVALUATED_WITH)
+    )
     varying = [a for a in axes if len({each.get(a) for each in labels}) > 1]
     return varying or [a for a in axes if a == "model.encodings"]
 
 
 def _name(labels: dict[str, str], shown: Sequence[str]) -> str:
-    name, change = SEPARATOR.join(labels[a] for a in shown if labels.get(a)), labels.get(EVALUATED_WITH)
+    name, change = (
+        SEPARATOR.join(labels[a] for a in shown if labels.get(a)),
+        labels.get(EVALUATED_WITH),
+    )
     return f"{name}, {EVALUATED_WITH} {change}" if change else name

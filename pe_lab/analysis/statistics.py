@@ -5,9 +5,9 @@
     5 to 9     exact, from order statistics; flagged       median
     10 and up  BCa bootstrap, stratified by task           interquartile mean
 
-What each really covers is measured in docs/statistics.md, from MEASURED, and tables say that number.
-Everything random here is drawn from a fixed seed: the same records give the same table. scipy.stats takes two seconds
-to import, so it is imported where it is needed.
+What each really covers is measured in docs/statistics.md, from MEASURED, and tables say that
+number. Everything random here is drawn from a fixed seed: the same records give the same table.
+scipy.stats takes two seconds to import, so it is imported where it is needed.
 """
 
 import math
@@ -27,10 +27,46 @@ _EXACT_FLIPS = 16  # pairs up to which every sign is tried
 _FLIPS = 20_000
 _TRIM = 0.25  # from each end, what is left of it is the interquartile mean
 
-MEASURED: dict[str, dict[int, float]] = {  # kind of interval -> seeds -> share of simulated studies in which it holds the truth
-    "wilson": {3: 0.96, 5: 0.96, 6: 0.96, 7: 0.96, 8: 0.96, 9: 0.95, 10: 0.96, 12: 0.96, 15: 0.95, 20: 0.95, 30: 0.95},
-    "order statistics": {5: 0.94, 6: 0.97, 7: 0.98, 8: 0.99, 9: 0.97, 10: 0.98, 12: 0.96, 15: 0.97, 20: 0.95, 30: 0.95},
-    "t": {5: 0.92, 6: 0.94, 7: 0.94, 8: 0.94, 9: 0.92, 10: 0.93, 12: 0.95, 15: 0.95, 20: 0.94, 30: 0.94},
+MEASURED: dict[
+    str, dict[int, float]
+] = {  # kind of interval -> seeds -> share of simulated studies in which it holds the truth
+    "wilson": {
+        3: 0.96,
+        5: 0.96,
+        6: 0.96,
+        7: 0.96,
+        8: 0.96,
+        9: 0.95,
+        10: 0.96,
+        12: 0.96,
+        15: 0.95,
+        20: 0.95,
+        30: 0.95,
+    },
+    "order statistics": {
+        5: 0.94,
+        6: 0.97,
+        7: 0.98,
+        8: 0.99,
+        9: 0.97,
+        10: 0.98,
+        12: 0.96,
+        15: 0.97,
+        20: 0.95,
+        30: 0.95,
+    },
+    "t": {
+        5: 0.92,
+        6: 0.94,
+        7: 0.94,
+        8: 0.94,
+        9: 0.92,
+        10: 0.93,
+        12: 0.95,
+        15: 0.95,
+        20: 0.94,
+        30: 0.94,
+    },
     "BCa": {10: 0.92, 12: 0.95, 15: 0.94, 20: 0.93, 30: 0.92},
 }
 
@@ -68,7 +104,9 @@ def deviation(values: Sequence[Number]) -> float | None:
 
 
 def median(values: Sequence[Any]) -> Any:
-    """The middle value; of an even number the mean of the two, or the lower one of what is no number. None of nothing."""
+    """The middle value; of an even number the mean of the two, or the lower one of what is no
+    number. None of nothing.
+    """
     found = sorted(values)
     if not found:
         return None
@@ -77,14 +115,17 @@ def median(values: Sequence[Any]) -> Any:
 
 
 def interquartile_mean(values: Any) -> Any:
-    """The mean of the middle half, along the last axis, as scipy.stats.trim_mean: a quarter, rounded down, is left out at each end."""
+    """The mean of the middle half, along the last axis, as scipy.stats.trim_mean: a quarter,
+    rounded down, is left out at each end.
+    """
     found = np.sort(values, axis=-1)
     outside = int(_TRIM * found.shape[-1])
     return found[..., outside : found.shape[-1] - outside].mean(axis=-1)
 
 
 def floor_corrected(accuracy: Number, floor: Number) -> float | None:
-    """How much of the way from a floor to 1 an accuracy is: 0 at the floor, below 0 under it; None where the floor is 1.
+    """How much of the way from a floor to 1 an accuracy is: 0 at the floor, below 0 under it; None
+    where the floor is 1.
 
     Args:
       floor: what is reached without seeing any prompt.
@@ -109,20 +150,35 @@ def centre(strata: Sequence[Sequence[Number]] | Sequence[Number]) -> Centre | No
       strata: the values, or a list of them for each task; resampling stays within a task.
     """
     groups = [list(s) if isinstance(s, Sequence) else [s] for s in strata]
-    groups = [g for g in groups if g] if any(isinstance(s, Sequence) for s in strata) else [[v for g in groups for v in g]]
+    groups = (
+        [g for g in groups if g]
+        if any(isinstance(s, Sequence) for s in strata)
+        else [[v for g in groups for v in g]]
+    )
     values = [v for g in groups for v in g]
     if not values:
         return None
     seeds = min(map(len, groups))
     if seeds >= BOOTSTRAP_FROM:
-        return Centre(float(interquartile_mean(values)), "interquartile mean", len(values), bootstrap(groups, interquartile_mean))
+        return Centre(
+            float(interquartile_mean(values)),
+            "interquartile mean",
+            len(values),
+            bootstrap(groups, interquartile_mean),
+        )
     interval = order_statistics(values) if seeds >= EXACT_FROM and len(groups) == 1 else None
-    reason = "" if interval else f"{_seeds(seeds)}: no interval below {EXACT_FROM if len(groups) == 1 else BOOTSTRAP_FROM}"
+    reason = (
+        ""
+        if interval
+        else f"{_seeds(seeds)}: no interval below "
+        f"{EXACT_FROM if len(groups) == 1 else BOOTSTRAP_FROM}"
+    )
     return Centre(float(median(values)), "median", len(values), interval, reason)
 
 
 def order_statistics(values: Sequence[Number]) -> Interval | None:
-    """Of the median, whatever the distribution: from the k-th smallest to the k-th largest, as near to 95 % from above as there is.
+    """Of the median, whatever the distribution: from the k-th smallest to the k-th largest, as near
+    to 95 % from above as there is.
 
     Of five, the widest covers 93.75 % and is given all the same; None of fewer.
     """
@@ -146,14 +202,21 @@ def t_interval(values: Sequence[Number]) -> Interval | None:
 
     if len(values) < 2:
         return None
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    half = (
+        float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
+        * float(np.std(values, ddof=1))
+        / math.sqrt(len(values))
+    )
     return Interval(float(np.mean(values)) - half, float(np.mean(values)) + half, "t")
 
 
-def bootstrap(strata: Sequence[Any], statistic: Callable[[Any], Any], *, corrected: bool = True) -> Interval:
+def bootstrap(
+    strata: Sequence[Any], statistic: Callable[[Any], Any], *, corrected: bool = True
+) -> Interval:
     """Of a statistic of all seeds, those of each stratum resampled within it.
 
-    BCa (Efron 1987); percentiles where its correction is not defined, because leaving a seed out changes nothing.
+    BCa (Efron 1987); percentiles where its correction is not defined, because leaving a seed out
+    changes nothing.
 
     Args:
       strata: of each, a number or a row of numbers a seed, [n] or [n, K].
@@ -163,7 +226,9 @@ def bootstrap(strata: Sequence[Any], statistic: Callable[[Any], Any], *, correct
     groups = [np.asarray(group, float) for group in strata]
     point = float(statistic(np.concatenate(groups)))
     rng = np.random.default_rng(0)
-    drawn = np.concatenate([g[rng.integers(0, len(g), (RESAMPLES, len(g)))] for g in groups], axis=1)
+    drawn = np.concatenate(
+        [g[rng.integers(0, len(g), (RESAMPLES, len(g)))] for g in groups], axis=1
+    )
     found = np.sort(statistic(drawn))
     if found[0] == found[-1]:
         return Interval(point, point, "constant")
@@ -174,12 +239,18 @@ def bootstrap(strata: Sequence[Any], statistic: Callable[[Any], Any], *, correct
     return Interval(float(low), float(high), kind)
 
 
-def _corrected(levels: Any, found: Any, point: float, groups: list[Any], statistic: Callable[[Any], Any]) -> Any:
+def _corrected(
+    levels: Any, found: Any, point: float, groups: list[Any], statistic: Callable[[Any], Any]
+) -> Any:
     """The levels of BCa; None where they are not defined."""
     from scipy import stats
 
     below = (np.mean(found < point) + np.mean(found <= point)) / 2  # resamples of few seeds tie
-    left_out = [np.concatenate([*groups[:i], np.delete(g, j, 0), *groups[i + 1 :]]) for i, g in enumerate(groups) for j in range(len(g))]
+    left_out = [
+        np.concatenate([*groups[:i], np.delete(g, j, 0), *groups[i + 1 :]])
+        for i, g in enumerate(groups)
+        for j in range(len(g))
+    ]
     jackknife = np.array([float(statistic(values)) for values in left_out])
     gaps = jackknife.mean() - jackknife
     spread = float(np.sum(gaps**2))
@@ -191,7 +262,8 @@ def _corrected(levels: Any, found: Any, point: float, groups: list[Any], statist
 
 
 def sign_flip(differences: Sequence[Number]) -> float | None:
-    """Two-sided p of paired differences, each as likely to be of the other sign: exact up to 16 pairs. None of nothing.
+    """Two-sided p of paired differences, each as likely to be of the other sign: exact up to 16
+    pairs. None of nothing.
 
     Of n pairs it cannot be below 2 / 2^n: five pairs never reach 0.05.
     """
@@ -214,7 +286,9 @@ def correlation(a: Sequence[Number], b: Sequence[Number]) -> float | None:
 
 
 def improvement(a: Sequence[Number], b: Sequence[Number]) -> float | None:
-    """The probability that a run of a is above one of b, ties half: Mann and Whitney's U over n m. None of nothing."""
+    """The probability that a run of a is above one of b, ties half: Mann and Whitney's U over n m.
+    None of nothing.
+    """
     if not len(a) or not len(b):
         return None
     gaps = np.asarray(a, float)[:, None] - np.asarray(b, float)[None]
@@ -222,7 +296,9 @@ def improvement(a: Sequence[Number], b: Sequence[Number]) -> float | None:
 
 
 def barnard(a: tuple[int, int], b: tuple[int, int]) -> float | None:
-    """Two-sided p that two rates are one, of (successes, count) each: Barnard's exact test. None where a side has no run."""
+    """Two-sided p that two rates are one, of (successes, count) each: Barnard's exact test. None
+    where a side has no run.
+    """
     if not a[1] or not b[1]:
         return None
     if a[0] + b[0] in (0, a[1] + b[1]):
@@ -232,9 +308,11 @@ def barnard(a: tuple[int, int], b: tuple[int, int]) -> float | None:
 
 @lru_cache(maxsize=512)
 def barnard_table(count_a: int, count_b: int) -> Any:
-    """The p of every pair of successes, [count_a + 1, count_b + 1]: the worst over the common rate, by the pooled Wald statistic.
+    """The p of every pair of successes, [count_a + 1, count_b + 1]: the worst over the common rate,
+    by the pooled Wald statistic.
 
-    scipy.stats.barnard_exact gives one of them, and loses outcomes that are as extreme on the other side to rounding.
+    scipy.stats.barnard_exact gives one of them, and loses outcomes that are as extreme on the other
+    side to rounding.
     """
     from scipy import stats
 
@@ -245,7 +323,9 @@ def barnard_table(count_a: int, count_b: int) -> Any:
     flat = np.round(statistic.ravel(), 9)
     order = np.argsort(-flat, kind="stable")
     rates = np.linspace(0, 1, 402)[1:-1]
-    weights = stats.binom.pmf(x.ravel()[order, None], count_a, rates) * stats.binom.pmf(y.ravel()[order, None], count_b, rates)
+    weights = stats.binom.pmf(x.ravel()[order, None], count_a, rates) * stats.binom.pmf(
+        y.ravel()[order, None], count_b, rates
+    )
     tails = np.cumsum(weights, axis=0)
     last = np.searchsorted(-flat[order], -flat[order], side="right") - 1  # ties are as extreme
     worst = np.empty_like(flat)
@@ -270,7 +350,9 @@ def _seeds(count: int) -> str:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Over tasks: the mean rank of each variant (1 is best), Friedman's p that all are alike, and Nemenyi's critical difference."""
+    """Over tasks: the mean rank of each variant (1 is best), Friedman's p that all are alike, and
+    Nemenyi's critical difference.
+    """
 
     mean: tuple[float, ...]
     p: float
@@ -278,20 +360,33 @@ class Ranks:
 
 
 def ranks(scores: Sequence[Sequence[Number]]) -> Ranks | None:
-    """Of [tasks, variants], more is better; None under fifteen tasks, under three variants, or where no task tells any apart."""
+    """Of [tasks, variants], more is better; None under fifteen tasks, under three variants, or
+    where no task tells any apart.
+    """
     from scipy import stats
 
     given = np.asarray(scores, float)
-    if given.ndim != 2 or given.shape[0] < RANKS_FROM or given.shape[1] < 3 or not np.ptp(given, axis=1).any():
+    if (
+        given.ndim != 2
+        or given.shape[0] < RANKS_FROM
+        or given.shape[1] < 3
+        or not np.ptp(given, axis=1).any()
+    ):
         return None
     tasks, variants = given.shape
     edge = stats.studentized_range.ppf(CONFIDENCE, variants, np.inf) / math.sqrt(2)
     difference = float(edge) * math.sqrt(variants * (variants + 1) / (6 * tasks))
     places = stats.rankdata(-given, axis=1).mean(axis=0)
-    return Ranks(tuple(float(place) for place in places), float(stats.friedmanchisquare(*given.T).pvalue), difference)
+    return Ranks(
+        tuple(float(place) for place in places),
+        float(stats.friedmanchisquare(*given.T).pvalue),
+        difference,
+    )
 
 
 def coverage(kind: str, count: int) -> tuple[int, float] | None:
-    """The share of simulated studies whose interval holds the truth, and their seeds: those measured next below `count`."""
+    """The share of simulated studies whose interval holds the truth, and their seeds: those
+    measured next below `count`.
+    """
     found = [n for n in MEASURED.get(kind, {}) if n <= count]
     return (max(found), MEASURED[kind][max(found)]) if found else None

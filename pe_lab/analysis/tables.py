@@ -1,4 +1,5 @@
-"""The tables of a study: what succeeds, numbers by length, contrasts, budgets, every seed, and what the study asks for.
+"""The tables of a study: what succeeds, numbers by length, contrasts, budgets, every seed, and what
+the study asks for.
 
 table.md is the page, table.csv every number unrounded, table.tex the same tables for a paper.
 """
@@ -30,11 +31,17 @@ def of(results: Results) -> list[Table]:
     """All tables of a study; the first is what it is looked at for first."""
     chosen = selection.chosen(results)
     metric = views.headline(results)
-    made = [views.by_length(chosen, metric, views.centre(chosen), offset) for offset in results.offsets]
+    made = [
+        views.by_length(chosen, metric, views.centre(chosen), offset) for offset in results.offsets
+    ]
     made += [] if results.has_text else [views.summary(chosen)]
     made += [views.tuning(results, chosen)] if results.declared.tuned else []
     made += [views.contrasts(results)] if results.declared.contrasts else []
-    made += [views.ranking(chosen)] if len({v.task for v in chosen.variants}) >= statistics.RANKS_FROM else []
+    made += (
+        [views.ranking(chosen)]
+        if len({v.task for v in chosen.variants}) >= statistics.RANKS_FROM
+        else []
+    )
     made += [table for asked in results.declared.tables for table in pivot.tables(chosen, asked)]
     made += [views.budgets(chosen)]
     for offset in results.offsets:
@@ -57,19 +64,37 @@ def markdown(results: Results, made: Sequence[Table] | None = None) -> str:
         "\n".join(f"- {note}" for note in notes),
     ]
     for table in made:
-        parts += [f"## {table.title}", *([table.caption] if table.caption else []), formats.markdown(table)]
+        parts += [
+            f"## {table.title}",
+            *([table.caption] if table.caption else []),
+            formats.markdown(table),
+        ]
     return "\n\n".join(parts) + "\n"
 
 
 def latex(results: Results, made: Sequence[Table] | None = None) -> str:
-    r"""All tables, each with its caption and notes; for \input below \usepackage{booktabs, graphicx, longtable}."""
+    r"""All tables, each with its caption and notes; for \input below \usepackage{booktabs,
+    graphicx, longtable}.
+    """
     made = of(results) if made is None and results.finished else made or ()
-    return "\n".join([f"% {results.name}: \\usepackage{{booktabs, graphicx, longtable}}", *map(formats.latex, made)])
+    return "\n".join(
+        [
+            f"% {results.name}: \\usepackage{{booktabs, graphicx, longtable}}",
+            *map(formats.latex, made),
+        ]
+    )
 
 
 def as_csv(results: Results) -> str:
-    """One row a variant, offset, metric and length, unrounded, with every run; settings that were not chosen too."""
-    names = (*((BITS, BITS_SLIDING) if results.has_text else ()), "exact_match", "token_accuracy", FLOOR_CORRECTED)
+    """One row a variant, offset, metric and length, unrounded, with every run; settings that were
+    not chosen too.
+    """
+    names = (
+        *((BITS, BITS_SLIDING) if results.has_text else ()),
+        "exact_match",
+        "token_accuracy",
+        FLOOR_CORRECTED,
+    )
     axes = list(dict.fromkeys(axis for v in results.variants for axis in v.labels))
     width = max((len(v.runs) for v in results.variants), default=0)
     chosen = {id(v.runs): v for v in selection.chosen(results).variants}
@@ -85,18 +110,54 @@ def as_csv(results: Results) -> str:
         "successes",
         "success_count",
     ]
-    header += ["offset", "metric", "length", "mean", "sd", "median", "interquartile_mean", "low", "high", "interval"]
+    header += [
+        "offset",
+        "metric",
+        "length",
+        "mean",
+        "sd",
+        "median",
+        "interquartile_mean",
+        "low",
+        "high",
+        "interval",
+    ]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*header, *(f"run {i}" for i in range(width))])
     for v in results.variants:
-        place, counts = results.declared.success.place, compare.successes(v, results.declared.success)
-        lead = [v.name, *(v.labels.get(axis, "") for axis in axes), id(v.runs) in chosen, v.target_length_known]
-        lead += [compare.saw_positions(results, v, place), len(v.runs), len(v.finished), v.learnt, counts.successes, counts.count]
+        place, counts = (
+            results.declared.success.place,
+            compare.successes(v, results.declared.success),
+        )
+        lead = [
+            v.name,
+            *(v.labels.get(axis, "") for axis in axes),
+            id(v.runs) in chosen,
+            v.target_length_known,
+        ]
+        lead += [
+            compare.saw_positions(results, v, place),
+            len(v.runs),
+            len(v.finished),
+            v.learnt,
+            counts.successes,
+            counts.count,
+        ]
         for offset, name, n in itertools.product(results.offsets, names, results.lengths):
             values = v.values(n, offset, name)
             if any(value is not None for value in values):
-                writer.writerow([*lead, offset, name, n, *_numbers(values), *values, *[None] * (width - len(values))])
+                writer.writerow(
+                    [
+                        *lead,
+                        offset,
+                        name,
+                        n,
+                        *_numbers(values),
+                        *values,
+                        *[None] * (width - len(values)),
+                    ]
+                )
     return text.getvalue()
 
 
@@ -107,16 +168,28 @@ def _numbers(values: Sequence[Any]) -> list[Any]:
     interval = found.interval if found else None
     ends = [interval.low, interval.high, interval.kind] if interval else [None, None, None]
     iqm = float(statistics.interquartile_mean(known))
-    return [statistics.mean(known), statistics.deviation(known), statistics.median(known), iqm, *ends]
+    return [
+        statistics.mean(known),
+        statistics.deviation(known),
+        statistics.median(known),
+        iqm,
+        *ends,
+    ]
 
 
 def _compared(results: Results) -> str:
     """What was compared, and how often."""
-    variants, runs = len(results.variants), len({r["run_id"] for v in results.variants for r in v.runs})
+    variants, runs = (
+        len(results.variants),
+        len({r["run_id"] for v in results.variants for r in v.runs}),
+    )
     counts = sorted({len(v.runs) for v in results.variants})
     each = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     longest = ", ".join(map(str, results.max_lengths))
-    told = f"{variants} variant{'s' * (variants > 1)}, {each} run{'s' * (each != '1')} each, {runs} in all"
+    told = (
+        f"{variants} variant{'s' * (variants > 1)}, {each} run{'s' * (each != '1')} each, "
+        f"{runs} in all"
+    )
     missing = f" {_runs(results.missing)} no record yet." if results.missing else ""
     if changed := sum(map(records.has_changed_rows, results.records)):
         missing += f" {_runs(changed)} rows that changed code measured."

@@ -1,4 +1,5 @@
-"""Records and curves for the tools in which people look at trainings: TensorBoard, Weights & Biases.
+"""Records and curves for the tools in which people look at trainings: TensorBoard, Weights &
+Biases.
 
 A writer takes one run. Both libraries are optional, and imported only where one is asked for.
 """
@@ -29,10 +30,14 @@ class Writer(Protocol):
 
 
 class TensorBoard:
-    """Event files of tensorboardX below out/<run_id>, where TensorBoard finds them; a length stands where a step would."""
+    """Event files of tensorboardX below out/<run_id>, where TensorBoard finds them; a length stands
+    where a step would.
+    """
 
     def __init__(self, out: Path, study: str, label: str, record: dict[str, Any]):
-        self.events = _library("tensorboardX", "TensorBoard").SummaryWriter(str(out / record["run_id"]))
+        self.events = _library("tensorboardX", "TensorBoard").SummaryWriter(
+            str(out / record["run_id"])
+        )
         self.events.add_text("run", f"{study}: {label}", 0)
 
     def curve(self, step: int, values: Mapping[str, float]) -> None:
@@ -50,16 +55,28 @@ class TensorBoard:
 class WandB:
     """A run of Weights & Biases, grouped by variant; offline, below out/wandb, unless `online`."""
 
-    def __init__(self, out: Path, study: str, label: str, record: dict[str, Any], *, online: bool = False):
-        given = dict(project=study, group=label, id=record["run_id"], name=f"{label} {record['run_id']}", config=record["config"])
+    def __init__(
+        self, out: Path, study: str, label: str, record: dict[str, Any], *, online: bool = False
+    ):
+        given = dict(
+            project=study,
+            group=label,
+            id=record["run_id"],
+            name=f"{label} {record['run_id']}",
+            config=record["config"],
+        )
         out.mkdir(parents=True, exist_ok=True)
-        self.run = _library("wandb", "W&B").init(dir=str(out), mode="online" if online else "offline", reinit="finish_previous", **given)
+        self.run = _library("wandb", "W&B").init(
+            dir=str(out), mode="online" if online else "offline", reinit="finish_previous", **given
+        )
 
     def curve(self, step: int, values: Mapping[str, float]) -> None:
         self.run.log(dict(values), step=step)
 
     def by_length(self, name: str, values: Mapping[int, float]) -> None:
-        self.run.summary.update({f"{name}/length {length}": value for length, value in values.items()})
+        self.run.summary.update(
+            {f"{name}/length {length}": value for length, value in values.items()}
+        )
 
     def close(self) -> None:
         self.run.finish()
@@ -85,8 +102,15 @@ def export(folder: Path, to: str, out: Path, **options: Any) -> int:
         raise unknown("--to", to, WRITERS)
     study, entries = records.study_of(folder)
     found = records.read_all(folder)
-    labels = {run_id: " ".join(v for axis, v in named.items() if v and axis != "seed") or study for named, run_id in entries}
-    shown = [(found[run_id], label) for run_id, label in labels.items() if run_id in found and found[run_id]["curve"]]
+    labels = {
+        run_id: " ".join(v for axis, v in named.items() if v and axis != "seed") or study
+        for named, run_id in entries
+    }
+    shown = [
+        (found[run_id], label)
+        for run_id, label in labels.items()
+        if run_id in found and found[run_id]["curve"]
+    ]
     for record, label in shown:
         write(WRITERS[to](out, study, label, record, **options), record)
     return len(shown)
@@ -96,12 +120,20 @@ def write(writer: Writer, record: dict[str, Any]) -> None:
     """One run's curve, and every metric of its test at offset 0 by length."""
     for point in record["curve"]:
         values = {name: value for name, value in point.items() if name not in _OFF_CURVE}
-        values |= {f"exact_match/length {length}": value for length, value in point["exact_match"].items()}
-        values |= {f"rms(code) over rms(token)/{i}": value for i, value in enumerate(point["code_ratio"])}
-        writer.curve(point["step"], {name: value for name, value in values.items() if value is not None})
+        values |= {
+            f"exact_match/length {length}": value for length, value in point["exact_match"].items()
+        }
+        values |= {
+            f"rms(code) over rms(token)/{i}": value for i, value in enumerate(point["code_ratio"])
+        }
+        writer.curve(
+            point["step"], {name: value for name, value in values.items() if value is not None}
+        )
     by_metric: dict[str, dict[int, float]] = {}
     for row in records.preferred_rows(record):
-        if (row["split"], row["offset"], row["change"]) == ("test", 0, None) and isinstance(row["value"], int | float):
+        if (row["split"], row["offset"], row["change"]) == ("test", 0, None) and isinstance(
+            row["value"], int | float
+        ):
             by_metric.setdefault(f"test/{row['metric']}", {})[row["length"]] = row["value"]
     for name, values in by_metric.items():
         writer.by_length(name, values)

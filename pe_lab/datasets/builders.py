@@ -1,4 +1,5 @@
-"""Data sets of given rows, written by TFDS without TensorFlow: whole or not at all, and in equal bytes each time.
+"""Data sets of given rows, written by TFDS without TensorFlow: whole or not at all, and in equal
+bytes each time.
 
 A set is written in a folder of its own and then moved, so that two processes may write it at once.
 """
@@ -52,11 +53,15 @@ class RowsBuilder(tfds.core.GeneratorBasedBuilder):
 
 
 class _InOrder(writer.ExampleWriter):
-    """TFDS writes the features of a row in an order that differs from process to process; this one by their names."""
+    """TFDS writes the features of a row in an order that differs from process to process; this one
+    by their names.
+    """
 
     def write(self, path: Any, examples: Iterable[tuple[Any, bytes]]) -> Any:
         parsed = ((key, tf_example_pb2.Example.FromString(row)) for key, row in examples)
-        return super().write(path, ((key, row.SerializeToString(deterministic=True)) for key, row in parsed))
+        return super().write(
+            path, ((key, row.SerializeToString(deterministic=True)) for key, row in parsed)
+        )
 
 
 def write_once(make: Callable[..., RowsBuilder], name: str, folder: Path, there: Path) -> bool:
@@ -80,7 +85,9 @@ def write_once(make: Callable[..., RowsBuilder], name: str, folder: Path, there:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """TFDS prints what it does, draws bars, and warns of a configuration that its class does not list; a cell speaks JSON there."""
+    """TFDS prints what it does, draws bars, and warns of a configuration that its class does not
+    list; a cell speaks JSON there.
+    """
     verbosity, nobody = logging.get_verbosity(), io.StringIO()
     logging.set_verbosity(logging.ERROR)
     try:

@@ -1,4 +1,5 @@
-"""Frozen evaluation examples: data sets of TFDS that any program can read, with a hash of their content.
+"""Frozen evaluation examples: data sets of TFDS that any program can read, with a hash of their
+content.
 
     FOLDER/frozen/copy-0123456789ab/2.0.0/    # array_record files, features.json, metadata.json
 
@@ -53,18 +54,24 @@ def _features(row: Row) -> tfds.features.FeaturesDict:
     def of(value: Any) -> Any:
         if isinstance(value, Mapping):
             return _features(value)
-        return tfds.features.Tensor(shape=(None, *value.shape[1:]) if value.ndim else (), dtype=value.dtype.type)
+        return tfds.features.Tensor(
+            shape=(None, *value.shape[1:]) if value.ndim else (), dtype=value.dtype.type
+        )
 
     return tfds.features.FeaturesDict({name: of(value) for name, value in row.items()})
 
 
 def content_hash(rows: Rows) -> str:
-    """sha256 over all rows in their order: split, names, shapes, and values as whole numbers of eight bytes."""
+    """sha256 over all rows in their order: split, names, shapes, and values as whole numbers of
+    eight bytes.
+    """
     digest = hashlib.sha256()
     for split in sorted(rows):
         for row in rows[split]:
             for name, value in _leaves(row):
-                digest.update(f"{split} {name} {value.shape} ".encode() + value.astype("<i8").tobytes())
+                digest.update(
+                    f"{split} {name} {value.shape} ".encode() + value.astype("<i8").tobytes()
+                )
     return digest.hexdigest()
 
 
@@ -111,7 +118,10 @@ def _read(path: Path, sha256: str) -> Rows:
 
 
 def _damaged(path: Path, why: str) -> UserError:
-    return UserError(f"The frozen examples in {path} are damaged ({why}): remove that folder and freeze them again.")
+    return UserError(
+        f"The frozen examples in {path} are damaged ({why}): remove that folder and freeze them "
+        f"again."
+    )
 
 
 def sets(folder: Path) -> list[Set]:
@@ -131,7 +141,12 @@ def sets(folder: Path) -> list[Set]:
 
 
 def write(
-    folder: Path, name: str, about: dict[str, Any], description: str, rows: Rows, symbols: Mapping[str, Sequence[str]] | None = None
+    folder: Path,
+    name: str,
+    about: dict[str, Any],
+    description: str,
+    rows: Rows,
+    symbols: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Set, bool]:
     """Writes a set, whole or not at all; whether it is new. One that is there is checked.
 
@@ -141,15 +156,23 @@ def write(
     Raises:
       UserError: the folder cannot be written, or holds other rows under that name, or damaged ones.
     """
-    there, made = folder / "frozen" / name / VERSION, {"about": about, "sha256": content_hash(rows), "symbols": symbols}
+    there, made = (
+        folder / "frozen" / name / VERSION,
+        {"about": about, "sha256": content_hash(rows), "symbols": symbols},
+    )
     make = functools.partial(Frozen, rows=rows, description=description, metadata=made)
     try:
         new = builders.write_once(make, name, folder, there)
     except OSError as e:
-        raise UserError(f"The folder {folder} cannot be written ({one_line(e)}). Give another: --out=FOLDER.") from e
+        raise UserError(
+            f"The folder {folder} cannot be written ({one_line(e)}). Give another: --out=FOLDER."
+        ) from e
     (found,) = (each for each in sets(folder) if each.path == there)
     if found.sha256 != made["sha256"]:
-        raise UserError(f"{there} holds other examples than the task draws today: move it away, or give another --out=FOLDER.")
+        raise UserError(
+            f"{there} holds other examples than the task draws today: move it away, or give "
+            f"another --out=FOLDER."
+        )
     if not new:
         _read(found.path, found.sha256)
     return found, new

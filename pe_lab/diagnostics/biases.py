@@ -18,9 +18,10 @@ def mass_within(kernel: Kernel, distance: int) -> Float[np.ndarray, "h"]:
 
 
 def receptive_field(kernel: Kernel, share: float = 0.99) -> list[int]:
-    """The smallest distance of each head within which this share of attention lies, so that the window is one longer.
+    """The smallest distance of each head within which this share of attention lies, so that the
+    window is one longer.
 
-    Chi et al. 2022, "Dissecting Transformer Length Extrapolation via the Lens of Receptive Field Analysis",
-    https://arxiv.org/abs/2212.10356, whose window holds 99%.
+    Chi et al. 2022, "Dissecting Transformer Length Extrapolation via the Lens of Receptive Field
+    Analysis", https://arxiv.org/abs/2212.10356, whose window holds 99%.
     """
     return [int(n) for n in (np.cumsum(attention(kernel), axis=-1) < share - 1e-12).sum(axis=-1)]

@@ -1,7 +1,9 @@
-"""What a table of codes is like: whether rows repeat, grow, jump, and how much of it training can show.
+"""What a table of codes is like: whether rows repeat, grow, jump, and how much of it training can
+show.
 
-Pure functions of float64 tables E [L, C], a row for each position in order. Of an encoding inside attention the same table
-has a row for each distance (`probe.profile`). Definitions without a source are this project's own.
+Pure functions of float64 tables E [L, C], a row for each position in order. Of an encoding inside
+attention the same table has a row for each distance (`probe.profile`). Definitions without a source
+are this project's own.
 """
 
 from collections.abc import Mapping
@@ -20,7 +22,9 @@ def distances(E: Table) -> Float[np.ndarray, "l l"]:
 
 
 def through_bfloat16(E: Table) -> Table:
-    """What is left of it in bfloat16, whose first whole number without a value of its own is 257."""
+    """What is left of it in bfloat16, whose first whole number without a value of its own is
+    257.
+    """
     return E.astype(ml_dtypes.bfloat16).astype(np.float64)
 
 
@@ -35,7 +39,9 @@ def collisions(E: Table, tolerance: float = _FLOAT) -> int:
 
 
 def collisions_in_bfloat16(E: Table) -> int:
-    """The same after a round trip through bfloat16, with the coarser tolerance of its eight bits."""
+    """The same after a round trip through bfloat16, with the coarser tolerance of its eight
+    bits.
+    """
     return collisions(through_bfloat16(E), _BFLOAT16)
 
 
@@ -45,7 +51,9 @@ def equal_neighbours(E: Table) -> int:
 
 
 def alias_margin(E: Table) -> float | None:
-    """min over |p - q| >= 2 of |E(p) - E(q)|, over the median step: below 1 some far position is nearer than a neighbour."""
+    """min over |p - q| >= 2 of |E(p) - E(q)|, over the median step: below 1 some far position is
+    nearer than a neighbour.
+    """
     if len(E) < 3 or not (step := np.median(steps(E))):
         return None
     p, q = np.triu_indices(len(E), 2)
@@ -74,7 +82,9 @@ def steps(E: Table) -> Float[np.ndarray, "n"]:
 
 def step_ratio(E: Table) -> float | None:
     """The largest step over the median one."""
-    return float(steps(E).max() / np.median(steps(E))) if len(E) > 1 and np.median(steps(E)) else None
+    return (
+        float(steps(E).max() / np.median(steps(E))) if len(E) > 1 and np.median(steps(E)) else None
+    )
 
 
 def step_variation(E: Table) -> float | None:
@@ -83,7 +93,8 @@ def step_variation(E: Table) -> float | None:
 
 
 def step_share(E: Table) -> float | None:
-    """The largest step over the root mean square distance of two positions at random, sqrt(2 sum var E_c).
+    """The largest step over the root mean square distance of two positions at random, sqrt(2 sum
+    var E_c).
 
     1: somewhere a step leads as far away as a jump to anywhere. None where all rows are equal.
     """
@@ -97,7 +108,8 @@ def coordinates_that_change(E: Table, by: float = 0.5) -> int:
 
 
 def length_consistency(tables: Mapping[int, Table]) -> float | None:
-    """(max - min) / mean over lengths of the mean step, at the positions that all lengths have; None of one length or no step.
+    """(max - min) / mean over lengths of the mean step, at the positions that all lengths have;
+    None of one length or no step.
 
     Args:
       tables: length -> its codes, of which each has at least the first one's rows.
@@ -108,7 +120,9 @@ def length_consistency(tables: Mapping[int, Table]) -> float | None:
 
 
 def drift(short: Table, long: Table) -> float | None:
-    """|E_long - E_short| / |E_short| over the rows of the shorter: what a longer example changes at the same positions."""
+    """|E_long - E_short| / |E_short| over the rows of the shorter: what a longer example changes at
+    the same positions.
+    """
     size = np.linalg.norm(short)
     return float(np.linalg.norm(long[: len(short)] - short) / size) if size else None
 
@@ -125,13 +139,17 @@ def norm_variation(E: Table) -> float | None:
 
 
 def effective_dimension(E: Table) -> float | None:
-    """The participation ratio of the variances v along principal directions, (sum v)^2 / sum v^2: how many carry the code."""
+    """The participation ratio of the variances v along principal directions, (sum v)^2 / sum v^2:
+    how many carry the code.
+    """
     variances = np.linalg.svd(E - E.mean(axis=0), compute_uv=False) ** 2
     return float(variances.sum() ** 2 / (variances**2).sum()) if np.ptp(E, axis=0).any() else None
 
 
 def unseen_coordinates(seen: Table, beyond: Float[np.ndarray, "m c"]) -> Bool[np.ndarray, "m c"]:
-    """Where a coordinate lies outside of the range that it had in training; what is undefined, NaN, does too."""
+    """Where a coordinate lies outside of the range that it had in training; what is undefined, NaN,
+    does too.
+    """
     slack = _FLOAT * rms(seen)
     return ~((beyond >= seen.min(axis=0) - slack) & (beyond <= seen.max(axis=0) + slack))
 

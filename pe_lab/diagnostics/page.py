@@ -42,7 +42,9 @@ def draw(name: str, folder: Path) -> None:
     file = folder / f"{name}.png"
     pictures.draw(probe(name), [file], dpi=_DPI)
     with Image.open(file) as image:
-        small = image.convert("RGB").quantize(_COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        small = image.convert("RGB").quantize(
+            _COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        )
     small.save(file, optimize=True)
 
 
@@ -56,16 +58,31 @@ def inserted(page: str, measured: Mapping[str, Mapping[str, Any]], folder: str) 
     _, ends, after = rest.partition(END)
     if not (begins and ends):
         raise ValueError(f"The page has no place for what is measured, between {BEGIN} and {END}.")
-    return before + BEGIN + _section({name: Row(**row) for name, row in measured.items()}, folder) + END + after
+    return (
+        before
+        + BEGIN
+        + _section({name: Row(**row) for name, row in measured.items()}, folder)
+        + END
+        + after
+    )
 
 
 def _section(rows: Mapping[str, Row], folder: str) -> str:
     names, size = list(rows), Probe({"name": "nope"})
     card = scorecard.table(list(rows.values()), [f"[{name}](#{name})" for name in names])
-    parts = [_HEAD.format(length=size.length, width=size.width, heads=size.num_heads).rstrip(), card]
+    parts = [
+        _HEAD.format(length=size.length, width=size.width, heads=size.num_heads).rstrip(),
+        card,
+    ]
     parts.append(scorecard.legend() + "\n" + scorecard.reasons(list(rows.values())))
     for name, row in rows.items():
-        line = ", ".join(f"*{p.name}* {scorecard.cell(row, p)}" for p in PROPERTIES) + "." if row.numbers else ""
+        line = (
+            ", ".join(f"*{p.name}* {scorecard.cell(row, p)}" for p in PROPERTIES) + "."
+            if row.numbers
+            else ""
+        )
         shown = f"![{name}: picture]({folder}/{name}.png)"
-        parts.append("\n\n".join(part for part in (f"### {name}", line, shown, caption(row)) if part))
+        parts.append(
+            "\n\n".join(part for part in (f"### {name}", line, shown, caption(row)) if part)
+        )
     return "\n\n".join(parts) + "\n\n"

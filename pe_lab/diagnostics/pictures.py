@@ -29,14 +29,19 @@ def draw(probe: Probe, files: Sequence[Path], dpi: int = 200) -> None:
     lines = len(parts) // columns
     with drawing.settings():
         size = (drawing.WIDTH, 2.6 * lines + 0.3) if columns > 1 else (drawing.WIDTH * 0.6, 2.6)
-        figure, axes = drawing.pyplot().subplots(lines, columns, figsize=size, squeeze=False, layout="constrained")
+        figure, axes = drawing.pyplot().subplots(
+            lines, columns, figsize=size, squeeze=False, layout="constrained"
+        )
         for axis, part in zip(axes.flat, parts, strict=True):
             part(axis, probe)
             axis.set_title(textwrap.fill(axis.get_title(), 96 // columns))
         heads = axes.flat[-1].get_legend_handles_labels()
         if probe.kind in ("bias", None):
             figure.legend(*heads, loc="outside lower center", ncols=8 if columns > 1 else 3)
-        figure.suptitle(f"{probe.name}: {probe.length} positions, width {probe.width}, {probe.num_heads} heads, untrained")
+        figure.suptitle(
+            f"{probe.name}: {probe.length} positions, width {probe.width}, {probe.num_heads} "
+            f"heads, untrained"
+        )
         drawing.save(figure, files, dpi=dpi)
 
 
@@ -46,12 +51,17 @@ def draw_paths(probes: Sequence[Probe], files: Sequence[Path], dpi: int = 200) -
     lines = -(-len(probes) // columns)
     with drawing.settings():
         size = (drawing.WIDTH, 2.4 * lines + 0.4)
-        figure, axes = drawing.pyplot().subplots(lines, columns, figsize=size, squeeze=False, layout="constrained")
+        figure, axes = drawing.pyplot().subplots(
+            lines, columns, figsize=size, squeeze=False, layout="constrained"
+        )
         for axis, probe in zip(axes.flat, probes, strict=False):
             panels.path(axis, probe, title=probe.name)
         for axis in axes.flat[len(probes) :]:
             axis.axis("off")
-        figure.suptitle("Each position's code, joined to the next one's (0 dark, later lighter), in the plane where they differ most")
+        figure.suptitle(
+            "Each position's code, joined to the next one's (0 dark, later lighter), in the plane "
+            "where they differ most"
+        )
         drawing.save(figure, files, dpi=dpi)
 
 
@@ -60,9 +70,15 @@ def draw_similarities(probes: Sequence[Probe], files: Sequence[Path], dpi: int =
     with drawing.settings():
         figure, axis = drawing.pyplot().subplots(figsize=(drawing.WIDTH, 3.2), layout="constrained")
         shown = [styles.of_name(probe.spec["name"]) for probe in probes]
-        for probe, style, dashes in zip(probes, shown, styles.dashes([style.color for style in shown]), strict=True):
+        for probe, style, dashes in zip(
+            probes, shown, styles.dashes([style.color for style in shown]), strict=True
+        ):
             E = probe.table(probe.length) if probe.kind == "code" else None
-            curve = measure.kernel(probe, probe.length).mean(axis=0) if E is None else similarity.by_offset(similarity.gram(E))
+            curve = (
+                measure.kernel(probe, probe.length).mean(axis=0)
+                if E is None
+                else similarity.by_offset(similarity.gram(E))
+            )
             every = max(1, probe.length // 8)
             axis.plot(
                 curve / (curve[0] or 1.0),
@@ -74,11 +90,17 @@ def draw_similarities(probes: Sequence[Probe], files: Sequence[Path], dpi: int =
             )
         axis.axhline(0, color="0.6", linewidth=1)
         axis.set(xlabel="distance in positions", ylabel="similarity (1: with itself)")
-        axis.set_title("How alike two positions are, by how far apart they stand: a line that falls tells near from far", loc="left")
+        axis.set_title(
+            "How alike two positions are, by how far apart they stand: a line that falls tells "
+            "near from far",
+            loc="left",
+        )
         axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
         drawing.save(figure, files, dpi=dpi)
 
 
 def comparable(probes: Sequence[Probe]) -> tuple[list[Probe], list[Probe]]:
     """Those that have a path, and those that have a similarity against distance."""
-    return [p for p in probes if p.kind == "code"], [p for p in probes if p.kind in ("code", "turn")]
+    return [p for p in probes if p.kind == "code"], [
+        p for p in probes if p.kind in ("code", "turn")
+    ]

@@ -1,4 +1,6 @@
-"""The scorecard: one row an encoding, one column a property, in each cell a verdict and the number behind it."""
+"""The scorecard: one row an encoding, one column a property, in each cell a verdict and the number
+behind it.
+"""
 
 import csv
 import dataclasses
@@ -69,7 +71,8 @@ PROPERTIES = (
         "linear shift",
         ("shift residual", "change by a common shift"),
         lambda n: n <= 0.01,
-        f"at the input, the squared error of one linear map, fitted elsewhere, to the codes {measure.SHIFT} positions on, over their "
+        f"at the input, the squared error of one linear map, fitted elsewhere, to the codes "
+        f"{measure.SHIFT} positions on, over their "
         "variance; "
         "inside attention, what moving all positions far away changes, over the spread of the rows",
         "at most 0.01: one map then does for every place, and a distance can be read off anywhere",
@@ -78,15 +81,18 @@ PROPERTIES = (
         "decays",
         ("nearer is more similar",),
         lambda n: n >= 2 / 3,
-        "of pairs of keys at different distances, the share whose nearer one is more similar to the query",
+        "of pairs of keys at different distances, the share whose nearer one is more similar to "
+        "the query",
         "at least 2/3: twice as often as not; 1/2 is chance",
     ),
     Property(
         "extends",
         ("unseen",),
         lambda n: n <= 0.2,
-        "what the second half of an example of twice the length meets that the first could not show: positions with a coordinate out of "
-        "its range or a parameter that was never trained; of a rotation, pairs that have not come round once; of a bias, the share of "
+        "what the second half of an example of twice the length meets that the first could not "
+        "show: positions with a coordinate out of "
+        "its range or a parameter that was never trained; of a rotation, pairs that have not come "
+        "round once; of a bias, the share of "
         "attention that falls there",
         "at most 0.2: four fifths of what is met was there in training",
     ),
@@ -104,24 +110,36 @@ class Row:
 
 
 def row(probe: Probe) -> Row:
-    return Row(probe.name, probe.kind, measure.numbers(probe), None if probe.kind else probe.why_none)
+    return Row(
+        probe.name, probe.kind, measure.numbers(probe), None if probe.kind else probe.why_none
+    )
 
 
 def cell(row: Row, of: Property) -> str:
     verdict, number = of.verdict(row.numbers), of.number(row.numbers)
-    return DASH if verdict is None or number is None else f"{'yes' if verdict else 'no'} {readable(number)}"
+    return (
+        DASH
+        if verdict is None or number is None
+        else f"{'yes' if verdict else 'no'} {readable(number)}"
+    )
 
 
 def readable(number: Number) -> str:
     """Counts whole, all else with two digits after the point."""
-    return f"{number:,}" if isinstance(number, int) else f"{number + 0.0:.2f}".replace("-0.00", "0.00")
+    return (
+        f"{number:,}" if isinstance(number, int) else f"{number + 0.0:.2f}".replace("-0.00", "0.00")
+    )
 
 
 def table(rows: Sequence[Row], names: Sequence[str] | None = None) -> str:
     """The scorecard in Markdown, its columns aligned."""
     header = ["encoding", *(p.name for p in PROPERTIES)]
     return _aligned(
-        header, [[name, *(cell(r, p) for p in PROPERTIES)] for name, r in zip(names or [r.name for r in rows], rows, strict=True)]
+        header,
+        [
+            [name, *(cell(r, p) for p in PROPERTIES)]
+            for name, r in zip(names or [r.name for r in rows], rows, strict=True)
+        ],
     )
 
 
@@ -137,9 +155,12 @@ def reasons(rows: Sequence[Row]) -> str:
 def legend() -> str:
     """What a row is, what each column asks, and where its thresholds come from."""
     rows = (
-        "A row is read with fresh, untrained parameters. At the input it judges codes, one a position. Inside attention it judges what is "
-        "added to the logits, one row a distance, seen from the last token: a bias and a mask as they are; where queries and keys decide, "
-        f"that of {DRAWS} random ones a head, each the same at every place; *decays* is then the mean over all directions of a query that "
+        "A row is read with fresh, untrained parameters. At the input it judges codes, one a "
+        "position. Inside attention it judges what is "
+        "added to the logits, one row a distance, seen from the last token: a bias and a mask as "
+        "they are; where queries and keys decide, "
+        f"that of {DRAWS} random ones a head, each the same at every place; *decays* is then the "
+        f"mean over all directions of a query that "
         "meets itself. "
         "Positions of two axes are the same on both."
     )
@@ -149,7 +170,8 @@ def legend() -> str:
             rows,
             "",
             *lines,
-            f"- {DASH}: no number. In *decays*: over all queries the mean is the same at every distance, and each query has its own.",
+            f"- {DASH}: no number. In *decays*: over all queries the mean is the same at every "
+            f"distance, and each query has its own.",
         ]
     )
 
@@ -170,7 +192,9 @@ def as_csv(rows: Sequence[Row]) -> str:
     said = {True: "yes", False: "no", None: ""}
     for r in rows:
         verdicts = [said[p.verdict(r.numbers)] for p in PROPERTIES]
-        writer.writerow([r.name, r.kind, *verdicts, *(r.numbers.get(name) for name in names), r.reason])
+        writer.writerow(
+            [r.name, r.kind, *verdicts, *(r.numbers.get(name) for name in names), r.reason]
+        )
     return text.getvalue()
 
 

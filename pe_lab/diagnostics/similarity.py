@@ -1,8 +1,9 @@
-"""Whether near positions are more alike than far ones: functions of the inner products K = E E^T, or of logits against distance.
+"""Whether near positions are more alike than far ones: functions of the inner products K = E E^T,
+or of logits against distance.
 
-Translation invariance, symmetry and decay are the properties that Wang et al. 2021, "On Position Embeddings in BERT"
-(https://openreview.net/forum?id=onxoVA9FxMw), ask of position codes; their own indicators could not be read, these are
-the project's.
+Translation invariance, symmetry and decay are the properties that Wang et al. 2021, "On Position
+Embeddings in BERT" (https://openreview.net/forum?id=onxoVA9FxMw), ask of position codes; their own
+indicators could not be read, these are the project's.
 """
 
 import numpy as np
@@ -23,9 +24,13 @@ def by_offset(K: Square) -> Float[np.ndarray, "l"]:
 
 
 def toeplitz_fraction(K: Square) -> float:
-    """1 - |K - Toep(K)|^2 / |K - mean K|^2, Toep(K) the mean of each diagonal: 1 where the offset alone decides."""
+    """1 - |K - Toep(K)|^2 / |K - mean K|^2, Toep(K) the mean of each diagonal: 1 where the offset
+    alone decides.
+    """
     rows, columns = np.indices(K.shape)
-    averaged = np.asarray([np.diagonal(K, o).mean() for o in range(1 - len(K), len(K))])[columns - rows + len(K) - 1]
+    averaged = np.asarray([np.diagonal(K, o).mean() for o in range(1 - len(K), len(K))])[
+        columns - rows + len(K) - 1
+    ]
     whole = ((K - K.mean()) ** 2).sum()
     return float(1 - ((K - averaged) ** 2).sum() / whole) if whole else 1.0
 
@@ -37,7 +42,9 @@ def symmetry_defect(K: Square) -> float:
 
 
 def first_increase(kernel: Float[np.ndarray, "l"]) -> int | None:
-    """The first distance that is more similar than the one before it, where decay stops; None: it never stops."""
+    """The first distance that is more similar than the one before it, where decay stops; None: it
+    never stops.
+    """
     rises = np.flatnonzero(_rises(kernel))
     return int(rises[0]) + 1 if len(rises) else None
 
@@ -53,11 +60,15 @@ def monotone_fraction(kernel: Float[np.ndarray, "l"]) -> float | None:
     return float((~_rises(kernel)).mean()) if len(kernel) > 1 else None
 
 
-def nearer_is_more_similar(K: Float[np.ndarray, "l s"], distance: Float[np.ndarray, "l s"]) -> float | None:
-    """Of all pairs of keys at different distances whose similarity to the query differs, the share whose nearer is more similar.
+def nearer_is_more_similar(
+    K: Float[np.ndarray, "l s"], distance: Float[np.ndarray, "l s"]
+) -> float | None:
+    """Of all pairs of keys at different distances whose similarity to the query differs, the share
+    whose nearer is more similar.
 
-    Averaged over queries: 1 where similarity falls with distance all the way, 1/2 where distance says nothing of it (it is
-    (1 + gamma) / 2 with Goodman and Kruskal's gamma of 1954). None where no similarities differ.
+    Averaged over queries: 1 where similarity falls with distance all the way, 1/2 where distance
+    says nothing of it (it is (1 + gamma) / 2 with Goodman and Kruskal's gamma of 1954). None where
+    no similarities differ.
 
     Args:
       K: a row for each query; distance: of each key from it, at least 0.
@@ -72,7 +83,9 @@ def _rises(kernel: Float[np.ndarray, "l"]) -> Bool[np.ndarray, "n"]:
     return np.diff(kernel) > _TIE * np.abs(kernel).max()
 
 
-def _concordant(similarity: Float[np.ndarray, "s"], distance: Float[np.ndarray, "s"]) -> float | None:
+def _concordant(
+    similarity: Float[np.ndarray, "s"], distance: Float[np.ndarray, "s"]
+) -> float | None:
     nearer: Bool[np.ndarray, "s s"] = distance[:, None] < distance[None]
     more = (similarity[:, None] - similarity[None])[nearer]
     differ = np.abs(more) > _TIE * np.abs(similarity).max()

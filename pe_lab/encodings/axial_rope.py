@@ -32,11 +32,13 @@ class AxialRoPE(AttentionEncoding):
     def __init__(self, *, num_axes: int = 2, base: float = 100.0, head_dim: int):
         if num_axes < 2:
             raise ValueError(
-                f"AxialRoPE reads positions of two axes or more, got num_axes={num_axes}; of one, take RoPE."
+                f"AxialRoPE reads positions of two axes or more, got num_axes={num_axes}; of one, "
+                f"take RoPE."
             )
         if head_dim % (2 * num_axes):
             raise ValueError(
-                f"AxialRoPE gives its {num_axes} axes equally many pairs, so 2 * {num_axes} must divide the head width {head_dim}."
+                f"AxialRoPE gives its {num_axes} axes equally many pairs, so 2 * {num_axes} must "
+                f"divide the head width {head_dim}."
             )
         pairs = head_dim // 2 // num_axes
         self.num_axes = num_axes

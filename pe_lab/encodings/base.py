@@ -180,7 +180,8 @@ class InputEncoding(_Encoding):
     ):
         if lift == "pad" and combine != "concat" and channels > width:
             raise ValueError(
-                f"{type(self).__name__} has {channels} channels and the width is {width}: take fewer, or lift='project'."
+                f"{type(self).__name__} has {channels} channels and the width is {width}: take "
+                f"fewer, or lift='project'."
             )
         self.width = width
         self.combine = combine

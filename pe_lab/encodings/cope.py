@@ -45,7 +45,8 @@ class CoPE(AttentionEncoding):
     def __init__(self, *, num_positions: int = 64, scaled: bool = False, head_dim: int):
         if num_positions < 2:
             raise ValueError(
-                f"CoPE interpolates between rows, so it needs two positions or more, got {num_positions}."
+                f"CoPE interpolates between rows, so it needs two positions or more, got "
+                f"{num_positions}."
             )
         self.scale = 1 / math.sqrt(head_dim) if scaled else 1.0
         self.table = nnx.Param(jnp.zeros((num_positions, head_dim)))

@@ -59,7 +59,8 @@ class DeBERTa(AttentionEncoding):
             raise ValueError(f"DeBERTa's max_distance must be at least 1, got {max_distance}.")
         if buckets is not None and (buckets % 2 or not 2 <= buckets < max_distance):
             raise ValueError(
-                f"DeBERTa's buckets must be even, 2 or more and fewer than max_distance={max_distance}, got {buckets}."
+                f"DeBERTa's buckets must be even, 2 or more and fewer than "
+                f"max_distance={max_distance}, got {buckets}."
             )
         if not terms or len(set(terms)) < len(terms):
             raise ValueError(f"DeBERTa needs 'c2p', 'p2c' or both, each once, got {terms}.")

@@ -48,7 +48,8 @@ class DynamicPositionBias(OffsetBias):
         hidden = max(width // 4, 1) if hidden_width is None else hidden_width
         if hidden < 1 or depth < 1:
             raise ValueError(
-                f"DynamicPositionBias needs a hidden layer: hidden_width and depth at least 1, got {hidden} and {depth}."
+                f"DynamicPositionBias needs a hidden layer: hidden_width and depth at least 1, "
+                f"got {hidden} and {depth}."
             )
         sizes = [1, *[hidden] * depth, num_heads]
         self.layers = nnx.List([uniform_linear(n, m, rngs) for n, m in itertools.pairwise(sizes)])

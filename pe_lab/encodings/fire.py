@@ -52,7 +52,8 @@ class FIRE(AttentionEncoding):
         if hidden_width < 1 or start_rate <= 0 or start_threshold <= 0:
             got = f"{hidden_width}, {start_rate:g} and {start_threshold:g}"
             raise ValueError(
-                f"FIRE's hidden_width, start_rate and start_threshold must be more than 0, got {got}."
+                f"FIRE's hidden_width, start_rate and start_threshold must be more than 0, got "
+                f"{got}."
             )
         self.into = uniform_linear(1, hidden_width, rngs)
         self.out = uniform_linear(hidden_width, num_heads, rngs)

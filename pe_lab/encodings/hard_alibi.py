@@ -28,7 +28,8 @@ class HardALiBi(AttentionEncoding):
         masked = num_heads // 2 if masked_heads is None else masked_heads
         if not 0 < masked <= num_heads:
             raise ValueError(
-                f"HardALiBi's masked_heads must be 1..{num_heads}, the heads that there are, got {masked}."
+                f"HardALiBi's masked_heads must be 1..{num_heads}, the heads that there are, got "
+                f"{masked}."
             )
         self.masked_heads = masked
         self.num_heads = num_heads

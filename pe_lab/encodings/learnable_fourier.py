@@ -47,7 +47,8 @@ class LearnableFourier(InputEncoding):
         if num_features < 2 or num_features % 2 or hidden_width < 1 or num_axes < 1 or gamma <= 0:
             got = f"{num_features}, {hidden_width}, {num_axes} and {gamma:g}"
             raise ValueError(
-                f"LearnableFourier needs an even num_features, a hidden_width, num_axes and gamma above 0, got {got}."
+                f"LearnableFourier needs an even num_features, a hidden_width, num_axes and gamma "
+                f"above 0, got {got}."
             )
         super().__init__(width, width=width, rngs=rngs, **rest)
         self.num_axes = num_axes

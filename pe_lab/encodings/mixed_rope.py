@@ -35,7 +35,8 @@ class MixedRoPE(AttentionEncoding):
     def __init__(self, *, base: float = 10.0, num_heads: int, head_dim: int, rngs: nnx.Rngs):
         if head_dim % 4:
             raise ValueError(
-                f"MixedRoPE starts from two directions of equally many pairs, so 4 must divide the head width {head_dim}."
+                f"MixedRoPE starts from two directions of equally many pairs, so 4 must divide "
+                f"the head width {head_dim}."
             )
         series = base ** (-np.arange(0, head_dim, 4) / head_dim)
         size = jnp.asarray(np.tile(series, 2), jnp.float32)[None]

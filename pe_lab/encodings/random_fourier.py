@@ -32,7 +32,8 @@ class RandomFourier(InputEncoding):
     def __init__(self, *, std: float = 0.1, draw: int = 0, num_axes: int = 1, width: int, **rest):
         if std <= 0 or num_axes < 1 or width < 2:
             raise ValueError(
-                f"RandomFourier needs std and num_axes above 0 and a width of 2 or more, got {std:g}, {num_axes} and {width}."
+                f"RandomFourier needs std and num_axes above 0 and a width of 2 or more, got "
+                f"{std:g}, {num_axes} and {width}."
             )
         super().__init__(width, width=width, **rest)
         self.num_axes = num_axes

@@ -44,7 +44,8 @@ class RelativeLogits(AttentionEncoding):
     ):
         if extent < 1 or num_profiles < 1:
             raise ValueError(
-                f"RelativeLogits needs an extent and num_profiles of at least 1, got {extent} and {num_profiles}."
+                f"RelativeLogits needs an extent and num_profiles of at least 1, got {extent} and "
+                f"{num_profiles}."
             )
         lecun_normal = nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
         mixture = lecun_normal(rngs.params(), (width, num_heads, num_profiles))

@@ -47,7 +47,8 @@ class RotaryValue(AttentionEncoding):
         rotated = round(fraction * head_dim)
         if rotated % 2 or not 2 <= rotated <= head_dim:
             raise ValueError(
-                f"RotaryValue rotates pairs, so {fraction} of the head width {head_dim} must be an even number of channels."
+                f"RotaryValue rotates pairs, so {fraction} of the head width {head_dim} must be "
+                f"an even number of channels."
             )
         self.frequencies = tuple((base ** (-np.arange(0, rotated, 2) / rotated)).tolist())
         self.layout = layout

@@ -58,7 +58,8 @@ class SelfExtend(AttentionEncoding):
         rotated = round(fraction * head_dim)
         if rotated % 2 or not 2 <= rotated <= head_dim:
             raise ValueError(
-                f"SelfExtend rotates pairs, so {fraction} of the head width {head_dim} must be an even number of channels."
+                f"SelfExtend rotates pairs, so {fraction} of the head width {head_dim} must be an "
+                f"even number of channels."
             )
         self.frequencies = tuple((base ** (-np.arange(0, rotated, 2) / rotated)).tolist())
         self.window = window

@@ -1,8 +1,8 @@
 """Sums over a batch by micro-batches of examples of similar length.
 
 Each micro-batch has the shape of its longest example. On a CPU its intermediate values stay in the
-cache of the core, and little is computed for padding. The sum is that of the whole batch, in another
-order.
+cache of the core, and little is computed for padding. The sum is that of the whole batch, in
+another order.
 """
 
 import dataclasses

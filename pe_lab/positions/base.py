@@ -1,6 +1,7 @@
 """What a position scheme is, and the draws that schemes share.
 
-Shape letters: N position rows (1, or one a layer where a scheme redraws for each), B batch, L tokens, A axes.
+Shape letters: N position rows (1, or one a layer where a scheme redraws for each), B batch, L
+tokens, A axes.
 """
 
 import functools
@@ -14,7 +15,9 @@ from jaxtyping import Array, Bool, Int, Key, Num, Shaped
 from pe_lab.choices import ChecksChoices
 
 Keys = Key[Array, "b"]  # one an example
-Structure = Mapping[str, Any]  # [B, L] each: "symbols", "coupled", "parts"; pe_lab/tasks/layouts.py makes them
+Structure = Mapping[
+    str, Any
+]  # [B, L] each: "symbols", "coupled", "parts"; pe_lab/tasks/layouts.py makes them
 
 
 class PositionScheme(ChecksChoices):
@@ -22,13 +25,15 @@ class PositionScheme(ChecksChoices):
 
     Traits:
       real: positions are fractions.
-      reads_length: in evaluation a token's position depends on the whole example's length, which tells a
-        decoder how long its answer must be.
+      reads_length: in evaluation a token's position depends on the whole example's length, which
+        tells a decoder how long its answer must be.
       arange: positions are consecutive and the same for the whole batch.
       ascending: a token's position is larger than that of the token before it.
-      one_draw: the two streams of an encoder–decoder draw alike, so that what belongs together stays so.
+      one_draw: the two streams of an encoder–decoder draw alike, so that what belongs together
+        stays so.
       num_axes: A, the numbers that a position has; 1: positions are [N, B|1, L].
-      follows: the key of the task's structure that positions depend on; None: they depend on the mask alone.
+      follows: the key of the task's structure that positions depend on; None: they depend on the
+        mask alone.
       max_length: the most tokens that it has positions for; None for no limit.
     """
 
@@ -55,7 +60,8 @@ class PositionScheme(ChecksChoices):
         Args:
           keys: one an example; in evaluation they depend on split, length and example alone.
           mask: [B, L], True at tokens. Draws use the true length, never the padded one.
-          segments: [B, L], the example each token belongs to where several share a context and see each other.
+          segments: [B, L], the example each token belongs to where several share a context and see
+            each other.
           structure: what a task and its layout say of each token, for schemes that follow it.
           train: schemes that are random in training alone ask for it.
         """
@@ -82,14 +88,21 @@ def followed(scheme: PositionScheme, structure: Structure | None, key: str) -> A
       ValueError: it says nothing there.
     """
     if structure is None or key not in structure:
-        raise ValueError(f"{type(scheme).__name__} follows structure[{key!r}], one value a token, and was given none.")
+        raise ValueError(
+            f"{type(scheme).__name__} follows structure[{key!r}], one value a token, and was "
+            f"given none."
+        )
     return structure[key]
 
 
 def starts(*labels: Shaped[Array, "b l"] | None) -> Bool[Array, "b l"]:
-    """True at the first place, and where a label differs from the place before; None is no label."""
+    """True at the first place, and where a label differs from the place before; None is no
+    label.
+    """
     changed = [label[:, 1:] != label[:, :-1] for label in labels if label is not None]
-    return jnp.pad(functools.reduce(jnp.logical_or, changed), ((0, 0), (1, 0)), constant_values=True)
+    return jnp.pad(
+        functools.reduce(jnp.logical_or, changed), ((0, 0), (1, 0)), constant_values=True
+    )
 
 
 def since(begins: Bool[Array, "b l"]) -> Int[Array, "b l"]:
@@ -98,10 +111,14 @@ def since(begins: Bool[Array, "b l"]) -> Int[Array, "b l"]:
     return place - jax.lax.cummax(jnp.where(begins, place, 0), axis=1)
 
 
-def sorted_subset(key: Key[Array, ""], size: Int[Array, ""], maximum: int, length: int) -> Int[Array, "{length}"]:
-    """A uniform `size`-subset of 0..maximum-1, ascending, in the first `size` of `length` places; 0 after.
+def sorted_subset(
+    key: Key[Array, ""], size: Int[Array, ""], maximum: int, length: int
+) -> Int[Array, "{length}"]:
+    """A uniform `size`-subset of 0..maximum-1, ascending, in the first `size` of `length` places; 0
+    after.
 
-    Floyd's algorithm, with a traced size: the same key and size give the same subset at any `length`.
+    Floyd's algorithm, with a traced size: the same key and size give the same subset at any
+    `length`.
     """
     place = jnp.arange(length)
     last = maximum - size + place  # Floyd's j, meaningful while place < size

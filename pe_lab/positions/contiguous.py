@@ -12,13 +12,15 @@ from pe_lab.positions.base import Keys, PositionScheme
 class Contiguous(PositionScheme):
     """Token i has position i.
 
-    One row for the whole batch, so that encodings compute it once: a place is 0 where it is padding in
-    every example, and i elsewhere.
+    One row for the whole batch, so that encodings compute it once: a place is 0 where it is padding
+    in every example, and i elsewhere.
     """
 
     arange = True
 
-    def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l"]:
+    def __call__(
+        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
+    ) -> Num[Array, "n _ l"]:
         return jnp.where(mask.any(axis=0), jnp.arange(mask.shape[1]), 0)[None, None]
 
     def bound(self, length: int, train: bool) -> int | float:

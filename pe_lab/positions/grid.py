@@ -1,11 +1,12 @@
 """Two positions a token, row and column: where it stands in a grid.
 
-Cho et al. 2024, "Position Coupling: Improving Length Generalization of Arithmetic Transformers Using Task
-Structure", https://arxiv.org/abs/2405.20671: the two ids of its minesweeper task.
+Cho et al. 2024, "Position Coupling: Improving Length Generalization of Arithmetic Transformers
+Using Task Structure", https://arxiv.org/abs/2405.20671: the two ids of its minesweeper task.
 
-Checked in the authors' code (HanseulJo/position-coupling, src/data/minesweeper.py): the separator is at the start,
-cells count from start + 1, and each axis has a start of its own. Evaluation starts at 1 there, here at 0, so that
-`max_position` is one less than theirs, 22. A grid of fixed columns has no paper: images cut into patches.
+Checked in the authors' code (HanseulJo/position-coupling, src/data/minesweeper.py): the separator
+is at the start, cells count from start + 1, and each axis has a start of its own. Evaluation starts
+at 1 there, here at 0, so that `max_position` is one less than theirs, 22. A grid of fixed columns
+has no paper: images cut into patches.
 """
 
 from collections.abc import Sequence
@@ -20,16 +21,20 @@ from pe_lab.positions.base import Keys, PositionScheme, followed, indices
 
 @dataclass(frozen=True)
 class Grid(PositionScheme):
-    """A token has position start + (row, column), the row on axis 0; both are 0 for what stands in no grid.
+    """A token has position start + (row, column), the row on axis 0; both are 0 for what stands in
+    no grid.
 
-    By default structure["grid"] says the rows and columns, from 1. In training with a `max_position` the start of
-    each axis is uniform on 0..max_position - (the example's largest row or column); else, and where that leaves no
-    choice, it is 0. `bound` allows for one row, or column, of all tokens. The streams of an encoder–decoder share
-    their starts where their largest numbers are equal, as in copying.
+    By default structure["grid"] says the rows and columns, from 1. In training with a
+    `max_position` the start of each axis is uniform on 0..max_position - (the example's largest row
+    or column); else, and where that leaves no choice, it is 0. `bound` allows for one row, or
+    column, of all tokens. The streams of an encoder–decoder share their starts where their largest
+    numbers are equal, as in copying.
 
     Args:
-      columns: whatever the task, token i has row i // columns and column i % columns, from 0; None: follow the task.
-      max_position: the largest row and column of training; None: nothing is drawn. It decides what was seen.
+      columns: whatever the task, token i has row i // columns and column i % columns, from 0; None:
+        follow the task.
+      max_position: the largest row and column of training; None: nothing is drawn. It decides what
+        was seen.
     """
 
     columns: int | None = None
@@ -45,13 +50,18 @@ class Grid(PositionScheme):
         if self.max_position is not None and self.max_position < 1:
             raise ValueError(f"grid's max_position must be at least 1, got {self.max_position}.")
         if self.columns is not None and self.max_position is not None:
-            raise ValueError(f"grid with columns={self.columns} draws nothing, so it takes no max_position, got {self.max_position}.")
+            raise ValueError(
+                f"grid with columns={self.columns} draws nothing, so it takes no max_position, "
+                f"got {self.max_position}."
+            )
 
     @property
     def follows(self) -> str | None:  # type: ignore[override]
         return "grid" if self.columns is None else None
 
-    def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l a"]:
+    def __call__(
+        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
+    ) -> Num[Array, "n _ l a"]:
         if self.columns is not None:
             index = indices(mask)
             return jnp.stack([index // self.columns, index % self.columns], axis=-1)[None]

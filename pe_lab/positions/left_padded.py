@@ -1,9 +1,10 @@
 """Positions that count tokens, wherever the padding stands.
 
-No paper: how decoders are fed prompts of several lengths, padded in front so that all end at one place;
-max(cumsum(mask) - 1, 0) in Hugging Face's models.
+No paper: how decoders are fed prompts of several lengths, padded in front so that all end at one
+place; max(cumsum(mask) - 1, 0) in Hugging Face's models.
 
-The layouts of this project pad behind, where this equals `contiguous` row by row: it is for other data.
+The layouts of this project pad behind, where this equals `contiguous` row by row: it is for other
+data.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,9 @@ from pe_lab.positions.base import Keys, PositionScheme
 class LeftPadded(PositionScheme):
     """A token's position is the number of tokens before it, padding not counted."""
 
-    def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l"]:
+    def __call__(
+        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
+    ) -> Num[Array, "n _ l"]:
         return jnp.where(mask, jnp.cumsum(mask, axis=1) - 1, 0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:

@@ -1,7 +1,8 @@
 """The index as a share of the length: bounded, but one step means less in a longer example.
 
-No paper: the second idea of introductions to position encodings; with `raw_index` it is the normalized
-encoding. It needs the example's true length, and so tells a decoder how long its answer will be.
+No paper: the second idea of introductions to position encodings; with `raw_index` it is the
+normalized encoding. It needs the example's true length, and so tells a decoder how long its answer
+will be.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,9 @@ class Normalized(PositionScheme):
     real = True
     reads_length = True
 
-    def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l"]:
+    def __call__(
+        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
+    ) -> Num[Array, "n _ l"]:
         length = mask.sum(axis=1, keepdims=True)
         return (indices(mask) / jnp.maximum(length - 1, 1)).astype(jnp.float32)[None]
 

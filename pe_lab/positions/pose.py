@@ -1,10 +1,12 @@
-"""PoSE: short examples in two chunks with a gap between, so that training shows all distances of long ones.
+"""PoSE: short examples in two chunks with a gap between, so that training shows all distances of
+long ones.
 
-Zhu et al. 2023, "PoSE: Efficient Context Window Extension of LLMs via Positional Skip-wise Training",
-https://arxiv.org/abs/2309.10400.
+Zhu et al. 2023, "PoSE: Efficient Context Window Extension of LLMs via Positional Skip-wise
+Training", https://arxiv.org/abs/2309.10400.
 
-As the authors' code (dwzhu-pku/PoSE, src/train_pose.py): two chunks, the first from position 0. The code also
-takes the second chunk's text from further on in a document; here an example keeps its tokens.
+As the authors' code (dwzhu-pku/PoSE, src/train_pose.py): two chunks, the first from position 0. The
+code also takes the second chunk's text from further on in a document; here an example keeps its
+tokens.
 """
 
 from dataclasses import dataclass
@@ -18,10 +20,11 @@ from pe_lab.positions.base import Keys, PositionScheme, indices
 
 @dataclass(frozen=True)
 class PoSE(PositionScheme):
-    """In training the n tokens of an example are two chunks, and the second skips ahead; in evaluation token i has position i.
+    """In training the n tokens of an example are two chunks, and the second skips ahead; in
+    evaluation token i has position i.
 
-    The first chunk has U{1..(n + 1) // 2} tokens, the skip is U{0..target - n}, drawn for each example. What is
-    longer than the target skips nothing.
+    The first chunk has U{1..(n + 1) // 2} tokens, the skip is U{0..target - n}, drawn for each
+    example. What is longer than the target skips nothing.
 
     Args:
       target: positions of training are 0..target-1; it decides what was seen, so it has no default.
@@ -33,7 +36,9 @@ class PoSE(PositionScheme):
         if self.target < 1:
             raise ValueError(f"pose's target must be at least 1, got {self.target}.")
 
-    def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l"]:
+    def __call__(
+        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
+    ) -> Num[Array, "n _ l"]:
         index = indices(mask)
         if not train:
             return index[None]

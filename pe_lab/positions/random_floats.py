@@ -3,8 +3,9 @@
 Shimizu, Taniguchi and Matsuo 2026, "Position Encoding with Random Float Sampling Enhances Length
 Generalization of Transformers", https://arxiv.org/abs/2602.14050.
 
-The definition is of a digest that quotes section 3 and algorithm 1; the paper itself could not be read.
-`maximum` is not of the paper, whose range is [0, 1): most encodings here count in tokens, not in fractions.
+The definition is of a digest that quotes section 3 and algorithm 1; the paper itself could not be
+read. `maximum` is not of the paper, whose range is [0, 1): most encodings here count in tokens, not
+in fractions.
 """
 
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ class RandomFloats(PositionScheme):
     maximum * (2 i - 1) / (2 N), N the larger of n and `train_length`.
 
     Args:
-      train_length: N in evaluation of examples that are no longer; in tokens, those of the longest example of training.
+      train_length: N in evaluation of examples that are no longer; in tokens, those of the longest
+        example of training.
       maximum: the end of the range; 1 in the paper.
     """
 
@@ -36,18 +38,28 @@ class RandomFloats(PositionScheme):
 
     def __post_init__(self):
         if self.train_length < 1:
-            raise ValueError(f"random_floats's train_length must be at least 1, got {self.train_length}.")
+            raise ValueError(
+                f"random_floats's train_length must be at least 1, got {self.train_length}."
+            )
         if self.maximum <= 0:
             raise ValueError(f"random_floats's maximum must be more than 0, got {self.maximum:g}.")
 
-    def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l"]:
+    def __call__(
+        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
+    ) -> Num[Array, "n _ l"]:
         if train:
             drawn = jax.vmap(lambda key: jax.random.uniform(key, mask.shape[1:]))(keys)
-            share = jnp.sort(jnp.where(mask, drawn, jnp.inf), axis=1)  # what is not of a token sorts behind
+            share = jnp.sort(
+                jnp.where(mask, drawn, jnp.inf), axis=1
+            )  # what is not of a token sorts behind
         else:
             parts = jnp.maximum(mask.sum(axis=1, keepdims=True), self.train_length)
             share = (2 * indices(mask) + 1) / (2 * parts)
         return jnp.where(mask, self.maximum * share, 0.0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
-        return self.maximum if train else self.maximum * (2 * length - 1) / (2 * max(length, self.train_length))
+        return (
+            self.maximum
+            if train
+            else self.maximum * (2 * length - 1) / (2 * max(length, self.train_length))
+        )

@@ -1,8 +1,10 @@
-"""Contiguous positions from a random start in training, so that no absolute position means anything.
+"""Contiguous positions from a random start in training, so that no absolute position means
+anything.
 
 Kiyono et al. 2021, "SHAPE: Shifted Absolute Position Embedding for Transformers",
-https://arxiv.org/abs/2109.05644. The authors' code (butsugiri/shape at a2b04a2) draws from 0..K-1 with K = 500; in evaluation it
-starts every example at K, here it starts at 0, and `evaluate.offsets` starts it elsewhere.
+https://arxiv.org/abs/2109.05644. The authors' code (butsugiri/shape at a2b04a2) draws from 0..K-1
+with K = 500; in evaluation it starts every example at K, here it starts at 0, and
+`evaluate.offsets` starts it elsewhere.
 """
 
 from dataclasses import dataclass
@@ -16,7 +18,8 @@ from pe_lab.positions.base import Keys, PositionScheme, indices
 
 @dataclass(frozen=True)
 class Shifted(PositionScheme):
-    """Token i has position start + i; start is uniform on 0..max_shift for each example in training, 0 in evaluation.
+    """Token i has position start + i; start is uniform on 0..max_shift for each example in
+    training, 0 in evaluation.
 
     Args:
       max_shift: in positions; it decides what was seen in training, so it has no default.
@@ -28,7 +31,9 @@ class Shifted(PositionScheme):
         if self.max_shift < 0:
             raise ValueError(f"shifted's max_shift must be 0 or more, got {self.max_shift}.")
 
-    def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l"]:
+    def __call__(
+        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
+    ) -> Num[Array, "n _ l"]:
         if not train:
             return indices(mask)[None]
         start = jax.vmap(lambda key: jax.random.randint(key, (), 0, self.max_shift + 1))(keys)

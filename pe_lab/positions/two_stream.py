@@ -1,11 +1,12 @@
 """Two positions a token: its place inside its part, and which part it is.
 
-He et al. 2024, "Two Stones Hit One Bird: Bilevel Positional Encoding for Better Length Extrapolation",
-https://arxiv.org/abs/2401.16421.
+He et al. 2024, "Two Stones Hit One Bird: Bilevel Positional Encoding for Better Length
+Extrapolation", https://arxiv.org/abs/2401.16421.
 
-BiPE encodes axis 0 by a learned code at the input, axis 1 by RoPE or ALiBi in attention. In the authors' code
-(zhenyuhe00/BiPE, `get_bilevel_ids`) parts are sentences, which end with a full stop or a line's end, and a place
-inside beyond its table is clipped to the last; here parts are the task's, and nothing is clipped.
+BiPE encodes axis 0 by a learned code at the input, axis 1 by RoPE or ALiBi in attention. In the
+authors' code (zhenyuhe00/BiPE, `get_bilevel_ids`) parts are sentences, which end with a full stop
+or a line's end, and a place inside beyond its table is clipped to the last; here parts are the
+task's, and nothing is clipped.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,9 @@ class TwoStream(PositionScheme):
     num_axes = 2
     follows = "parts"
 
-    def __call__(self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool) -> Num[Array, "n _ l a"]:
+    def __call__(
+        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
+    ) -> Num[Array, "n _ l a"]:
         begins = starts(followed(self, structure, "parts"), segments)
         both = jnp.stack([since(begins), jnp.cumsum(begins, axis=1) - 1], axis=-1)
         return jnp.where(mask[..., None], both, 0)[None]

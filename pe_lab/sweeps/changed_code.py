@@ -11,7 +11,10 @@ def changed_plugins(records: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
     sources = {record["run_id"]: code_versions.trained(record) for record in records}
     versions = {version for each in sources.values() for version in each.items()}
     changed = {version for version in versions if plugins.changed(dict([version]))}
-    by_run = {run_id: [version[0] for version in each.items() if version in changed] for run_id, each in sources.items()}
+    by_run = {
+        run_id: [version[0] for version in each.items() if version in changed]
+        for run_id, each in sources.items()
+    }
     return {run_id: names for run_id, names in by_run.items() if names}
 
 

@@ -1,4 +1,5 @@
-"""The algebra of a sweep, in plain Python: axes are combined to points, points are overrides of a config.
+"""The algebra of a sweep, in plain Python: axes are combined to points, points are overrides of a
+config.
 
     grid.product(
         {"model.encodings": [(dict(name="rope"),), grid.labelled("no code", ())]},
@@ -6,8 +7,8 @@
         {"seed": range(3)},
     )
 
-An axis is a mapping from a dotted path of the config to its values. A point is a mapping from paths to
-choices, each a value with the label that tables show.
+An axis is a mapping from a dotted path of the config to its values. A point is a mapping from paths
+to choices, each a value with the label that tables show.
 """
 
 import builtins
@@ -32,7 +33,9 @@ Axis = Mapping[str, Iterable[Any]] | list[Point]
 
 
 def labelled(label: str, value: Any) -> Choice:
-    """A value under a name of your own; under "" it is not shown, and may not be all that tells two variants apart."""
+    """A value under a name of your own; under "" it is not shown, and may not be all that tells two
+    variants apart.
+    """
     return Choice(value, label)
 
 
@@ -67,7 +70,10 @@ def _parts(axis: Axis) -> list[list[Point]]:
     for path, values in axis.items():
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             raise TypeError(f"the axis {path!r} needs a list of values, got {values!r}")
-    return [[{path: v if isinstance(v, Choice) else Choice(v, label(v))} for v in values] for path, values in axis.items()]
+    return [
+        [{path: v if isinstance(v, Choice) else Choice(v, label(v))} for v in values]
+        for path, values in axis.items()
+    ]
 
 
 def _merge(points: Iterable[Point]) -> Point:

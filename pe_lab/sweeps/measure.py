@@ -58,8 +58,8 @@ def add(folder: Path, ask: Ask, report: Callable[[str], None] = lambda line: Non
       How many runs have gained rows.
 
     Raises:
-      UserError: no run is meant, or one of them kept no parameters, refuses the
-        change, has measured a place already, or was measured with other code; then nothing is measured.
+      UserError: no run is meant, or one of them kept no parameters, refuses the change, has
+        measured a place already, or was measured with other code; then nothing is measured.
     """
     chosen = _chosen(folder, ask.select)
     jobs = [job for job in _jobs(folder, chosen, ask) if job.places]
@@ -67,7 +67,10 @@ def add(folder: Path, ask: Ask, report: Callable[[str], None] = lambda line: Non
     for i, job in enumerate(jobs):
         gained = _measure(folder, job)
         names = " + ".join(e.name for e in job.cell.run.model.encodings) or "no encoding"
-        report(f"{i + 1} of {len(jobs)} cells: {names}, {gained} runs measured at {len(job.places)} places")
+        report(
+            f"{i + 1} of {len(jobs)} cells: {names}, {gained} runs measured at {len(job.places)} "
+            f"places"
+        )
         count += gained
     return count
 
@@ -76,15 +79,24 @@ def _chosen(folder: Path, select: Mapping[str, Any]) -> dict[str, dict[str, Any]
     """The finished records that a selection means."""
     if not (folder / "records").is_dir():
         raise UserError(f"There are no records in {folder}: sweep the study first.")
-    found = {run_id: record for run_id, record in records.read_all(folder).items() if record["status"] == "finished"}
+    found = {
+        run_id: record
+        for run_id, record in records.read_all(folder).items()
+        if record["status"] == "finished"
+    }
     for record in found.values():
         selection.check(select, record["config"])
-    chosen = {run_id: record for run_id, record in found.items() if agrees(select, record["config"])}
+    chosen = {
+        run_id: record for run_id, record in found.items() if agrees(select, record["config"])
+    }
     if not chosen:
         raise UserError(f"None of the {len(found)} finished runs in {folder} is as selected.")
     for run_id, record in chosen.items():
         if record["checkpoint"] is None:
-            raise UserError(f"The run {run_id} kept no final parameters: config.checkpoints.keep_final was False.")
+            raise UserError(
+                f"The run {run_id} kept no final parameters: config.checkpoints.keep_final was "
+                f"False."
+            )
     return chosen
 
 
@@ -99,9 +111,14 @@ def _jobs(folder: Path, chosen: dict[str, dict[str, Any]], ask: Ask) -> list[Job
 def _job(chosen: dict[str, dict[str, Any]], ask: Ask) -> Job:
     runs = [config.from_dict(record["config"]) for record in chosen.values()]
     change = None if ask.change is None else config.change(ask.change, runs[0])
-    grid = [Place("test", *at, change) for at in dict.fromkeys(itertools.product(ask.lengths, ask.offsets))]
+    grid = [
+        Place("test", *at, change)
+        for at in dict.fromkeys(itertools.product(ask.lengths, ask.offsets))
+    ]
     lengths = tuple(ask.lengths)
-    asked = dataclasses.replace(runs[0], evaluate=dataclasses.replace(runs[0].evaluate, lengths=lengths))
+    asked = dataclasses.replace(
+        runs[0], evaluate=dataclasses.replace(runs[0].evaluate, lengths=lengths)
+    )
     made = step.setup(asked, trained=False)
     if change is not None:
         changed(made, change)
@@ -135,8 +152,12 @@ def _measure(folder: Path, job: Job) -> int:
     replicas = [record["checkpoint"]["replica"] for record in job.chosen.values()]
     params = jax.tree.map(lambda leaf: leaf[jax.numpy.asarray(replicas)], state["params"])
     lengths = sorted({place.length for place in job.places})
-    evaluator = Evaluator(step.setup(cell.run), lengths, lambda f, *args: jax.jit(f).lower(*args).compile())
-    measured = floors(evaluator.made.evaluated_task, lengths, FLOOR_EXAMPLES, evaluator.data("test"))
+    evaluator = Evaluator(
+        step.setup(cell.run), lengths, lambda f, *args: jax.jit(f).lower(*args).compile()
+    )
+    measured = floors(
+        evaluator.made.evaluated_task, lengths, FLOOR_EXAMPLES, evaluator.data("test")
+    )
     gained = 0
     for record, rows in zip(job.chosen.values(), evaluator.rows(params, job.places), strict=True):
         known = records.places(record, job.sources)

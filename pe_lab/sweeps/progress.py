@@ -1,4 +1,6 @@
-"""What runs, how fast, how well, and how long it will still take: live in a terminal, plain lines elsewhere."""
+"""What runs, how fast, how well, and how long it will still take: live in a terminal, plain lines
+elsewhere.
+"""
 
 import threading
 import time
@@ -32,7 +34,11 @@ class Progress:
         self.shown: dict[str, float] = {}
         self.lock = threading.Lock()
         live = self.console.is_terminal and cells
-        self.live = Live(console=self.console, refresh_per_second=4, get_renderable=self._table) if live else None
+        self.live = (
+            Live(console=self.console, refresh_per_second=4, get_renderable=self._table)
+            if live
+            else None
+        )
 
     def __enter__(self) -> "Progress":
         if self.live:
@@ -84,7 +90,10 @@ class Progress:
         if not seconds:
             return None
         rates = {c: n / self.rated_seconds[c] for c, n in self.rated_steps.items() if n}
-        left = sum((total - self.steps[c]) * replicas / rates.get(c, steps / seconds) for c, (_, total, replicas) in self.cells.items())
+        left = sum(
+            (total - self.steps[c]) * replicas / rates.get(c, steps / seconds)
+            for c, (_, total, replicas) in self.cells.items()
+        )
         return left / max(1, len(self.active))
 
     def _time_left(self) -> str:
@@ -95,10 +104,14 @@ class Progress:
 
     def _line(self, cell: str, event: str) -> None:
         recent = time.monotonic() - self.shown.get(cell, 0) < _PLAIN_INTERVAL
-        if event in ("started", "evaluating", "finished") or (event in ("progress", "elsewhere") and recent):
+        if event in ("started", "evaluating", "finished") or (
+            event in ("progress", "elsewhere") and recent
+        ):
             return
         self.shown[cell] = time.monotonic()
-        totals = ", ".join(filter(None, (self._count(), "" if self.stopping else self._time_left())))
+        totals = ", ".join(
+            filter(None, (self._count(), "" if self.stopping else self._time_left()))
+        )
         self._print("  ".join(filter(None, (*self._words(cell), totals))))
 
     def _print(self, line: str) -> None:
@@ -116,18 +129,30 @@ class Progress:
             "damaged": state.get("why"),
             "elsewhere": "another sweep is at it",
             "left": "was asked to leave; it goes on later",
-            "saving": f"saving at step {self.steps[cell]}/{steps}" if self.steps[cell] else "compiling, then saves",
+            "saving": f"saving at step {self.steps[cell]}/{steps}"
+            if self.steps[cell]
+            else "compiling, then saves",
             "saved": f"saved at step {self.steps[cell]}/{steps}",
             "stopped": "stopped; it continues from its last checkpoint",
             "died": f"its worker was killed by signal {state.get('signal')}; it is tried once more",
             "ended": ended,
         }
-        what = doing.get("saving" if self.stopping and state["event"] == "progress" else state["event"])
+        what = doing.get(
+            "saving" if self.stopping and state["event"] == "progress" else state["event"]
+        )
         what = what or f"step {self.steps[cell]}/{steps} x {replicas}"
-        return label, what, "" if loss is None else f"loss {loss:.4f}", f"{rate:.0f} steps/s" if rate else ""
+        return (
+            label,
+            what,
+            "" if loss is None else f"loss {loss:.4f}",
+            f"{rate:.0f} steps/s" if rate else "",
+        )
 
     def _count(self) -> str:
-        done, total = sum(self.cells[c][2] for c in self.ended), sum(r for _, _, r in self.cells.values())
+        done, total = (
+            sum(self.cells[c][2] for c in self.ended),
+            sum(r for _, _, r in self.cells.values()),
+        )
         return f"{done} of {total} runs"
 
     def _table(self) -> Table:

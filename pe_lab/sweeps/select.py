@@ -2,8 +2,9 @@
 
     init_from=dict(study="exposure", select=dict(model=dict(encodings="rope")), match=("seed",))
 
-`select` is a part of a config. A plugin is named by its name, or with some of its arguments; several
-encodings by "rope + learned". `match` are paths where the chosen run must equal the one that asks.
+`select` is a part of a config. A plugin is named by its name, or with some of its arguments;
+several encodings by "rope + learned". `match` are paths where the chosen run must equal the one
+that asks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +35,9 @@ def check(select: Any, config: Mapping[str, Any], where: str = "select") -> None
             check(value, config[key], f"{where}.{key}")
 
 
-def resolve(values: dict[str, Any], folder: Path, before: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def resolve(
+    values: dict[str, Any], folder: Path, before: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """Config values whose init_from names one run by its id.
 
     Args:
@@ -48,9 +51,14 @@ def resolve(values: dict[str, Any], folder: Path, before: Sequence[Mapping[str, 
     asked = values.get("init_from")
     if asked is None:
         return values
-    if not isinstance(asked, Mapping) or not asked.keys() & {"run_id", "select"} or not _readable(asked):
+    if (
+        not isinstance(asked, Mapping)
+        or not asked.keys() & {"run_id", "select"}
+        or not _readable(asked)
+    ):
         raise UserError(
-            f"config.init_from is dict(study=..., select=dict(...), match=(...)) or dict(study=..., run_id=...), got {asked!r}."
+            f"config.init_from is dict(study=..., select=dict(...), match=(...)) or "
+            f"dict(study=..., run_id=...), got {asked!r}."
         )
     for key in asked:
         if key not in _KEYS:
@@ -59,38 +67,70 @@ def resolve(values: dict[str, Any], folder: Path, before: Sequence[Mapping[str, 
     if "run_id" in asked:
         return {**values, "init_from": {"study": study, "run_id": asked["run_id"]}}
     known = list(before) if not study else _configs(records.folder_of(study, folder))
-    return {**values, "init_from": {"study": study, "run_id": _the_one(asked, values, known, study or "this study, before this point")}}
+    return {
+        **values,
+        "init_from": {
+            "study": study,
+            "run_id": _the_one(asked, values, known, study or "this study, before this point"),
+        },
+    }
 
 
 def _readable(asked: Mapping[str, Any]) -> bool:
     match, texts = asked.get("match", ()), (asked.get("study") or "", asked.get("run_id", ""))
     paths = match if isinstance(match, list | tuple) else (None,)
-    return isinstance(asked.get("select", {}), Mapping) and all(isinstance(text, str) for text in (*texts, *paths))
+    return isinstance(asked.get("select", {}), Mapping) and all(
+        isinstance(text, str) for text in (*texts, *paths)
+    )
 
 
 def _configs(folder: Path) -> list[Mapping[str, Any]]:
     if not (folder / "records").is_dir():
         raise UserError(f"config.init_from finds no records in {folder}: sweep that study first.")
-    return [{**record["config"], "run_id": run_id} for run_id, record in records.read_all(folder).items()]
+    return [
+        {**record["config"], "run_id": run_id}
+        for run_id, record in records.read_all(folder).items()
+    ]
 
 
-def _the_one(asked: Mapping[str, Any], values: Mapping[str, Any], known: Sequence[Mapping[str, Any]], where: str) -> str:
-    select = {"init_from": None, **asked.get("select", {})}  # a run that started from nothing, unless said otherwise
+def _the_one(
+    asked: Mapping[str, Any],
+    values: Mapping[str, Any],
+    known: Sequence[Mapping[str, Any]],
+    where: str,
+) -> str:
+    select = {
+        "init_from": None,
+        **asked.get("select", {}),
+    }  # a run that started from nothing, unless said otherwise
     if known:
         check(select, known[0])
     match = {path: _at(values, path) for path in asked.get("match", ("seed",))}
-    found = [c["run_id"] for c in known if agrees(select, c) and all(agrees(v, _at(c, path)) for path, v in match.items())]
+    found = [
+        c["run_id"]
+        for c in known
+        if agrees(select, c) and all(agrees(v, _at(c, path)) for path, v in match.items())
+    ]
     if len(found) == 1:
         return found[0]
-    said = ", ".join([*_words(asked.get("select", {})), *(f"{path}={label(v)}" for path, v in match.items())])
-    raise UserError(f"config.init_from finds {len(found) or 'no'} runs in {where} with {said}: it needs exactly one.")
+    said = ", ".join(
+        [*_words(asked.get("select", {})), *(f"{path}={label(v)}" for path, v in match.items())]
+    )
+    raise UserError(
+        f"config.init_from finds {len(found) or 'no'} runs in {where} with {said}: it needs "
+        f"exactly one."
+    )
 
 
 def _at(values: Mapping[str, Any], path: str) -> Any:
     inner: Any = values
     for key in path.split("."):
         if not isinstance(inner, Mapping) or key not in inner:
-            raise unknown(f"config.init_from matches {path!r}, and the config", key, inner if isinstance(inner, Mapping) else ())
+            raise unknown(
+                f"config.init_from matches {path!r}, and the config",
+                key,
+                inner if isinstance(inner, Mapping) else (),
+            )
         inner = inner[key]
     return inner
 

@@ -1,4 +1,6 @@
-"""What of a study is done, running, failed and left, read from its folder alone: whoever trains it, and wherever."""
+"""What of a study is done, running, failed and left, read from its folder alone: whoever trains it,
+and wherever.
+"""
 
 import json
 import statistics
@@ -30,7 +32,9 @@ class Status:
     name: str
     runs: tuple[RunStatus, ...]
     workers: int  # cells that a process is at
-    seconds_left: float | None  # with as many workers as now, or one; None: nothing to reckon it from
+    seconds_left: (
+        float | None
+    )  # with as many workers as now, or one; None: nothing to reckon it from
     changed_code: str | None  # a note on the runs whose code has changed since they were trained
 
     def count(self, state: str) -> int:
@@ -47,9 +51,16 @@ def read(folder: Path) -> Status:
     damaged = records.damaged(folder)
     found = records.read_all(folder, without=damaged)
     cells = _cells(folder)
-    of_run = {run_id: cell for cell in cells for run_id in cell.run_ids if cell.running or run_id not in found}
+    of_run = {
+        run_id: cell
+        for cell in cells
+        for run_id in cell.run_ids
+        if cell.running or run_id not in found
+    }
     runs = []
-    for run_id, label in {run_id: " ".join(filter(None, labels.values())) for labels, run_id in entries}.items():
+    for run_id, label in {
+        run_id: " ".join(filter(None, labels.values())) for labels, run_id in entries
+    }.items():
         record, cell = found.get(run_id), of_run.get(run_id)
         if record is not None and record["status"] != "failed":
             runs.append(RunStatus(run_id, label, "done", record["error"] or ""))
@@ -58,7 +69,13 @@ def read(folder: Path) -> Status:
         elif record is not None:
             runs.append(RunStatus(run_id, label, "failed", record["error"]))
         else:
-            why = "its record is damaged" if records.path_of(folder, run_id) in damaged else cell.about if cell else ""
+            why = (
+                "its record is damaged"
+                if records.path_of(folder, run_id) in damaged
+                else cell.about
+                if cell
+                else ""
+            )
             runs.append(RunStatus(run_id, label, "left", why))
     running = [cell for cell in cells if cell.running]
     known = [found[run_id] for _, run_id in entries if run_id in found]
@@ -80,7 +97,9 @@ class _Cell:
         if "step" not in self.said:
             return "compiling" if self.running else ""
         loss = self.said.get("loss")
-        return f"step {self.said['step']} of {self.steps}" + ("" if loss is None else f", loss {loss:.4f}")
+        return f"step {self.said['step']} of {self.steps}" + (
+            "" if loss is None else f", loss {loss:.4f}"
+        )
 
     @property
     def seconds_left(self) -> float | None:
@@ -95,8 +114,17 @@ def _cells(folder: Path) -> list[_Cell]:
         cell, said = _json(file), _json(folder / "progress" / file.name)
         if not cell:
             continue
-        run_ids = cell.get("run_ids") or [config.from_dict(records.complete(run)).run_id for run in cell["runs"]]
-        found.append(_Cell(tuple(run_ids), cell["runs"][0]["train"]["steps"], _is_held(file.with_suffix(".lock")), said))
+        run_ids = cell.get("run_ids") or [
+            config.from_dict(records.complete(run)).run_id for run in cell["runs"]
+        ]
+        found.append(
+            _Cell(
+                tuple(run_ids),
+                cell["runs"][0]["train"]["steps"],
+                _is_held(file.with_suffix(".lock")),
+                said,
+            )
+        )
     return found
 
 
@@ -119,14 +147,18 @@ def _json(file: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _seconds_left(runs: list[RunStatus], running: list[_Cell], found: list[dict[str, Any]]) -> float | None:
+def _seconds_left(
+    runs: list[RunStatus], running: list[_Cell], found: list[dict[str, Any]]
+) -> float | None:
     """From what cells that run say, and for runs that wait from the mean of those that are done."""
     waiting = sum(run.state == "left" for run in runs)
     costs = [r["cost"]["train_seconds"] + r["cost"]["compile_seconds"] for r in found if r["cost"]]
     known = [cell.seconds_left for cell in running if cell.seconds_left is not None]
     if (waiting and not costs) or (running and not known):
         return None
-    return (sum(known) + waiting * (statistics.fmean(costs) if waiting else 0.0)) / max(1, len(running))
+    return (sum(known) + waiting * (statistics.fmean(costs) if waiting else 0.0)) / max(
+        1, len(running)
+    )
 
 
 def folder_of(study: str) -> Path:

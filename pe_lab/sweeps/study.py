@@ -1,4 +1,6 @@
-"""A study: the runs that a sweep asks for, under the labels that tables show, and the cells they train in."""
+"""A study: the runs that a sweep asks for, under the labels that tables show, and the cells they
+train in.
+"""
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +31,9 @@ class Study:
 
     name: str
     entries: tuple[Entry, ...]
-    analysis: Mapping[str, Any] = field(default_factory=dict)  # what it says of its analysis; see pe_lab/declaration.py
+    analysis: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what it says of its analysis; see pe_lab/declaration.py
 
     @property
     def runs(self) -> list[Run]:
@@ -43,13 +47,21 @@ class Study:
         return [point[0] for i, point in enumerate(points) if point in points[:i]]
 
     def write(self, folder: Path) -> None:
-        """Writes folder/study.json, which tells analysis the labels of each run, and what it is asked."""
+        """Writes folder/study.json, which tells analysis the labels of each run, and what it is
+        asked.
+        """
         entries = [{"labels": e.labels, "run_id": e.run.run_id} for e in self.entries]
         said = {"analysis": self.analysis} if self.analysis else {}
         records.write_json(folder / "study.json", {"name": self.name, **said, "entries": entries})
 
 
-def expand(name: str, values: dict[str, Any], points: Sequence[Point], folder: Path, analysis: Mapping[str, Any] | None = None) -> Study:
+def expand(
+    name: str,
+    values: dict[str, Any],
+    points: Sequence[Point],
+    folder: Path,
+    analysis: Mapping[str, Any] | None = None,
+) -> Study:
     """Applies every point to a config's values.
 
     Args:
@@ -57,7 +69,8 @@ def expand(name: str, values: dict[str, Any], points: Sequence[Point], folder: P
       analysis: what it says of its analysis; it changes no run.
 
     Raises:
-      UserError: an axis that names no key, a value or argument that nothing takes, no points, or an analysis of what is not there.
+      UserError: an axis that names no key, a value or argument that nothing takes, no points, or an
+        analysis of what is not there.
     """
     if not points:
         raise UserError(f"The sweep of {name} has no points.")
@@ -74,7 +87,9 @@ def expand(name: str, values: dict[str, Any], points: Sequence[Point], folder: P
     _check_same_runs(entries)
     analysis = {} if analysis is None else analysis
     changes = {change.label for entry in entries for change in entry.run.evaluate.changes}
-    declaration.check(declaration.declared(analysis), [_without_seeds(e.labels) for e in entries], changes)
+    declaration.check(
+        declaration.declared(analysis), [_without_seeds(e.labels) for e in entries], changes
+    )
     return Study(name, tuple(entries), analysis)
 
 
@@ -87,15 +102,23 @@ def _check_labels(points: Sequence[Point]) -> None:
     seen: dict[tuple[str, str], Any] = {}
     silent: dict[tuple[tuple[str, str], ...], Any] = {}
     for point in points:
-        shown = {path: choice for path, choice in point.items() if path not in SEEDS and choice.label}
+        shown = {
+            path: choice for path, choice in point.items() if path not in SEEDS and choice.label
+        }
         for path, choice in shown.items():
             if seen.setdefault((path, choice.label), choice.value) != choice.value:
-                raise UserError(f"Two values of the axis {path!r} have the label {choice.label!r}: name them apart with grid.labelled.")
+                raise UserError(
+                    f"Two values of the axis {path!r} have the label {choice.label!r}: name them "
+                    f"apart with grid.labelled."
+                )
         hidden = {path: choice.value for path, choice in point.items() if not choice.label}
         name = tuple((path, choice.label) for path, choice in shown.items())
         if silent.setdefault(name, hidden) != hidden:
             words = " · ".join(label for _, label in name) or "no label"
-            raise UserError(f"Two variants are both called {words}: give what tells them apart a label with grid.labelled.")
+            raise UserError(
+                f"Two variants are both called {words}: give what tells them apart a label with "
+                f"grid.labelled."
+            )
 
 
 def _check_same_runs(entries: Sequence[Entry]) -> None:
@@ -105,23 +128,33 @@ def _check_same_runs(entries: Sequence[Entry]) -> None:
         run = seen.setdefault(entry.run.run_id, entry.run)
         for key in ("evaluate", "checkpoints", "execution"):
             if getattr(run, key) != getattr(entry.run, key):
-                raise UserError(f"config.{key} changes nothing that is trained, so it cannot be an axis: set it once for all runs.")
+                raise UserError(
+                    f"config.{key} changes nothing that is trained, so it cannot be an axis: set "
+                    f"it once for all runs."
+                )
 
 
 def _override(values: dict[str, Any], path: str, value: Any) -> None:
-    """Sets a dotted path. An argument of a plugin may be new, a key of the config may not; of several plugins a number names one."""
+    """Sets a dotted path. An argument of a plugin may be new, a key of the config may not; of
+    several plugins a number names one.
+    """
     *parents, last = path.split(".")
     inner, walked = values, "config"
     for key in parents:
-        keys = inner if isinstance(inner, dict) else {str(i): plugin for i, plugin in enumerate(inner)}
+        keys = (
+            inner if isinstance(inner, dict) else {str(i): plugin for i, plugin in enumerate(inner)}
+        )
         if key not in keys:
             raise unknown(f"The axis {path!r} leads nowhere: {walked}", key, keys)
         if not isinstance(keys[key], dict | list | tuple):
-            raise UserError(f"The axis {path!r} leads nowhere: {walked}.{key} is a value, not a group of keys.")
+            raise UserError(
+                f"The axis {path!r} leads nowhere: {walked}.{key} is a value, not a group of keys."
+            )
         inner, walked = keys[key], f"{walked}.{key}"
     if not isinstance(inner, dict):
         raise UserError(
-            f"The axis {path!r} leads nowhere: {walked} holds several values; name an argument of one, as in {walked}.0.{last}."
+            f"The axis {path!r} leads nowhere: {walked} holds several values; name an argument of "
+            f"one, as in {walked}.0.{last}."
         )
     if last not in inner and "name" not in inner:
         raise unknown(f"The axis {path!r} leads nowhere: {walked}", last, inner)
@@ -129,7 +162,8 @@ def _override(values: dict[str, Any], path: str, value: Any) -> None:
 
 
 def cells(runs: Iterable[Run]) -> list[Cell]:
-    """Runs that differ in their replica alone, together, at most execution.max_replicas in one cell.
+    """Runs that differ in their replica alone, together, at most execution.max_replicas in one
+    cell.
 
     More runs than that are split evenly: 9 of at most 8 become 5 and 4.
 
@@ -163,7 +197,11 @@ def waves(cells: Iterable[Cell]) -> list[list[Cell]]:
     left, done = list(cells), []
     while left:
         waiting = {run.run_id for cell in left for run in cell.runs}
-        ready = [cell for cell in left if not any(run.init_from and run.init_from.run_id in waiting for run in cell.runs)]
+        ready = [
+            cell
+            for cell in left
+            if not any(run.init_from and run.init_from.run_id in waiting for run in cell.runs)
+        ]
         done.append(ready)
         left = [cell for cell in left if cell not in ready]
     return done

@@ -1,4 +1,6 @@
-"""Running a study: what is missing is trained, cell by cell, and nothing that is there is touched."""
+"""Running a study: what is missing is trained, cell by cell, and nothing that is there is
+touched.
+"""
 
 import os
 from collections.abc import Sequence
@@ -35,7 +37,9 @@ class Plan:
     folder: Path
     cells: tuple[Cell, ...]
     changed_code: str | None  # a note on the runs whose code has changed since they were trained
-    damaged: dict[Path, str]  # records that cannot be read -> why; set aside, and their runs trained again
+    damaged: dict[
+        Path, str
+    ]  # records that cannot be read -> why; set aside, and their runs trained again
 
     @property
     def missing(self) -> int:
@@ -43,23 +47,39 @@ class Plan:
 
     def __str__(self) -> str:
         done = len(self.study.runs) - self.missing
-        points, runs = _counted(len(self.study.entries), "point"), _counted(len(self.study.runs), "run")
+        points, runs = (
+            _counted(len(self.study.entries), "point"),
+            _counted(len(self.study.runs), "run"),
+        )
         lines = [f"{self.study.name}: {points}, {runs}, {done} of them done"]
-        lines.append(f"to train: {_counted(self.missing, 'run')} in {_counted(len(self.cells), 'cell')}")
+        lines.append(
+            f"to train: {_counted(self.missing, 'run')} in {_counted(len(self.cells), 'cell')}"
+        )
         for cell in self.cells:
             names = " + ".join(e.name for e in cell.run.model.encodings) or "no encoding"
             lines.append(
-                f"  {cell.cell_id}  {cell.run.task.name}, {cell.run.positions.name}, {names}: {_counted(len(cell.runs), 'replica')}"
+                f"  {cell.cell_id}  {cell.run.task.name}, {cell.run.positions.name}, {names}: "
+                f"{_counted(len(cell.runs), 'replica')}"
             )
         return "\n".join(lines)
 
     def estimate(self, workers: int) -> str:
         """Programs and a rough time."""
-        programs = sum(3 + len(cell.run.evaluate.changes) for cell in self.cells)  # first state, training, evaluation
-        work = (len(c.runs) * c.run.train.steps * step.setup(c.run).step_flops / _FLOPS_PER_SECOND for c in self.cells)
+        programs = sum(
+            3 + len(cell.run.evaluate.changes) for cell in self.cells
+        )  # first state, training, evaluation
+        work = (
+            len(c.runs) * c.run.train.steps * step.setup(c.run).step_flops / _FLOPS_PER_SECOND
+            for c in self.cells
+        )
         seconds = sum(_SECONDS_A_CELL + each for each in work) / workers
-        rate = f"{_FLOPS_PER_SECOND / 1e9:.0f} GFLOP/s each and {_SECONDS_A_CELL} s a cell to start, compile and evaluate"
-        return f"{programs} programs; roughly {_duration(seconds)} with {workers} workers, at {rate}"
+        rate = (
+            f"{_FLOPS_PER_SECOND / 1e9:.0f} GFLOP/s each and {_SECONDS_A_CELL} s a cell to "
+            f"start, compile and evaluate"
+        )
+        return (
+            f"{programs} programs; roughly {_duration(seconds)} with {workers} workers, at {rate}"
+        )
 
 
 def _counted(count: int, noun: str) -> str:
@@ -78,8 +98,8 @@ def plan(study: Study, folder: Path) -> Plan:
     """Reads what is there, and refuses early what could not be trained.
 
     Raises:
-      UserError: the folder cannot be written, it holds another study, a record is of another version, a cell cannot be
-        built, or a trained run would be evaluated with other code.
+      UserError: the folder cannot be written, it holds another study, a record is of another
+        version, a cell cannot be built, or a trained run would be evaluated with other code.
     """
     _check_writable(folder)
     _check_name(study, folder)
@@ -88,8 +108,12 @@ def plan(study: Study, folder: Path) -> Plan:
     left = [run for run in study.runs if not is_done(run, found)]
     _check_code(left, found)
     cells = studies.cells(left)
-    jax.config.update("jax_platforms", "cpu")  # this process only looks; accelerators are for the workers
-    for run in {(c.run.task, c.run.evaluate, c.run.train.max_length): c.run for c in cells}.values():
+    jax.config.update(
+        "jax_platforms", "cpu"
+    )  # this process only looks; accelerators are for the workers
+    for run in {
+        (c.run.task, c.run.evaluate, c.run.train.max_length): c.run for c in cells
+    }.values():
         frozen_of(run)
     for cell in cells:
         made = step.setup(cell.run)
@@ -107,7 +131,10 @@ def _check_name(study: Study, folder: Path) -> None:
     except UserError:  # there is none, or its file is damaged and will be written again
         return
     if name != study.name:
-        raise UserError(f"{folder} holds the study {name!r}: give another folder for {study.name!r}, --results=FOLDER.")
+        raise UserError(
+            f"{folder} holds the study {name!r}: give another folder for {study.name!r}, "
+            f"--results=FOLDER."
+        )
 
 
 def _check_parents(cells: list[Cell], folder: Path) -> None:
@@ -119,7 +146,10 @@ def _check_parents(cells: list[Cell], folder: Path) -> None:
         there = records.folder_of(run.init_from.study, folder)
         path = records.path_of(there, run.init_from.run_id)
         if not path.exists() or records.read(path)["checkpoint"] is None:
-            raise UserError(f"The run {run.init_from.run_id} that {run.run_id} starts from has no parameters in {there}.")
+            raise UserError(
+                f"The run {run.init_from.run_id} that {run.run_id} starts from has no parameters "
+                f"in {there}."
+            )
         check_drawing(run, records.read(path))
 
 
@@ -142,11 +172,18 @@ def run(todo: Plan, launcher: Launcher) -> dict[str, str]:
       What failed: run_id -> one sentence.
     """
     _prepare(todo)
-    return _train(todo.cells, {e.run.run_id: _name(e.labels) or todo.study.name for e in todo.study.entries}, todo.folder, launcher)
+    return _train(
+        todo.cells,
+        {e.run.run_id: _name(e.labels) or todo.study.name for e in todo.study.entries},
+        todo.folder,
+        launcher,
+    )
 
 
 def write_cells(todo: Plan) -> list[Path]:
-    """Sets damaged records aside, and writes what every cell trains, for whoever starts them: in the order in which they can train."""
+    """Sets damaged records aside, and writes what every cell trains, for whoever starts them: in
+    the order in which they can train.
+    """
     _prepare(todo)
     return [_write(cell, todo.folder) for wave in studies.waves(todo.cells) for cell in wave]
 
@@ -158,7 +195,8 @@ def _prepare(todo: Plan) -> None:
 
 
 def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
-    """Trains the failed runs of a study's folder again, as their records say that they were to be trained.
+    """Trains the failed runs of a study's folder again, as their records say that they were to be
+    trained.
 
     Returns:
       What failed again: run_id -> one sentence.
@@ -167,9 +205,13 @@ def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
       UserError: there is no study, or a record is damaged.
     """
     name, entries = records.study_of(folder)
-    failed = [record for record in records.read_all(folder).values() if record["status"] == "failed"]
+    failed = [
+        record for record in records.read_all(folder).values() if record["status"] == "failed"
+    ]
     cells = studies.cells(config.from_dict(record["config"]) for record in failed)
-    return _train(cells, {run_id: _name(labels) or name for labels, run_id in entries}, folder, launcher)
+    return _train(
+        cells, {run_id: _name(labels) or name for labels, run_id in entries}, folder, launcher
+    )
 
 
 def _name(labels: dict[str, str]) -> str:
@@ -177,22 +219,37 @@ def _name(labels: dict[str, str]) -> str:
     return " ".join(v for k, v in labels.items() if v and k not in studies.SEEDS)
 
 
-def _train(cells: Sequence[Cell], names: dict[str, str], folder: Path, launcher: Launcher) -> dict[str, str]:
+def _train(
+    cells: Sequence[Cell], names: dict[str, str], folder: Path, launcher: Launcher
+) -> dict[str, str]:
     """Cell after cell; what failed."""
-    shown = {c.cell_id: (names.get(c.run.run_id, c.cell_id), c.run.train.steps, len(c.runs)) for c in cells}
+    shown = {
+        c.cell_id: (names.get(c.run.run_id, c.cell_id), c.run.train.steps, len(c.runs))
+        for c in cells
+    }
     statuses: dict[str, int] = {}
     with Progress(shown) as progress:
         for wave in studies.waves(cells):
             files = [_write(cell, folder) for cell in wave]
             statuses |= launcher.launch(files, folder, progress.event)
     failed = [cell for cell in cells if statuses.get(cell.cell_id) != 0]
-    return {run.run_id: _failure(run, folder, cell.cell_id, statuses.get(cell.cell_id)) for cell in failed for run in cell.runs}
+    return {
+        run.run_id: _failure(run, folder, cell.cell_id, statuses.get(cell.cell_id))
+        for cell in failed
+        for run in cell.runs
+    }
 
 
 def _failure(run: Run, folder: Path, cell_id: str, status: int | None) -> str:
     """Why a run failed; a worker that was killed, or never started, could not record it itself."""
     path, log = records.path_of(folder, run.run_id), folder / "logs" / f"{cell_id}.log"
-    how = "was not started" if status is None else f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    how = (
+        "was not started"
+        if status is None
+        else f"was killed by signal {-status}"
+        if status < 0
+        else f"ended with status {status}"
+    )
     sentence = f"its worker {how}: see {log}"
     try:
         if status is None or status < 0 or not path.exists():
@@ -207,7 +264,13 @@ def _failure(run: Run, folder: Path, cell_id: str, status: int | None) -> str:
 def _write(cell: Cell, folder: Path) -> Path:
     """The file that a process trains a cell from."""
     file = folder / "cells" / f"{cell.cell_id}.json"
-    records.write_json(file, {"runs": [run.to_dict() for run in cell.runs], "run_ids": [run.run_id for run in cell.runs]})
+    records.write_json(
+        file,
+        {
+            "runs": [run.to_dict() for run in cell.runs],
+            "run_ids": [run.run_id for run in cell.runs],
+        },
+    )
     return file
 
 
@@ -218,4 +281,7 @@ def _check_writable(folder: Path) -> None:
         probe.touch()
         probe.unlink()
     except OSError as e:
-        raise UserError(f"The results folder {folder} cannot be written ({one_line(e)}). Give another: --results=FOLDER.") from e
+        raise UserError(
+            f"The results folder {folder} cannot be written ({one_line(e)}). Give another: "
+            f"--results=FOLDER."
+        ) from e

@@ -15,13 +15,14 @@ from pe_lab.tasks.base import Example, Task
 
 @dataclass(frozen=True)
 class Arithmetic(Task):
-    """A task whose prompt is numbers, each with a first digit that is not 0 and uniform digits behind it.
+    """A task whose prompt is numbers, each with a first digit that is not 0 and uniform digits
+    behind it.
 
     Args:
       base: of the numbers, 2 to 10.
       lengths: the digits of each operand at length n, in training. "independent": uniform on 1..n;
-        "equal": n; "one_longest": independent, but one of them, any, has n; "mixed": independent in half of the
-        examples, in the others one length for all, uniform on 1..n.
+        "equal": n; "one_longest": independent, but one of them, any, has n; "mixed": independent in
+        half of the examples, in the others one length for all, uniform on 1..n.
       zero: an operand of one digit may be 0.
       reverse_operands: they are written from the least significant digit on.
       reverse_answer: so are all numbers of the target.
@@ -37,7 +38,9 @@ class Arithmetic(Task):
 
     def __post_init__(self):
         if not 2 <= self.base <= 10:
-            raise ValueError(f"{type(self).__name__} writes numbers in base 2 to 10, got base={self.base}.")
+            raise ValueError(
+                f"{type(self).__name__} writes numbers in base 2 to 10, got base={self.base}."
+            )
 
     @property
     def digit_names(self) -> tuple[str, ...]:
@@ -62,7 +65,11 @@ class Arithmetic(Task):
         return max(len(significant), 1)
 
     def draw_lengths(
-        self, key: Key[Array, ""], length: Int[Array, ""], count: int, present: Int[Array, ""] | int | None = None
+        self,
+        key: Key[Array, ""],
+        length: Int[Array, ""],
+        count: int,
+        present: Int[Array, ""] | int | None = None,
     ) -> Int[Array, "r"]:
         """Draw the digits of each of `count` operands.
 
@@ -80,7 +87,9 @@ class Arithmetic(Task):
             return jnp.where(jax.random.bernoulli(of_one), own, own[0])
         return own
 
-    def draw_number(self, key: Key[Array, ""], length: Int[Array, ""], bound: int) -> Int[Array, "w"]:
+    def draw_number(
+        self, key: Key[Array, ""], length: Int[Array, ""], bound: int
+    ) -> Int[Array, "w"]:
         """A number of `length` digits."""
         place = jnp.arange(bound)
         first = (place == length - 1) & ((length > 1) | (not self.zero))
@@ -100,14 +109,20 @@ class Arithmetic(Task):
         return digits if self.reverse_answer else digits[::-1]
 
 
-def carried(columns: Int[Array, "*r w"], base: int) -> tuple[Int[Array, "*r w"], Int[Array, "*r w"]]:
-    """Sums of columns, of any sign, -> the digits of the number and what was carried into each place."""
+def carried(
+    columns: Int[Array, "*r w"], base: int
+) -> tuple[Int[Array, "*r w"], Int[Array, "*r w"]]:
+    """Sums of columns, of any sign, -> the digits of the number and what was carried into each
+    place.
+    """
 
     def step(carry, column):
         total = column + carry
         return total // base, (total % base, carry)
 
-    _, (digits, carries) = jax.lax.scan(step, jnp.zeros_like(columns[..., 0]), jnp.moveaxis(columns, -1, 0))
+    _, (digits, carries) = jax.lax.scan(
+        step, jnp.zeros_like(columns[..., 0]), jnp.moveaxis(columns, -1, 0)
+    )
     return jnp.moveaxis(digits, 0, -1), jnp.moveaxis(carries, 0, -1)
 
 
@@ -117,7 +132,8 @@ def num_digits(digits: Int[Array, "*r w"]) -> Int[Array, "*r"]:
 
 
 class Text(NamedTuple):
-    """Tokens in the order in which they are read; what is not `there` is left out when it is laid out.
+    """Tokens in the order in which they are read; what is not `there` is left out when it is laid
+    out.
 
     Attributes:
       symbol: int, and there: bool.
@@ -134,9 +150,15 @@ class Text(NamedTuple):
 
 
 def numbers(
-    digits: Int[Array, "r w"], widths: Int[Array, "r"], reverse: bool, row: Any = None, shift: Any = 0, scored: Any = False
+    digits: Int[Array, "r w"],
+    widths: Int[Array, "r"],
+    reverse: bool,
+    row: Any = None,
+    shift: Any = 0,
+    scored: Any = False,
 ) -> Text:
-    """[R, W], the digits of numbers, each with leading zeros up to its width; one of width 0 is left out.
+    """[R, W], the digits of numbers, each with leading zeros up to its width; one of width 0 is
+    left out.
 
     Args:
       row: of each number; 1, 2, … if None.
@@ -154,7 +176,9 @@ def numbers(
 def signs(symbol: Any, there: Any, row: Any = 0, scored: Any = False) -> Text:
     """Tokens that are no digits; the arguments have one shape, or are one value for all of them."""
     shape = jnp.broadcast_shapes(*map(jnp.shape, (symbol, there, row, scored)))
-    return Text(*(jnp.broadcast_to(jnp.asarray(field), shape) for field in (symbol, there, 0, row, scored)))
+    return Text(
+        *(jnp.broadcast_to(jnp.asarray(field), shape) for field in (symbol, there, 0, row, scored))
+    )
 
 
 def apart(text: Text, symbol: int) -> Text:
@@ -177,9 +201,15 @@ def stacked(*texts: Text) -> Text:
 def laid_out(text: Text, size: int) -> Text:
     """[size], what is there, left-aligned, all fields 0 behind it."""
     there = text.there.ravel()
-    source = jnp.zeros(size, int).at[jnp.where(there, jnp.cumsum(there) - 1, size)].set(jnp.arange(there.size), mode="drop")
+    source = (
+        jnp.zeros(size, int)
+        .at[jnp.where(there, jnp.cumsum(there) - 1, size)]
+        .set(jnp.arange(there.size), mode="drop")
+    )
     mask = jnp.arange(size) < there.sum()
-    return Text(*(jnp.where(mask, field.ravel()[source], jnp.zeros((), field.dtype)) for field in text))
+    return Text(
+        *(jnp.where(mask, field.ravel()[source], jnp.zeros((), field.dtype)) for field in text)
+    )
 
 
 def example(prompt: Text, target: Text) -> Example:

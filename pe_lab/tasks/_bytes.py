@@ -18,17 +18,25 @@ def joined(texts: Sequence[bytes], split: str) -> np.ndarray:
       UserError: there are too many bytes.
     """
     if (size := sum(map(len, texts))) > _MOST:
-        raise UserError(f"The split {split!r} has {size} bytes of text, more than the {_MOST} that can be counted.")
+        raise UserError(
+            f"The split {split!r} has {size} bytes of text, more than the {_MOST} that can be "
+            f"counted."
+        )
     return np.frombuffer(b"".join(texts), np.uint8)
 
 
 def alike(data: Mapping[str, Mapping[str, np.ndarray]], split: str) -> dict[str, np.ndarray]:
-    """The arrays of a split; those of validation and test are of one size, as one compiled program measures both.
+    """The arrays of a split; those of validation and test are of one size, as one compiled program
+    measures both.
 
     What stands behind the end of the shorter is the largest number of its type.
     """
     own, other = data[split], data[{"validation": "test", "test": "validation"}.get(split, split)]
     return {
-        name: np.pad(leaf, (0, max(len(other[name]) - len(leaf), 0)), constant_values=np.iinfo(leaf.dtype).max)
+        name: np.pad(
+            leaf,
+            (0, max(len(other[name]) - len(leaf), 0)),
+            constant_values=np.iinfo(leaf.dtype).max,
+        )
         for name, leaf in own.items()
     }

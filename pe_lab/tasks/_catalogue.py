@@ -42,9 +42,17 @@ def measure(name: str, num_examples: int) -> dict[str, Any]:
         return {"task": None, "floors": [], "reason": str(e)}
     spec = {k: list(v) if isinstance(v, tuple) else v for k, v in plugin.to_dict().items()}
     if task.by_place:
-        return {"task": spec, "floors": [], "reason": "text is scored by the likelihood of each place"}
+        return {
+            "task": spec,
+            "floors": [],
+            "reason": "text is scored by the likelihood of each place",
+        }
     data = jax.tree.map(jnp.asarray, task.data("test"))
-    return {"task": spec, "floors": floors(task, lengths_of(task), num_examples, data), "reason": None}
+    return {
+        "task": spec,
+        "floors": floors(task, lengths_of(task), num_examples, data),
+        "reason": None,
+    }
 
 
 def built(name: str) -> tuple[Task, plugins.Plugin]:
@@ -61,7 +69,11 @@ def lengths_of(task: Task) -> list[int]:
     """The lengths that floors are measured at."""
     longest = max(LENGTHS) if task.max_length is None else task.max_length
     found = {max(task.min_length, min(n, longest)) for n in LENGTHS}
-    return sorted(n for n in found if task.prompt_bound(n) + task.target_bound(n) <= _TOKENS or n == min(found))
+    return sorted(
+        n
+        for n in found
+        if task.prompt_bound(n) + task.target_bound(n) <= _TOKENS or n == min(found)
+    )
 
 
 def page(names: Sequence[str], measured: Mapping[str, Any], num_examples: int) -> str:
@@ -70,7 +82,10 @@ def page(names: Sequence[str], measured: Mapping[str, Any], num_examples: int) -
     Args:
       measured: task -> what `measure` said; a task may be missing.
     """
-    rows = ["| task | what it asks | lengths, with the defaults | floor: tokens / whole, at length |", "|---|---|---|---|"]
+    rows = [
+        "| task | what it asks | lengths, with the defaults | floor: tokens / whole, at length |",
+        "|---|---|---|---|",
+    ]
     rows += [_line(name, _floors(measured, name)) for name in names]
     sections = [_section(name, _floors(measured, name)) for name in names]
     return "\n".join([_HEAD.format(count=f"{num_examples:,}"), *rows, "", *sections])
@@ -97,13 +112,20 @@ def _lengths(name: str) -> str:
         task, _ = built(name)
     except UserError:
         return unit
-    return f"{unit}, {task.min_length} to {task.max_length}" if task.max_length else f"{unit}, from {task.min_length}"
+    return (
+        f"{unit}, {task.min_length} to {task.max_length}"
+        if task.max_length
+        else f"{unit}, from {task.min_length}"
+    )
 
 
 def _section(name: str, found: Sequence[Mapping[str, Any]]) -> str:
     parts = [f"## {name}", *_paragraphs(name), *_target(name), *_arguments(name)]
     if found:
-        columns = [[str(f["length"]), _number(f["token_accuracy"]), _number(f["exact_match"])] for f in found]
+        columns = [
+            [str(f["length"]), _number(f["token_accuracy"]), _number(f["exact_match"])]
+            for f in found
+        ]
         heads = (f"floor, length in {_class(name).length_name}", "token accuracy", "exact match")
         table = [[head, *(column[i] for column in columns)] for i, head in enumerate(heads)]
         lines = [f"| {' | '.join(row)} |" for row in table]
@@ -119,14 +141,18 @@ def _paragraphs(name: str) -> list[str]:
         if block.startswith("    "):
             found.append(block)
         else:
-            line = re.sub(r"^(Papers|No paper|Differs):", r"*\1:*", _escaped(" ".join(block.split())))
+            line = re.sub(
+                r"^(Papers|No paper|Differs):", r"*\1:*", _escaped(" ".join(block.split()))
+            )
             found.append(line)
     return found
 
 
 def _target(name: str) -> list[str]:
     """What the class says before its arguments, if it has a docstring of its own."""
-    about = inspect.cleandoc(vars(_class(name)).get("__doc__") or "").partition("Args:\n")[0].strip()
+    about = (
+        inspect.cleandoc(vars(_class(name)).get("__doc__") or "").partition("Args:\n")[0].strip()
+    )
     return [_escaped(" ".join(part.split())) for part in about.split("\n\n") if part]
 
 
@@ -135,8 +161,14 @@ def _arguments(name: str) -> list[str]:
     hints = typing.get_type_hints(cls)
     lines = []
     for field in dataclasses.fields(cls):  # type: ignore[arg-type]
-        default = "" if field.default is dataclasses.MISSING else f"={field.default!r}".replace("'", '"')
-        options = typing.get_args(hints[field.name]) if typing.get_origin(hints[field.name]) is typing.Literal else ()
+        default = (
+            "" if field.default is dataclasses.MISSING else f"={field.default!r}".replace("'", '"')
+        )
+        options = (
+            typing.get_args(hints[field.name])
+            if typing.get_origin(hints[field.name]) is typing.Literal
+            else ()
+        )
         among = f" ({', '.join(map(str, options))})" if options else ""
         when = "if True, " if hints[field.name] is bool else ""
         lines.append(f"- `{field.name}{default}`{among}: {when}{about[field.name]}")
@@ -147,8 +179,12 @@ def _described(cls: type) -> dict[str, str]:
     """Argument -> what the docstrings of the class and its parents say of it."""
     found: dict[str, str] = {}
     for owner in cls.__mro__:
-        section = re.search(r"^Args:\n((?:  .*(?:\n|$)|\n)*)", inspect.cleandoc(owner.__doc__ or ""), re.MULTILINE)
-        for argument, text in re.findall(r"^  (\w+): (.*(?:\n    .*)*)", section[1] if section else "", re.MULTILINE):
+        section = re.search(
+            r"^Args:\n((?:  .*(?:\n|$)|\n)*)", inspect.cleandoc(owner.__doc__ or ""), re.MULTILINE
+        )
+        for argument, text in re.findall(
+            r"^  (\w+): (.*(?:\n    .*)*)", section[1] if section else "", re.MULTILINE
+        ):
             found.setdefault(argument, _escaped(" ".join(text.split())))
     return found
 
@@ -156,7 +192,9 @@ def _described(cls: type) -> dict[str, str]:
 def _escaped(text: str) -> str:
     """Text whose signs Markdown would take for its own; what stands in `backticks` is left alone."""
     parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([*$<\[\]])", r"\\\1", part) for part in parts)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"([*$<\[\]])", r"\\\1", part) for part in parts
+    )
 
 
 def _class(name: str) -> Any:
@@ -165,4 +203,8 @@ def _class(name: str) -> Any:
 
 def _number(value: float) -> str:
     """Two digits, and three where these would say 0 or 1 of what is neither."""
-    return f"{value:.2f}" if value in (0, 1) or 0.005 <= value < 0.995 else f"{min(max(value, 0.001), 0.999):.3f}"
+    return (
+        f"{value:.2f}"
+        if value in (0, 1) or 0.005 <= value < 0.995
+        else f"{min(max(value, 0.001), 0.999):.3f}"
+    )

@@ -1,8 +1,9 @@
 """Expressions with brackets: the grammar of modular_arithmetic_brackets and solve_equation.
 
-An expression of length 1 is a digit d, of 2 `-d`, of 3 `(d)`, of 4 `(-d)`; a longer one of length n is
-`(left operator right)`, the left of a length uniform on 1..n-4. Every place of a string starts at most one
-subexpression, so all that is known or drawn of a subexpression stands at its first place: nothing is recursive.
+An expression of length 1 is a digit d, of 2 `-d`, of 3 `(d)`, of 4 `(-d)`; a longer one of length n
+is `(left operator right)`, the left of a length uniform on 1..n-4. Every place of a string starts
+at most one subexpression, so all that is known or drawn of a subexpression stands at its first
+place: nothing is recursive.
 """
 
 from collections.abc import Sequence
@@ -21,11 +22,15 @@ def drawn(
     cut, of_digits, of_operators = jax.random.split(key, 3)
     span, right, depth = _spans(cut, length, bound)
     digit = jax.random.randint(of_digits, (bound,), 0, modulus)
-    operator = jnp.asarray((PLUS, MINUS, TIMES))[jax.random.randint(of_operators, (bound,), 0, num_operators)]
+    operator = jnp.asarray((PLUS, MINUS, TIMES))[
+        jax.random.randint(of_operators, (bound,), 0, num_operators)
+    ]
     place = jnp.arange(bound)
     before, before_that = jnp.roll(span, 1), jnp.roll(span, 2)
     is_digit = (span == 1) | (before == 2) | (before == 3) | (before_that == 4)
-    is_operator = (span == 0) & (jnp.roll(span, -1) > 0) & (place < length - 1)  # it stands before the right part
+    is_operator = (
+        (span == 0) & (jnp.roll(span, -1) > 0) & (place < length - 1)
+    )  # it stands before the right part
     symbols = jnp.select(
         [place >= length, span > 2, is_digit, (span == 2) | (before == 4), is_operator],
         [0, modulus + OPEN, digit, modulus + MINUS, modulus + operator],
@@ -34,8 +39,11 @@ def drawn(
     return symbols, is_digit, _value(span, right, depth, digit, operator, modulus)
 
 
-def _spans(key: Key[Array, ""], length: Int[Array, ""], bound: int) -> tuple[Int[Array, "b"], Int[Array, "b"], Int[Array, ""]]:
-    """Of each place the length of the subexpression that starts there, and where that one's right part starts; 0: none.
+def _spans(
+    key: Key[Array, ""], length: Int[Array, ""], bound: int
+) -> tuple[Int[Array, "b"], Int[Array, "b"], Int[Array, ""]]:
+    """Of each place the length of the subexpression that starts there, and where that one's right
+    part starts; 0: none.
 
     All subexpressions of one depth are cut at once; the last result is the number of depths.
     """
@@ -97,7 +105,9 @@ def _first(symbols: list[int], modulus: int) -> tuple[int, list[int]]:
     if sign == modulus + CLOSE:
         return value, rest
     other, rest = _first(rest, modulus)
-    return {PLUS: value + other, MINUS: value - other, TIMES: value * other}[sign - modulus], rest[1:]
+    return {PLUS: value + other, MINUS: value - other, TIMES: value * other}[sign - modulus], rest[
+        1:
+    ]
 
 
 def checked(name: str, modulus: int) -> None:

@@ -19,15 +19,21 @@ def sides(key: Key[Array, ""], longer: Traced, shortest: Traced | int) -> tuple[
     return jnp.where(drawn < choices, longer, other), jnp.where(drawn < choices, other, longer)
 
 
-def places(size: int, height: Traced, width: Traced) -> tuple[Int[Array, "n"], Int[Array, "n"], Bool[Array, "n"], Bool[Array, "n"]]:
-    """Row and column from 0 of `size` places of a board with a sign between its rows; which are in it, which are cells."""
+def places(
+    size: int, height: Traced, width: Traced
+) -> tuple[Int[Array, "n"], Int[Array, "n"], Bool[Array, "n"], Bool[Array, "n"]]:
+    """Row and column from 0 of `size` places of a board with a sign between its rows; which are in
+    it, which are cells.
+    """
     place = jnp.arange(size)
     row, column = place // (width + 1), place % (width + 1)
     inside = place < height * (width + 1) - 1
     return row, column, inside, inside & (column < width)
 
 
-def positions(row: Int[Array, "n"], column: Int[Array, "n"], is_cell: Bool[Array, "n"]) -> Int[Array, "n 2"]:
+def positions(
+    row: Int[Array, "n"], column: Int[Array, "n"], is_cell: Bool[Array, "n"]
+) -> Int[Array, "n 2"]:
     """What structure["grid"] says of places."""
     return jnp.where(is_cell[:, None], jnp.stack([row, column], axis=-1) + 1, 0)
 

@@ -34,16 +34,22 @@ class Language:
         return tuple(state in found for state in range(len(self.moves)))
 
     def next(self) -> tuple[str, ...]:
-        """Of each state, the letters that a member can go on with, and $ where it can end; - for none."""
+        """Of each state, the letters that a member can go on with, and $ where it can end; - for
+        none.
+        """
         alive = self.alive()
         return tuple(
-            "".join(a for a, to in zip(self.letters, row, strict=True) if alive[to]) + "$" * (state in self.accepting) or "-"
+            "".join(a for a, to in zip(self.letters, row, strict=True) if alive[to])
+            + "$" * (state in self.accepting)
+            or "-"
             for state, row in enumerate(self.moves)
         )
 
     def next_after(self, string: str) -> str:
         """The same of a string, without the automaton."""
-        letters = "".join(a for a in self.letters if any(self.member(string + a + tail) for tail in self.tails))
+        letters = "".join(
+            a for a in self.letters if any(self.member(string + a + tail) for tail in self.tails)
+        )
         return letters + "$" * self.member(string) or "-"
 
 
@@ -58,7 +64,9 @@ def _lacks(pattern: str) -> Callable[[str], bool]:
 def _power(k: int) -> Language:
     """a to a multiple of k."""
     moves = tuple(((i + 1) % k, k) for i in range(k))
-    return Language("ab", (*moves, (k, k)), (0,), _matches(f"({'a' * k})*"), tuple("a" * i for i in range(k)))
+    return Language(
+        "ab", (*moves, (k, k)), (0,), _matches(f"({'a' * k})*"), tuple("a" * i for i in range(k))
+    )
 
 
 def _nested(depth: int) -> Language:
@@ -71,14 +79,23 @@ def _nested(depth: int) -> Language:
         return string == ""
 
     dead = depth + 1
-    return Language("ab", (*moves, (dead, dead)), (0,), member, tuple("b" * i for i in range(depth + 1)))
+    return Language(
+        "ab", (*moves, (dead, dead)), (0,), member, tuple("b" * i for i in range(depth + 1))
+    )
 
 
 LANGUAGES = {
     "tomita_1": Language("01", ((1, 0), (1, 1)), (0,), _matches("1*")),
     "tomita_2": Language("01", ((2, 1), (0, 2), (2, 2)), (0,), _matches("(10)*"), ("", "0")),
-    # Odd ones, then odd zeros, are in no member: states 1 after odd ones, 2 and 3 after odd and even zeros behind them.
-    "tomita_3": Language("01", ((0, 1), (2, 0), (3, 4), (2, 1), (4, 4)), (0, 1, 3), _lacks("(?<!1)1(11)*0(00)*(?!0)"), ("", "0")),
+    # Odd ones, then odd zeros, are in no member: states 1 after odd ones, 2 and 3 after odd and
+    # even zeros behind them.
+    "tomita_3": Language(
+        "01",
+        ((0, 1), (2, 0), (3, 4), (2, 1), (4, 4)),
+        (0, 1, 3),
+        _lacks("(?<!1)1(11)*0(00)*(?!0)"),
+        ("", "0"),
+    ),
     "tomita_4": Language("01", ((1, 0), (2, 0), (3, 0), (3, 3)), (0, 1, 2), _lacks("000")),
     "tomita_5": Language(
         "01",
@@ -87,22 +104,46 @@ LANGUAGES = {
         lambda s: s.count("0") % 2 == s.count("1") % 2 == 0,
         ("", "0", "1", "01"),
     ),
-    "tomita_6": Language("01", ((1, 2), (2, 0), (0, 1)), (0,), lambda s: (s.count("0") - s.count("1")) % 3 == 0, ("", "0", "1")),
-    "tomita_7": Language("01", ((0, 1), (2, 1), (2, 3), (4, 3), (4, 4)), (0, 1, 2, 3), _matches("0*1*0*1*")),
+    "tomita_6": Language(
+        "01",
+        ((1, 2), (2, 0), (0, 1)),
+        (0,),
+        lambda s: (s.count("0") - s.count("1")) % 3 == 0,
+        ("", "0", "1"),
+    ),
+    "tomita_7": Language(
+        "01", ((0, 1), (2, 1), (2, 3), (4, 3), (4, 4)), (0, 1, 2, 3), _matches("0*1*0*1*")
+    ),
     "aa_star": _power(2),
     "aaaa_star": _power(4),
-    "abab_star": Language("ab", ((1, 4), (4, 2), (3, 4), (4, 0), (4, 4)), (0,), _matches("(abab)*"), ("", "bab", "ab", "b")),
+    "abab_star": Language(
+        "ab",
+        ((1, 4), (4, 2), (3, 4), (4, 0), (4, 4)),
+        (0,),
+        _matches("(abab)*"),
+        ("", "bab", "ab", "b"),
+    ),
     "d_2": _nested(2),
     "d_3": _nested(3),
     "d_4": _nested(4),
     "d_12": _nested(12),
     "aa_bb_cc_dd_ee": Language(
         "abcde",
-        ((1, 6, 6, 6, 6), (1, 2, 6, 6, 6), (6, 2, 3, 6, 6), (6, 6, 3, 4, 6), (6, 6, 6, 4, 5), (6, 6, 6, 6, 5), (6,) * 5),
+        (
+            (1, 6, 6, 6, 6),
+            (1, 2, 6, 6, 6),
+            (6, 2, 3, 6, 6),
+            (6, 6, 3, 4, 6),
+            (6, 6, 6, 4, 5),
+            (6, 6, 6, 6, 5),
+            (6,) * 5,
+        ),
         (5,),
         _matches("a+b+c+d+e+"),
         ("abcde", "bcde", "cde", "de", "e", ""),
     ),
-    "ab_d_bc": Language("abcd", ((0, 0, 2, 1), (2, 1, 1, 2), (2,) * 4), (1,), _matches("[ab]*d[bc]*"), ("", "d")),
+    "ab_d_bc": Language(
+        "abcd", ((0, 0, 2, 1), (2, 1, 1, 2), (2,) * 4), (1,), _matches("[ab]*d[bc]*"), ("", "d")
+    ),
     "012_02": Language("012", ((1, 0, 0), (1, 0, 1)), (1,), _matches("[012]*02*"), ("", "0")),
 }

@@ -4,8 +4,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
 
-def joined(items: Int[Array, "n w"], widths: Int[Array, "n"], size: int) -> tuple[Int[Array, "s"], Bool[Array, "s"]]:
-    """The items one behind the other in `size` places, and where there is one. The last token of the last is left out: it parts two.
+def joined(
+    items: Int[Array, "n w"], widths: Int[Array, "n"], size: int
+) -> tuple[Int[Array, "s"], Bool[Array, "s"]]:
+    """The items one behind the other in `size` places, and where there is one. The last token of
+    the last is left out: it parts two.
 
     Args:
       widths: tokens of each item; items of none stand behind.

@@ -1,4 +1,6 @@
-"""What recall tasks share: keys of which no two are alike, from an alphabet that is too large to sort."""
+"""What recall tasks share: keys of which no two are alike, from an alphabet that is too large to
+sort.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -10,10 +12,11 @@ _UNUSED = 2**30  # beyond any value
 def distinct(key: Key[Array, ""], number: int, choices: int | Int[Array, ""]) -> Int[Array, "n"]:
     """`number` different values of 0..choices-1, all selections in all orders equally likely.
 
-    A prefix does not depend on the number. Values from the `choices`-th on, where there are so many, are arbitrary.
+    A prefix does not depend on the number. Values from the `choices`-th on, where there are so
+    many, are arbitrary.
 
-    The i-th value is uniform among those which the first i have left. With the r-th of these drawn and s the earlier
-    values in ascending order, it is r + #{j: s[j] - j <= r}.
+    The i-th value is uniform among those which the first i have left. With the r-th of these drawn
+    and s the earlier values in ascending order, it is r + #{j: s[j] - j <= r}.
     """
     place = jnp.arange(number)
     ranks = jax.random.randint(key, (number,), 0, jnp.maximum(choices - place, 1))

@@ -2,13 +2,14 @@
 
     e i n s -> o n e
 
-Pairs of lines come from two files, line by line, from a folder of such files, or from a prepared set. Length n
-is an upper bound on the longer side in bytes: an example is drawn among the pairs whose longer side has more than
-n - `width` bytes and at most n, each equally likely. Lengths go from the shortest to the longest without a gap in any split; where gaps
-part them, the widest range counts.
+Pairs of lines come from two files, line by line, from a folder of such files, or from a prepared
+set. Length n is an upper bound on the longer side in bytes: an example is drawn among the pairs
+whose longer side has more than n - `width` bytes and at most n, each equally likely. Lengths go
+from the shortest to the longest without a gap in any split; where gaps part them, the widest range
+counts.
 
-No paper: text for the encoder–decoder, of one's own. The scores are those of text: the likelihood of each place, and
-exact match for what it is worth, as a line may have several right translations.
+No paper: text for the encoder–decoder, of one's own. The scores are those of text: the likelihood
+of each place, and exact match for what it is worth, as a line may have several right translations.
 """
 
 import functools
@@ -33,8 +34,9 @@ class AlignedText(Task):
       source: a file of UTF-8 text.
       target: the file whose lines belong to its lines.
       path: a folder; source and target are then endings of its files, "de" for NAME.de.
-      dataset: any set of TFDS that is prepared in data_dir, as array_record; source and target are then its features.
-        "installed": messages of the running system's programs, source and target languages, one of them "en".
+      dataset: any set of TFDS that is prepared in data_dir, as array_record; source and target are
+        then its features. "installed": messages of the running system's programs, source and target
+        languages, one of them "en".
       data_dir: where prepared sets lie; a path is prepared there as "corpus/<hash of its content>".
       width: of a length, in bytes.
     """
@@ -51,10 +53,17 @@ class AlignedText(Task):
 
     def __post_init__(self):
         if self.path is not None and self.dataset is not None:
-            raise ValueError(f"aligned_text reads a path or a dataset, not both, got path={self.path!r} and dataset={self.dataset!r}.")
-        if self.dataset == "installed" and (self.source == self.target or "en" not in (self.source, self.target)):
+            raise ValueError(
+                f"aligned_text reads a path or a dataset, not both, got path={self.path!r} and "
+                f"dataset={self.dataset!r}."
+            )
+        if self.dataset == "installed" and (
+            self.source == self.target or "en" not in (self.source, self.target)
+        ):
             why = f"got source={self.source!r} and target={self.target!r}"
-            raise ValueError(f"aligned_text's installed messages are in English and another language, {why}.")
+            raise ValueError(
+                f"aligned_text's installed messages are in English and another language, {why}."
+            )
         if self.width < 1:
             raise ValueError(f"aligned_text's width must be at least 1, got {self.width}.")
 
@@ -78,7 +87,10 @@ class AlignedText(Task):
         ends = [_range(np, sizes, every, self.width) for sizes in all_sizes]
         has = np.logical_and.reduce([end > first for first, end in ends])
         if not has.any():
-            raise UserError(f"{self.source} and {self.target} have no length with pairs in every split: give a width above {self.width}.")
+            raise UserError(
+                f"{self.source} and {self.target} have no length with pairs in every split: give "
+                f"a width above {self.width}."
+            )
         ranges = np.split(every[has], np.flatnonzero(np.diff(every[has]) > 1) + 1)
         widest = max(ranges, key=len)
         return int(widest[0]), int(widest[-1])
@@ -95,9 +107,16 @@ class AlignedText(Task):
         if name is None or name == "installed":
             of = None if self.path is None else Path(self.path)
             if name is not None:
-                of = installed.catalogues(self.source if self.target == "en" else self.target, folder)
-            name, features = text.prepare(text.pairs(self.source, self.target, of), folder), ("source", "target")
-        return {split: _sorted(rows, split) for split, rows in text.read(name, folder, features).items()}
+                of = installed.catalogues(
+                    self.source if self.target == "en" else self.target, folder
+                )
+            name, features = (
+                text.prepare(text.pairs(self.source, self.target, of), folder),
+                ("source", "target"),
+            )
+        return {
+            split: _sorted(rows, split) for split, rows in text.read(name, folder, features).items()
+        }
 
     def sample(self, key, length, bound, data=None) -> Example:
         first, end = _range(jnp, data["sizes"], length, self.width)
@@ -116,14 +135,19 @@ class AlignedText(Task):
         """The first line that belongs to the prompt, of any split."""
         for pairs in self._pairs.values():
             for i in range(len(pairs["sizes"])):
-                source, target = (pairs[side][slice(*pairs[f"{side}_starts"][i : i + 2])] for side in ("source", "target"))
+                source, target = (
+                    pairs[side][slice(*pairs[f"{side}_starts"][i : i + 2])]
+                    for side in ("source", "target")
+                )
                 if source.tolist() == prompt.tolist():
                     return target
         raise ValueError("The prompt is none of the source's lines.")
 
 
 def _sorted(rows: list[tuple[bytes, ...]], split: str) -> dict[str, np.ndarray]:
-    """Pairs as arrays: the bytes of each side one line after the other, where each begins, and its longer side."""
+    """Pairs as arrays: the bytes of each side one line after the other, where each begins, and its
+    longer side.
+    """
     rows = sorted(rows, key=lambda pair: max(map(len, pair)))
     found = {"sizes": np.array([max(map(len, pair)) for pair in rows], np.int32)}
     for side, lines in zip(("source", "target"), zip(*rows, strict=True), strict=True):
@@ -134,12 +158,21 @@ def _sorted(rows: list[tuple[bytes, ...]], split: str) -> dict[str, np.ndarray]:
 
 def _range(xp, sizes, length, width: int):
     """First of the pairs that a length draws from, and the one behind the last."""
-    return xp.stack([xp.searchsorted(sizes, length - width, side="right"), xp.searchsorted(sizes, length, side="right")])
+    return xp.stack(
+        [
+            xp.searchsorted(sizes, length - width, side="right"),
+            xp.searchsorted(sizes, length, side="right"),
+        ]
+    )
 
 
-def _line(data, side: str, i: Int[Array, ""], bound: int) -> tuple[Int[Array, "n"], Bool[Array, "n"]]:
+def _line(
+    data, side: str, i: Int[Array, ""], bound: int
+) -> tuple[Int[Array, "n"], Bool[Array, "n"]]:
     """Line i of a side, and where it is."""
     start, end = data[f"{side}_starts"][i], data[f"{side}_starts"][i + 1]
     place = jnp.arange(bound)
     mask = place < end - start
-    return jnp.where(mask, jnp.take(data[side], start + place, mode="clip").astype(jnp.int32), 0), mask
+    return jnp.where(
+        mask, jnp.take(data[side], start + place, mode="clip").astype(jnp.int32), 0
+    ), mask

@@ -25,12 +25,14 @@ class Example:
       prompt: [P] symbols, and prompt_mask: [P], True at its tokens.
       target: [T] symbols, and target_mask: [T].
       answer_mask: [T], the part of the target that is scored as the answer.
-      alignment: [T], the prompt token that each target token comes from; -1 where that has no answer.
-      asked_mask: [T], target tokens that the model must say; it is given the others. None: it must say all.
-      structure: what position schemes may follow where the task knows better than its layout: a name to two arrays,
-        [P, ...] of the prompt and [T, ...] of the target. "symbols": bool, True at the symbols of numbers; "coupled":
-        tokens that belong together share a number from 1, others have 0; "grid": int [.., 2], row and column from 1,
-        both 0 for what stands in none.
+      alignment: [T], the prompt token that each target token comes from; -1 where that has no
+        answer.
+      asked_mask: [T], target tokens that the model must say; it is given the others. None: it must
+        say all.
+      structure: what position schemes may follow where the task knows better than its layout: a
+        name to two arrays, [P, ...] of the prompt and [T, ...] of the target. "symbols": bool, True
+        at the symbols of numbers; "coupled": tokens that belong together share a number from 1,
+        others have 0; "grid": int [.., 2], row and column from 1, both 0 for what stands in none.
     """
 
     prompt: Any
@@ -56,7 +58,8 @@ class Vocabulary:
     """Symbols 0..num_symbols-1, then the shared tokens: one vocabulary for all layouts.
 
     Args:
-      names: how a reader writes the symbols, no spaces inside; () for their numbers. Nothing is scored by them.
+      names: how a reader writes the symbols, no spaces inside; () for their numbers. Nothing is
+        scored by them.
     """
 
     num_symbols: int
@@ -64,7 +67,10 @@ class Vocabulary:
 
     def __post_init__(self):
         if self.names and len(set(self.names)) != self.num_symbols:
-            raise ValueError(f"{self.num_symbols} symbols need as many names, no two alike, got {len(set(self.names))}.")
+            raise ValueError(
+                f"{self.num_symbols} symbols need as many names, no two alike, got "
+                f"{len(set(self.names))}."
+            )
 
     def text(self, symbols: Sequence[int]) -> str:
         """What a reader sees."""
@@ -158,7 +164,9 @@ class Task(ChecksChoices):
         """
         return None
 
-    def sample(self, key: Key[Array, ""], length: Int[Array, ""], bound: int, data: Any = None) -> Example:
+    def sample(
+        self, key: Key[Array, ""], length: Int[Array, ""], bound: int, data: Any = None
+    ) -> Example:
         """Draws an example.
 
         Args:
@@ -187,8 +195,9 @@ class Task(ChecksChoices):
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
         """Return what the structure of a target tells before the target is said.
 
-        Structure that follows from the lengths in the prompt alone tells nothing. Positions that follow
-        a revealing structure give the answer away (refused), or the target's length (marked in tables).
+        Structure that follows from the lengths in the prompt alone tells nothing. Positions that
+        follow a revealing structure give the answer away (refused), or the target's length (marked
+        in tables).
 
         Args:
           structure: "coupled", "symbols", "grid" or another key of `Example.structure`.
@@ -206,7 +215,9 @@ class Task(ChecksChoices):
         raise NotImplementedError
 
 
-def random_string(key: Key[Array, ""], num_symbols: int, bound: int, distinct: bool) -> Int[Array, "p"]:
+def random_string(
+    key: Key[Array, ""], num_symbols: int, bound: int, distinct: bool
+) -> Int[Array, "p"]:
     """`bound` symbols, each uniform, or all distinct; a prefix does not depend on the bound."""
     if distinct:
         return jnp.argsort(jax.random.uniform(key, (num_symbols,)))[:bound]
@@ -227,7 +238,10 @@ class StringTask(Task):
 
     def __post_init__(self):
         if self.num_symbols < 2:
-            raise ValueError(f"{type(self).__name__} needs two symbols or more, got num_symbols={self.num_symbols}.")
+            raise ValueError(
+                f"{type(self).__name__} needs two symbols or more, got "
+                f"num_symbols={self.num_symbols}."
+            )
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -238,11 +252,15 @@ class StringTask(Task):
         return self.num_symbols if self.distinct else None
 
 
-def floors(task: Task, lengths: Sequence[int], num_examples: int, data: Any = None) -> list[dict[str, Any]]:
-    """For each length what a predictor reaches that sees only the length and the place, never the prompt.
+def floors(
+    task: Task, lengths: Sequence[int], num_examples: int, data: Any = None
+) -> list[dict[str, Any]]:
+    """For each length what a predictor reaches that sees only the length and the place, never the
+    prompt.
 
-    It answers with the most frequent symbol of each place (token_accuracy) or the most frequent whole
-    target (exact_match) among half of the examples, and is scored on the other half, `num_examples` each.
+    It answers with the most frequent symbol of each place (token_accuracy) or the most frequent
+    whole target (exact_match) among half of the examples, and is scored on the other half,
+    `num_examples` each.
 
     Args:
       data: of the split that it is for.
@@ -250,13 +268,21 @@ def floors(task: Task, lengths: Sequence[int], num_examples: int, data: Any = No
     found, bound = [], max(lengths)
     for n in lengths:  # one after the other: hundreds of long ones are more than fit at once
         asked, counted = _answers(task, bound, 2 * num_examples, np.int32(n), data)
-        found.append({"length": n, **_floor(np.asarray(asked), np.asarray(counted)[num_examples:]), "count": num_examples})
+        found.append(
+            {
+                "length": n,
+                **_floor(np.asarray(asked), np.asarray(counted)[num_examples:]),
+                "count": num_examples,
+            }
+        )
     return found
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def _answers(task: Task, bound: int, count: int, length: Array, data: Any) -> tuple[Array, Array]:
-    """Of `count` examples the targets, -1 where nothing is asked, and what of them is the answer; nothing else is computed."""
+    """Of `count` examples the targets, -1 where nothing is asked, and what of them is the answer;
+    nothing else is computed.
+    """
     keys = jax.random.split(jax.random.key(length), count)
     examples = jax.vmap(lambda key: task.sample(key, length, bound, data))(keys)
     return jnp.where(examples.asked, examples.target, -1), examples.answer_mask
@@ -265,9 +291,16 @@ def _answers(task: Task, bound: int, count: int, length: Array, data: Any) -> tu
 def _floor(target: np.ndarray, counted: np.ndarray) -> dict[str, float]:
     seen, unseen = np.split(target, 2)
     guess = np.array([np.bincount(column[column >= 0], minlength=1).argmax() for column in seen.T])
-    wholes = collections.Counter(row.tobytes() for row in (seen + 1).astype(">u4"))  # bytes in the order of the symbols
+    wholes = collections.Counter(
+        row.tobytes() for row in (seen + 1).astype(">u4")
+    )  # bytes in the order of the symbols
     frequency = max(wholes.values())
-    whole = np.frombuffer(min(row for row, n in wholes.items() if n == frequency), ">u4").astype(target.dtype) - 1
+    whole = (
+        np.frombuffer(min(row for row, n in wholes.items() if n == frequency), ">u4").astype(
+            target.dtype
+        )
+        - 1
+    )
     return {
         "token_accuracy": float(((unseen == guess[None]) & counted).sum() / counted.sum()),
         "exact_match": float((unseen == whole[None]).all(axis=1).mean()),

@@ -4,13 +4,14 @@
     1 0 0 1 + 0 0 0 0 0 1 -> 1 0 0 1 0 1  # padded=False
     0 1 -> 0 1 end
 
-The length counts both numbers and the sign between them. The first number's size is uniform on all that leave a bit to
-the second; each number is uniform on those above 0 that fit its size, zeros behind its highest one. Prompts of one or two
-symbols are one number, which is its own sum.
+The length counts both numbers and the sign between them. The first number's size is uniform on all
+that leave a bit to the second; each number is uniform on those above 0 that fit its size, zeros
+behind its highest one. Prompts of one or two symbols are one number, which is its own sum.
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
-(https://arxiv.org/abs/2305.16843): "binary_addition", lengths 1..40 in training, up to 500 in the test. Their target has
-one symbol more than the prompt, their loss counts all of it, their accuracy what stands up to the terminator.
+(https://arxiv.org/abs/2305.16843): "binary_addition", lengths 1..40 in training, up to 500 in the
+test. Their target has one symbol more than the prompt, their loss counts all of it, their accuracy
+what stands up to the terminator.
 """
 
 from dataclasses import dataclass

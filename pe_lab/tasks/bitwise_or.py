@@ -1,22 +1,24 @@
-"""Or two vectors of bits, one of them all zeros, the other with a single one; they may differ in length.
+"""Or two vectors of bits, one of them all zeros, the other with a single one; they may differ in
+length.
 
     0 0 1 | 0 0 0 0 0 -> 0 0 1 0 0
     0 0 0 | 0 1 0 -> 0 1 0
 
-A digit of the answer is found by its place in the vectors alone: what is asked of positions in addition, without its
-carries. Nearly all of the answer is zeros, so its token accuracy says little.
+A digit of the answer is found by its place in the vectors alone: what is asked of positions in
+addition, without its carries. Nearly all of the answer is zeros, so its token accuracy says little.
 
 In training, length n is an upper bound on the bits of a vector. In evaluation the longer vector has
 exactly n bits, or both have (`evaluate.exact_operands`).
 
-Structure: "coupled" is the place in a vector from 1, so that bits that are ored share a number; "symbols" are the
-bits; "grid" is (vector, place), the answer being the third vector.
+Structure: "coupled" is the place in a vector from 1, so that bits that are ored share a number;
+"symbols" are the bits; "grid" is (vector, place), the answer being the third vector.
 
-Papers: McLeish et al. 2024 (https://arxiv.org/abs/2405.17399): "bitwise OR", vectors of up to 20 bits in training, 100
-in tests, which have each pair of lengths of their own.
+Papers: McLeish et al. 2024 (https://arxiv.org/abs/2405.17399): "bitwise OR", vectors of up to 20
+bits in training, 100 in tests, which have each pair of lengths of their own.
 
-Differs: the separator of the layout stands for "=". There the data set has every example up to a length once (and one
-of its two versions where lengths are equal); here each example is drawn as if from it.
+Differs: the separator of the layout stands for "=". There the data set has every example up to a
+length once (and one of its two versions where lengths are equal); here each example is drawn as if
+from it.
 """
 
 from dataclasses import dataclass
@@ -38,8 +40,9 @@ class BitwiseOr(Task):
     The single one stands in the shorter vector, in either where they have the same length.
 
     Args:
-      lengths: of the vectors. "all": every example with vectors of 1..n bits is equally likely, so short vectors, which
-        have fewer examples, are rarer; "one_longest": the same, but the longer vector has n bits; "equal": both have.
+      lengths: of the vectors. "all": every example with vectors of 1..n bits is equally likely, so
+        short vectors, which have fewer examples, are rarer; "one_longest": the same, but the longer
+        vector has n bits; "equal": both have.
     """
 
     lengths: Literal["all", "one_longest", "equal"] = "all"
@@ -71,20 +74,29 @@ class BitwiseOr(Task):
             lengths = jnp.full(2, length)
             one = jax.random.randint(of_place, (), 0, length)
         elif self.lengths == "one_longest":
-            # With the one at a place, one vector or both have n bits and the other reaches the place.
+            # With the one at a place, one vector or both have n bits and the other reaches the
+            # place.
             examples = jnp.cumsum(jnp.maximum(2 * (length - place) - 1, 0))
             one = (examples <= jax.random.randint(of_place, (), 0, examples[-1])).sum()
             lengths = jnp.stack(_grids.sides(of_lengths, length, one + 1))
         else:
-            examples = jnp.cumsum(jnp.maximum(length - place, 0) ** 2)  # with the one here or before: both vectors reach it
+            examples = jnp.cumsum(
+                jnp.maximum(length - place, 0) ** 2
+            )  # with the one here or before: both vectors reach it
             one = (examples <= jax.random.randint(of_place, (), 0, examples[-1])).sum()
             lengths = jax.random.randint(of_lengths, (2,), one + 1, length + 1)
-        shorter = jnp.where(lengths[0] == lengths[1], jax.random.randint(of_vector, (), 0, 2), lengths.argmin())
+        shorter = jnp.where(
+            lengths[0] == lengths[1], jax.random.randint(of_vector, (), 0, 2), lengths.argmin()
+        )
         answer = (place == one).astype(int)
         vectors = answer[None] * (jnp.arange(2) == shorter)[:, None]
-        prompt = apart(numbers(vectors, lengths, reverse=True), 2)  # the first bit is the one at place 1
+        prompt = apart(
+            numbers(vectors, lengths, reverse=True), 2
+        )  # the first bit is the one at place 1
         target = numbers(answer[None], lengths.max(keepdims=True), reverse=True, row=3, scored=True)
-        return example(laid_out(prompt, self.prompt_bound(bound)), laid_out(target, self.target_bound(bound)))
+        return example(
+            laid_out(prompt, self.prompt_bound(bound)), laid_out(target, self.target_bound(bound))
+        )
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         first, second = self._vectors(prompt)

@@ -2,11 +2,13 @@
 
     3 1 2 -> 3 1 2
 
-With distinct symbols each symbol says where to look for its successor; over a small alphabet only positions do.
+With distinct symbols each symbol says where to look for its successor; over a small alphabet only
+positions do.
 
-Papers: Huang et al. 2025 (https://arxiv.org/abs/2410.02140): "unique copy" (150 symbols, distinct) and "repeat copy"
-(2 symbols, not distinct). Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466): "copy cmc", 100 tokens with
-repetition. Jelassi et al. 2024 (https://arxiv.org/abs/2402.01032): "copy", 26 letters with repetition.
+Papers: Huang et al. 2025 (https://arxiv.org/abs/2410.02140): "unique copy" (150 symbols, distinct)
+and "repeat copy" (2 symbols, not distinct). Kazemnejad et al. 2023
+(https://arxiv.org/abs/2305.19466): "copy cmc", 100 tokens with repetition. Jelassi et al. 2024
+(https://arxiv.org/abs/2402.01032): "copy", 26 letters with repetition.
 """
 
 from dataclasses import dataclass

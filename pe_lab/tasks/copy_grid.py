@@ -4,9 +4,9 @@
     0 1 2 / 3 4 5 -> 0 3 / 1 4 / 2 5  # form="transposed"
     0 1 2 / 3 4 5 -> 2 1 0 / 5 4 3  # form="flipped"
 
-Read as one string, a copied grid is a copied string; of the others each symbol comes from a distance that changes
-along the target, while in rows and columns they are one rule for every place. A length is the longer side; all
-grids with it are equally likely.
+Read as one string, a copied grid is a copied string; of the others each symbol comes from a
+distance that changes along the target, while in rows and columns they are one rule for every place.
+A length is the longer side; all grids with it are equally likely.
 
 No paper: `copy` and `reverse` on two axes, for schemes and encodings that have two.
 """
@@ -40,7 +40,9 @@ class CopyGrid(Task):
 
     def __post_init__(self):
         if self.num_symbols < 2:
-            raise ValueError(f"copy_grid needs two symbols or more, got num_symbols={self.num_symbols}.")
+            raise ValueError(
+                f"copy_grid needs two symbols or more, got num_symbols={self.num_symbols}."
+            )
         if self.min_side < 1:
             raise ValueError(f"copy_grid's min_side must be at least 1, got {self.min_side}.")
 
@@ -68,12 +70,19 @@ class CopyGrid(Task):
 
         turned = (width, height) if self.form == "transposed" else (height, width)
         to_row, to_column, said, says_cell = _grids.places(size, *turned)
-        from_row, from_column = (to_column, to_row) if self.form == "transposed" else (to_row, to_column)
+        from_row, from_column = (
+            (to_column, to_row) if self.form == "transposed" else (to_row, to_column)
+        )
         if self.form == "flipped":
             from_column = width - 1 - to_column
         source = jnp.where(says_cell, from_row * (width + 1) + from_column, -1)
-        target = jnp.where(says_cell, jnp.take(prompt, source, mode="clip"), jnp.where(said, sign, 0))
-        grid = (_grids.positions(row, column, is_cell), _grids.positions(to_row, to_column, says_cell))
+        target = jnp.where(
+            says_cell, jnp.take(prompt, source, mode="clip"), jnp.where(said, sign, 0)
+        )
+        grid = (
+            _grids.positions(row, column, is_cell),
+            _grids.positions(to_row, to_column, says_cell),
+        )
         return Example(prompt, inside, target, said, said, source, structure={"grid": grid})
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:

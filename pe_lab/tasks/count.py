@@ -3,10 +3,12 @@
     0 1 1 0 1 1 1 1 -> 1
     2 0 1 2 2 -> 2  # num_symbols=3, told=True
 
-Counting without a running total: attention can average over the whole string, the remainder needs the exact number.
+Counting without a running total: attention can average over the whole string, the remainder needs
+the exact number.
 
-No paper: parity is this task with modulus 2; the number of the counted symbol is uniform on 0..length, as in Huang et
-al. 2025 (https://arxiv.org/abs/2410.02140), so that all remainders are about as frequent from length `modulus` on.
+No paper: parity is this task with modulus 2; the number of the counted symbol is uniform on
+0..length, as in Huang et al. 2025 (https://arxiv.org/abs/2410.02140), so that all remainders are
+about as frequent from length `modulus` on.
 """
 
 from dataclasses import dataclass
@@ -21,7 +23,8 @@ from pe_lab.tasks.base import Example, Task, Vocabulary
 
 @dataclass(frozen=True)
 class Count(Task):
-    """The target is one symbol: how often the counted symbol stands in the string, modulo `modulus`.
+    """The target is one symbol: how often the counted symbol stands in the string, modulo
+    `modulus`.
 
     Args:
       modulus: the number of answers.
@@ -35,7 +38,10 @@ class Count(Task):
 
     def __post_init__(self):
         if self.modulus < 2 or self.num_symbols < 2:
-            raise ValueError(f"Count needs modulus and num_symbols of 2 or more, got {self.modulus} and {self.num_symbols}.")
+            raise ValueError(
+                f"Count needs modulus and num_symbols of 2 or more, got {self.modulus} and "
+                f"{self.num_symbols}."
+            )
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -55,7 +61,9 @@ class Count(Task):
         which, where, others = jax.random.split(key, 3)
         symbol = jax.random.randint(which, (), 0, self.num_symbols) if self.told else jnp.asarray(1)
         counted = skewed(where, bound)
-        other = (symbol + jax.random.randint(others, (bound,), 1, self.num_symbols)) % self.num_symbols
+        other = (
+            symbol + jax.random.randint(others, (bound,), 1, self.num_symbols)
+        ) % self.num_symbols
         string = jnp.where(counted, symbol, other)
         answer = (counted & (jnp.arange(bound) < length)).sum(keepdims=True) % self.modulus
         if self.told:

@@ -32,7 +32,9 @@ class CycleNavigation(Task):
 
     def __post_init__(self):
         if self.cycle < 2:
-            raise ValueError(f"CycleNavigation needs a cycle of two places or more, got {self.cycle}.")
+            raise ValueError(
+                f"CycleNavigation needs a cycle of two places or more, got {self.cycle}."
+            )
 
     @property
     def vocabulary(self) -> Vocabulary:

@@ -5,9 +5,10 @@
     1 0 -> 1 0 1 0 1 0  # times=3
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
-(https://arxiv.org/abs/2305.16843): "duplicate_string", bits, twice without a separator, lengths 1..40 in training.
-Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466): "copy cmc2x", 100 tokens with repetition, twice with
-"[NEXT]" between, up to 20 tokens in training: num_symbols=100, separator=True.
+(https://arxiv.org/abs/2305.16843): "duplicate_string", bits, twice without a separator, lengths
+1..40 in training. Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466): "copy cmc2x", 100
+tokens with repetition, twice with "[NEXT]" between, up to 20 tokens in training: num_symbols=100,
+separator=True.
 """
 
 from dataclasses import dataclass
@@ -36,11 +37,17 @@ class Duplicate(StringTask):
     def __post_init__(self):
         super().__post_init__()
         if self.times < 1:
-            raise ValueError(f"Duplicate says its prompt once or more often, got times={self.times}.")
+            raise ValueError(
+                f"Duplicate says its prompt once or more often, got times={self.times}."
+            )
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.num_symbols + 1, (*map(str, range(self.num_symbols)), "|")) if self.separator else self.vocabulary
+        return (
+            Vocabulary(self.num_symbols + 1, (*map(str, range(self.num_symbols)), "|"))
+            if self.separator
+            else self.vocabulary
+        )
 
     def target_bound(self, length: int) -> int:
         return self.times * (length + self.separator) - self.separator
@@ -51,7 +58,9 @@ class Duplicate(StringTask):
         in_turn = place % (length + self.separator)
         said = place < self.times * (length + self.separator) - self.separator
         source = jnp.where(in_turn < length, in_turn, -1)
-        return rearranged(string, jnp.arange(bound) < length, source, said, separator=self.num_symbols)
+        return rearranged(
+            string, jnp.arange(bound) < length, source, said, separator=self.num_symbols
+        )
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         between = [self.num_symbols] if self.separator else []

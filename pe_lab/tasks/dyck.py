@@ -4,17 +4,18 @@
     ( [ ( ) -> ] )  # answer="completion"
     { } ( ) -> } - ) -  # num_kinds=3
 
-By default the target names, after every prefix, the closing bracket that is legal now, - for none. The completion
-closes what the prompt leaves open. With answer="legal" an odd length is an upper bound: its words have one
-bracket less.
+By default the target names, after every prefix, the closing bracket that is legal now, - for none.
+The completion closes what the prompt leaves open. With answer="legal" an odd length is an upper
+bound: its words have one bracket less.
 
-Papers: Bhattamishra et al. 2020 (https://arxiv.org/abs/2009.11264): "Dyck-n", character prediction: after every prefix
-the brackets that may come next. Opening ones always may (they also say so at the greatest depth), so the closing one
-says all. The completion is of no paper.
+Papers: Bhattamishra et al. 2020 (https://arxiv.org/abs/2009.11264): "Dyck-n", character prediction:
+after every prefix the brackets that may come next. Opening ones always may (they also say so at the
+greatest depth), so the closing one says all. The completion is of no paper.
 
-Differs: words are uniform among those of their length, and of their depth where that is bounded; they draw from a
-grammar (by their code's defaults, a pair around more with probability 1/2, two words with 1/4, else nothing). They read
-each answer off its own bracket; here the answers follow the whole word, and a decoder sees those before.
+Differs: words are uniform among those of their length, and of their depth where that is bounded;
+they draw from a grammar (by their code's defaults, a pair around more with probability 1/2, two
+words with 1/4, else nothing). They read each answer off its own bracket; here the answers follow
+the whole word, and a decoder sees those before.
 """
 
 from dataclasses import dataclass
@@ -33,9 +34,8 @@ _PAIRS = ("()", "[]", "{}", "<>")
 class Dyck(Task):
     """The target is the legal closing bracket after every prefix, or what closes the prompt.
 
-    Words are uniform, the kind of each pair as well. A prompt to be
-    completed is the first half of a uniform word of twice the length whose first bracket closes last, so that
-    something is open.
+    Words are uniform, the kind of each pair as well. A prompt to be completed is the first half of
+    a uniform word of twice the length whose first bracket closes last, so that something is open.
 
     Args:
       num_kinds: kinds of brackets.
@@ -51,9 +51,14 @@ class Dyck(Task):
 
     def __post_init__(self):
         if self.num_kinds < 1:
-            raise ValueError(f"Dyck needs one kind of brackets or more, got num_kinds={self.num_kinds}.")
+            raise ValueError(
+                f"Dyck needs one kind of brackets or more, got num_kinds={self.num_kinds}."
+            )
         if self.max_depth is not None and self.max_depth < self._least_depth:
-            raise ValueError(f"Dyck's max_depth must be at least {self._least_depth} for {self.answer}, got {self.max_depth}.")
+            raise ValueError(
+                f"Dyck's max_depth must be at least {self._least_depth} for {self.answer}, got "
+                f"{self.max_depth}."
+            )
 
     @property
     def _least_depth(self) -> int:
@@ -62,13 +67,17 @@ class Dyck(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        pairs = [_PAIRS[i] if i < len(_PAIRS) else (f"({i}", f"){i}") for i in range(self.num_kinds)]
+        pairs = [
+            _PAIRS[i] if i < len(_PAIRS) else (f"({i}", f"){i}") for i in range(self.num_kinds)
+        ]
         return Vocabulary(2 * self.num_kinds, tuple(bracket for pair in pairs for bracket in pair))
 
     @property
     def target_vocabulary(self) -> Vocabulary:
         names = self.vocabulary.names
-        return Vocabulary(len(names) + 1, (*names, "-")) if self.answer == "legal" else self.vocabulary
+        return (
+            Vocabulary(len(names) + 1, (*names, "-")) if self.answer == "legal" else self.vocabulary
+        )
 
     @property
     def min_length(self) -> int:
@@ -108,7 +117,9 @@ class Dyck(Task):
         outer = int(self.answer == "completion")  # the bracket around all the others
         left = (1 + outer) * length - outer - jnp.arange(size)
         most = (1 + outer) * size
-        table = None if self.max_depth is None else jnp.asarray(_shares(self.max_depth - outer, most))
+        table = (
+            None if self.max_depth is None else jnp.asarray(_shares(self.max_depth - outer, most))
+        )
 
         def step(depth, drawn):
             left, uniform = drawn
@@ -142,7 +153,8 @@ class Dyck(Task):
 def _innermost(kinds, opens, depth):
     """The kind of the innermost open bracket after each place; any where none is open.
 
-    It is that of the last opening at the same depth: between the two nothing is at that depth but what they hold.
+    It is that of the last opening at the same depth: between the two nothing is at that depth but
+    what they hold.
     """
     order = jnp.argsort(depth, stable=True)
     latest = jax.lax.cummax(jnp.where(opens[order], jnp.arange(len(order)), 0))

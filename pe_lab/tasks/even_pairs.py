@@ -3,8 +3,8 @@
     0 0 1 1 1 0 -> 0
     0 1 0 1 0 0 1 -> 1
 
-Each unequal pair changes the bit, so the answer is 0 where the last bit is the first: two symbols decide, however long
-the string is.
+Each unequal pair changes the bit, so the answer is 0 where the last bit is the first: two symbols
+decide, however long the string is.
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
 (https://arxiv.org/abs/2305.16843): "even_pairs", lengths 1..40 in training.
@@ -22,7 +22,9 @@ from pe_lab.tasks.base import Example, Task, Vocabulary
 
 @dataclass(frozen=True)
 class EvenPairs(Task):
-    """The target is one symbol: the number of unequal neighbours, modulo 2. Always 0 at length 1."""
+    """The target is one symbol: the number of unequal neighbours, modulo 2. Always 0 at length
+    1.
+    """
 
     length_name = "bits"
 

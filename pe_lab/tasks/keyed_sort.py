@@ -3,16 +3,16 @@
     A : 3 2 1 , B : 5 4 -> B , A
     C : 7 , D : 3 0 , E : 6 -> E , C , D  # reverse=False
 
-Numbers stand with their least significant digit first, so A has 123 and B has 45. Every second symbol of the target is
-a comma, which needs no prompt: half of the places are right by themselves.
+Numbers stand with their least significant digit first, so A has 123 and B has 45. Every second
+symbol of the target is a comma, which needs no prompt: half of the places are right by themselves.
 
-Papers: McLeish et al. 2024 (https://arxiv.org/abs/2405.17399): "sorting", up to 10 numbers of up to 10 digits in
-training and 30 of 30 in testing. Checked in the authors' code (mcleish7/arithmetic, create_data_split.py): the largest
-number of digits is uniform on 1..max_digits for each list, that of each number uniform up to it; labels are
-neighbours in a cyclic list of 102 symbols.
+Papers: McLeish et al. 2024 (https://arxiv.org/abs/2405.17399): "sorting", up to 10 numbers of up to
+10 digits in training and 30 of 30 in testing. Checked in the authors' code (mcleish7/arithmetic,
+create_data_split.py): the largest number of digits is uniform on 1..max_digits for each list, that
+of each number uniform up to it; labels are neighbours in a cyclic list of 102 symbols.
 
-Differs: the separator stands for the equals sign. Some of their labels are tokens that they also use otherwise (comma
-and colon); here labels are symbols of their own.
+Differs: the separator stands for the equals sign. Some of their labels are tokens that they also
+use otherwise (comma and colon); here labels are symbols of their own.
 """
 
 from dataclasses import dataclass
@@ -32,15 +32,18 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class KeyedSort(Task):
-    """The target is the labels in ascending order of their numbers, parted by commas; equal numbers keep their order.
+    """The target is the labels in ascending order of their numbers, parted by commas; equal numbers
+    keep their order.
 
     "symbols" are the digits alone.
 
     Args:
       max_digits: of a number, none of which begins with 0.
-      fewer: the largest number of digits is drawn for each list, as in training; else it is max_digits, as in testing.
+      fewer: the largest number of digits is drawn for each list, as in training; else it is
+        max_digits, as in testing.
       reverse: the least significant digit first.
-      num_labels: the cyclic list that labels are neighbours in, from a uniform start; the longest list.
+      num_labels: the cyclic list that labels are neighbours in, from a uniform start; the longest
+        list.
     """
 
     max_digits: int = 10
@@ -52,7 +55,10 @@ class KeyedSort(Task):
 
     def __post_init__(self):
         if self.max_digits < 1 or self.num_labels < 2:
-            raise ValueError(f"KeyedSort needs a digit and two labels or more, got {self.max_digits} and {self.num_labels}.")
+            raise ValueError(
+                f"KeyedSort needs a digit and two labels or more, got {self.max_digits} and "
+                f"{self.num_labels}."
+            )
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -71,10 +77,18 @@ class KeyedSort(Task):
 
     def sample(self, key, length, bound, data=None) -> Example:
         start, numbers = jax.random.split(key)
-        labels = _LABELS + (jax.random.randint(start, (), 0, self.num_labels) + jnp.arange(bound)) % self.num_labels
+        labels = (
+            _LABELS
+            + (jax.random.randint(start, (), 0, self.num_labels) + jnp.arange(bound))
+            % self.num_labels
+        )
         mask = jnp.arange(bound) < length
         digits, widths = self._numbers(numbers, bound)
-        prompt, there = joined(self._items(labels, digits, widths), jnp.where(mask, widths + 3, 0), self.prompt_bound(bound))
+        prompt, there = joined(
+            self._items(labels, digits, widths),
+            jnp.where(mask, widths + 3, 0),
+            self.prompt_bound(bound),
+        )
         starts = jnp.cumsum(widths + 3) - widths - 3
         place = jnp.arange(self.target_bound(bound))
         said = place < 2 * length - 1
@@ -82,24 +96,42 @@ class KeyedSort(Task):
         label = said & (place % 2 == 0)
         target = jnp.where(label, labels[ranked], jnp.where(said, _COMMA, 0))
         symbols = (there & (prompt < _COMMA), jnp.zeros_like(said))
-        return Example(prompt, there, target, said, said, jnp.where(label, starts[ranked], -1), structure={"symbols": symbols})
+        return Example(
+            prompt,
+            there,
+            target,
+            said,
+            said,
+            jnp.where(label, starts[ranked], -1),
+            structure={"symbols": symbols},
+        )
 
     def _numbers(self, key, bound):
-        """[n, max_digits] digits, the least significant first, zeros above the width; [n] widths."""
+        """[n, max_digits] digits, the least significant first, zeros above the width; [n]
+        widths.
+        """
         most, width, first, rest = jax.random.split(key, 4)
-        largest = jax.random.randint(most, (), 1, self.max_digits + 1) if self.fewer else self.max_digits
+        largest = (
+            jax.random.randint(most, (), 1, self.max_digits + 1) if self.fewer else self.max_digits
+        )
         widths = jax.random.randint(width, (bound,), 1, largest + 1)
         index = jnp.arange(self.max_digits)[None]
-        chunks = jax.random.randint(rest, (bound, (self.max_digits - 1) // _CHUNK + 1), 0, 10**_CHUNK)
+        chunks = jax.random.randint(
+            rest, (bound, (self.max_digits - 1) // _CHUNK + 1), 0, 10**_CHUNK
+        )
         digits = chunks[:, index[0] // _CHUNK] // 10 ** (index % _CHUNK) % 10
-        digits = jnp.where(index == widths[:, None] - 1, jax.random.randint(first, (bound, 1), 1, 10), digits)
+        digits = jnp.where(
+            index == widths[:, None] - 1, jax.random.randint(first, (bound, 1), 1, 10), digits
+        )
         return jnp.where(index < widths[:, None], digits, 0), widths
 
     def _items(self, labels, digits, widths):
         """[n, max_digits + 3]: label, colon, digits, comma."""
         column, widths = jnp.arange(self.max_digits + 3)[None], widths[:, None]
         index = column - 2 if self.reverse else widths + 1 - column
-        index = jnp.broadcast_to(jnp.clip(index, 0, self.max_digits - 1), (len(labels), self.max_digits + 3))
+        index = jnp.broadcast_to(
+            jnp.clip(index, 0, self.max_digits - 1), (len(labels), self.max_digits + 3)
+        )
         digit = jnp.take_along_axis(digits, index, axis=1)
         head = jnp.where(column == 0, labels[:, None], _COLON)
         return jnp.where(column < 2, head, jnp.where(column < widths + 2, digit, _COMMA))
@@ -112,7 +144,10 @@ class KeyedSort(Task):
         return prompt.tolist().count(_COLON)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        items = [pair.split(":") for pair in self.vocabulary.text(prompt.tolist()).replace(" ", "").split(",")]
+        items = [
+            pair.split(":")
+            for pair in self.vocabulary.text(prompt.tolist()).replace(" ", "").split(",")
+        ]
         items.sort(key=lambda pair: int(pair[1][:: -1 if self.reverse else 1]))
         return np.array(self.vocabulary.symbols(" , ".join(label for label, _ in items)))
 
@@ -120,5 +155,8 @@ class KeyedSort(Task):
 def _ascending(digits, mask):
     """The order of numbers, padding behind: by what int32 can hold of their digits at a time."""
     chunks = [digits[:, i : i + _CHUNK] for i in range(0, digits.shape[1], _CHUNK)]
-    keys = [(chunk * 10 ** jnp.arange(chunk.shape[1], dtype=jnp.int32)[None]).sum(axis=1) for chunk in chunks]
+    keys = [
+        (chunk * 10 ** jnp.arange(chunk.shape[1], dtype=jnp.int32)[None]).sum(axis=1)
+        for chunk in chunks
+    ]
     return jnp.lexsort((*keys, ~mask))  # the last key counts most

@@ -3,12 +3,13 @@
     0 1 1 0 0 1 ? 0 -> 1
     1 ? 1 1 0 1 _ -> 0
 
-One bit of the two halves is hidden, each of their places equally likely; an odd length ends with a filler. A length
-of 1 leaves no half, so there the prompt and the answer are 1. Chance is a half from length 2 on.
+One bit of the two halves is hidden, each of their places equally likely; an odd length ends with a
+filler. A length of 1 leaves no half, so there the prompt and the answer are 1. Chance is a half
+from length 2 on.
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
-(https://arxiv.org/abs/2305.16843): "missing_duplicate_string", lengths 1..40 in training. Their 2 and 3 are
-written "?" and "_" here.
+(https://arxiv.org/abs/2305.16843): "missing_duplicate_string", lengths 1..40 in training. Their 2
+and 3 are written "?" and "_" here.
 """
 
 from dataclasses import dataclass
@@ -48,10 +49,22 @@ class MissingDuplicate(Task):
         single, mask, said = length == 1, place < length, jnp.ones(1, bool)
         prompt = jnp.where(single, 1, jnp.where(place == hidden, _HIDDEN, string))
         answer, source = jnp.where(single, 1, string[twin]), jnp.where(single, -1, twin)
-        return Example(jnp.where(mask, prompt, 0), mask, answer[None], said, said, source[None], structure=uncoupled(mask, said))
+        return Example(
+            jnp.where(mask, prompt, 0),
+            mask,
+            answer[None],
+            said,
+            said,
+            source[None],
+            structure=uncoupled(mask, said),
+        )
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         symbols = [symbol for symbol in prompt.tolist() if symbol != _FILLER]
         halves = symbols[: len(symbols) // 2], symbols[len(symbols) // 2 :]
-        pairs = [{a, b} - {_HIDDEN} for a, b in zip(*halves, strict=True) if _HIDDEN in (a, b)] if len(symbols) > 1 else [{1}]
+        pairs = (
+            [{a, b} - {_HIDDEN} for a, b in zip(*halves, strict=True) if _HIDDEN in (a, b)]
+            if len(symbols) > 1
+            else [{1}]
+        )
         return np.array([bit for pair in pairs for bit in pair])

@@ -6,22 +6,25 @@
     3 4 * 1 2 -> 8 6 0 + 4 3 0 = 8 6 0 0 > 8 0 4 0  # other_digits=None, scratchpad=True
 
 In training, length n is an upper bound on the digits of the first operand, and of the second where
-`other_digits` is None; `lengths` says how they are drawn. In evaluation the longest of these operands
-has exactly n digits, or all have (`evaluate.exact_operands`).
+`other_digits` is None; `lengths` says how they are drawn. In evaluation the longest of these
+operands has exactly n digits, or all have (`evaluate.exact_operands`).
 
-Structure: "coupled" is the significance of a digit, in a partial product that which it has in the product; "symbols"
-are the digits; "grid" is (number, significance), with the operands in rows 1 and 2, and behind them partial product
-and running sum number k in row 2 + k, the product without scratchpad in row 3.
+Structure: "coupled" is the significance of a digit, in a partial product that which it has in the
+product; "symbols" are the digits; "grid" is (number, significance), with the operands in rows 1 and
+2, and behind them partial product and running sum number k in row 2 + k, the product without
+scratchpad in row 3.
 
-Papers: Cho et al. 2024 (https://arxiv.org/abs/2405.20671): "N×2 multiplication", `other_digits=2`, 1..40 digits in
-training, 100 in tests; by one digit, the default, in their code. Cho et al. 2025 (https://arxiv.org/abs/2410.15787):
-"multiplication", `other_digits=None, scratchpad=True`, 1..10 digits in training, up to 20 in tests of their scripts.
-McLeish et al. 2024 (https://arxiv.org/abs/2405.17399): "multiplication", `other_digits=None, padding="none",
+Papers: Cho et al. 2024 (https://arxiv.org/abs/2405.20671): "N×2 multiplication", `other_digits=2`,
+1..40 digits in training, 100 in tests; by one digit, the default, in their code. Cho et al. 2025
+(https://arxiv.org/abs/2410.15787): "multiplication", `other_digits=None, scratchpad=True`, 1..10
+digits in training, up to 20 in tests of their scripts. McLeish et al. 2024
+(https://arxiv.org/abs/2405.17399): "multiplication", `other_digits=None, padding="none",
 reverse_operands=True, zero=False`, 1..15 digits in training, 25 in tests.
 
-Differs: the separator of the layout stands for "=" behind the operands. The code of Cho et al. 2024 numbers digits from
-the most significant on, "*" and "=" coming last; here it is the other way round. In that of 2025 a token has three
-positions, one of them its place in its own partial product; here "grid" has the two others, and operands have rows too.
+Differs: the separator of the layout stands for "=" behind the operands. The code of Cho et al. 2024
+numbers digits from the most significant on, "*" and "=" coming last; here it is the other way
+round. In that of 2025 a token has three positions, one of them its place in its own partial
+product; here "grid" has the two others, and operands have rows too.
 """
 
 from dataclasses import dataclass
@@ -32,7 +35,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from pe_lab.tasks._arithmetic import Arithmetic, Text, apart, carried, example, joined, laid_out, num_digits, numbers, signs
+from pe_lab.tasks._arithmetic import (
+    Arithmetic,
+    Text,
+    apart,
+    carried,
+    example,
+    joined,
+    laid_out,
+    num_digits,
+    numbers,
+    signs,
+)
 from pe_lab.tasks.base import Example, Vocabulary
 
 
@@ -41,11 +55,14 @@ class Multiplication(Arithmetic):
     """The target is the product of the prompt's operands.
 
     Args:
-      other_digits: of the second operand, which may then begin with zeros; None: it is drawn like the first.
-      padding: "answer": zeros in front of the product, up to as many digits as both operands have; or "none".
-      scratchpad: the target is the first operand times each digit of the second, the least significant one first, with
-        "+" between; "="; and their running sums, with ">" between, the last of which is scored. All have at least the
-        first operand's digits, with padding partial products have one more, running sums those of both operands.
+      other_digits: of the second operand, which may then begin with zeros; None: it is drawn like
+        the first.
+      padding: "answer": zeros in front of the product, up to as many digits as both operands have;
+        or "none".
+      scratchpad: the target is the first operand times each digit of the second, the least
+        significant one first, with "+" between; "="; and their running sums, with ">" between, the
+        last of which is scored. All have at least the first operand's digits, with padding partial
+        products have one more, running sums those of both operands.
     """
 
     other_digits: int | None = 1
@@ -55,7 +72,10 @@ class Multiplication(Arithmetic):
     def __post_init__(self):
         super().__post_init__()
         if self.other_digits is not None and self.other_digits < 1:
-            raise ValueError(f"Multiplication needs a second operand of one digit or more, got other_digits={self.other_digits}.")
+            raise ValueError(
+                f"Multiplication needs a second operand of one digit or more, got "
+                f"other_digits={self.other_digits}."
+            )
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -91,7 +111,9 @@ class Multiplication(Arithmetic):
         operands = jnp.stack([jnp.pad(first, (0, others)), jnp.pad(second, (0, bound))])
         prompt = apart(numbers(operands, lengths, self.reverse_operands), self.base)
         target = self._target(second[:, None] * first[None], lengths)
-        return example(laid_out(prompt, self.prompt_bound(bound)), laid_out(target, self.target_bound(bound)))
+        return example(
+            laid_out(prompt, self.prompt_bound(bound)), laid_out(target, self.target_bound(bound))
+        )
 
     def _target(self, products: Int[Array, "m n"], lengths: Int[Array, "2"]) -> Text:
         """Of products of each digit of the second operand with each of the first."""
@@ -107,11 +129,19 @@ class Multiplication(Arithmetic):
         def said(digits, width, sign, **of_number):
             width = jnp.maximum(num_digits(digits), lengths[0]) if self.padding == "none" else width
             widths = jnp.where(number < lengths[1], width, 0)
-            return apart(numbers(digits, widths, self.reverse_answer, row=3 + number, **of_number), self._id(sign))
+            return apart(
+                numbers(digits, widths, self.reverse_answer, row=3 + number, **of_number),
+                self._id(sign),
+            )
 
         partial = said(partial, lengths[0] + 1, "+", shift=number)
         sums = said(sums, lengths.sum(), ">", scored=number == lengths[1] - 1)
-        return joined(*(Text(*(field.ravel() for field in text)) for text in (partial, signs(self._id("="), jnp.ones(1, bool)), sums)))
+        return joined(
+            *(
+                Text(*(field.ravel() for field in text))
+                for text in (partial, signs(self._id("="), jnp.ones(1, bool)), sums)
+            )
+        )
 
     def _id(self, name: str) -> int:
         return self.vocabulary.names.index(name)
@@ -131,10 +161,17 @@ class Multiplication(Arithmetic):
         first, second = self._operands(prompt)
         a, b = self.read(first), self.read(second)
         if self.scratchpad:
-            digits = [self.read(digit) for digit in (second if self.reverse_operands else second[::-1])]
-            least, extra, both = len(first), *((0, 0) if self.padding == "none" else (1, len(second)))
+            digits = [
+                self.read(digit) for digit in (second if self.reverse_operands else second[::-1])
+            ]
+            least, extra, both = (
+                len(first),
+                *((0, 0) if self.padding == "none" else (1, len(second))),
+            )
             partial = [self.write(a * digit, least + extra) for digit in digits]
-            sums = [self.write(a * (b % self.base**k), least + both) for k in range(1, len(digits) + 1)]
+            sums = [
+                self.write(a * (b % self.base**k), least + both) for k in range(1, len(digits) + 1)
+            ]
             said = "+".join(partial) + "=" + ">".join(sums)
         else:
             said = self.write(a * b, 1 if self.padding == "none" else len(first) + len(second))

@@ -5,20 +5,24 @@
     b c a | a d b c a e b -> e b
     a d b a d b c -> a d b a d b c  # form="duplicate"
 
-form="prefix" puts the n-gram before the string. form="suffix" puts it behind: it is given as the target's beginning,
-so that the answer follows it without anything between. form="duplicate" is no search: the string is to be copied, and
-one of its n-grams was written over another, so that looking for the last symbols said finds two places. It is for
-evaluation of a model that was trained on copying.
+form="prefix" puts the n-gram before the string. form="suffix" puts it behind: it is given as the
+target's beginning, so that the answer follows it without anything between. form="duplicate" is no
+search: the string is to be copied, and one of its n-grams was written over another, so that looking
+for the last symbols said finds two places. It is for evaluation of a model that was trained on
+copying.
 
-The string is uniform on its alphabet and the n-gram uniform among those that occur once in it, of the starts that the
-authors' code allows, which leave three symbols more than the answer needs. Where none occurs once (with 26
-letters and n-grams of 3 in fewer than one example of 5,000) the first place counts.
+The string is uniform on its alphabet and the n-gram uniform among those that occur once in it, of
+the starts that the authors' code allows, which leave three symbols more than the answer needs.
+Where none occurs once (with 26 letters and n-grams of 3 in fewer than one example of 5,000) the
+first place counts.
 
-Papers: Jelassi et al. 2024 (https://arxiv.org/abs/2402.01032): "n-gram lookup" with prefix keys and with suffix
-keys, and copying with a duplicate n-gram; 26 letters and n-grams of 3 are the defaults of the authors' data.
+Papers: Jelassi et al. 2024 (https://arxiv.org/abs/2402.01032): "n-gram lookup" with prefix keys and
+with suffix keys, and copying with a duplicate n-gram; 26 letters and n-grams of 3 are the defaults
+of the authors' data.
 
-Differs: the authors' code looks whether any n-gram occurs once, then draws among all; the paper's n-gram occurs once.
-For "duplicate" their code writes over every occurrence of the n-gram that it replaces, here over the one drawn.
+Differs: the authors' code looks whether any n-gram occurs once, then draws among all; the paper's
+n-gram occurs once. For "duplicate" their code writes over every occurrence of the n-gram that it
+replaces, here over the one drawn.
 """
 
 import string
@@ -53,11 +57,16 @@ class Ngram(Task):
     def __post_init__(self):
         if self.num_symbols < 2 or self.gram < 1 or (self.answer is not None and self.answer < 1):
             given = f"num_symbols={self.num_symbols}, gram={self.gram} and answer={self.answer}"
-            raise ValueError(f"Ngram needs two symbols or more, and a symbol of n-gram and of answer or more, got {given}.")
+            raise ValueError(
+                f"Ngram needs two symbols or more, and a symbol of n-gram and of answer or more, "
+                f"got {given}."
+            )
 
     @property
     def vocabulary(self) -> Vocabulary:
-        letters = tuple(string.ascii_lowercase if self.num_symbols <= 26 else map(str, range(self.num_symbols)))
+        letters = tuple(
+            string.ascii_lowercase if self.num_symbols <= 26 else map(str, range(self.num_symbols))
+        )
         names = letters[: self.num_symbols] + (("|",) if self.form == "prefix" else ())
         return Vocabulary(len(names), names)
 
@@ -92,14 +101,33 @@ class Ngram(Task):
         if self.form == "prefix":
             prompt = jnp.concatenate([key_gram, jnp.array([self.num_symbols]), letters])
             mask, said = jnp.arange(len(prompt)) < length + self.gram + 1, target < count
-            return rearranged(prompt, mask, self.gram + 1 + begin + target, said, structure=uncoupled(mask, said))
+            return rearranged(
+                prompt, mask, self.gram + 1 + begin + target, said, structure=uncoupled(mask, said)
+            )
 
-        mask, told, asked = place < length, target < self.gram + count, (target >= self.gram) & (target < self.gram + count)
-        whole = jnp.where(told, letters[jnp.minimum(found + target, bound - 1)], 0)  # the n-gram and what follows it
+        mask, told, asked = (
+            place < length,
+            target < self.gram + count,
+            (target >= self.gram) & (target < self.gram + count),
+        )
+        whole = jnp.where(
+            told, letters[jnp.minimum(found + target, bound - 1)], 0
+        )  # the n-gram and what follows it
         source = jnp.where(asked, found + target, -1)
-        return Example(jnp.where(mask, letters, 0), mask, whole, told, asked, source, asked, uncoupled(mask, told))
+        return Example(
+            jnp.where(mask, letters, 0),
+            mask,
+            whole,
+            told,
+            asked,
+            source,
+            asked,
+            uncoupled(mask, told),
+        )
 
-    def _found(self, key: Key[Array, ""], letters: Int[Array, "n"], length: Int[Array, ""]) -> Int[Array, ""]:
+    def _found(
+        self, key: Key[Array, ""], letters: Int[Array, "n"], length: Int[Array, ""]
+    ) -> Int[Array, ""]:
         """The first place of an n-gram that occurs once."""
         start = jnp.arange(len(letters))
         padded = jnp.pad(letters, (0, self.gram - 1))
@@ -111,7 +139,9 @@ class Ngram(Task):
         drawn = jnp.argmax(jnp.where(start <= length - self.min_length, score, -1))
         return jnp.argmax(same[drawn])
 
-    def _duplicate(self, key: Key[Array, ""], letters: Int[Array, "n"], length: Int[Array, ""]) -> Example:
+    def _duplicate(
+        self, key: Key[Array, ""], letters: Int[Array, "n"], length: Int[Array, ""]
+    ) -> Example:
         from_key, onto_key = jax.random.split(key)
         place, starts = jnp.arange(len(letters)), length - self.gram - (self.answer or 0) - 1
         old = jax.random.randint(from_key, (), 0, starts)

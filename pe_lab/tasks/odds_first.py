@@ -7,8 +7,9 @@ Counted from 1, the symbols at even places come first, then those at odd places.
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
 (https://arxiv.org/abs/2305.16843): "odds_first", bits, lengths 1..40 in training.
 
-Differs: the authors' description, and its examples, put the odd places first, counted from 1; their code takes the
-places 1, 3, 5, ..., counted from 0. What ran is the code, so the code is what is here.
+Differs: the authors' description, and its examples, put the odd places first, counted from 1; their
+code takes the places 1, 3, 5, ..., counted from 0. What ran is the code, so the code is what is
+here.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ from pe_lab.tasks.base import Example, StringTask, random_string
 
 @dataclass(frozen=True)
 class OddsFirst(StringTask):
-    """The target is the prompt's symbols of odd index, counted from 0, then those of even index; by default bits."""
+    """The target is the prompt's symbols of odd index, counted from 0, then those of even index; by
+    default bits.
+    """
 
     num_symbols: int = 2
     distinct: bool = False

@@ -2,14 +2,15 @@
 
     n7 6 1 3 n2 9 0 4 n5 8 8 8 n2 -> 9 0 4  # num_digits=3
 
-The prompt is a name and its number for each entry, then one of the names, all equally likely to be asked for.
+The prompt is a name and its number for each entry, then one of the names, all equally likely to be
+asked for.
 
-Papers: Jelassi et al. 2024 (https://arxiv.org/abs/2402.01032): "phone-book", numbers of ten digits, the first of
-them 6..9, as here.
+Papers: Jelassi et al. 2024 (https://arxiv.org/abs/2402.01032): "phone-book", numbers of ten digits,
+the first of them 6..9, as here.
 
-Differs: there pretrained language models read English names, drawn with repetition, and are shown two entries as
-examples before the question. Here a name is one symbol and no two are alike, so that every question has one answer, and
-a model that is trained on the task needs no examples of it.
+Differs: there pretrained language models read English names, drawn with repetition, and are shown
+two entries as examples before the question. Here a name is one symbol and no two are alike, so that
+every question has one answer, and a model that is trained on the task needs no examples of it.
 """
 
 from dataclasses import dataclass
@@ -40,11 +41,15 @@ class PhoneBook(Task):
     def __post_init__(self):
         if self.num_names < 2 or self.num_digits < 1:
             given = f"num_names={self.num_names} and num_digits={self.num_digits}"
-            raise ValueError(f"PhoneBook needs two names or more and numbers of a digit or more, got {given}.")
+            raise ValueError(
+                f"PhoneBook needs two names or more and numbers of a digit or more, got {given}."
+            )
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(10 + self.num_names, (*"0123456789", *(f"n{i}" for i in range(self.num_names))))
+        return Vocabulary(
+            10 + self.num_names, (*"0123456789", *(f"n{i}" for i in range(self.num_names)))
+        )
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -64,7 +69,9 @@ class PhoneBook(Task):
         name_key, digit_key, query_key = jax.random.split(key, 3)
         names = 10 + distinct(name_key, bound, self.num_names)
         least = 6 * (jnp.arange(self.num_digits) == 0)[None]
-        draw = jax.random.uniform(digit_key, (bound, self.num_digits))  # twice as fast as whole numbers, of which there are many
+        draw = jax.random.uniform(
+            digit_key, (bound, self.num_digits)
+        )  # twice as fast as whole numbers, of which there are many
         digits = least + (draw * (10 - least)).astype(jnp.int32)
         book = jnp.concatenate([names[:, None], digits], axis=1).reshape(-1)
         asked = jax.random.randint(query_key, (), 0, length)
@@ -73,7 +80,9 @@ class PhoneBook(Task):
         prompt = jnp.where(place == width * length, names[asked], jnp.append(book, 0))
         mask, said = place <= width * length, jnp.ones(self.num_digits, bool)
         structure = {"symbols": (mask & (prompt < 10), said)} | uncoupled(mask, said)
-        return rearranged(prompt, mask, width * asked + 1 + jnp.arange(self.num_digits), said, structure=structure)
+        return rearranged(
+            prompt, mask, width * asked + 1 + jnp.arange(self.num_digits), said, structure=structure
+        )
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) // (1 + self.num_digits)

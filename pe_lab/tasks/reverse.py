@@ -3,8 +3,8 @@
     0 1 1 -> 1 1 0
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
-(https://arxiv.org/abs/2305.16843): "reverse_string", bits, lengths 1..40 in training. Kazemnejad et al. 2023
-(https://arxiv.org/abs/2305.19466): "reverse mc", 100 tokens.
+(https://arxiv.org/abs/2305.16843): "reverse_string", bits, lengths 1..40 in training. Kazemnejad et
+al. 2023 (https://arxiv.org/abs/2305.19466): "reverse mc", 100 tokens.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,9 @@ class Reverse(StringTask):
         mask = place < length
         source = jnp.where(mask, length - 1 - place, 0)
         target = jnp.where(mask, jnp.take(string, source), 0)
-        return Example(jnp.where(mask, string, 0), mask, target, mask, mask, jnp.where(mask, source, -1))
+        return Example(
+            jnp.where(mask, string, 0), mask, target, mask, mask, jnp.where(mask, source, -1)
+        )
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         return prompt[::-1]

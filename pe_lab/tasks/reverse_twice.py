@@ -3,8 +3,9 @@
     5 6 7 -> 7 6 5 | 7 6 5
     5 6 7 -> 7 6 5 | 5 6 7  # second="original"
 
-Papers: Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466): "reverse mc2x" and, with second="original",
-"reverse mcrv"; 100 tokens with repetition, "[NEXT]" between, up to 20 tokens in training, 21..40 in test.
+Papers: Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466): "reverse mc2x" and, with
+second="original", "reverse mcrv"; 100 tokens with repetition, "[NEXT]" between, up to 20 tokens in
+training, 21..40 in test.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from pe_lab.tasks.base import Example, StringTask, Vocabulary, random_string
 
 @dataclass(frozen=True)
 class ReverseTwice(StringTask):
-    """The target is the prompt from its end to its start, a symbol of its own, "|", and the prompt once more.
+    """The target is the prompt from its end to its start, a symbol of its own, "|", and the prompt
+    once more.
 
     Args:
       second: how the prompt is said behind the separator.
@@ -43,7 +45,13 @@ class ReverseTwice(StringTask):
         first = length - 1 - place  # -1 at the separator
         second = again if self.second == "original" else length - 1 - again
         source = jnp.where(again < 0, first, second)
-        return rearranged(string, jnp.arange(bound) < length, source, place < 2 * length + 1, separator=self.num_symbols)
+        return rearranged(
+            string,
+            jnp.arange(bound) < length,
+            source,
+            place < 2 * length + 1,
+            separator=self.num_symbols,
+        )
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         second = prompt if self.second == "original" else prompt[::-1]

@@ -4,10 +4,11 @@
     0 1 1 1 -> 1 1 0 1  # by=2
     >2 0 1 1 1 -> 1 1 0 1  # by=3, drawn=True
 
-A fixed step asks for one relative offset, and for the string's length where it wraps around. A step that is drawn
-and told asks for an offset that depends on what the prompt says.
+A fixed step asks for one relative offset, and for the string's length where it wraps around. A step
+that is drawn and told asks for an offset that depends on what the prompt says.
 
-No paper: the smallest step from copy, which is a rotation by 0, towards addresses that are computed.
+No paper: the smallest step from copy, which is a rotation by 0, towards addresses that are
+computed.
 """
 
 from dataclasses import dataclass
@@ -22,11 +23,13 @@ from pe_lab.tasks.base import Example, StringTask, Vocabulary, random_string
 
 @dataclass(frozen=True)
 class Rotate(StringTask):
-    """The target is the prompt's string from its symbol number `by`, counted from 0, around to the one before.
+    """The target is the prompt's string from its symbol number `by`, counted from 0, around to the
+    one before.
 
     Args:
       by: the step; more than a string's length begins anew.
-      drawn: the step is uniform on 1..by in each example, and the prompt begins with it, as ">1", ">2", ...
+      drawn: the step is uniform on 1..by in each example, and the prompt begins with it, as ">1",
+        ">2", ...
     """
 
     num_symbols: int = 2
@@ -42,7 +45,9 @@ class Rotate(StringTask):
     @property
     def vocabulary(self) -> Vocabulary:
         steps = [f">{k + 1}" for k in range(self.by)] if self.drawn else []
-        return Vocabulary(self.num_symbols + len(steps), (*map(str, range(self.num_symbols)), *steps))
+        return Vocabulary(
+            self.num_symbols + len(steps), (*map(str, range(self.num_symbols)), *steps)
+        )
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -60,7 +65,9 @@ class Rotate(StringTask):
         step = jax.random.randint(step_key, (), 1, self.by + 1)
         prompt = jnp.concatenate([self.num_symbols + step[None] - 1, string])
         told = jnp.arange(bound + 1) < length + 1
-        return rearranged(prompt, told, 1 + (place + step) % length, mask, structure=uncoupled(told, mask))
+        return rearranged(
+            prompt, told, 1 + (place + step) % length, mask, structure=uncoupled(told, mask)
+        )
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) - self.drawn

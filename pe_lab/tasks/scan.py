@@ -5,19 +5,23 @@
     look after walk right -> I_TURN_RIGHT I_WALK I_LOOK
     run around left -> I_TURN_LEFT I_RUN I_TURN_LEFT I_RUN I_TURN_LEFT I_RUN I_TURN_LEFT I_RUN
 
-A grammar makes all 20,910 commands. The length of an example is that of its actions; a command is drawn among those of
-that length, each as often. A length without commands (37 actions, say; in training, all beyond `max_train`) is an
-upper bound: a command is drawn among those of the longest shorter length that has some.
+A grammar makes all 20,910 commands. The length of an example is that of its actions; a command is
+drawn among those of that length, each as often. A length without commands (37 actions, say; in
+training, all beyond `max_train`) is an upper bound: a command is drawn among those of the longest
+shorter length that has some.
 
-A tenth of the commands of every length, chosen by a checksum of their words, is held out. Training draws the others, up to
-`max_train` actions. Validation draws what is held out, beyond `max_train` as well. The test draws all commands beyond
-`max_train`, and below it the held-out ones once more: no shorter command is new to a model that was chosen by them.
+A tenth of the commands of every length, chosen by a checksum of their words, is held out. Training
+draws the others, up to `max_train` actions. Validation draws what is held out, beyond `max_train`
+as well. The test draws all commands beyond `max_train`, and below it the held-out ones once more:
+no shorter command is new to a model that was chosen by them.
 
-Papers: Lake & Baroni 2018 (https://arxiv.org/abs/1711.00350): "SCAN", the length split, 16,990 commands of up to 22 actions
-in training and 3,920 of 24 to 48 in the test. Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466): "SCAN", up to 25
-actions in training (max_train=25), a tenth of these held out for validation.
+Papers: Lake & Baroni 2018 (https://arxiv.org/abs/1711.00350): "SCAN", the length split, 16,990
+commands of up to 22 actions in training and 3,920 of 24 to 48 in the test. Kazemnejad et al. 2023
+(https://arxiv.org/abs/2305.19466): "SCAN", up to 25 actions in training (max_train=25), a tenth of
+these held out for validation.
 
-Differs: the papers draw every command as often, so that most are long; here lengths are drawn first.
+Differs: the papers draw every command as often, so that most are long; here lengths are drawn
+first.
 """
 
 import functools
@@ -35,7 +39,10 @@ from pe_lab.tasks.base import Example, Task, Vocabulary
 
 _VERBS, _SIDES, _TIMES = ("walk", "look", "run", "jump"), ("left", "right"), ("twice", "thrice")
 _WORDS = (*_VERBS, "turn", *_SIDES, "opposite", "around", *_TIMES, "and", "after")
-_ACTIONS = (*(f"I_{verb.upper()}" for verb in _VERBS), *(f"I_TURN_{side.upper()}" for side in _SIDES))
+_ACTIONS = (
+    *(f"I_{verb.upper()}" for verb in _VERBS),
+    *(f"I_TURN_{side.upper()}" for side in _SIDES),
+)
 _NAMES = (*_WORDS, *_ACTIONS)
 _LONGEST = 48  # actions
 _NONE = 255  # behind the end, in the tables
@@ -55,7 +62,9 @@ class Scan(Task):
 
     def __post_init__(self):
         if not 1 <= self.max_train < _LONGEST:
-            raise ValueError(f"Scan needs max_train from 1 to {_LONGEST - 1}, got {self.max_train}.")
+            raise ValueError(
+                f"Scan needs max_train from 1 to {_LONGEST - 1}, got {self.max_train}."
+            )
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -92,7 +101,11 @@ class Scan(Task):
         return range(longest, longest + 1)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        return np.array(self.target_vocabulary.symbols(" ".join(_meaning(self.vocabulary.text(prompt.tolist())))))
+        return np.array(
+            self.target_vocabulary.symbols(
+                " ".join(_meaning(self.vocabulary.text(prompt.tolist())))
+            )
+        )
 
 
 def _phrases() -> list[tuple[list[str], list[str]]]:
@@ -102,14 +115,24 @@ def _phrases() -> list[tuple[list[str], list[str]]]:
         turn = [f"I_TURN_{side.upper()}"]
         for verb in (*_VERBS, "turn"):
             act = [] if verb == "turn" else [f"I_{verb.upper()}"]
-            found += [([verb, side], turn + act), ([verb, "opposite", side], turn * 2 + act), ([verb, "around", side], (turn + act) * 4)]
-    again = [([*words, times], actions * n) for n, times in enumerate(_TIMES, 2) for words, actions in found]
+            found += [
+                ([verb, side], turn + act),
+                ([verb, "opposite", side], turn * 2 + act),
+                ([verb, "around", side], (turn + act) * 4),
+            ]
+    again = [
+        ([*words, times], actions * n)
+        for n, times in enumerate(_TIMES, 2)
+        for words, actions in found
+    ]
     return found + again
 
 
 @functools.cache
 def _commands() -> list[list[tuple[list[str], list[str]]]]:
-    """Of every length up to the longest the words and actions of its commands, in the order of a checksum of their words."""
+    """Of every length up to the longest the words and actions of its commands, in the order of a
+    checksum of their words.
+    """
     phrases = _phrases()
     pairs = [(one, other) for one in phrases for other in phrases]
     both = [(one[0] + ["and"] + other[0], one[1] + other[1]) for one, other in pairs]
@@ -117,18 +140,26 @@ def _commands() -> list[list[tuple[list[str], list[str]]]]:
     found: list[list[tuple[list[str], list[str]]]] = [[] for _ in range(_LONGEST + 1)]
     for words, actions in phrases + both + after:
         found[len(actions)].append((words, actions))
-    return [sorted(of_length, key=lambda command: zlib.crc32(" ".join(command[0]).encode())) for of_length in found]
+    return [
+        sorted(of_length, key=lambda command: zlib.crc32(" ".join(command[0]).encode()))
+        for of_length in found
+    ]
 
 
 @functools.cache
 def _most_words() -> list[int]:
     """Of the commands up to each length."""
-    return list(itertools.accumulate((max((len(words) for words, _ in found), default=0) for found in _commands()), max))
+    return list(
+        itertools.accumulate(
+            (max((len(words) for words, _ in found), default=0) for found in _commands()), max
+        )
+    )
 
 
 @functools.cache
 def _tables(max_train: int, split: str) -> dict[str, np.ndarray]:
-    """A split's commands and actions by length; for every length, where those it draws from start, and how many there are.
+    """A split's commands and actions by length; for every length, where those it draws from start,
+    and how many there are.
 
     All splits have as many rows, so that a program that was compiled for one takes the others.
     """
@@ -136,13 +167,22 @@ def _tables(max_train: int, split: str) -> dict[str, np.ndarray]:
     first, count = np.zeros((2, _LONGEST + 1), np.int32)
     for length, found in enumerate(_commands()[1:], 1):
         taken = _taken(found, split, length <= max_train)
-        first[length], count[length] = (len(rows), len(taken)) if taken else (first[length - 1], count[length - 1])
+        first[length], count[length] = (
+            (len(rows), len(taken)) if taken else (first[length - 1], count[length - 1])
+        )
         rows += taken
     commands, actions = zip(*rows, strict=True)
-    return {"commands": _table(commands, _most_words()[-1]), "actions": _table(actions, _LONGEST), "first": first, "count": count}
+    return {
+        "commands": _table(commands, _most_words()[-1]),
+        "actions": _table(actions, _LONGEST),
+        "first": first,
+        "count": count,
+    }
 
 
-def _taken(found: list[tuple[list[str], list[str]]], split: str, is_short: bool) -> list[tuple[list[str], list[str]]]:
+def _taken(
+    found: list[tuple[list[str], list[str]]], split: str, is_short: bool
+) -> list[tuple[list[str], list[str]]]:
     """Of the commands of a length those of a split."""
     held_out = -(-len(found) // 10)
     if split == "train":
@@ -151,7 +191,10 @@ def _taken(found: list[tuple[list[str], list[str]]], split: str, is_short: bool)
 
 
 def _table(texts: Sequence[list[str]], width: int) -> np.ndarray:
-    table, numbers = np.full((sum(map(len, _commands())), width), _NONE, np.uint8), {name: i for i, name in enumerate(_NAMES)}
+    table, numbers = (
+        np.full((sum(map(len, _commands())), width), _NONE, np.uint8),
+        {name: i for i, name in enumerate(_NAMES)},
+    )
     for row, text in zip(table, texts, strict=False):
         row[: len(text)] = [numbers[word] for word in text]
     return table

@@ -4,13 +4,15 @@
     ( 1 - ( - x ) ) = 4 -> 3
     0 0 -> 0
 
-The left side is an expression of modular_arithmetic_brackets without times, two symbols shorter than the equation, so
-the unknown counts once, with plus or minus, and one digit solves it: chance is one in `modulus`. A random place of it is
-chosen, and the first digit from there on, around the end, becomes the unknown: digits behind many brackets are chosen
-more often. Below length 3 there is no equation: prompt and answer are zeros.
+The left side is an expression of modular_arithmetic_brackets without times, two symbols shorter
+than the equation, so the unknown counts once, with plus or minus, and one digit solves it: chance
+is one in `modulus`. A random place of it is chosen, and the first digit from there on, around the
+end, becomes the unknown: digits behind many brackets are chosen more often. Below length 3 there is
+no equation: prompt and answer are zeros.
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
-(https://arxiv.org/abs/2305.16843): "solve_equation", modulus 5, lengths 1..40 in training, up to 500 in the test.
+(https://arxiv.org/abs/2305.16843): "solve_equation", modulus 5, lengths 1..40 in training, up to
+500 in the test.
 """
 
 from dataclasses import dataclass
@@ -22,7 +24,9 @@ import numpy as np
 from pe_lab.tasks import _expressions
 from pe_lab.tasks.base import Example, Task, Vocabulary
 
-_UNKNOWN, _EQUALS = range(4, 6)  # symbols, counted from the modulus, behind those of an expression without times
+_UNKNOWN, _EQUALS = range(
+    4, 6
+)  # symbols, counted from the modulus, behind those of an expression without times
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,9 @@ class SolveEquation(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.modulus + 6, (*map(str, range(self.modulus)), "+", "-", "(", ")", "x", "="))
+        return Vocabulary(
+            self.modulus + 6, (*map(str, range(self.modulus)), "+", "-", "(", ")", "x", "=")
+        )
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -51,8 +57,13 @@ class SolveEquation(Task):
 
     def sample(self, key, length, bound, data=None) -> Example:
         of_expression, of_place = jax.random.split(key)
-        place, side = jnp.arange(bound), jnp.maximum(length - 2, 1)  # symbols before the equals sign
-        expression, is_digit, value = _expressions.drawn(of_expression, side, bound, self.modulus, 2)
+        place, side = (
+            jnp.arange(bound),
+            jnp.maximum(length - 2, 1),
+        )  # symbols before the equals sign
+        expression, is_digit, value = _expressions.drawn(
+            of_expression, side, bound, self.modulus, 2
+        )
         ahead = (place - jax.random.randint(of_place, (), 0, side)) % side
         unknown = jnp.where(is_digit & (place < side), ahead, bound).argmin()
         equation = jnp.select(
@@ -62,11 +73,21 @@ class SolveEquation(Task):
         )
         there, one = length > 2, jnp.ones(1, bool)
         solution = jnp.where(there, expression[unknown], 0)
-        return Example(jnp.where(there, equation, 0), place < length, solution[None], one, one, jnp.full(1, -1))
+        return Example(
+            jnp.where(there, equation, 0), place < length, solution[None], one, one, jnp.full(1, -1)
+        )
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         if len(prompt) < 3:
             return np.array([0])
         *side, _, value = prompt.tolist()
-        tried = [[d if s == self.modulus + _UNKNOWN else s for s in side] for d in range(self.modulus)]
-        return np.array([d for d, filled in enumerate(tried) if _expressions.value_of(filled, self.modulus) == value])
+        tried = [
+            [d if s == self.modulus + _UNKNOWN else s for s in side] for d in range(self.modulus)
+        ]
+        return np.array(
+            [
+                d
+                for d, filled in enumerate(tried)
+                if _expressions.value_of(filled, self.modulus) == value
+            ]
+        )

@@ -1,4 +1,6 @@
-"""What training a run costs: parameters, memory as the compiler counts it, and the time of a step."""
+"""What training a run costs: parameters, memory as the compiler counts it, and the time of a
+step.
+"""
 
 import dataclasses
 import functools
@@ -35,7 +37,9 @@ class Program:
         """What can be said without running it."""
         memory: Any = self.compiled.memory_analysis()
         return {
-            "parameters": sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(self.made.abstract_params)),
+            "parameters": sum(
+                int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(self.made.abstract_params)
+            ),
             "state_bytes": memory.argument_size_in_bytes,
             "kept_bytes": _kept_bytes(self.made),
             "temporary_bytes": memory.temp_size_in_bytes,
@@ -51,9 +55,14 @@ class Program:
         """Of one step, from the state that the last one left.
 
         Args:
-          number: of the step whose batch it takes; by default the next. Two programs with one number meet the same lengths.
+          number: of the step whose batch it takes; by default the next. Two programs with one
+            number meet the same lengths.
         """
-        state = self.state if number is None else self.state | {"step": jnp.full_like(self.state["step"], number)}
+        state = (
+            self.state
+            if number is None
+            else self.state | {"step": jnp.full_like(self.state["step"], number)}
+        )
         started = time.monotonic()
         self.state, losses = self.compiled(state, self.replicas, jnp.asarray(1), self.data)
         jax.block_until_ready(losses)
@@ -61,45 +70,60 @@ class Program:
 
 
 def measure(run: Run, num_steps: int) -> dict[str, Any]:
-    """Compiles the training of one replica and times `num_steps` steps of it; with 0, only compiles.
+    """Compiles the training of one replica and times `num_steps` steps of it; with 0, only
+    compiles.
 
     Returns:
-      parameters; state_bytes (parameters and optimizer moments); kept_bytes (of the forward pass for the
-      backward pass, before any compiler); temporary_bytes (beside the state, as compiled for this device,
-      whose compiler may undo a recomputation); step_flops (unpadded); compile_seconds; and None if not timed: seconds_per_step
-      (median), peak_flops_per_second (of a product of large float32 matrices beside each step, median), share_of_peak.
+      parameters; state_bytes (parameters and optimizer moments); kept_bytes (of the forward pass
+      for the backward pass, before any compiler); temporary_bytes (beside the state, as compiled
+      for this device, whose compiler may undo a recomputation); step_flops (unpadded);
+      compile_seconds; and None if not timed: seconds_per_step (median), peak_flops_per_second (of a
+      product of large float32 matrices beside each step, median), share_of_peak.
     """
     (found,) = compare([run], num_steps)
     return {name: value for name, value in found.items() if not name.startswith("times_first")}
 
 
 def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
-    """`measure` of several runs, in turns: before each step of any two of the first run, so that it and the second of these meet the
-    same moment and follow the same. All three take the batch of the same step.
+    """`measure` of several runs, in turns: before each step of any two of the first run, so that it
+    and the second of these meet the same moment and follow the same. All three take the batch of
+    the same step.
 
     Returns:
-      For each run what `measure` says, and times_first: the median over the turns of its time over that of the step of
-      the first run just before, with times_first_quartiles. The first run's own are the noise of the machine.
+      For each run what `measure` says, and times_first: the median over the turns of its time over
+      that of the step of the first run just before, with times_first_quartiles. The first run's own
+      are the noise of the machine.
     """
     programs = [Program(run) for run in runs]
     first = programs[0]
     turns = np.array(
-        [[[*(p.seconds(i) for p in (first, first, own)), _peak()] for own in programs] for i in range(num_steps + 1 if num_steps else 0)]
+        [
+            [[*(p.seconds(i) for p in (first, first, own)), _peak()] for own in programs]
+            for i in range(num_steps + 1 if num_steps else 0)
+        ]
     )
     costs = [program.costs() for program in programs]
-    return [cost | _times(turns[1:, i, 1:] if num_steps else None, cost["step_flops"]) for i, cost in enumerate(costs)]
+    return [
+        cost | _times(turns[1:, i, 1:] if num_steps else None, cost["step_flops"])
+        for i, cost in enumerate(costs)
+    ]
 
 
 def replicas(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, Any]]:
     """What it costs to train so many seeds of a run in one program, in turns with the first count.
 
     Returns:
-      For each count: replicas, how they run ("map", "vmap"), compile_seconds, seconds_per_step (of all of them, median),
-      replica_steps_per_second, times_alone (its seconds over those of as many replicas at the first count's rate, median),
-      share_of_peak, state_bytes, temporary_bytes.
+      For each count: replicas, how they run ("map", "vmap"), compile_seconds, seconds_per_step (of
+      all of them, median), replica_steps_per_second, times_alone (its seconds over those of as many
+      replicas at the first count's rate, median), share_of_peak, state_bytes, temporary_bytes.
     """
     programs = [Program(run, count) for count in counts]
-    turns = np.array([[[programs[0].seconds(i), p.seconds(i), _peak()] for p in programs] for i in range(num_steps + 1)])[1:]
+    turns = np.array(
+        [
+            [[programs[0].seconds(i), p.seconds(i), _peak()] for p in programs]
+            for i in range(num_steps + 1)
+        ]
+    )[1:]
     found = []
     for i, (count, program) in enumerate(zip(counts, programs, strict=True)):
         first, own, peak = turns[:, i].T
@@ -117,11 +141,13 @@ def replicas(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, 
 
 
 def evaluation(run: Run, num_steps: int) -> dict[str, Any]:
-    """The time of a run's whole evaluation, compiled before, beside that of its training; and the memory of this process.
+    """The time of a run's whole evaluation, compiled before, beside that of its training; and the
+    memory of this process.
 
     Returns:
-      places, examples (in all), compile_seconds, evaluation_seconds, seconds_per_step, share (of the time of all steps of
-      its training), peak_bytes (the most that this process has held, JAX and the training of one step included).
+      places, examples (in all), compile_seconds, evaluation_seconds, seconds_per_step, share (of
+      the time of all steps of its training), peak_bytes (the most that this process has held, JAX
+      and the training of one step included).
     """
     program, compiled = Program(run), 0.0
 
@@ -151,9 +177,17 @@ def evaluation(run: Run, num_steps: int) -> dict[str, Any]:
 
 
 def _times(turns: np.ndarray | None, step_flops: int) -> dict[str, Any]:
-    """Of [turns, 3]: seconds of the first run and of this one, and the machine's peak; the turn that warms up is left out."""
+    """Of [turns, 3]: seconds of the first run and of this one, and the machine's peak; the turn
+    that warms up is left out.
+    """
     if turns is None:
-        timed = ("seconds_per_step", "times_first", "times_first_quartiles", "peak_flops_per_second", "share_of_peak")
+        timed = (
+            "seconds_per_step",
+            "times_first",
+            "times_first_quartiles",
+            "peak_flops_per_second",
+            "share_of_peak",
+        )
         return dict.fromkeys(timed)
     first, own, peak = turns.T
     low, middle, high = np.quantile(own / first, [0.25, 0.5, 0.75]).tolist()
@@ -185,7 +219,11 @@ def _kept_bytes(made: step.Setup) -> int:
     def kept(params: Any) -> Any:
         key = jax.random.key(0)
         read = step.contexts(made, *step.draw(made, key, jnp.asarray(0), data), train=True)
-        batch = step.of_batch(made, read, jax.random.split(key, made.run.train.batch_size) if made.run.model.dropout else None)
+        batch = step.of_batch(
+            made,
+            read,
+            jax.random.split(key, made.run.train.batch_size) if made.run.model.dropout else None,
+        )
         return jax.vjp(lambda p: step.loss_of(made, read, p, batch), params)[1]
 
     leaves = jax.tree.leaves(jax.eval_shape(kept, made.abstract_params))

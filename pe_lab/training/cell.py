@@ -1,6 +1,6 @@
 """A cell from config to records: train its replicas side by side, evaluate, write one record each.
 
-python -m pe_lab.training.cell CELL.json FOLDER      # what a launcher starts; prints events as JSON lines
+python -m pe_lab.training.cell CELL.json FOLDER  # started by a launcher; prints events as JSON
 """
 
 import contextlib
@@ -41,8 +41,14 @@ class Left(Exception):  # noqa: N818
     """A training was asked to leave, and has saved what it has."""
 
 
-def run_cell(cell: Cell, folder: Path, report: Report = lambda event: None, leave: Callable[[], bool] = lambda: False) -> None:
-    """Trains, evaluates and records every run of a cell; goes on from its checkpoint if there is one.
+def run_cell(
+    cell: Cell,
+    folder: Path,
+    report: Report = lambda event: None,
+    leave: Callable[[], bool] = lambda: False,
+) -> None:
+    """Trains, evaluates and records every run of a cell; goes on from its checkpoint if there is
+    one.
 
     Args:
       folder: the study's; records and checkpoints go below it.
@@ -69,7 +75,9 @@ class Training:
         evaluate = cell.run.evaluate
         self.evaluator = Evaluator(self.made, evaluate.all_lengths, self._compiled)
         self.parents = [parent_of(run, folder) for run in cell.runs]
-        before = [0 if parent is None else parent.record["exposure"]["steps"] for parent in self.parents]
+        before = [
+            0 if parent is None else parent.record["exposure"]["steps"] for parent in self.parents
+        ]
         self.replicas = self._placed(replicas_of(cell, before))
         self.curve: list[list[dict[str, Any]]] = [[] for _ in cell.runs]
         self.memory: dict[str, int] | None = None
@@ -86,23 +94,37 @@ class Training:
 
     def _begun(self) -> step.State:
         """The first state: a fresh start, or another run's parameters in its place."""
-        state = self._compiled(functools.partial(step.init, self.made), self.replicas)(self.replicas)
+        state = self._compiled(functools.partial(step.init, self.made), self.replicas)(
+            self.replicas
+        )
         for r, parent in enumerate(self.parents):
             if parent is not None:
                 fresh = jax.tree.map(lambda leaf, r=r: leaf[r], state["params"])
                 start = adopt(parent.params, parent.made, self.made, fresh)
-                state["params"] = jax.tree.map(lambda leaf, new, r=r: leaf.at[r].set(new), state["params"], start)
+                state["params"] = jax.tree.map(
+                    lambda leaf, new, r=r: leaf.at[r].set(new), state["params"], start
+                )
         return self._placed(state)
 
     def _restored(self) -> step.State | None:
         checkpoints.remove_unfinished(self.checkpoints)
-        shapes = devices.abstractly_placed(shapes_of(self.made, len(self.cell.runs)), self.made.batch_devices)
-        found = checkpoints.restore(self.checkpoints, shapes, lambda damage: self.report({"event": "damaged", "why": damage}))
+        shapes = devices.abstractly_placed(
+            shapes_of(self.made, len(self.cell.runs)), self.made.batch_devices
+        )
+        found = checkpoints.restore(
+            self.checkpoints,
+            shapes,
+            lambda damage: self.report({"event": "damaged", "why": damage}),
+        )
         if found is None:
             return None
         state, notes = found
         self._check_curve(notes)
-        self.curve, self.train_seconds, self.memory = notes["curve"], notes["train_seconds"], notes["memory"]
+        self.curve, self.train_seconds, self.memory = (
+            notes["curve"],
+            notes["train_seconds"],
+            notes["memory"],
+        )
         self.report({"event": "resumed", "step": int(np.asarray(state["step"])[0])})
         return state
 
@@ -112,8 +134,10 @@ class Training:
         measured = notes.get("exact_operands", "none")  # older checkpoints have no such note
         if run.evaluated_with(measured) != run.evaluated_task:
             raise UserError(
-                f"The checkpoint in {self.checkpoints} was measured with config.evaluate.exact_operands={measured!r} "
-                f"and this study asks for {run.evaluate.exact_operands!r}: choose another results folder."
+                f"The checkpoint in {self.checkpoints} was measured with "
+                f"config.evaluate.exact_operands={measured!r} "
+                f"and this study asks for {run.evaluate.exact_operands!r}: choose another results "
+                f"folder."
             )
 
     def _save(self) -> None:
@@ -131,14 +155,23 @@ class Training:
         return int(np.asarray(self.state["stop_at"]).max())
 
     def train(self, leave: Callable[[], bool] = lambda: False) -> None:
-        """Chunk after chunk up to the last step; boundaries depend on the step alone, so a resumed run has the same."""
+        """Chunk after chunk up to the last step; boundaries depend on the step alone, so a resumed
+        run has the same.
+        """
         run = self.cell.run
         if self.now == 0 and not self.curve[0]:
             self._extend_curve(None)
         if self.now >= self.last:
             return
         data = self.made.data("train")
-        chunk = self._compiled(functools.partial(step.chunk, self.made), self.state, self.replicas, np.int32(1), data, donate=(0,))
+        chunk = self._compiled(
+            functools.partial(step.chunk, self.made),
+            self.state,
+            self.replicas,
+            np.int32(1),
+            data,
+            donate=(0,),
+        )
         self.memory = _memory(chunk)
         saved = time.monotonic()
         while self.now < self.last:
@@ -153,7 +186,11 @@ class Training:
                 self._extend_curve(loss)
                 self._stop_where_learnt()
             leaves = leave() and self.now < self.last
-            if leaves or self.now >= self.last or time.monotonic() - saved >= run.checkpoints.interval:
+            if (
+                leaves
+                or self.now >= self.last
+                or time.monotonic() - saved >= run.checkpoints.interval
+            ):
                 self._save()
                 saved = time.monotonic()
             if leaves:
@@ -161,7 +198,9 @@ class Training:
 
     def _mean_while_training(self, losses: np.ndarray, first: int) -> np.ndarray:
         """Of each replica's steps from `first` on; NaN for one that has stopped before."""
-        trained = first + np.arange(losses.shape[1])[None] < np.array(self.state["stop_at"])[:, None]
+        trained = (
+            first + np.arange(losses.shape[1])[None] < np.array(self.state["stop_at"])[:, None]
+        )
         with np.errstate(invalid="ignore"):
             return losses.sum(axis=1, where=trained) / trained.sum(axis=1)
 
@@ -172,7 +211,11 @@ class Training:
             return
         for r, curve in enumerate(self.curve):
             reached = [v for n, v in curve[-1]["exact_match"].items() if int(n) <= train.max_length]
-            if curve[-1]["step"] == self.now and stop_at[r] == train.steps and records.learnt(reached, train.criterion):
+            if (
+                curve[-1]["step"] == self.now
+                and stop_at[r] == train.steps
+                and records.learnt(reached, train.criterion)
+            ):
                 stop_at[r] = min(self.now + train.extra_steps, train.steps)
         self.state = {**self.state, "stop_at": self._placed(stop_at)}
 
@@ -184,42 +227,75 @@ class Training:
     def _report_progress(self, loss: np.ndarray, rate: float) -> None:
         alive = loss[np.isfinite(loss)]
         shown = float(alive.mean()) if alive.size else None
-        self.report({"event": "progress", "step": self.now, "loss": shown, "steps_per_second": rate * len(self.cell.runs)})
+        self.report(
+            {
+                "event": "progress",
+                "step": self.now,
+                "loss": shown,
+                "steps_per_second": rate * len(self.cell.runs),
+            }
+        )
 
     def _extend_curve(self, loss: np.ndarray | None) -> None:
-        """One point a replica: loss of the last chunk, validation exact match, rms(code) / rms(token)."""
+        """One point a replica: loss of the last chunk, validation exact match, rms(code) /
+        rms(token).
+        """
         evaluate = self.cell.run.evaluate
         points: list[dict[str, Any]] = [
-            {"step": self.now, "loss": None if loss is None else _finite(loss[r]), "exact_match": {}, "code_ratio": []}
+            {
+                "step": self.now,
+                "loss": None if loss is None else _finite(loss[r]),
+                "exact_match": {},
+                "code_ratio": [],
+            }
             for r in range(len(self.cell.runs))
         ]
         for length in evaluate.curve_lengths:
             if step.out_of_reach(self.made, length, 0):
                 continue
-            measured = self.evaluator.measure(self.state["params"], Place("validation", length, 0), evaluate.curve_examples)
+            measured = self.evaluator.measure(
+                self.state["params"], Place("validation", length, 0), evaluate.curve_examples
+            )
             for point, sums in zip(points, measured, strict=True):
-                point["exact_match"][str(length)] = int(sums["exact_match"]) / evaluate.curve_examples
+                point["exact_match"][str(length)] = (
+                    int(sums["exact_match"]) / evaluate.curve_examples
+                )
                 point["code_ratio"] = [_finite(r) for r in sums["code_ratio"]]
-        for curve, point, stop_at in zip(self.curve, points, np.array(self.state["stop_at"]), strict=True):
-            if not curve or curve[-1]["step"] < stop_at:  # a replica that has stopped does not move any more
+        for curve, point, stop_at in zip(
+            self.curve, points, np.array(self.state["stop_at"]), strict=True
+        ):
+            if (
+                not curve or curve[-1]["step"] < stop_at
+            ):  # a replica that has stopped does not move any more
                 curve.append({**point, "step": min(point["step"], int(stop_at))})
         if self.cell.run.checkpoints.keep_curve:
             checkpoints.save_point(self.checkpoints, self.now, point_of(self.state))
 
     def evaluate(self) -> None:
-        """Measures the final state and writes a record for every run; what a record had already stays as it is."""
+        """Measures the final state and writes a record for every run; what a record had already
+        stays as it is.
+        """
         self.report({"event": "evaluating"})
         older = [self._older(run) for run in self.cell.runs]
         known = [records.places(record) if record else {} for record in older]
         places = [p for p in grid(self.cell.run) if not all(p.key in k for k in known)]
         lengths = sorted({p.length for p in places if p.split == "test"})
         rows = self.evaluator.rows(self.state["params"], places)
-        measured = floors(self.made.evaluated_task, lengths, FLOOR_EXAMPLES, self.evaluator.data("test")) if lengths else []
+        measured = (
+            floors(self.made.evaluated_task, lengths, FLOOR_EXAMPLES, self.evaluator.data("test"))
+            if lengths
+            else []
+        )
         for r, run in enumerate(self.cell.runs):
             record = older[r] or self._record(r, run)
             new = [row for row in rows[r] if records.place_of(row) not in known[r]]
-            records.write(self.folder, records.extended(record, new if record["status"] == "finished" else [], measured))
-        finish = checkpoints.keep_last if self.cell.run.checkpoints.keep_final else checkpoints.remove
+            records.write(
+                self.folder,
+                records.extended(record, new if record["status"] == "finished" else [], measured),
+            )
+        finish = (
+            checkpoints.keep_last if self.cell.run.checkpoints.keep_final else checkpoints.remove
+        )
         finish(self.checkpoints)
         self.report({"event": "finished"})
 
@@ -232,18 +308,28 @@ class Training:
     def _record(self, r: int, run: Run) -> dict[str, Any]:
         """A record without rows."""
         diverged_at = int(np.asarray(self.state["diverged_at"])[r])
-        error = None if diverged_at < 0 else f"the loss or its gradient was not finite at step {diverged_at}"
+        error = (
+            None
+            if diverged_at < 0
+            else f"the loss or its gradient was not finite at step {diverged_at}"
+        )
         kept = run.checkpoints.keep_final
         blank = blank_record(run)
         return blank | {
-            "provenance": blank["provenance"] | {"data": self.made.data_digest, "frozen": self._frozen()},
+            "provenance": blank["provenance"]
+            | {"data": self.made.data_digest, "frozen": self._frozen()},
             "status": "finished" if error is None else "diverged",
             "error": error,
             "curve": self.curve[r],
             "cost": self._cost(r),
             "exposure": self._exposure(r),
-            "code_ratio": {"initial": self.curve[r][0]["code_ratio"], "final": self.curve[r][-1]["code_ratio"]},
-            "checkpoint": {"cell": self.cell.cell_id, "step": self.now, "replica": r} if kept else None,
+            "code_ratio": {
+                "initial": self.curve[r][0]["code_ratio"],
+                "final": self.curve[r][-1]["code_ratio"],
+            },
+            "checkpoint": {"cell": self.cell.cell_id, "step": self.now, "replica": r}
+            if kept
+            else None,
         }
 
     def _frozen(self) -> list[str] | None:
@@ -255,13 +341,17 @@ class Training:
         return min(self.now, int(np.asarray(self.state["stop_at"])[r]))
 
     def _cost(self, r: int) -> dict[str, Any]:
-        """Of one replica: its share of the cell's seconds, and what its unpadded examples ask for; memory of the cell."""
+        """Of one replica: its share of the cell's seconds, and what its unpadded examples ask for;
+        memory of the cell.
+        """
         replicas = len(self.cell.runs)
         return {
             "steps": self._steps(r),
             "train_seconds": self.train_seconds / replicas,
             "compile_seconds": self.compile_seconds / replicas,
-            "steps_per_second": self.now * replicas / self.train_seconds if self.train_seconds else None,
+            "steps_per_second": self.now * replicas / self.train_seconds
+            if self.train_seconds
+            else None,
             "train_flops": self.made.step_flops * self._steps(r),
             "parameters": sum(p.size for p in jax.tree.leaves(self.state["params"])) // replicas,
             "replicas": replicas,
@@ -269,7 +359,9 @@ class Training:
         }
 
     def _exposure(self, r: int) -> dict[str, Any]:
-        """What training showed, of the run that it started from too: the longest example, the largest position, all steps."""
+        """What training showed, of the run that it started from too: the longest example, the
+        largest position, all steps.
+        """
         made, longest = self.made, self.cell.run.train.max_length
         shown = [largest for _, _, largest in made.readers(longest, train=True)]
         before = {} if self.parents[r] is None else self.parents[r].record["exposure"]  # type: ignore[union-attr]
@@ -285,11 +377,16 @@ class Training:
 
 
 def _memory(program: Any) -> dict[str, int] | None:
-    """Bytes that a compiled chunk of training needs, as its compiler counts them; None where it does not."""
+    """Bytes that a compiled chunk of training needs, as its compiler counts them; None where it
+    does not.
+    """
     found = program.memory_analysis()
     if found is None:
         return None
-    return {"state_bytes": found.argument_size_in_bytes, "temporary_bytes": found.temp_size_in_bytes}
+    return {
+        "state_bytes": found.argument_size_in_bytes,
+        "temporary_bytes": found.temp_size_in_bytes,
+    }
 
 
 def blank_record(run: Run) -> dict[str, Any]:
@@ -341,7 +438,9 @@ def has_uncommitted_code(checkout: Path = _HERE) -> bool:
 @functools.cache
 def _git(*args: str, checkout: Path = _HERE) -> str | None:
     """The output of a git command in a checkout; None outside of a repository."""
-    answer = subprocess.run(["git", *args], cwd=checkout, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        ["git", *args], cwd=checkout, capture_output=True, text=True, check=False
+    )
     return answer.stdout.strip() if answer.returncode == 0 else None
 
 
@@ -350,7 +449,8 @@ def _finite(number: Any) -> float | None:
 
 
 def main(cell_file: Path, folder: Path, leave: Callable[[], bool] = lambda: False) -> int:
-    """Runs a cell in a process of its own: events on stdout, the last of them in folder/progress too.
+    """Runs a cell in a process of its own: events on stdout, the last of them in folder/progress
+    too.
 
     Args:
       leave: whether to save and leave.
@@ -365,13 +465,23 @@ def main(cell_file: Path, folder: Path, leave: Callable[[], bool] = lambda: Fals
 def _main(cell_file: Path, folder: Path, leave: Callable[[], bool]) -> int:
     cell, report = read_cell(cell_file), _reporter(folder / "progress" / cell_file.name)
     try:
-        found = {run.run_id: records.read(path) for run in cell.runs if (path := records.path_of(folder, run.run_id)).exists()}
-        if not all(is_done(run, found) for run in cell.runs):  # as another sweep has left them meanwhile
+        found = {
+            run.run_id: records.read(path)
+            for run in cell.runs
+            if (path := records.path_of(folder, run.run_id)).exists()
+        }
+        if not all(
+            is_done(run, found) for run in cell.runs
+        ):  # as another sweep has left them meanwhile
             run_cell(cell, folder, report, leave)
     except Left:
         return locks.LATER
-    except BrokenPipeError:  # the sweep that started it is gone: the next one goes on from the checkpoint
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to flush into the closed pipe
+    except (
+        BrokenPipeError
+    ):  # the sweep that started it is gone: the next one goes on from the checkpoint
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # nothing is left to flush into the closed pipe
         return 1
     except Exception as e:  # whatever it is, it is recorded and the other cells go on
         if not isinstance(e, UserError):
@@ -385,7 +495,9 @@ def _main(cell_file: Path, folder: Path, leave: Callable[[], bool]) -> int:
 
 
 def _reporter(file: Path) -> Report:
-    """Prints each event as a line, and keeps in a file, for who did not start this process, where training is."""
+    """Prints each event as a line, and keeps in a file, for who did not start this process, where
+    training is.
+    """
     kept: dict[str, Any] = {}
     written = 0.0
 

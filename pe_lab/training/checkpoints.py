@@ -1,7 +1,9 @@
-"""Saving and restoring a training: one orbax checkpoint for all replicas of a cell, checked by digest.
+"""Saving and restoring a training: one orbax checkpoint for all replicas of a cell, checked by
+digest.
 
-The only file that touches orbax. Orbax commits by renaming, so a kill in the middle of a save leaves
-the previous checkpoint; it keeps no checksum of the data, so a sha256 goes into the metadata here.
+The only file that touches orbax. Orbax commits by renaming, so a kill in the middle of a save
+leaves the previous checkpoint; it keeps no checksum of the data, so a sha256 goes into the metadata
+here.
 """
 
 import hashlib
@@ -23,7 +25,9 @@ _CURVE = "curve"  # below a cell's folder: what is kept of every point of its cu
 
 
 def save(folder: Path, step: int, state: Any, notes: Any) -> None:
-    """Writes folder/<step>; of older steps the last stays, to fall back on. `notes` is JSON that belongs to the state."""
+    """Writes folder/<step>; of older steps the last stays, to fall back on. `notes` is JSON that
+    belongs to the state.
+    """
     _write(folder, step, state, notes)
     _remove_but(folder, _KEPT)
 
@@ -46,7 +50,9 @@ def points(folder: Path, like: Any) -> Iterator[Any]:
         except MemoryError:
             raise
         except Exception as e:  # as in `restore`
-            raise UserError(f"{_damage(path, e)}. Remove it, and training is looked at without this step.") from e
+            raise UserError(
+                f"{_damage(path, e)}. Remove it, and training is looked at without this step."
+            ) from e
         yield state
 
 
@@ -55,7 +61,12 @@ def _write(folder: Path, step: int, state: Any, notes: Any) -> None:
 
     leaves = _named(state)
     path = folder.absolute() / str(step)
-    ocp.save(path, leaves, overwrite=True, custom_metadata={"digest": _digest(leaves, notes), "notes": notes})
+    ocp.save(
+        path,
+        leaves,
+        overwrite=True,
+        custom_metadata={"digest": _digest(leaves, notes), "notes": notes},
+    )
 
 
 def keep_last(folder: Path) -> None:
@@ -63,12 +74,16 @@ def keep_last(folder: Path) -> None:
     _remove_but(folder, 1)
 
 
-def restore(folder: Path, like: Any, set_aside: Callable[[str], None] | None = None) -> tuple[Any, Any] | None:
+def restore(
+    folder: Path, like: Any, set_aside: Callable[[str], None] | None = None
+) -> tuple[Any, Any] | None:
     """The newest state in `folder` and its notes; None if there is none.
 
     Args:
-      like: a state of the wanted structure, shapes, dtypes and shardings, with or without values; without sharding, on one device.
-      set_aside: what is damaged is renamed, said to this function, and the step before it restored; without, it is an error.
+      like: a state of the wanted structure, shapes, dtypes and shardings, with or without values;
+        without sharding, on one device.
+      set_aside: what is damaged is renamed, said to this function, and the step before it restored;
+        without, it is an error.
 
     Raises:
       UserError: the checkpoint is damaged or belongs to something else.
@@ -84,7 +99,10 @@ def restore(folder: Path, like: Any, set_aside: Callable[[str], None] | None = N
             if set_aside is None:
                 raise UserError(f"{damage}. Remove it, and the cell trains again.") from e
             aside = records.set_aside(path)
-            set_aside(f"{damage}; it is set aside as {aside.name}, and training goes on from what was before it.")
+            set_aside(
+                f"{damage}; it is set aside as {aside.name}, and training goes on from what was "
+                f"before it."
+            )
     return None
 
 
@@ -103,11 +121,19 @@ def _read(path: Path, like: Any) -> tuple[Any, Any]:
     if found != {k: (tuple(v.shape), v.dtype) for k, v in wanted.items()}:
         raise ValueError("its arrays have other names, shapes or types")
     here = SingleDeviceSharding(jax.devices()[0])
-    leaves = ocp.load(path, {k: jax.ShapeDtypeStruct(v.shape, v.dtype, sharding=v.sharding or here) for k, v in wanted.items()})
+    leaves = ocp.load(
+        path,
+        {
+            k: jax.ShapeDtypeStruct(v.shape, v.dtype, sharding=v.sharding or here)
+            for k, v in wanted.items()
+        },
+    )
     stored: Any = metadata.custom_metadata
     if stored["digest"] != _digest(leaves, stored["notes"]):
         raise ValueError("its content does not match its digest")
-    return jax.tree.unflatten(jax.tree.structure(like), [leaves[name] for name in wanted]), stored["notes"]
+    return jax.tree.unflatten(jax.tree.structure(like), [leaves[name] for name in wanted]), stored[
+        "notes"
+    ]
 
 
 def remove(folder: Path) -> None:
@@ -116,7 +142,10 @@ def remove(folder: Path) -> None:
 
 def remove_unfinished(folder: Path) -> None:
     """What saves that were killed have left; of a folder where no other process saves."""
-    for path in [*folder.glob("*.orbax-checkpoint-tmp*"), *(folder / _CURVE).glob("*.orbax-checkpoint-tmp*")]:
+    for path in [
+        *folder.glob("*.orbax-checkpoint-tmp*"),
+        *(folder / _CURVE).glob("*.orbax-checkpoint-tmp*"),
+    ]:
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -131,7 +160,10 @@ def _steps(folder: Path) -> list[int]:
 
 def _named(tree: Any) -> dict[str, Any]:
     """Leaves by their path, in the tree's order."""
-    return {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
+    return {
+        jax.tree_util.keystr(path, simple=True, separator="."): leaf
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+    }
 
 
 def _digest(leaves: dict[str, Any], notes: Any) -> str:

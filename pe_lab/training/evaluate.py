@@ -1,8 +1,8 @@
 """The compiled evaluation: all metrics of a length from one forward pass.
 
 For a causal model without dropout, "every target token is the argmax under teacher forcing, the end
-included" is "greedy decoding is exactly right", so nothing is generated. An encoder fills its blanks in
-one pass, so that what it gives is what is measured.
+included" is "greedy decoding is exactly right", so nothing is generated. An encoder fills its
+blanks in one pass, so that what it gives is what is measured.
 """
 
 import dataclasses
@@ -31,13 +31,19 @@ from pe_lab.training.step import POSITIONS, Setup, contexts, out_of_reach, strea
 
 
 def batch_sums(
-    made: Setup, bound: int, params: Any, where: dict[str, Array], data: Any = None, frozen: Example | None = None
+    made: Setup,
+    bound: int,
+    params: Any,
+    where: dict[str, Array],
+    data: Any = None,
+    frozen: Example | None = None,
 ) -> dict[str, Array]:
     """Counts and sums over one batch of examples of one length, for every replica.
 
     Args:
       bound: static; examples are drawn in the shapes of this length.
-      where: traced integers: split, length, offset, first (index of the first example), num_examples.
+      where: traced integers: split, length, offset, first (index of the first example),
+        num_examples.
       data: the task's of that split.
       frozen: the batch's examples; None: they are drawn.
     """
@@ -45,13 +51,23 @@ def batch_sums(
     keys = held_out.keys(where["split"], where["length"], index)
     given = frozen
     if given is None:
-        given = held_out.sample(made.evaluated_task, made.split_rule, keys, where["length"], bound, data)
-    overlap = (held_out.can_be_trained(made, given, where["length"]) & (index < where["num_examples"])).sum()
-    given = jax.lax.optimization_barrier(given)  # what follows is compiled alike, drawn or read, and gives equal digits
+        given = held_out.sample(
+            made.evaluated_task, made.split_rule, keys, where["length"], bound, data
+        )
+    overlap = (
+        held_out.can_be_trained(made, given, where["length"]) & (index < where["num_examples"])
+    ).sum()
+    given = jax.lax.optimization_barrier(
+        given
+    )  # what follows is compiled alike, drawn or read, and gives equal digits
     batch = jax.vmap(functools.partial(made.layout, made.task))(given)
     position_keys = jax.vmap(lambda k: stream_key(k, POSITIONS))(keys)
     batch, *streams = contexts(made, batch, position_keys, train=False, offset=where["offset"])
-    read = {name: stream for name, stream in zip(("answering", "source"), streams, strict=True) if stream is not None}
+    read = {
+        name: stream
+        for name, stream in zip(("answering", "source"), streams, strict=True)
+        if stream is not None
+    }
     of_each = {name: step.by_example(stream) for name, stream in read.items()}
     asked = {name: getattr(batch, name) for name in ("labels", "target", "answer")}
     counted = jnp.broadcast_to((index < where["num_examples"])[:, None], batch.labels.shape)
@@ -62,13 +78,19 @@ def batch_sums(
     def one(params):
         model, own = made.model(params), devices.share(of_each, made.batch_devices)
         masks = {name: leaves["mask"] for name, leaves in own.items()}
-        plan = microbatches.plan({name: mask.shape for name, mask in masks.items()}, least=least, whole=not made.in_microbatches)
+        plan = microbatches.plan(
+            {name: mask.shape for name, mask in masks.items()},
+            least=least,
+            whole=not made.in_microbatches,
+        )
 
         def sums(part, number):
             logits = model(*(step.cut(stream, part[name]) for name, stream in read.items()))
             return _sums(made, logits, part["answering"], batch.labels.shape[1])
 
-        ratio = _code_ratio(model, [tuple(p[0] for p in s.positions) for s in reversed(streams) if s is not None])
+        ratio = _code_ratio(
+            model, [tuple(p[0] for p in s.positions) for s in reversed(streams) if s is not None]
+        )
         found = microbatches.summed(plan, sums, own, masks)
         return devices.total(found, made.batch_devices) | {"code_ratio": ratio, "overlap": overlap}
 
@@ -92,22 +114,35 @@ def _sums(made: Setup, logits: Array, part: dict[str, Array], num_places: int) -
         "tokens": (part["answer"] & counted).sum(),
         "losses": jnp.where(target & counted, losses, 0).sum(),
         "targets": (target & counted).sum(),
-        "first_error": ((wrong_at[:, None] == jnp.arange(num_places)[None]) & examples[:, None]).sum(axis=0),
-        **_by_place(made, place, jnp.where(target & counted, losses, 0), target & counted, num_places),
+        "first_error": (
+            (wrong_at[:, None] == jnp.arange(num_places)[None]) & examples[:, None]
+        ).sum(axis=0),
+        **_by_place(
+            made, place, jnp.where(target & counted, losses, 0), target & counted, num_places
+        ),
         "not_finite": (~(finite | ~target).all(axis=1) & examples).sum(),
     }
 
 
-def _by_place(made: Setup, place: Array, losses: Array, targets: Array, num_places: int) -> dict[str, Array]:
+def _by_place(
+    made: Setup, place: Array, losses: Array, targets: Array, num_places: int
+) -> dict[str, Array]:
     """Of a text, the sum of the losses of each place and their number, [L] each."""
     if not made.task.by_place:
         return {}
-    summed = functools.partial(jax.ops.segment_sum, segment_ids=jnp.maximum(place, 0).ravel(), num_segments=num_places)
-    return {"place_losses": summed(losses.ravel()), "place_targets": summed(targets.astype(jnp.int32).ravel())}
+    summed = functools.partial(
+        jax.ops.segment_sum, segment_ids=jnp.maximum(place, 0).ravel(), num_segments=num_places
+    )
+    return {
+        "place_losses": summed(losses.ravel()),
+        "place_targets": summed(targets.astype(jnp.int32).ravel()),
+    }
 
 
 def _code_ratio(model: Transformer, positions: list[tuple[Array, ...]]) -> Array:
-    """rms(code) / rms(scaled token embedding) of each stack's input encodings: who speaks louder."""
+    """rms(code) / rms(scaled token embedding) of each stack's input encodings: who speaks
+    louder.
+    """
 
     def rms(x):
         return jnp.sqrt(jnp.square(x).mean())
@@ -129,10 +164,14 @@ class Place:
     offset: int
     change: config.Change | None = None
 
-    def row(self, metric: str, value: Any, count: int, reason: str | None = None, **more: Any) -> dict[str, Any]:
+    def row(
+        self, metric: str, value: Any, count: int, reason: str | None = None, **more: Any
+    ) -> dict[str, Any]:
         """A record's row; `more` is said of the change."""
         change = None if self.change is None else {**self.change.to_dict(), **more}
-        return records.row(self.split, self.length, self.offset, metric, value, count, reason, change)
+        return records.row(
+            self.split, self.length, self.offset, metric, value, count, reason, change
+        )
 
     @property
     def key(self) -> records.Place:
@@ -153,8 +192,8 @@ def changed(made: Setup, change: config.Change) -> Setup:
 def grid(run: config.Run) -> list[Place]:
     """All that a run's config asks for.
 
-    Validation is `validation_lengths` at offset 0; the test grid is lengths x offsets, for what was trained and for
-    every change.
+    Validation is `validation_lengths` at offset 0; the test grid is lengths x offsets, for what was
+    trained and for every change.
     """
     evaluate = run.evaluate
     validation = [Place("validation", n, 0) for n in evaluate.validation_lengths]
@@ -167,7 +206,8 @@ def is_done(run: config.Run, found: dict[str, dict[str, Any]]) -> bool:
     """Whether a run's record has all that its evaluation asks for; a failed one is tried again.
 
     Raises:
-      UserError: it was measured on other examples, or another number of them; nothing is overwritten.
+      UserError: it was measured on other examples, or another number of them; nothing is
+        overwritten.
     """
     record = found.get(run.run_id)
     if record is None or record["status"] == "failed":
@@ -180,7 +220,8 @@ def is_done(run: config.Run, found: dict[str, dict[str, Any]]) -> bool:
         if measured.get(place, 0) not in (0, run.evaluate.num_examples):
             asks = f"this study asks for {run.evaluate.num_examples} examples"
             raise UserError(
-                f"The run {run.run_id} has measured length {place[1]} on {measured[place]} examples and {asks}: nothing is overwritten."
+                f"The run {run.run_id} has measured length {place[1]} on {measured[place]} "
+                f"examples and {asks}: nothing is overwritten."
             )
     return all(place in measured for place in wanted)
 
@@ -191,17 +232,23 @@ def _check_same_task(run: config.Run, record: dict[str, Any]) -> None:
     if run.evaluated_with(measured) != run.evaluated_task:
         raise UserError(
             f"The run {run.run_id} was measured with config.evaluate.exact_operands={measured!r} "
-            f"and this study asks for {run.evaluate.exact_operands!r}: choose another results folder."
+            f"and this study asks for {run.evaluate.exact_operands!r}: choose another results "
+            f"folder."
         )
 
 
 def asked(runs: Iterable[config.Run]) -> Mapping[Plugin, held_out.Counts]:
-    """Task -> how many examples of each split and length the evaluations and curves of runs look at."""
+    """Task -> how many examples of each split and length the evaluations and curves of runs look
+    at.
+    """
     found: dict[Plugin, dict[tuple[str, int], int]] = {}
     for run in runs:
         counts, evaluate = found.setdefault(run.evaluated_task, {}), run.evaluate
         places = [((place.split, place.length), evaluate.num_examples) for place in grid(run)]
-        for place, count in [*places, *((("validation", n), evaluate.curve_examples) for n in evaluate.curve_lengths)]:
+        for place, count in [
+            *places,
+            *((("validation", n), evaluate.curve_examples) for n in evaluate.curve_lengths),
+        ]:
             counts[place] = max(count, counts.get(place, 0))
     return found
 
@@ -223,7 +270,8 @@ def frozen_of(run: config.Run) -> held_out.Frozen | None:
 
 
 class Evaluator:
-    """Measures a cell's parameters at places; one program for all lengths, one more for each change.
+    """Measures a cell's parameters at places; one program for all lengths, one more for each
+    change.
 
     Args:
       lengths: all that will be asked for.
@@ -254,29 +302,57 @@ class Evaluator:
         data = self.data(place.split) if self.frozen is None else None
         shapes = tuple(leaf.shape for leaf in jax.tree.leaves(data))  # a split's may be its own
         batch_size, program = made.run.evaluate.batch_size, (place.change, shapes)
-        fixed = {"split": SPLITS.index(place.split), "length": place.length, "offset": place.offset, "num_examples": num_examples}
+        fixed = {
+            "split": SPLITS.index(place.split),
+            "length": place.length,
+            "offset": place.offset,
+            "num_examples": num_examples,
+        }
         total: Any = None
         for first in range(0, num_examples, batch_size):
             where = {k: np.int32(v) for k, v in {**fixed, "first": first}.items()}
             at = (place.split, place.length)
-            frozen = None if self.frozen is None else self.frozen.batch(at, num_examples, first, batch_size, bound)
+            frozen = (
+                None
+                if self.frozen is None
+                else self.frozen.batch(at, num_examples, first, batch_size, bound)
+            )
             if program not in self.programs:
-                self.programs[program] = self.compiled(functools.partial(batch_sums, made, bound), params, where, data, frozen)
+                self.programs[program] = self.compiled(
+                    functools.partial(batch_sums, made, bound), params, where, data, frozen
+                )
             sums = jax.tree.map(np.asarray, self.programs[program](params, where, data, frozen))
             ratio = sums.pop("code_ratio")
             total = sums if total is None else jax.tree.map(np.add, total, sums)
-        return [{**{k: v[r] for k, v in total.items()}, "code_ratio": ratio[r]} for r in range(len(ratio))]
+        return [
+            {**{k: v[r] for k, v in total.items()}, "code_ratio": ratio[r]}
+            for r in range(len(ratio))
+        ]
 
     def rows(self, params: Any, places: Iterable[Place]) -> list[list[dict[str, Any]]]:
-        """The rows of all places with the digests of the code that measures them, one list a replica."""
+        """The rows of all places with the digests of the code that measures them, one list a
+        replica.
+        """
         replicas, count = len(jax.tree.leaves(params)[0]), self.made.run.evaluate.num_examples
         rows: list[list[dict[str, Any]]] = [[] for _ in range(replicas)]
         for place in places:
             made = self.setup(place.change)
             if reason := out_of_reach(made, place.length, place.offset):
-                measured = [[place.row("exact_match", None, 0, reason, target_length_known=made.knows_target_length)]] * replicas
+                measured = [
+                    [
+                        place.row(
+                            "exact_match",
+                            None,
+                            0,
+                            reason,
+                            target_length_known=made.knows_target_length,
+                        )
+                    ]
+                ] * replicas
             else:
-                measured = [_rows(made, sums, place, count) for sums in self.measure(params, place, count)]
+                measured = [
+                    _rows(made, sums, place, count) for sums in self.measure(params, place, count)
+                ]
             sources = made.run.sources()
             for of_replica, new in zip(rows, measured, strict=True):
                 of_replica.extend(row | {"sources": sources} for row in new)
@@ -301,4 +377,7 @@ def _rows(made: Setup, sums: dict[str, Any], place: Place, count: int) -> list[d
         means = sums["place_losses"][:said] / np.maximum(sums["place_targets"][:said], 1)
         values["negative_log_likelihood_by_place"] = None if lost else [float(nll) for nll in means]
     known = made.knows_target_length
-    return [place.row(m, v, count, reason if v is None else None, target_length_known=known) for m, v in values.items()]
+    return [
+        place.row(m, v, count, reason if v is None else None, target_length_known=known)
+        for m, v in values.items()
+    ]

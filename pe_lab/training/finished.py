@@ -49,7 +49,9 @@ def shapes_of(made: Setup, num_replicas: int) -> State:
 
 
 def point_of(state: State) -> dict[str, Any]:
-    """What is kept of a state at a point of the curve: parameters, and the steps that each replica has trained."""
+    """What is kept of a state at a point of the curve: parameters, and the steps that each replica
+    has trained.
+    """
     return {"params": state["params"], "step": jnp.minimum(state["step"], state["stop_at"])}
 
 
@@ -79,7 +81,11 @@ def load(folder: Path, run_id: str) -> Finished:
     record = records.read(path)
     state, cell = load_state(folder, record)
     replica = record["checkpoint"]["replica"]
-    return Finished(step.setup(cell.runs[replica]), record, jax.tree.map(lambda leaf: leaf[replica], state["params"]))
+    return Finished(
+        step.setup(cell.runs[replica]),
+        record,
+        jax.tree.map(lambda leaf: leaf[replica], state["params"]),
+    )
 
 
 def load_state(folder: Path, record: dict[str, Any]) -> tuple[State, Cell]:
@@ -88,7 +94,9 @@ def load_state(folder: Path, record: dict[str, Any]) -> tuple[State, Cell]:
     run_id, place = record["run_id"], record["checkpoint"]
     found = checkpoints.restore(where, shapes)
     if found is None or int(found[0]["step"][place["replica"]]) != place["step"]:
-        raise UserError(f"The checkpoint of {run_id} is gone: {where} does not hold step {place['step']}.")
+        raise UserError(
+            f"The checkpoint of {run_id} is gone: {where} does not hold step {place['step']}."
+        )
     return found[0], cell
 
 
@@ -98,19 +106,27 @@ def _kept(folder: Path, record: dict[str, Any]) -> tuple[Cell, Path, State]:
     if record["status"] != "finished":
         raise UserError(f"The run {run_id} in {folder} has not finished, it {record['status']}.")
     if place is None:
-        raise UserError(f"The run {run_id} kept no final parameters: config.checkpoints.keep_final was False.")
+        raise UserError(
+            f"The run {run_id} kept no final parameters: config.checkpoints.keep_final was False."
+        )
     file = folder / "cells" / f"{records.plain(place['cell'])}.json"
     if not file.exists():  # a published study has none
         raise UserError(f"The checkpoint of {run_id} is gone: {file} is missing.")
     cell = read_cell(file)
-    return cell, folder / "checkpoints" / place["cell"], shapes_of(step.setup(cell.run), len(cell.runs))
+    return (
+        cell,
+        folder / "checkpoints" / place["cell"],
+        shapes_of(step.setup(cell.run), len(cell.runs)),
+    )
 
 
 def through_training(folder: Path, record: dict[str, Any]) -> Iterator[tuple[int, Any]]:
-    """The parameters of a run after so many steps, at every point of its curve that was kept; none where none were.
+    """The parameters of a run after so many steps, at every point of its curve that was kept; none
+    where none were.
 
-    One state after the other is read when it is asked for. A replica that has stopped before the others of its cell has its last
-    parameters at all points from there on: they come once, with the steps that it trained.
+    One state after the other is read when it is asked for. A replica that has stopped before the
+    others of its cell has its last parameters at all points from there on: they come once, with the
+    steps that it trained.
 
     Raises:
       UserError: as for `load`, or a point is damaged.
@@ -123,7 +139,9 @@ def through_training(folder: Path, record: dict[str, Any]) -> Iterator[tuple[int
 
 
 def trained_model(folder: Path, run_id: str) -> Transformer:
-    """The model of a run with its final parameters, to be called or taken apart; errors as for `load`."""
+    """The model of a run with its final parameters, to be called or taken apart; errors as for
+    `load`.
+    """
     return load(folder, run_id).model
 
 
@@ -151,11 +169,13 @@ def check_drawing(run: Run, parent: dict[str, Any]) -> None:
 
 
 def adopt(params: Any, of: Setup, into: Setup, fresh: Any = None) -> Any:
-    """Parameters of one run in the model of another: the same backbone, encodings where they act on the same layers.
+    """Parameters of one run in the model of another: the same backbone, encodings where they act on
+    the same layers.
 
     Args:
       params: of one replica, or with a replica axis in front.
-      fresh: parameters of `into`, for encodings that `of` has not; without them such an encoding is refused.
+      fresh: parameters of `into`, for encodings that `of` has not; without them such an encoding is
+        refused.
 
     Raises:
       UserError: the backbones differ, or an encoding's parameters do.
@@ -171,7 +191,10 @@ def adopt(params: Any, of: Setup, into: Setup, fresh: Any = None) -> Any:
             source = None if found is None else (*found.path, *path[3:])
         if source is None:
             if new is None:
-                raise UserError(f"{mine[path[:3]].name} has parameters that the run {of.run.run_id} was not trained with.")
+                raise UserError(
+                    f"{mine[path[:3]].name} has parameters that the run {of.run.run_id} was not "
+                    f"trained with."
+                )
             adopted.append(new[path])
             continue
         has = tuple(old[source].shape[axes:]) if source in old else "missing"
@@ -179,8 +202,12 @@ def adopt(params: Any, of: Setup, into: Setup, fresh: Any = None) -> Any:
             where = f"{'.'.join(path)} is {has} there and {leaf.shape} here"
             raise UserError(f"The model differs from that of the run {of.run.run_id}: {where}.")
         adopted.append(old[source])
-    if left := sorted(".".join(path) for path in old.keys() - wanted.keys() if not is_encoding(path)):
-        raise UserError(f"The model differs from that of the run {of.run.run_id}: it has no {left[0]}.")
+    if left := sorted(
+        ".".join(path) for path in old.keys() - wanted.keys() if not is_encoding(path)
+    ):
+        raise UserError(
+            f"The model differs from that of the run {of.run.run_id}: it has no {left[0]}."
+        )
     return jax.tree.unflatten(jax.tree.structure(into.abstract_params), adopted)
 
 
@@ -195,9 +222,13 @@ class _Module:
     copy: int  # among those alike
 
     def among(self, modules: list["_Module"]) -> "_Module | None":
-        """The same encoding of another model: it acts at least where this one does, and just there if one does."""
+        """The same encoding of another model: it acts at least where this one does, and just there
+        if one does.
+        """
         mine = (self.path[0], self.role, self.name)
-        alike = [m for m in modules if (m.path[0], m.role, m.name) == mine and m.layers >= self.layers]
+        alike = [
+            m for m in modules if (m.path[0], m.role, m.name) == mine and m.layers >= self.layers
+        ]
         alike.sort(key=lambda m: m.layers != self.layers)
         return alike[self.copy] if len(alike) > self.copy else None
 
@@ -207,7 +238,9 @@ def _modules(made: Setup) -> list[_Module]:
 
     def add(path: tuple[str, ...], role: str, encoding: Any, layers: frozenset[int]) -> None:
         name = step.name_of(encoding)
-        copy = sum((m.path[0], m.role, m.name, m.layers) == (path[0], role, name, layers) for m in found)
+        copy = sum(
+            (m.path[0], m.role, m.name, m.layers) == (path[0], role, name, layers) for m in found
+        )
         found.append(_Module(path, role, name, layers, copy))
 
     stacks: dict[str, Stack] = made.abstract_model.stacks
@@ -216,7 +249,12 @@ def _modules(made: Setup) -> list[_Module]:
             add((name, "input_encodings", str(i)), "input", input_encoding, frozenset())
         for i, encoding in enumerate(stack.attention_encodings):
             own, across = (_layers_of(i, where) for where in (stack.layer_sites, stack.cross_sites))
-            add((name, "attention_encodings", str(i)), "attention" if own else "cross", encoding, own or across)
+            add(
+                (name, "attention_encodings", str(i)),
+                "attention" if own else "cross",
+                encoding,
+                own or across,
+            )
     return found
 
 
@@ -226,4 +264,7 @@ def _layers_of(index: int, layers: tuple[tuple[Site, ...], ...]) -> frozenset[in
 
 
 def _by_path(tree: Any) -> dict[tuple[str, ...], Any]:
-    return {tuple(str(part.key) for part in path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
+    return {
+        tuple(str(part.key) for part in path): leaf
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+    }

@@ -10,7 +10,9 @@ from pe_lab.model.stack import is_encoding
 
 
 def schedule(train: config.Train) -> optax.Schedule:
-    """The learning rate at each step as a fraction of its peak: linear warm-up, then cosine, linear or constant."""
+    """The learning rate at each step as a fraction of its peak: linear warm-up, then cosine, linear
+    or constant.
+    """
     rest = max(train.steps - train.warmup_steps, 1)
     after = {
         "cosine": optax.cosine_decay_schedule(1.0, rest, alpha=train.final_rate_fraction),
@@ -18,14 +20,18 @@ def schedule(train: config.Train) -> optax.Schedule:
         "constant": optax.constant_schedule(1.0),
     }[train.schedule]
     warmup = optax.linear_schedule(1 / (train.warmup_steps + 1), 1.0, train.warmup_steps)
-    return optax.join_schedules([warmup, after], [train.warmup_steps]) if train.warmup_steps else after
+    return (
+        optax.join_schedules([warmup, after], [train.warmup_steps]) if train.warmup_steps else after
+    )
 
 
-def optimizer(train: config.Train, learning_rate: Float[Array, ""], weight_decay: Float[Array, ""]) -> optax.GradientTransformation:
+def optimizer(
+    train: config.Train, learning_rate: Float[Array, ""], weight_decay: Float[Array, ""]
+) -> optax.GradientTransformation:
     """The transformation of one replica; its two scalars may be traced.
 
-    Weight decay is decoupled and reaches the backbone's matrices, not its vectors; the encodings have a
-    decay and a rate factor of their own.
+    Weight decay is decoupled and reaches the backbone's matrices, not its vectors; the encodings
+    have a decay and a rate factor of their own.
     """
     shape = schedule(train)
     return optax.chain(
@@ -44,4 +50,6 @@ def _encodings(params):
 
 
 def _backbone_matrices(params):
-    return jax.tree_util.tree_map_with_path(lambda path, p: p.ndim > 1 and not is_encoding(path), params)
+    return jax.tree_util.tree_map_with_path(
+        lambda path, p: p.ndim > 1 and not is_encoding(path), params
+    )

@@ -1,7 +1,9 @@
-"""The same training in x-transformers on torch's CPU build, to be timed beside ours. Both are optional and imported only here.
+"""The same training in x-transformers on torch's CPU build, to be timed beside ours. Both are
+optional and imported only here.
 
-Decoder, sizes, activation, batch and lengths are those of a run; an example's tokens are random, as a step's time does not depend on
-them. A batch is padded to its longest example. Optimizer: AdamW, gradients clipped by their norm.
+Decoder, sizes, activation, batch and lengths are those of a run; an example's tokens are random, as
+a step's time does not depend on them. A batch is padded to its longest example. Optimizer: AdamW,
+gradients clipped by their norm.
 """
 
 import os
@@ -33,28 +35,57 @@ class Peer:
 
     def __init__(self, run: Run, program: Program, autocast: bool):
         torch, library = _libraries()
-        model, self.torch, self.autocast, self.batch_size = run.model, torch, autocast, run.train.batch_size
+        model, self.torch, self.autocast, self.batch_size = (
+            run.model,
+            torch,
+            autocast,
+            run.train.batch_size,
+        )
         name = model.encodings[0].name if model.encodings else "nope"
-        if name not in _ENCODINGS or len(model.encodings) > 1 or program.made.run.layout.name != "decoder":
-            raise UserError(f"--peer knows decoders with one of these encodings: {', '.join(_ENCODINGS)}.")
+        if (
+            name not in _ENCODINGS
+            or len(model.encodings) > 1
+            or program.made.run.layout.name != "decoder"
+        ):
+            raise UserError(
+                f"--peer knows decoders with one of these encodings: {', '.join(_ENCODINGS)}."
+            )
         made, (words,) = program.made, program.made.layout.vocabularies(program.made.task).values()
-        self.counts = [made.num_tokens(n)["decoder"] for n in range(run.train.min_length, run.train.max_length + 1)]
+        self.counts = [
+            made.num_tokens(n)["decoder"]
+            for n in range(run.train.min_length, run.train.max_length + 1)
+        ]
         self.words = words
-        width = dict(dim=model.width, depth=model.num_layers, heads=model.num_heads, attn_dim_head=model.width // model.num_heads)
+        width = dict(
+            dim=model.width,
+            depth=model.num_layers,
+            heads=model.num_heads,
+            attn_dim_head=model.width // model.num_heads,
+        )
         activation = dict(
-            ff_mult=model.feedforward_width / model.width, ff_custom_activation=getattr(torch.nn, _ACTIVATIONS[model.activation])()
+            ff_mult=model.feedforward_width / model.width,
+            ff_custom_activation=getattr(torch.nn, _ACTIVATIONS[model.activation])(),
         )
         layers = library.Decoder(**width, **activation, **_ENCODINGS[name])
-        position = dict(use_abs_pos_emb=name in ("learned", "sinusoidal"), scaled_sinu_pos_emb=name == "sinusoidal")
+        position = dict(
+            use_abs_pos_emb=name in ("learned", "sinusoidal"),
+            scaled_sinu_pos_emb=name == "sinusoidal",
+        )
         torch.manual_seed(0)
-        self.model = library.TransformerWrapper(num_tokens=words, max_seq_len=max(self.counts), attn_layers=layers, **position)
+        self.model = library.TransformerWrapper(
+            num_tokens=words, max_seq_len=max(self.counts), attn_layers=layers, **position
+        )
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
 
     def seconds(self, number: int) -> float:
-        """Of one step, whose lengths depend on its number alone; making its batch is not counted."""
+        """Of one step, whose lengths depend on its number alone; making its batch is not
+        counted.
+        """
         torch, draw = self.torch, np.random.default_rng(number)
         lengths = torch.from_numpy(draw.choice(self.counts, self.batch_size))
-        tokens = torch.from_numpy(draw.integers(0, self.words, (self.batch_size, int(lengths.max()) + 1)))
+        tokens = torch.from_numpy(
+            draw.integers(0, self.words, (self.batch_size, int(lengths.max()) + 1))
+        )
         mask = torch.arange(int(lengths.max()))[None] < lengths[:, None]
         whole = bool(mask.all())
         started = time.monotonic()
@@ -75,11 +106,17 @@ def compare(run: Run, num_steps: int) -> list[dict[str, Any]]:
     """Steps of ours and of the peer's in turns.
 
     Returns:
-      Ours first: what, seconds_per_step (median), steps_per_second, times_ours (the median over turns), share_of_peak (of float32's).
+      Ours first: what, seconds_per_step (median), steps_per_second, times_ours (the median over
+      turns), share_of_peak (of float32's).
     """
     ours = Program(run)
-    programs: Sequence[Any] = [ours, *(Peer(run, ours, autocast) for autocast in _PRECISIONS.values())]
-    turns = np.array([[*(p.seconds(i) for p in programs), _peak()] for i in range(num_steps + 1)])[1:]
+    programs: Sequence[Any] = [
+        ours,
+        *(Peer(run, ours, autocast) for autocast in _PRECISIONS.values()),
+    ]
+    turns = np.array([[*(p.seconds(i) for p in programs), _peak()] for i in range(num_steps + 1)])[
+        1:
+    ]
     names = ["pe_lab, float32", *(f"x-transformers, {name}" for name in _PRECISIONS)]
     return [
         {
@@ -88,7 +125,9 @@ def compare(run: Run, num_steps: int) -> list[dict[str, Any]]:
             "steps_per_second": float(1 / np.median(own)),
             "times_ours": float(np.median(own / turns[:, 0])),
             "share_of_peak": float(np.median(ours.made.step_flops / own / turns[:, -1])),
-            "versions": {library: metadata.version(library) for library in ("torch", "x-transformers")},
+            "versions": {
+                library: metadata.version(library) for library in ("torch", "x-transformers")
+            },
         }
         for name, own in zip(names, turns.T[:-1], strict=True)
     ]
@@ -100,6 +139,10 @@ def _libraries() -> tuple[Any, Any]:
         import x_transformers
     except ImportError as e:
         command = ".venv/bin/pip install torch x-transformers"
-        raise UserError(f"--peer needs torch and x-transformers, which are not installed: {command}.") from e
-    torch.set_num_threads(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+        raise UserError(
+            f"--peer needs torch and x-transformers, which are not installed: {command}."
+        ) from e
+    torch.set_num_threads(
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return torch, x_transformers

@@ -1,4 +1,6 @@
-"""Where the time of a training step goes: the profiler's events, by the function of pe_lab that asked for them."""
+"""Where the time of a training step goes: the profiler's events, by the function of pe_lab that
+asked for them.
+"""
 
 import collections
 import gzip
@@ -18,10 +20,11 @@ SECTIONS = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 
 
 def profile(program: Program, num_steps: int) -> dict[str, float]:
-    """Seconds of a step by place ("encodings/rope.py RoPE.qk"), the longest first; of instructions that a compiler fused, its last one's.
+    """Seconds of a step by place ("encodings/rope.py RoPE.qk"), the longest first; of instructions
+    that a compiler fused, its last one's.
 
-    Instructions that run beside each other are all counted, so the sum may exceed the time of a step. "elsewhere" is what no
-    function of pe_lab asked for by name.
+    Instructions that run beside each other are all counted, so the sum may exceed the time of a
+    step. "elsewhere" is what no function of pe_lab asked for by name.
     """
     places = _places(program.compiled.as_text() or "")
     found: collections.Counter[str] = collections.Counter()
@@ -40,7 +43,9 @@ def _events(program: Program, num_steps: int) -> list[dict[str, Any]]:
         (file,) = Path(folder).rglob("*.trace.json.gz")
         events = json.loads(gzip.decompress(file.read_bytes()))["traceEvents"]
     held = re.compile(r"(while|call|conditional)[.\d]*$")
-    return [e for e in events if "hlo_op" in e.get("args", {}) and not held.match(e["args"]["hlo_op"])]
+    return [
+        e for e in events if "hlo_op" in e.get("args", {}) and not held.match(e["args"]["hlo_op"])
+    ]
 
 
 def _places(text: str) -> dict[str, str]:
@@ -59,9 +64,13 @@ def _places(text: str) -> dict[str, str]:
 def _place(tables: dict[str, dict[int, str]], frame: int) -> str | None:
     while frame:
         location, parent = (int(n) for n in re.findall(r"=(\d+)", tables["StackFrames"][frame]))
-        file, function = (int(n) for n in re.findall(r"=(\d+)", tables["FileLocations"][location])[:2])
+        file, function = (
+            int(n) for n in re.findall(r"=(\d+)", tables["FileLocations"][location])[:2]
+        )
         path = tables["FileNames"][file].strip('"')
         if path.startswith(PACKAGE):
-            return f"{path.removeprefix(PACKAGE)} {tables['FunctionNames'][function].strip(chr(34))}"
+            return (
+                f"{path.removeprefix(PACKAGE)} {tables['FunctionNames'][function].strip(chr(34))}"
+            )
         frame = parent - 1  # a frame that has no parent is written as having 1
     return None

@@ -3,9 +3,9 @@
 A fixed hash of its input sends each example to training or to evaluation. Training redraws the
 examples of evaluation, and evaluation redraws those of training, so no input is in both.
 
-A few short inputs must stay in training: if one of two bits were left out, nothing could be learned.
-Inputs are therefore held out only from the shortest length that has enough of them. `rule` counts
-repeated draws to find it, so a task needs no formula for its number of inputs.
+A few short inputs must stay in training: if one of two bits were left out, nothing could be
+learned. Inputs are therefore held out only from the shortest length that has enough of them. `rule`
+counts repeated draws to find it, so a task needs no formula for its number of inputs.
 
 Tasks that draw from `data(split)` are left alone: their splits are disjoint already.
 """
@@ -54,7 +54,9 @@ class Rule:
 
 
 def _inputs(example: Example) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Symbols and mask of what the model is given: the prompt, and the tokens that it need not say."""
+    """Symbols and mask of what the model is given: the prompt, and the tokens that it need not
+    say.
+    """
     given = example.target_mask & ~example.asked
     return (example.prompt, example.prompt_mask), (example.target, given)
 
@@ -164,7 +166,9 @@ class Trained:
 
     def can_draw(self, rule: Rule, example: Example, length: Array) -> Bool[Array, ""]:
         """Whether training can draw the input of an evaluation example."""
-        fits = (example.prompt_mask.sum() <= self.max_prompt) & (example.target_mask.sum() <= self.max_target)
+        fits = (example.prompt_mask.sum() <= self.max_prompt) & (
+            example.target_mask.sum() <= self.max_target
+        )
         is_long = (length >= self.min_length) | (num_tokens(example) >= self.min_tokens)
         return ((fits & is_long) | self.everywhere) & ~rule.holds_out(example)
 

@@ -30,12 +30,15 @@ def table(names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Measures tasks with their defaults, in a process that has one core.
 
     Returns:
-      For each, as soon as it is there: task; length, the nearest to 40 that it has, and its unit; milliseconds of a batch
-      (median) and best_milliseconds, compile_milliseconds; goal, None where examples come from data made beforehand;
-      error, why there are no figures; cores, 1 wherever the system can bind a process.
+      For each, as soon as it is there: task; length, the nearest to 40 that it has, and its unit;
+      milliseconds of a batch (median) and best_milliseconds, compile_milliseconds; goal, None where
+      examples come from data made beforehand; error, why there are no figures; cores, 1 wherever
+      the system can bind a process.
     """
     command = [sys.executable, "-m", "pe_lab.training.throughput", *names]
-    with subprocess.Popen(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         yield from map(json.loads, process.stdout)
     if process.returncode:
@@ -45,7 +48,11 @@ def table(names: Sequence[str]) -> Iterator[dict[str, Any]]:
 def measure(name: str) -> dict[str, Any]:
     """The figures of one task, whatever is wrong with it."""
     try:
-        return {"task": name, **_figures(plugins.build("tasks", plugins.resolve("tasks", {"name": name}))), "error": None}
+        return {
+            "task": name,
+            **_figures(plugins.build("tasks", plugins.resolve("tasks", {"name": name}))),
+            "error": None,
+        }
     except Exception as e:  # a UserError where it has arguments without a default
         return {"task": name, **dict.fromkeys(FIGURES), "error": one_line(e)}
 
@@ -63,7 +70,13 @@ def _figures(task: Task) -> dict[str, Any]:
     compiled = time.monotonic() - started
     seconds = _seconds(program, keys, jnp.asarray(length), data)
     times = [float(np.median(seconds)), min(seconds), compiled]
-    return dict(zip(FIGURES, (length, task.length_name, *(1e3 * t for t in times), GOAL if data is None else None), strict=True))
+    return dict(
+        zip(
+            FIGURES,
+            (length, task.length_name, *(1e3 * t for t in times), GOAL if data is None else None),
+            strict=True,
+        )
+    )
 
 
 def _seconds(program: Any, keys: jax.Array, *arguments: Any) -> list[float]:
@@ -79,7 +92,9 @@ def _seconds(program: Any, keys: jax.Array, *arguments: Any) -> list[float]:
 
 
 def main(names: Sequence[str]) -> None:
-    if hasattr(os, "sched_setaffinity"):  # before anything is computed: threads started later have the same core
+    if hasattr(
+        os, "sched_setaffinity"
+    ):  # before anything is computed: threads started later have the same core
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     for name in names:

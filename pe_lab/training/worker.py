@@ -1,10 +1,11 @@
-"""A process that trains cells one after the other, each in a fork of itself: what all of them import is imported once.
+"""A process that trains cells one after the other, each in a fork of itself: what all of them
+import is imported once.
 
     python -m pe_lab.training.worker
 
-It reads orders from stdin, one JSON list [cell file, folder, log] a line, until there are no more. A fork is a process of its own, so
-one that dies takes nothing with it. On stdout come {"worker": pid} when it begins, what the cell reports, and at the end {"worker": pid,
-"status": ...}.
+It reads orders from stdin, one JSON list [cell file, folder, log] a line, until there are no more.
+A fork is a process of its own, so one that dies takes nothing with it. On stdout come {"worker":
+pid} when it begins, what the cell reports, and at the end {"worker": pid, "status": ...}.
 """
 
 import contextlib
@@ -22,7 +23,9 @@ Train = Callable[[Path, Path], int]  # a cell's file and the study's folder, to 
 
 def serve(train: Train) -> None:
     """Takes orders until stdin ends, or nobody listens any more."""
-    warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # JAX has begun no thread before it is first used
+    warnings.filterwarnings(
+        "ignore", "os.fork", RuntimeWarning
+    )  # JAX has begun no thread before it is first used
     running: list[int] = []
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the forks too
     signal.signal(signal.SIGTERM, lambda number, frame: _pass_on(running))
@@ -60,7 +63,9 @@ def _fork(train: Train, cell_file: Path, folder: Path, log: Path) -> int:
 
 
 def _say(event: dict[str, int]) -> None:
-    print("\n" + json.dumps(event), flush=True)  # on a line of its own, whatever the fork has printed
+    print(
+        "\n" + json.dumps(event), flush=True
+    )  # on a line of its own, whatever the fork has printed
 
 
 def main() -> None:

@@ -28,7 +28,10 @@ def record(
     """
     rows = [_row("validation", n, 0, value) for n, value in (validation or {}).items()]
     for metric, values in (("exact_match", test), ("token_accuracy", tokens)):
-        rows += [_row("test", *(at if isinstance(at, tuple) else (at, 0)), value, metric) for at, value in (values or {}).items()]
+        rows += [
+            _row("test", *(at if isinstance(at, tuple) else (at, 0)), value, metric)
+            for at, value in (values or {}).items()
+        ]
     exposure = {
         "steps": 100,
         "max_length": max_length,
@@ -49,7 +52,10 @@ def record(
         "status": status,
         "error": None if status == "finished" else "why",
         "rows": rows,
-        "floors": [{"length": n, "exact_match": value, "token_accuracy": 0.5, "count": 100} for n, value in (floors or {}).items()],
+        "floors": [
+            {"length": n, "exact_match": value, "token_accuracy": 0.5, "count": 100}
+            for n, value in (floors or {}).items()
+        ],
         "curve": [],
         "cost": None,
         "exposure": None if status == "failed" else exposure,
@@ -60,7 +66,15 @@ def record(
 
 
 def _row(split, length, offset, value, metric="exact_match"):
-    return records.row(split, length, offset, metric, value, 0 if value is None else 100, "the table ends" if value is None else None)
+    return records.row(
+        split,
+        length,
+        offset,
+        metric,
+        value,
+        0 if value is None else 100,
+        "the table ends" if value is None else None,
+    )
 
 
 def write_study(folder, *entries, name="fake", analysis=None):
@@ -70,7 +84,10 @@ def write_study(folder, *entries, name="fake", analysis=None):
         if isinstance(run, dict):
             records.write(folder, run)
         found.append({"labels": labels, "run_id": run["run_id"] if isinstance(run, dict) else run})
-    records.write_json(folder / "study.json", {"name": name, **({"analysis": analysis} if analysis else {}), "entries": found})
+    records.write_json(
+        folder / "study.json",
+        {"name": name, **({"analysis": analysis} if analysis else {}), "entries": found},
+    )
     return folder
 
 
@@ -82,8 +99,14 @@ def two_variants(folder):
     """RoPE: learnt, not learnt, diverged; ALiBi: failed, not learnt and without length 8, no record."""
     return write_study(
         folder,
-        (point("rope", 0), record("r0", 0, test={4: 1.0, 8: 0.5}, validation={4: 1.0}, floors={4: 0.1, 8: 0.0})),
-        (point("rope", 1), record("r1", 1, test={4: 0.996, 8: 0.3}, validation={4: 0.98}, floors={4: 0.2, 8: 0.0})),
+        (
+            point("rope", 0),
+            record("r0", 0, test={4: 1.0, 8: 0.5}, validation={4: 1.0}, floors={4: 0.1, 8: 0.0}),
+        ),
+        (
+            point("rope", 1),
+            record("r1", 1, test={4: 0.996, 8: 0.3}, validation={4: 0.98}, floors={4: 0.2, 8: 0.0}),
+        ),
         (point("rope", 2), record("r2", 2, status="diverged")),
         (point("alibi", 0), record("a0", 0, status="failed")),
         (point("alibi", 1), record("a1", 1, test={4: 0.5, 8: None}, validation={4: 0.5})),

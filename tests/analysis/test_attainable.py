@@ -9,7 +9,9 @@ from tests.analysis.fake_study import point, record, write_study
 @pytest.mark.parametrize(("a", "b"), [(3, 3), (5, 5), (2, 7)])
 def test_the_smallest_p_of_counts_is_that_of_the_most_extreme_outcome(a, b):
     outcomes = itertools.product(range(a + 1), range(b + 1))
-    assert attainable.of_counts(a, b) == min(statistics.barnard((x, a), (y, b)) for x, y in outcomes)
+    assert attainable.of_counts(a, b) == min(
+        statistics.barnard((x, a), (y, b)) for x, y in outcomes
+    )
 
 
 def test_three_against_three_by_hand():
@@ -50,9 +52,17 @@ def study(folder, seeds, contrasts):
 def test_the_table_of_a_study_that_cannot_decide_has_no_p_and_says_why(tmp_path):
     table = views.contrasts(study(tmp_path, 3, "bcd"))
     assert [name for name in table.header if name.startswith("p")] == ["pairs"]
-    assert "3 seeds a variant cannot bring p below 0.05 over 3 contrasts: no p is shown." in table.notes
+    assert (
+        "3 seeds a variant cannot bring p below 0.05 over 3 contrasts: no p is shown."
+        in table.notes
+    )
     assert {len(row) for row in table.rows} == {len(table.header)}
-    for text in (formats.markdown(table), formats.as_csv(table), formats.latex(table), formats.as_html(table)):
+    for text in (
+        formats.markdown(table),
+        formats.as_csv(table),
+        formats.latex(table),
+        formats.as_html(table),
+    ):
         assert not any(words in text for words in ("p of", "Barnard", "Holm"))
 
 
@@ -75,10 +85,15 @@ def test_a_contrast_of_too_few_seeds_beside_one_of_enough_has_a_dash(tmp_path):
     entries = []
     for name, seeds in (("a", 10), ("b", 10), ("c", 2)):
         for seed in range(seeds):
-            made = record(f"{name}{seed}", seed, test={4: 1.0, 8: float(name == "a")}, validation={4: 1.0})
+            made = record(
+                f"{name}{seed}", seed, test={4: 1.0, 8: float(name == "a")}, validation={4: 1.0}
+            )
             entries.append((point(name, seed), made))
     declared = {"contrasts": [["a", "b"], ["a", "c"]]}
     table = views.contrasts(results.load(write_study(tmp_path, *entries, analysis=declared)))
     column = table.header.index("p of a − b")
     assert [row[column].text for row in table.rows] == ["0.004", "–"]
-    assert "2 pairs of runs cannot bring p of *a − b* below 0.05 over 2 contrasts: it is not shown." in table.notes
+    assert (
+        "2 pairs of runs cannot bring p of *a − b* below 0.05 over 2 contrasts: it is not shown."
+        in table.notes
+    )

@@ -11,7 +11,9 @@ RECORD = json.loads((ROOT / document.COVERAGE).read_text(encoding="utf-8"))
 
 
 def test_the_page_of_statistics_is_what_the_command_would_write():
-    assert (ROOT / document.STATISTICS).read_text(encoding="utf-8") == document.statistics(ROOT), "run python -m experiments.document"
+    assert (ROOT / document.STATISTICS).read_text(encoding="utf-8") == document.statistics(ROOT), (
+        "run python -m experiments.document"
+    )
 
 
 def test_tables_quote_what_the_record_has():
@@ -19,33 +21,51 @@ def test_tables_quote_what_the_record_has():
 
 
 def test_the_record_is_of_todays_worlds_and_has_every_interval():
-    assert RECORD["worlds"] == {name: [list(part) for part in parts] for name, parts in coverage.WORLDS.items()}
+    assert RECORD["worlds"] == {
+        name: [list(part) for part in parts] for name, parts in coverage.WORLDS.items()
+    }
     assert RECORD["studies"] == coverage.STUDIES
-    assert {kind: {w: list(found) for w, found in worlds.items()} for kind, worlds in RECORD["centres"].items()} == {
-        kind: {world: [str(n) for n in coverage.SEEDS] for world in coverage.WORLDS} for kind in coverage.INTERVALS
+    assert {
+        kind: {w: list(found) for w, found in worlds.items()}
+        for kind, worlds in RECORD["centres"].items()
+    } == {
+        kind: {world: [str(n) for n in coverage.SEEDS] for world in coverage.WORLDS}
+        for kind in coverage.INTERVALS
     }
 
 
-@pytest.mark.parametrize(("kind", "count"), [("order statistics", 5), ("t", 5), ("t", 9), ("percentile bootstrap", 3)])
+@pytest.mark.parametrize(
+    ("kind", "count"), [("order statistics", 5), ("t", 5), ("t", 9), ("percentile bootstrap", 3)]
+)
 def test_a_simulation_gives_the_same_share_again(kind, count):
-    assert coverage.held(kind, "two groups", count) == RECORD["centres"][kind]["two groups"][str(count)]
+    assert (
+        coverage.held(kind, "two groups", count)
+        == RECORD["centres"][kind]["two groups"][str(count)]
+    )
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("count", [10, 20])
 def test_a_simulation_of_the_bootstrap_gives_the_same_share_again(count):
-    assert coverage.held("BCa", "two groups", count) == RECORD["centres"]["BCa"]["two groups"][str(count)]
+    assert (
+        coverage.held("BCa", "two groups", count)
+        == RECORD["centres"]["BCa"]["two groups"][str(count)]
+    )
 
 
 def test_exact_intervals_hold_what_they_promise():
     """Order statistics of five: 93.75 %, whatever the distribution; Clopper and Pearson's: 95 % at every rate."""
-    assert RECORD["centres"]["order statistics"]["two groups"]["5"] == pytest.approx(0.9375, abs=0.015)
+    assert RECORD["centres"]["order statistics"]["two groups"]["5"] == pytest.approx(
+        0.9375, abs=0.015
+    )
     assert min(found["least"] for found in RECORD["rates"]["clopper-pearson"].values()) >= 0.95
 
 
 def test_a_percentile_bootstrap_of_three_seeds_covers_what_the_seeds_span():
     """It goes from the least to the greatest, so that it holds the mean where the three are not of one group: 1 - 0.6³ - 0.4³."""
-    assert RECORD["centres"]["percentile bootstrap"]["two groups"]["3"] == pytest.approx(0.72, abs=0.02)
+    assert RECORD["centres"]["percentile bootstrap"]["two groups"]["3"] == pytest.approx(
+        0.72, abs=0.02
+    )
 
 
 def test_wilsons_coverage_by_hand():

@@ -25,7 +25,9 @@ def test_bits_and_perplexity_by_hand(stride, bits):
 def test_a_sliding_window_is_the_mean_over_what_its_steps_say():
     """A text of 8 places read by a window of 4 that slides by 2, where a place's loss depends on what stands before it alone."""
     loss = [3.0, 2.0, 1.5, 1.25]  # with 0, 1, 2, 3 places before it
-    said = [loss[place - start] for start in range(0, 5, 2) for place in range(start + 2, start + 4)]
+    said = [
+        loss[place - start] for start in range(0, 5, 2) for place in range(start + 2, start + 4)
+    ]
     assert likelihood.mean(row(loss), 2) == pytest.approx(sum(said) / len(said))
 
 
@@ -39,7 +41,9 @@ def test_an_end_token_does_not_count():
 
 
 def test_no_value_has_no_perplexity():
-    assert [f(row(None)) for f in (likelihood.mean, likelihood.perplexity, likelihood.bits_per_byte)] == [None] * 3
+    assert [
+        f(row(None)) for f in (likelihood.mean, likelihood.perplexity, likelihood.bits_per_byte)
+    ] == [None] * 3
 
 
 @pytest.mark.parametrize("stride", [0, 5])
@@ -50,5 +54,7 @@ def test_a_stride_outside_of_the_window_is_refused(stride):
 
 
 def test_rows_of_other_metrics_are_refused():
-    with pytest.raises(UserError, match="are of rows of negative_log_likelihood_by_place, got one of exact_match"):
+    with pytest.raises(
+        UserError, match="are of rows of negative_log_likelihood_by_place, got one of exact_match"
+    ):
         likelihood.perplexity(row(0.5, metric="exact_match"))

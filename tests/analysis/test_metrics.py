@@ -10,7 +10,15 @@ from tests.analysis.fake_study import record
 
 
 def run(test=None, validation=None, max_length=8, **more):
-    return Measured(record("r", test=test, validation=validation or {max_length: 1.0}, max_length=max_length, **more))
+    return Measured(
+        record(
+            "r",
+            test=test,
+            validation=validation or {max_length: 1.0},
+            max_length=max_length,
+            **more,
+        )
+    )
 
 
 @pytest.mark.parametrize(
@@ -31,7 +39,12 @@ def test_the_length_up_to_which_a_run_holds(test, expected):
 
 def test_a_limit_says_on_which_side_it_is_open_and_limits_have_an_order():
     assert [str(Limit(8)), str(Limit(64, 1)), str(Limit(4, -1))] == ["8", "≥ 64", "< 4"]
-    assert sorted([Limit(8, 1), Limit(4), Limit(8), Limit(4, -1)]) == [Limit(4, -1), Limit(4), Limit(8), Limit(8, 1)]
+    assert sorted([Limit(8, 1), Limit(4), Limit(8), Limit(4, -1)]) == [
+        Limit(4, -1),
+        Limit(4),
+        Limit(8),
+        Limit(8, 1),
+    ]
 
 
 def test_lengths_with_more_examples_weigh_more_in_the_smoothing():
@@ -49,7 +62,9 @@ def test_the_area_is_the_integral_of_straight_lines():
     assert metrics.area(run({4: 0.0, 8: 1.0, 12: 1.0, 16: 1.0, 32: 0.0})) == 1.0
 
 
-@pytest.mark.parametrize("test", [{8: 1.0, 12: 1.0}, {12: 1.0, 16: 1.0}, {8: 1.0, 12: None, 16: 0.0}, {}])
+@pytest.mark.parametrize(
+    "test", [{8: 1.0, 12: 1.0}, {12: 1.0, 16: 1.0}, {8: 1.0, 12: None, 16: 0.0}, {}]
+)
 def test_an_area_that_is_not_measured_from_end_to_end_is_none(test):
     assert metrics.area(run(test)) is None
 
@@ -69,12 +84,16 @@ def test_lengths_that_do_not_fall_on_the_ends_are_interpolated():
         ({12: 1.0}, {8: 1.0}, None),  # nobody has measured it there
     ],
 )
-def test_a_run_succeeds_if_it_has_learnt_and_still_works_at_twice_its_training_length(test, validation, expected):
+def test_a_run_succeeds_if_it_has_learnt_and_still_works_at_twice_its_training_length(
+    test, validation, expected
+):
     assert metrics.succeeds(run(test, validation), Success()) is expected
 
 
 @pytest.mark.parametrize(("status", "expected"), [("diverged", False), ("failed", None)])
-def test_a_run_that_diverged_does_not_succeed_and_of_one_that_failed_it_is_not_known(status, expected):
+def test_a_run_that_diverged_does_not_succeed_and_of_one_that_failed_it_is_not_known(
+    status, expected
+):
     assert metrics.succeeds(run({16: 1.0}, status=status), Success()) is expected
 
 
@@ -84,7 +103,9 @@ def test_success_may_be_asked_elsewhere():
     assert [metrics.succeeds(made, Success(place, 0.6)) for place in asked] == [True, False, True]
 
 
-@pytest.mark.parametrize(("at", "max_length", "length"), [(2.0, 8, 16), (1.5, 8, 12), (1.5, 9, None), (1.1, 10, 11)])
+@pytest.mark.parametrize(
+    ("at", "max_length", "length"), [(2.0, 8, 16), (1.5, 8, 12), (1.5, 9, None), (1.1, 10, 11)]
+)
 def test_a_multiple_of_the_training_length_that_is_no_length_is_none(at, max_length, length):
     assert Place(at=at).of(max_length) == length
 
@@ -92,13 +113,23 @@ def test_a_multiple_of_the_training_length_that_is_no_length_is_none(at, max_len
 def test_the_mean_over_a_range_is_over_the_lengths_measured_in_it():
     made = run({8: 1.0, 16: 0.6, 24: 0.2, 32: 0.0})
     assert metrics.value(made, Metric("exact_match", Place(lengths=(9, 24)))) == pytest.approx(0.4)
-    assert metrics.value(run({16: 0.6, 24: None}), Metric("exact_match", Place(lengths=(9, 24)))) is None
+    assert (
+        metrics.value(run({16: 0.6, 24: None}), Metric("exact_match", Place(lengths=(9, 24))))
+        is None
+    )
     assert metrics.value(made, Metric("exact_match", Place(lengths=(33, 64)))) is None
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("in_distribution", 0.9), ("trained_length", 0.8), ("retention", 0.25), ("L90", Limit(4)), ("steps", None), ("auc", 0.5)],
+    [
+        ("in_distribution", 0.9),
+        ("trained_length", 0.8),
+        ("retention", 0.25),
+        ("L90", Limit(4)),
+        ("steps", None),
+        ("auc", 0.5),
+    ],
 )
 def test_one_number_of_a_run(name, expected):
     found = metrics.value(run({4: 1.0, 8: 0.8, 16: 0.2}), Metric(name))
@@ -122,7 +153,9 @@ def test_the_hazard_is_of_those_that_were_right_so_far():
 def test_the_validation_loss_of_what_did_not_finish_is_infinite():
     made = record("r", validation={8: 1.0})
     made["rows"].append(records.row("validation", 8, 0, "negative_log_likelihood", 0.25, 100))
-    assert metrics.validation_loss(made | {"exposure": made["exposure"] | {"max_length": 8}}) == 0.25
+    assert (
+        metrics.validation_loss(made | {"exposure": made["exposure"] | {"max_length": 8}}) == 0.25
+    )
     assert metrics.validation_loss(record("r", status="diverged")) == math.inf
 
 

@@ -14,7 +14,10 @@ def study(folder, runs, **analysis):
     for name, values in runs.items():
         values, more = values if isinstance(values, tuple) else (values, {})
         more = {"validation": SOLVED, **more}
-        made = [(point(name, i), record(f"{name}{i}", i, test={4: 1.0, 8: v}, **more)) for i, v in enumerate(values)]
+        made = [
+            (point(name, i), record(f"{name}{i}", i, test={4: 1.0, 8: v}, **more))
+            for i, v in enumerate(values)
+        ]
         entries += made
     return Numbers(write_study(folder, *entries, analysis=analysis))
 
@@ -32,7 +35,11 @@ def test_the_center_is_the_interquartile_mean_from_ten_seeds(tmp_path):
 
 
 def test_a_center_is_marked_where_nothing_is_solved_and_where_the_target_length_is_known(tmp_path):
-    runs = {"rope": ([0.5], {"validation": {4: 0.5}}), "alibi": ([0.5], {"told": True}), "nope": [0.5]}
+    runs = {
+        "rope": ([0.5], {"validation": {4: 0.5}}),
+        "alibi": ([0.5], {"told": True}),
+        "nope": [0.5],
+    }
     found = study(tmp_path, runs)
     assert found.centers(["rope", "alibi", "nope"], 8) == r"0.50\*, 0.50† and 0.50"
 
@@ -82,10 +89,14 @@ def test_a_difference_is_that_of_a_declared_contrast(tmp_path):
 
 
 def test_a_p_that_the_seeds_cannot_decide_is_an_error(tmp_path):
-    few = study(tmp_path / "few", {"rope": [0.95] * 2, "alibi": [0.0] * 2}, contrasts=[["rope", "alibi"]])
+    few = study(
+        tmp_path / "few", {"rope": [0.95] * 2, "alibi": [0.0] * 2}, contrasts=[["rope", "alibi"]]
+    )
     with pytest.raises(UserError, match="cannot decide rope against alibi"):
         few.p_of_counts("rope", "alibi")
-    more = study(tmp_path / "more", {"rope": [0.95] * 5, "alibi": [0.0] * 5}, contrasts=[["rope", "alibi"]])
+    more = study(
+        tmp_path / "more", {"rope": [0.95] * 5, "alibi": [0.0] * 5}, contrasts=[["rope", "alibi"]]
+    )
     assert more.p_of_counts("rope", "alibi") == "0.002"
 
 
@@ -96,13 +107,16 @@ def test_runs_that_two_studies_have_with_other_numbers_are_counted_with_the_larg
     assert (one.shared_runs(other), one.largest_gap(other)) == ("1", "0.13")
 
 
-@pytest.mark.parametrize(("number", "shown"), [(0.121, "0.13"), (0.12, "0.12"), (1.361, "1.37"), (0.0, "0.00")])
+@pytest.mark.parametrize(
+    ("number", "shown"), [(0.121, "0.13"), (0.12, "0.12"), (1.361, "1.37"), (0.0, "0.00")]
+)
 def test_an_upper_bound_is_rounded_up(number, shown):
     assert numbers.at_most(number, 2) == shown
 
 
 @pytest.mark.parametrize(
-    ("number", "shown"), [(1.3152607607480604e-06, "2e-06"), (4.94e-07, "5e-07"), (9.5e-07, "1e-06"), (2e-06, "2e-06")]
+    ("number", "shown"),
+    [(1.3152607607480604e-06, "2e-06"), (4.94e-07, "5e-07"), (9.5e-07, "1e-06"), (2e-06, "2e-06")],
 )
 def test_an_upper_bound_is_rounded_up_to_one_digit(number, shown):
     assert numbers.power_at_most(number) == shown

@@ -7,7 +7,10 @@ from tests.analysis.fake_study import point, record, write_study
 
 @pytest.fixture
 def study(tmp_path):
-    runs = [(point("rope", i), record(f"r{i}", i, test={4: 1.0, 8: v}, validation={4: 1.0})) for i, v in enumerate((0.2, 0.3, 0.7))]
+    runs = [
+        (point("rope", i), record(f"r{i}", i, test={4: 1.0, 8: v}, validation={4: 1.0}))
+        for i, v in enumerate((0.2, 0.3, 0.7))
+    ]
     return write_study(tmp_path / "fake", *runs)
 
 
@@ -34,12 +37,22 @@ def test_a_number_that_the_study_does_not_have_is_an_error(study):
     ],
 )
 def test_a_typed_number_is_named_with_its_line(line, number):
-    assert prose.typed_numbers(f"# Title\n{line}\n") == [f"line 2: {number} is typed, not looked up"]
+    assert prose.typed_numbers(f"# Title\n{line}\n") == [
+        f"line 2: {number} is typed, not looked up"
+    ]
 
 
 @pytest.mark.parametrize(
     "line",
-    ['{{ study.center("rope", 8) }}', "{% set a = 8 %}", "`scale=0.1`", "[table](table_1.png)", "<!-- 8 -->", "T5's bias", "```\n8\n```"],
+    [
+        '{{ study.center("rope", 8) }}',
+        "{% set a = 8 %}",
+        "`scale=0.1`",
+        "[table](table_1.png)",
+        "<!-- 8 -->",
+        "T5's bias",
+        "```\n8\n```",
+    ],
 )
 def test_lookups_code_links_and_names_may_have_digits(line):
     assert prose.typed_numbers(line) == []
@@ -48,6 +61,10 @@ def test_lookups_code_links_and_names_may_have_digits(line):
 def test_a_wrong_number_is_named_with_the_right_one():
     page = "# Title\nRoPE has 0.29 and T5 0.78.\n"
     assert prose.wrong_numbers(page, page) == []
-    assert prose.wrong_numbers(page.replace("0.78", "0.47"), page) == ["line 2 says 0.47, and the records say 0.78"]
-    assert prose.wrong_numbers(page.replace("has", "had"), page) == ["line 2 is not that of the template: 'RoPE had 0.29 and T5 0.78.'"]
+    assert prose.wrong_numbers(page.replace("0.78", "0.47"), page) == [
+        "line 2 says 0.47, and the records say 0.78"
+    ]
+    assert prose.wrong_numbers(page.replace("has", "had"), page) == [
+        "line 2 is not that of the template: 'RoPE had 0.29 and T5 0.78.'"
+    ]
     assert len(prose.wrong_numbers(page + "RoPE is best.\n", page)) == 1

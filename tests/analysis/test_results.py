@@ -12,7 +12,10 @@ from tests.analysis.fake_study import point, record, two_variants, write_study
 
 def test_seeds_stand_side_by_side_in_the_order_of_the_sweep(tmp_path):
     found = results.load(two_variants(tmp_path))
-    assert [(v.name, [r["run_id"] for r in v.runs]) for v in found.variants] == [("rope", ["r0", "r1", "r2"]), ("alibi", ["a0", "a1"])]
+    assert [(v.name, [r["run_id"] for r in v.runs]) for v in found.variants] == [
+        ("rope", ["r0", "r1", "r2"]),
+        ("alibi", ["a0", "a1"]),
+    ]
     assert (found.name, found.missing) == ("fake", 1)
     assert [r["run_id"] for r in found.finished] == ["r0", "r1", "a1"]
 
@@ -21,7 +24,12 @@ def test_what_was_measured_is_gathered_over_all_finished_runs(tmp_path):
     a = record("a", test={(4, 0): 1.0, (4, 7): 1.0}, max_length=4)
     b = record("b", test={(16, 0): 1.0}, validation={2: 1.0}, max_length=8)
     found = results.load(write_study(tmp_path, (point("rope", 0), a), (point("alibi", 0), b)))
-    assert (found.lengths, found.offsets, found.max_lengths, found.length_name) == ([4, 16], [0, 7], [4, 8], "symbols")
+    assert (found.lengths, found.offsets, found.max_lengths, found.length_name) == (
+        [4, 16],
+        [0, 7],
+        [4, 8],
+        "symbols",
+    )
 
 
 def test_values_are_one_a_run_and_the_mean_is_over_those_that_there_are(tmp_path):
@@ -32,7 +40,10 @@ def test_values_are_one_a_run_and_the_mean_is_over_those_that_there_are(tmp_path
 
 
 def test_a_variant_counts_the_finished_runs_that_have_learnt(tmp_path):
-    assert [(v.learnt, len(v.finished), len(v.runs)) for v in results.load(two_variants(tmp_path)).variants] == [(1, 2, 3), (0, 1, 2)]
+    assert [
+        (v.learnt, len(v.finished), len(v.runs))
+        for v in results.load(two_variants(tmp_path)).variants
+    ] == [(1, 2, 3), (0, 1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +57,9 @@ def test_a_variant_counts_the_finished_runs_that_have_learnt(tmp_path):
         ({8: 1.0}, 0.99, False),  # nothing up to the training length
     ],
 )
-def test_a_run_has_learnt_when_its_mean_up_to_the_training_length_reaches_the_threshold(validation, threshold, expected):
+def test_a_run_has_learnt_when_its_mean_up_to_the_training_length_reaches_the_threshold(
+    validation, threshold, expected
+):
     made = record("a", test={4: 0.0}, validation=validation, max_length=4, threshold=threshold)
     assert metrics.learnt(made) is expected
 
@@ -60,8 +73,13 @@ def test_learning_is_judged_by_validation_and_never_by_test():
 
 
 def test_a_target_length_that_one_run_knows_marks_the_variant(tmp_path):
-    runs = [(point("rope", i), record(f"r{i}", i, test={4: 1.0}, told=told)) for i, told in enumerate((False, True))]
-    found = results.load(write_study(tmp_path, *runs, (point("alibi", 0), record("a", test={4: 1.0}))))
+    runs = [
+        (point("rope", i), record(f"r{i}", i, test={4: 1.0}, told=told))
+        for i, told in enumerate((False, True))
+    ]
+    found = results.load(
+        write_study(tmp_path, *runs, (point("alibi", 0), record("a", test={4: 1.0})))
+    )
     assert [v.target_length_known for v in found.variants] == [True, False]
 
 
@@ -74,18 +92,38 @@ def test_the_floor_of_a_length_is_the_highest_of_any_task(tmp_path):
 @pytest.mark.parametrize(
     ("labels", "names"),
     [
-        ([{"model.encodings": "rope", "seed": "0"}, {"model.encodings": "rope", "seed": "1"}], ["rope"]),
-        ([{"task": "copy", "model.encodings": "rope"}, {"task": "copy", "model.encodings": "alibi"}], ["rope", "alibi"]),
-        ([{"positions": "contiguous", "seed": "0"}, {"positions": "shifted", "seed": "0"}], ["contiguous", "shifted"]),
-        ([{"task": "copy", "width": "8"}, {"task": "copy", "width": "16"}, {"task": "parity", "width": "8"}],
-         ["copy · 8", "copy · 16", "parity · 8"]),
+        (
+            [{"model.encodings": "rope", "seed": "0"}, {"model.encodings": "rope", "seed": "1"}],
+            ["rope"],
+        ),
+        (
+            [
+                {"task": "copy", "model.encodings": "rope"},
+                {"task": "copy", "model.encodings": "alibi"},
+            ],
+            ["rope", "alibi"],
+        ),
+        (
+            [{"positions": "contiguous", "seed": "0"}, {"positions": "shifted", "seed": "0"}],
+            ["contiguous", "shifted"],
+        ),
+        (
+            [
+                {"task": "copy", "width": "8"},
+                {"task": "copy", "width": "16"},
+                {"task": "parity", "width": "8"},
+            ],
+            ["copy · 8", "copy · 16", "parity · 8"],
+        ),
         ([{"model.encodings": "rope"}, {"positions": "shifted"}], ["rope", "shifted"]),
         ([{"seed": "0"}, {"seed": "1"}], ["fake"]),
         ([{}], ["fake"]),
     ],
-)  # fmt: skip
+)
 def test_a_variant_is_named_by_the_axes_that_vary_other_than_seeds(tmp_path, labels, names):
-    found = results.load(write_study(tmp_path, *[(each, record(f"run{i}")) for i, each in enumerate(labels)]))
+    found = results.load(
+        write_study(tmp_path, *[(each, record(f"run{i}")) for i, each in enumerate(labels)])
+    )
     assert [v.name for v in found.variants] == names
 
 
@@ -93,12 +131,17 @@ def test_one_run_may_answer_several_variants(tmp_path):
     shared = record("n", test={4: 0.5})
     entries = [(point("nope", 0, positions=p), shared) for p in ("contiguous", "shifted")]
     found = results.load(write_study(tmp_path, *entries))
-    assert [(v.name, v.values(4, 0)) for v in found.variants] == [("contiguous", [0.5]), ("shifted", [0.5])]
+    assert [(v.name, v.values(4, 0)) for v in found.variants] == [
+        ("contiguous", [0.5]),
+        ("shifted", [0.5]),
+    ]
 
 
 def test_one_run_asked_for_twice_is_one_run_of_its_variant(tmp_path):
     shared = record("r", test={4: 0.5}, validation={4: 1.0})
-    (variant,) = results.load(write_study(tmp_path, (point("rope", 0), shared), (point("rope", 0), shared))).variants
+    (variant,) = results.load(
+        write_study(tmp_path, (point("rope", 0), shared), (point("rope", 0), shared))
+    ).variants
     assert (variant.values(4, 0), variant.learnt) == ([0.5], 1)
 
 
@@ -114,14 +157,21 @@ def test_records_that_the_study_does_not_ask_for_are_left_out(tmp_path):
 
 
 def test_a_folder_without_a_study_is_refused(tmp_path):
-    with pytest.raises(UserError, match=f"There is no study in {tmp_path}: {tmp_path}/study.json is missing"):
+    with pytest.raises(
+        UserError, match=f"There is no study in {tmp_path}: {tmp_path}/study.json is missing"
+    ):
         results.load(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"name": "x", "entries": [{"labels": {}}]}', '{"name": "x", "entries": 3}'])
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[]", "{}", '{"name": "x", "entries": [{"labels": {}}]}', '{"name": "x", "entries": 3}'],
+)
 def test_a_damaged_study_is_refused(tmp_path, text):
     (tmp_path / "study.json").write_text(text, encoding="utf-8")
-    with pytest.raises(UserError, match=r"study\.json is damaged \(.*\): run the sweep again to write it"):
+    with pytest.raises(
+        UserError, match=r"study\.json is damaged \(.*\): run the sweep again to write it"
+    ):
         results.load(tmp_path)
 
 
@@ -133,9 +183,13 @@ def test_a_damaged_record_is_refused(tmp_path):
 
 
 def test_reading_results_imports_no_jax():
-    program = (
-        "import sys, experiments.tables; from pe_lab.analysis import plots, results, tables; print([m for m in %r if m in sys.modules])"
+    program = "import sys, experiments.tables; from pe_lab.analysis import plots, results, tables; print([m for m in %r if m in sys.modules])"
+    command = [
+        sys.executable,
+        "-c",
+        program % ["jax", "jaxlib", "flax", "optax", "orbax", "matplotlib"],
+    ]
+    answer = subprocess.run(
+        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True
     )
-    command = [sys.executable, "-c", program % ["jax", "jaxlib", "flax", "optax", "orbax", "matplotlib"]]
-    answer = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
     assert (answer.stdout, answer.stderr) == ("[]\n", "")

@@ -46,7 +46,9 @@ def test_a_writer_hears_every_point_of_the_curve_and_every_length_of_the_test(re
         f"exact_match/length {n}": v for n, v in last["exact_match"].items()
     }
     lengths = {row["length"] for row in record["rows"] if row["split"] == "test"}
-    assert heard.rows["test/exact_match"] == {n: records.value(record, "test", n, 0, "exact_match") for n in lengths}
+    assert heard.rows["test/exact_match"] == {
+        n: records.value(record, "test", n, 0, "exact_match") for n in lengths
+    }
     assert heard.closed
 
 
@@ -57,11 +59,23 @@ def test_null_is_left_out(record):
     assert "loss" not in heard.points[0][1]
 
 
-def test_tensorboard_is_given_scalars_with_a_length_in_place_of_a_step(monkeypatch, tmp_path, record):
+def test_tensorboard_is_given_scalars_with_a_length_in_place_of_a_step(
+    monkeypatch, tmp_path, record
+):
     scalars, closed = [], []
-    events = types.SimpleNamespace(add_scalar=lambda *a: scalars.append(a), add_text=lambda *a: None, close=lambda: closed.append(1))
-    monkeypatch.setitem(sys.modules, "tensorboardX", types.SimpleNamespace(SummaryWriter=lambda folder: events))
-    assert writers.export(STUDY, "tensorboard", tmp_path) == len(records.read_all(STUDY)) == len(closed)
+    events = types.SimpleNamespace(
+        add_scalar=lambda *a: scalars.append(a),
+        add_text=lambda *a: None,
+        close=lambda: closed.append(1),
+    )
+    monkeypatch.setitem(
+        sys.modules, "tensorboardX", types.SimpleNamespace(SummaryWriter=lambda folder: events)
+    )
+    assert (
+        writers.export(STUDY, "tensorboard", tmp_path)
+        == len(records.read_all(STUDY))
+        == len(closed)
+    )
     assert {length for name, _, length in scalars if name == "test/exact_match by length"} == {
         row["length"] for row in record["rows"] if row["split"] == "test"
     }
@@ -83,10 +97,15 @@ def test_wandb_is_offline_unless_asked(monkeypatch, tmp_path, record):
 
 
 def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, tmp_path):
-    with pytest.raises(UserError, match=r"^--to has no 'tensorbord'\. Did you mean 'tensorboard'\?"):
+    with pytest.raises(
+        UserError, match=r"^--to has no 'tensorbord'\. Did you mean 'tensorboard'\?"
+    ):
         writers.export(STUDY, "tensorbord", tmp_path)
     monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(UserError, match=r"^W&B needs wandb, which is not installed: \.venv/bin/pip install -e '\.\[writers\]'\.$"):
+    with pytest.raises(
+        UserError,
+        match=r"^W&B needs wandb, which is not installed: \.venv/bin/pip install -e '\.\[writers\]'\.$",
+    ):
         writers.export(STUDY, "wandb", tmp_path)
 
 
@@ -95,7 +114,10 @@ def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, t
     [
         ([], "Which study, and for what?"),
         (["--results=results/nowhere", "--to=wandb"], "There is no study in results/nowhere"),
-        (["--results=results/x", "--to=tensorboard", "--online"], "--online is for --to=wandb alone."),
+        (
+            ["--results=results/x", "--to=tensorboard", "--online"],
+            "--online is for --to=wandb alone.",
+        ),
     ],
 )
 def test_what_the_command_refuses(arguments, sentence):
@@ -105,7 +127,10 @@ def test_what_the_command_refuses(arguments, sentence):
 
 
 @pytest.mark.peers
-@pytest.mark.parametrize(("to", "written"), [("tensorboard", "*/events.out.tfevents.*"), ("wandb", "wandb/offline-run-*/*.wandb")])
+@pytest.mark.parametrize(
+    ("to", "written"),
+    [("tensorboard", "*/events.out.tfevents.*"), ("wandb", "wandb/offline-run-*/*.wandb")],
+)
 def test_the_libraries_themselves_write_a_file_a_run(tmp_path, to, written):
     number = writers.export(STUDY, to, Path(tmp_path))
     assert len(list(tmp_path.glob(written))) == number == len(records.read_all(STUDY))

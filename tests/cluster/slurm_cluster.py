@@ -77,8 +77,14 @@ class SlurmCluster:
             sockets = [stack.enter_context(socket.socket()) for _ in names]
             for one in sockets:
                 one.bind(("127.0.0.1", 0))
-            self.ports = {name: one.getsockname()[1] for name, one in zip(names, sockets, strict=True)}
-        self.environment = {**os.environ, "PATH": _path(), "SLURM_CONF": str(self.folder / "slurm.conf")}
+            self.ports = {
+                name: one.getsockname()[1] for name, one in zip(names, sockets, strict=True)
+            }
+        self.environment = {
+            **os.environ,
+            "PATH": _path(),
+            "SLURM_CONF": str(self.folder / "slurm.conf"),
+        }
 
     def __enter__(self):
         try:
@@ -93,7 +99,9 @@ class SlurmCluster:
 
     def run(self, *command, check=True):
         """The output of a command that talks to the cluster."""
-        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
         return done.stdout
 
@@ -110,10 +118,20 @@ class SlurmCluster:
         self._start("slurmctld", "slurmctld", "-D", "-f", str(self.folder / "slurm.conf"))
         for node in NODES:
             self.start_node(node)
-        self._until(lambda: self.run("sinfo", "-hN", "-p", "main", "-o", "%t", check=False).split() == ["idle"] * len(NODES))
+        self._until(
+            lambda: (
+                self.run("sinfo", "-hN", "-p", "main", "-o", "%t", check=False).split()
+                == ["idle"] * len(NODES)
+            )
+        )
 
     def _accounts(self):
-        done = subprocess.run(["sacctmgr", "-n", "show", "cluster"], env=self.environment, capture_output=True, check=False)
+        done = subprocess.run(
+            ["sacctmgr", "-n", "show", "cluster"],
+            env=self.environment,
+            capture_output=True,
+            check=False,
+        )
         return done.returncode == 0
 
     def _munge(self):
@@ -122,17 +140,41 @@ class SlurmCluster:
         key.write_bytes(os.urandom(128))
         key.chmod(0o400)
         files = [
-            f"--{name}={self.folder / 'munge'}.{name.removesuffix('-file')}" for name in ("key-file", "log-file", "pid-file", "seed-file")
+            f"--{name}={self.folder / 'munge'}.{name.removesuffix('-file')}"
+            for name in ("key-file", "log-file", "pid-file", "seed-file")
         ]
-        self._start("munge", "munged", "--foreground", "--force", f"--socket={self.folder}/munge.socket", *files)
+        self._start(
+            "munge",
+            "munged",
+            "--foreground",
+            "--force",
+            f"--socket={self.folder}/munge.socket",
+            *files,
+        )
         self._until((self.folder / "munge.socket").exists)
 
     def _database(self):
         data = self.folder / "sql"
         options = ["--no-defaults", f"--datadir={data}", "--user=root"]
-        self.run("mariadb-install-db", *options, "--auth-root-authentication-method=normal", "--skip-test-db")
-        where = [f"--socket={self.folder}/sql.socket", f"--port={self.ports['sql']}", "--bind-address=127.0.0.1"]
-        self._start("mariadb", "mariadbd", *options, *where, f"--pid-file={self.folder}/sql.pid", "--skip-name-resolve")
+        self.run(
+            "mariadb-install-db",
+            *options,
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+        )
+        where = [
+            f"--socket={self.folder}/sql.socket",
+            f"--port={self.ports['sql']}",
+            "--bind-address=127.0.0.1",
+        ]
+        self._start(
+            "mariadb",
+            "mariadbd",
+            *options,
+            *where,
+            f"--pid-file={self.folder}/sql.pid",
+            "--skip-name-resolve",
+        )
         self._until((self.folder / "sql.socket").exists)
 
     def start_node(self, node):
@@ -145,14 +187,20 @@ class SlurmCluster:
 
     def _start(self, name, *command):
         with open(self.folder / f"{name}.log", "a", encoding="utf-8") as log:
-            self.running[name] = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, start_new_session=True)
+            self.running[name] = subprocess.Popen(
+                command, env=self.environment, stdout=log, stderr=log, start_new_session=True
+            )
 
     def _until(self, ready):
         until = time.monotonic() + _PATIENCE
         while not ready():
             for name, process in self.running.items():
-                assert process.poll() is None, f"{name} ended: {(self.folder / f'{name}.log').read_text()[-2000:]}"
-            assert time.monotonic() < until, {name: (self.folder / f"{name}.log").read_text()[-1000:] for name in self.running}
+                assert process.poll() is None, (
+                    f"{name} ended: {(self.folder / f'{name}.log').read_text()[-2000:]}"
+                )
+            assert time.monotonic() < until, {
+                name: (self.folder / f"{name}.log").read_text()[-1000:] for name in self.running
+            }
             time.sleep(0.2)
 
     def _stop(self, name, number=signal.SIGTERM):

@@ -51,16 +51,41 @@ def emptied(request):
 
 def measured(folder):
     """Run -> what must not depend on who started its cell."""
-    kept = ("run_id", "config", "status", "error", "rows", "floors", "curve", "exposure", "code_ratio", "checkpoint")
-    return {run_id: {k: record[k] for k in kept} for run_id, record in records.read_all(folder).items()}
+    kept = (
+        "run_id",
+        "config",
+        "status",
+        "error",
+        "rows",
+        "floors",
+        "curve",
+        "exposure",
+        "code_ratio",
+        "checkpoint",
+    )
+    return {
+        run_id: {k: record[k] for k in kept} for run_id, record in records.read_all(folder).items()
+    }
 
 
 def begun(tmp_path, folder, environment, *arguments):
     config = tmp_path / "study.py"
     config.write_text(STUDY, encoding="utf-8")
-    command = [sys.executable, "-m", "experiments.sweep", f"--config={config}", f"--results={folder}", *arguments]
-    env = {k: v for k, v in environment.items() if k != "JAX_NUMPY_RANK_PROMOTION"} | {"COLUMNS": "100", "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "experiments.sweep",
+        f"--config={config}",
+        f"--results={folder}",
+        *arguments,
+    ]
+    env = {k: v for k, v in environment.items() if k != "JAX_NUMPY_RANK_PROMOTION"} | {
+        "COLUMNS": "100",
+        "PYTHONPATH": str(ROOT),
+    }
+    return subprocess.Popen(
+        command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +103,9 @@ class Sweep:
 
     def __init__(self, cluster, tmp_path, *arguments):
         self.cluster, self.folder = cluster, tmp_path / "study"
-        self.process = begun(tmp_path, self.folder, cluster.environment, "--config.launcher.name=slurm", *arguments)
+        self.process = begun(
+            tmp_path, self.folder, cluster.environment, "--config.launcher.name=slurm", *arguments
+        )
 
     def cell_at(self, node=None):
         """A cell that trains, on that node; its task and the id of its process."""
@@ -86,9 +113,17 @@ class Sweep:
         while time.monotonic() < until and self.process.poll() is None:
             for file in sorted((self.folder / "cells").glob("*.json")):
                 trains = '"event": "progress"' in _text(self.folder / "progress" / file.name)
-                if trains and (found := _process(file)) and node in (None, found[1]["SLURMD_NODENAME"]):
+                if (
+                    trains
+                    and (found := _process(file))
+                    and node in (None, found[1]["SLURMD_NODENAME"])
+                ):
                     pid, env = found
-                    return file.stem, f"{env['SLURM_ARRAY_JOB_ID']}_{env['SLURM_ARRAY_TASK_ID']}", pid
+                    return (
+                        file.stem,
+                        f"{env['SLURM_ARRAY_JOB_ID']}_{env['SLURM_ARRAY_TASK_ID']}",
+                        pid,
+                    )
             self.hurry()
             time.sleep(0.1)
         pytest.fail(f"no cell trains: {self.cluster.run('squeue')}{self.process.communicate()}")
@@ -97,7 +132,9 @@ class Sweep:
         """Tasks that were put back into the queue need not wait for the two minutes after which Slurm starts one again."""
         for line in self.cluster.run("squeue", "-h", "-r", "-o", "%i %r").splitlines():
             if line.endswith(" BeginTime"):
-                self.cluster.run("scontrol", "update", f"JobId={line.split()[0]}", "StartTime=now", check=False)
+                self.cluster.run(
+                    "scontrol", "update", f"JobId={line.split()[0]}", "StartTime=now", check=False
+                )
 
     def said(self):
         """What it has said when it has ended."""
@@ -111,8 +148,12 @@ class Sweep:
 
     def states(self):
         """How every try of every task ended, as the accounts have it."""
-        arrays = {file.name.partition("_")[0] for file in (self.folder / "slurm").glob("[0-9]*.log")}
-        return self.cluster.run("sacct", "-nPXD", "-o", "State", "-j", ",".join(arrays)).split("\n")[:-1]
+        arrays = {
+            file.name.partition("_")[0] for file in (self.folder / "slurm").glob("[0-9]*.log")
+        }
+        return self.cluster.run("sacct", "-nPXD", "-o", "State", "-j", ",".join(arrays)).split(
+            "\n"
+        )[:-1]
 
 
 def _text(file):
@@ -125,7 +166,11 @@ def _process(file):
         with contextlib.suppress(OSError):
             command = (folder / "cmdline").read_text().split("\0")
             if command[1:4] == ["-m", "pe_lab.training.cell", str(file)]:
-                return int(folder.name), dict(v.split("=", 1) for v in (folder / "environ").read_text().split("\0") if "=" in v)
+                return int(folder.name), dict(
+                    v.split("=", 1)
+                    for v in (folder / "environ").read_text().split("\0")
+                    if "=" in v
+                )
     return None
 
 
@@ -166,7 +211,9 @@ def test_it_ends_with_the_tables_of_a_local_sweep_with_more_cells_than_slots(swe
 def test_tasks_that_are_asked_to_leave_or_requeued_go_on_from_where_they_were(sweep, local):
     slurm = sweep()
     _, task, _ = slurm.cell_at("n1")
-    slurm.cluster.run("scancel", "--signal=TERM", task, check=False)  # it tries again, and finds the task gone
+    slurm.cluster.run(
+        "scancel", "--signal=TERM", task, check=False
+    )  # it tries again, and finds the task gone
     _, task, _ = slurm.cell_at("n2")
     slurm.cluster.run("scontrol", "requeue", task)
     said = slurm.said()
@@ -180,7 +227,14 @@ def test_preempted_tasks_are_requeued(sweep, local, tmp_path):
     slurm.cell_at("n1")
     urgent = tmp_path / "urgent.sh"
     urgent.write_text("#!/bin/sh\nsleep 3\n", encoding="utf-8")
-    slurm.cluster.run("sbatch", "--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null", str(urgent))
+    slurm.cluster.run(
+        "sbatch",
+        "--partition=urgent",
+        "--nodes=2",
+        "--exclusive",
+        "--output=/dev/null",
+        str(urgent),
+    )
     slurm.said()
     assert_same(slurm, local)
     states = slurm.states()
@@ -189,7 +243,9 @@ def test_preempted_tasks_are_requeued(sweep, local, tmp_path):
     assert set(states) <= {"COMPLETED", "PREEMPTED", "REQUEUED"}
 
 
-def test_a_killed_task_costs_its_cell_one_retry_and_is_recorded_as_failed_at_the_second(sweep, local):
+def test_a_killed_task_costs_its_cell_one_retry_and_is_recorded_as_failed_at_the_second(
+    sweep, local
+):
     slurm = sweep()
     cell, _, pid = slurm.cell_at("n1")
     os.kill(pid, signal.SIGKILL)
@@ -205,10 +261,17 @@ def test_a_killed_task_costs_its_cell_one_retry_and_is_recorded_as_failed_at_the
     assert slurm.process.returncode == 1
     assert said.count("its worker was killed by signal 9; it is tried once more") == 2
     assert sorted(slurm.states()) == ["COMPLETED"] * (CELLS - 1) + ["FAILED"] * 3
-    (failed,) = (record for record in records.read_all(slurm.folder).values() if record["status"] == "failed")
-    assert failed["error"] == f"its worker was killed by signal 9: see {slurm.folder / 'logs' / cell}.log"
+    (failed,) = (
+        record for record in records.read_all(slurm.folder).values() if record["status"] == "failed"
+    )
+    assert (
+        failed["error"]
+        == f"its worker was killed by signal 9: see {slurm.folder / 'logs' / cell}.log"
+    )
     others = {run_id: of for run_id, of in measured(local).items() if run_id != failed["run_id"]}
-    assert {run_id: of for run_id, of in measured(slurm.folder).items() if run_id != failed["run_id"]} == others
+    assert {
+        run_id: of for run_id, of in measured(slurm.folder).items() if run_id != failed["run_id"]
+    } == others
     again = sweep()
     again.said()
     assert_same(again, local)

@@ -21,7 +21,10 @@ def row(n):
     at = np.arange(n, dtype=np.int32)
     return {
         "length": np.asarray(3, np.int32),
-        "prompt": {"symbols": at, "structure": {"grid": np.stack([at, 2 * at], axis=1), "symbols": at > 1}},
+        "prompt": {
+            "symbols": at,
+            "structure": {"grid": np.stack([at, 2 * at], axis=1), "symbols": at > 1},
+        },
         "target": {"symbols": at[:1] - 1, "answer": at[:1] < 0},
     }
 
@@ -55,7 +58,10 @@ print("tensorflow" in sys.modules)
 def test_two_processes_at_once_do_no_harm_and_write_equal_bytes_without_tensorflow(tmp_path):
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    started = [subprocess.Popen([*command, *names], env=env, stdout=subprocess.PIPE, text=True) for names in (("a", "b"), ("b", "a"))]
+    started = [
+        subprocess.Popen([*command, *names], env=env, stdout=subprocess.PIPE, text=True)
+        for names in (("a", "b"), ("b", "a"))
+    ]
     said = sorted(process.communicate(timeout=60)[0].split() for process in started)
     assert said == [["False", "True", "False"], ["True", "True", "False"]]
     shared, a, b = (contents(tmp_path / name) for name in ("shared", "a/own", "b/own"))
@@ -67,7 +73,11 @@ def test_two_processes_at_once_do_no_harm_and_write_equal_bytes_without_tensorfl
 def test_what_is_read_is_what_was_written_and_any_program_can_read_it(tmp_path):
     found, new = write(tmp_path)
     assert new
-    assert (found.path, found.about, found.version) == (tmp_path / "frozen" / "copy-0" / "2.0.0", ABOUT, "2.0.0")
+    assert (found.path, found.about, found.version) == (
+        tmp_path / "frozen" / "copy-0" / "2.0.0",
+        ABOUT,
+        "2.0.0",
+    )
     assert found.sha256 == frozen.content_hash(rows()) == frozen.content_hash(found.rows)
     (again,) = frozen.sets(tmp_path)
     assert again == found
@@ -86,12 +96,17 @@ def test_written_again_it_is_there_already_and_nothing_is_touched(tmp_path):
     write(tmp_path)
     before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in tmp_path.rglob("*") if p.is_file()}
     assert not write(tmp_path)[1]
-    assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in tmp_path.rglob("*") if p.is_file()} == before
+    assert {
+        p: (p.stat().st_mtime_ns, p.read_bytes()) for p in tmp_path.rglob("*") if p.is_file()
+    } == before
 
 
 def test_other_examples_under_the_same_name_are_refused(tmp_path):
     write(tmp_path)
-    with pytest.raises(UserError, match=r"holds other examples than the task draws today: move it away, or give another --out=FOLDER\.$"):
+    with pytest.raises(
+        UserError,
+        match=r"holds other examples than the task draws today: move it away, or give another --out=FOLDER\.$",
+    ):
         write(tmp_path, of={"test": [row(1)]})
 
 
@@ -137,7 +152,9 @@ def test_the_hash_is_of_every_value_name_and_place():
     changed[1]["test"][3]["prompt"]["structure"]["symbols"][1] ^= True
     changed[2]["test"][0], changed[2]["test"][1] = changed[2]["test"][1], changed[2]["test"][0]
     changed[3]["validation"].pop()
-    changed[4]["test"][3]["prompt"]["structure"]["other"] = changed[4]["test"][3]["prompt"]["structure"].pop("grid")
+    changed[4]["test"][3]["prompt"]["structure"]["other"] = changed[4]["test"][3]["prompt"][
+        "structure"
+    ].pop("grid")
     changed[5] = {"test": rows()["test"] + rows()["validation"]}
     assert len({base, *map(of, changed)}) == 7
     one, other = {"a": np.arange(3), "b": np.arange(0)}, {"a": np.arange(0), "b": np.arange(3)}
@@ -147,7 +164,10 @@ def test_the_hash_is_of_every_value_name_and_place():
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match=r"^The folder .*file cannot be written \(.*\)\. Give another: --out=FOLDER\.$"):
+    with pytest.raises(
+        UserError,
+        match=r"^The folder .*file cannot be written \(.*\)\. Give another: --out=FOLDER\.$",
+    ):
         write(tmp_path / "file")
 
 

@@ -18,7 +18,11 @@ def catalogue(messages, order="<"):
             tables.append(struct.pack(f"{order}2I", len(message), place + len(strings)))
             strings += message + b"\0"
     n = len(messages)
-    return struct.pack(f"{order}7I", 0x950412DE, 0, n, 28, 28 + 8 * n, 0, 0) + b"".join(tables) + strings
+    return (
+        struct.pack(f"{order}7I", 0x950412DE, 0, n, 28, 28 + 8 * n, 0, 0)
+        + b"".join(tables)
+        + strings
+    )
 
 
 @pytest.fixture
@@ -34,8 +38,12 @@ def system(tmp_path, monkeypatch):
         "doc/two/picture": b"\x89PNG\xff" * 200,
         "doc/two/broken.gz": b"no gzip" * 100,
         "man/man1/ls.1.gz": gzip.compress((".TH LS 1\n" + LONG + "é").encode()),
-        "locale/de/LC_MESSAGES/ls.mo": catalogue({"": "Content-Type: charset=UTF-8\n", "file": "Datei", "a\nb": "c\nd", "none": ""}),
-        "locale/de/LC_MESSAGES/cp.mo": catalogue({"verb\4copy": "kopieren", "%d file\0%d files": "%d Datei\0%d Dateien"}, ">"),
+        "locale/de/LC_MESSAGES/ls.mo": catalogue(
+            {"": "Content-Type: charset=UTF-8\n", "file": "Datei", "a\nb": "c\nd", "none": ""}
+        ),
+        "locale/de/LC_MESSAGES/cp.mo": catalogue(
+            {"verb\4copy": "kopieren", "%d file\0%d files": "%d Datei\0%d Dateien"}, ">"
+        ),
         "locale/de/LC_MESSAGES/broken.mo": b"\xde\x12\x04\x95\0\0\0\0\xff\xff",
         "locale/pt_BR/LC_MESSAGES/ls.mo": catalogue({"file": "arquivo"}),
     }
@@ -50,7 +58,9 @@ def test_notes_and_manuals_are_unpacked_once_and_what_is_no_text_is_left_out(sys
     folder = installed.text(tmp_path, system)
     assert folder == tmp_path / "installed" / "text"
     assert sorted(f.read_text()[-1] for f in (folder / "notes").iterdir()) == ["1", "2", "3"]
-    assert [(f.name, f.read_text()[:8]) for f in (folder / "manuals").iterdir()] == [("man_man1_ls.1.gz", ".TH LS 1")]
+    assert [(f.name, f.read_text()[:8]) for f in (folder / "manuals").iterdir()] == [
+        ("man_man1_ls.1.gz", ".TH LS 1")
+    ]
 
 
 def test_a_system_with_python_alone_has_text_for_every_split(tmp_path, monkeypatch):
@@ -60,18 +70,27 @@ def test_a_system_with_python_alone_has_text_for_every_split(tmp_path, monkeypat
     sizes = [f.stat().st_size for f in folder.glob("*/*")]
     assert 400_000 < sum(sizes) <= 600_000
     assert (min(sizes) >= 500, max(sizes) <= 60_000) == (True, True)
-    assert {split: len(rows) > 2 for split, rows in text.documents(folder).items()} == {"train": True, "validation": True, "test": True}
+    assert {split: len(rows) > 2 for split, rows in text.documents(folder).items()} == {
+        "train": True,
+        "validation": True,
+        "test": True,
+    }
 
 
 def test_of_a_long_document_the_lines_are_taken_that_fit(system, tmp_path, monkeypatch):
     monkeypatch.setattr(installed, "_MOST", 70_000)
     (system / "doc" / "one" / "copyright").write_text("1234567 é\n" * 10_000)
-    assert max(f.stat().st_size for f in (installed.text(tmp_path, system) / "notes").iterdir()) == 60_000 // 11 * 11
+    assert (
+        max(f.stat().st_size for f in (installed.text(tmp_path, system) / "notes").iterdir())
+        == 60_000 // 11 * 11
+    )
 
 
 def test_messages_of_one_line_are_paired_with_their_translations(system, tmp_path):
     folder = installed.catalogues("de", tmp_path, system)
-    assert sorted(f.name for f in folder.iterdir()) == [f"{n}-de.{e}" for n in ("broken", "cp", "ls") for e in ("de", "en")]
+    assert sorted(f.name for f in folder.iterdir()) == [
+        f"{n}-de.{e}" for n in ("broken", "cp", "ls") for e in ("de", "en")
+    ]
     assert (folder / "ls-de.en").read_text() == "file\n"
     assert (folder / "ls-de.de").read_text() == "Datei\n"
     assert (folder / "cp-de.en").read_text() == "%d file\ncopy\n"
@@ -81,11 +100,15 @@ def test_messages_of_one_line_are_paired_with_their_translations(system, tmp_pat
 
 def test_regions_stand_in_for_a_language_and_a_missing_one_is_one_sentence(system, tmp_path):
     assert (installed.catalogues("pt", tmp_path, system) / "ls-pt_BR.pt").read_text() == "arquivo\n"
-    with pytest.raises(UserError, match=r"catalogues of messages .* has no 'xx'\. .*It has: .*de, "):
+    with pytest.raises(
+        UserError, match=r"catalogues of messages .* has no 'xx'\. .*It has: .*de, "
+    ):
         installed.catalogues("xx", tmp_path, system)
 
 
-def test_what_is_extracted_stays_as_it_is_and_is_not_looked_for_again(system, tmp_path, monkeypatch):
+def test_what_is_extracted_stays_as_it_is_and_is_not_looked_for_again(
+    system, tmp_path, monkeypatch
+):
     folder = installed.text(tmp_path, system)
     assert [path.name for path in folder.parent.iterdir()] == ["text"]
     monkeypatch.setattr(installed, "_some", lambda found: pytest.fail("it looks again"))

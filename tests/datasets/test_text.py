@@ -29,20 +29,39 @@ def texts(rows):
 def test_documents_fall_into_splits_by_their_content_whatever_their_names(tmp_path):
     contents = [f"document {i}\n" for i in range(30)]
     plain = text.documents(write(tmp_path / "a", {f"{i}.txt": c for i, c in enumerate(contents)}))
-    renamed = text.documents(write(tmp_path / "b", {f"deep/{29 - i}.md": c for i, c in enumerate(contents)}))
+    renamed = text.documents(
+        write(tmp_path / "b", {f"deep/{29 - i}.md": c for i, c in enumerate(contents)})
+    )
     assert plain == renamed
-    assert {split: len(rows) for split, rows in plain.items()} == {"train": 24, "validation": 3, "test": 3}
-    assert sorted(t.decode() for of_split in texts(plain).values() for t in of_split) == sorted(contents)
+    assert {split: len(rows) for split, rows in plain.items()} == {
+        "train": 24,
+        "validation": 3,
+        "test": 3,
+    }
+    assert sorted(t.decode() for of_split in texts(plain).values() for t in of_split) == sorted(
+        contents
+    )
 
 
 def test_equal_documents_are_one_and_empty_and_hidden_files_none(tmp_path):
-    files = {"a": "one", "b": "two", "c": "three", "d": "one", "e": "", "f": " \n", ".hidden": "four", ".git/x": "five"}
+    files = {
+        "a": "one",
+        "b": "two",
+        "c": "three",
+        "d": "one",
+        "e": "",
+        "f": " \n",
+        ".hidden": "four",
+        ".git/x": "five",
+    }
     found = texts(text.documents(write(tmp_path, files)))
     assert sorted(t for of_split in found.values() for t in of_split) == [b"one", b"three", b"two"]
 
 
 def test_one_file_is_cut_by_place_between_characters(tmp_path):
-    (tmp_path / "all.txt").write_text("abcdefghi" + "é" * 5 + "z")  # of 20 bytes 16 and 18 are inside an é
+    (tmp_path / "all.txt").write_text(
+        "abcdefghi" + "é" * 5 + "z"
+    )  # of 20 bytes 16 and 18 are inside an é
     found = texts(text.documents(tmp_path / "all.txt"))
     assert [found[split][0].decode() for split in SPLITS] == ["abcdefghiéééé", "é", "z"]
 
@@ -52,8 +71,16 @@ def test_one_file_is_cut_by_place_between_characters(tmp_path):
     [
         ({}, "nowhere", "There is no file or folder of text at .*nowhere"),
         ({"x/.keep": ""}, "x", "The folder .*x holds no text"),
-        ({"a": "1", "b": "2", "c": "2"}, "", "2 different documents: train, validation and test need at least one each"),
-        ({"a": "1", "b": "2", "c": b"ab\xff"}, "", "c is not UTF-8: its byte 2 starts no character"),
+        (
+            {"a": "1", "b": "2", "c": "2"},
+            "",
+            "2 different documents: train, validation and test need at least one each",
+        ),
+        (
+            {"a": "1", "b": "2", "c": b"ab\xff"},
+            "",
+            "c is not UTF-8: its byte 2 starts no character",
+        ),
         ({"a": "xy"}, "a", "a is too short for train, validation and test: it has 2 bytes"),
     ],
 )
@@ -63,31 +90,62 @@ def test_bad_documents_are_one_sentence(tmp_path, files, name, why):
 
 
 def pairs_of(rows):
-    return sorted((row["source"].decode(), row["target"].decode()) for of_split in rows.values() for row in of_split)
+    return sorted(
+        (row["source"].decode(), row["target"].decode())
+        for of_split in rows.values()
+        for row in of_split
+    )
 
 
 def test_lines_are_paired_once_and_those_with_an_empty_side_are_left_out(tmp_path):
-    write(tmp_path, {"de": "eins\nzwei\n\ndrei\neins\nvier\n", "en": "one\ntwo\nnothing\n\none\r\nfour"})
+    write(
+        tmp_path,
+        {"de": "eins\nzwei\n\ndrei\neins\nvier\n", "en": "one\ntwo\nnothing\n\none\r\nfour"},
+    )
     rows = text.pairs(str(tmp_path / "de"), str(tmp_path / "en"))
     assert pairs_of(rows) == [("eins", "one"), ("vier", "four"), ("zwei", "two")]
     assert [len(rows[split]) for split in SPLITS] == [1, 1, 1]
 
 
 def test_a_folder_gives_the_files_of_both_endings_and_one_source_stands_in_one_split(tmp_path):
-    files = {"a.de": "eins\nzwei\ndrei", "a.en": "one\ntwo\nthree", "b/c.de": "eins\nvier", "b/c.en": "a\nfour", "other.fr": "un"}
+    files = {
+        "a.de": "eins\nzwei\ndrei",
+        "a.en": "one\ntwo\nthree",
+        "b/c.de": "eins\nvier",
+        "b/c.en": "a\nfour",
+        "other.fr": "un",
+    }
     rows = text.pairs("de", "en", write(tmp_path, files))
-    assert pairs_of(rows) == [("drei", "three"), ("eins", "a"), ("eins", "one"), ("vier", "four"), ("zwei", "two")]
-    assert any({row["target"] for row in of_split if row["source"] == b"eins"} == {b"one", b"a"} for of_split in rows.values())
+    assert pairs_of(rows) == [
+        ("drei", "three"),
+        ("eins", "a"),
+        ("eins", "one"),
+        ("vier", "four"),
+        ("zwei", "two"),
+    ]
+    assert any(
+        {row["target"] for row in of_split if row["source"] == b"eins"} == {b"one", b"a"}
+        for of_split in rows.values()
+    )
 
 
 @pytest.mark.parametrize(
     ("files", "why"),
     [
-        ({"a.de": "1\n2\n3", "a.en": "1\n2"}, r"a.de has 3 lines and .*a.en has 2: aligned files have equally many"),
+        (
+            {"a.de": "1\n2\n3", "a.en": "1\n2"},
+            r"a.de has 3 lines and .*a.en has 2: aligned files have equally many",
+        ),
         ({"a.de": "1\n2\n3"}, r"The text .*a.en cannot be read \(.*No such file"),
         ({"a.en": "1\n2\n3"}, r"holds no files NAME.de and NAME.en"),
-        ({"a.de": "1\n\n3", "a.en": "1\n2\n3"}, "2 different pairs: train, validation and test need at least one each"),
-        ({"a.de": b"1\n2\n\xc3", "a.en": "1\n2\n3"}, "a.de is not UTF-8: its byte 4 starts no character"),
+        (
+            {"a.de": "1\n\n3", "a.en": "1\n2\n3"},
+            "2 different pairs: train, validation and test need at least one each",
+        ),
+        (
+            {"a.de": b"1\n2\n\xc3", "a.en": "1\n2\n3"},
+            "a.de is not UTF-8: its byte 4 starts no character",
+        ),
     ],
 )
 def test_bad_pairs_are_one_sentence(tmp_path, files, why):
@@ -105,8 +163,14 @@ ROWS = {
 def test_what_is_prepared_is_read_back_in_its_order_and_written_once(tmp_path, monkeypatch):
     name = text.prepare(ROWS, tmp_path)
     monkeypatch.setattr(text, "_AT_ONCE", 2)
-    assert {split: [t for (t,) in rows] for split, rows in text.read(name, tmp_path).items()} == texts(ROWS)
-    monkeypatch.setattr(text.Corpus, "download_and_prepare", lambda *args, **kwargs: pytest.fail("it is written again"))
+    assert {
+        split: [t for (t,) in rows] for split, rows in text.read(name, tmp_path).items()
+    } == texts(ROWS)
+    monkeypatch.setattr(
+        text.Corpus,
+        "download_and_prepare",
+        lambda *args, **kwargs: pytest.fail("it is written again"),
+    )
     assert text.prepare(ROWS, tmp_path) == name
     assert text.names(tmp_path) == [name]
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
@@ -155,14 +219,23 @@ print(begins, "tensorflow" in sys.modules, "tensorflow_datasets" in sys.modules)
 """
 
 
-def test_two_processes_at_once_prepare_equal_bytes_and_read_without_tensorflow_and_say_nothing(tmp_path):
+def test_two_processes_at_once_prepare_equal_bytes_and_read_without_tensorflow_and_say_nothing(
+    tmp_path,
+):
     """A cell's standard output is its events. The first folder is for both, another for each."""
     own = [tmp_path / "a", tmp_path / "b"]
     command = [sys.executable, "-W", "error", "-c", PROGRAM, str(tmp_path / "both")]
-    both = [subprocess.Popen([*command, str(f)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for f in own]
+    both = [
+        subprocess.Popen(
+            [*command, str(f)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for f in own
+    ]
     for process in both:
         assert process.communicate() == ("True False True\n", "")
-    one, other = ({p.relative_to(f): p.read_bytes() for p in f.rglob("*") if p.is_file()} for f in own)
+    one, other = (
+        {p.relative_to(f): p.read_bytes() for p in f.rglob("*") if p.is_file()} for f in own
+    )
     assert one == other
     assert len(one) > 3
 
@@ -171,7 +244,11 @@ def test_a_set_without_validation_or_test_gives_the_end_of_its_training(tmp_path
     every = [{"text": str(i).encode()} for i in range(100)]
     name = text.prepare({"train": every}, tmp_path)
     found = {split: [int(t) for (t,) in rows] for split, rows in text.read(name, tmp_path).items()}
-    assert (found["train"], found["test"], found["validation"]) == ([*range(90)], [*range(90, 95)], [*range(95, 100)])
+    assert (found["train"], found["test"], found["validation"]) == (
+        [*range(90)],
+        [*range(90, 95)],
+        [*range(95, 100)],
+    )
     name = text.prepare({"train": every, "test": ROWS["test"]}, tmp_path)
     assert [len(text.read(name, tmp_path)[split]) for split in SPLITS] == [95, 5, 1]
     name = text.prepare({"train": every[:3]}, tmp_path)
@@ -183,7 +260,9 @@ def test_features_are_the_named_ones_or_the_text(tmp_path):
     both = {split: [{"de": b"ja", "en": b"yes"}] for split in SPLITS}
     name = text.prepare(both, tmp_path)
     assert text.read(name, tmp_path, ("en", "de"))["test"] == [(b"yes", b"ja")]
-    with pytest.raises(UserError, match="needs one feature of text, or one called 'text'; it has: de, en"):
+    with pytest.raises(
+        UserError, match="needs one feature of text, or one called 'text'; it has: de, en"
+    ):
         text.read(name, tmp_path)
     with pytest.raises(UserError, match=f"{name} has no 'fr'"):
         text.read(name, tmp_path, ("en", "fr"))
@@ -197,8 +276,12 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path):
         text.read("corpus/0", tmp_path)
     info = tmp_path / name / "1.0.0" / "dataset_info.json"
     info.write_text(json.dumps({**json.loads(info.read_text()), "fileFormat": "tfrecord"}))
-    with pytest.raises(UserError, match=f"{name} cannot be read without TensorFlow .*file_format='array_record'"):
+    with pytest.raises(
+        UserError, match=f"{name} cannot be read without TensorFlow .*file_format='array_record'"
+    ):
         text.read(name, tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(UserError, match=r"file cannot be written .*: data_dir=FOLDER names another"):
+    with pytest.raises(
+        UserError, match=r"file cannot be written .*: data_dir=FOLDER names another"
+    ):
         text.prepare(ROWS, tmp_path / "file")

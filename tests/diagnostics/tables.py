@@ -22,7 +22,9 @@ def single_sine(p):
 
 
 def multi_sine(p):
-    return np.sin(np.multiply.outer(np.asarray(p, np.float64), 10000.0 ** (-np.arange(WIDTH) / WIDTH)))
+    return np.sin(
+        np.multiply.outer(np.asarray(p, np.float64), 10000.0 ** (-np.arange(WIDTH) / WIDTH))
+    )
 
 
 def frequencies(width=WIDTH, base=10000.0):

@@ -11,7 +11,9 @@ def test_in_bfloat16_neighbours_of_a_raw_index_become_equal_from_257_on():
     round_trip = codes.through_bfloat16(tables.raw_index(np.arange(300)))
     equal = np.flatnonzero((round_trip[1:] == round_trip[:-1]).all(axis=1))
     assert equal[0] == 256  # 256 and 257
-    assert codes.equal_neighbours(round_trip) == len(equal) == 1 + 2 * 10  # 257, and both sides of 260, 264, … 296
+    assert (
+        codes.equal_neighbours(round_trip) == len(equal) == 1 + 2 * 10
+    )  # 257, and both sides of 260, 264, … 296
     assert codes.equal_neighbours(tables.raw_index(np.arange(300))) == 0
 
 
@@ -41,7 +43,9 @@ def test_from_01_to_10_both_bits_flip(before, flips):
 
 
 def test_a_step_of_binary_leads_farther_than_a_random_pair_and_one_of_sines_does_not():
-    assert codes.step_share(tables.binary(P)) == pytest.approx(np.sqrt(6) / np.sqrt(2 * 6 / 4))  # six bits, each of variance 1/4
+    assert codes.step_share(tables.binary(P)) == pytest.approx(
+        np.sqrt(6) / np.sqrt(2 * 6 / 4)
+    )  # six bits, each of variance 1/4
     assert codes.step_share(tables.sinusoidal(P)) < 0.5
 
 
@@ -66,20 +70,38 @@ def test_as_many_directions_of_equal_variance_are_the_effective_dimension(dimens
 def test_a_coordinate_outside_of_its_range_is_unseen_and_so_is_nan():
     seen = np.asarray([[0.0, 0.0], [1.0, 1.0]])
     beyond = np.asarray([[0.5, 1.0], [1.5, 0.0], [np.nan, 0.5]])
-    assert codes.unseen_coordinates(seen, beyond).tolist() == [[False, False], [True, False], [True, False]]
+    assert codes.unseen_coordinates(seen, beyond).tolist() == [
+        [False, False],
+        [True, False],
+        [True, False],
+    ]
 
 
 def test_one_row_has_no_pairs_and_no_steps():
     E = np.ones((1, 3))
     assert (codes.nearest(E), codes.collisions(E), codes.alias_margin(E)) == (None, 0, None)
-    assert (codes.step_ratio(E), codes.step_variation(E), codes.step_share(E), codes.coordinates_that_change(E)) == (None, None, None, 0)
-    assert (codes.growth({1: 1.0}), codes.length_consistency({1: E}), codes.effective_dimension(E)) == (None, None, None)
+    assert (
+        codes.step_ratio(E),
+        codes.step_variation(E),
+        codes.step_share(E),
+        codes.coordinates_that_change(E),
+    ) == (None, None, None, 0)
+    assert (
+        codes.growth({1: 1.0}),
+        codes.length_consistency({1: E}),
+        codes.effective_dimension(E),
+    ) == (None, None, None)
 
 
 def test_rows_that_are_all_equal_collide_and_are_no_division_by_zero():
     E = np.zeros((4, 2))
     assert codes.collisions(E) == 6
-    assert (codes.alias_margin(E), codes.step_ratio(E), codes.step_share(E), codes.norm_variation(E)) == (None, None, None, None)
+    assert (
+        codes.alias_margin(E),
+        codes.step_ratio(E),
+        codes.step_share(E),
+        codes.norm_variation(E),
+    ) == (None, None, None, None)
     assert (codes.drift(E, E), codes.growth({4: 0.0, 8: 0.0})) == (None, 0.0)
     assert codes.growth({1: 0.0, 4: 3.0}) is None  # nothing that becomes something has no exponent
 
@@ -88,4 +110,6 @@ def test_rows_that_are_all_equal_collide_and_are_no_division_by_zero():
 def test_what_is_equal_is_a_matter_of_the_codes_own_size(scale):
     E = scale * np.asarray([[0.0, 1.0], [1e-7, 1.0], [5e-4, 1.0], [1.0, 0.0]])
     assert codes.collisions(E) == 1
-    assert codes.collisions_in_bfloat16(E) == 3  # the first three: eight bits do not resolve a two-thousandth
+    assert (
+        codes.collisions_in_bfloat16(E) == 3
+    )  # the first three: eight bits do not resolve a two-thousandth

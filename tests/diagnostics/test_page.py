@@ -6,8 +6,16 @@ from pe_lab.diagnostics import page
 from pe_lab.diagnostics.captions import caption
 from pe_lab.diagnostics.scorecard import Row
 
-NUMBERS = {"colliding pairs": 2, "nearer is more similar": 0.5, "decay stops at": 3, "largest step / random pair": 1.5}
-ROWS = {"mine": Row("mine(a=1)", "code", NUMBERS), "silent": Row("silent", None, {}, "it adds nothing")}
+NUMBERS = {
+    "colliding pairs": 2,
+    "nearer is more similar": 0.5,
+    "decay stops at": 3,
+    "largest step / random pair": 1.5,
+}
+ROWS = {
+    "mine": Row("mine(a=1)", "code", NUMBERS),
+    "silent": Row("silent", None, {}, "it adds nothing"),
+}
 MEASURED = {name: dataclasses.asdict(row) for name, row in ROWS.items()}
 PAGE = f"before\n{page.BEGIN}what was there{page.END}\nafter\n"
 
@@ -25,7 +33,10 @@ def test_every_encoding_has_its_row_its_picture_and_its_caption():
     assert "| [mine](#mine)     | no 2   |" in found
     assert "### mine\n\n*unique* no 2, *bounded* –, " in found
     assert f"![mine: picture](pictures/mine.png)\n\n{caption(ROWS['mine'])}\n" in found
-    assert "### silent\n\n![silent: picture](pictures/silent.png)\n\nThe scorecard says nothing of it: it adds nothing." in found
+    assert (
+        "### silent\n\n![silent: picture](pictures/silent.png)\n\nThe scorecard says nothing of it: it adds nothing."
+        in found
+    )
 
 
 def test_a_page_without_the_marks_is_refused():

@@ -33,12 +33,17 @@ def computed(name):
     same = {n: code(name, LENGTH, n) for n in LENGTHS}
     K = similarity.gram(E)
     curve = similarity.by_offset(K)
-    residuals = {m: shifts.residual(far[:-SHIFT], far[SHIFT:], 2 * LENGTH, m) for m in ("linear", "orthogonal", "affine")}
+    residuals = {
+        m: shifts.residual(far[:-SHIFT], far[SHIFT:], 2 * LENGTH, m)
+        for m in ("linear", "orthogonal", "affine")
+    }
     return {
         "uniqueness_min_dist": codes.nearest(E),
         "colliding_pairs_tol1e-6rms": codes.collisions(E),
         "colliding_pairs_bf16": codes.collisions_in_bfloat16(E),
-        "adjacent_equal_bf16_L4096": codes.equal_neighbours(codes.through_bfloat16(code(name, 4096))),
+        "adjacent_equal_bf16_L4096": codes.equal_neighbours(
+            codes.through_bfloat16(code(name, 4096))
+        ),
         "alias_margin": codes.alias_margin(E),
         "max_abs_by_L": {str(n): size for n, size in largest.items()},
         "bound_growth_exponent": codes.growth(largest),
@@ -71,14 +76,19 @@ def test_every_number_of_a_code_is_the_reference(name):
             continue
         if isinstance(value, dict):
             assert list(found[key]) == list(value)
-        flat = [np.asarray(list(v.values()) if isinstance(v, dict) else v, np.float64) for v in (found[key], value)]
+        flat = [
+            np.asarray(list(v.values()) if isinstance(v, dict) else v, np.float64)
+            for v in (found[key], value)
+        ]
         # They are kept with six digits, so what is larger than 1 can only agree in as many.
         np.testing.assert_allclose(*flat, rtol=entry["tol"], atol=entry["tol"], err_msg=key)
 
 
 def test_the_square_norm_grows_with_the_width():
     expected = reference.entry("diag_norm_growth")["value"]["sinusoidal mean ||E||^2 by d"]
-    found = {d: codes.mean_square_norm(tables.sinusoidal(np.arange(LENGTH), int(d))) for d in expected}
+    found = {
+        d: codes.mean_square_norm(tables.sinusoidal(np.arange(LENGTH), int(d))) for d in expected
+    }
     assert list(found.values()) == pytest.approx(list(expected.values()), abs=1e-4)
     assert codes.growth({int(d): size for d, size in found.items()}) == pytest.approx(1)
 

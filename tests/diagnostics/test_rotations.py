@@ -10,8 +10,12 @@ KERNEL = reference.entry("diag_rope_hd64_base1e4")["value"]
 
 def test_the_mean_cosine_and_the_bound_are_the_reference():
     w, lags = tables.frequencies(64), np.asarray(KERNEL["lags"])
-    reference.assert_agrees(rotations.mean_cosine(w, lags), "diag_rope_hd64_base1e4", KERNEL["kernel_mean_cos"])
-    reference.assert_agrees(rotations.decay_bound(w, lags), "diag_rope_hd64_base1e4", KERNEL["abel_bound_mean_absS"])
+    reference.assert_agrees(
+        rotations.mean_cosine(w, lags), "diag_rope_hd64_base1e4", KERNEL["kernel_mean_cos"]
+    )
+    reference.assert_agrees(
+        rotations.decay_bound(w, lags), "diag_rope_hd64_base1e4", KERNEL["abel_bound_mean_absS"]
+    )
 
 
 def test_the_bound_bounds_the_kernel():
@@ -19,7 +23,9 @@ def test_the_bound_bounds_the_kernel():
     assert (np.abs(rotations.mean_cosine(w, lags)) <= rotations.decay_bound(w, lags)).all()
 
 
-@pytest.mark.parametrize(("key", "count"), reference.entry("diag_rope_pairs_completing_a_period")["value"].items())
+@pytest.mark.parametrize(
+    ("key", "count"), reference.entry("diag_rope_pairs_completing_a_period")["value"].items()
+)
 def test_so_many_pairs_come_round(key, count):
     width, base, length = (int(part.lstrip("hdbaseL")) for part in key.split(","))
     assert rotations.completed(tables.frequencies(width, base), length).sum() == count

@@ -70,8 +70,16 @@ def test_what_has_no_table_has_dashes_and_the_reason():
 def test_the_table_lines_up_and_its_numbers_are_short():
     found = scorecard.table([row("single_sine"), row("alibi")]).split("\n")
     assert len({len(line) for line in found}) == 1
-    assert found[2].split("|")[2].strip() == "no 96"  # of 32 positions 8 have the sine 0, and 8, 8, 4 and 4 one of the others'
-    assert [scorecard.readable(n) for n in (1234, 1.0, -1e-9, 0.625, 2.0)] == ["1,234", "1.00", "0.00", "0.62", "2.00"]
+    assert (
+        found[2].split("|")[2].strip() == "no 96"
+    )  # of 32 positions 8 have the sine 0, and 8, 8, 4 and 4 one of the others'
+    assert [scorecard.readable(n) for n in (1234, 1.0, -1e-9, 0.625, 2.0)] == [
+        "1,234",
+        "1.00",
+        "0.00",
+        "0.62",
+        "2.00",
+    ]
 
 
 def test_the_csv_has_a_row_an_encoding_with_verdicts_and_all_numbers():

@@ -24,13 +24,17 @@ def test_the_map_of_pairs_takes_every_code_to_the_one_a_shift_later(shift):
 
 
 def test_it_is_the_reference():
-    reference.assert_agrees(shifts.rotation_map(tables.frequencies(8), 3), "rotation_theorem_M_phi3_d8")
+    reference.assert_agrees(
+        shifts.rotation_map(tables.frequencies(8), 3), "rotation_theorem_M_phi3_d8"
+    )
 
 
 def test_it_is_that_of_the_encoding():
     encoding, p = Sinusoidal(width=16, rngs=nnx.Rngs(0)), jnp.arange(200)
     E, later = (np.asarray(encoding.embed(x[None])[0], np.float64) for x in (p, p + SHIFT))
-    np.testing.assert_allclose(E @ shifts.rotation_map(tables.frequencies(), SHIFT).T, later, atol=2e-6)
+    np.testing.assert_allclose(
+        E @ shifts.rotation_map(tables.frequencies(), SHIFT).T, later, atol=2e-6
+    )
 
 
 def test_procrustes_finds_it_from_codes_alone():
@@ -48,12 +52,16 @@ def test_sine_cosine_pairs_have_a_map_and_sines_alone_have_none(method):
 
 def test_a_raw_index_needs_a_constant():
     assert residual(tables.raw_index, "affine") < 1e-20
-    assert residual(tables.raw_index, "orthogonal") == pytest.approx(SHIFT**2 / tables.raw_index(FAR[512:]).var())
+    assert residual(tables.raw_index, "orthogonal") == pytest.approx(
+        SHIFT**2 / tables.raw_index(FAR[512:]).var()
+    )
 
 
 def test_it_is_judged_on_pairs_that_it_was_not_fitted_on():
     noise = np.random.default_rng(0).standard_normal((40, 30))
-    assert shifts.residual(noise[:-1], noise[1:], 20, "linear") > 1  # twenty pairs fit thirty channels exactly
+    assert (
+        shifts.residual(noise[:-1], noise[1:], 20, "linear") > 1
+    )  # twenty pairs fit thirty channels exactly
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

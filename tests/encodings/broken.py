@@ -61,7 +61,12 @@ class LeaksTheFuture(AttentionEncoding):
 
     def content_bias(self, q, k, Q, K):
         mean = K.features.mean(axis=(1, 2))[:, None, None, None]
-        return mean * jnp.ones((1, q.shape[2], 1, 1)) * Q.slots[:, None, :, None] * K.slots[:, None, None, :].astype(jnp.float32)
+        return (
+            mean
+            * jnp.ones((1, q.shape[2], 1, 1))
+            * Q.slots[:, None, :, None]
+            * K.slots[:, None, None, :].astype(jnp.float32)
+        )
 
 
 class CountsQueries(AttentionEncoding):
@@ -79,7 +84,9 @@ class ReadsOneStream(RoPE):
 
     def transform_qk(self, q, k, Q, K):
         first = Q.positions[:, :1] - K.positions[:, :1]
-        return self.rotate(q, Q), self.rotate(k, dataclasses.replace(K, positions=K.positions + first))
+        return self.rotate(q, Q), self.rotate(
+            k, dataclasses.replace(K, positions=K.positions + first)
+        )
 
 
 class SeesOrderWithoutPositions(AttentionEncoding):

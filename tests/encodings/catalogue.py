@@ -49,9 +49,20 @@ WIDTH, HEADS = 64, 4  # configs/base.py's
 def built(name: str) -> Any:
     """With the defaults where they suffice."""
     takes = plugins.parameters(plugins.find("encodings", name))
-    needs = [k for k, p in takes.items() if p.default is inspect.Parameter.empty and k not in plugins.CONTEXT["encodings"]]
+    needs = [
+        k
+        for k, p in takes.items()
+        if p.default is inspect.Parameter.empty and k not in plugins.CONTEXT["encodings"]
+    ]
     given = {k: v for k, v in laws.spec(name).items() if k in ("name", *needs)}
-    context = dict(width=WIDTH, num_heads=HEADS, head_dim=WIDTH // HEADS, num_layers=2, bidirectional=False, rngs=nnx.Rngs(params=0))
+    context = dict(
+        width=WIDTH,
+        num_heads=HEADS,
+        head_dim=WIDTH // HEADS,
+        num_layers=2,
+        bidirectional=False,
+        rngs=nnx.Rngs(params=0),
+    )
     return plugins.build("encodings", plugins.resolve("encodings", given), **context)
 
 
@@ -66,9 +77,15 @@ def costs(record: Path = COSTS) -> dict[str, list[dict[str, Any]]]:
 def cost_table(record: Path = COSTS) -> str:
     """Of all encodings measured: time and temporaries over NoPE's, at 80 tokens and at 512."""
     nope = [figure["temporary_bytes"] for figure in costs(record)["nope"]]
-    lines = ["| encoding | step, 80 tokens | step, 512 tokens | temporaries, 80 | temporaries, 512 |", "|---|---|---|---|---|"]
+    lines = [
+        "| encoding | step, 80 tokens | step, 512 tokens | temporaries, 80 | temporaries, 512 |",
+        "|---|---|---|---|---|",
+    ]
     for figures in costs(record).values():
-        times = [f"{f['times_first']:.2f} ({f['times_first_quartiles'][0]:.2f}–{f['times_first_quartiles'][1]:.2f})" for f in figures]
+        times = [
+            f"{f['times_first']:.2f} ({f['times_first_quartiles'][0]:.2f}–{f['times_first_quartiles'][1]:.2f})"
+            for f in figures
+        ]
         memory = [f"{f['temporary_bytes'] / n:.2f}" for f, n in zip(figures, nope, strict=True)]
         lines.append(f"| `{figures[0]['label']}` | {' | '.join(times + memory)} |")
     return "\n".join(lines)
@@ -77,23 +94,40 @@ def cost_table(record: Path = COSTS) -> str:
 def profile_table(*names: str) -> str:
     """Milliseconds of a step by place, at 80 tokens and at 512."""
     found = json.loads(PROFILE.read_text())
-    lines = [f"| encoding, tokens | {' | '.join(PLACES)} | all else | sum |", "|---|" + "---|" * (len(PLACES) + 2)]
+    lines = [
+        f"| encoding, tokens | {' | '.join(PLACES)} | all else | sum |",
+        "|---|" + "---|" * (len(PLACES) + 2),
+    ]
     for name in names:
-        for figure, tokens in zip((f for f in found if re.match(r"\w+", f["label"])[0] == name), (80, 512), strict=True):
+        for figure, tokens in zip(
+            (f for f in found if re.match(r"\w+", f["label"])[0] == name), (80, 512), strict=True
+        ):
             spent = dict.fromkeys([*PLACES, "all else"], 0.0)
             for place, seconds in figure["profile"].items():
                 spent[_kind(place)] += 1e3 * seconds
-            lines.append(f"| `{name}`, {tokens} | {' | '.join(f'{ms:.1f}' for ms in [*spent.values(), sum(spent.values())])} |")
+            lines.append(
+                f"| `{name}`, {tokens} | {' | '.join(f'{ms:.1f}' for ms in [*spent.values(), sum(spent.values())])} |"
+            )
     return "\n".join(lines)
 
 
 def _kind(place: str) -> str:
     """The most particular of PLACES."""
-    return next((kind for kind, names in reversed(PLACES.items()) if place.startswith(names)), "all else")
+    return next(
+        (kind for kind, names in reversed(PLACES.items()) if place.startswith(names)), "all else"
+    )
 
 
 def row(name: str, equation: str, beyond: str) -> str:
-    cells = [f"`{name}`", equation, acts_in(name), relative(name), defined_in(name), parameters(name), beyond]
+    cells = [
+        f"`{name}`",
+        equation,
+        acts_in(name),
+        relative(name),
+        defined_in(name),
+        parameters(name),
+        beyond,
+    ]
     cells += [step(name), arguments(name), source(name)]
     return f"| {' | '.join(cells)} |"
 
@@ -124,7 +158,11 @@ def defined_in(name: str) -> str:
     encoding = built(name)
     if encoding.requirements.site == "input":
         return "all"
-    found = [trait for trait in ("causal", "bidirectional", "cross") if getattr(encoding.requirements, trait)]
+    found = [
+        trait
+        for trait in ("causal", "bidirectional", "cross")
+        if getattr(encoding.requirements, trait)
+    ]
     return "all" if len(found) == 3 else ", ".join(found)
 
 
@@ -144,10 +182,21 @@ def arguments(name: str) -> str:
     takes = plugins.parameters(plugins.find("encodings", name))
     shared = () if laws.is_attention(name) else laws.COMMON
     own = [p for p in takes.values() if p.name not in (*plugins.CONTEXT["encodings"], *shared)]
-    return ", ".join(p.name if p.default is inspect.Parameter.empty else f"{p.name}={p.default}" for p in own) or "–"
+    return (
+        ", ".join(
+            p.name if p.default is inspect.Parameter.empty else f"{p.name}={p.default}" for p in own
+        )
+        or "–"
+    )
 
 
 def source(name: str) -> str:
     """The first paper that its file names."""
-    link = re.search(r"https://arxiv\.org/abs/([\d.]+\d)", inspect.getmodule(type(built(name))).__doc__ or "")
-    return f"[{link[1]}]({link[0]})" if link and "No paper:" not in (inspect.getmodule(type(built(name))).__doc__ or "") else "–"
+    link = re.search(
+        r"https://arxiv\.org/abs/([\d.]+\d)", inspect.getmodule(type(built(name))).__doc__ or ""
+    )
+    return (
+        f"[{link[1]}]({link[0]})"
+        if link and "No paper:" not in (inspect.getmodule(type(built(name))).__doc__ or "")
+        else "–"
+    )

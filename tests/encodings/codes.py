@@ -59,7 +59,10 @@ every_kernel = pytest.mark.parametrize("compute", KERNELS.values(), ids=KERNELS)
 def attend(encodings, q, k, v, Q, K, mask, *, bias=None, **how):
     """Attention with one encoding, or several in a tuple, that read the same tokens."""
     encodings = encodings if isinstance(encodings, tuple) else (encodings,)
-    of_layer = [LayerEncoding(e, None, _own(Q, i, encodings), _own(K, i, encodings)) for i, e in enumerate(encodings)]
+    of_layer = [
+        LayerEncoding(e, None, _own(Q, i, encodings), _own(K, i, encodings))
+        for i, e in enumerate(encodings)
+    ]
     hook = how.get("kernels", REFERENCE).hook
     return attention.attend(q, k, v, attention_terms(of_layer, mask, bias=bias, hook=hook), **how)
 

@@ -28,15 +28,32 @@ from tests import models
 from tests.models import ARCHITECTURES, assert_close, assert_differs, stream
 
 BATCH, LENGTH, SOURCE_LENGTH = 2, 7, 6
-HOOKS = ("features", "transform_qk", "bias", "content_bias", "mask", "transform_logits", "normalize", "combine")
+HOOKS = (
+    "features",
+    "transform_qk",
+    "bias",
+    "content_bias",
+    "mask",
+    "transform_logits",
+    "normalize",
+    "combine",
+)
 BOUND = 64  # positions that the laws use, of those that a member has
 UNEVEN = jnp.asarray([[[0, 1, 3, 4, 9, 11, 12], [0, 2, 3, 5, 6, 7, 13]]])  # a row for each example
 
 
 def names(architecture: str = "decoder") -> list[str]:
     """Members that may act in all self-attention of an architecture."""
-    asked = {"decoder": ["causal"], "encoder": ["bidirectional"], "encoder_decoder": ["causal", "bidirectional"]}[architecture]
-    return [name for name in plugins.names("encodings") if all(getattr(requirements(name), trait) for trait in asked)]
+    asked = {
+        "decoder": ["causal"],
+        "encoder": ["bidirectional"],
+        "encoder_decoder": ["causal", "bidirectional"],
+    }[architecture]
+    return [
+        name
+        for name in plugins.names("encodings")
+        if all(getattr(requirements(name), trait) for trait in asked)
+    ]
 
 
 def requirements(name: str) -> Requirements:
@@ -90,7 +107,11 @@ class Subject:
     def _placed(self, spec: dict[str, Any]) -> dict[str, Any]:
         """In every stack, cross-attention included where the class is defined there."""
         cls: Any = plugins.find("encodings", spec["name"])
-        everywhere = self.architecture == "encoder_decoder" and cls.requirements.site == "attention" and cls.requirements.cross
+        everywhere = (
+            self.architecture == "encoder_decoder"
+            and cls.requirements.site == "attention"
+            and cls.requirements.cross
+        )
         return {**spec, "stacks": config.STACKS[self.architecture]} if everywhere else spec
 
     def build(self, seed: int = 0, kernels: kernels.Kernels = kernels.REFERENCE) -> Transformer:
@@ -114,7 +135,9 @@ class Subject:
 
     def stream(self, tokens: Any, positions: Any = None, *parts: Any, **more: Any) -> Stream:
         """What a stack reads, every axis of its positions the same."""
-        positions = jnp.arange(tokens.shape[1])[None, None] if positions is None else jnp.asarray(positions)
+        positions = (
+            jnp.arange(tokens.shape[1])[None, None] if positions is None else jnp.asarray(positions)
+        )
         return stream(tokens, self.on_axes(positions), *parts, **more)
 
     def on_axes(self, positions: Any) -> Any:
@@ -127,7 +150,10 @@ class Subject:
 
     @functools.cached_property
     def max_positions(self) -> int | None:
-        found = [e.requirements.max_positions for e in (*self.start.input_encodings, *self.start.attention_encodings)]
+        found = [
+            e.requirements.max_positions
+            for e in (*self.start.input_encodings, *self.start.attention_encodings)
+        ]
         return min((m for m in found if m is not None), default=None)
 
     @property
@@ -149,18 +175,37 @@ class Subject:
 
     def call_with(self, kernels: kernels.Kernels) -> Callable:
         """The same with other kernels."""
-        graph = nnx.graphdef(self.start if kernels == self.start.answering.kernels else self.build(kernels=kernels))
+        graph = nnx.graphdef(
+            self.start if kernels == self.start.answering.kernels else self.build(kernels=kernels)
+        )
         return lambda params, stream, source: nnx.merge(graph, params)(stream, source)
 
-    def source(self, tokens: Any = None, *parts: Any, arange: bool = False, **more: Any) -> Stream | None:
+    def source(
+        self, tokens: Any = None, *parts: Any, arange: bool = False, **more: Any
+    ) -> Stream | None:
         """What the encoder of an encoder–decoder reads by default, with parts replaced; None elsewhere."""
         if self.architecture != "encoder_decoder":
             return None
-        return self.stream(default_source() if tokens is None else tokens, *parts, arange=arange, **more)
+        return self.stream(
+            default_source() if tokens is None else tokens, *parts, arange=arange, **more
+        )
 
-    def logits(self, tokens=None, positions=None, mask=None, segments=None, *, source=None, params=None, arange=False, call=None):
+    def logits(
+        self,
+        tokens=None,
+        positions=None,
+        mask=None,
+        segments=None,
+        *,
+        source=None,
+        params=None,
+        arange=False,
+        call=None,
+    ):
         """Compiled logits of a default batch with parts replaced."""
-        read = self.stream(default_tokens() if tokens is None else tokens, positions, mask, segments, arange=arange)
+        read = self.stream(
+            default_tokens() if tokens is None else tokens, positions, mask, segments, arange=arange
+        )
         source = self.source(arange=arange) if source is None else source
         call = self.compiled if call is None else jax.jit(call)
         return np.asarray(call(self.params if params is None else params, read, source))
@@ -184,7 +229,11 @@ class Subject:
 
         prefill, stepped = map(np.asarray, jax.jit(cached)(self.params, source))
         whole, prompt = (np.asarray(models.prefix(n, LENGTH)) for n in (prompts + answers, prompts))
-        found = {"full": self.logits(tokens, UNEVEN, jnp.asarray(whole), source=source), "prompt": prompt, "answer": whole & ~prompt}
+        found = {
+            "full": self.logits(tokens, UNEVEN, jnp.asarray(whole), source=source),
+            "prompt": prompt,
+            "answer": whole & ~prompt,
+        }
         found["cached"] = np.zeros_like(found["full"])
         found["cached"][prompt] = prefill[prompt[:, :4]]
         found["cached"][whole & ~prompt] = stepped[np.asarray(models.prefix(answers, 3))]
@@ -219,7 +268,9 @@ def shape_is_kept_and_finite(subject: Subject) -> None:
 
 
 def one_token_is_enough(subject: Subject) -> None:
-    assert np.isfinite(subject.logits(default_tokens(length=1), source=subject.source(default_source(length=1)))).all()
+    assert np.isfinite(
+        subject.logits(default_tokens(length=1), source=subject.source(default_source(length=1)))
+    ).all()
 
 
 def positions_are_read_not_indices(subject: Subject) -> None:
@@ -235,7 +286,10 @@ def shift_is_ignored_if_relative(subject: Subject) -> None:
     """A shift of all positions, of both streams where there are two."""
     shift = min(37, subject.bound - LENGTH)
     source = subject.source(positions=jnp.arange(SOURCE_LENGTH)[None, None] + shift)
-    base, shifted = subject.logits(), subject.logits(positions=jnp.arange(LENGTH)[None, None] + shift, source=source)
+    base, shifted = (
+        subject.logits(),
+        subject.logits(positions=jnp.arange(LENGTH)[None, None] + shift, source=source),
+    )
     if subject.requirements.relative:
         assert_close(base, shifted, 1e-4)
     else:
@@ -247,9 +301,13 @@ def between_two_streams_both_positions_are_read(subject: Subject) -> None:
     """A shift of one of them alone is seen by what acts in cross-attention, and by what is not relative."""
     base = subject.logits()
     of_target = subject.logits(positions=jnp.arange(LENGTH)[None, None] + 3)
-    of_source = subject.logits(source=subject.source(positions=jnp.arange(SOURCE_LENGTH)[None, None] + 3))
+    of_source = subject.logits(
+        source=subject.source(positions=jnp.arange(SOURCE_LENGTH)[None, None] + 3)
+    )
     for shifted in (of_target, of_source):
-        if subject.requirements.reads_positions and (subject.acts_across or not subject.requirements.relative):
+        if subject.requirements.reads_positions and (
+            subject.acts_across or not subject.requirements.relative
+        ):
             assert_differs(base, shifted)
         else:
             assert_close(base, shifted, 1e-4)
@@ -272,7 +330,10 @@ def an_encoder_sees_order_through_positions_alone(subject: Subject) -> None:
         logits, permuted = subject.logits(tokens)[:, order], subject.logits(tokens[:, order])
     else:
         order, tokens = jnp.asarray([3, 0, 5, 1, 2, 4]), default_source()
-        logits, permuted = subject.logits(source=subject.source(tokens)), subject.logits(source=subject.source(tokens[:, order]))
+        logits, permuted = (
+            subject.logits(source=subject.source(tokens)),
+            subject.logits(source=subject.source(tokens[:, order])),
+        )
     if subject.requirements.reads_positions:
         assert_differs(logits, permuted)
     else:
@@ -284,7 +345,9 @@ def last_two_positions_differ(subject: Subject) -> None:
     last = jnp.arange(subject.bound - LENGTH, subject.bound)[None, None]
     before = last.at[..., -1].set(subject.bound - 2)
     if subject.requirements.reads_positions and not subject.requirements.coarse:
-        assert_differs(subject.logits(positions=last)[:, -1], subject.logits(positions=before)[:, -1])
+        assert_differs(
+            subject.logits(positions=last)[:, -1], subject.logits(positions=before)[:, -1]
+        )
 
 
 def beyond_its_positions_there_is_nothing(subject: Subject) -> None:
@@ -292,12 +355,16 @@ def beyond_its_positions_there_is_nothing(subject: Subject) -> None:
     if subject.max_positions is None:
         return
     positions = jnp.arange(LENGTH).at[-1].set(subject.max_positions)[None, None]
-    assert np.isnan(subject.logits(positions=positions)[:, -1]).all(), "a position without a code was given one"
+    assert np.isnan(subject.logits(positions=positions)[:, -1]).all(), (
+        "a position without a code was given one"
+    )
 
 
 def one_row_equals_a_row_for_each(subject: Subject) -> None:
     rows = jnp.broadcast_to(jnp.arange(LENGTH), (1, BATCH, LENGTH))
-    source = subject.source(positions=jnp.broadcast_to(jnp.arange(SOURCE_LENGTH), (1, BATCH, SOURCE_LENGTH)))
+    source = subject.source(
+        positions=jnp.broadcast_to(jnp.arange(SOURCE_LENGTH), (1, BATCH, SOURCE_LENGTH))
+    )
     assert_close(subject.logits(), subject.logits(positions=rows, source=source))
 
 
@@ -335,7 +402,10 @@ def future_does_not_leak(subject: Subject) -> None:
 def padding_does_not_reach_valid_tokens(subject: Subject) -> None:
     """Alone, padded with tokens, and padded with NaN embeddings, on both sides: an example's logits are the same."""
     tokens, source_tokens = default_tokens(), default_source()
-    mask, source_mask = models.prefix([4] * BATCH, LENGTH), models.prefix([3] * BATCH, SOURCE_LENGTH)
+    mask, source_mask = (
+        models.prefix([4] * BATCH, LENGTH),
+        models.prefix([3] * BATCH, SOURCE_LENGTH),
+    )
     positions = jnp.where(mask[:1], jnp.arange(LENGTH)[None], 0)[None]
     source_positions = jnp.where(source_mask[:1], jnp.arange(SOURCE_LENGTH)[None], 0)[None]
 
@@ -347,7 +417,9 @@ def padding_does_not_reach_valid_tokens(subject: Subject) -> None:
         return subject.logits(tokens, positions, mask, source=source, params=params)[:, :4]
 
     assert_close(alone(), padded())
-    poisoned = jax.tree_util.tree_map_with_path(lambda path, p: p.at[-1].set(jnp.nan) if is_embedding(path) else p, subject.params)
+    poisoned = jax.tree_util.tree_map_with_path(
+        lambda path, p: p.at[-1].set(jnp.nan) if is_embedding(path) else p, subject.params
+    )
     tokens = jnp.where(mask, jnp.minimum(tokens, 9), 10)
     source_tokens = jnp.where(source_mask, jnp.minimum(source_tokens, 7), 8)
     assert_close(alone(), padded(poisoned))
@@ -363,16 +435,30 @@ def packed_segments_equal_separate_ones(subject: Subject) -> None:
         return
     tokens, of_source = default_tokens(), default_source()
     segments = jnp.asarray([[1, 1, 1, 1, 2, 2, 2]] * BATCH)
-    source = subject.source(of_source, jnp.asarray([[[0, 1, 2, 0, 1, 2]]]), segments=jnp.asarray([[1, 1, 1, 2, 2, 2]] * BATCH))
-    packed = subject.logits(tokens, jnp.asarray([[[0, 1, 2, 3, 0, 1, 2]]]), segments=segments, source=source)
-    assert_close(packed[:, :4], subject.logits(tokens[:, :4], source=subject.source(of_source[:, :3])))
+    source = subject.source(
+        of_source,
+        jnp.asarray([[[0, 1, 2, 0, 1, 2]]]),
+        segments=jnp.asarray([[1, 1, 1, 2, 2, 2]] * BATCH),
+    )
+    packed = subject.logits(
+        tokens, jnp.asarray([[[0, 1, 2, 3, 0, 1, 2]]]), segments=segments, source=source
+    )
+    assert_close(
+        packed[:, :4], subject.logits(tokens[:, :4], source=subject.source(of_source[:, :3]))
+    )
     second = jnp.pad(tokens[:, 4:], ((0, 0), (0, 1)))
-    separate = subject.logits(second, mask=models.prefix([3] * BATCH, 4), source=subject.source(of_source[:, 3:]))
+    separate = subject.logits(
+        second, mask=models.prefix([3] * BATCH, 4), source=subject.source(of_source[:, 3:])
+    )
     assert_close(packed[:, 4:], separate[:, :3])
 
 
 def one_seed_gives_one_backbone(subject: Subject) -> None:
-    bare = dict(jax.tree_util.tree_leaves_with_path(models.params(Subject((), subject.architecture, subject.changes).build(3))))
+    bare = dict(
+        jax.tree_util.tree_leaves_with_path(
+            models.params(Subject((), subject.architecture, subject.changes).build(3))
+        )
+    )
     mine = jax.tree_util.tree_leaves_with_path(models.params(subject.build(3)))
     backbone = {path: value for path, value in mine if not is_encoding(path)}
     assert backbone.keys() == bare.keys()
@@ -382,9 +468,13 @@ def one_seed_gives_one_backbone(subject: Subject) -> None:
 
 def gradients_are_finite_and_reach_every_parameter(subject: Subject) -> None:
     mask = models.prefix([LENGTH, 5], LENGTH)
-    read = subject.stream(default_tokens(), jnp.where(mask, jnp.arange(LENGTH)[None], 0)[None], mask)
+    read = subject.stream(
+        default_tokens(), jnp.where(mask, jnp.arange(LENGTH)[None], 0)[None], mask
+    )
     source = subject.source(mask=models.prefix([4, SOURCE_LENGTH], SOURCE_LENGTH))
-    loss = jax.jit(jax.grad(lambda p: jnp.where(mask[..., None], subject.call(p, read, source) ** 2, 0).sum()))
+    loss = jax.jit(
+        jax.grad(lambda p: jnp.where(mask[..., None], subject.call(p, read, source) ** 2, 0).sum())
+    )
     for path, g in jax.tree_util.tree_leaves_with_path(loss(subject.params)):
         assert np.isfinite(g).all(), path
         assert np.abs(g).max() > 0, path
@@ -397,12 +487,16 @@ def half_precision_keeps_positions_apart(subject: Subject) -> None:
     ill-conditioned), and a step of one that float32 sees is seen too.
     """
     half = dataclasses.replace(subject, changes=(*subject.changes, ("compute_dtype", "bfloat16")))
-    far = (500, 1000, 2000) if subject.max_positions is None else ()  # short tables end before bfloat16 does
+    far = (
+        (500, 1000, 2000) if subject.max_positions is None else ()
+    )  # short tables end before bfloat16 does
     firsts = (0, *far) if far else (0, min(250, subject.bound - LENGTH))
     places = [first + jnp.arange(LENGTH)[None, None] for first in firsts]
     whole, rounded = ([one.logits(positions=p) for p in places] for one in (subject, half))
     errors = [np.abs(a - b) for a, b in zip(whole, rounded, strict=True)]
-    assert np.sqrt((errors[0] ** 2).mean()) < 0.1 * whole[0].std(), "half of the precision is not a tenth of the answer"
+    assert np.sqrt((errors[0] ** 2).mean()) < 0.1 * whole[0].std(), (
+        "half of the precision is not a tenth of the answer"
+    )
     if far:
         assert np.median([e.max() for e in errors[1:]]) < 3 * errors[0].max(), "positions are lost"
     if subject.requirements.coarse:
@@ -461,7 +555,11 @@ LAWS = {
 
 
 def laws_of(architecture: str) -> list[str]:
-    return [name for name, law in LAWS.items() if architecture in getattr(law, "architectures", ARCHITECTURES)]
+    return [
+        name
+        for name, law in LAWS.items()
+        if architecture in getattr(law, "architectures", ARCHITECTURES)
+    ]
 
 
 def check(spec: dict[str, Any], architecture: str = "decoder") -> list[str]:
@@ -480,7 +578,12 @@ def check(spec: dict[str, Any], architecture: str = "decoder") -> list[str]:
 
 
 # What every input encoding takes.
-COMMON = {"combine": ("add", "multiply"), "scale": (1.0, 0.5), "learn_scale": (False, True), "lift": ("pad", "project")}
+COMMON = {
+    "combine": ("add", "multiply"),
+    "scale": (1.0, 0.5),
+    "learn_scale": (False, True),
+    "lift": ("pad", "project"),
+}
 
 
 def is_attention(name: str) -> bool:
@@ -493,4 +596,7 @@ def sensitive(name: str) -> dict[str, tuple[dict[str, Any], ...]]:
     A member states two values, or two dicts where its argument matters only beside others.
     """
     found = getattr(own_tests(name), "SENSITIVE", {})  # test_laws.py reports a file without it
-    return {a: tuple(v if isinstance(v, dict) else {a: v} for v in values) for a, values in found.items()}
+    return {
+        a: tuple(v if isinstance(v, dict) else {a: v} for v in values)
+        for a, values in found.items()
+    }

@@ -11,7 +11,9 @@ SENSITIVE = {"learn_slopes": (False, True), "form": ("symmetric", "asymmetric")}
 
 @pytest.mark.parametrize("heads", [1, 2, 4, 6, 8, 12, 16, 20])
 def test_slopes_agree_with_reference_for_any_head_count(heads):
-    np.testing.assert_allclose(slopes(heads), reference.entry("alibi_slopes")["value"][str(heads)], rtol=1e-6)
+    np.testing.assert_allclose(
+        slopes(heads), reference.entry("alibi_slopes")["value"][str(heads)], rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("heads", [6, 12])
@@ -21,7 +23,10 @@ def test_slopes_are_also_those_of_mpt_where_heads_are_no_power_of_two(heads):
     np.testing.assert_allclose(slopes(heads), expected, rtol=1e-6)
 
 
-FORMS = {"symmetric": "alibi_bias_symmetric_h2_L5", "asymmetric": "alibi_bias_asymmetric_deepmind_h2_L5"}
+FORMS = {
+    "symmetric": "alibi_bias_symmetric_h2_L5",
+    "asymmetric": "alibi_bias_asymmetric_deepmind_h2_L5",
+}
 
 
 @codes.every_form
@@ -35,7 +40,9 @@ def test_learned_slopes_start_from_the_papers_and_stay_positive():
     t, encoding = codes.tokens(range(5)), ALiBi(num_heads=3, learn_slopes=True)
     np.testing.assert_allclose(encoding.bias(t, t), ALiBi(num_heads=3).bias(t, t), rtol=1e-6)
     encoding.log_slopes[...] = jnp.asarray([-3.0, 0.0, 2.0])
-    np.testing.assert_allclose(encoding.bias(t, t)[0, :, 4, 1], -3 * np.exp([-3.0, 0.0, 2.0]), rtol=1e-6)
+    np.testing.assert_allclose(
+        encoding.bias(t, t)[0, :, 4, 1], -3 * np.exp([-3.0, 0.0, 2.0]), rtol=1e-6
+    )
 
 
 def test_one_query_agrees_with_reference():

@@ -43,8 +43,14 @@ def test_equation_in_float64(axes, width):
                 for pair in range(pairs):
                     c = 2 * (axis * pairs + pair)
                     angle = (m[axis] - n[axis]) * 100.0 ** (-2 * axes * pair / width)
-                    expected[i, j] += (complex(*q[i, c : c + 2]) * np.exp(1j * angle) * np.conj(complex(*k[j, c : c + 2]))).real
-    np.testing.assert_allclose(products((q, k), positions.tolist(), num_axes=axes), expected, atol=1e-5)
+                    expected[i, j] += (
+                        complex(*q[i, c : c + 2])
+                        * np.exp(1j * angle)
+                        * np.conj(complex(*k[j, c : c + 2]))
+                    ).real
+    np.testing.assert_allclose(
+        products((q, k), positions.tolist(), num_axes=axes), expected, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -80,7 +86,10 @@ def test_fractions_of_positions_have_angles():
 
 @pytest.mark.parametrize("head_dim", [6, 10, 3])
 def test_a_head_width_that_axes_cannot_share_is_refused(head_dim):
-    with pytest.raises(ValueError, match=f"2 axes equally many pairs, so 2 . 2 must divide the head width {head_dim}"):
+    with pytest.raises(
+        ValueError,
+        match=f"2 axes equally many pairs, so 2 . 2 must divide the head width {head_dim}",
+    ):
         AxialRoPE(head_dim=head_dim)
 
 

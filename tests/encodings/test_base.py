@@ -43,27 +43,53 @@ def test_a_composition_obeys_the_laws(law):
 
 def inputs(length=5, heads=2, head_dim=4):
     q, k, v = (jax.random.normal(jax.random.key(i), (2, length, heads, head_dim)) for i in range(3))
-    return q, k, v, codes.tokens(range(length)), jnp.tril(jnp.ones((length, length), bool))[None, None]
+    return (
+        q,
+        k,
+        v,
+        codes.tokens(range(length)),
+        jnp.tril(jnp.ones((length, length), bool))[None, None],
+    )
 
 
 def test_several_encodings_rotate_in_order_and_add_their_biases():
     q, k, v, t, mask = inputs()
-    rope, alibi, t5 = RoPE(head_dim=4), ALiBi(num_heads=2), T5Bias(width=8, num_heads=2, rngs=codes.rngs())
+    rope, alibi, t5 = (
+        RoPE(head_dim=4),
+        ALiBi(num_heads=2),
+        T5Bias(width=8, num_heads=2, rngs=codes.rngs()),
+    )
     chained = attend((rope, alibi, t5), q, k, v, t, t, mask)
-    by_hand = attend(AttentionEncoding(), *rope.transform_qk(q, k, t, t), v, t, t, mask, bias=alibi.bias(t, t) + t5.bias(t, t))
+    by_hand = attend(
+        AttentionEncoding(),
+        *rope.transform_qk(q, k, t, t),
+        v,
+        t,
+        t,
+        mask,
+        bias=alibi.bias(t, t) + t5.bias(t, t),
+    )
     np.testing.assert_allclose(chained, by_hand, atol=1e-6)
 
 
 def test_no_encoding_is_nope():
     q, k, v, t, mask = inputs()
-    np.testing.assert_array_equal(attend((), q, k, v, t, t, mask), attend(AttentionEncoding(), q, k, v, t, t, mask))
+    np.testing.assert_array_equal(
+        attend((), q, k, v, t, t, mask), attend(AttentionEncoding(), q, k, v, t, t, mask)
+    )
 
 
 @pytest.mark.parametrize(
     ("specs", "sentence"),
     [
-        ((dict(name="shaw", values=True),) * 2, "Shaw and Shaw cannot act on one layer: each has its own combine"),
-        ((dict(name="stick_breaking", remainder=True), dict(name="shaw", values=True)), "StickBreaking and Shaw cannot act on one layer"),
+        (
+            (dict(name="shaw", values=True),) * 2,
+            "Shaw and Shaw cannot act on one layer: each has its own combine",
+        ),
+        (
+            (dict(name="stick_breaking", remainder=True), dict(name="shaw", values=True)),
+            "StickBreaking and Shaw cannot act on one layer",
+        ),
         ((dict(name="stick_breaking"),) * 2, "each has its own normalize"),
     ],
 )
@@ -82,7 +108,9 @@ def test_a_query_sees_the_keys_that_all_encodings_allow():
 
     t = codes.tokens(range(5))
     q, k, v, _, everything = inputs()
-    both, narrow = (attend(e, q, k, v, t, t, everything) for e in ((Window(3), Window(2)), Window(2)))
+    both, narrow = (
+        attend(e, q, k, v, t, t, everything) for e in ((Window(3), Window(2)), Window(2))
+    )
     np.testing.assert_array_equal(both, narrow)
 
 
@@ -92,13 +120,17 @@ def test_features_reach_the_part_that_made_them():
             return None, x.sum(-1)
 
         def content_bias(self, q, k, Q, K):
-            return jnp.broadcast_to(K.features[:, None, None], (len(q), q.shape[2], q.shape[1], k.shape[1]))
+            return jnp.broadcast_to(
+                K.features[:, None, None], (len(q), q.shape[2], q.shape[1], k.shape[1])
+            )
 
     x, (q, k, v, t, mask) = jax.random.normal(jax.random.key(7), (2, 5, 4)), inputs()
     gated = dataclasses.replace(t, features=(None, x.sum(-1)))
     bias = ALiBi(num_heads=2).bias(t, t) + x.sum(-1)[:, None, None]
     expected = attend(AttentionEncoding(), q, k, v, t, t, mask, bias=bias)
-    np.testing.assert_allclose(attend((ALiBi(num_heads=2), Gate()), q, k, v, gated, gated, mask), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        attend((ALiBi(num_heads=2), Gate()), q, k, v, gated, gated, mask), expected, atol=1e-6
+    )
 
 
 def sinusoidal(**arguments):
@@ -107,23 +139,36 @@ def sinusoidal(**arguments):
 
 def test_a_code_is_added_scaled():
     x, p = jnp.ones((2, 3, 4)), jnp.arange(3)[None]
-    np.testing.assert_allclose(sinusoidal(scale=0.5)(x, p), 1 + 0.5 * jnp.broadcast_to(sinusoidal().embed(p), x.shape), rtol=1e-6)
+    np.testing.assert_allclose(
+        sinusoidal(scale=0.5)(x, p),
+        1 + 0.5 * jnp.broadcast_to(sinusoidal().embed(p), x.shape),
+        rtol=1e-6,
+    )
 
 
 def test_a_code_multiplies():
     x, p = jnp.full((2, 3, 4), 3.0), jnp.arange(3)[None]
-    np.testing.assert_allclose(sinusoidal(combine="multiply")(x, p), jnp.broadcast_to(3 * sinusoidal().embed(p), x.shape), rtol=1e-6)
+    np.testing.assert_allclose(
+        sinusoidal(combine="multiply")(x, p),
+        jnp.broadcast_to(3 * sinusoidal().embed(p), x.shape),
+        rtol=1e-6,
+    )
 
 
 def test_a_concatenated_code_is_projected_back():
     encoding, x, p = sinusoidal(combine="concat"), jnp.ones((2, 3, 4)), jnp.arange(3)[None]
     matrix = encoding.projection.kernel[...]
     assert matrix.shape == (8, 4)
-    np.testing.assert_allclose(encoding(x, p)[1], x[1] @ matrix[:4] + encoding.embed(p)[0] @ matrix[4:], atol=1e-5)
+    np.testing.assert_allclose(
+        encoding(x, p)[1], x[1] @ matrix[:4] + encoding.embed(p)[0] @ matrix[4:], atol=1e-5
+    )
 
 
 def test_a_learned_scale_is_the_only_parameter_it_adds():
-    assert [p.shape for p in jax.tree.leaves(laws.nnx.state(sinusoidal(learn_scale=True), laws.nnx.Param))] == [()]
+    assert [
+        p.shape
+        for p in jax.tree.leaves(laws.nnx.state(sinusoidal(learn_scale=True), laws.nnx.Param))
+    ] == [()]
     assert jax.tree.leaves(laws.nnx.state(sinusoidal(), laws.nnx.Param)) == []
 
 
@@ -139,7 +184,9 @@ def test_on_an_axis_every_hook_reads_the_positions_of_that_axis():
         StickBreaking(num_heads=2, head_dim=4),
     ):
         on_axis = both.on_axis(1)
-        np.testing.assert_array_equal(attend(encoding, q, k, v, on_axis, on_axis, mask), attend(encoding, q, k, v, t, t, mask))
+        np.testing.assert_array_equal(
+            attend(encoding, q, k, v, on_axis, on_axis, mask), attend(encoding, q, k, v, t, t, mask)
+        )
 
 
 @pytest.mark.parametrize(("axis", "shape"), [(0, (1, 3)), (5, (1, 3, 2))])
@@ -155,17 +202,35 @@ def test_an_encoding_without_a_kernel_computes_no_offsets():
 
 
 def test_constructors_show_their_arguments_to_help():
-    assert list(inspect.signature(Shaw).parameters) == ["clip", "values", "heads_share", "num_heads", "head_dim", "bidirectional", "rngs"]
-    assert {"base", "layout", "width", "combine", "scale", "rngs"} <= set(inspect.signature(Sinusoidal).parameters)
+    assert list(inspect.signature(Shaw).parameters) == [
+        "clip",
+        "values",
+        "heads_share",
+        "num_heads",
+        "head_dim",
+        "bidirectional",
+        "rngs",
+    ]
+    assert {"base", "layout", "width", "combine", "scale", "rngs"} <= set(
+        inspect.signature(Sinusoidal).parameters
+    )
     assert not inspect.signature(AttentionEncoding).parameters
 
 
 @pytest.mark.parametrize(
     ("encoding", "shape", "sentence"),
     [
-        (ALiBi(num_heads=2), (1, 3, 2), r"An encoding of offsets reads positions \[B, L\], got \[1, 3, 2\]"),
+        (
+            ALiBi(num_heads=2),
+            (1, 3, 2),
+            r"An encoding of offsets reads positions \[B, L\], got \[1, 3, 2\]",
+        ),
         (AxialRoPE(head_dim=4), (1, 3), r"AxialRoPE reads positions \[B, L, 2\], got \[1, 3\]"),
-        (AxialRoPE(head_dim=4), (1, 3, 3), r"AxialRoPE reads positions \[B, L, 2\], got \[1, 3, 3\]"),
+        (
+            AxialRoPE(head_dim=4),
+            (1, 3, 3),
+            r"AxialRoPE reads positions \[B, L, 2\], got \[1, 3, 3\]",
+        ),
     ],
 )
 def test_positions_of_other_axes_than_it_reads_are_refused(encoding, shape, sentence):

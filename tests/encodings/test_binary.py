@@ -37,9 +37,13 @@ def test_beyond_its_bits_there_is_no_code():
 
 
 def test_more_bits_than_channels_are_refused_unless_projected():
-    with pytest.raises(ValueError, match="Binary has 16 channels and the width is 8: take fewer, or lift='project'"):
+    with pytest.raises(
+        ValueError, match="Binary has 16 channels and the width is 8: take fewer, or lift='project'"
+    ):
         Binary(width=8, rngs=codes.rngs())
-    assert Binary(width=8, lift="project", rngs=codes.rngs()).scaled_embedding(jnp.asarray([[1]])).shape == (1, 1, 8)
+    assert Binary(width=8, lift="project", rngs=codes.rngs()).scaled_embedding(
+        jnp.asarray([[1]])
+    ).shape == (1, 1, 8)
 
 
 def test_no_bits_are_refused():

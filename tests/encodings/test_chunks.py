@@ -16,7 +16,10 @@ def test_a_query_sees_the_positions_of_its_own_chunk():
 
 def test_a_shift_by_its_size_changes_nothing_and_another_does():
     encoding = Chunks(size=3)
-    base, by_size, by_one = (encoding.mask(codes.tokens(np.arange(6) + s), codes.tokens(np.arange(6) + s)) for s in (0, 3, 1))
+    base, by_size, by_one = (
+        encoding.mask(codes.tokens(np.arange(6) + s), codes.tokens(np.arange(6) + s))
+        for s in (0, 3, 1)
+    )
     np.testing.assert_array_equal(base, by_size)
     assert (base != by_one).any()
 

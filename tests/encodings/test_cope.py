@@ -25,7 +25,9 @@ def encoding(num_positions=3, **more):
 
 
 def drawn(length=LENGTH, batch=2, num_heads=3):
-    return (jax.random.normal(jax.random.key(i), (batch, length, num_heads, HEAD_DIM)) for i in range(3))
+    return (
+        jax.random.normal(jax.random.key(i), (batch, length, num_heads, HEAD_DIM)) for i in range(3)
+    )
 
 
 def plain(q, k):
@@ -42,10 +44,14 @@ def equation(table, s, q, mask, scale=1.0):
     table, s, q, last = (*(np.asarray(a, np.float64) for a in (table, s, q)), len(table) - 1)
     mask, out = np.broadcast_to(mask, s.shape), np.zeros(s.shape)
     for b, h, i, j in np.ndindex(s.shape):
-        count = sum(1 / (1 + np.exp(-s[b, h, i, t])) for t in range(j, s.shape[-1]) if mask[b, h, i, t])
+        count = sum(
+            1 / (1 + np.exp(-s[b, h, i, t])) for t in range(j, s.shape[-1]) if mask[b, h, i, t]
+        )
         p = min(count, last)
         row, t = int(np.floor(p)), p - np.floor(p)
-        out[b, h, i, j] = scale * q[b, i, h] @ ((1 - t) * table[row] + t * table[min(row + 1, last)])
+        out[b, h, i, j] = (
+            scale * q[b, i, h] @ ((1 - t) * table[row] + t * table[min(row + 1, last)])
+        )
     return out
 
 
@@ -55,8 +61,12 @@ def test_agrees_with_reference(scaled, values):
     e, mask = CoPE(num_positions=given["npos"], scaled=scaled, head_dim=4), CAUSAL[:, :, :5, :5]
     e.table[...] = jnp.asarray(given["pos_emb"])
     q, k = (jnp.asarray(given[n])[None, :, None] for n in "qk")
-    reference.assert_agrees(e.counts(plain(q, k), mask)[0, 0], "cope_npos4_L5_d4", expected["positions"])
-    reference.assert_agrees(added(e, plain(q, k), q, mask)[0, 0], "cope_npos4_L5_d4", expected[values])
+    reference.assert_agrees(
+        e.counts(plain(q, k), mask)[0, 0], "cope_npos4_L5_d4", expected["positions"]
+    )
+    reference.assert_agrees(
+        added(e, plain(q, k), q, mask)[0, 0], "cope_npos4_L5_d4", expected[values]
+    )
 
 
 @pytest.mark.parametrize("scaled", [False, True])
@@ -69,14 +79,18 @@ def test_equation(scaled):
     np.testing.assert_allclose(added(e, s, q, mask), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("length", [LENGTH, 50])  # 50: rows that fill several chunks of the backward pass, and a rest
+@pytest.mark.parametrize(
+    "length", [LENGTH, 50]
+)  # 50: rows that fill several chunks of the backward pass, and a rest
 def test_gradients_are_those_of_the_equation(length):
     table, (q, k, c) = encoding(num_positions=6).table[...], drawn(length)
     mask, c = jnp.tril(jnp.ones((1, 1, length, length), bool)), plain(c, c)
 
     def direct(table, q, k):
         s = plain(q, k)
-        p = jnp.minimum(jnp.flip(jnp.cumsum(jnp.flip(jnp.where(mask, jax.nn.sigmoid(s), 0), -1), -1), -1), 5.0)
+        p = jnp.minimum(
+            jnp.flip(jnp.cumsum(jnp.flip(jnp.where(mask, jax.nn.sigmoid(s), 0), -1), -1), -1), 5.0
+        )
         weights = jnp.maximum(1 - jnp.abs(p[..., None] - jnp.arange(6.0).reshape(1, 1, 1, 1, 6)), 0)
         return jnp.where(mask, s + jnp.einsum("blhe,pe,bhlsp->bhls", q, table, weights), 0)
 
@@ -85,7 +99,10 @@ def test_gradients_are_those_of_the_equation(length):
         e.table[...] = table
         return jnp.where(mask, s + added(e, s, q, mask), 0)
 
-    found, expected = (jax.jit(jax.grad(lambda *a, f=f: (f(*a) * c).sum(), (0, 1, 2)))(table, q, k) for f in (hook, direct))
+    found, expected = (
+        jax.jit(jax.grad(lambda *a, f=f: (f(*a) * c).sum(), (0, 1, 2)))(table, q, k)
+        for f in (hook, direct)
+    )
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5 * np.abs(other).max())
 
@@ -102,7 +119,13 @@ def test_gradients_of_the_interpolation_by_differences():
 def test_counts_worked_by_hand():
     """Gates of a half, at logits of 0; the last row has place 2."""
     found = encoding().counts(jnp.zeros((1, 1, 5, 5)), CAUSAL[:, :, :5, :5])[0, 0]
-    expected = [[0.5, 0, 0, 0, 0], [1, 0.5, 0, 0, 0], [1.5, 1, 0.5, 0, 0], [2, 1.5, 1, 0.5, 0], [2, 2, 1.5, 1, 0.5]]
+    expected = [
+        [0.5, 0, 0, 0, 0],
+        [1, 0.5, 0, 0, 0],
+        [1.5, 1, 0.5, 0, 0],
+        [2, 1.5, 1, 0.5, 0],
+        [2, 2, 1.5, 1, 0.5],
+    ]
     np.testing.assert_array_equal(found, expected)
 
 
@@ -137,7 +160,9 @@ def test_a_query_that_sees_nothing_counts_nothing():
     q, k, v = drawn()
     t, mask = codes.tokens(range(LENGTH)), CAUSAL.at[:, :, 2].set(False)
     assert not np.asarray(encoding().counts(plain(q, k), mask))[:, :, 2].any()
-    gradients = jax.grad(lambda *a: (attend(encoding(), *a, t, t, mask) ** 2).sum(), (0, 1, 2))(q, k, v)
+    gradients = jax.grad(lambda *a: (attend(encoding(), *a, t, t, mask) ** 2).sum(), (0, 1, 2))(
+        q, k, v
+    )
     assert all(np.isfinite(g).all() for g in gradients)
 
 

@@ -17,7 +17,11 @@ from tests.encodings import codes, laws
 from tests.encodings.codes import attend
 
 ARGUMENTS = {"inner": {"name": "alibi"}}
-SENSITIVE = {"inner": tuple({"inner": {"name": name}} for name in ("alibi", "t5_bias")), "hidden": (32, 4), "kernel_size": (1, 3)}
+SENSITIVE = {
+    "inner": tuple({"inner": {"name": name}} for name in ("alibi", "t5_bias")),
+    "hidden": (32, 4),
+    "kernel_size": (1, 3),
+}
 
 
 class Given(AttentionEncoding):
@@ -34,7 +38,12 @@ class Given(AttentionEncoding):
 
 
 def build(inner=None, num_heads=2, **arguments):
-    return DAPE(inner=inner or ALiBi(num_heads=num_heads), num_heads=num_heads, rngs=codes.rngs(), **arguments)
+    return DAPE(
+        inner=inner or ALiBi(num_heads=num_heads),
+        num_heads=num_heads,
+        rngs=codes.rngs(),
+        **arguments,
+    )
 
 
 def scored(encoding, s, mask=None, length=None):
@@ -43,12 +52,16 @@ def scored(encoding, s, mask=None, length=None):
     Q, K = codes.tokens(range(keys - queries, keys)), codes.tokens(range(keys))
     nothing = jnp.zeros((len(s), queries, s.shape[1], 4))
     mask = jnp.ones((1, 1, queries, keys), bool) if mask is None else jnp.asarray(mask)
-    return np.asarray(encoding.transform_logits(s, nothing, jnp.zeros((len(s), keys, s.shape[1], 4)), Q, K, mask))
+    return np.asarray(
+        encoding.transform_logits(s, nothing, jnp.zeros((len(s), keys, s.shape[1], 4)), Q, K, mask)
+    )
 
 
 def equation(encoding, s, b, mask):
     """One pair of tokens at a time, from the parameters, in float64; what is not seen is zero before both layers."""
-    into, into_bias, out, out_bias = (np.asarray(p[...], float) for e in (encoding.into, encoding.out) for p in (e.kernel, e.bias))
+    into, into_bias, out, out_bias = (
+        np.asarray(p[...], float) for e in (encoding.into, encoding.out) for p in (e.kernel, e.bias)
+    )
     kernel, keys = encoding.kernel_size, s.shape[-1]
     into, out = (w.reshape(kernel, -1, w.shape[-1]) for w in (into, out))
     reach = kernel // 2
@@ -71,9 +84,17 @@ def equation(encoding, s, b, mask):
 def test_agrees_with_reference():
     given, expected = (reference.entry("dape_h2_L3")[k] for k in ("inputs", "value"))
     encoding = build(Given(np.asarray(given["bias"])[None]), hidden=3)
-    encoding.into.kernel[...], encoding.into.bias[...] = jnp.asarray(given["w1"]).T, jnp.asarray(given["b1"])
-    encoding.out.kernel[...], encoding.out.bias[...] = jnp.asarray(given["w2"]).T, jnp.asarray(given["b2"])
-    reference.assert_agrees(scored(encoding, np.asarray(given["logits"])[None])[0], "dape_h2_L3", expected)
+    encoding.into.kernel[...], encoding.into.bias[...] = (
+        jnp.asarray(given["w1"]).T,
+        jnp.asarray(given["b1"]),
+    )
+    encoding.out.kernel[...], encoding.out.bias[...] = (
+        jnp.asarray(given["w2"]).T,
+        jnp.asarray(given["b2"]),
+    )
+    reference.assert_agrees(
+        scored(encoding, np.asarray(given["logits"])[None])[0], "dape_h2_L3", expected
+    )
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 3, 5), (2, 2, 3, 5), (1, 1, 3, 5), (2, 1, 3, 5)], ids=str)
@@ -92,13 +113,19 @@ def test_what_a_query_may_not_see_changes_nothing_of_what_it_sees(kernel_size):
     random = np.random.default_rng(1)
     encoding, s = build(kernel_size=kernel_size), random.normal(size=(1, 2, 5, 9))
     seen = (np.arange(9) <= np.arange(4, 9)[:, None]) & (np.arange(9) >= 2) & (np.arange(9) != 5)
-    base, other = scored(encoding, s, seen[None, None]), scored(encoding, np.where(seen, s, np.nan), seen[None, None])
+    base, other = (
+        scored(encoding, s, seen[None, None]),
+        scored(encoding, np.where(seen, s, np.nan), seen[None, None]),
+    )
     np.testing.assert_allclose(np.where(seen, base, 0), np.where(seen, other, 0), atol=1e-6)
 
 
 def test_future_keys_are_hidden_before_the_second_convolution_too():
     """Otherwise the last query, whose array ends, differs from the same query in a longer array."""
-    encoding, s = build(Given(np.zeros((1, 1, 1, 1))), kernel_size=3), np.random.default_rng(2).normal(size=(1, 2, 1, 6))
+    encoding, s = (
+        build(Given(np.zeros((1, 1, 1, 1))), kernel_size=3),
+        np.random.default_rng(2).normal(size=(1, 2, 1, 6)),
+    )
     short = scored(encoding, s[..., :4])
     long = scored(encoding, s, (np.arange(6) < 4)[None, None, None])
     np.testing.assert_allclose(short, long[..., :4], atol=1e-6)
@@ -133,7 +160,9 @@ def test_a_bias_from_features_gets_them():
     mask = jnp.tril(jnp.ones((5, 5), bool))[None, None]
 
     def out(e):
-        t = dataclasses.replace(codes.tokens(range(5)), features=e.features(jnp.asarray(x), jnp.arange(5)[None])[1])
+        t = dataclasses.replace(
+            codes.tokens(range(5)), features=e.features(jnp.asarray(x), jnp.arange(5)[None])[1]
+        )
         return attend(e, q, k, v, t, t, mask)
 
     np.testing.assert_allclose(out(encoding), out(inner), atol=1e-6)
@@ -147,7 +176,12 @@ def test_it_is_what_its_inner_encoding_is():
     assert build(FoX(width=8, num_heads=2, rngs=codes.rngs())).requirements.reads_positions is False
     inner.require(max_positions=7, num_axes=2, reads_length=True, relative=False)
     needs = build(inner).requirements
-    assert (needs.max_positions, needs.num_axes, needs.reads_length, needs.relative) == (7, 2, True, False)
+    assert (needs.max_positions, needs.num_axes, needs.reads_length, needs.relative) == (
+        7,
+        2,
+        True,
+        False,
+    )
 
 
 def test_each_layer_has_a_network_and_a_bias_of_its_own():
@@ -162,8 +196,16 @@ def test_each_layer_has_a_network_and_a_bias_of_its_own():
     ("inner", "arguments", "message"),
     [
         (RoPE(head_dim=4), {}, "DAPE adapts an encoding that is only a bias, and RoPE is not"),
-        (AttentionEncoding(), {}, "DAPE adapts an encoding that is only a bias, and AttentionEncoding is not"),
-        (StickBreaking(num_heads=2, head_dim=4), {}, "DAPE adapts an encoding that is only a bias, and StickBreaking is not"),
+        (
+            AttentionEncoding(),
+            {},
+            "DAPE adapts an encoding that is only a bias, and AttentionEncoding is not",
+        ),
+        (
+            StickBreaking(num_heads=2, head_dim=4),
+            {},
+            "DAPE adapts an encoding that is only a bias, and StickBreaking is not",
+        ),
         (
             FoX(width=8, num_heads=2, rngs=codes.rngs()),
             dict(bidirectional=True),
@@ -180,7 +222,9 @@ def test_what_makes_no_sense_is_refused(inner, arguments, message):
 
 
 def test_a_bias_that_also_acts_elsewhere_must_say_so():
-    with pytest.raises(TypeError, match="Both has its own transform_qk, so it must declare only_bias=False"):
+    with pytest.raises(
+        TypeError, match="Both has its own transform_qk, so it must declare only_bias=False"
+    ):
 
         class Both(ALiBi):
             def transform_qk(self, q, k, Q, K):

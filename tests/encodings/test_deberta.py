@@ -15,7 +15,9 @@ TERMS = pytest.mark.parametrize("terms", [("c2p",), ("p2c",), ("c2p", "p2c")], i
 def encoding(max_distance=3, width=8, num_heads=2, bidirectional=True, **more):
     """With a table of unit size, so that it matters."""
     size = dict(width=width, num_heads=num_heads, head_dim=width // num_heads)
-    made = DeBERTa(max_distance=max_distance, bidirectional=bidirectional, **size, **more, rngs=codes.rngs())
+    made = DeBERTa(
+        max_distance=max_distance, bidirectional=bidirectional, **size, **more, rngs=codes.rngs()
+    )
     made.table[...] *= 50
     return made
 
@@ -50,17 +52,23 @@ def equation(e, q, k, at, to, bucket=lambda d: d):
 
 @codes.every_form
 def test_agrees_with_reference(compute):
-    given, expected = (reference.entry("deberta_disentangled_L4_d4")[k] for k in ("inputs", "value"))
+    given, expected = (
+        reference.entry("deberta_disentangled_L4_d4")[k] for k in ("inputs", "value")
+    )
     e = encoding(given["att_span"], width=4, num_heads=1)
     e.table[...] = jnp.asarray(given["E"])
-    e.projections["c2p"][...], e.projections["p2c"][...] = (jnp.asarray(given[n])[:, None] for n in ("Wk", "Wq"))
+    e.projections["c2p"][...], e.projections["p2c"][...] = (
+        jnp.asarray(given[n])[:, None] for n in ("Wk", "Wq")
+    )
     q, k = (jnp.asarray(given[n])[None, :, None] for n in "qk")
     found = logits(e, q, k, compute.tokens(range(4)), compute=compute)[0, 0]
     reference.assert_agrees(found, "deberta_disentangled_L4_d4", expected["logits"])
 
 
 def test_logarithmic_buckets_agree_with_reference():
-    given, expected = (reference.entry("deberta_v2_log_bucket_256_512")[k] for k in ("inputs", "value"))
+    given, expected = (
+        reference.entry("deberta_v2_log_bucket_256_512")[k] for k in ("inputs", "value")
+    )
     e = encoding(given["max_position"], buckets=given["bucket_size"])
     within = np.clip(expected, -256, 255)  # as the span of 256 clips them there
     np.testing.assert_array_equal(e.row(jnp.asarray(given["rel"])) - 256, within)
@@ -77,14 +85,18 @@ def test_logarithmic_buckets_by_hand():
 def test_equation_at_uneven_positions_of_two_streams(terms):
     e, at, to = encoding(terms=terms), [4, 0, 17], [2, 3, 15, 5, 0]
     (q, _), (_, k) = drawn(3), drawn(5)
-    np.testing.assert_allclose(logits(e, q, k, codes.tokens(at), codes.tokens(to))[0], equation(e, q, k, at, to), atol=1e-5)
+    np.testing.assert_allclose(
+        logits(e, q, k, codes.tokens(at), codes.tokens(to))[0], equation(e, q, k, at, to), atol=1e-5
+    )
 
 
 @codes.every_kernel
 @TERMS
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("max_distance", [1, 3, 6, 20])
-def test_equation_at_an_arange_shorter_and_longer_than_the_table(terms, bidirectional, max_distance, compute):
+def test_equation_at_an_arange_shorter_and_longer_than_the_table(
+    terms, bidirectional, max_distance, compute
+):
     e, (q, k) = encoding(max_distance, bidirectional=bidirectional, terms=terms), drawn(6)
     found = logits(e, q, k, compute.tokens(range(3, 9)), compute=compute)[0]
     expected = equation(e, q, k, range(6), range(6))
@@ -97,8 +109,12 @@ def test_equation_between_two_aranges_of_different_lengths(compute):
     e = encoding()
     for queries, keys in ((3, 5), (5, 3)):
         (q, _), (_, k) = drawn(queries), drawn(keys)
-        found = logits(e, q, k, compute.tokens(range(queries)), compute.tokens(range(keys)), compute)
-        np.testing.assert_allclose(found[0], equation(e, q, k, range(queries), range(keys)), atol=1e-5)
+        found = logits(
+            e, q, k, compute.tokens(range(queries)), compute.tokens(range(keys)), compute
+        )
+        np.testing.assert_allclose(
+            found[0], equation(e, q, k, range(queries), range(keys)), atol=1e-5
+        )
 
 
 @codes.every_form
@@ -117,27 +133,46 @@ def test_a_row_of_positions_for_each_example():
     t = codes.tokens(rows[0])
     both = t.__class__(jnp.asarray(rows), jnp.broadcast_to(t.slots, (2, 3)))
     for i, row in enumerate(rows):
-        np.testing.assert_allclose(logits(e, q, k, both)[i], equation(e, q[i : i + 1], k[i : i + 1], row, row), atol=1e-5)
+        np.testing.assert_allclose(
+            logits(e, q, k, both)[i], equation(e, q[i : i + 1], k[i : i + 1], row, row), atol=1e-5
+        )
 
 
 def test_both_terms_read_the_distance_from_query_to_key():
     """A table that is 1 at distance 1 alone: its logit stands below the diagonal in both terms, not once above it."""
     for term in ("c2p", "p2c"):
         e = encoding(2, terms=(term,))
-        e.table[...], e.projections[term][...] = jnp.zeros((4, 8)).at[3].set(1.0), jnp.ones((8, 2, 4))
+        e.table[...], e.projections[term][...] = (
+            jnp.zeros((4, 8)).at[3].set(1.0),
+            jnp.ones((8, 2, 4)),
+        )
         q, k = (jnp.ones((1, 2, 2, 4)) for _ in range(2))
         found = logits(e, q, k, codes.tokens(range(2)))[0, 0]
         np.testing.assert_allclose(found * 8**0.5, [[4, 4], [4 + 32, 4]], rtol=1e-6)
 
 
 def test_distances_beyond_the_table_share_the_last_row():
-    assert encoding(2).row(jnp.asarray([-9, -3, -2, -1, 0, 1, 2, 9])).tolist() == [0, 0, 0, 1, 2, 3, 3, 3]
+    assert encoding(2).row(jnp.asarray([-9, -3, -2, -1, 0, 1, 2, 9])).tolist() == [
+        0,
+        0,
+        0,
+        1,
+        2,
+        3,
+        3,
+        3,
+    ]
 
 
 def test_each_layer_has_a_table_of_its_own():
     model = laws.Subject(laws.spec("deberta")).build()
     assert models.indices(model.decoder.layer_sites) == ((0,), (1,))
-    assert np.abs(model.attention_encodings[0].table[...] - model.attention_encodings[1].table[...]).max() > 0.01
+    assert (
+        np.abs(
+            model.attention_encodings[0].table[...] - model.attention_encodings[1].table[...]
+        ).max()
+        > 0.01
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,18 @@ SENSITIVE = {"hidden_width": (None, 9), "depth": (2, 1), "logarithmic": (False, 
 @pytest.mark.parametrize("logarithmic", [False, True])
 @pytest.mark.parametrize("depth", [1, 3])
 def test_agrees_with_the_equation_in_float64(logarithmic, depth):
-    encoding = DynamicPositionBias(hidden_width=5, depth=depth, logarithmic=logarithmic, width=16, num_heads=3, rngs=codes.rngs())
-    layers = [(np.asarray(layer.kernel, np.float64), np.asarray(layer.bias, np.float64) + 0.1) for layer in encoding.layers]
+    encoding = DynamicPositionBias(
+        hidden_width=5,
+        depth=depth,
+        logarithmic=logarithmic,
+        width=16,
+        num_heads=3,
+        rngs=codes.rngs(),
+    )
+    layers = [
+        (np.asarray(layer.kernel, np.float64), np.asarray(layer.bias, np.float64) + 0.1)
+        for layer in encoding.layers
+    ]
     for layer in encoding.layers:
         layer.bias[...] += 0.1
     places = np.array([0, 1, 4, 30])

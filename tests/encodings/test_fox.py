@@ -30,10 +30,18 @@ def causal(bias):
 def test_agrees_with_reference():
     given, expected = (reference.entry("fox_bias_L5")[k] for k in ("inputs", "value"))
     encoding = fox(num_heads=1)
-    encoding.projection.kernel[...] = jnp.zeros((16, 1)).at[0, 0].set(1)  # the logits stand in the first channel
+    encoding.projection.kernel[...] = (
+        jnp.zeros((16, 1)).at[0, 0].set(1)
+    )  # the logits stand in the first channel
     x = jnp.zeros((1, 5, 16)).at[0, :, 0].set(jnp.asarray(given["fgate_logits"]))
-    t = dataclasses.replace(codes.tokens(range(5)), features=encoding.features(x, jnp.arange(5)[None])[1])
-    reference.assert_agrees(causal(codes.content_bias(encoding, t, t, 1)[0, 0]), "fox_bias_L5", causal(np.asarray(expected, float)))
+    t = dataclasses.replace(
+        codes.tokens(range(5)), features=encoding.features(x, jnp.arange(5)[None])[1]
+    )
+    reference.assert_agrees(
+        causal(codes.content_bias(encoding, t, t, 1)[0, 0]),
+        "fox_bias_L5",
+        causal(np.asarray(expected, float)),
+    )
 
 
 def test_cable_is_the_same_function():
@@ -41,7 +49,9 @@ def test_cable_is_the_same_function():
     encoding = fox(num_heads=1)
     encoding.projection.kernel[...] = jnp.zeros((16, 1)).at[0, 0].set(-1)
     x = jnp.zeros((1, 3, 16)).at[0, :, 0].set(z)
-    reference.assert_agrees(encoding.features(x, jnp.arange(3)[None])[1][0, :, 0], "cable_equals_fox")
+    reference.assert_agrees(
+        encoding.features(x, jnp.arange(3)[None])[1][0, :, 0], "cable_equals_fox"
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -59,7 +69,9 @@ def test_bias_is_the_sum_of_logs_between_key_and_query_for_any_queries(seed):
     for b, h, l in np.ndindex(2, 3, 4):
         i = slots[b, l]
         for j in range(min(i, 8) + 1):
-            np.testing.assert_allclose(bias[b, h, l, j], log_gates[b, j + 1 : i + 1, h].astype(float).sum(), atol=1e-5)
+            np.testing.assert_allclose(
+                bias[b, h, l, j], log_gates[b, j + 1 : i + 1, h].astype(float).sum(), atol=1e-5
+            )
 
 
 def test_gates_follow_the_paper_and_start_with_a_half():
@@ -68,14 +80,22 @@ def test_gates_follow_the_paper_and_start_with_a_half():
     logits = np.asarray(x, float) @ np.asarray(encoding.projection.kernel[...], float)
     np.testing.assert_allclose(np.exp(log_gates), 1 / (1 + np.exp(-logits)), atol=1e-6)
     assert np.abs(log_gates - np.log(0.5)).max() < 0.2
-    assert np.abs(np.asarray(fox(bias_start=5.0).features(0 * x, jnp.arange(5)[None])[1]) - np.log(1 / (1 + np.exp(-5)))).max() < 1e-6
+    assert (
+        np.abs(
+            np.asarray(fox(bias_start=5.0).features(0 * x, jnp.arange(5)[None])[1])
+            - np.log(1 / (1 + np.exp(-5)))
+        ).max()
+        < 1e-6
+    )
 
 
 def test_gates_are_float32_whatever_the_input_is():
     x = jax.random.normal(jax.random.key(1), (1, 5, 16)).astype(jnp.bfloat16)
     log_gates = fox().features(x, jnp.arange(5)[None])[1]
     assert log_gates.dtype == jnp.float32
-    np.testing.assert_array_equal(log_gates, fox().features(x.astype(jnp.float32), jnp.arange(5)[None])[1])
+    np.testing.assert_array_equal(
+        log_gates, fox().features(x.astype(jnp.float32), jnp.arange(5)[None])[1]
+    )
 
 
 @pytest.mark.parametrize("gate", ["bias_only", "fixed"])
@@ -85,14 +105,20 @@ def test_gates_that_read_no_token_are_alibi_with_a_slope_of_one_over_the_decay_t
     x = jax.random.normal(jax.random.key(0), (1, 40, 16))
     t = dataclasses.replace(t, features=encoding.features(x, t.positions)[1])
     expected = ALiBi(num_heads=8).bias(t, t)[:, :2]
-    np.testing.assert_allclose(causal(codes.content_bias(encoding, t, t, 2)), causal(expected), atol=1e-5)
+    np.testing.assert_allclose(
+        causal(codes.content_bias(encoding, t, t, 2)), causal(expected), atol=1e-5
+    )
 
 
 def test_decay_times_are_spaced_evenly_in_logarithm():
     encoding = fox(num_heads=3, gate="fixed", decay_times=(1.0, 100.0))
     log_gates = encoding.features(jnp.zeros((1, 1, 16)), jnp.zeros((1, 1)))[1][0, 0]
     np.testing.assert_allclose(log_gates, [-1, -0.1, -0.01], rtol=1e-5)
-    np.testing.assert_allclose(fox(num_heads=1, gate="fixed", decay_times=(3.0, 9.0)).fixed, -np.log(np.expm1(1 / 3)), rtol=1e-6)
+    np.testing.assert_allclose(
+        fox(num_heads=1, gate="fixed", decay_times=(3.0, 9.0)).fixed,
+        -np.log(np.expm1(1 / 3)),
+        rtol=1e-6,
+    )
 
 
 def test_a_bias_of_a_thousand_is_right_to_a_part_in_ten_thousand():

@@ -11,7 +11,9 @@ SENSITIVE = {"masked_heads": (1, 2)}
 
 def test_agrees_with_reference():
     t = codes.tokens(range(5))
-    reference.assert_agrees(HardALiBi(masked_heads=3, num_heads=3).mask(t, t)[0], "hard_alibi_masks_3heads_L5")
+    reference.assert_agrees(
+        HardALiBi(masked_heads=3, num_heads=3).mask(t, t)[0], "hard_alibi_masks_3heads_L5"
+    )
 
 
 def test_heads_beyond_the_masked_ones_are_free():

@@ -54,14 +54,23 @@ EXCUSED: list[tuple[str, dict[str, Any], tuple[str, ...], str, str]] = [
     # what is swapped is of a chunk before the last token's
     ("chunks", {"size": 3}, ARCHITECTURES, "order_is_seen", "0.0"),
     # below the threshold distances alone are read
-    ("fire", {"start_threshold": 30.0}, ARCHITECTURES, "between_two_streams_both_positions_are_read", "0.0"),
+    (
+        "fire",
+        {"start_threshold": 30.0},
+        ARCHITECTURES,
+        "between_two_streams_both_positions_are_read",
+        "0.0",
+    ),
     # that head sees its own token, wherever it stands
     ("hard_alibi", {"masked_heads": 1}, ARCHITECTURES, "positions_are_read_not_indices", "0.0"),
     # a token's norm is multiplied, 63 times or 62, and normalization takes norms away
     ("raw_index", {"combine": "multiply"}, ("encoder",), "last_two_positions_differ", r"0.0009\d+"),
 ]
 ONE_LAYER = (("num_layers", 1),)
-DEEP = ("nope", "position_temperature")  # all keys are alike to them: in one layer, the order of those before a token is not seen
+DEEP = (
+    "nope",
+    "position_temperature",
+)  # all keys are alike to them: in one layer, the order of those before a token is not seen
 
 
 @functools.cache
@@ -75,7 +84,11 @@ def cases(architecture: str, quick: bool = True) -> list[tuple[str, str]]:
     if not quick or architecture == "decoder":
         product = itertools.product(laws.names(architecture), laws.laws_of(architecture))
         kinds = laws.one_of_each_kind(architecture)
-        return [(n, law) for n, law in product if not quick or law in CHEAP or (n in kinds and law not in SLOW) or n == "rope"]
+        return [
+            (n, law)
+            for n, law in product
+            if not quick or law in CHEAP or (n in kinds and law not in SLOW) or n == "rope"
+        ]
     few = [n for n in laws.one_of_each_kind(architecture) if n in FEW]
     return [(n, law) for n in few for law in laws.laws_of(architecture) if law in HANDFUL]
 
@@ -119,13 +132,21 @@ def test_law_holds_in_an_encoder_decoder(name, law):
 
 @pytest.mark.parametrize("name", plugins.names("encodings"))
 def test_its_test_states_two_values_of_every_argument(name):
-    takes = set(plugins.parameters(plugins.find("encodings", name))) - set(plugins.CONTEXT["encodings"])
+    takes = set(plugins.parameters(plugins.find("encodings", name))) - set(
+        plugins.CONTEXT["encodings"]
+    )
     stated = set(laws.sensitive(name)) | (set() if laws.is_attention(name) else set(laws.COMMON))
-    assert stated == takes, f"SENSITIVE in tests/encodings/test_{name}.py must have two values for every argument"
+    assert stated == takes, (
+        f"SENSITIVE in tests/encodings/test_{name}.py must have two values for every argument"
+    )
 
 
 @pytest.mark.parametrize(
-    "name", [n if n in laws.one_of_each_kind("decoder") else pytest.param(n, marks=pytest.mark.full) for n in plugins.names("encodings")]
+    "name",
+    [
+        n if n in laws.one_of_each_kind("decoder") else pytest.param(n, marks=pytest.mark.full)
+        for n in plugins.names("encodings")
+    ],
 )
 def test_every_argument_of_the_constructor_is_sensitive(name):
     for argument, (one, other) in laws.sensitive(name).items():
@@ -135,7 +156,11 @@ def test_every_argument_of_the_constructor_is_sensitive(name):
 @pytest.mark.parametrize("argument", laws.COMMON)
 @pytest.mark.parametrize(
     "name",
-    [n if n == "binary" else pytest.param(n, marks=pytest.mark.full) for n in plugins.names("encodings") if not laws.is_attention(n)],
+    [
+        n if n == "binary" else pytest.param(n, marks=pytest.mark.full)
+        for n in plugins.names("encodings")
+        if not laws.is_attention(n)
+    ],
 )
 def test_every_argument_of_input_encodings_is_sensitive(name, argument):
     if argument not in laws.sensitive(name):
@@ -143,8 +168,13 @@ def test_every_argument_of_input_encodings_is_sensitive(name, argument):
 
 
 def assert_matters(name, argument, one, other):
-    logits = [logits_far_apart(plugins.resolve("encodings", laws.spec(name, **given))) for given in (one, other)]
-    assert not np.allclose(*logits, atol=1e-4, equal_nan=True), f"{name}'s {argument} changes nothing"
+    logits = [
+        logits_far_apart(plugins.resolve("encodings", laws.spec(name, **given)))
+        for given in (one, other)
+    ]
+    assert not np.allclose(*logits, atol=1e-4, equal_nan=True), (
+        f"{name}'s {argument} changes nothing"
+    )
 
 
 @functools.cache
@@ -174,7 +204,14 @@ def test_an_array_in_place_of_tokens_is_rejected(name):
             with pytest.raises(TypeError, match=re.escape(sentence)):
                 method(**arguments)
             rejected.add(name)
-    assert {"transform_qk", "bias", "content_bias", "mask", "transform_logits", "combine"} <= rejected
+    assert {
+        "transform_qk",
+        "bias",
+        "content_bias",
+        "mask",
+        "transform_logits",
+        "combine",
+    } <= rejected
 
 
 @pytest.mark.parametrize("name", plugins.names("encodings"))
@@ -195,14 +232,22 @@ def test_it_imports_nothing_of_pe_lab_but_the_shared_parts_of_encodings(name):
 @pytest.mark.parametrize("name", plugins.names("encodings"))
 def test_docstring_names_its_source(name):
     module = inspect.getmodule(plugins.find("encodings", name))
-    found = "https://arxiv.org/abs/" in (module.__doc__ or "") or "No paper:" in (module.__doc__ or "")
-    assert found, "the module docstring names its paper with its link, or says 'No paper:' and where the idea is from"
+    found = "https://arxiv.org/abs/" in (module.__doc__ or "") or "No paper:" in (
+        module.__doc__ or ""
+    )
+    assert found, (
+        "the module docstring names its paper with its link, or says 'No paper:' and where the idea is from"
+    )
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("architecture", "name", "law"),
-    [(a, *case) for a in ARCHITECTURES for case in sorted(set(cases(a, quick=False)) - set(cases(a)))],
+    [
+        (a, *case)
+        for a in ARCHITECTURES
+        for case in sorted(set(cases(a, quick=False)) - set(cases(a)))
+    ],
 )
 def test_law_holds_in_every_architecture(architecture, name, law):
     laws.LAWS[law](subject(name, architecture))
@@ -216,7 +261,11 @@ def test_every_law_holds_for_every_argument(name, arguments, architecture):
         pytest.skip(f"{name} is not defined there")
     one = laws.Subject(laws.spec(name, **dict(arguments)), architecture)
     about = (name, dict(arguments))
-    excused = {law: by for *which, architectures, law, by in EXCUSED if tuple(which) == about and architecture in architectures}
+    excused = {
+        law: by
+        for *which, architectures, law, by in EXCUSED
+        if tuple(which) == about and architecture in architectures
+    }
     for law in laws.laws_of(architecture):
         if law in excused:
             with pytest.raises(AssertionError, match=f"^differ by {excused[law]} only"):

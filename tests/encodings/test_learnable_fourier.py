@@ -9,25 +9,40 @@ from tests import reference
 from tests.encodings import codes
 
 ARGUMENTS = {"num_features": 6, "hidden_width": 5}
-SENSITIVE = {"num_features": (6, 8), "hidden_width": (5, 4), "gamma": (10.0, 1.0), "num_axes": (1, 2)}
+SENSITIVE = {
+    "num_features": (6, 8),
+    "hidden_width": (5, 4),
+    "gamma": (10.0, 1.0),
+    "num_axes": (1, 2),
+}
 
 
 def built(**arguments):
-    return LearnableFourier(**{"num_features": 6, "hidden_width": 5, "width": 4, "rngs": codes.rngs(), **arguments})
+    return LearnableFourier(
+        **{"num_features": 6, "hidden_width": 5, "width": 4, "rngs": codes.rngs(), **arguments}
+    )
 
 
 def test_features_agree_with_reference_on_two_axes():
     given = reference.entry("learnable_fourier_features_F6")["inputs"]
     encoding = built(num_axes=2)
     encoding.frequencies[...] = jnp.asarray(given["Wr"])
-    reference.assert_agrees(encoding.fourier_features(jnp.asarray(given["x"])[None])[0], "learnable_fourier_features_F6")
+    reference.assert_agrees(
+        encoding.fourier_features(jnp.asarray(given["x"])[None])[0], "learnable_fourier_features_F6"
+    )
 
 
 def test_the_code_agrees_with_the_equation_in_float64():
     encoding = built()
     w, w1, b1, w2, b2 = (
         np.asarray(p, np.float64)
-        for p in (encoding.frequencies, encoding.into.kernel, encoding.into.bias, encoding.out.kernel, encoding.out.bias)
+        for p in (
+            encoding.frequencies,
+            encoding.into.kernel,
+            encoding.into.bias,
+            encoding.out.kernel,
+            encoding.out.bias,
+        )
     )
     places = [0, 1, 7, 30]
     for p, found in zip(places, codes.embed(encoding, places), strict=True):

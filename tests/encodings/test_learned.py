@@ -10,7 +10,9 @@ SENSITIVE = {"max_positions": (50, 64), "init_std": (0.02, 0.5)}
 
 def test_code_is_the_row():
     encoding = Learned(max_positions=5, width=4, rngs=codes.rngs())
-    np.testing.assert_array_equal(codes.embed(encoding, [3, 0]), encoding.table[...][jnp.asarray([3, 0])])
+    np.testing.assert_array_equal(
+        codes.embed(encoding, [3, 0]), encoding.table[...][jnp.asarray([3, 0])]
+    )
 
 
 def test_outside_of_the_table_there_is_no_code_on_either_side():

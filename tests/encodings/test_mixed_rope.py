@@ -50,7 +50,9 @@ def test_equation_in_float64():
                     angle = (x - u) * fx[h, m] + (y - v) * fy[h, m]
                     one, other = (complex(*a[t, h, 2 * m : 2 * m + 2]) for a, t in ((q, i), (k, j)))
                     expected[h, i, j] += (one * np.exp(1j * angle) * np.conj(other)).real
-    np.testing.assert_allclose(products((q, k), UNEVEN, encoding), expected, atol=2e-4)  # angles of 60 in float32
+    np.testing.assert_allclose(
+        products((q, k), UNEVEN, encoding), expected, atol=2e-4
+    )  # angles of 60 in float32
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -59,7 +61,9 @@ def test_a_shift_along_one_axis_changes_nothing_and_of_one_token_alone_does(axis
     shifted, one = np.array(UNEVEN), np.array(UNEVEN)
     shifted[:, axis] += 37
     one[0, axis] += 37
-    np.testing.assert_allclose(products(x, shifted, encoding), products(x, UNEVEN, encoding), atol=2e-4)
+    np.testing.assert_allclose(
+        products(x, shifted, encoding), products(x, UNEVEN, encoding), atol=2e-4
+    )
     assert np.abs(products(x, one, encoding) - products(x, UNEVEN, encoding)).max() > 0.1
 
 

@@ -13,7 +13,13 @@ BOTH_SIDES = pytest.mark.parametrize("bidirectional", [False, True])
 
 
 def encoding(max_distance=4, bidirectional=True):
-    return MusicTransformer(max_distance=max_distance, num_heads=2, head_dim=4, bidirectional=bidirectional, rngs=codes.rngs())
+    return MusicTransformer(
+        max_distance=max_distance,
+        num_heads=2,
+        head_dim=4,
+        bidirectional=bidirectional,
+        rngs=codes.rngs(),
+    )
 
 
 def drawn(length, batch=1):
@@ -43,13 +49,17 @@ def equation(e, q, at, to):
 def test_equation_at_uneven_positions_of_two_streams(bidirectional):
     e, at, to = encoding(bidirectional=bidirectional), [4, 0, 17, 5], [2, 3, 15, 5, 0]
     q = drawn(4)
-    np.testing.assert_allclose(added(e, q, codes.tokens(at), codes.tokens(to))[0], equation(e, q, at, to), atol=1e-6)
+    np.testing.assert_allclose(
+        added(e, q, codes.tokens(at), codes.tokens(to))[0], equation(e, q, at, to), atol=1e-6
+    )
 
 
 @codes.every_kernel
 @BOTH_SIDES
 @pytest.mark.parametrize("max_distance", [1, 4, 6, 20])
-def test_equation_at_an_arange_shorter_and_longer_than_the_table(bidirectional, max_distance, compute):
+def test_equation_at_an_arange_shorter_and_longer_than_the_table(
+    bidirectional, max_distance, compute
+):
     e, q = encoding(max_distance, bidirectional), drawn(6)
     found = added(e, q, compute.tokens(range(3, 9)), compute=compute)[0]
     np.testing.assert_allclose(found, equation(e, q, range(6), range(6)), atol=1e-6)
@@ -60,7 +70,9 @@ def test_a_row_of_positions_for_each_example():
     t = codes.tokens(rows[0])
     both = t.__class__(jnp.asarray(rows), jnp.broadcast_to(t.slots, (2, 3)))
     for i, row in enumerate(rows):
-        np.testing.assert_allclose(added(e, q, both)[i], equation(e, q[i : i + 1], row, row), atol=1e-6)
+        np.testing.assert_allclose(
+            added(e, q, both)[i], equation(e, q[i : i + 1], row, row), atol=1e-6
+        )
 
 
 def test_each_head_and_distance_has_a_vector_of_its_own():
@@ -70,7 +82,9 @@ def test_each_head_and_distance_has_a_vector_of_its_own():
     found = added(e, q, codes.tokens(range(3)))[0]
     for h in range(2):
         of_distance = np.asarray(e.table[...])[h, :, 1]  # distances -2..2
-        np.testing.assert_allclose(found[h], [[of_distance[i - j + 2] for j in range(3)] for i in range(3)], atol=1e-6)
+        np.testing.assert_allclose(
+            found[h], [[of_distance[i - j + 2] for j in range(3)] for i in range(3)], atol=1e-6
+        )
     assert len(np.unique(found)) == 2 * 5
 
 
@@ -85,7 +99,12 @@ def test_beyond_the_table_nothing_is_added(compute):
 def test_each_layer_has_a_table_of_its_own():
     model = laws.Subject(laws.spec("music_transformer")).build()
     assert models.indices(model.decoder.layer_sites) == ((0,), (1,))
-    assert np.abs(model.attention_encodings[0].table[...] - model.attention_encodings[1].table[...]).max() > 0.01
+    assert (
+        np.abs(
+            model.attention_encodings[0].table[...] - model.attention_encodings[1].table[...]
+        ).max()
+        > 0.01
+    )
 
 
 def test_an_empty_table_is_refused():

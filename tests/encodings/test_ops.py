@@ -17,7 +17,9 @@ def test_masked_softmax_gives_a_row_without_keys_zero_and_finite_gradients():
 
 def test_masked_softmax_is_softmax_where_nothing_is_masked_and_survives_large_logits():
     s = 1e4 * jax.random.normal(jax.random.key(0), (1, 2, 3, 5))
-    np.testing.assert_allclose(masked_softmax(s, jnp.ones((1, 1, 3, 5), bool)), jax.nn.softmax(s, axis=-1), atol=1e-6)
+    np.testing.assert_allclose(
+        masked_softmax(s, jnp.ones((1, 1, 3, 5), bool)), jax.nn.softmax(s, axis=-1), atol=1e-6
+    )
 
 
 def test_a_lookup_outside_of_the_table_is_nan_on_both_sides():
@@ -30,7 +32,11 @@ FREQUENCIES = (1.0, 10000**-0.5, 1e-4, 3.7, 100.0, -0.3)
 
 @pytest.mark.parametrize(
     "positions",
-    [np.array([0, 1, 2, 255, 257]), np.array([10**5, 10**6, 10**6 + 1, 2**24 - 1]), np.array([-1, -37, -(10**6)])],
+    [
+        np.array([0, 1, 2, 255, 257]),
+        np.array([10**5, 10**6, 10**6 + 1, 2**24 - 1]),
+        np.array([-1, -37, -(10**6)]),
+    ],
     ids=["small", "large", "negative"],
 )
 def test_angles_of_whole_positions_are_exact_up_to_whole_turns(positions):
@@ -43,7 +49,9 @@ def test_angles_of_whole_positions_are_exact_up_to_whole_turns(positions):
 def test_angles_of_fractions_are_exact_too():
     positions = np.array([0.25, -0.75, 3.5, 1000.125, 99999.5], np.float32)
     found = np.asarray(angles(jnp.asarray(positions), FREQUENCIES), np.float64)
-    np.testing.assert_allclose(np.exp(1j * found), np.exp(1j * np.outer(positions.astype(float), FREQUENCIES)), atol=2e-6)
+    np.testing.assert_allclose(
+        np.exp(1j * found), np.exp(1j * np.outer(positions.astype(float), FREQUENCIES)), atol=2e-6
+    )
 
 
 def test_a_plain_float32_product_is_not():
@@ -53,10 +61,15 @@ def test_a_plain_float32_product_is_not():
 
 @pytest.mark.parametrize("layout", ["interleaved", "half"])
 def test_rotate_turns_the_pairs_of_its_layout_and_leaves_the_rest(layout):
-    x, angle = jnp.arange(1.0, 7.0).reshape(1, 1, 1, 6), jnp.asarray([np.pi / 2, np.pi]).reshape(1, 1, 1, 2)
+    x, angle = (
+        jnp.arange(1.0, 7.0).reshape(1, 1, 1, 6),
+        jnp.asarray([np.pi / 2, np.pi]).reshape(1, 1, 1, 2),
+    )
     expected = [-2, 1, -3, -4, 5, 6] if layout == "interleaved" else [-3, -2, 1, -4, 5, 6]
     np.testing.assert_allclose(rotate(x, angle, layout)[0, 0, 0], expected, atol=1e-5)
-    np.testing.assert_allclose(rotate(x, angle, layout, 2.0)[0, 0, 0], [*(2 * n for n in expected[:4]), 5, 6], atol=1e-5)
+    np.testing.assert_allclose(
+        rotate(x, angle, layout, 2.0)[0, 0, 0], [*(2 * n for n in expected[:4]), 5, 6], atol=1e-5
+    )
 
 
 def test_a_fraction_is_no_index_of_a_table():

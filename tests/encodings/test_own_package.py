@@ -20,7 +20,9 @@ QUICK = ("shape_is_kept_and_finite", "shift_is_ignored_if_relative")
 @pytest.fixture
 def write_program(tmp_path, monkeypatch):
     """Writes the encoding of docs/reuse.md, with a part of its text replaced, to a package on the import path."""
-    path, program = re.search(r"```python\n# (my_package/\S+)\n(.*?)```", SECTION, re.DOTALL).groups()
+    path, program = re.search(
+        r"```python\n# (my_package/\S+)\n(.*?)```", SECTION, re.DOTALL
+    ).groups()
     (tmp_path / path).parent.mkdir()
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -53,8 +55,12 @@ def test_a_law_that_does_not_hold_is_an_error(write_program):
 
 @pytest.mark.full
 def test_the_line_of_the_page_runs_every_law(write_program):
-    line = re.search(r"^    PYTHONPATH=FOLDER \.venv/bin/python -c '(.*)'$", SECTION, re.MULTILINE)[1]
+    line = re.search(r"^    PYTHONPATH=FOLDER \.venv/bin/python -c '(.*)'$", SECTION, re.MULTILINE)[
+        1
+    ]
     assert NAME in line
     env = os.environ | {"PYTHONPATH": str(write_program())}
-    result = subprocess.run([sys.executable, "-c", line], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", line], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
     assert result.stdout == f"{laws.laws_of('decoder')}\n", result.stderr

@@ -23,7 +23,12 @@ def build(num_heads=2, head_dim=8, **arguments):
 def drawn(seed, batch, length, heads, width):
     random = np.random.default_rng(seed)
     q, k, w = random.normal(size=(3, batch, length, heads, width))
-    return q, k, w / np.linalg.norm(w, axis=-1, keepdims=True), random.uniform(0, 2, (batch, length, heads))
+    return (
+        q,
+        k,
+        w / np.linalg.norm(w, axis=-1, keepdims=True),
+        random.uniform(0, 2, (batch, length, heads)),
+    )
 
 
 def scored(encoding, q, k, w, beta, slots=None):
@@ -42,7 +47,9 @@ def equation(q, k, w, beta):
         product = np.eye(q.shape[-1])
         for j in range(i, -1, -1):
             out[b, h, i, j] = q[b, i, h] @ product @ k[b, j, h] / q.shape[-1] ** 0.5
-            product = product @ (np.eye(q.shape[-1]) - beta[b, j, h] * np.outer(w[b, j, h], w[b, j, h]))
+            product = product @ (
+                np.eye(q.shape[-1]) - beta[b, j, h] * np.outer(w[b, j, h], w[b, j, h])
+            )
     return out
 
 
@@ -58,7 +65,9 @@ def test_agrees_with_reference():
 def test_logits_are_the_product_of_matrices_whatever_the_block(seed, block, monkeypatch):
     monkeypatch.setattr(path, "_BLOCK", block)
     drawing = drawn(seed, 2, 23, 2, 4)
-    np.testing.assert_allclose(np.tril(scored(build(2, 4), *drawing)), equation(*drawing), atol=1e-5)
+    np.testing.assert_allclose(
+        np.tril(scored(build(2, 4), *drawing)), equation(*drawing), atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("block", [4, 32])
@@ -80,7 +89,10 @@ def test_queries_may_be_a_few_slots_of_a_cache(block, monkeypatch):
 def test_segments_in_one_row_do_not_meet(block, monkeypatch):
     monkeypatch.setattr(path, "_BLOCK", block)
     drawing = drawn(4, 1, 15, 1, 4)
-    packed, alone = scored(build(1, 4), *drawing), scored(build(1, 4), *(a[:, 6:13] for a in drawing))
+    packed, alone = (
+        scored(build(1, 4), *drawing),
+        scored(build(1, 4), *(a[:, 6:13] for a in drawing)),
+    )
     np.testing.assert_allclose(packed[..., 6:13, 6:13], alone, atol=1e-5)
 
 
@@ -92,7 +104,9 @@ def test_reflections_worked_by_hand():
     w, ones = np.tile([1.0, 0.0], (1, 100, 1, 1)), np.ones((1, 100, 1, 2))
     found = scored(build(1, 2), ones, ones, w, np.full((1, 100, 1), 2.0))[0, 0] * np.sqrt(2)
     place = np.arange(100)
-    np.testing.assert_allclose(np.tril(found), np.tril(1 + (-1.0) ** (place[:, None] - place)), atol=1e-5)
+    np.testing.assert_allclose(
+        np.tril(found), np.tril(1 + (-1.0) ** (place[:, None] - place)), atol=1e-5
+    )
 
 
 def test_a_thousand_tokens_stay_right():
@@ -118,16 +132,22 @@ def test_other_parts_of_the_logits_stay():
     found = attend((encoding, alibi), q, k, v, with_features, with_features, causal)
     expected = attend((), q, k, v, t, t, causal, bias=change + alibi.bias(t, t))
     np.testing.assert_allclose(found, expected, atol=1e-5)
-    np.testing.assert_allclose(np.diagonal(change[0, 0]), 0, atol=1e-6)  # a token's own key is not touched
+    np.testing.assert_allclose(
+        np.diagonal(change[0, 0]), 0, atol=1e-6
+    )  # a token's own key is not touched
 
 
 def test_vectors_have_length_one_and_strengths_lie_below_two():
     encoding, x = build(), 3 * jax.random.normal(jax.random.key(0), (2, 5, 16))
     w, beta = encoding.features(x, jnp.arange(5)[None])[1]
-    projected = (np.asarray(x, float) @ np.asarray(encoding.down.kernel[...], float) @ np.asarray(encoding.up.kernel[...], float)).reshape(
-        2, 5, 2, 8
+    projected = (
+        np.asarray(x, float)
+        @ np.asarray(encoding.down.kernel[...], float)
+        @ np.asarray(encoding.up.kernel[...], float)
+    ).reshape(2, 5, 2, 8)
+    np.testing.assert_allclose(
+        w, projected / np.linalg.norm(projected, axis=-1, keepdims=True), atol=1e-3
     )
-    np.testing.assert_allclose(w, projected / np.linalg.norm(projected, axis=-1, keepdims=True), atol=1e-3)
     strength = np.asarray(x, float) @ np.asarray(encoding.strength.kernel[...], float)
     np.testing.assert_allclose(beta, 2 / (1 + np.exp(-strength)), atol=1e-6)
     assert encoding.down.kernel.shape == (16, 32)

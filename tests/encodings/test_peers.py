@@ -71,8 +71,17 @@ def scores(encoding, q, k):
 def test_t5s_buckets_are_those_of_transformers(torch, bidirectional, buckets, distance):
     t5 = pytest.importorskip("transformers.models.t5.modeling_t5")
     offsets = np.arange(-3000, 3000)
-    ours = T5Bias(num_buckets=buckets, max_distance=distance, width=4, num_heads=1, bidirectional=bidirectional, rngs=codes.rngs())
-    found = t5.T5Attention._relative_position_bucket(torch.tensor(offsets), bidirectional, buckets, distance)
+    ours = T5Bias(
+        num_buckets=buckets,
+        max_distance=distance,
+        width=4,
+        num_heads=1,
+        bidirectional=bidirectional,
+        rngs=codes.rngs(),
+    )
+    found = t5.T5Attention._relative_position_bucket(
+        torch.tensor(offsets), bidirectional, buckets, distance
+    )
     close(ours.bucket(jnp.asarray(offsets)), found, 0)
 
 
@@ -83,7 +92,13 @@ SCALINGS = {
         dict(scaling="yarn", factor=8.0, trained_length=512),
     ),
     "llama3": (
-        dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=1024),
+        dict(
+            rope_type="llama3",
+            factor=8.0,
+            low_freq_factor=1.0,
+            high_freq_factor=4.0,
+            original_max_position_embeddings=1024,
+        ),
         dict(scaling="llama3", factor=8.0, trained_length=1024),
     ),
 }
@@ -98,7 +113,10 @@ def test_scaled_frequencies_are_those_of_transformers(torch, name, base, head_di
 
     theirs, ours = SCALINGS[name]
     config = transformers.LlamaConfig(
-        hidden_size=head_dim, num_attention_heads=1, max_position_embeddings=4096, rope_parameters={**theirs, "rope_theta": base}
+        hidden_size=head_dim,
+        num_attention_heads=1,
+        max_position_embeddings=4096,
+        rope_parameters={**theirs, "rope_theta": base},
     )
     frequencies, amplitude = ROPE_INIT_FUNCTIONS[name](config, "cpu")
     encoding = RoPE(base=base, head_dim=head_dim, **ours)
@@ -110,9 +128,15 @@ def test_half_layout_turns_as_llama_in_transformers(torch):
     llama = pytest.importorskip("transformers.models.llama.modeling_llama")
     q, k = random(2, LENGTH, HEADS, HEAD_DIM), random(2, LENGTH, HEADS, HEAD_DIM)
     angle = np.outer(np.arange(LENGTH), 10000.0 ** (-np.arange(0, HEAD_DIM, 2) / HEAD_DIM))
-    cos, sin = (torch.tensor(np.tile(f(angle), 2)[None], dtype=torch.float32) for f in (np.cos, np.sin))
-    theirs = llama.apply_rotary_pos_emb(torch.tensor(heads_first(q)), torch.tensor(heads_first(k)), cos, sin)
-    ours = RoPE(layout="half", head_dim=HEAD_DIM).transform_qk(jnp.asarray(q), jnp.asarray(k), PLACES, PLACES)
+    cos, sin = (
+        torch.tensor(np.tile(f(angle), 2)[None], dtype=torch.float32) for f in (np.cos, np.sin)
+    )
+    theirs = llama.apply_rotary_pos_emb(
+        torch.tensor(heads_first(q)), torch.tensor(heads_first(k)), cos, sin
+    )
+    ours = RoPE(layout="half", head_dim=HEAD_DIM).transform_qk(
+        jnp.asarray(q), jnp.asarray(k), PLACES, PLACES
+    )
     for mine, other in zip(ours, theirs, strict=True):
         close(heads_first(mine), other)
 
@@ -122,8 +146,12 @@ def test_debertas_log_buckets_are_those_of_transformers(torch, size, longest):
     """Up to the longest distance that the table has; what is beyond is clipped on both sides."""
     deberta = pytest.importorskip("transformers.models.deberta_v2.modeling_deberta_v2")
     distances = np.arange(1 - longest, longest)
-    ours = DeBERTa(max_distance=longest, buckets=size, width=8, num_heads=1, head_dim=8, rngs=codes.rngs())
-    found = deberta.make_log_bucket_position(torch.tensor(distances), size, longest).numpy().astype(int)
+    ours = DeBERTa(
+        max_distance=longest, buckets=size, width=8, num_heads=1, head_dim=8, rngs=codes.rngs()
+    )
+    found = (
+        deberta.make_log_bucket_position(torch.tensor(distances), size, longest).numpy().astype(int)
+    )
     close(ours.row(jnp.asarray(distances)), np.clip(found + size, 0, 2 * size - 1), 0)
 
 
@@ -142,7 +170,10 @@ def test_relative_logits_are_those_of_inkling_in_transformers(torch):
 
 @pytest.mark.parametrize("heads", range(1, 21))
 def test_alibi_is_that_of_x_transformers_for_any_number_of_heads(theirs, heads):
-    close(ALiBi(num_heads=heads).bias(PLACES, PLACES)[0], theirs.AlibiPositionalBias(heads)(LENGTH, LENGTH).reshape(heads, LENGTH, LENGTH))
+    close(
+        ALiBi(num_heads=heads).bias(PLACES, PLACES)[0],
+        theirs.AlibiPositionalBias(heads)(LENGTH, LENGTH).reshape(heads, LENGTH, LENGTH),
+    )
 
 
 def test_sinusoids_in_concat_layout_are_those_of_x_transformers(theirs):
@@ -160,9 +191,14 @@ def test_interleaved_layout_turns_as_in_x_transformers(theirs):
 
 def test_xpos_scores_are_those_of_x_transformers(theirs):
     q, k = random(1, LENGTH, HEADS, HEAD_DIM), random(1, LENGTH, HEADS, HEAD_DIM)
-    frequencies, scale = theirs.RotaryEmbedding(HEAD_DIM, use_xpos=True)(theirs.torch.arange(LENGTH))
+    frequencies, scale = theirs.RotaryEmbedding(HEAD_DIM, use_xpos=True)(
+        theirs.torch.arange(LENGTH)
+    )
     tq, tk = (theirs.torch.tensor(heads_first(x)) for x in (q, k))
-    found = theirs.apply_rotary_pos_emb(tq, frequencies, scale) @ theirs.apply_rotary_pos_emb(tk, frequencies, scale**-1).mT
+    found = (
+        theirs.apply_rotary_pos_emb(tq, frequencies, scale)
+        @ theirs.apply_rotary_pos_emb(tk, frequencies, scale**-1).mT
+    )
     close(scores(XPos(head_dim=HEAD_DIM), q, k) * PAST, found.numpy() * PAST, 1e-4)
 
 
@@ -173,7 +209,10 @@ def test_pope_scores_are_those_of_x_transformers(theirs):
     polar.learned_bias.data = theirs.torch.tensor(np.array(encoding.delta[...]))[:, None]
     frequencies, bias = polar(theirs.torch.arange(LENGTH))
     tq, tk = (theirs.torch.tensor(heads_first(x)) for x in (q, k))
-    found = theirs.apply_polar_pos_emb(tq, frequencies[:, None]) @ theirs.apply_polar_pos_emb(tk, frequencies[:, None] + bias).mT
+    found = (
+        theirs.apply_polar_pos_emb(tq, frequencies[:, None])
+        @ theirs.apply_polar_pos_emb(tk, frequencies[:, None] + bias).mT
+    )
     close(scores(encoding, q, k), found, 1e-4)
 
 
@@ -209,17 +248,31 @@ def test_copes_term_is_that_of_x_transformers(theirs):
     encoding.table[...] = jnp.asarray(random(6, HEAD_DIM))
     q, s = random(1, LENGTH, HEADS, HEAD_DIM), random(1, HEADS, LENGTH, LENGTH)
     mask = PAST.astype(bool)[None, None]
-    ours = encoding.transform_logits(jnp.asarray(s), jnp.asarray(q), jnp.asarray(q), PLACES, PLACES, jnp.asarray(mask)) - s
+    ours = (
+        encoding.transform_logits(
+            jnp.asarray(s), jnp.asarray(q), jnp.asarray(q), PLACES, PLACES, jnp.asarray(mask)
+        )
+        - s
+    )
     other = theirs.CoPE(HEAD_DIM, HEADS, 6)
     other.pos_emb.data = theirs.torch.tensor(np.array(encoding.table[...]))
-    found = other(theirs.torch.tensor(heads_first(q)), theirs.torch.tensor(np.where(mask, s, -1e30).astype(np.float32)))
+    found = other(
+        theirs.torch.tensor(heads_first(q)),
+        theirs.torch.tensor(np.where(mask, s, -1e30).astype(np.float32)),
+    )
     close(np.where(mask, ours, 0), np.where(mask, found.numpy(), 0), 1e-4)
 
 
 def test_foxs_bias_is_that_of_x_transformers(theirs):
     encoding, x = FoX(width=12, num_heads=HEADS, rngs=codes.rngs()), random(2, LENGTH, 12)
     other = theirs.DataDependentAlibi(12, HEADS, bias_init=0.0)
-    other.to_forget_gates[0].weight.data = theirs.torch.tensor(np.array(encoding.projection.kernel[...].T))
-    K = PLACES.__class__(PLACES.positions, PLACES.slots, features=encoding.features(jnp.asarray(x), PLACES.positions)[1])
+    other.to_forget_gates[0].weight.data = theirs.torch.tensor(
+        np.array(encoding.projection.kernel[...].T)
+    )
+    K = PLACES.__class__(
+        PLACES.positions,
+        PLACES.slots,
+        features=encoding.features(jnp.asarray(x), PLACES.positions)[1],
+    )
     bias = np.asarray(codes.content_bias(encoding, PLACES, K, HEADS))
     close(bias * PAST, other(theirs.torch.tensor(x)).numpy() * PAST, 1e-4)

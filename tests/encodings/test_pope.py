@@ -22,7 +22,9 @@ def built(delta=None, num_heads=1, head_dim=4, **arguments):
 def products(encoding, q, k, positions):
     """[H, L, S] of queries and keys [L, H, Dh], before 1 / sqrt(Dh)."""
     tokens = codes.tokens(positions)
-    q, k = encoding.transform_qk(*(jnp.asarray(x, jnp.float32)[None] for x in (q, k)), tokens, tokens)
+    q, k = encoding.transform_qk(
+        *(jnp.asarray(x, jnp.float32)[None] for x in (q, k)), tokens, tokens
+    )
     assert q.shape[-1] == k.shape[-1] == 2 * len(encoding.frequencies)
     return np.asarray(jnp.einsum("lhe,she->hls", q[0], k[0]))
 
@@ -30,7 +32,9 @@ def products(encoding, q, k, positions):
 def test_agrees_with_reference():
     given = reference.entry("pope_d4_L5_scores")["inputs"]
     q, k = (np.asarray(given[n])[:, None] for n in "qk")
-    reference.assert_agrees(products(built([given["delta"]]), q, k, range(5))[0], "pope_d4_L5_scores")
+    reference.assert_agrees(
+        products(built([given["delta"]]), q, k, range(5))[0], "pope_d4_L5_scores"
+    )
 
 
 @pytest.mark.parametrize("positions", [range(5), [0, 3, 9, 20, 63], [0, 1.5, 2.25, 60, 1e4]])
@@ -51,14 +55,19 @@ def test_equation_in_float64(positions):
 
 def test_worked_by_hand():
     """Of zeros all lengths are log 2; a delta of -pi / 2 makes a cosine a sine of the distance back."""
-    found = products(built([[-np.pi / 2]], head_dim=1), np.zeros((3, 1, 1)), np.zeros((3, 1, 1)), [0, 1, 3])[0]
+    found = products(
+        built([[-np.pi / 2]], head_dim=1), np.zeros((3, 1, 1)), np.zeros((3, 1, 1)), [0, 1, 3]
+    )[0]
     np.testing.assert_allclose(found[2], np.log(2) ** 2 * np.sin([-3.0, -2.0, 0.0]), atol=1e-6)
 
 
 def test_what_a_token_is_moves_no_angle():
     """Scaling content up and down by channel changes lengths alone: ratios between distances stay."""
     encoding = built(head_dim=1)
-    ratios = [products(encoding, np.full((3, 1, 1), a), np.full((3, 1, 1), -a), [0, 1, 2])[0] for a in (0.1, 2.0, -3.0)]
+    ratios = [
+        products(encoding, np.full((3, 1, 1), a), np.full((3, 1, 1), -a), [0, 1, 2])[0]
+        for a in (0.1, 2.0, -3.0)
+    ]
     for other in ratios[1:]:
         np.testing.assert_allclose(other / other[0, 0], ratios[0] / ratios[0][0, 0], rtol=1e-5)
 
@@ -107,7 +116,10 @@ def test_logits_are_divided_by_the_root_of_the_head_width_and_not_of_twice_it():
 
 
 def test_angles_and_lengths_are_float32_whatever_the_model_s_type():
-    x, tokens = jax.random.normal(jax.random.key(0), (1, 3, 1, 4), jnp.bfloat16), codes.tokens([0, 300, 4001])
+    x, tokens = (
+        jax.random.normal(jax.random.key(0), (1, 3, 1, 4), jnp.bfloat16),
+        codes.tokens([0, 300, 4001]),
+    )
     exact = built().transform_qk(x.astype(jnp.float32), x.astype(jnp.float32), tokens, tokens)
     for found, expected in zip(built().transform_qk(x, x, tokens, tokens), exact, strict=True):
         assert found.dtype == jnp.bfloat16

@@ -21,11 +21,16 @@ def factor(positions, **arguments):
 
 @pytest.mark.parametrize(
     ("entry", "rate", "start", "steps"),
-    [("logit_scale_llama4", "attn_scale", "floor_scale", True), ("logit_scale_inkling", "alpha", "n_floor", False)],
+    [
+        ("logit_scale_llama4", "attn_scale", "floor_scale", True),
+        ("logit_scale_inkling", "alpha", "n_floor", False),
+    ],
 )
 def test_agrees_with_reference(entry, rate, start, steps):
     given = reference.entry(entry)["inputs"]
-    reference.assert_agrees(factor(given["positions"], rate=given[rate], start=given[start], steps=steps), entry)
+    reference.assert_agrees(
+        factor(given["positions"], rate=given[rate], start=given[start], steps=steps), entry
+    )
 
 
 def test_defaults_are_those_of_llama_4():
@@ -36,7 +41,9 @@ def test_defaults_are_those_of_llama_4():
 def test_worked_by_hand():
     """Places count from one: the token at position 3 is the fourth."""
     positions = [0, 2, 3, 6, 7, 15]
-    np.testing.assert_allclose(factor(positions, rate=2.0, start=4), 1 + 2 * np.log([1, 1, 2, 2, 3, 5]), rtol=1e-6)
+    np.testing.assert_allclose(
+        factor(positions, rate=2.0, start=4), 1 + 2 * np.log([1, 1, 2, 2, 3, 5]), rtol=1e-6
+    )
     smooth = factor(positions, rate=2.0, start=4, steps=False)
     np.testing.assert_allclose(smooth, 1 + 2 * np.log([1, 1, 1, 7 / 4, 2, 4]), rtol=1e-6)
 
@@ -45,12 +52,18 @@ def test_worked_by_hand():
 def test_steps_are_where_whole_multiples_are_to_the_last_position_of_float32(start):
     multiples = np.asarray([1, 2, 5, 2**24 // start])
     for place, more in ((start * multiples, 0), (start * multiples - 1, -1)):
-        np.testing.assert_allclose(factor(place - 1, start=start), 1 + 0.1 * np.log(1.0 + multiples + more), rtol=1e-6)
+        np.testing.assert_allclose(
+            factor(place - 1, start=start), 1 + 0.1 * np.log(1.0 + multiples + more), rtol=1e-6
+        )
 
 
 def test_positions_may_be_fractions():
-    np.testing.assert_allclose(factor([2.5, 3.5, 5.0], rate=1.0, start=4), 1 + np.log([1, 2, 2]), rtol=1e-6)
-    np.testing.assert_allclose(factor([2.5, 5.0], rate=1.0, start=4, steps=False), 1 + np.log([1, 1.5]), rtol=1e-6)
+    np.testing.assert_allclose(
+        factor([2.5, 3.5, 5.0], rate=1.0, start=4), 1 + np.log([1, 2, 2]), rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        factor([2.5, 5.0], rate=1.0, start=4, steps=False), 1 + np.log([1, 1.5]), rtol=1e-6
+    )
 
 
 def test_all_of_a_querys_logits_are_multiplied_and_no_bias_is():
@@ -60,21 +73,30 @@ def test_all_of_a_querys_logits_are_multiplied_and_no_bias_is():
     times = cold.factor(T.positions)
     for order in ([rope, cold, alibi], [cold, rope, alibi]):
         found = attend(tuple(order), q, k, v, T, T, causal)
-        np.testing.assert_allclose(found, attend((rope, alibi), q * times[:, :, None, None], k, v, T, T, causal), atol=1e-6)
+        np.testing.assert_allclose(
+            found, attend((rope, alibi), q * times[:, :, None, None], k, v, T, T, causal), atol=1e-6
+        )
     assert float(jnp.abs(found - attend((rope, alibi), q, k, v, T, T, causal)).max()) > 0.01
 
 
 def test_before_its_start_it_is_no_encoding_at_all():
     q, k = jax.random.normal(jax.random.key(0), (2, 1, 5, 2, 8))
     for steps in (True, False):
-        tempered, same = PositionTemperature(start=6, steps=steps).transform_qk(q, k, codes.tokens(range(5)), codes.tokens(range(5)))
+        tempered, same = PositionTemperature(start=6, steps=steps).transform_qk(
+            q, k, codes.tokens(range(5)), codes.tokens(range(5))
+        )
         np.testing.assert_array_equal(tempered, q)
         np.testing.assert_array_equal(same, k)
 
 
 def test_half_precision_stays_half_precision():
     q, k = jnp.ones((2, 1, 5, 1, 4), jnp.bfloat16)
-    assert PositionTemperature(start=2).transform_qk(q, k, codes.tokens(range(5)), codes.tokens(range(5)))[0].dtype == jnp.bfloat16
+    assert (
+        PositionTemperature(start=2)
+        .transform_qk(q, k, codes.tokens(range(5)), codes.tokens(range(5)))[0]
+        .dtype
+        == jnp.bfloat16
+    )
 
 
 def test_a_start_before_the_first_token_is_refused():

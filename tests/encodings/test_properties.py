@@ -26,11 +26,20 @@ SLOTS = jnp.arange(LENGTH)[None]
 
 @functools.cache
 def built(name):
-    context = dict(width=WIDTH, num_heads=HEADS, head_dim=HEAD_DIM, num_layers=1, bidirectional=False, rngs=nnx.Rngs(params=0))
+    context = dict(
+        width=WIDTH,
+        num_heads=HEADS,
+        head_dim=HEAD_DIM,
+        num_layers=1,
+        bidirectional=False,
+        rngs=nnx.Rngs(params=0),
+    )
     encoding = plugins.build("encodings", plugins.resolve("encodings", laws.spec(name)), **context)
     graph, params = nnx.split(encoding)
     key = jax.random.key(5)
-    moved = jax.tree.map(lambda p: p + 0.3 * jax.random.normal(key, p.shape), params)  # away from zeros
+    moved = jax.tree.map(
+        lambda p: p + 0.3 * jax.random.normal(key, p.shape), params
+    )  # away from zeros
     return nnx.merge(graph, moved)
 
 
@@ -68,14 +77,18 @@ def attention(name):
 
 
 def parametrized(test):
-    marked = [name if name in QUICK else pytest.param(name, marks=pytest.mark.full) for name in NAMES]
+    marked = [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.full) for name in NAMES
+    ]
     return pytest.mark.parametrize("name", marked)(test)
 
 
 def places(name):
     """Ascending positions with gaps, that leave room for a shift where they end."""
     top = min(built(name).requirements.max_positions or laws.BOUND, laws.BOUND)
-    return st.lists(st.integers(0, top // 2 - 1), min_size=LENGTH, max_size=LENGTH, unique=True).map(sorted), top // 2
+    return st.lists(
+        st.integers(0, top // 2 - 1), min_size=LENGTH, max_size=LENGTH, unique=True
+    ).map(sorted), top // 2
 
 
 @parametrized
@@ -89,7 +102,10 @@ def test_what_is_relative_ignores_every_shift(name):
     @hypothesis.given(positions, st.integers(0, largest))
     def holds(at, shift):
         every = jnp.ones(LENGTH, int)
-        base, shifted = (attention(name)(inputs(), jnp.asarray(at) + s, every, 0, single=False) for s in (0, shift))
+        base, shifted = (
+            attention(name)(inputs(), jnp.asarray(at) + s, every, 0, single=False)
+            for s in (0, shift)
+        )
         np.testing.assert_allclose(base, shifted, atol=2e-4)
 
     holds()
@@ -107,7 +123,9 @@ def test_a_document_packed_behind_another_is_as_it_is_alone(name):
         at, second = jnp.asarray(at), SLOTS[0] >= boundary
         packed = attention(name)(inputs(), at, jnp.where(second, 2, 1), 0, single=False)[boundary:]
         moved = jax.tree.map(lambda a: jnp.roll(a, -boundary, axis=1), inputs())
-        alone = attention(name)(moved, jnp.roll(at, -boundary), jnp.roll(second.astype(int), -boundary), 0, single=False)
+        alone = attention(name)(
+            moved, jnp.roll(at, -boundary), jnp.roll(second.astype(int), -boundary), 0, single=False
+        )
         np.testing.assert_allclose(packed, alone[: LENGTH - boundary], atol=2e-5)
 
     holds()
@@ -116,7 +134,11 @@ def test_a_document_packed_behind_another_is_as_it_is_alone(name):
 @parametrized
 def test_a_query_that_sees_no_key_gets_zeros_and_all_gradients_are_finite(name):
     encoding, (x, q, k, v) = built(name), inputs()
-    where = jnp.stack([SLOTS] * encoding.requirements.num_axes, axis=-1) if encoding.requirements.num_axes > 1 else SLOTS
+    where = (
+        jnp.stack([SLOTS] * encoding.requirements.num_axes, axis=-1)
+        if encoding.requirements.num_axes > 1
+        else SLOTS
+    )
     mask = jnp.tril(jnp.ones((LENGTH, LENGTH), bool)).at[3].set(False)[None, None]
     graph, params = nnx.split(encoding)
 
@@ -124,11 +146,21 @@ def test_a_query_that_sees_no_key_gets_zeros_and_all_gradients_are_finite(name):
         whole = nnx.merge(graph, params)
         of_queries, of_keys = whole.features(x, where)
         lengths = jnp.asarray([LENGTH])
-        return attend(whole, q, k, v, Tokens(where, SLOTS, lengths, of_queries), Tokens(where, SLOTS, lengths, of_keys), mask)
+        return attend(
+            whole,
+            q,
+            k,
+            v,
+            Tokens(where, SLOTS, lengths, of_queries),
+            Tokens(where, SLOTS, lengths, of_keys),
+            mask,
+        )
 
     given = (params, x, q, k, v)
     np.testing.assert_array_equal(jax.jit(out)(*given)[:, 3], 0)
-    gradients = jax.jit(jax.grad(lambda *given: (out(*given) ** 2).sum(), argnums=tuple(range(5))))(*given)
+    gradients = jax.jit(jax.grad(lambda *given: (out(*given) ** 2).sum(), argnums=tuple(range(5))))(
+        *given
+    )
     assert all(np.isfinite(g).all() for g in jax.tree.leaves(gradients))
 
 
@@ -141,6 +173,8 @@ def test_one_query_on_all_keys_is_its_row_of_the_whole(name):
     def holds(at, row):
         at, every = jnp.asarray(at), jnp.ones(LENGTH, int)
         whole = attention(name)(inputs(), at, every, 0, single=False)
-        np.testing.assert_allclose(attention(name)(inputs(), at, every, row, single=True)[0], whole[row], atol=2e-5)
+        np.testing.assert_allclose(
+            attention(name)(inputs(), at, every, row, single=True)[0], whole[row], atol=2e-5
+        )
 
     holds()

@@ -25,7 +25,9 @@ def test_axes_add_their_angles():
     encoding = built(num_axes=2)
     g = np.asarray(encoding.frequencies)
     a = 2 * np.pi * (g[0] * 3 + g[1] * 5)
-    np.testing.assert_allclose(codes.embed(encoding, [[3, 5]])[0], np.concatenate([np.sin(a), np.cos(a)]), atol=1e-5)
+    np.testing.assert_allclose(
+        codes.embed(encoding, [[3, 5]])[0], np.concatenate([np.sin(a), np.cos(a)]), atol=1e-5
+    )
 
 
 def test_the_draw_is_no_parameter():
@@ -36,7 +38,9 @@ def test_the_draw_is_no_parameter():
 def test_the_draw_is_normal_with_its_spread_and_the_same_again():
     g = np.asarray(RandomFourier(width=8000, std=0.3, rngs=codes.rngs()).frequencies)
     np.testing.assert_allclose([g.std(), g.mean()], [0.3, 0.0], atol=0.02)
-    assert RandomFourier(width=8000, std=0.3, rngs=codes.rngs(1)).frequencies == tuple(map(tuple, g.tolist()))
+    assert RandomFourier(width=8000, std=0.3, rngs=codes.rngs(1)).frequencies == tuple(
+        map(tuple, g.tolist())
+    )
 
 
 def test_an_odd_width_ends_in_a_zero():

@@ -8,7 +8,9 @@ SENSITIVE: dict = {}
 
 
 def test_code_is_the_position():
-    np.testing.assert_array_equal(codes.embed(RawIndex(width=4, rngs=codes.rngs()), [0, 3, 1000]), [[0], [3], [1000]])
+    np.testing.assert_array_equal(
+        codes.embed(RawIndex(width=4, rngs=codes.rngs()), [0, 3, 1000]), [[0], [3], [1000]]
+    )
 
 
 def test_neighbours_differ_far_beyond_bfloat16():
@@ -17,7 +19,9 @@ def test_neighbours_differ_far_beyond_bfloat16():
 
 
 def test_padded_it_moves_one_channel_only():
-    lifted = RawIndex(width=4, lift="pad", rngs=codes.rngs()).scaled_embedding(jnp.asarray([[2, 5]]))
+    lifted = RawIndex(width=4, lift="pad", rngs=codes.rngs()).scaled_embedding(
+        jnp.asarray([[2, 5]])
+    )
     np.testing.assert_array_equal(lifted[0], [[2, 0, 0, 0], [5, 0, 0, 0]])
 
 

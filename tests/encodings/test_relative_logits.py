@@ -14,7 +14,9 @@ SENSITIVE = {"extent": (1024, 5), "num_profiles": (16, 2)}
 
 
 def encoding(extent=4, num_profiles=3):
-    return RelativeLogits(extent=extent, num_profiles=num_profiles, width=6, num_heads=2, rngs=codes.rngs())
+    return RelativeLogits(
+        extent=extent, num_profiles=num_profiles, width=6, num_heads=2, rngs=codes.rngs()
+    )
 
 
 def bias(e, x, positions, compute=codes.EQUATION):
@@ -36,9 +38,13 @@ def equation(e, x, positions):
 @codes.every_form
 def test_agrees_with_reference(compute):
     given = reference.entry("inkling_rel_bias_L5")["inputs"]
-    e = RelativeLogits(extent=given["extent"], num_profiles=2, width=2, num_heads=1, rngs=codes.rngs())
+    e = RelativeLogits(
+        extent=given["extent"], num_profiles=2, width=2, num_heads=1, rngs=codes.rngs()
+    )
     e.profiles[...], e.mixture[...] = jnp.asarray(given["P"]), jnp.eye(2)[:, None]
-    reference.assert_agrees(bias(e, jnp.asarray(given["r"])[None], range(5), compute)[0, 0], "inkling_rel_bias_L5")
+    reference.assert_agrees(
+        bias(e, jnp.asarray(given["r"])[None], range(5), compute)[0, 0], "inkling_rel_bias_L5"
+    )
 
 
 def test_equation_at_uneven_positions():
@@ -51,13 +57,17 @@ def test_equation_at_uneven_positions():
 @pytest.mark.parametrize("extent", [1, 4, 6, 20])
 def test_equation_at_an_arange_shorter_and_longer_than_the_extent(extent, compute):
     e, x = encoding(extent), jax.random.normal(jax.random.key(0), (2, 6, 6))
-    np.testing.assert_allclose(bias(e, x, range(3, 9), compute), equation(e, x, range(6)), atol=1e-6)
+    np.testing.assert_allclose(
+        bias(e, x, range(3, 9), compute), equation(e, x, range(6)), atol=1e-6
+    )
 
 
 def test_a_row_of_positions_for_each_example():
     e, x, rows = encoding(), jax.random.normal(jax.random.key(0), (2, 3, 6)), ([0, 1, 5], [2, 3, 8])
     t = dataclasses.replace(codes.tokens(rows[0]), positions=jnp.asarray(rows))
-    found = codes.content_bias(e, dataclasses.replace(t, features=e.features(x, t.positions)[0]), t, e.mixture.shape[1])
+    found = codes.content_bias(
+        e, dataclasses.replace(t, features=e.features(x, t.positions)[0]), t, e.mixture.shape[1]
+    )
     for i, row in enumerate(rows):
         np.testing.assert_allclose(found[i], equation(e, x[i : i + 1], row)[0], atol=1e-6)
 
@@ -83,7 +93,9 @@ def test_half_precision_inputs_are_mixed_in_float32():
 
 
 def test_an_encoder_is_refused():
-    with pytest.raises(UserError, match="relative_logits is not defined for bidirectional attention"):
+    with pytest.raises(
+        UserError, match="relative_logits is not defined for bidirectional attention"
+    ):
         models.build("relative_logits", architecture="encoder")
 
 

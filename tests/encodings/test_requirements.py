@@ -30,7 +30,9 @@ def test_the_site_is_that_of_the_base_class(name):
 def test_a_class_replaces_exactly_the_parts_whose_hooks_it_overrides(name):
     cls = plugins.find("encodings", name)
     hooks = laws.hooks(cls)
-    assert set(cls.requirements.replaces) == {part for part, hook in HOOK_OF.items() if hook in hooks}
+    assert set(cls.requirements.replaces) == {
+        part for part, hook in HOOK_OF.items() if hook in hooks
+    }
 
 
 @pytest.mark.parametrize("name", IN_ATTENTION)
@@ -53,7 +55,10 @@ def test_a_class_that_replaces_a_part_without_declaring_it_is_rejected(part, hoo
     message = rf"Quiet has its own {hook}, so it must declare requirements = Requirements\(replaces=\('{part}',\)\)."
     with pytest.raises(TypeError, match=message):
         type("Quiet", (AttentionEncoding,), {hook: lambda self, *arguments: arguments[0]})
-    declared = {"requirements": Requirements(replaces=(part,)), hook: lambda self, *arguments: arguments[0]}
+    declared = {
+        "requirements": Requirements(replaces=(part,)),
+        hook: lambda self, *arguments: arguments[0],
+    }
     assert type("Declared", (AttentionEncoding,), declared).requirements.replaces == (part,)
 
 
@@ -65,7 +70,9 @@ def test_a_class_that_inherits_a_part_must_go_on_declaring_it():
 @pytest.mark.parametrize("hook", ["transform_qk", "mask"])
 def test_a_bias_with_another_hook_must_not_declare_that_it_is_only_a_bias(hook):
     another = {hook: lambda self, *arguments: arguments[:2]}
-    with pytest.raises(TypeError, match=f"Both has its own {hook}, so it must declare only_bias=False."):
+    with pytest.raises(
+        TypeError, match=f"Both has its own {hook}, so it must declare only_bias=False."
+    ):
         type("Both", (ALiBi,), another)
     declared = {"requirements": Requirements(relative=True), **another}
     assert not type("Both", (ALiBi,), declared).requirements.only_bias
@@ -77,7 +84,9 @@ def test_a_bias_that_replaces_a_part_must_not_declare_that_it_is_only_a_bias(par
         "requirements": Requirements(only_bias=True, replaces=(part,)),
         hook: lambda self, *arguments: arguments[0],
     }
-    with pytest.raises(TypeError, match=f"Both has its own {hook}, so it must declare only_bias=False."):
+    with pytest.raises(
+        TypeError, match=f"Both has its own {hook}, so it must declare only_bias=False."
+    ):
         type("Both", (OffsetBias,), replacement)
 
 
@@ -100,5 +109,8 @@ def test_no_encoding_handles_padding(name):
 
 def test_what_reads_lengths_is_dynamic_rope_alone():
     """So that the test above has something to find."""
-    sources = {name: inspect.getsource(inspect.getmodule(plugins.find("encodings", name))) for name in NAMES}
+    sources = {
+        name: inspect.getsource(inspect.getmodule(plugins.find("encodings", name)))
+        for name in NAMES
+    }
     assert [name for name, source in sources.items() if ".lengths" in source] == ["rope"]

@@ -13,12 +13,26 @@ from tests.encodings import codes
 LINEAR, NTK = dict(scaling="linear", factor=4.0), dict(scaling="ntk", factor=4.0)
 YARN, LLAMA3 = (dict(scaling=s, factor=4.0, trained_length=2048) for s in ("yarn", "llama3"))
 DYNAMIC = dict(scaling="dynamic_ntk", factor=4.0, trained_length=2048)
-LONGROPE = dict(scaling="longrope", factor=4.0, trained_length=4, long_factors=(1.0, 2.0, 3.0, 4.0), short_factors=(1.0, 1.0, 1.5, 1.5))
-LONGROPE_HF = dict(
-    scaling="longrope", factor=4.0, trained_length=2048, long_factors=tuple(1 + m / 2 for m in range(8)), short_factors=(1.0,) * 8
+LONGROPE = dict(
+    scaling="longrope",
+    factor=4.0,
+    trained_length=4,
+    long_factors=(1.0, 2.0, 3.0, 4.0),
+    short_factors=(1.0, 1.0, 1.5, 1.5),
 )
-OF_LENGTH = pytest.mark.parametrize("arguments", [DYNAMIC | dict(trained_length=4), LONGROPE], ids=lambda a: a["scaling"])
-SCALINGS = pytest.mark.parametrize("arguments", [LINEAR, NTK, YARN, LLAMA3], ids=lambda a: a["scaling"])
+LONGROPE_HF = dict(
+    scaling="longrope",
+    factor=4.0,
+    trained_length=2048,
+    long_factors=tuple(1 + m / 2 for m in range(8)),
+    short_factors=(1.0,) * 8,
+)
+OF_LENGTH = pytest.mark.parametrize(
+    "arguments", [DYNAMIC | dict(trained_length=4), LONGROPE], ids=lambda a: a["scaling"]
+)
+SCALINGS = pytest.mark.parametrize(
+    "arguments", [LINEAR, NTK, YARN, LLAMA3], ids=lambda a: a["scaling"]
+)
 
 SENSITIVE = {
     "base": (10000.0, 100.0),
@@ -32,7 +46,10 @@ SENSITIVE = {
     "low_frequency_factor": (LLAMA3, LLAMA3 | dict(low_frequency_factor=3.0)),
     "high_frequency_factor": (LLAMA3, LLAMA3 | dict(high_frequency_factor=40.0)),
     "long_factors": (LONGROPE, LONGROPE | dict(long_factors=(4.0, 3.0, 2.0, 1.0))),
-    "short_factors": (LONGROPE | dict(trained_length=99), LONGROPE | dict(trained_length=99, short_factors=(2.0, 1.0, 1.0, 1.0))),
+    "short_factors": (
+        LONGROPE | dict(trained_length=99),
+        LONGROPE | dict(trained_length=99, short_factors=(2.0, 1.0, 1.0, 1.0)),
+    ),
     "proportion": (1.0, 0.5),
 }
 
@@ -44,7 +61,9 @@ def rotated(x, position, length=None, **arguments):
 
 
 def told(positions, length=None):
-    return dataclasses.replace(codes.tokens(positions), lengths=None if length is None else jnp.asarray([length]))
+    return dataclasses.replace(
+        codes.tokens(positions), lengths=None if length is None else jnp.asarray([length])
+    )
 
 
 def seen(head_dim, length=None, **arguments):
@@ -64,14 +83,19 @@ def seen(head_dim, length=None, **arguments):
 )
 def test_agrees_with_reference(entry, arguments):
     np.testing.assert_allclose(
-        rotated(np.arange(1.0, 9, dtype=np.float32), 3, **arguments), reference.entry(entry)["value"], rtol=1e-6, atol=1e-6
+        rotated(np.arange(1.0, 9, dtype=np.float32), 3, **arguments),
+        reference.entry(entry)["value"],
+        rtol=1e-6,
+        atol=1e-6,
     )
 
 
 def test_layouts_are_one_function_up_to_a_permutation():
     permutation = np.asarray(reference.entry("rope_layout_permutation_d8")["value"])
     x = jax.random.normal(jax.random.key(0), (8,))
-    np.testing.assert_allclose(rotated(x[permutation], 5, layout="half"), rotated(x, 5)[permutation], atol=1e-6)
+    np.testing.assert_allclose(
+        rotated(x[permutation], 5, layout="half"), rotated(x, 5)[permutation], atol=1e-6
+    )
 
 
 def test_products_depend_on_the_distance_alone():
@@ -83,7 +107,9 @@ def test_products_depend_on_the_distance_alone():
 
 def test_lengths_are_kept():
     x = jax.random.normal(jax.random.key(1), (8,))
-    assert float(jnp.linalg.norm(rotated(x, 1234))) == pytest.approx(float(jnp.linalg.norm(x)), rel=1e-6)
+    assert float(jnp.linalg.norm(rotated(x, 1234))) == pytest.approx(
+        float(jnp.linalg.norm(x)), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("layout", ["interleaved", "half"])
@@ -95,23 +121,37 @@ def test_scores_up_to_position_one_million_are_those_of_float64(layout):
     for i, m in enumerate(positions):
         for j, n in enumerate(positions):
             for pair, theta in enumerate(frequencies):
-                a, b = (2 * pair, 2 * pair + 1) if layout == "interleaved" else (pair, pair + width // 2)
+                a, b = (
+                    (2 * pair, 2 * pair + 1)
+                    if layout == "interleaved"
+                    else (pair, pair + width // 2)
+                )
                 across, along = (n - m) * theta, q[i, a] * k[j, a] + q[i, b] * k[j, b]
-                expected[i, j] += np.cos(across) * along + np.sin(across) * (q[i, b] * k[j, a] - q[i, a] * k[j, b])
+                expected[i, j] += np.cos(across) * along + np.sin(across) * (
+                    q[i, b] * k[j, a] - q[i, a] * k[j, b]
+                )
     tokens = codes.tokens(positions)
     inputs = (jnp.asarray(x, jnp.float32)[None, :, None] for x in (q, k))
-    found = [x[0, :, 0] for x in RoPE(head_dim=width, layout=layout).transform_qk(*inputs, tokens, tokens)]
+    found = [
+        x[0, :, 0]
+        for x in RoPE(head_dim=width, layout=layout).transform_qk(*inputs, tokens, tokens)
+    ]
     np.testing.assert_allclose(found[0] @ found[1].T, expected, atol=1e-5)
 
 
 def test_the_opposite_sign_is_rotation_by_the_negative_position():
     """The convention of GRAPE's code and of modded-nanogpt."""
-    reference.assert_agrees(rotated(np.arange(1.0, 9, dtype=np.float32), -3, layout="half"), "rope_d8_pos3_half_negative_sign")
+    reference.assert_agrees(
+        rotated(np.arange(1.0, 9, dtype=np.float32), -3, layout="half"),
+        "rope_d8_pos3_half_negative_sign",
+    )
 
 
 def test_each_layer_may_have_a_base_of_its_own():
     def logits(*bases):
-        model = models.build(*(dict(name="rope", base=base, layers=(layer,)) for layer, base in enumerate(bases)))
+        model = models.build(
+            *(dict(name="rope", base=base, layers=(layer,)) for layer, base in enumerate(bases))
+        )
         found = [model.decoder.encoding_of(layer).frequencies[1] for layer in range(2)]
         assert found == pytest.approx([base ** (-2 / 8) for base in bases])
         return models.run(model, models.stream(models.random_tokens(2, 7)))
@@ -122,13 +162,17 @@ def test_each_layer_may_have_a_base_of_its_own():
 
 
 def test_odd_head_width_is_refused():
-    with pytest.raises(ValueError, match="RoPE rotates pairs, so the head width must be even, got 3"):
+    with pytest.raises(
+        ValueError, match="RoPE rotates pairs, so the head width must be even, got 3"
+    ):
         RoPE(head_dim=3)
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.4, 1.5])
 def test_a_fraction_without_whole_pairs_is_refused(fraction):
-    with pytest.raises(ValueError, match=f"even number of channels, but {fraction} of the head width 8"):
+    with pytest.raises(
+        ValueError, match=f"even number of channels, but {fraction} of the head width 8"
+    ):
         RoPE(head_dim=8, fraction=fraction)
 
 
@@ -151,7 +195,9 @@ def test_a_fraction_without_whole_pairs_is_refused(fraction):
 def test_scalings_agree_with_reference(variant, arguments):
     found = reference.entry("rope_scaling_inv_freq_hd16")["value"][variant]
     frequencies, growth = seen(16, **arguments)
-    np.testing.assert_allclose(frequencies, found["inv_freq"], rtol=1e-6, atol=2e-9)  # angles are whole 2 pi / 2^32
+    np.testing.assert_allclose(
+        frequencies, found["inv_freq"], rtol=1e-6, atol=2e-9
+    )  # angles are whole 2 pi / 2^32
     np.testing.assert_allclose(growth, found["attention_factor"], rtol=1e-6)
 
 
@@ -162,7 +208,9 @@ def test_yarn_has_none_of_levanters_errors():
     twice = np.asarray(other["effective_angle_per_position"])
     once = 4 * twice
     assert not np.isclose(frequencies, twice, rtol=0.3).any()
-    np.testing.assert_array_equal(np.isclose(frequencies, once, rtol=0.3), [True] * 2 + [False] * 4 + [True] * 2)
+    np.testing.assert_array_equal(
+        np.isclose(frequencies, once, rtol=0.3), [True] * 2 + [False] * 4 + [True] * 2
+    )
     np.testing.assert_allclose(growth, other["temperature"] ** 2, rtol=1e-6)
 
 
@@ -177,7 +225,10 @@ def equation(scaling, r, base, s, trained, fast=32, slow=1, low=1, high=4):
         if scaling == "linear":
             theta = theta / s
         elif scaling == "yarn":
-            start, end = (r * np.log(trained / (2 * np.pi * turns)) / np.log(base) / 2 for turns in (fast, slow))
+            start, end = (
+                r * np.log(trained / (2 * np.pi * turns)) / np.log(base) / 2
+                for turns in (fast, slow)
+            )
             start, end = max(np.floor(start), 0), min(np.ceil(end), r - 1)
             g = 1 - min(max((m - start) / (end - start), 0), 1)
             theta = theta / s * (1 - g) + theta * g
@@ -191,12 +242,22 @@ def equation(scaling, r, base, s, trained, fast=32, slow=1, low=1, high=4):
 
 
 @pytest.mark.parametrize(
-    ("base", "factor", "trained_length"), [(10000.0, 4.0, 64), (100.0, 2.5, 300), (5e5, 16.0, 8192), (10.0, 4.0, 1000)]
+    ("base", "factor", "trained_length"),
+    [(10000.0, 4.0, 64), (100.0, 2.5, 300), (5e5, 16.0, 8192), (10.0, 4.0, 1000)],
 )
 @pytest.mark.parametrize("fraction", [1.0, 0.25])
 @pytest.mark.parametrize("scaling", ["linear", "ntk", "yarn", "llama3"])
-def test_scalings_are_their_equations_in_the_rotated_width(scaling, fraction, base, factor, trained_length):
-    rope = RoPE(head_dim=64, fraction=fraction, base=base, scaling=scaling, factor=factor, trained_length=trained_length)
+def test_scalings_are_their_equations_in_the_rotated_width(
+    scaling, fraction, base, factor, trained_length
+):
+    rope = RoPE(
+        head_dim=64,
+        fraction=fraction,
+        base=base,
+        scaling=scaling,
+        factor=factor,
+        trained_length=trained_length,
+    )
     expected = equation(scaling, round(64 * fraction), base, factor, trained_length)
     np.testing.assert_allclose(rope.frequencies, expected, rtol=1e-12)
 
@@ -237,34 +298,80 @@ def test_scaled_products_depend_on_the_distance_alone(arguments):
 @SCALINGS
 def test_a_factor_of_one_is_no_scaling(arguments):
     x = jax.random.normal(jax.random.key(4), (8,))
-    np.testing.assert_allclose(rotated(x, 100, **arguments | dict(factor=1.0)), rotated(x, 100), atol=1e-6)
+    np.testing.assert_allclose(
+        rotated(x, 100, **arguments | dict(factor=1.0)), rotated(x, 100), atol=1e-6
+    )
 
 
-@pytest.mark.parametrize(("base", "trained_length", "divided"), [(10.0, 8192, [1, 1, 1, 1]), (10000.0, 1, [1, 4, 4, 4])])
-def test_yarns_range_outside_of_the_pairs_keeps_the_fast_and_divides_the_slow(base, trained_length, divided):
-    found = RoPE(head_dim=8, base=base, scaling="yarn", factor=4.0, trained_length=trained_length).frequencies
-    np.testing.assert_allclose(RoPE(head_dim=8, base=base).frequencies / np.asarray(found), divided, rtol=1e-12)
+@pytest.mark.parametrize(
+    ("base", "trained_length", "divided"), [(10.0, 8192, [1, 1, 1, 1]), (10000.0, 1, [1, 4, 4, 4])]
+)
+def test_yarns_range_outside_of_the_pairs_keeps_the_fast_and_divides_the_slow(
+    base, trained_length, divided
+):
+    found = RoPE(
+        head_dim=8, base=base, scaling="yarn", factor=4.0, trained_length=trained_length
+    ).frequencies
+    np.testing.assert_allclose(
+        RoPE(head_dim=8, base=base).frequencies / np.asarray(found), divided, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(factor=4.0), "factor 4 needs a scaling: 'linear', 'ntk', 'yarn', 'llama3', 'dynamic_ntk' or 'longrope'"),
+        (
+            dict(factor=4.0),
+            "factor 4 needs a scaling: 'linear', 'ntk', 'yarn', 'llama3', 'dynamic_ntk' or 'longrope'",
+        ),
         (LINEAR | dict(factor=0.5), "at least 1, got 0.5"),
-        (YARN | dict(trained_length=None), "'yarn' needs trained_length, the positions seen in training, got None"),
-        (LLAMA3 | dict(trained_length=0), "'llama3' needs trained_length, the positions seen in training, got 0"),
+        (
+            YARN | dict(trained_length=None),
+            "'yarn' needs trained_length, the positions seen in training, got None",
+        ),
+        (
+            LLAMA3 | dict(trained_length=0),
+            "'llama3' needs trained_length, the positions seen in training, got 0",
+        ),
         (NTK | dict(fraction=0.25), "'ntk' leaves the first pair alone, so it needs another"),
-        (LLAMA3 | dict(low_frequency_factor=4.0), "low_frequency_factor must be below .* got 4 and 4"),
+        (
+            LLAMA3 | dict(low_frequency_factor=4.0),
+            "low_frequency_factor must be below .* got 4 and 4",
+        ),
         (YARN | dict(beta_slow=40.0), "beta_fast > beta_slow > 0, got 10000, 32 and 40"),
         (YARN | dict(base=1.0), "a base above 1 .* got 1, 32 and 1"),
-        (DYNAMIC | dict(trained_length=None), "'dynamic_ntk' needs trained_length, the positions seen in training, got None"),
-        (DYNAMIC | dict(fraction=0.25), "'dynamic_ntk' leaves the first pair alone, so it needs another"),
-        (LONGROPE | dict(trained_length=1), "'longrope' needs trained_length, the positions seen in training, got 1"),
-        (LONGROPE | dict(long_factors=(1.0, 2.0)), r"long_factors are one positive factor for each of the 4 pairs, got \(1.0, 2.0\)"),
-        (LONGROPE | dict(short_factors=(1.0, 2.0, 0.0, 1.0)), "short_factors are one positive factor for each of the 4 pairs"),
-        (LINEAR | dict(long_factors=(1.0, 2.0, 3.0, 4.0)), "long_factors and short_factors are of the scaling 'longrope', got 'linear'"),
-        (dict(proportion=0.2), "proportion must leave between one pair and all 4 of them turning, got 0.2"),
-        (dict(proportion=1.5), "proportion must leave between one pair and all 4 of them turning, got 1.5"),
+        (
+            DYNAMIC | dict(trained_length=None),
+            "'dynamic_ntk' needs trained_length, the positions seen in training, got None",
+        ),
+        (
+            DYNAMIC | dict(fraction=0.25),
+            "'dynamic_ntk' leaves the first pair alone, so it needs another",
+        ),
+        (
+            LONGROPE | dict(trained_length=1),
+            "'longrope' needs trained_length, the positions seen in training, got 1",
+        ),
+        (
+            LONGROPE | dict(long_factors=(1.0, 2.0)),
+            r"long_factors are one positive factor for each of the 4 pairs, got \(1.0, 2.0\)",
+        ),
+        (
+            LONGROPE | dict(short_factors=(1.0, 2.0, 0.0, 1.0)),
+            "short_factors are one positive factor for each of the 4 pairs",
+        ),
+        (
+            LINEAR | dict(long_factors=(1.0, 2.0, 3.0, 4.0)),
+            "long_factors and short_factors are of the scaling 'longrope', got 'linear'",
+        ),
+        (
+            dict(proportion=0.2),
+            "proportion must leave between one pair and all 4 of them turning, got 0.2",
+        ),
+        (
+            dict(proportion=1.5),
+            "proportion must leave between one pair and all 4 of them turning, got 1.5",
+        ),
     ],
 )
 def test_scalings_that_make_no_sense_are_refused(arguments, message):
@@ -274,7 +381,9 @@ def test_scalings_that_make_no_sense_are_refused(arguments, message):
 
 def equation_of_length(scaling, length, trained, s, base=10000.0, r=8, long=(), short=()):
     if scaling == "dynamic_ntk":
-        base = base * ((s * length / trained) - (s - 1)) ** (r / (r - 2)) if length > trained else base
+        base = (
+            base * ((s * length / trained) - (s - 1)) ** (r / (r - 2)) if length > trained else base
+        )
         return [base ** (-2 * m / r) for m in range(r // 2)]
     return [base ** (-2 * m / r) / (long if length > trained else short)[m] for m in range(r // 2)]
 
@@ -282,10 +391,23 @@ def equation_of_length(scaling, length, trained, s, base=10000.0, r=8, long=(), 
 @pytest.mark.parametrize("length", [1, 3, 4, 5, 17])
 @OF_LENGTH
 def test_scalings_that_read_the_length_are_their_equations(arguments, length):
-    lists = {} if arguments["scaling"] == "dynamic_ntk" else {k: LONGROPE[f"{k}_factors"] for k in ("long", "short")}
+    lists = (
+        {}
+        if arguments["scaling"] == "dynamic_ntk"
+        else {k: LONGROPE[f"{k}_factors"] for k in ("long", "short")}
+    )
     frequencies, growth = seen(8, length, **arguments)
-    np.testing.assert_allclose(frequencies, equation_of_length(arguments["scaling"], length, 4, 4.0, **lists), rtol=2e-6, atol=2e-9)
-    np.testing.assert_allclose(growth, 1 if arguments["scaling"] == "dynamic_ntk" else (1 + np.log(4) / np.log(4)) ** 0.5, rtol=1e-6)
+    np.testing.assert_allclose(
+        frequencies,
+        equation_of_length(arguments["scaling"], length, 4, 4.0, **lists),
+        rtol=2e-6,
+        atol=2e-9,
+    )
+    np.testing.assert_allclose(
+        growth,
+        1 if arguments["scaling"] == "dynamic_ntk" else (1 + np.log(4) / np.log(4)) ** 0.5,
+        rtol=1e-6,
+    )
 
 
 def test_dynamic_ntk_worked_by_hand():
@@ -302,7 +424,9 @@ def test_each_example_is_rotated_by_its_own_length(arguments):
     found = RoPE(head_dim=8, **arguments).transform_qk(x, x, both, both)[0]
     for row, length in enumerate((4, 11)):
         alone = dataclasses.replace(tokens, lengths=jnp.asarray([length]))
-        expected = RoPE(head_dim=8, **arguments).transform_qk(x[row : row + 1], x[row : row + 1], alone, alone)[0]
+        expected = RoPE(head_dim=8, **arguments).transform_qk(
+            x[row : row + 1], x[row : row + 1], alone, alone
+        )[0]
         np.testing.assert_allclose(found[row], expected[0], atol=1e-6)
 
 
@@ -311,7 +435,9 @@ def test_queries_are_rotated_by_the_length_of_the_keys(arguments):
     q, k = jax.random.normal(jax.random.key(6), (2, 1, 1, 1, 8))
     products = []
     for m, of_query in ((9, 2), (9, 9), (46, 9)):
-        rotated_q, rotated_k = RoPE(head_dim=8, **arguments).transform_qk(q, k, told([m], of_query), told([m - 3], 9))
+        rotated_q, rotated_k = RoPE(head_dim=8, **arguments).transform_qk(
+            q, k, told([m], of_query), told([m - 3], 9)
+        )
         products.append(float((rotated_q * rotated_k).sum()))
     np.testing.assert_allclose(products, products[0], atol=2e-5)
 
@@ -321,7 +447,8 @@ def test_where_the_length_is_not_known_it_is_the_largest_key_position_and_one(ar
     x = jax.random.normal(jax.random.key(7), (1, 3, 1, 8))
     encoding = RoPE(head_dim=8, **arguments)
     unknown, known = (
-        encoding.transform_qk(x, x, Q, K) for Q, K in ((told([1, 2, 3]), told([9, 5, 0])), (told([1, 2, 3]), told([9, 5, 0], 10)))
+        encoding.transform_qk(x, x, Q, K)
+        for Q, K in ((told([1, 2, 3]), told([9, 5, 0])), (told([1, 2, 3]), told([9, 5, 0], 10)))
     )
     for a, b in zip(unknown, known, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -335,8 +462,13 @@ def test_what_reads_the_length_says_so(arguments):
 
 def decoded(num_layers, arguments):
     """Tokens, the model, and its logits after each token but the first two from the cache."""
-    model, tokens = models.build(dict(name="rope", **arguments), num_layers=num_layers), models.random_tokens(2, 7)
-    _, cache = extend(model, start(model, (jnp.arange(7)[None, None],), 2), tokens[:, :2], jnp.ones((2, 2), bool))
+    model, tokens = (
+        models.build(dict(name="rope", **arguments), num_layers=num_layers),
+        models.random_tokens(2, 7),
+    )
+    _, cache = extend(
+        model, start(model, (jnp.arange(7)[None, None],), 2), tokens[:, :2], jnp.ones((2, 2), bool)
+    )
     return tokens, model, np.asarray(decode(model, cache, tokens[:, 2:], jnp.ones((2, 5), bool))[0])
 
 
@@ -345,7 +477,9 @@ def test_a_decoded_step_of_one_layer_equals_the_full_forward_of_that_prefix(argu
     """And, beyond the trained length, not the full forward of what comes in the end."""
     tokens, model, steps = decoded(1, arguments)
     for step in range(5):
-        models.assert_close(steps[:, step], models.run(model, models.stream(tokens[:, : step + 3]))[:, -1])
+        models.assert_close(
+            steps[:, step], models.run(model, models.stream(tokens[:, : step + 3]))[:, -1]
+        )
     whole = models.run(model, models.stream(tokens))
     models.assert_differs(steps[:, :-1], whole[:, 2:-1], 1e-4)
 
@@ -354,21 +488,35 @@ def test_a_decoded_step_of_one_layer_equals_the_full_forward_of_that_prefix(argu
 def test_deeper_layers_keep_what_they_computed_at_earlier_lengths(arguments):
     """Up to the trained length, 4, there is one length; the steps after it differ from full forward passes."""
     tokens, model, steps = decoded(2, arguments)
-    prefixes = np.stack([models.run(model, models.stream(tokens[:, : step + 3]))[:, -1] for step in range(5)], axis=1)
+    prefixes = np.stack(
+        [models.run(model, models.stream(tokens[:, : step + 3]))[:, -1] for step in range(5)],
+        axis=1,
+    )
     models.assert_close(steps[:, :2], prefixes[:, :2])
     models.assert_differs(steps[:, 2:], prefixes[:, 2:], 1e-4)
 
 
-@pytest.mark.parametrize(("proportion", "head_dim", "turning"), [(0.25, 16, 2), (0.3, 16, 2), (0.5, 8, 2), (0.75, 8, 3), (1.0, 8, 4)])
-def test_a_proportion_keeps_the_fastest_pairs_as_they_are_and_stills_the_rest(proportion, head_dim, turning):
+@pytest.mark.parametrize(
+    ("proportion", "head_dim", "turning"),
+    [(0.25, 16, 2), (0.3, 16, 2), (0.5, 8, 2), (0.75, 8, 3), (1.0, 8, 4)],
+)
+def test_a_proportion_keeps_the_fastest_pairs_as_they_are_and_stills_the_rest(
+    proportion, head_dim, turning
+):
     kept = RoPE(head_dim=head_dim, proportion=proportion).frequencies
     assert kept[:turning] == RoPE(head_dim=head_dim).frequencies[:turning]
     assert kept[turning:] == (0.0,) * (head_dim // 2 - turning)
     spanned = RoPE(head_dim=head_dim, fraction=0.5).frequencies
-    assert spanned[1:2] != kept[1:2], "a fraction spreads the frequencies over the part that turns, a proportion does not"
+    assert spanned[1:2] != kept[1:2], (
+        "a fraction spreads the frequencies over the part that turns, a proportion does not"
+    )
 
 
-@pytest.mark.parametrize("arguments", [LINEAR, NTK, YARN, LLAMA3, LONGROPE | dict(trained_length=2048)], ids=lambda a: a["scaling"])
+@pytest.mark.parametrize(
+    "arguments",
+    [LINEAR, NTK, YARN, LLAMA3, LONGROPE | dict(trained_length=2048)],
+    ids=lambda a: a["scaling"],
+)
 def test_a_proportion_of_scaled_frequencies_is_scaled_as_without_it(arguments):
     whole, part = (RoPE(head_dim=8, proportion=p, **arguments) for p in (1.0, 0.5))
     assert part.frequencies == (*whole.frequencies[:2], 0.0, 0.0)

@@ -20,7 +20,12 @@ UNEVEN = [0, 1, 3, 9, 20]
 def mixed(encoding, w, v, queries, keys):
     """[L, H, Dh] of weights [H, L, S] and values [S, H, Dh]."""
     return np.asarray(
-        encoding.combine(jnp.asarray(w, jnp.float32)[None], jnp.asarray(v, jnp.float32)[None], codes.tokens(queries), codes.tokens(keys))[0]
+        encoding.combine(
+            jnp.asarray(w, jnp.float32)[None],
+            jnp.asarray(v, jnp.float32)[None],
+            codes.tokens(queries),
+            codes.tokens(keys),
+        )[0]
     )
 
 
@@ -58,7 +63,13 @@ def test_worked_by_hand():
 def test_logits_are_those_of_rope():
     x, tokens = jax.random.normal(jax.random.key(0), (1, 5, 2, 8)), codes.tokens(UNEVEN)
     for arguments in ({}, dict(base=100.0, layout="half", fraction=0.5)):
-        pairs = zip(*(cls(head_dim=8, **arguments).transform_qk(x, x, tokens, tokens) for cls in (RotaryValue, RoPE)), strict=True)
+        pairs = zip(
+            *(
+                cls(head_dim=8, **arguments).transform_qk(x, x, tokens, tokens)
+                for cls in (RotaryValue, RoPE)
+            ),
+            strict=True,
+        )
         for a, b in pairs:
             np.testing.assert_array_equal(a, b)
 
@@ -69,19 +80,27 @@ def test_a_shift_changes_outputs_only_where_they_stay_turned(absolute, moves):
     assert encoding.requirements.relative is not moves
     q, k, v = jax.random.normal(jax.random.key(1), (3, 1, 5, 2, 8))
     causal = jnp.tri(5, dtype=bool)[None, None]
-    outputs = [attend(encoding, q, k, v, T, T, causal) for T in (codes.tokens([p + shift for p in UNEVEN]) for shift in (0, 37))]
+    outputs = [
+        attend(encoding, q, k, v, T, T, causal)
+        for T in (codes.tokens([p + shift for p in UNEVEN]) for shift in (0, 37))
+    ]
     change = float(jnp.abs(outputs[0] - outputs[1]).max())
     assert change > 0.1 if moves else change < 1e-5
 
 
 def test_attention_to_oneself_alone_returns_the_value():
     v = np.random.default_rng(3).normal(size=(5, 1, 8))
-    np.testing.assert_allclose(mixed(RotaryValue(head_dim=8), np.eye(5)[None], v, UNEVEN, UNEVEN), v, atol=1e-6)
+    np.testing.assert_allclose(
+        mixed(RotaryValue(head_dim=8), np.eye(5)[None], v, UNEVEN, UNEVEN), v, atol=1e-6
+    )
     turned = mixed(RotaryValue(head_dim=8, absolute=True), np.eye(5)[None], v, UNEVEN, UNEVEN)
     assert np.abs(turned - v)[1:].max() > 0.1
 
 
 @pytest.mark.parametrize(("head_dim", "fraction"), [(3, 1.0), (8, 0.4), (8, 1.5)])
 def test_a_width_without_whole_pairs_is_refused(head_dim, fraction):
-    with pytest.raises(ValueError, match=f"{fraction} of the head width {head_dim} must be an even number of channels"):
+    with pytest.raises(
+        ValueError,
+        match=f"{fraction} of the head width {head_dim} must be an even number of channels",
+    ):
         RotaryValue(head_dim=head_dim, fraction=fraction)

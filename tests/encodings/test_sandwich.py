@@ -30,14 +30,18 @@ def test_agrees_with_the_equation_in_float64_at_uneven_positions(compute):
     for h in range(3):
         for i, q in enumerate(places):
             for j, s in enumerate(places):
-                wanted = (np.cos(abs(q - s) * 10000.0 ** (-2 * k / 16)) - 1).sum() * 3 / (8 * (h + 1))
+                wanted = (
+                    (np.cos(abs(q - s) * 10000.0 ** (-2 * k / 16)) - 1).sum() * 3 / (8 * (h + 1))
+                )
                 assert abs(found[h, i, j] - wanted) < 1e-5
 
 
 def test_up_to_a_constant_it_is_the_inner_product_of_sinusoidal_codes():
     """Of the frequencies k = 1..C/2, one further than the code's own."""
     t = codes.tokens(range(9))
-    code = codes.embed(Sinusoidal(width=18, base=10000.0 ** (18 / 16), rngs=codes.rngs()), range(9))[:, 2:]
+    code = codes.embed(
+        Sinusoidal(width=18, base=10000.0 ** (18 / 16), rngs=codes.rngs()), range(9)
+    )[:, 2:]
     of_first_head = Sandwich(code_width=16, num_heads=1).bias(t, t)[0, 0]
     np.testing.assert_allclose(of_first_head, (code @ code.T - 8) / 8, atol=1e-5)
 
@@ -45,7 +49,9 @@ def test_up_to_a_constant_it_is_the_inner_product_of_sinusoidal_codes():
 def test_with_a_row_for_each_example_no_array_has_a_channel_for_each_pair():
     positions = jnp.broadcast_to(jnp.arange(64), (3, 64))
     t = codes.tokens(range(64)).__class__(positions)
-    jaxpr = jax.make_jaxpr(lambda p: hook(diagonals.CPU, Sandwich(num_heads=2), "bias")(t.__class__(p), t.__class__(p)))(positions)
+    jaxpr = jax.make_jaxpr(
+        lambda p: hook(diagonals.CPU, Sandwich(num_heads=2), "bias")(t.__class__(p), t.__class__(p))
+    )(positions)
     assert max(np.prod(v.aval.shape) for e in jaxpr.eqns for v in e.outvars) <= 3 * 64 * 2 * 128
 
 

@@ -10,7 +10,12 @@ from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.selective_rope import SelectiveRoPE
 from tests.encodings import codes
 
-SENSITIVE = {"rank": (16, 2), "base": (500000.0, 10.0), "temperature": (1.0, 0.3), "gate": (False, True)}
+SENSITIVE = {
+    "rank": (16, 2),
+    "base": (500000.0, 10.0),
+    "temperature": (1.0, 0.3),
+    "gate": (False, True),
+}
 
 
 def build(head_dim=8, **arguments):
@@ -19,7 +24,9 @@ def build(head_dim=8, **arguments):
 
 def turned(encoding, x, steps, slots=None):
     """Queries in given slots and keys, both x, by the hook."""
-    K = dataclasses.replace(codes.tokens(range(x.shape[1])), features=jnp.asarray(steps, jnp.float32))
+    K = dataclasses.replace(
+        codes.tokens(range(x.shape[1])), features=jnp.asarray(steps, jnp.float32)
+    )
     Q = K if slots is None else Tokens(jnp.asarray(slots), jnp.asarray(slots))
     x = jnp.asarray(x, jnp.float32)
     queries = x
@@ -56,7 +63,9 @@ def test_steps_of_one_are_rope():
     x = np.random.default_rng(0).normal(size=(1, 30, 2, 8))
     mine = turned(build(base=10000.0), x, np.ones((1, 30, 2, 4)))
     t = codes.tokens(range(30))
-    theirs = RoPE(head_dim=8, layout="half").transform_qk(jnp.asarray(x, jnp.float32), jnp.asarray(x, jnp.float32), t, t)
+    theirs = RoPE(head_dim=8, layout="half").transform_qk(
+        jnp.asarray(x, jnp.float32), jnp.asarray(x, jnp.float32), t, t
+    )
     products = [jnp.einsum("blhe,bshe->bhls", *pair) for pair in (mine, theirs)]
     np.testing.assert_allclose(*products, atol=1e-4)
 
@@ -64,7 +73,9 @@ def test_steps_of_one_are_rope():
 def test_a_quarter_turn_worked_by_hand():
     """Two steps of a quarter turn each: after the first a pair (1, 0) is (0, 1), after the second (-1, 0)."""
     x, steps = np.tile([1.0, 0.0], (1, 2, 2, 1)), np.full((1, 2, 2, 1), np.pi / 2)
-    np.testing.assert_allclose(turned(build(head_dim=2), x, steps)[1][0, :, 0], [[0, 1], [-1, 0]], atol=1e-6)
+    np.testing.assert_allclose(
+        turned(build(head_dim=2), x, steps)[1][0, :, 0], [[0, 1], [-1, 0]], atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("gate", [False, True])
@@ -77,12 +88,16 @@ def test_steps_are_the_projection_of_parts_of_length_one(gate):
     assert down.shape == (16, 16)
     expected = (unit @ down @ up).reshape(2, 5, 2, 4)
     if gate:
-        expected = expected / (1 + np.exp(-unit @ np.asarray(encoding.gate.kernel[...], float)))[..., None]
+        expected = (
+            expected / (1 + np.exp(-unit @ np.asarray(encoding.gate.kernel[...], float)))[..., None]
+        )
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-7)
 
 
 def test_temperature_multiplies_all_factors():
-    np.testing.assert_allclose(build(temperature=0.3, base=16.0).factors, [0.3, 0.15, 0.075, 0.0375])
+    np.testing.assert_allclose(
+        build(temperature=0.3, base=16.0).factors, [0.3, 0.15, 0.075, 0.0375]
+    )
 
 
 def test_types_are_kept_and_a_zeroed_token_has_finite_gradients():
@@ -90,13 +105,19 @@ def test_types_are_kept_and_a_zeroed_token_has_finite_gradients():
     steps = build(gate=True).features(x, jnp.arange(3)[None])[1]
     assert steps.dtype == jnp.float32
     t = dataclasses.replace(codes.tokens(range(3)), features=steps)
-    assert {y.dtype for y in build().transform_qk(*(x.reshape(1, 3, 2, 8),) * 2, t, t)} == {jnp.dtype(jnp.bfloat16)}
-    grad = jax.grad(lambda x: build(gate=True).features(x, jnp.arange(3)[None])[1].sum())(jnp.zeros((1, 3, 16)))
+    assert {y.dtype for y in build().transform_qk(*(x.reshape(1, 3, 2, 8),) * 2, t, t)} == {
+        jnp.dtype(jnp.bfloat16)
+    }
+    grad = jax.grad(lambda x: build(gate=True).features(x, jnp.arange(3)[None])[1].sum())(
+        jnp.zeros((1, 3, 16))
+    )
     assert np.isfinite(grad).all()
 
 
 def test_what_has_no_pairs_or_no_rank_is_refused():
-    with pytest.raises(ValueError, match="SelectiveRoPE rotates pairs, so the head width must be even, got 3"):
+    with pytest.raises(
+        ValueError, match="SelectiveRoPE rotates pairs, so the head width must be even, got 3"
+    ):
         build(head_dim=3)
     with pytest.raises(ValueError, match="rank must be at least 1, got 0"):
         build(rank=0)

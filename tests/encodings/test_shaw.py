@@ -15,11 +15,22 @@ SENSITIVE = {"clip": (16, 3), "values": (False, True), "heads_share": (False, Tr
 @pytest.mark.parametrize("rows", [1, 2])
 def test_agrees_with_reference_with_one_row_of_positions_and_with_many(rows, compute):
     given, expected = (reference.entry("shaw_k2_L4_d4")[k] for k in ("inputs", "value"))
-    encoding = Shaw(clip=2, values=True, num_heads=1, head_dim=4, bidirectional=True, rngs=codes.rngs())
-    encoding.key_table[...], encoding.value_table[...] = jnp.asarray(given["aK"])[None], jnp.asarray(given["aV"])[None]
-    q, k, v = (jnp.broadcast_to(jnp.asarray(given[n])[None, :, None], (rows, 4, 1, 4)) for n in "qkv")
+    encoding = Shaw(
+        clip=2, values=True, num_heads=1, head_dim=4, bidirectional=True, rngs=codes.rngs()
+    )
+    encoding.key_table[...], encoding.value_table[...] = (
+        jnp.asarray(given["aK"])[None],
+        jnp.asarray(given["aV"])[None],
+    )
+    q, k, v = (
+        jnp.broadcast_to(jnp.asarray(given[n])[None, :, None], (rows, 4, 1, 4)) for n in "qkv"
+    )
     t = codes.tokens(range(4))
-    t = t.__class__(jnp.broadcast_to(t.positions, (1 if compute.arange else rows, 4)), t.slots, arange=compute.arange)
+    t = t.__class__(
+        jnp.broadcast_to(t.positions, (1 if compute.arange else rows, 4)),
+        t.slots,
+        arange=compute.arange,
+    )
     everywhere = jnp.ones((1, 1, 4, 4), bool)
     np.testing.assert_array_equal(encoding.index(t, t)[0], expected["index"])
     plain = jnp.einsum("blhe,bshe->bhls", q, k) / 2
@@ -33,32 +44,54 @@ def test_agrees_with_reference_with_one_row_of_positions_and_with_many(rows, com
 def test_each_layer_has_tables_of_its_own():
     model = laws.Subject(laws.spec("shaw")).build()
     assert models.indices(model.decoder.layer_sites) == ((0,), (1,))
-    assert np.abs(model.attention_encodings[0].key_table[...] - model.attention_encodings[1].key_table[...]).max() > 0.01
+    assert (
+        np.abs(
+            model.attention_encodings[0].key_table[...]
+            - model.attention_encodings[1].key_table[...]
+        ).max()
+        > 0.01
+    )
 
 
 def test_beyond_the_clip_distances_are_one():
     t = codes.tokens([0, 3, 50])
-    assert Shaw(clip=2, num_heads=1, head_dim=4, rngs=codes.rngs()).index(t, t)[0].tolist() == [[2, 4, 4], [0, 2, 4], [0, 0, 2]]
+    assert Shaw(clip=2, num_heads=1, head_dim=4, rngs=codes.rngs()).index(t, t)[0].tolist() == [
+        [2, 4, 4],
+        [0, 2, 4],
+        [0, 0, 2],
+    ]
 
 
 @pytest.mark.parametrize("clip", [1, 3, 9])
 @pytest.mark.parametrize(("queries", "keys"), [(5, 5), (4, 7), (7, 4), (1, 3)])
 def test_with_tables_for_each_head_it_is_the_equation_in_float64(clip, queries, keys):
     """For clips beyond and short of the longest distance, and as many queries as keys or not."""
-    encoding = Shaw(clip=clip, values=True, num_heads=2, head_dim=3, bidirectional=True, rngs=codes.rngs())
-    q, k, v = (np.asarray(jax.random.normal(jax.random.key(i), (1, n, 2, 3))) for i, n in enumerate((queries, keys, keys)))
-    of_keys, of_values = np.asarray(encoding.key_table, np.float64), np.asarray(encoding.value_table, np.float64)
+    encoding = Shaw(
+        clip=clip, values=True, num_heads=2, head_dim=3, bidirectional=True, rngs=codes.rngs()
+    )
+    q, k, v = (
+        np.asarray(jax.random.normal(jax.random.key(i), (1, n, 2, 3)))
+        for i, n in enumerate((queries, keys, keys))
+    )
+    of_keys, of_values = (
+        np.asarray(encoding.key_table, np.float64),
+        np.asarray(encoding.value_table, np.float64),
+    )
     expected = np.zeros((queries, 2, 3))
     for h in range(2):
         for i in range(queries):
             row = [np.clip(j - i, -clip, clip) + clip for j in range(keys)]
-            logits = np.array([q[0, i, h] @ (k[0, j, h] + of_keys[h, row[j]]) for j in range(keys)]) / np.sqrt(3)
+            logits = np.array(
+                [q[0, i, h] @ (k[0, j, h] + of_keys[h, row[j]]) for j in range(keys)]
+            ) / np.sqrt(3)
             w = np.exp(logits) / np.exp(logits).sum()
             expected[i, h] = sum(w[j] * (v[0, j, h] + of_values[h, row[j]]) for j in range(keys))
     everywhere = jnp.ones((1, 1, queries, keys), bool)
     for compute in codes.FORMS.values():
         Q, K = (compute.tokens(range(n)) for n in (queries, keys))
-        out = attend(encoding, *map(jnp.asarray, (q, k, v)), Q, K, everywhere, kernels=compute.kernels)
+        out = attend(
+            encoding, *map(jnp.asarray, (q, k, v)), Q, K, everywhere, kernels=compute.kernels
+        )
         np.testing.assert_allclose(out[0], expected, atol=1e-5)
 
 
@@ -70,7 +103,14 @@ def test_causal_attention_leaves_out_the_future_and_changes_nothing(clip, comput
     t = compute.tokens(range(6))
 
     def out(bidirectional):
-        encoding = Shaw(clip=clip, values=True, num_heads=2, head_dim=3, bidirectional=bidirectional, rngs=codes.rngs())
+        encoding = Shaw(
+            clip=clip,
+            values=True,
+            num_heads=2,
+            head_dim=3,
+            bidirectional=bidirectional,
+            rngs=codes.rngs(),
+        )
         return attend(encoding, q, k, v, t, t, causal, kernels=compute.kernels)
 
     np.testing.assert_allclose(out(False), out(True), atol=1e-6)

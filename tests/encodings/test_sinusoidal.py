@@ -27,13 +27,19 @@ def sinusoidal(width, **arguments):
 def test_agrees_with_reference(entry, width, layout):
     positions = [p for p in reference.entry(entry)["inputs"]["positions"] if p <= 1000]
     value = reference.entry(entry)["value"][: len(positions)]
-    tolerance = 1e-6 if max(positions) < 100 else 1e-4  # float32 angles: relative precision 6e-8 at position 1000
-    np.testing.assert_allclose(codes.embed(sinusoidal(width, layout=layout), positions), value, atol=tolerance)
+    tolerance = (
+        1e-6 if max(positions) < 100 else 1e-4
+    )  # float32 angles: relative precision 6e-8 at position 1000
+    np.testing.assert_allclose(
+        codes.embed(sinusoidal(width, layout=layout), positions), value, atol=tolerance
+    )
 
 
 def test_scaled_sinusoid_agrees_with_x_transformers():
     encoding = sinusoidal(8, layout="concat", scale=8**-0.5, learn_scale=True)
-    reference.assert_agrees(encoding.scaled_embedding(jnp.arange(4)[None])[0], "sinusoidal_xtransformers_d8")
+    reference.assert_agrees(
+        encoding.scaled_embedding(jnp.arange(4)[None])[0], "sinusoidal_xtransformers_d8"
+    )
     assert float(encoding.scale[...]) == pytest.approx(8**-0.5)
 
 
@@ -44,13 +50,18 @@ def test_a_shift_is_the_reference_rotation():
 
 
 def test_concat_is_a_permutation_and_tensor2tensor_is_not():
-    a, b, c = (codes.embed(sinusoidal(8, layout=layout), range(9)) for layout in ("interleaved", "concat", "tensor2tensor"))
+    a, b, c = (
+        codes.embed(sinusoidal(8, layout=layout), range(9))
+        for layout in ("interleaved", "concat", "tensor2tensor")
+    )
     np.testing.assert_array_equal(a[:, [0, 2, 4, 6, 1, 3, 5, 7]], b)
     assert np.abs(np.sort(c, axis=1) - np.sort(a, axis=1)).max() > 0.01
 
 
 def test_squared_norm_is_half_the_width():
-    np.testing.assert_allclose((codes.embed(sinusoidal(32), range(50)) ** 2).sum(axis=1), np.full(50, 16), rtol=1e-5)
+    np.testing.assert_allclose(
+        (codes.embed(sinusoidal(32), range(50)) ** 2).sum(axis=1), np.full(50, 16), rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("layout", ["interleaved", "concat", "tensor2tensor"])

@@ -11,7 +11,9 @@ SENSITIVE = {"size": (2, 5)}
 def test_a_window_of_two_sees_itself_and_its_neighbours_by_position():
     t = codes.tokens([0, 1, 3, 4])
     expected = [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
-    np.testing.assert_array_equal(SlidingWindow(size=2).mask(t, t)[0, 0], np.asarray(expected, bool))
+    np.testing.assert_array_equal(
+        SlidingWindow(size=2).mask(t, t)[0, 0], np.asarray(expected, bool)
+    )
 
 
 def test_no_window_is_refused():

@@ -50,15 +50,25 @@ def test_weights_are_shares_of_what_is_left_for_any_mask(seed, attend_current):
     s, given = 4 * random.normal(size=(2, 3, 4, 9)), random.random((2, 3, 4, 9)) < 0.7
     encoding = stick(attend_current=attend_current)
     mask = given & np.asarray(encoding.mask(Q, K))
-    np.testing.assert_array_equal(np.asarray(encoding.mask(Q, K))[0, 0], np.arange(9) - slots[:, None] < attend_current)
-    np.testing.assert_allclose(encoding.normalize(jnp.asarray(s, jnp.float32), jnp.asarray(mask)), equation(s, mask), atol=1e-6)
+    np.testing.assert_array_equal(
+        np.asarray(encoding.mask(Q, K))[0, 0], np.arange(9) - slots[:, None] < attend_current
+    )
+    np.testing.assert_allclose(
+        encoding.normalize(jnp.asarray(s, jnp.float32), jnp.asarray(mask)),
+        equation(s, mask),
+        atol=1e-6,
+    )
 
 
 def test_halves_worked_by_hand():
     """Logits of 0 give each key half of what is left, the nearest first."""
     encoding, t = stick(), codes.tokens(range(4))
     weights = encoding.normalize(jnp.zeros((1, 1, 4, 4)), encoding.mask(t, t))[0, 0]
-    np.testing.assert_allclose(weights, [[0, 0, 0, 0], [1 / 2, 0, 0, 0], [1 / 4, 1 / 2, 0, 0], [1 / 8, 1 / 4, 1 / 2, 0]], rtol=1e-6)
+    np.testing.assert_allclose(
+        weights,
+        [[0, 0, 0, 0], [1 / 2, 0, 0, 0], [1 / 4, 1 / 2, 0, 0], [1 / 8, 1 / 4, 1 / 2, 0]],
+        rtol=1e-6,
+    )
 
 
 def test_long_rows_stay_right_and_sum_to_one_at_most():
@@ -73,9 +83,13 @@ def test_long_rows_stay_right_and_sum_to_one_at_most():
 
 
 def test_gradients_are_finite_at_extremes_and_in_empty_rows():
-    s = jnp.asarray([[[[1e4, -1e4, 0.0, jnp.nan], [jnp.nan, jnp.inf, -jnp.inf, 0.0], [-1e4, -1e4, 1e4, 1e4]]]])
+    s = jnp.asarray(
+        [[[[1e4, -1e4, 0.0, jnp.nan], [jnp.nan, jnp.inf, -jnp.inf, 0.0], [-1e4, -1e4, 1e4, 1e4]]]]
+    )
     mask = jnp.asarray([[[[True, True, True, False], [False] * 4, [True] * 4]]])
-    weights, grad = jax.value_and_grad(lambda s: (stick().normalize(s, mask) * jnp.arange(4.0)[None, None, None]).sum())(s)
+    weights, grad = jax.value_and_grad(
+        lambda s: (stick().normalize(s, mask) * jnp.arange(4.0)[None, None, None]).sum()
+    )(s)
     assert np.isfinite(weights)
     assert np.isfinite(grad).all()
 
@@ -83,7 +97,9 @@ def test_gradients_are_finite_at_extremes_and_in_empty_rows():
 def attended(encoding, length=6):
     q, k, v = jax.random.normal(jax.random.key(0), (3, 2, length, 2, 4))
     t = codes.tokens(range(length))
-    return np.asarray(attend(encoding, q, k, v, t, t, jnp.ones((1, 1, length, length), bool))), np.asarray(v)
+    return np.asarray(
+        attend(encoding, q, k, v, t, t, jnp.ones((1, 1, length, length), bool))
+    ), np.asarray(v)
 
 
 def test_the_first_token_gets_zero_or_all_of_the_learned_vector():
@@ -91,7 +107,9 @@ def test_the_first_token_gets_zero_or_all_of_the_learned_vector():
     np.testing.assert_array_equal(attended(encoding)[0], attended(stick(2))[0])  # zero at the start
     np.testing.assert_array_equal(attended(encoding)[0][:, 0], 0)
     encoding.rest[...] = jnp.arange(8.0).reshape(2, 4)
-    np.testing.assert_allclose(attended(encoding)[0][:, 0], np.broadcast_to(np.arange(8.0).reshape(2, 4), (2, 2, 4)))
+    np.testing.assert_allclose(
+        attended(encoding)[0][:, 0], np.broadcast_to(np.arange(8.0).reshape(2, 4), (2, 2, 4))
+    )
 
 
 def test_the_remainder_weighs_the_learned_vector():
@@ -102,7 +120,10 @@ def test_the_remainder_weighs_the_learned_vector():
     w = equation(s, np.broadcast_to(np.tril(np.ones((6, 6)), -1) > 0, s.shape))
     expected = np.einsum("bhls,bshe->blhe", w, v) + np.moveaxis(1 - w.sum(-1), 1, 2)[..., None]
     np.testing.assert_allclose(attended(encoding)[0], expected, atol=1e-5)
-    assert encoding.combine(jnp.zeros((2, 2, 6, 6), jnp.bfloat16), v.astype(jnp.bfloat16), t, t).dtype == jnp.bfloat16
+    assert (
+        encoding.combine(jnp.zeros((2, 2, 6, 6), jnp.bfloat16), v.astype(jnp.bfloat16), t, t).dtype
+        == jnp.bfloat16
+    )
 
 
 def test_alone_the_current_token_gets_its_own_share():
@@ -113,5 +134,9 @@ def test_alone_the_current_token_gets_its_own_share():
 
 
 def test_it_composes_with_biases_and_with_another_weighted_sum():
-    together = (ALiBi(num_heads=2), stick(2), Shaw(values=True, num_heads=2, head_dim=4, rngs=codes.rngs()))
+    together = (
+        ALiBi(num_heads=2),
+        stick(2),
+        Shaw(values=True, num_heads=2, head_dim=4, rngs=codes.rngs()),
+    )
     assert np.isfinite(attended(together)[0]).all()

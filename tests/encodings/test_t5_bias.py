@@ -12,7 +12,9 @@ SENSITIVE = {"num_buckets": (32, 16), "max_distance": (128, 40)}
 
 
 def t5(bidirectional=False, **arguments):
-    return T5Bias(width=16, num_heads=2, bidirectional=bidirectional, rngs=codes.rngs(), **arguments)
+    return T5Bias(
+        width=16, num_heads=2, bidirectional=bidirectional, rngs=codes.rngs(), **arguments
+    )
 
 
 @pytest.mark.parametrize("bidirectional", [False, True])
@@ -25,9 +27,13 @@ def test_bias_is_the_table_at_the_bucket_of_each_pair():
     encoding, t = t5(), codes.tokens([0, 1, 5, 40])
     bias, table = np.asarray(encoding.bias(t, t)), np.asarray(encoding.table[...])
     assert bias.shape == (1, 2, 4, 4)
-    np.testing.assert_array_equal(bias[0, :, 3, 1], table[22])  # 39 back: 16 + floor(16 log(39/16) / log(128/16)) = 16 + floor(6.86)
+    np.testing.assert_array_equal(
+        bias[0, :, 3, 1], table[22]
+    )  # 39 back: 16 + floor(16 log(39/16) / log(128/16)) = 16 + floor(6.86)
     np.testing.assert_array_equal(bias[0, :, 2, 1], table[4])
-    np.testing.assert_array_equal(bias[0, :, 0, 3], table[0])  # the future shares the bucket of distance 0
+    np.testing.assert_array_equal(
+        bias[0, :, 0, 3], table[0]
+    )  # the future shares the bucket of distance 0
 
 
 @codes.every_kernel
@@ -45,8 +51,14 @@ def test_a_kernel_has_the_gradient_of_the_equation(compute):
 
 def test_one_table_serves_all_layers_unless_not_shared():
     shared, own = (laws.Subject(laws.spec("t5_bias", share=s)).build() for s in (True, False))
-    assert (len(shared.attention_encodings), models.indices(shared.decoder.layer_sites)) == (1, ((0,), (0,)))
-    assert (len(own.attention_encodings), models.indices(own.decoder.layer_sites)) == (2, ((0,), (1,)))
+    assert (len(shared.attention_encodings), models.indices(shared.decoder.layer_sites)) == (
+        1,
+        ((0,), (0,)),
+    )
+    assert (len(own.attention_encodings), models.indices(own.decoder.layer_sites)) == (
+        2,
+        ((0,), (1,)),
+    )
 
 
 def test_too_few_buckets_are_refused():

@@ -16,14 +16,22 @@ BOTH_SIDES = pytest.mark.parametrize("bidirectional", [False, True])
 
 def encoding(width=8, num_heads=2, bidirectional=True):
     """With biases of the size of a query, so that they matter."""
-    made = TransformerXL(width=width, num_heads=num_heads, head_dim=width // num_heads, bidirectional=bidirectional, rngs=codes.rngs())
+    made = TransformerXL(
+        width=width,
+        num_heads=num_heads,
+        head_dim=width // num_heads,
+        bidirectional=bidirectional,
+        rngs=codes.rngs(),
+    )
     made.query_bias[...] *= 50
     made.position_bias[...] *= 50
     return made
 
 
 def drawn(length, num_heads=2, head_dim=4, batch=1):
-    return (jax.random.normal(jax.random.key(i), (batch, length, num_heads, head_dim)) for i in range(2))
+    return (
+        jax.random.normal(jax.random.key(i), (batch, length, num_heads, head_dim)) for i in range(2)
+    )
 
 
 def logits(e, q, k, Q, K=None, compute=codes.EQUATION):
@@ -41,7 +49,10 @@ def apart(at, to):
 
 def equation(e, q, k, distances):
     """One query, one key and one head at a time, in float64."""
-    q, k, u, v, projection = (np.asarray(a, np.float64) for a in (q, k, e.query_bias[...], e.position_bias[...], e.projection[...]))
+    q, k, u, v, projection = (
+        np.asarray(a, np.float64)
+        for a in (q, k, e.query_bias[...], e.position_bias[...], e.projection[...])
+    )
     width, heads, head_dim = projection.shape
     out = np.zeros((heads, *distances.shape))
     for h, i, j in np.ndindex(out.shape):
@@ -60,7 +71,9 @@ def test_agrees_with_reference(compute):
     e.projection[...] = jnp.asarray(given["W_r"])[:, None]
     q, k = (jnp.asarray(given[n]).reshape(1, 4, 1, 4) for n in "qk")
     found = logits(e, q, k, compute.tokens(range(4)), compute=compute)[0, 0]
-    reference.assert_agrees(2 * found, "xl_logits_d4_L4", expected["distance_i_minus_j"])  # the entry leaves out 1 / sqrt(4)
+    reference.assert_agrees(
+        2 * found, "xl_logits_d4_L4", expected["distance_i_minus_j"]
+    )  # the entry leaves out 1 / sqrt(4)
 
 
 @codes.every_form
@@ -107,7 +120,9 @@ def test_a_distance_has_one_code_whatever_the_length(bidirectional, compute):
     (q, k), e = drawn(7), encoding(bidirectional=bidirectional)
     whole = logits(e, q, k, compute.tokens(range(7)), compute=compute)[0]
     for length in (1, 2, 4):
-        part = logits(e, q[:, :length], k[:, :length], compute.tokens(range(length)), compute=compute)[0]
+        part = logits(
+            e, q[:, :length], k[:, :length], compute.tokens(range(length)), compute=compute
+        )[0]
         seen = np.tril(np.ones((length, length), bool))
         np.testing.assert_allclose(part[:, seen], whole[:, :length, :length][:, seen], atol=1e-5)
 
@@ -118,7 +133,10 @@ def test_the_order_of_distances_is_not_a_known_wrong_one(compute):
     used = reference.entry("xl_deepmind_causal_divergence")["value"]["index_used"]
     wrong = np.asarray([[np.nan if n is None else n for n in row] for row in used])
     e, (q, k) = encoding(bidirectional=False), drawn(4)
-    found, others = logits(e, q, k, compute.tokens(range(4)), compute=compute)[0], equation(e, q, k, wrong)
+    found, others = (
+        logits(e, q, k, compute.tokens(range(4)), compute=compute)[0],
+        equation(e, q, k, wrong),
+    )
     misread = np.tril(wrong != apart(range(4), range(4)))
     assert misread.sum() == 10
     assert np.abs(found - others)[:, misread].min() > 1e-3
@@ -132,7 +150,9 @@ def test_self_and_future_and_past_have_codes_of_their_own(compute):
     for head in found:
         of_distance = np.asarray([head[i, 0] if i >= 0 else head[0, -i] for i in range(-4, 5)])
         assert (np.abs(apart(of_distance, of_distance)) + np.eye(9)).min() > 1e-3
-        np.testing.assert_allclose([head[1, 1], head[4, 3], head[2, 3]], of_distance[[4, 5, 3]], atol=1e-5)
+        np.testing.assert_allclose(
+            [head[1, 1], head[4, 3], head[2, 3]], of_distance[[4, 5, 3]], atol=1e-5
+        )
 
 
 def test_the_biases_act_without_a_query():
@@ -146,7 +166,10 @@ def test_the_biases_act_without_a_query():
 @codes.every_form
 def test_far_positions_are_as_exact_as_near_ones(compute):
     e, (q, k) = encoding(), drawn(5)
-    near, far = (logits(e, q, k, codes.tokens([p + shift for p in UNEVEN]), compute=compute) for shift in (0, 1_000_000))
+    near, far = (
+        logits(e, q, k, codes.tokens([p + shift for p in UNEVEN]), compute=compute)
+        for shift in (0, 1_000_000)
+    )
     np.testing.assert_allclose(far, near, atol=1e-4)
 
 

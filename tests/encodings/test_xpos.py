@@ -17,7 +17,9 @@ def scores(q, k, positions, **arguments):
     """[L, L] products of one head, before 1 / sqrt(Dh)."""
     tokens = codes.tokens(positions)
     encoding = XPos(head_dim=np.shape(q)[-1], **arguments)
-    q, k = encoding.transform_qk(*(jnp.asarray(x, jnp.float32)[None, :, None] for x in (q, k)), tokens, tokens)
+    q, k = encoding.transform_qk(
+        *(jnp.asarray(x, jnp.float32)[None, :, None] for x in (q, k)), tokens, tokens
+    )
     return np.asarray(q[0, :, 0] @ k[0, :, 0].T)
 
 
@@ -28,7 +30,9 @@ def equation(q, k, positions, base=10000.0, gamma=0.4, scale_base=512.0):
         for j, n in enumerate(positions[: i + 1]):
             for pair in range(width // 2):
                 zeta = (2 * pair / width + gamma) / (1 + gamma)
-                turned = complex(*q[i][2 * pair : 2 * pair + 2]) * np.conj(complex(*k[j][2 * pair : 2 * pair + 2]))
+                turned = complex(*q[i][2 * pair : 2 * pair + 2]) * np.conj(
+                    complex(*k[j][2 * pair : 2 * pair + 2])
+                )
                 turned *= np.exp(1j * (m - n) * base ** (-2 * pair / width))
                 found[i, j] += turned.real * zeta ** ((m - n) / scale_base)
     return found
@@ -40,17 +44,25 @@ def random(length, width=8, seed=0):
 
 def test_agrees_with_reference():
     given, expected = (reference.entry("xpos_d8_L6_scores")[part] for part in ("inputs", "value"))
-    reference.assert_agrees(scores(given["q"], given["k"], range(6)), "xpos_d8_L6_scores", expected["scores"])
-    np.testing.assert_allclose(np.exp(-512 * np.asarray(XPos(head_dim=8).decay)), expected["zeta"], rtol=1e-9)
+    reference.assert_agrees(
+        scores(given["q"], given["k"], range(6)), "xpos_d8_L6_scores", expected["scores"]
+    )
+    np.testing.assert_allclose(
+        np.exp(-512 * np.asarray(XPos(head_dim=8).decay)), expected["zeta"], rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("arguments", [{}, dict(base=50.0, gamma=0.1, scale_base=32.0)])
-@pytest.mark.parametrize("positions", [range(7), [0, 1, 3, 9, 20, 40, 63], [5, 200, 201, 399, 700, 701, 800]])
+@pytest.mark.parametrize(
+    "positions", [range(7), [0, 1, 3, 9, 20, 40, 63], [5, 200, 201, 399, 700, 701, 800]]
+)
 def test_equation_in_float64(positions, arguments):
     q, k = random(7)
     causal = np.tri(7, dtype=bool)
     np.testing.assert_allclose(
-        np.where(causal, scores(q, k, positions, **arguments), 0), equation(q, k, list(positions), **arguments), atol=2e-5
+        np.where(causal, scores(q, k, positions, **arguments), 0),
+        equation(q, k, list(positions), **arguments),
+        atol=2e-5,
     )
 
 
@@ -67,7 +79,9 @@ def test_a_query_further_back_is_nan_and_those_within_reach_are_not():
     q, k = random(4)
     found = scores(q, k, [0, 1, 100, REACH + 1])
     assert np.isnan(found[0]).all()
-    np.testing.assert_allclose(np.tril(found)[1:], equation(q, k, [0, 1, 100, REACH + 1])[1:], atol=1e-4)
+    np.testing.assert_allclose(
+        np.tril(found)[1:], equation(q, k, [0, 1, 100, REACH + 1])[1:], atol=1e-4
+    )
 
 
 def test_worked_by_hand():
@@ -93,7 +107,9 @@ def test_without_fading_it_is_rope():
     q, k = (jnp.asarray(x, jnp.float32)[None, :, None] for x in random(5))
     tokens = codes.tokens([0, 2, 3, 7, 30])
     for a, b in zip(
-        XPos(head_dim=8, gamma=1e9).transform_qk(q, k, tokens, tokens), RoPE(head_dim=8).transform_qk(q, k, tokens, tokens), strict=True
+        XPos(head_dim=8, gamma=1e9).transform_qk(q, k, tokens, tokens),
+        RoPE(head_dim=8).transform_qk(q, k, tokens, tokens),
+        strict=True,
     ):
         np.testing.assert_allclose(a, b, atol=1e-6)
 
@@ -116,9 +132,16 @@ def test_padding_far_behind_leaves_logits_alone_and_gradients_finite(dtype, tole
 
 
 def test_powers_and_angles_are_float32_whatever_the_model_s_type():
-    x, tokens = jax.random.normal(jax.random.key(0), (1, 3, 1, 8), jnp.bfloat16), codes.tokens([0, 300, 4001])
-    exact = XPos(head_dim=8).transform_qk(x.astype(jnp.float32), x.astype(jnp.float32), tokens, tokens)
-    for found, expected in zip(XPos(head_dim=8).transform_qk(x, x, tokens, tokens), exact, strict=True):
+    x, tokens = (
+        jax.random.normal(jax.random.key(0), (1, 3, 1, 8), jnp.bfloat16),
+        codes.tokens([0, 300, 4001]),
+    )
+    exact = XPos(head_dim=8).transform_qk(
+        x.astype(jnp.float32), x.astype(jnp.float32), tokens, tokens
+    )
+    for found, expected in zip(
+        XPos(head_dim=8).transform_qk(x, x, tokens, tokens), exact, strict=True
+    ):
         assert found.dtype == jnp.bfloat16
         np.testing.assert_array_equal(found, expected.astype(jnp.bfloat16))
 
@@ -136,7 +159,9 @@ def test_later_slots_of_a_cache_change_no_score():
 
 
 def test_odd_head_width_is_refused():
-    with pytest.raises(ValueError, match="XPos rotates pairs, so the head width must be even, got 3"):
+    with pytest.raises(
+        ValueError, match="XPos rotates pairs, so the head width must be even, got 3"
+    ):
         XPos(head_dim=3)
 
 

@@ -20,14 +20,21 @@ def _server():
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     env.pop("JAX_NUMPY_RANK_PROMOTION", None)
     command = [sys.executable, "-m", "tests.experiments.entry_points"]
-    server = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     atexit.register(server.__exit__, None, None, None)  # closes its pipes, at which it ends
     return server
 
 
 def call(module, *arguments, cwd=ROOT, path=()):
     """Runs `python -m experiments.<module> <arguments>`; `path` stands before Python's own, for this and for its workers."""
-    asked = {"module": f"experiments.{module}", "arguments": [*map(str, arguments)], "cwd": str(cwd), "path": [*map(str, path)]}
+    asked = {
+        "module": f"experiments.{module}",
+        "arguments": [*map(str, arguments)],
+        "cwd": str(cwd),
+        "path": [*map(str, path)],
+    }
     _server().stdin.write(json.dumps(asked) + "\n")
     _server().stdin.flush()
     done = subprocess.CompletedProcess(**json.loads(_server().stdout.readline()))
@@ -50,7 +57,17 @@ def _serve():
         said = [os.pread(stream, os.fstat(stream).st_size, 0).decode() for stream in streams]
         for stream in streams:
             os.close(stream)
-        print(json.dumps({"args": asked["arguments"], "returncode": status, "stdout": said[0], "stderr": said[1]}), flush=True)
+        print(
+            json.dumps(
+                {
+                    "args": asked["arguments"],
+                    "returncode": status,
+                    "stdout": said[0],
+                    "stderr": said[1],
+                }
+            ),
+            flush=True,
+        )
 
 
 def _become(asked, streams):

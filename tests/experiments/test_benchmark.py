@@ -14,7 +14,9 @@ from pe_lab.training import step, throughput
 from tests import tiny
 
 WIDTH, WORDS, TOKENS, BATCH = 16, 6 + 5, 1 + 3 + 1 + 3, 8
-LAYER = 4 * WIDTH**2 + 2 * (WIDTH**2 + WIDTH) + 2 * 2 * WIDTH  # attention, feed-forward with biases, two norms
+LAYER = (
+    4 * WIDTH**2 + 2 * (WIDTH**2 + WIDTH) + 2 * 2 * WIDTH
+)  # attention, feed-forward with biases, two norms
 PARAMETERS = 2 * LAYER + 2 * WORDS * WIDTH + 2 * WIDTH  # both embeddings, the last norm
 
 
@@ -29,7 +31,9 @@ def found():
 
 def test_parameters_and_the_state_that_holds_them_with_two_moments(found):
     assert found["parameters"] == PARAMETERS == 3648
-    assert 0 < found["state_bytes"] - 3 * 4 * PARAMETERS < 100  # float32; the rest are counters, seeds and rates
+    assert (
+        0 < found["state_bytes"] - 3 * 4 * PARAMETERS < 100
+    )  # float32; the rest are counters, seeds and rates
 
 
 def test_the_flops_of_a_step_are_three_times_those_of_its_forward_passes(found):
@@ -41,9 +45,16 @@ def test_steps_are_timed_and_compiling_is_not_among_them(found):
     assert 0 < found["seconds_per_step"] < found["compile_seconds"]
     assert found["temporary_bytes"] > found["parameters"] * 4  # the gradients at least
     assert list(found) == [
-        "parameters", "state_bytes", "kept_bytes", "temporary_bytes", "step_flops", "compile_seconds", "seconds_per_step",
-        "peak_flops_per_second", "share_of_peak",
-    ]  # fmt: skip
+        "parameters",
+        "state_bytes",
+        "kept_bytes",
+        "temporary_bytes",
+        "step_flops",
+        "compile_seconds",
+        "seconds_per_step",
+        "peak_flops_per_second",
+        "share_of_peak",
+    ]
 
 
 def kept(**changes):
@@ -52,7 +63,10 @@ def kept(**changes):
 
 @pytest.mark.parametrize(("dtype", "size"), [("float32", 4), ("bfloat16", 2)])
 def test_with_remat_a_layer_keeps_its_input_and_the_weights_to_compute_it_again(dtype, size):
-    one, two, three = (kept(model__num_layers=n, model__compute_dtype=dtype, execution__remat=True) for n in (1, 2, 3))
+    one, two, three = (
+        kept(model__num_layers=n, model__compute_dtype=dtype, execution__remat=True)
+        for n in (1, 2, 3)
+    )
     weights = LAYER - WIDTH  # the bias that is added last moves nothing that a gradient needs
     assert three - two == two - one == 4 * weights + size * BATCH * TOKENS * WIDTH
 
@@ -74,7 +88,11 @@ def test_several_runs_are_compared_step_by_step_with_the_first(monkeypatch):
     times = {"nope": iter([9] * 5 + [7, 2, 2, 7, 2] + [7, 4, 4, 7, 4]), "rope": iter([9, 3, 8])}
     peaks = iter([1e9, 1e9, 1e9, 2e9, 1e9, 2e9])  # the first pair warms up
     monkeypatch.setattr(costs, "_peak", lambda: next(peaks))
-    monkeypatch.setattr(costs.Program, "seconds", lambda self, number=None: next(times[self.made.run.model.encodings[0].name]))
+    monkeypatch.setattr(
+        costs.Program,
+        "seconds",
+        lambda self, number=None: next(times[self.made.run.model.encodings[0].name]),
+    )
     first, other = costs.compare([run(), run("rope")], 2)
     assert (first["times_first"], first["times_first_quartiles"]) == (1.0, [1.0, 1.0])
     assert other["times_first"] == (3 / 2 + 8 / 4) / 2
@@ -102,7 +120,9 @@ def call(monkeypatch, capsys, tmp_path):
     path.write_text(CONFIG, encoding="utf-8")
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["experiments.benchmark", f"--config={path}", *map(str, arguments)])
+        monkeypatch.setattr(
+            sys, "argv", ["experiments.benchmark", f"--config={path}", *map(str, arguments)]
+        )
         with flagsaver.flagsaver(), pytest.raises(SystemExit) as exited:
             command_line.run_with_config(benchmark.main)
         return exited.value.code, *capsys.readouterr()
@@ -123,8 +143,14 @@ def test_with_compare_every_run_of_the_sweep_is_measured_under_its_label(call, t
     status, said, err = call("--compare", "--steps=0", f"--out={out}")
     assert (status, err) == (0, "")
     found = json.loads(out.read_text(encoding="utf-8"))
-    assert [each["label"] for each in found] == ["nope", "shaw(clip=2)"] == [line for line in said.splitlines() if line and " " not in line]
-    assert found[1]["parameters"] - found[0]["parameters"] == 2 * 5 * 8  # a table of five rows a head, of one layer
+    assert (
+        [each["label"] for each in found]
+        == ["nope", "shaw(clip=2)"]
+        == [line for line in said.splitlines() if line and " " not in line]
+    )
+    assert (
+        found[1]["parameters"] - found[0]["parameters"] == 2 * 5 * 8
+    )  # a table of five rows a head, of one layer
     assert all(each["times_first"] is None for each in found)
 
 
@@ -133,16 +159,27 @@ def test_figures_are_printed_and_added_to_a_file(call, tmp_path):
     status, said, err = call("--steps=0", f"--out={out}")
     assert (status, err) == (0, "")
     printed = dict(line.split() for line in said.splitlines())
-    assert (printed["parameters"], printed["seconds_per_step"]) == (str(LAYER + 2 * WORDS * WIDTH + 2 * WIDTH), "None")
+    assert (printed["parameters"], printed["seconds_per_step"]) == (
+        str(LAYER + 2 * WORDS * WIDTH + 2 * WIDTH),
+        "None",
+    )
     first = json.loads(out.read_text(encoding="utf-8"))
-    assert call("--steps=1", f"--out={out}", "--config.seed=5", "--config.train.learning_rate=0.5")[0] == 0
+    assert (
+        call("--steps=1", f"--out={out}", "--config.seed=5", "--config.train.learning_rate=0.5")[0]
+        == 0
+    )
     both = json.loads(out.read_text(encoding="utf-8"))
     assert both[:1] == first
-    assert [each["overrides"] for each in both] == [[], ["config.seed=5", "config.train.learning_rate=0.5"]]
+    assert [each["overrides"] for each in both] == [
+        [],
+        ["config.seed=5", "config.train.learning_rate=0.5"],
+    ]
     assert [each["seconds_per_step"] is None for each in both] == [True, False]
     for each in both:
         assert each["study"] == "small"
-        assert {name: str(each[name]) for name in ("parameters", "state_bytes", "kept_bytes")}.items() <= printed.items()
+        assert {
+            name: str(each[name]) for name in ("parameters", "state_bytes", "kept_bytes")
+        }.items() <= printed.items()
         assert each["provenance"]["device"].startswith("cpu")
         assert each["load_before"] >= 0
 
@@ -153,9 +190,15 @@ def test_a_profile_says_where_the_time_goes_and_needs_steps(call, tmp_path):
     assert (status, err) == (0, "")
     (found,) = json.loads(out.read_text(encoding="utf-8"))
     assert found["steps"] == 1
-    assert said.splitlines() == [f"{1e3 * seconds:10.3f} ms  {place}" for place, seconds in found["profile"].items()]
+    assert said.splitlines() == [
+        f"{1e3 * seconds:10.3f} ms  {place}" for place, seconds in found["profile"].items()
+    ]
     assert any(place.startswith("transformer/attention.py") for place in found["profile"])
-    assert call("--profile", "--steps=0") == (2, "", "error: --profile needs steps to look at: --steps=1 or more.\n")
+    assert call("--profile", "--steps=0") == (
+        2,
+        "",
+        "error: --profile needs steps to look at: --steps=1 or more.\n",
+    )
 
 
 @pytest.fixture
@@ -173,7 +216,11 @@ def call_tasks(monkeypatch, capsys):
 
 def test_every_task_is_timed_on_one_core_in_a_process_of_its_own(call_tasks, tmp_path, monkeypatch):
     names = plugins.names
-    monkeypatch.setattr(plugins, "names", lambda family: ["parity", "language_model", "copy"] if family == "tasks" else names(family))
+    monkeypatch.setattr(
+        plugins,
+        "names",
+        lambda family: ["parity", "language_model", "copy"] if family == "tasks" else names(family),
+    )
     out = tmp_path / "tasks.json"
     out.write_text("[7]")
     status, said, err = call_tasks("--tasks", f"--out={out}")
@@ -198,7 +245,11 @@ def test_a_task_that_fails_says_why_and_one_with_data_has_no_goal(monkeypatch):
     found = throughput.measure("parity")
     assert (found["goal"], found["error"], found["unit"]) == (None, None, "bits")
     monkeypatch.setattr(parity, "sample", lambda *_: 1 / 0)
-    assert throughput.measure("parity") == {"task": "parity", **dict.fromkeys(throughput.FIGURES), "error": "division by zero"}
+    assert throughput.measure("parity") == {
+        "task": "parity",
+        **dict.fromkeys(throughput.FIGURES),
+        "error": "division by zero",
+    }
 
 
 def test_the_length_is_the_nearest_that_a_task_has(monkeypatch):
@@ -231,7 +282,9 @@ def test_tasks_need_no_config_and_refuse_a_wrong_flag_or_file(call_tasks, tmp_pa
         (["--out=FOLDER/object.json"], "--out=FOLDER/object.json holds no list of figures."),
     ],
 )
-def test_a_mistake_is_one_line_and_status_2_before_anything_is_measured(call, tmp_path, monkeypatch, arguments, sentence):
+def test_a_mistake_is_one_line_and_status_2_before_anything_is_measured(
+    call, tmp_path, monkeypatch, arguments, sentence
+):
     monkeypatch.setattr(costs, "measure", None)
     (tmp_path / "object.json").write_text("{}", encoding="utf-8")
     status, out, err = call(*(a.replace("FOLDER", str(tmp_path)) for a in arguments))
@@ -241,21 +294,38 @@ def test_a_mistake_is_one_line_and_status_2_before_anything_is_measured(call, tm
 
 def test_replicas_of_one_program_are_timed_beside_one_alone(call, tmp_path):
     out = tmp_path / "figures.json"
-    status, _, err = call("--replicas=1,3", "--steps=2", f"--out={out}", "--config.execution.replicas=map")
+    status, _, err = call(
+        "--replicas=1,3", "--steps=2", f"--out={out}", "--config.execution.replicas=map"
+    )
     assert (status, err) == (0, "")
     one, three = json.loads(out.read_text(encoding="utf-8"))
     assert [(each["replicas"], each["how"]) for each in (one, three)] == [(1, "map"), (3, "map")]
     assert three["state_bytes"] - 3 * one["state_bytes"] < 200  # what is counted once
-    assert three["temporary_bytes"] < 2 * one["temporary_bytes"]  # one after the other, in the same room
-    assert three["replica_steps_per_second"] == pytest.approx(3 / three["seconds_per_step"], rel=0.5)
+    assert (
+        three["temporary_bytes"] < 2 * one["temporary_bytes"]
+    )  # one after the other, in the same room
+    assert three["replica_steps_per_second"] == pytest.approx(
+        3 / three["seconds_per_step"], rel=0.5
+    )
 
 
 def test_an_evaluation_is_timed_beside_its_training(call, tmp_path):
     out = tmp_path / "figures.json"
-    assert call("--evaluation", "--steps=1", f"--out={out}", "--config.evaluate.lengths=(2,3)", "--config.evaluate.num_examples=8")[0] == 0
+    assert (
+        call(
+            "--evaluation",
+            "--steps=1",
+            f"--out={out}",
+            "--config.evaluate.lengths=(2,3)",
+            "--config.evaluate.num_examples=8",
+        )[0]
+        == 0
+    )
     (found,) = json.loads(out.read_text(encoding="utf-8"))
     assert (found["places"], found["examples"]) == (4, 32)  # two splits of two lengths
-    assert found["share"] == pytest.approx(found["evaluation_seconds"] / (2000 * found["seconds_per_step"]), rel=0.01)
+    assert found["share"] == pytest.approx(
+        found["evaluation_seconds"] / (2000 * found["seconds_per_step"]), rel=0.01
+    )
     assert found["peak_bytes"] > 2**20
 
 
@@ -278,7 +348,10 @@ def test_an_unknown_label_of_the_sweep_is_refused(call, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--replicas=1,2", "--steps=0"], "--replicas, --evaluation and --peer need steps to time: --steps=1 or more."),
+        (
+            ["--replicas=1,2", "--steps=0"],
+            "--replicas, --evaluation and --peer need steps to time: --steps=1 or more.",
+        ),
         (["--only=nope", "--steps=0"], "--only chooses from a sweep: it needs --compare."),
     ],
 )
@@ -291,5 +364,9 @@ def test_the_peer_is_timed_in_both_precisions(call, tmp_path):
     out = tmp_path / "figures.json"
     assert call("--peer", "--steps=1", f"--out={out}")[0] == 0
     found = json.loads(out.read_text(encoding="utf-8"))
-    assert [each["what"] for each in found] == ["pe_lab, float32", "x-transformers, float32", "x-transformers, bfloat16 autocast"]
+    assert [each["what"] for each in found] == [
+        "pe_lab, float32",
+        "x-transformers, float32",
+        "x-transformers, bfloat16 autocast",
+    ]
     assert all(each["seconds_per_step"] > 0 for each in found)

@@ -50,7 +50,11 @@ def call(monkeypatch, capsys):
     """Runs an entry point in this process with flags of its own: arguments to (exit status, stdout, stderr, what main received)."""
     own = flags.FlagValues()
     monkeypatch.setattr(flags, "FLAGS", own)
-    monkeypatch.setattr(config_flags, "DEFINE_config_dict", functools.partial(config_flags.DEFINE_config_dict, flag_values=own))
+    monkeypatch.setattr(
+        config_flags,
+        "DEFINE_config_dict",
+        functools.partial(config_flags.DEFINE_config_dict, flag_values=own),
+    )
     flags.DEFINE_integer("workers", None, "processes", lower_bound=1, flag_values=own)
     flags.DEFINE_bool("dry_run", False, "train nothing", flag_values=own)
     received = []
@@ -70,11 +74,22 @@ def call(monkeypatch, capsys):
 
 def test_main_receives_the_studys_name_and_its_values_with_overrides(call, config_file):
     path = config_file("c.task = dict(name='copy', num_symbols=8)")
-    overrides = ["--config.train.steps=7", "--config.task.num_symbols=5", "--config.evaluate.lengths=4,8", "--config.seed", "3"]
-    status, _, _, ((file, workers, dry_run),) = call(f"--config={path}", *overrides, "--workers=2", "--dry_run")
+    overrides = [
+        "--config.train.steps=7",
+        "--config.task.num_symbols=5",
+        "--config.evaluate.lengths=4,8",
+        "--config.seed",
+        "3",
+    ]
+    status, _, _, ((file, workers, dry_run),) = call(
+        f"--config={path}", *overrides, "--workers=2", "--dry_run"
+    )
     assert (status, file.name, workers, dry_run) == (0, "study", 2, True)
     assert (file.values["train"]["steps"], file.values["seed"]) == (7, 3)
-    assert (file.values["task"], tuple(file.values["evaluate"]["lengths"])) == ({"name": "copy", "num_symbols": 5}, (4, 8))
+    assert (file.values["task"], tuple(file.values["evaluate"]["lengths"])) == (
+        {"name": "copy", "num_symbols": 5},
+        (4, 8),
+    )
 
 
 def test_the_config_may_follow_its_flag(call, config_file):
@@ -83,7 +98,11 @@ def test_the_config_may_follow_its_flag(call, config_file):
 
 def test_an_argument_that_the_file_leaves_at_its_default_can_be_given(call, config_file):
     path = config_file("c.task = dict(name='copy')\n    c.positions = dict(name='randomized')")
-    arguments = ["--config.task.distinct=False", "--config.positions.maximum=99", "--config.positions.per=example"]
+    arguments = [
+        "--config.task.distinct=False",
+        "--config.positions.maximum=99",
+        "--config.positions.per=example",
+    ]
     _, _, _, ((file, _, _),) = call(f"--config={path}", *arguments)
     assert file.values["task"] == {"name": "copy", "distinct": False}
     assert file.values["positions"] == {"name": "randomized", "maximum": 99, "per": "example"}
@@ -95,9 +114,12 @@ def test_the_exit_status_is_mains(call, config_file, status):
 
 
 @pytest.mark.parametrize(
-    ("error", "expected"), [(UserError("no."), (2, "", "error: no.\n")), (KeyboardInterrupt(), (130, "", "stopped; "))]
+    ("error", "expected"),
+    [(UserError("no."), (2, "", "error: no.\n")), (KeyboardInterrupt(), (130, "", "stopped; "))],
 )
-def test_a_mistake_found_by_main_exits_with_2_and_ctrl_c_with_130(call, config_file, error, expected):
+def test_a_mistake_found_by_main_exits_with_2_and_ctrl_c_with_130(
+    call, config_file, error, expected
+):
     def main(file):
         raise error
 
@@ -113,23 +135,46 @@ def test_a_mistake_found_by_main_exits_with_2_and_ctrl_c_with_130(call, config_f
             ["--config=configs/quickstat.py"],
             "configs has no 'quickstat.py'. Did you mean 'quickstart.py'? It has: abacus4.py, architectures.py, base.py, ",
         ),
-        (["--config=nowhere/quickstart.py"], "configs has no 'nowhere/quickstart.py'. Did you mean 'quickstart.py'?"),
-        (["--config=STUDY", "--workerz=2"], "This command has no 'workerz'. Did you mean 'workers'? It has: config, dry_run, workers."),
+        (
+            ["--config=nowhere/quickstart.py"],
+            "configs has no 'nowhere/quickstart.py'. Did you mean 'quickstart.py'?",
+        ),
+        (
+            ["--config=STUDY", "--workerz=2"],
+            "This command has no 'workerz'. Did you mean 'workers'? It has: config, dry_run, workers.",
+        ),
         (["--config=STUDY", "--workers=0"], "The command line cannot be used: flag --workers=0: "),
         (["--config=STUDY", "--workers"], "The command line cannot be used: "),
-        (["--config=STUDY", "dry_run"], "'dry_run' is not a flag; flags look like --results=FOLDER."),
+        (
+            ["--config=STUDY", "dry_run"],
+            "'dry_run' is not a flag; flags look like --results=FOLDER.",
+        ),
         (
             ["--config=STUDY", "--train.steps=3"],
             "This command has no 'train.steps'. Did you mean --config.train.steps?",
         ),
-        (["--config=STUDY", "--config.train.step=3"], "config.train has no 'step'. Did you mean 'steps'? It has: "),
-        (["--config=STUDY", "--config.trian.steps=3"], "config has no 'trian'. Did you mean 'train'? It has: "),
-        (["--config=STUDY", "--config.sed=3"], "config has no 'sed'. Did you mean 'seed'? It has: "),
+        (
+            ["--config=STUDY", "--config.train.step=3"],
+            "config.train has no 'step'. Did you mean 'steps'? It has: ",
+        ),
+        (
+            ["--config=STUDY", "--config.trian.steps=3"],
+            "config has no 'trian'. Did you mean 'train'? It has: ",
+        ),
+        (
+            ["--config=STUDY", "--config.sed=3"],
+            "config has no 'sed'. Did you mean 'seed'? It has: ",
+        ),
         (["--config=STUDY", "--config.seed.x=3"], "config.seed has no 'x'. It has: nothing."),
-        (["--config=STUDY", "--config.train.steps=abc"], "The command line cannot be used: flag --config.train.steps=abc: "),
+        (
+            ["--config=STUDY", "--config.train.steps=abc"],
+            "The command line cannot be used: flag --config.train.steps=abc: ",
+        ),
     ],
 )
-def test_a_command_that_cannot_be_used_is_one_line_and_status_2(call, config_file, monkeypatch, arguments, sentence):
+def test_a_command_that_cannot_be_used_is_one_line_and_status_2(
+    call, config_file, monkeypatch, arguments, sentence
+):
     monkeypatch.chdir(ROOT)
     status, out, err, received = call(*(a.replace("STUDY", str(config_file())) for a in arguments))
     assert (status, out, err.count("\n"), received) == (2, "", 1, [])
@@ -166,13 +211,16 @@ def test_help_lists_the_flags(call):
             in_config("c.model.encodings = dict(name='rope')"),
             " (line 7) cannot be loaded: 'encodings' must be of type tuple, got dict; a tuple of one value ends with a comma.",
         ),
-        (in_config("c.train.steps = 'many'"), " (line 7) cannot be loaded: 'steps' must be of type int, got str."),
+        (
+            in_config("c.train.steps = 'many'"),
+            " (line 7) cannot be loaded: 'steps' must be of type int, got str.",
+        ),
         (
             in_sweep("grid.product({'task.name': 'copy'})"),
             " (line 11) cannot be loaded: TypeError: the axis 'task.name' needs a list of values, got 'copy'",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_config_that_is_no_config_is_one_line_and_status_2(call, config_file, text, sentence):
     path = config_file(text=text)
     status, _, err, _ = call(f"--config={path}")
@@ -183,7 +231,9 @@ def test_a_config_that_is_no_config_is_one_line_and_status_2(call, config_file, 
 def refused(module, *arguments):
     """What a command that must be refused says, in a process of its own: one line on stderr, status 2."""
     answer = entry_points.call(module, *arguments)
-    assert (answer.returncode, answer.stdout, answer.stderr.count("\n")) == (2, "", 1), answer.stderr
+    assert (answer.returncode, answer.stdout, answer.stderr.count("\n")) == (2, "", 1), (
+        answer.stderr
+    )
     assert answer.stderr.startswith("error: ")
     return answer.stderr.removeprefix("error: ").rstrip("\n")
 
@@ -191,11 +241,31 @@ def refused(module, *arguments):
 @pytest.mark.parametrize(
     ("study", "argument", "sentence"),
     [
-        ({}, "--dryrun", "This command has no 'dryrun'. Did you mean 'dry_run'? It has: config, dry_run, results, workers, write_cells."),
-        ({}, "--config.train.stepz=3", "config.train has no 'stepz'. Did you mean 'steps'? It has: batch_size, "),
-        ({}, "--config.task.num_symbol=3", "copy has no 'num_symbol'. Did you mean 'num_symbols'? It has: distinct, num_symbols."),
-        ({}, "--config.launcher.name=slrum", "pe_lab/sweeps/launchers has no 'slrum'. Did you mean 'slurm'? It has: local, slurm."),
-        (dict(config="c.model.encodings = (dict(name='ropee'),)"), "--dry_run", "pe_lab/encodings has no 'ropee'. Did you mean 'rope'?"),
+        (
+            {},
+            "--dryrun",
+            "This command has no 'dryrun'. Did you mean 'dry_run'? It has: config, dry_run, results, workers, write_cells.",
+        ),
+        (
+            {},
+            "--config.train.stepz=3",
+            "config.train has no 'stepz'. Did you mean 'steps'? It has: batch_size, ",
+        ),
+        (
+            {},
+            "--config.task.num_symbol=3",
+            "copy has no 'num_symbol'. Did you mean 'num_symbols'? It has: distinct, num_symbols.",
+        ),
+        (
+            {},
+            "--config.launcher.name=slrum",
+            "pe_lab/sweeps/launchers has no 'slrum'. Did you mean 'slurm'? It has: local, slurm.",
+        ),
+        (
+            dict(config="c.model.encodings = (dict(name='ropee'),)"),
+            "--dry_run",
+            "pe_lab/encodings has no 'ropee'. Did you mean 'rope'?",
+        ),
         (
             dict(config="c.model.update(width=12, encodings=(dict(name='rope'),))"),
             "--dry_run",
@@ -227,39 +297,74 @@ def refused(module, *arguments):
             "zipped axes must be equally long, got [1, 2] values.",
         ),
     ],
-    ids=["flag", "key", "argument", "launcher", "encoding", "head width", "table", "group", "no list", "axis", "zip"],
+    ids=[
+        "flag",
+        "key",
+        "argument",
+        "launcher",
+        "encoding",
+        "head width",
+        "table",
+        "group",
+        "no list",
+        "axis",
+        "zip",
+    ],
 )
-def test_a_sweep_with_a_mistake_is_one_line_and_status_2(config_file, tmp_path, study, argument, sentence):
-    said = refused("sweep", f"--config={config_file(**study)}", f"--results={tmp_path / 'results'}", argument)
+def test_a_sweep_with_a_mistake_is_one_line_and_status_2(
+    config_file, tmp_path, study, argument, sentence
+):
+    said = refused(
+        "sweep", f"--config={config_file(**study)}", f"--results={tmp_path / 'results'}", argument
+    )
     assert sentence in said
 
 
 def test_an_override_that_the_sweep_would_overrule_is_refused(config_file, tmp_path):
-    said = refused("sweep", "--config=configs/smoke.py", f"--results={tmp_path}", "--config.seed=4", "--dry_run")
-    assert said == "--config.seed would be overruled: it is an axis of the sweep. Change the config, or use experiments.train."
+    said = refused(
+        "sweep",
+        "--config=configs/smoke.py",
+        f"--results={tmp_path}",
+        "--config.seed=4",
+        "--dry_run",
+    )
+    assert (
+        said
+        == "--config.seed would be overruled: it is an axis of the sweep. Change the config, or use experiments.train."
+    )
 
 
 def test_a_results_folder_that_cannot_be_written_is_one_line_and_status_2(tmp_path):
     (tmp_path / "results").write_text("a file in its place", encoding="utf-8")
-    said = refused("sweep", "--config=configs/smoke.py", f"--results={tmp_path / 'results'}", "--dry_run")
+    said = refused(
+        "sweep", "--config=configs/smoke.py", f"--results={tmp_path / 'results'}", "--dry_run"
+    )
     assert said.startswith(f"The results folder {tmp_path / 'results'} cannot be written (")
     assert said.endswith("Give another: --results=FOLDER.")
 
 
-def test_a_damaged_record_is_one_line_and_status_2_for_tables_and_a_note_for_a_sweep_which_runs_it_again(tmp_path):
+def test_a_damaged_record_is_one_line_and_status_2_for_tables_and_a_note_for_a_sweep_which_runs_it_again(
+    tmp_path,
+):
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "x.json").write_text("{", encoding="utf-8")
-    (tmp_path / "study.json").write_text(json.dumps({"name": "smoke", "entries": []}), encoding="utf-8")
+    (tmp_path / "study.json").write_text(
+        json.dumps({"name": "smoke", "entries": []}), encoding="utf-8"
+    )
     sentence = f"The record {tmp_path}/records/x.json is damaged ("
     assert refused("tables", f"--results={tmp_path}").startswith(sentence)
-    done = entry_points.call("sweep", "--config=configs/smoke.py", "--dry_run", f"--results={tmp_path}")
+    done = entry_points.call(
+        "sweep", "--config=configs/smoke.py", "--dry_run", f"--results={tmp_path}"
+    )
     assert (done.returncode, done.stdout.splitlines()[0].partition(sentence)[0]) == (0, "note: ")
     assert (tmp_path / "records" / "x.json").exists()  # a dry run touches nothing
 
 
 def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
     (tmp_path / "records").mkdir()
-    (tmp_path / "records" / "x.json").write_text('{"schema_version": 99, "digest": "x"}', encoding="utf-8")
+    (tmp_path / "records" / "x.json").write_text(
+        '{"schema_version": 99, "digest": "x"}', encoding="utf-8"
+    )
     said = refused("sweep", "--config=configs/smoke.py", "--dry_run", f"--results={tmp_path}")
     assert said == f"{tmp_path}/records/x.json has schema_version 99; this pe_lab reads 2 to 6."
 
@@ -268,19 +373,36 @@ def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
     ("module", "arguments", "sentence"),
     [
         ("tables", [], "Which study? Give its folder: --results=results/quickstart."),
-        ("tables", ["--result=x"], "This command has no 'result'. Did you mean 'results'? It has: results, seeds_needed."),
-        ("publish", ["--results=nowhere"], "There is no study in nowhere: nowhere/study.json is missing."),
+        (
+            "tables",
+            ["--result=x"],
+            "This command has no 'result'. Did you mean 'results'? It has: results, seeds_needed.",
+        ),
+        (
+            "publish",
+            ["--results=nowhere"],
+            "There is no study in nowhere: nowhere/study.json is missing.",
+        ),
     ],
 )
-def test_a_command_about_results_with_a_mistake_is_one_line_and_status_2(module, arguments, sentence):
+def test_a_command_about_results_with_a_mistake_is_one_line_and_status_2(
+    module, arguments, sentence
+):
     assert refused(module, *arguments) == sentence
 
 
-ANALYSIS = STUDY.format(config="pass", sweep="grid.product()") + "\n\ndef analysis():\n    return {analysis}\n"
+ANALYSIS = (
+    STUDY.format(config="pass", sweep="grid.product()")
+    + "\n\ndef analysis():\n    return {analysis}\n"
+)
 
 
-def test_what_a_study_says_of_its_analysis_is_read_and_is_empty_where_it_says_nothing(call, config_file):
-    status, _, _, received = call(f"--config={config_file(text=ANALYSIS.format(analysis='dict(question=1)'))}")
+def test_what_a_study_says_of_its_analysis_is_read_and_is_empty_where_it_says_nothing(
+    call, config_file
+):
+    status, _, _, received = call(
+        f"--config={config_file(text=ANALYSIS.format(analysis='dict(question=1)'))}"
+    )
     assert (status, received[-1][0].analysis) == (0, {"question": 1})
 
 

@@ -22,7 +22,13 @@ ROPE = dict(name="rope", base=500.0)
 def trained(tmp_path_factory):
     """A study of RoPE with two seeds."""
     folder = tmp_path_factory.mktemp("work") / "results" / "fake"
-    changes = dict(model__num_layers=1, train__learning_rate=1e-2, train__steps=40, evaluate__curve_every=40, execution__chunk_steps=40)
+    changes = dict(
+        model__num_layers=1,
+        train__learning_rate=1e-2,
+        train__steps=40,
+        evaluate__curve_every=40,
+        execution__chunk_steps=40,
+    )
     points = grid.product({"model.encodings": [(ROPE,)]}, {"seed": range(2)})
     study.expand("fake", tiny.values(**changes), points, folder).write(folder)
     tiny.train(folder, tiny.cell(ROPE, **changes))
@@ -52,31 +58,55 @@ def files(folder):
 
 
 def rows_of(folder, seed):
-    (found,) = (r["rows"] for r in records.read_all(folder).values() if r["replica"]["seed"] == seed)
+    (found,) = (
+        r["rows"] for r in records.read_all(folder).values() if r["replica"]["seed"] == seed
+    )
     return {(r["length"], r["offset"], r["change"] and r["change"]["label"]) for r in found}
 
 
 def table(out):
     """Variant -> its cells, of the table that was printed."""
     block = next(part for part in out.split("\n\n") if part.startswith("| variant"))
-    return {cells[0]: cells[1:] for cells in ([c.strip() for c in line.strip("|").split("|")] for line in block.splitlines())}
+    return {
+        cells[0]: cells[1:]
+        for cells in (
+            [c.strip() for c in line.strip("|").split("|")] for line in block.splitlines()
+        )
+    }
 
 
 def test_rows_are_added_and_the_tables_show_what_was_evaluated_with_what(call, folder):
-    status, out, err = call(f"--study={folder}", "--lengths=3,6", "--offsets=0,9", "--encodings=rope(scaling=linear, factor=2)")
+    status, out, err = call(
+        f"--study={folder}",
+        "--lengths=3,6",
+        "--offsets=0,9",
+        "--encodings=rope(scaling=linear, factor=2)",
+    )
     assert (status, err) == (0, "")
     assert out.startswith("1 of 1 cells: rope, 2 runs measured at 4 places\n2 runs have new rows\n")
     new = {(n, offset, "rope(scaling=linear, factor=2)") for n in (3, 6) for offset in (0, 9)}
     assert rows_of(folder, 0) == rows_of(folder, 1) == {(n, 0, None) for n in (2, 3, 5)} | new
     shown = table(out)
     assert list(shown["variant"]) == ["succeed", "learnt", "2§", "3§", "→5", "→6"]
-    rope, scaled = shown["rope(base=500.0)"], shown["rope(base=500.0), evaluated with rope(scaling=linear, factor=2)"]
+    rope, scaled = (
+        shown["rope(base=500.0)"],
+        shown["rope(base=500.0), evaluated with rope(scaling=linear, factor=2)"],
+    )
     assert [cell == "–" for cell in rope[2:]] == [False, False, False, True]
     assert [cell == "–" for cell in scaled[2:]] == [True, False, True, False]
     page = (folder / "table.md").read_text()
-    having = [part.partition("\n")[0] for part in page.split("\n## ") if "| rope(base=500.0), evaluated with rope(" in part]
-    assert sum("positions shifted by 9" in title for title in having) == 4  # medians and means of two metrics, and every seed
-    assert "rope(base=500.0), evaluated with rope(scaling=linear, factor=2)" in (folder / "table.csv").read_text()
+    having = [
+        part.partition("\n")[0]
+        for part in page.split("\n## ")
+        if "| rope(base=500.0), evaluated with rope(" in part
+    ]
+    assert (
+        sum("positions shifted by 9" in title for title in having) == 4
+    )  # medians and means of two metrics, and every seed
+    assert (
+        "rope(base=500.0), evaluated with rope(scaling=linear, factor=2)"
+        in (folder / "table.csv").read_text()
+    )
 
 
 def test_what_is_there_is_refused_or_passed_over(call, folder):
@@ -84,7 +114,9 @@ def test_what_is_there_is_refused_or_passed_over(call, folder):
     status, out, err = call(f"--study={folder}", "--lengths=2,5")
     assert (status, out) == (2, "")
     assert err.startswith("error: The run ")
-    assert err.endswith(" has measured test length 2 at offset 0 already, on 16 examples: nothing is overwritten.\n")
+    assert err.endswith(
+        " has measured test length 2 at offset 0 already, on 16 examples: nothing is overwritten.\n"
+    )
     status, out, err = call(f"--study={folder}", "--lengths=2,5", "--only_missing")
     assert (status, err) == (0, "")
     assert out.startswith("nothing to do: every run has all of it\n")
@@ -95,7 +127,11 @@ def test_what_is_there_is_refused_or_passed_over(call, folder):
 def test_a_study_is_found_by_its_name_and_its_runs_by_what_is_selected(call, folder, monkeypatch):
     monkeypatch.chdir(folder.parents[1])
     status, out, _ = call(
-        "--study=fake", "--lengths=6", "--select=model.encodings=rope", "--select=seed=1", "--select=train.criterion=None"
+        "--study=fake",
+        "--lengths=6",
+        "--select=model.encodings=rope",
+        "--select=seed=1",
+        "--select=train.criterion=None",
     )
     assert status == 0
     assert "1 runs have new rows" in out
@@ -107,7 +143,9 @@ def test_positions_that_tell_the_length_and_no_encoding_at_all_are_changes_too(c
     assert status == 0
     assert "rope(base=500.0), evaluated with normalized †" in table(out)
     assert "rope(base=500.0)" in table(out)
-    status, out, _ = call(f"--study={folder}", "--lengths=3", "--encodings=none", "--positions=shifted(max_shift=2)")
+    status, out, _ = call(
+        f"--study={folder}", "--lengths=3", "--encodings=none", "--positions=shifted(max_shift=2)"
+    )
     assert status == 0
     assert "rope(base=500.0), evaluated with none at shifted(max_shift=2)" in table(out)
 
@@ -121,7 +159,10 @@ OFFSETS = "--offsets are whole numbers with commas between, as in 8,16,32, got "
     [
         (["--lengths=4"], "Which study, and which lengths? --study=exposure --lengths=8,16,32."),
         (["--study=FOLDER"], "Which study, and which lengths? --study=exposure --lengths=8,16,32."),
-        (["--study=FOLDER", "--lengths="], "Which study, and which lengths? --study=exposure --lengths=8,16,32."),
+        (
+            ["--study=FOLDER", "--lengths="],
+            "Which study, and which lengths? --study=exposure --lengths=8,16,32.",
+        ),
         (["--study=FOLDER", "--lengths=4,x"], f"{LENGTHS}'4,x'."),
         (["--study=FOLDER", "--lengths=4;6"], f"{LENGTHS}'4;6'."),
         (["--study=FOLDER", "--lengths=4.5"], f"{LENGTHS}'4.5'."),
@@ -130,41 +171,103 @@ OFFSETS = "--offsets are whole numbers with commas between, as in 8,16,32, got "
         (["--study=FOLDER", "--lengths=4", "--offsets=-1"], f"{OFFSETS}'-1'."),
         (["--study=FOLDER", "--lengths=4", "--offsets=far"], f"{OFFSETS}'far'."),
         (["--study=FOLDER", "--lengths=4", "--offsets="], f"{OFFSETS}''."),
-        (["--study=FOLDER", "--lengths=7"], "copy with these arguments has no examples longer than 6 symbols, got length 7"),
-        (["--study=FOLDER/fak", "--lengths=4"], "There is no study in FOLDER/fak: FOLDER/fak/study.json is missing."),
-        (["--study=exposur", "--lengths=4"], "There is no study in results/exposur: results/exposur/study.json is missing."),
-        (["--study=FOLDER", "--lengths=4", "--positions=randomised"], "pe_lab/positions has no 'randomised'. Did you mean 'randomized'?"),
+        (
+            ["--study=FOLDER", "--lengths=7"],
+            "copy with these arguments has no examples longer than 6 symbols, got length 7",
+        ),
+        (
+            ["--study=FOLDER/fak", "--lengths=4"],
+            "There is no study in FOLDER/fak: FOLDER/fak/study.json is missing.",
+        ),
+        (
+            ["--study=exposur", "--lengths=4"],
+            "There is no study in results/exposur: results/exposur/study.json is missing.",
+        ),
+        (
+            ["--study=FOLDER", "--lengths=4", "--positions=randomised"],
+            "pe_lab/positions has no 'randomised'. Did you mean 'randomized'?",
+        ),
         (["--study=FOLDER", "--lengths=4", "--positions=rope"], "pe_lab/positions has no 'rope'. "),
-        (["--study=FOLDER", "--lengths=4", "--positions=none"], "--positions is one scheme, got 'none'."),
-        (["--study=FOLDER", "--lengths=4", "--positions=shifted + normalized"], "--positions is one scheme, got 'shifted + normalized'."),
-        (["--study=FOLDER", "--lengths=4", "--positions=shifted(3)"], "'shifted(3)' does not read like "),
+        (
+            ["--study=FOLDER", "--lengths=4", "--positions=none"],
+            "--positions is one scheme, got 'none'.",
+        ),
+        (
+            ["--study=FOLDER", "--lengths=4", "--positions=shifted + normalized"],
+            "--positions is one scheme, got 'shifted + normalized'.",
+        ),
+        (
+            ["--study=FOLDER", "--lengths=4", "--positions=shifted(3)"],
+            "'shifted(3)' does not read like ",
+        ),
         (
             ["--study=FOLDER", "--lengths=4", "--positions=shifted(max=3)"],
             "shifted has no 'max'. Did you mean 'max_shift'? It has: max_shift.",
         ),
         (["--study=FOLDER", "--lengths=4", "--encodings="], "'' does not read like "),
-        (["--study=FOLDER", "--lengths=4", "--encodings=rope(factor=4"], "'rope(factor=4' does not read like "),
-        (["--study=FOLDER", "--lengths=4", "--encodings=rope(factr=4)"], "rope has no 'factr'. Did you mean 'factor'? It has: base, "),
+        (
+            ["--study=FOLDER", "--lengths=4", "--encodings=rope(factor=4"],
+            "'rope(factor=4' does not read like ",
+        ),
+        (
+            ["--study=FOLDER", "--lengths=4", "--encodings=rope(factr=4)"],
+            "rope has no 'factr'. Did you mean 'factor'? It has: base, ",
+        ),
         (
             ["--study=FOLDER", "--lengths=4", "--encodings=rope(scaling=yarm, factor=4)"],
             "rope's scaling has no 'yarm'. Did you mean 'yarn'?",
         ),
-        (["--study=FOLDER", "--lengths=4", "--encodings=rope(scaling=yarn, factor=4)"], "RoPE's scaling 'yarn' needs trained_length, "),
-        (["--study=FOLDER", "--lengths=4", "--encodings=learned(max_positions=9)"], "learned has parameters that the run "),
-        (["--study=FOLDER", "--lengths=4", "--encodings=contiguous"], "pe_lab/encodings has no 'contiguous'. "),
-        (["--study=FOLDER", "--lengths=4", "--select=seed"], "--select is path=value, as in --select=seed=0, got 'seed'."),
-        (["--study=FOLDER", "--lengths=4", "--select=sed=0"], "select has no 'sed'. Did you mean 'seed'? It has: "),
+        (
+            ["--study=FOLDER", "--lengths=4", "--encodings=rope(scaling=yarn, factor=4)"],
+            "RoPE's scaling 'yarn' needs trained_length, ",
+        ),
+        (
+            ["--study=FOLDER", "--lengths=4", "--encodings=learned(max_positions=9)"],
+            "learned has parameters that the run ",
+        ),
+        (
+            ["--study=FOLDER", "--lengths=4", "--encodings=contiguous"],
+            "pe_lab/encodings has no 'contiguous'. ",
+        ),
+        (
+            ["--study=FOLDER", "--lengths=4", "--select=seed"],
+            "--select is path=value, as in --select=seed=0, got 'seed'.",
+        ),
+        (
+            ["--study=FOLDER", "--lengths=4", "--select=sed=0"],
+            "select has no 'sed'. Did you mean 'seed'? It has: ",
+        ),
         (["--study=FOLDER", "--lengths=4", "--select==0"], "select has no ''. It has: "),
-        (["--study=FOLDER", "--lengths=4", "--select=model.encoding=rope"], "select.model has no 'encoding'. Did you mean 'encodings'?"),
-        (["--study=FOLDER", "--lengths=4", "--select=seed=2"], "None of the 2 finished runs in FOLDER is as selected."),
-        (["--study=FOLDER", "--lengths=4", "--select=seed=0", "--select=seed=1"], "--select says 'seed' twice."),
-        (["--study=FOLDER", "--lengths=4", "--select=model=x", "--select=model.width=9"], "--select says 'model.width' twice."),
-        (["--study=FOLDER", "--lengths=4", "--select=model.width=9", "--select=model=x"], "--select says 'model' twice."),
-        (["--study=FOLDER", "--lenghts=4"], "This command has no 'lenghts'. Did you mean 'lengths'? It has: "),
+        (
+            ["--study=FOLDER", "--lengths=4", "--select=model.encoding=rope"],
+            "select.model has no 'encoding'. Did you mean 'encodings'?",
+        ),
+        (
+            ["--study=FOLDER", "--lengths=4", "--select=seed=2"],
+            "None of the 2 finished runs in FOLDER is as selected.",
+        ),
+        (
+            ["--study=FOLDER", "--lengths=4", "--select=seed=0", "--select=seed=1"],
+            "--select says 'seed' twice.",
+        ),
+        (
+            ["--study=FOLDER", "--lengths=4", "--select=model=x", "--select=model.width=9"],
+            "--select says 'model.width' twice.",
+        ),
+        (
+            ["--study=FOLDER", "--lengths=4", "--select=model.width=9", "--select=model=x"],
+            "--select says 'model' twice.",
+        ),
+        (
+            ["--study=FOLDER", "--lenghts=4"],
+            "This command has no 'lenghts'. Did you mean 'lengths'? It has: ",
+        ),
         (["--study=FOLDER", "--lengths=4", "6"], "'6' is not a flag; flags look like --"),
     ],
 )
-def test_a_mistake_is_one_line_and_status_2_and_no_record_is_touched(call, trained, arguments, sentence):
+def test_a_mistake_is_one_line_and_status_2_and_no_record_is_touched(
+    call, trained, arguments, sentence
+):
     before = files(trained)
     status, out, err = call(*(a.replace("FOLDER", str(trained)) for a in arguments))
     assert (status, out, err.count("\n")) == (2, "", 1)
@@ -190,9 +293,18 @@ def test_without_a_study_file_nothing_is_measured(call, folder):
 
 def test_a_reader_that_has_seen_enough_is_no_error(folder):
     """As in `| head`: what was printed to nobody is lost, the tables are written, and nothing complains."""
-    command = [sys.executable, "-m", "experiments.evaluate", f"--study={folder}", "--lengths=3", "--only_missing"]
+    command = [
+        sys.executable,
+        "-m",
+        "experiments.evaluate",
+        f"--study={folder}",
+        "--lengths=3",
+        "--only_missing",
+    ]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
-    with subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+    with subprocess.Popen(
+        command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
         run.stdout.close()
         said = run.stderr.read()
     assert (run.returncode, said) == (0, b"")

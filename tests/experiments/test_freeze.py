@@ -40,18 +40,25 @@ def call(tmp_path):
     return run
 
 
-def test_every_task_of_a_sweep_is_frozen_once_with_its_hash_and_what_is_there_is_checked(call, tmp_path):
+def test_every_task_of_a_sweep_is_frozen_once_with_its_hash_and_what_is_there_is_checked(
+    call, tmp_path
+):
     out = tmp_path / "sets"
     status, said, err = call(f"--out={out}")
     assert (status, err) == (0, "")
     where = re.escape(str(out / "frozen"))
     (copy_hash, copy_path), (_, parity_path) = re.findall(
-        rf"^(?:copy\(distinct=True, num_symbols=6\)|parity.*): 16 examples, sha256 (\w{{64}})\n  written to ({where}/\S+)$", said, re.M
+        rf"^(?:copy\(distinct=True, num_symbols=6\)|parity.*): 16 examples, sha256 (\w{{64}})\n  written to ({where}/\S+)$",
+        said,
+        re.M,
     )
     assert said.endswith(f"\nto evaluate on them: --config.evaluate.frozen={out}\n")
     assert {str(p) for p in out.glob("frozen/*/*")} == {copy_path, parity_path}
     task = tiny.run().task
-    assert [len(held_out.Frozen(out, task).rows(*place, 4)) for place in (("validation", 2), ("test", 3))] == [4, 4]
+    assert [
+        len(held_out.Frozen(out, task).rows(*place, 4))
+        for place in (("validation", 2), ("test", 3))
+    ] == [4, 4]
 
     status, again, _ = call(f"--out={out}")
     assert (status, again) == (0, said.replace("written to", "already in"))
@@ -60,7 +67,9 @@ def test_every_task_of_a_sweep_is_frozen_once_with_its_hash_and_what_is_there_is
     assert more.count("20 examples") == more.count("written to") == 2
     assert copy_hash not in more
 
-    assert json.loads(Path(copy_path, "metadata.json").read_text())["symbols"] == {side: list("012345") for side in ("prompt", "target")}
+    assert json.loads(Path(copy_path, "metadata.json").read_text())["symbols"] == {
+        side: list("012345") for side in ("prompt", "target")
+    }
     file = next(Path(copy_path).glob("*test*"))
     file.write_bytes(file.read_bytes()[:-40])
     status, _, err = call(f"--out={out}")
@@ -72,11 +81,17 @@ def test_every_task_of_a_sweep_is_frozen_once_with_its_hash_and_what_is_there_is
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--config.evaluate.lengths=3,7"], "copy(distinct=True, num_symbols=6) has no examples of length 7"),
+        (
+            ["--config.evaluate.lengths=3,7"],
+            "copy(distinct=True, num_symbols=6) has no examples of length 7",
+        ),
         (["--out=FILE"], "The folder FILE cannot be written ("),
         (["--oud=x"], "This command has no 'oud'. Did you mean 'out'? It has: config, out."),
         (["--config.evaluate.frozn=x"], "config.evaluate has no 'frozn'. Did you mean 'frozen'?"),
-        (["--config.evaluate.num_examples=0"], "config.evaluate.num_examples must be at least 1, got 0."),
+        (
+            ["--config.evaluate.num_examples=0"],
+            "config.evaluate.num_examples must be at least 1, got 0.",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(call, tmp_path, arguments, sentence):

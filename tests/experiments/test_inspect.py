@@ -24,25 +24,53 @@ def test_a_scorecard_is_printed_and_everything_is_written(tmp_path):
     ]
     assert f"scorecard  {tmp_path}/seen/scorecard.md" in done.stdout
     stems = {path.stem for path in (tmp_path / "seen").glob("*.png")}
-    assert stems == {"single_sine", "rope_base_500_0", "tests_diagnostics_own_Parity", "paths", "similarities"}
+    assert stems == {
+        "single_sine",
+        "rope_base_500_0",
+        "tests_diagnostics_own_Parity",
+        "paths",
+        "similarities",
+    }
     lines = (tmp_path / "seen" / "scorecard.csv").read_text().splitlines()
     verdicts = {row["encoding"]: row["unique"] for row in csv.DictReader(lines)}
-    assert verdicts == {"single_sine": "no", "rope(base=500.0)": "yes", "tests.diagnostics.own:Parity": "no"}
+    assert verdicts == {
+        "single_sine": "no",
+        "rope(base=500.0)": "yes",
+        "tests.diagnostics.own:Parity": "no",
+    }
 
 
 def test_a_scheme_may_give_the_positions_and_one_asked_twice_is_shown_once(tmp_path):
-    done = call("inspect", "--encodings=raw_index,raw_index", "--positions=normalized", *SMALL, f"--out={tmp_path}")
+    done = call(
+        "inspect",
+        "--encodings=raw_index,raw_index",
+        "--positions=normalized",
+        *SMALL,
+        f"--out={tmp_path}",
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("| raw_index of normalized | yes 0  | yes 0.00 | no ") == 1
 
 
 def test_a_trained_run_is_taken_apart(tmp_path):
-    cell = tiny.cell("rope", seeds=1, train__steps=2, model__num_layers=1, evaluate__num_examples=4, checkpoints__keep_curve=True)
+    cell = tiny.cell(
+        "rope",
+        seeds=1,
+        train__steps=2,
+        model__num_layers=1,
+        evaluate__num_examples=4,
+        checkpoints__keep_curve=True,
+    )
     tiny.train(tmp_path / "study", cell)
     named = f"--run={tmp_path}/study/{cell.run.run_id}"
-    seen = tmp_path / "study" / "inspect" / cell.run.run_id  # a folder of its own, unless --out names one
+    seen = (
+        tmp_path / "study" / "inspect" / cell.run.run_id
+    )  # a folder of its own, unless --out names one
     seen.mkdir(parents=True)
-    for name in ("trained_attention_decoder_9.png", "rope.png"):  # an earlier run's, and an encoding's
+    for name in (
+        "trained_attention_decoder_9.png",
+        "rope.png",
+    ):  # an earlier run's, and an encoding's
         (seen / name).touch()
     done = call("inspect", named, "--lengths=2,4")
     assert (done.returncode, done.stderr) == (0, "")
@@ -64,19 +92,43 @@ def test_a_trained_run_is_taken_apart(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((), "Which encodings, or which run? --encodings=sinusoidal,binary,learned or --run=results/quickstart/RUN_ID."),
+        (
+            (),
+            "Which encodings, or which run? --encodings=sinusoidal,binary,learned or --run=results/quickstart/RUN_ID.",
+        ),
         (("--encodings=rope", "--lengths=8"), "--lengths are those of a run's examples"),
-        (("--run=results/nowhere/0123456789abcdef", "--length=64"), "--length is of encodings that are looked at alone: give --encodings"),
-        (("--run=results/nowhere/0123456789abcdef", "--positions=normalized"), "--positions is of encodings"),
-        (("--run=results/nowhere/0123456789abcdef",), "There is no run 0123456789abcdef in results/nowhere."),
-        (("--run=results/nowhere/0123456789abcdef", "--lengths=a"), "--lengths are whole numbers with commas between"),
+        (
+            ("--run=results/nowhere/0123456789abcdef", "--length=64"),
+            "--length is of encodings that are looked at alone: give --encodings",
+        ),
+        (
+            ("--run=results/nowhere/0123456789abcdef", "--positions=normalized"),
+            "--positions is of encodings",
+        ),
+        (
+            ("--run=results/nowhere/0123456789abcdef",),
+            "There is no run 0123456789abcdef in results/nowhere.",
+        ),
+        (
+            ("--run=results/nowhere/0123456789abcdef", "--lengths=a"),
+            "--lengths are whole numbers with commas between",
+        ),
         (("--encodings=sinus",), "pe_lab/encodings has no 'sinus'. Did you mean 'sinusoidal'?"),
         (("--encodings=rope(bas=2)",), "rope has no 'bas'. Did you mean 'base'?"),
-        (("--encodings=rope + alibi",), "does not read like 'sinusoidal, rope(base=5e5), my.module:Mine'"),
-        (("--encodings=learned(max_positions=8)",), "has no more than 8 positions, and the length is 64"),
+        (
+            ("--encodings=rope + alibi",),
+            "does not read like 'sinusoidal, rope(base=5e5), my.module:Mine'",
+        ),
+        (
+            ("--encodings=learned(max_positions=8)",),
+            "has no more than 8 positions, and the length is 64",
+        ),
         (("--encodings=rope", "--width=10"), "must be a multiple of the heads"),
         (("--encodings=rope", "--length=0"), "length"),
-        (("--encodings=rope", "--positions=normal"), "pe_lab/positions has no 'normal'. Did you mean 'normalized'?"),
+        (
+            ("--encodings=rope", "--positions=normal"),
+            "pe_lab/positions has no 'normal'. Did you mean 'normalized'?",
+        ),
         (("--encodings=rope", "--positions=contiguous, shifted"), "--positions is one scheme"),
         (("--encodings=chunks",), "chunks needs size"),
     ],

@@ -20,10 +20,18 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results") / "smoke"
-    command = [sys.executable, "-m", "experiments.sweep", "--config=configs/smoke.py", f"--results={folder}"]
+    command = [
+        sys.executable,
+        "-m",
+        "experiments.sweep",
+        "--config=configs/smoke.py",
+        f"--results={folder}",
+    ]
     env = {**os.environ, "COLUMNS": "100"}
     env.pop("JAX_NUMPY_RANK_PROMOTION", None)
-    return folder, subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    return folder, subprocess.run(
+        command, cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
 
 
 def test_a_sweep_trains_every_run_and_prints_its_table(smoke):
@@ -31,9 +39,16 @@ def test_a_sweep_trains_every_run_and_prints_its_table(smoke):
     assert done.returncode == 0, done.stderr
     found = records.read_all(folder)
     assert [r["status"] for r in found.values()] == ["finished"] * 4
-    assert {r["config"]["model"]["encodings"][0]["name"] for r in found.values()} == {"rope", "alibi"}
+    assert {r["config"]["model"]["encodings"][0]["name"] for r in found.values()} == {
+        "rope",
+        "alibi",
+    }
     table = next(block for block in done.stdout.split("\n\n") if block.startswith("| variant"))
-    assert [line.split("|")[1].strip() for line in table.splitlines()][2:] == ["rope", "alibi", "floor (sees no prompt)"]
+    assert [line.split("|")[1].strip() for line in table.splitlines()][2:] == [
+        "rope",
+        "alibi",
+        "floor (sees no prompt)",
+    ]
     assert table in (folder / "table.md").read_text()
     assert "4 of 4 runs" in done.stdout
     for name in ("table.md", "table.csv", "exact_match.png"):
@@ -49,7 +64,11 @@ def test_it_learns(smoke):
 
 
 def rope(folder):
-    return [r for r in records.read_all(folder).values() if r["config"]["model"]["encodings"][0]["name"] == "rope"]
+    return [
+        r
+        for r in records.read_all(folder).values()
+        if r["config"]["model"]["encodings"][0]["name"] == "rope"
+    ]
 
 
 def test_run_again_it_finds_nothing_to_do_and_touches_no_record(smoke):
@@ -71,13 +90,23 @@ def test_tables_are_written_again_from_records_alone(smoke):
 
 def test_the_seeds_that_contrasts_need_are_said_without_writing_anything(tmp_path):
     encodings = ("rope", "alibi")
-    folder = synthetic.write(tmp_path, tasks=(), schemes=(), rates=(), encodings=encodings, analysis={"contrasts": [encodings]})
+    folder = synthetic.write(
+        tmp_path,
+        tasks=(),
+        schemes=(),
+        rates=(),
+        encodings=encodings,
+        analysis={"contrasts": [encodings]},
+    )
     done = call("tables", f"--results={folder}", "--seeds_needed=0.8")
     assert (done.returncode, done.stderr) == (0, "")
     assert "  rope against alibi: if true " in done.stdout
     assert sorted(path.name for path in folder.iterdir()) == ["records", "study.json"]
     refused = call("tables", f"--results={folder}", "--seeds_needed=80")
-    assert (refused.returncode, refused.stderr) == (2, "error: --seeds_needed is a power between 0 and 1, such as 0.8, got 80.\n")
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "error: --seeds_needed is a power between 0 and 1, such as 0.8, got 80.\n",
+    )
 
 
 PICTURES = ("exact_match", "heat_map", "success", "training_exact_match", "training_loss")
@@ -89,7 +118,14 @@ def test_publishing_copies_records_tables_and_plots(smoke, tmp_path):
     published = tmp_path / "results" / "published" / "smoke"
     assert len(records.read_all(published)) == 4
     pictures = [f"{name}{suffix}" for name in PICTURES for suffix in (".pdf", ".png")]
-    assert {p.name for p in published.iterdir()} == {*pictures, "records", "study.json", "table.csv", "table.md", "table.tex"}
+    assert {p.name for p in published.iterdir()} == {
+        *pictures,
+        "records",
+        "study.json",
+        "table.csv",
+        "table.md",
+        "table.tex",
+    }
     assert (published / "table.md").read_bytes() == (folder / "table.md").read_bytes()
 
 
@@ -109,20 +145,44 @@ def test_a_run_of_code_that_was_not_committed_is_not_published(tmp_path):
 def test_cells_are_commands_for_any_scheduler(tmp_path):
     """Each is run here by hand, as a scheduler would; tables are then those of a sweep."""
     folder = tmp_path / "study"
-    done = call("sweep", "--config=configs/smoke.py", "--config.train.steps=4", f"--results={folder}", "--write_cells")
+    done = call(
+        "sweep",
+        "--config=configs/smoke.py",
+        "--config.train.steps=4",
+        f"--results={folder}",
+        "--write_cells",
+    )
     assert (done.returncode, done.stderr) == (0, "")
     commands = [line.split() for line in done.stdout.splitlines()]
     assert [c[:3] for c in commands] == [["python", "-m", "pe_lab.training.cell"]] * 2
     for _, *arguments in commands:
         assert (
-            subprocess.run([sys.executable, *arguments], cwd=ROOT, env=os.environ, stdout=subprocess.DEVNULL, check=False).returncode == 0
+            subprocess.run(
+                [sys.executable, *arguments],
+                cwd=ROOT,
+                env=os.environ,
+                stdout=subprocess.DEVNULL,
+                check=False,
+            ).returncode
+            == 0
         )
     assert [r["status"] for r in records.read_all(folder).values()] == ["finished"] * 4
-    assert "nothing to do, all 4 runs" in call("sweep", "--config=configs/smoke.py", "--config.train.steps=4", f"--results={folder}").stdout
+    assert (
+        "nothing to do, all 4 runs"
+        in call(
+            "sweep", "--config=configs/smoke.py", "--config.train.steps=4", f"--results={folder}"
+        ).stdout
+    )
 
 
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
-    done = call("sweep", "--config=configs/smoke.py", f"--results={tmp_path / 'dry'}", "--dry_run", "--workers=2")
+    done = call(
+        "sweep",
+        "--config=configs/smoke.py",
+        f"--results={tmp_path / 'dry'}",
+        "--dry_run",
+        "--workers=2",
+    )
     assert done.returncode == 0
     assert "smoke: 4 points, 4 runs, 0 of them done" in done.stdout
     assert "to train: 4 runs in 2 cells" in done.stdout
@@ -132,7 +192,10 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
 
 def test_a_point_that_is_there_twice_is_reported(tmp_path):
     config = tmp_path / "twice.py"
-    config.write_text(STUDY.partition("def sweep")[0] + 'def sweep():\n    return grid.product({"seed": [0, 0]})\n')
+    config.write_text(
+        STUDY.partition("def sweep")[0]
+        + 'def sweep():\n    return grid.product({"seed": [0, 0]})\n'
+    )
     done = call("sweep", f"--config={config}", f"--results={tmp_path / 'out'}", "--dry_run")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -150,7 +213,9 @@ def test_another_study_in_the_same_folder_is_refused(tmp_path, dry):
     before = (folder / "study.json").read_text()
     refused = call("sweep", "--config=configs/smoke.py", f"--results={folder}", *dry)
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == (f"error: {folder} holds the study 'mine': give another folder for 'smoke', --results=FOLDER.\n")
+    assert refused.stderr == (
+        f"error: {folder} holds the study 'mine': give another folder for 'smoke', --results=FOLDER.\n"
+    )
     assert (folder / "study.json").read_text() == before
 
 
@@ -195,8 +260,14 @@ def test_a_failing_run_is_recorded_and_the_others_finish(tmp_path):
 
 @pytest.mark.full
 def test_train_trains_the_one_run_of_a_config(tmp_path):
-    small = ["--config.train.steps=2", "--config.evaluate.num_examples=128", "--config.evaluate.lengths=(4,)"]
-    done = call("train", "--config=configs/smoke.py", f"--results={tmp_path}", "--config.seed=5", *small)
+    small = [
+        "--config.train.steps=2",
+        "--config.evaluate.num_examples=128",
+        "--config.evaluate.lengths=(4,)",
+    ]
+    done = call(
+        "train", "--config=configs/smoke.py", f"--results={tmp_path}", "--config.seed=5", *small
+    )
     assert done.returncode == 0, done.stderr
     (record,) = records.read_all(tmp_path).values()
     assert record["replica"]["seed"] == record["replica"]["data_seed"] == 5
@@ -207,7 +278,9 @@ def test_train_trains_the_one_run_of_a_config(tmp_path):
 @pytest.mark.full
 def test_results_of_code_that_has_changed_since_are_named(tmp_path):
     """The settings are the same, so the runs are done; that their file is another one is said."""
-    (tmp_path / "failing.py").write_text(FAILS.replace('raise RuntimeError("no bias today")', "return None"))
+    (tmp_path / "failing.py").write_text(
+        FAILS.replace('raise RuntimeError("no bias today")', "return None")
+    )
     (tmp_path / "study.py").write_text(STUDY)
     arguments = [f"--config={tmp_path / 'study.py'}", f"--results={tmp_path / 'out'}"]
 
@@ -229,4 +302,7 @@ def test_a_study_with_a_missing_record_says_so_and_is_not_published(smoke, tmp_p
     assert "without a record: 1 runs of the study" in call("tables", f"--results={partial}").stdout
     refused = call("publish", f"--results={partial}", "--allow_dirty", cwd=tmp_path)
     assert refused.returncode == 2
-    assert refused.stderr == f"error: {partial} lacks the records of 1 runs: sweep again, so that none is left out.\n"
+    assert (
+        refused.stderr
+        == f"error: {partial} lacks the records of 1 runs: sweep again, so that none is left out.\n"
+    )

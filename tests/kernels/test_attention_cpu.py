@@ -19,9 +19,22 @@ def normal(seed, *shape):
 
 def inputs(queries, keys, width, values, bias, spread):
     """q, k, v, mask and bias; the first query of the first example sees nothing."""
-    q, k, v = (normal(i, BATCH, n, HEADS, w) for i, (n, w) in enumerate([(queries, width), (keys, width), (keys, values)]))
-    mask = jax.random.bernoulli(jax.random.key(3), 0.7, (BATCH, 1, queries, keys)).at[0, 0, 0].set(False)
-    return spread * q, k, v, mask, None if bias is None else spread * normal(4, *bias, queries, keys)
+    q, k, v = (
+        normal(i, BATCH, n, HEADS, w)
+        for i, (n, w) in enumerate([(queries, width), (keys, width), (keys, values)])
+    )
+    mask = (
+        jax.random.bernoulli(jax.random.key(3), 0.7, (BATCH, 1, queries, keys))
+        .at[0, 0, 0]
+        .set(False)
+    )
+    return (
+        spread * q,
+        k,
+        v,
+        mask,
+        None if bias is None else spread * normal(4, *bias, queries, keys),
+    )
 
 
 def explicit(q, k, v, mask, bias):
@@ -32,7 +45,11 @@ def explicit(q, k, v, mask, bias):
 def rounding(q, k, v, mask, bias):
     """Of a weight, relative to itself: what float32 leaves of the largest logit."""
     s = jnp.einsum("blhf,bshf->bhls", jnp.abs(q), jnp.abs(k))
-    return 4 * float(jnp.finfo(jnp.float32).eps) * max(1.0, float((s if bias is None else s + jnp.abs(bias)).max()))
+    return (
+        4
+        * float(jnp.finfo(jnp.float32).eps)
+        * max(1.0, float((s if bias is None else s + jnp.abs(bias)).max()))
+    )
 
 
 def with_gradients(function, q, k, v, mask, bias):
@@ -42,15 +59,26 @@ def with_gradients(function, q, k, v, mask, bias):
     def loss(*given):
         return (function(*given[:3], mask, given[3] if len(given) > 3 else None) * weights).sum()
 
-    return jax.jit(lambda given: (function(q, k, v, mask, bias), jax.grad(loss, argnums=range(len(given)))(*given)))(arguments)
+    return jax.jit(
+        lambda given: (
+            function(q, k, v, mask, bias),
+            jax.grad(loss, argnums=range(len(given)))(*given),
+        )
+    )(arguments)
 
 
 @pytest.mark.parametrize("spread", [1, 40], ids=["direct", "shifted"])
 @pytest.mark.parametrize("bias", [None, (1, HEADS), (BATCH, HEADS), (1, 1)])
-@pytest.mark.parametrize(("queries", "keys", "width", "values"), [(6, 6, 8, 8), (1, 5, 4, 3), (5, 7, 32, 2)])
-def test_it_and_its_gradient_are_those_of_the_explicit_form(queries, keys, width, values, bias, spread):
+@pytest.mark.parametrize(
+    ("queries", "keys", "width", "values"), [(6, 6, 8, 8), (1, 5, 4, 3), (5, 7, 32, 2)]
+)
+def test_it_and_its_gradient_are_those_of_the_explicit_form(
+    queries, keys, width, values, bias, spread
+):
     given = inputs(queries, keys, width, values, bias, spread)
-    (out, gradients), (expected, slopes) = (with_gradients(f, *given) for f in (attention_cpu.attention, explicit))
+    (out, gradients), (expected, slopes) = (
+        with_gradients(f, *given) for f in (attention_cpu.attention, explicit)
+    )
     noise = rounding(*given)
     np.testing.assert_allclose(out, expected, atol=noise * np.abs(given[2]).max())
     for ours, theirs in zip(gradients, slopes, strict=True):
@@ -63,11 +91,15 @@ def test_it_and_its_gradient_are_those_of_the_explicit_form(queries, keys, width
 def test_the_maximum_is_left_out_only_where_exp_is_safe(spread, slope, causal, seed):
     """Biases up to a slope of 3,000 a token, such as ALiBi's on long contexts: nothing overflows, no row vanishes."""
     q, k, v = (normal(seed + i, BATCH, 6, HEADS, 8) for i in range(3))
-    mask = jnp.broadcast_to(jnp.tril(jnp.ones((6, 6), bool)) if causal else jnp.ones((6, 6), bool), (BATCH, 1, 6, 6))
+    mask = jnp.broadcast_to(
+        jnp.tril(jnp.ones((6, 6), bool)) if causal else jnp.ones((6, 6), bool), (BATCH, 1, 6, 6)
+    )
     distance = jnp.abs(jnp.arange(6)[:, None] - jnp.arange(6)[None])
     bias = -slope * distance.astype(jnp.float32)[None, None]
     given = (q * spread, k, v, mask, bias)
-    np.testing.assert_allclose(_compiled(*given), explicit(*given), atol=rounding(*given) * np.abs(v).max())
+    np.testing.assert_allclose(
+        _compiled(*given), explicit(*given), atol=rounding(*given) * np.abs(v).max()
+    )
 
 
 _compiled = jax.jit(attention_cpu.attention)
@@ -83,8 +115,16 @@ def test_large_logits_would_overflow_without_the_maximum(monkeypatch):
 def test_a_bias_that_hides_all_that_is_allowed_is_no_empty_row():
     """The highest bias of each row is at a key that the mask forbids, 200 above the others."""
     q, k, v, _, _ = inputs(4, 4, 8, 8, None, 1)
-    mask = jnp.broadcast_to(jnp.arange(4) > 0, (BATCH, 1, 4, 4)) & ~jnp.eye(4, dtype=bool)[None, None]
-    given = (q, k, v, mask, jnp.broadcast_to(jnp.where(jnp.arange(4) == 0, 200.0, 0.0), (1, HEADS, 4, 4)))
+    mask = (
+        jnp.broadcast_to(jnp.arange(4) > 0, (BATCH, 1, 4, 4)) & ~jnp.eye(4, dtype=bool)[None, None]
+    )
+    given = (
+        q,
+        k,
+        v,
+        mask,
+        jnp.broadcast_to(jnp.where(jnp.arange(4) == 0, 200.0, 0.0), (1, HEADS, 4, 4)),
+    )
     np.testing.assert_allclose(attention_cpu.attention(*given), explicit(*given), atol=2e-6)
 
 
@@ -98,12 +138,16 @@ def test_half_precision_comes_back_as_it_came():
     q, k, v, mask, _ = inputs(6, 6, 8, 8, None, 1)
     out = attention_cpu.attention(*(x.astype(jnp.bfloat16) for x in (q, k, v)), mask)
     assert out.dtype == jnp.bfloat16
-    np.testing.assert_allclose(out.astype(jnp.float32), attention_cpu.attention(q, k, v, mask), atol=0.05)
+    np.testing.assert_allclose(
+        out.astype(jnp.float32), attention_cpu.attention(q, k, v, mask), atol=0.05
+    )
 
 
 def test_queries_that_see_nothing_do_not_widen_the_reach_of_a_bias():
     """Padding is blind, so that a bias which falls with distance counts where queries meet themselves, and needs no maximum."""
-    bias = -jnp.abs(jnp.arange(8)[:, None] - jnp.arange(8)[None])[None, None].astype(jnp.float32) * 20
+    bias = (
+        -jnp.abs(jnp.arange(8)[:, None] - jnp.arange(8)[None])[None, None].astype(jnp.float32) * 20
+    )
     mask = (jnp.arange(8) < 5)[:, None] & (jnp.arange(8) < 5)[None]
     assert attention_cpu._reach(bias, mask[None, None]) == 0
     assert attention_cpu._reach(bias, mask.at[2, 2].set(False)[None, None]) == 140

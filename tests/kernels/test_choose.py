@@ -28,15 +28,25 @@ def test_the_reference_is_the_same_on_every_platform(platform):
 
 def test_a_cpu_has_its_own_attention_products_and_microbatches():
     cpu = kernels.choose("auto", "cpu")
-    assert (cpu.hook, cpu.attention, cpu.add_bias) == (cpu_hook, attention_cpu.attention, attention_cpu.add_bias)
+    assert (cpu.hook, cpu.attention, cpu.add_bias) == (
+        cpu_hook,
+        attention_cpu.attention,
+        attention_cpu.add_bias,
+    )
     assert (cpu.dot_general, cpu.microbatches) == (products.dot_general, True)
 
 
 @pytest.mark.parametrize("platform", ["cuda", "tpu"])
 def test_an_accelerator_has_fused_attention_and_jaxs_products(platform):
     accelerator = kernels.choose("auto", platform)
-    assert (accelerator.hook, accelerator.attention) == (accelerator_hook, attention_fused.attention)
-    assert (accelerator.dot_general, accelerator.microbatches) == (kernels.REFERENCE.dot_general, False)
+    assert (accelerator.hook, accelerator.attention) == (
+        accelerator_hook,
+        attention_fused.attention,
+    )
+    assert (accelerator.dot_general, accelerator.microbatches) == (
+        kernels.REFERENCE.dot_general,
+        False,
+    )
 
 
 @pytest.mark.parametrize("cls", FORMS, ids=lambda cls: cls.__name__)
@@ -68,7 +78,9 @@ def test_a_bias_of_offsets_that_overrides_bias_itself_gets_its_own_equation():
 
     t, encoding = codes.tokens(range(4), arange=True), Halved(num_heads=2)
     for fast in (cpu_hook, accelerator_hook):
-        np.testing.assert_array_equal(fast(encoding, "bias")(t, t), ALiBi(num_heads=2).bias(t, t) / 2)
+        np.testing.assert_array_equal(
+            fast(encoding, "bias")(t, t), ALiBi(num_heads=2).bias(t, t) / 2
+        )
 
 
 @codes.every_kernel

@@ -16,12 +16,16 @@ def logits(p, model, read, source=None):
     answering = p.get("decoder") or p["encoder"]
     x, _ = stack(answering, model, *read, causal="decoder" in p, memory=memory)
     x = x[1:] if model.sink_token else x
-    return x @ (answering["embedding"]["embedding"].T if model.tied_output else p["output"]["kernel"])
+    return x @ (
+        answering["embedding"]["embedding"].T if model.tied_output else p["output"]["kernel"]
+    )
 
 
 def stack(p, model, ids, positions, causal, memory=None):
     """The last layer's output and the positions of its tokens, a sink token before them if there is one."""
-    x = np.stack([p["embedding"]["embedding"][i] for i in ids]) * (math.sqrt(model.width) if model.scale_embeddings else 1)
+    x = np.stack([p["embedding"]["embedding"][i] for i in ids]) * (
+        math.sqrt(model.width) if model.scale_embeddings else 1
+    )
     x = x + np.stack([sinusoid(n, model.width) for n in positions])
     if model.sink_token:
         x, positions = np.stack([p["sink"], *x]), [positions[0] - 1, *positions]
@@ -37,14 +41,29 @@ def block(p, model, x, positions, causal, memory, tables):
     own = [[sees(model, causal, i, j) for j in range(len(x))] for i in range(len(x))]
 
     def around(x, norm, layer):
-        return x + layer(normed(norm, x)) if model.norm_position == "pre" else normed(norm, x + layer(x))
+        return (
+            x + layer(normed(norm, x))
+            if model.norm_position == "pre"
+            else normed(norm, x + layer(x))
+        )
 
     def within(x):
-        return normed(after[0], attention(p["attention"], model, x, positions, x, positions, own, tables[0], not causal))
+        return normed(
+            after[0],
+            attention(
+                p["attention"], model, x, positions, x, positions, own, tables[0], not causal
+            ),
+        )
 
     def across(x):
-        everything = [[not model.sink_token or i > 0 or j == 0 for j in range(len(memory[0]))] for i in range(len(x))]
-        return normed(after[1], attention(p["cross"], model, x, positions, *memory, everything, tables[1], True))
+        everything = [
+            [not model.sink_token or i > 0 or j == 0 for j in range(len(memory[0]))]
+            for i in range(len(x))
+        ]
+        return normed(
+            after[1],
+            attention(p["cross"], model, x, positions, *memory, everything, tables[1], True),
+        )
 
     x = around(x, norms[0], within)
     if memory is not None:
@@ -64,15 +83,24 @@ def attention(p, model, x, of_queries, y, of_keys, allowed, table, both_sides):
     """softmax(f·q·k / sqrt(Dh) + bias) v for each head and query, over the keys allowed."""
     head_dim, outputs = model.width // model.num_heads, []
     for h in range(model.num_heads):
-        q, k, v = (a @ p[name]["kernel"][:, h * head_dim : (h + 1) * head_dim] for a, name in ((x, "query"), (y, "key"), (y, "value")))
+        q, k, v = (
+            a @ p[name]["kernel"][:, h * head_dim : (h + 1) * head_dim]
+            for a, name in ((x, "query"), (y, "key"), (y, "value"))
+        )
         q, k = normed(p.get("query_norm"), q), normed(p.get("key_norm"), k)
         rows = []
         for i in range(len(x)):
             keys = [j for j in range(len(y)) if allowed[i][j]]
             log_n = math.log(len(keys))
-            factor = {"none": 1, "log_n": log_n, "ssmax": log_n * p.get("log_n_factor", [0] * (h + 1))[h]}[model.logit_temperature]
+            factor = {
+                "none": 1,
+                "log_n": log_n,
+                "ssmax": log_n * p.get("log_n_factor", [0] * (h + 1))[h],
+            }[model.logit_temperature]
             s = [
-                factor * (turned(q[i], of_queries[i]) @ turned(k[j], of_keys[j])) / math.sqrt(head_dim)
+                factor
+                * (turned(q[i], of_queries[i]) @ turned(k[j], of_keys[j]))
+                / math.sqrt(head_dim)
                 + table[bucket(of_keys[j] - of_queries[i], len(table), both_sides), h]
                 for j in keys
             ]
@@ -87,7 +115,9 @@ def feedforward(p, model, x):
     if model.activation == "swiglu":
         gate = linear(p["gate"], x)
         return linear(p["out"], gate / (1 + np.exp(-gate)) * into)
-    gelu = 0.5 * into * (1 + np.tanh(math.sqrt(2 / math.pi) * (into + 0.044715 * into**3)))  # jax.nn.gelu's: not the exact one, of erf
+    gelu = (
+        0.5 * into * (1 + np.tanh(math.sqrt(2 / math.pi) * (into + 0.044715 * into**3)))
+    )  # jax.nn.gelu's: not the exact one, of erf
     return linear(p["out"], np.maximum(into, 0) if model.activation == "relu" else gelu)
 
 
@@ -105,12 +135,20 @@ def normed(p, x):
 
 
 def sinusoid(position, width):
-    return np.array([(math.sin, math.cos)[c % 2](position / 10000 ** (c // 2 * 2 / width)) for c in range(width)])
+    return np.array(
+        [
+            (math.sin, math.cos)[c % 2](position / 10000 ** (c // 2 * 2 / width))
+            for c in range(width)
+        ]
+    )
 
 
 def turned(x, position):
     """RoPE: neighbouring channels as a complex number, times one of modulus 1."""
-    pairs = [complex(x[c], x[c + 1]) * np.exp(1j * position / 10000 ** (c / len(x))) for c in range(0, len(x), 2)]
+    pairs = [
+        complex(x[c], x[c + 1]) * np.exp(1j * position / 10000 ** (c / len(x)))
+        for c in range(0, len(x), 2)
+    ]
     return np.array([part for z in pairs for part in (z.real, z.imag)])
 
 
@@ -121,8 +159,14 @@ def bucket(offset, buckets, both_sides, max_distance=128):
     exact = buckets // 2
     if distance < exact:
         return start + distance
-    return start + min(exact + int(math.log(distance / exact) / math.log(max_distance / exact) * (buckets - exact)), buckets - 1)
+    return start + min(
+        exact
+        + int(math.log(distance / exact) / math.log(max_distance / exact) * (buckets - exact)),
+        buckets - 1,
+    )
 
 
 def _float64(p):
-    return {k: _float64(v) for k, v in p.items()} if isinstance(p, dict) else np.asarray(p, np.float64)
+    return (
+        {k: _float64(v) for k, v in p.items()} if isinstance(p, dict) else np.asarray(p, np.float64)
+    )

@@ -13,12 +13,18 @@ from pe_lab.model.terms import LayerEncoding, View, attention_terms, visible
 from tests import models
 from tests.encodings.codes import attend
 
-KERNELS = {"reference": kernels.REFERENCE, "cpu": kernels.choose("auto", "cpu"), "cuda": kernels.choose("auto", "cuda")}
+KERNELS = {
+    "reference": kernels.REFERENCE,
+    "cpu": kernels.choose("auto", "cpu"),
+    "cuda": kernels.choose("auto", "cuda"),
+}
 every_form = pytest.mark.parametrize("form", KERNELS.values(), ids=KERNELS)
 
 
 def inputs(length=5):
-    q, k, v = (np.asarray(jax.random.normal(jax.random.key(i), (2, length, 3, 4))) for i in range(3))
+    q, k, v = (
+        np.asarray(jax.random.normal(jax.random.key(i), (2, length, 3, 4))) for i in range(3)
+    )
     return q, k, v, Tokens(jnp.arange(length)[None], jnp.arange(length)[None])
 
 
@@ -61,7 +67,9 @@ def test_wider_queries_and_keys_leave_values_and_scale_alone(form):
     mask = jnp.ones((1, 1, 5, 5), bool)
     wider = attend(Widens(), *map(jnp.asarray, (q, k, v)), t, t, mask, kernels=form)
     np.testing.assert_allclose(
-        wider, attend(AttentionEncoding(), jnp.asarray(2 * q), jnp.asarray(k), jnp.asarray(v), t, t, mask), atol=1e-5
+        wider,
+        attend(AttentionEncoding(), jnp.asarray(2 * q), jnp.asarray(k), jnp.asarray(v), t, t, mask),
+        atol=1e-5,
     )
 
 
@@ -71,13 +79,24 @@ def test_a_temperature_scales_products_by_log_n_and_leaves_the_bias_alone(factor
     q, k, v, t = inputs()
     mask = np.tril(np.ones((5, 5), bool))
     bias = np.asarray(jax.random.normal(jax.random.key(9), (1, 3, 5, 5)))
-    log_n = np.log(np.arange(1, 6))[:, None] * np.broadcast_to(factor, 3)[:, None, None]  # [H, L, 1]: query i sees i + 1 keys
+    log_n = (
+        np.log(np.arange(1, 6))[:, None] * np.broadcast_to(factor, 3)[:, None, None]
+    )  # [H, L, 1]: query i sees i + 1 keys
     s = log_n * np.einsum("blhe,bshe->bhls", q.astype(float), k.astype(float)) / 2 + bias
     w = np.where(mask, np.exp(s), 0)
     expected = np.einsum("bhls,bshe->blhe", w / w.sum(-1, keepdims=True), v.astype(float))
     given = factor if isinstance(factor, float) else jnp.asarray(factor)
     mask, bias = jnp.asarray(mask)[None, None], jnp.asarray(bias)
-    out = attend(AttentionEncoding(), *map(jnp.asarray, (q, k, v)), t, t, mask, bias=bias, log_n_factor=given, kernels=form)
+    out = attend(
+        AttentionEncoding(),
+        *map(jnp.asarray, (q, k, v)),
+        t,
+        t,
+        mask,
+        bias=bias,
+        log_n_factor=given,
+        kernels=form,
+    )
     np.testing.assert_allclose(out, expected, atol=1e-5)
 
 
@@ -149,9 +168,19 @@ def test_a_window_counts_slots_and_not_positions():
 def test_a_sink_is_seen_by_all_and_sees_itself_alone():
     """Whatever the window and the segments: no segment sees another through it."""
     assert seen(causal=False, sink=True) == [[1, 0, 0, 0], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]]
-    assert seen(causal=True, window=1, sink=True) == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]]
+    assert seen(causal=True, window=1, sink=True) == [
+        [1, 0, 0, 0],
+        [1, 1, 0, 0],
+        [1, 0, 1, 0],
+        [1, 0, 0, 1],
+    ]
     packed = view(segments=[0, 1, 1, 2])
-    assert seen(packed, causal=False, sink=True) == [[1, 0, 0, 0], [1, 1, 1, 0], [1, 1, 1, 0], [1, 0, 0, 1]]
+    assert seen(packed, causal=False, sink=True) == [
+        [1, 0, 0, 0],
+        [1, 1, 1, 0],
+        [1, 1, 1, 0],
+        [1, 0, 0, 1],
+    ]
 
 
 def test_between_two_streams_segments_and_padding_decide():
@@ -169,7 +198,9 @@ def test_queries_of_examples_stand_at_slots_of_their_own():
 
 
 def layer(**changes):
-    return Attention(models.settings(width=8, **changes), kernels=kernels.REFERENCE, rngs=nnx.Rngs(params=0))
+    return Attention(
+        models.settings(width=8, **changes), kernels=kernels.REFERENCE, rngs=nnx.Rngs(params=0)
+    )
 
 
 def through(layer, x, valid=EVERY_KEY):
@@ -183,7 +214,16 @@ def test_no_heads_equal_no_encoding_and_all_heads_equal_the_encoding():
     q, k, v, t = inputs()
     q, k, v = (jnp.asarray(x) for x in (q, k, v))
     mask = jnp.tril(jnp.ones((5, 5), bool))[None, None]
-    for name in ("rope", "alibi", "shaw", "hard_alibi", "stick_breaking", "rotary_value", "cope", "pope"):
+    for name in (
+        "rope",
+        "alibi",
+        "shaw",
+        "hard_alibi",
+        "stick_breaking",
+        "rotary_value",
+        "cope",
+        "pope",
+    ):
         encoding = models.build(dict(name=name), width=12, num_heads=3).attention_encodings[0]
 
         def out(heads, encoding=encoding):
@@ -192,10 +232,14 @@ def test_no_heads_equal_no_encoding_and_all_heads_equal_the_encoding():
 
         alone, nothing = out(None), np.asarray(attend((), q, k, v, t, t, mask))
         np.testing.assert_array_equal(out(jnp.ones(3, bool)), alone)
-        np.testing.assert_allclose(out(jnp.zeros(3, bool)), nothing, atol=1e-6 if name == "pope" else 0)
+        np.testing.assert_allclose(
+            out(jnp.zeros(3, bool)), nothing, atol=1e-6 if name == "pope" else 0
+        )
         some = out(jnp.asarray([False, True, False]))
         np.testing.assert_array_equal(some[:, :, 1], alone[:, :, 1])
-        np.testing.assert_allclose(some[:, :, [0, 2]], nothing[:, :, [0, 2]], atol=1e-6 if name == "pope" else 0)
+        np.testing.assert_allclose(
+            some[:, :, [0, 2]], nothing[:, :, [0, 2]], atol=1e-6 if name == "pope" else 0
+        )
 
 
 def test_nan_in_padding_stays_there():

@@ -40,12 +40,18 @@ def test_terms_with_shared_biases_are_those_without(name, arange):
     terms = model.position_terms(stream(SHORT, arange), biases={"answering": shared})
     alone = model.position_terms(stream(SHORT, arange))
     for one, other in zip(terms.answering.attention, alone.answering.attention, strict=True):
-        np.testing.assert_allclose(one.bias, other.bias, rtol=1e-5, atol=ROUNDING if name == PAIRS else 1e-7)
+        np.testing.assert_allclose(
+            one.bias, other.bias, rtol=1e-5, atol=ROUNDING if name == PAIRS else 1e-7
+        )
 
 
 @pytest.mark.parametrize(
     ("specs", "learned"),
-    [((dict(name="alibi"),), False), ((dict(name="t5_bias"),), True), ((dict(name="alibi"), dict(name="t5_bias")), True)],
+    [
+        ((dict(name="alibi"),), False),
+        ((dict(name="t5_bias"),), True),
+        ((dict(name="alibi"), dict(name="t5_bias")), True),
+    ],
 )
 def test_biases_with_parameters_are_shared_apart_from_others(specs, learned):
     model = models.build(*specs, kernels=CPU)
@@ -56,7 +62,9 @@ def test_biases_with_parameters_are_shared_apart_from_others(specs, learned):
 @pytest.mark.parametrize("spec", ["rope", "nope", "fox"])
 def test_an_encoding_without_a_bias_of_positions_shares_none(spec):
     model = models.build(spec, kernels=CPU)
-    assert not any(model.shared_biases(stream(LONG), learned=learned)["answering"] for learned in (False, True))
+    assert not any(
+        model.shared_biases(stream(LONG), learned=learned)["answering"] for learned in (False, True)
+    )
 
 
 def test_positions_of_each_example_share_no_bias():
@@ -70,7 +78,11 @@ def test_layers_with_the_same_encodings_share_their_terms():
     """One bias for all layers with one table; one for each layer with tables of their own."""
     shared = models.build("t5_bias").position_terms(stream(SHORT)).answering.attention
     assert shared[0] is shared[1]
-    own = models.build(dict(name="t5_bias", share=False)).position_terms(stream(SHORT)).answering.attention
+    own = (
+        models.build(dict(name="t5_bias", share=False))
+        .position_terms(stream(SHORT))
+        .answering.attention
+    )
     assert np.abs(np.asarray(own[0].bias - own[1].bias)).max() > 0
 
 

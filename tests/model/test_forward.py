@@ -20,16 +20,30 @@ OF_SOURCE, SOURCE_LENGTHS = np.array([[2, 3, 7, 0, 0, 0], [0, 1, 2, 20, 41, 50]]
 def assert_agrees(architecture, **changes):
     """A padded batch against one example at a time, without padding."""
     stacks = STACKS[architecture]
-    model = settings("sinusoidal", dict(name="rope", stacks=stacks), dict(name="t5_bias", stacks=stacks), **changes)
+    model = settings(
+        "sinusoidal",
+        dict(name="rope", stacks=stacks),
+        dict(name="t5_bias", stacks=stacks),
+        **changes,
+    )
     graph, start = nnx.split(Transformer(model, VOCABULARIES[architecture], key=jax.random.key(0)))
     p = moved(nnx.to_pure_dict(start))
-    read = models.stream(models.random_tokens(2, 7), jnp.asarray(POSITIONS)[None], prefix(LENGTHS, 7))
-    source = models.stream(models.random_tokens(2, 6, size=9, seed=8), jnp.asarray(OF_SOURCE)[None], prefix(SOURCE_LENGTHS, 6))
+    read = models.stream(
+        models.random_tokens(2, 7), jnp.asarray(POSITIONS)[None], prefix(LENGTHS, 7)
+    )
+    source = models.stream(
+        models.random_tokens(2, 6, size=9, seed=8),
+        jnp.asarray(OF_SOURCE)[None],
+        prefix(SOURCE_LENGTHS, 6),
+    )
     source = source if architecture == "encoder_decoder" else None
     found = jax.jit(lambda p, read, source: nnx.merge(graph, p)(read, source))(p, read, source)
     for i, n in enumerate(LENGTHS):
-        of_example = [(np.asarray(s.tokens[i, :m]), positions[i, :m].tolist())
-                      for s, positions, m in ((read, POSITIONS, n), (source, OF_SOURCE, SOURCE_LENGTHS[i])) if s is not None]  # fmt: skip
+        of_example = [
+            (np.asarray(s.tokens[i, :m]), positions[i, :m].tolist())
+            for s, positions, m in ((read, POSITIONS, n), (source, OF_SOURCE, SOURCE_LENGTHS[i]))
+            if s is not None
+        ]
         expected = equations.logits(p, model, *of_example)
         assert np.abs(expected).max() > 1  # the tolerance says something
         np.testing.assert_allclose(found[i, :n], expected, atol=2e-5)
@@ -46,7 +60,9 @@ def test_post_norm_rms_norm_swiglu(architecture):
 
 
 def test_pre_norm_rms_norm_relu_tied_without_scale():
-    assert_agrees("decoder", norm="rms", activation="relu", tied_output=True, scale_embeddings=False)
+    assert_agrees(
+        "decoder", norm="rms", activation="relu", tied_output=True, scale_embeddings=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,7 +83,13 @@ def test_each_optional_field_in_every_stack(field, value):
 
 def test_all_optional_fields_at_once():
     assert_agrees(
-        "decoder", qk_norm=True, logit_temperature="ssmax", norm_after_attention=True, sliding_window=3, sink_token=True, num_loops=2
+        "decoder",
+        qk_norm=True,
+        logit_temperature="ssmax",
+        norm_after_attention=True,
+        sliding_window=3,
+        sink_token=True,
+        num_loops=2,
     )
 
 

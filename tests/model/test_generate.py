@@ -19,13 +19,19 @@ from tests.tasks import test_laws as laws
 
 P, T = 5, 8
 PROMPTS = (5, 2, 4, 1, 3, 5)
-ENDS = {"decoder": 4, "encoder_decoder": 5}  # tokens that the models below say in some answers, at different places
+ENDS = {
+    "decoder": 4,
+    "encoder_decoder": 5,
+}  # tokens that the models below say in some answers, at different places
 END = ENDS["decoder"]
 
 
 @functools.cache
 def model(architecture="decoder"):
-    encodings = ("sinusoidal", *(dict(name=n, stacks=STACKS[architecture]) for n in ("rope", "t5_bias")))
+    encodings = (
+        "sinusoidal",
+        *(dict(name=n, stacks=STACKS[architecture]) for n in ("rope", "t5_bias")),
+    )
     made = build(*encodings, architecture=architecture)
     return nnx.merge(nnx.graphdef(made), models.moved(models.params(made)))
 
@@ -35,13 +41,22 @@ def prompts():
 
 
 def source(architecture):
-    read = stream(models.random_tokens(len(PROMPTS), 6, size=9, seed=12), mask=prefix([6, 5, 4, 3, 2, 1], 6))
+    read = stream(
+        models.random_tokens(len(PROMPTS), 6, size=9, seed=12), mask=prefix([6, 5, 4, 3, 2, 1], 6)
+    )
     return read if architecture == "encoder_decoder" else None
 
 
 def said(architecture="decoder", **how):
     """The answers to PROMPTS; some end, some are as long as there is room."""
-    answers, lengths = generate(model(architecture), *prompts(), end=ENDS[architecture], max_tokens=T, source=source(architecture), **how)
+    answers, lengths = generate(
+        model(architecture),
+        *prompts(),
+        end=ENDS[architecture],
+        max_tokens=T,
+        source=source(architecture),
+        **how,
+    )
     return np.asarray(answers), np.asarray(lengths)
 
 
@@ -54,7 +69,9 @@ def uncached(architecture):
     end = ENDS[architecture]
     answers = np.full((len(PROMPTS), T), end)
     for i in range(T):
-        logits = np.asarray(full(stream(jnp.asarray(tokens), mask=jnp.asarray(mask)), source(architecture)))
+        logits = np.asarray(
+            full(stream(jnp.asarray(tokens), mask=jnp.asarray(mask)), source(architecture))
+        )
         for row in range(len(PROMPTS)):
             last = mask[row].sum() - 1
             if (answers[row, :i] == end).any():
@@ -90,7 +107,14 @@ def test_one_program_serves_all_prompts_limits_and_temperatures():
     for count, limit, temperature in ((1, 2, 0.0), (3, 7, 0.5), (5, 8, 2.0)):
         tokens = models.random_tokens(2, P, seed=count)
         generate(
-            own, tokens, prefix([count, 1], P), end=count, max_tokens=T, limit=limit, temperature=temperature, key=jax.random.key(count)
+            own,
+            tokens,
+            prefix([count, 1], P),
+            end=count,
+            max_tokens=T,
+            limit=limit,
+            temperature=temperature,
+            key=jax.random.key(count),
         )
     assert _generate._cache_size() - before == 1
 
@@ -104,7 +128,9 @@ def test_what_stands_in_a_prompts_padding_changes_nothing():
 def test_an_example_does_not_hang_on_its_neighbours():
     tokens, mask = prompts()
     order = jnp.asarray([5, 3, 0, 1, 4, 2])
-    np.testing.assert_array_equal(generate(model(), tokens[order], mask[order], end=END, max_tokens=T)[0], said()[0][order])
+    np.testing.assert_array_equal(
+        generate(model(), tokens[order], mask[order], end=END, max_tokens=T)[0], said()[0][order]
+    )
 
 
 def test_positions_of_the_whole_context_are_those_of_its_slots():
@@ -113,20 +139,27 @@ def test_positions_of_the_whole_context_are_those_of_its_slots():
     np.testing.assert_array_equal(said(positions=(row,))[0], said()[0])
     spread = said(positions=(3 * row,))[0]
     assert (spread != said()[0]).any()
-    np.testing.assert_array_equal(said(positions=(jnp.broadcast_to(3 * row, (1, len(PROMPTS), P + T)),))[0], spread)
+    np.testing.assert_array_equal(
+        said(positions=(jnp.broadcast_to(3 * row, (1, len(PROMPTS), P + T)),))[0], spread
+    )
 
 
 def test_an_encoder_is_refused():
     with pytest.raises(UserError) as refused:
         generate(build(architecture="encoder"), *prompts(), end=END, max_tokens=T)
-    assert str(refused.value) == "An encoder fills all its blanks in one pass: there is nothing to decode."
+    assert (
+        str(refused.value)
+        == "An encoder fills all its blanks in one pass: there is nothing to decode."
+    )
 
 
 def sampled(temperature, key=0, count=4000, max_tokens=1, end=99):
     """Many answers to one prompt; by default they have no end."""
     tokens, mask = jnp.broadcast_to(prompts()[0][:1], (count, P)), jnp.ones((count, P), bool)
     how = dict(end=end, max_tokens=max_tokens, temperature=temperature)
-    return np.asarray(generate(model(), tokens, mask, **how, key=None if key is None else jax.random.key(key))[0])
+    return np.asarray(
+        generate(model(), tokens, mask, **how, key=None if key is None else jax.random.key(key))[0]
+    )
 
 
 @pytest.mark.parametrize("temperature", [1.0, 3.0])
@@ -136,9 +169,9 @@ def test_samples_have_the_probabilities_of_their_temperature(temperature):
     expected = 4000 * np.exp(logits / temperature) / np.exp(logits / temperature).sum()
     rare = expected < 5  # together: the statistic wants five or more in every class
     counts = np.bincount(sampled(temperature)[:, 0], minlength=11)
-    statistic = ((counts - expected)[~rare] ** 2 / expected[~rare]).sum() + (counts - expected)[rare].sum() ** 2 / max(
-        expected[rare].sum(), 1
-    )
+    statistic = ((counts - expected)[~rare] ** 2 / expected[~rare]).sum() + (counts - expected)[
+        rare
+    ].sum() ** 2 / max(expected[rare].sum(), 1)
     assert (~rare).sum() > 3
     assert statistic < 30
 
@@ -146,7 +179,11 @@ def test_samples_have_the_probabilities_of_their_temperature(temperature):
 def test_every_step_and_every_row_has_draws_of_its_own():
     """At a boundless temperature all tokens are equally likely, so that neighbours agree one time in 11."""
     answers = sampled(1e9, max_tokens=3)
-    for one, other in ((answers[:, 0], answers[:, 1]), (answers[:, 1], answers[:, 2]), (answers[:-1, 0], answers[1:, 0])):
+    for one, other in (
+        (answers[:, 0], answers[:, 1]),
+        (answers[:, 1], answers[:, 2]),
+        (answers[:-1, 0], answers[1:, 0]),
+    ):
         assert abs((one == other).mean() - 1 / 11) < 5 * (1 / 11 / 4000) ** 0.5
 
 
@@ -154,7 +191,9 @@ def test_a_key_is_a_sample_and_no_temperature_needs_none():
     one, again, other = (sampled(1.0, key, count=50, max_tokens=3) for key in (0, 0, 1))
     np.testing.assert_array_equal(one, again)
     assert (one != other).any()
-    np.testing.assert_array_equal(*(said(temperature=0.0, key=key)[0] for key in (None, jax.random.key(5))))
+    np.testing.assert_array_equal(
+        *(said(temperature=0.0, key=key)[0] for key in (None, jax.random.key(5)))
+    )
     np.testing.assert_array_equal(said(temperature=1e-4, key=jax.random.key(5))[0], said()[0])
 
 
@@ -173,7 +212,9 @@ def test_two_thousand_tokens_from_a_cache_are_the_full_forward():
     @jax.jit
     def both(params):
         model = nnx.merge(graph, params)
-        return model(read), decode(model, start(model, read.positions, 1), read.tokens, read.mask)[0]
+        return model(read), decode(model, start(model, read.positions, 1), read.tokens, read.mask)[
+            0
+        ]
 
     full, stepped = both(params)
     assert np.abs(full).max() > 1
@@ -191,7 +232,14 @@ def test_what_finds_no_room_is_not_written():
 @pytest.mark.parametrize("layers", [1, 2])
 def test_a_prompt_may_be_read_in_pieces(layers):
     """Positions of each layer, every optional field: three pieces of a prompt are the whole of it."""
-    fields = dict(qk_norm=True, logit_temperature="ssmax", sliding_window=3, sink_token=True, num_loops=2, num_layers=layers)
+    fields = dict(
+        qk_norm=True,
+        logit_temperature="ssmax",
+        sliding_window=3,
+        sink_token=True,
+        num_loops=2,
+        num_layers=layers,
+    )
     own, tokens = build("sinusoidal", "rope", "t5_bias", **fields), models.random_tokens(2, 7)
     positions = jnp.arange(7)[None, None] * (1 + jnp.arange(layers))[:, None, None]
 
@@ -199,7 +247,9 @@ def test_a_prompt_may_be_read_in_pieces(layers):
     def pieces():
         cache, found = start(own, (positions,), 2), []
         for first, last in ((0, 3), (3, 4), (4, 7)):
-            logits, cache = extend(own, cache, tokens[:, first:last], jnp.ones((2, last - first), bool))
+            logits, cache = extend(
+                own, cache, tokens[:, first:last], jnp.ones((2, last - first), bool)
+            )
             found.append(logits)
         return jnp.concatenate(found, axis=1), own(stream(tokens, positions))
 
@@ -210,7 +260,9 @@ def test_a_prompt_may_be_read_in_pieces(layers):
 
 COUNT, LENGTH = 8, 5
 # Where tokens of the target are given, decoding would have to be told them; a text's few pairs are not half learnt.
-ANSWERED_ALONE = [n for n in plugins.names("tasks") if not laws.always(n) and not laws.task(n).gives_tokens]
+ANSWERED_ALONE = [
+    n for n in plugins.names("tasks") if not laws.always(n) and not laws.task(n).gives_tokens
+]
 
 
 def examples(made):
@@ -220,9 +272,13 @@ def examples(made):
         key = step.stream_key(key, name)
     keys = step.fold(key, jnp.arange(COUNT))
     data = made.data("test")
-    drawn = held_out.sample(made.evaluated_task, made.split_rule, keys, jnp.asarray(length), length, data)
+    drawn = held_out.sample(
+        made.evaluated_task, made.split_rule, keys, jnp.asarray(length), length, data
+    )
     batch = jax.vmap(lambda example: made.layout(made.task, example))(drawn)
-    return step.contexts(made, batch, jax.vmap(lambda k: step.stream_key(k, step.POSITIONS))(keys), train=False)
+    return step.contexts(
+        made, batch, jax.vmap(lambda k: step.stream_key(k, step.POSITIONS))(keys), train=False
+    )
 
 
 def halfway(made, batch, read, source):
@@ -233,7 +289,9 @@ def halfway(made, batch, read, source):
     adam = optax.adam(1e-2)
 
     def loss(params):
-        losses = optax.softmax_cross_entropy_with_integer_labels(made.model(params)(read, source), labels)
+        losses = optax.softmax_cross_entropy_with_integer_labels(
+            made.model(params)(read, source), labels
+        )
         return jnp.where(batch.target, losses, 0).sum() / COUNT
 
     def update(_, carry):
@@ -251,34 +309,54 @@ def verdicts(made):
     params = halfway(made, batch, read, source)
     model = made.model(params)
     forced = ((model(read, source).argmax(axis=-1) == batch.labels) | ~batch.target).all(axis=1)
-    place, room = batch.target.argmax(axis=1), made.task.target_bound(length) + 1  # of the first target token's prediction
+    place, room = (
+        batch.target.argmax(axis=1),
+        made.task.target_bound(length) + 1,
+    )  # of the first target token's prediction
     # Drawn once for the whole context; slots that only a wrong answer reaches have any position.
     positions = None
     if not all(read.arange):
         positions = tuple(jnp.pad(p, ((0, 0), (0, 0), (0, room))) for p in read.positions)
     prompt = prefix(place + 1, read.tokens.shape[1])
     end = made.task.target_vocabulary.end
-    answers, _ = generate(model, read.tokens, prompt, end=end, max_tokens=room, positions=positions, source=source)
-    where = {k: jnp.asarray(v) for k, v in dict(split=1, length=length, offset=0, first=0, num_examples=COUNT).items()}
-    counted = evaluate.batch_sums(made, length, jax.tree.map(lambda p: p[None], params), where, made.data("test"))["exact_match"]
+    answers, _ = generate(
+        model, read.tokens, prompt, end=end, max_tokens=room, positions=positions, source=source
+    )
+    where = {
+        k: jnp.asarray(v)
+        for k, v in dict(split=1, length=length, offset=0, first=0, num_examples=COUNT).items()
+    }
+    counted = evaluate.batch_sums(
+        made, length, jax.tree.map(lambda p: p[None], params), where, made.data("test")
+    )["exact_match"]
     return batch, forced, answers, counted[0]
 
 
 def assert_verdicts_agree(task, layout, scheme, **changes):
     length = max(LENGTH, laws.task(task).min_length)
-    lengths = dict(train__max_length=length, train__min_length=length, evaluate__curve_lengths=(length,), evaluate__lengths=(length,))
+    lengths = dict(
+        train__max_length=length,
+        train__min_length=length,
+        evaluate__curve_lengths=(length,),
+        evaluate__lengths=(length,),
+    )
     changes |= {"layout__name": layout, "positions": scheme, "evaluate__batch_size": COUNT}
     run = tiny.run("rope", "sinusoidal", task={"name": task}, **lengths, **changes)
     made = step.setup(run)
     batch, forced, answers, counted = jax.tree.map(np.asarray, jax.jit(lambda: verdicts(made))())
-    greedy = [a[: t.sum()].tolist() == labels[t].tolist() for a, t, labels in zip(answers, batch.target, batch.labels, strict=True)]
+    greedy = [
+        a[: t.sum()].tolist() == labels[t].tolist()
+        for a, t, labels in zip(answers, batch.target, batch.labels, strict=True)
+    ]
     assert greedy == forced.tolist()
     assert counted == sum(greedy)
     assert 0 < sum(greedy) < COUNT
 
 
 @pytest.mark.parametrize("layout", ["decoder", "encoder_decoder"])
-@pytest.mark.parametrize("task", [n if n == "copy" else pytest.param(n, marks=pytest.mark.full) for n in ANSWERED_ALONE])
+@pytest.mark.parametrize(
+    "task", [n if n == "copy" else pytest.param(n, marks=pytest.mark.full) for n in ANSWERED_ALONE]
+)
 def test_greedy_decoding_is_the_verdict_of_one_forward_pass(task, layout):
     assert_verdicts_agree(task, layout, {"name": "contiguous"}, model__num_layers=1)
 

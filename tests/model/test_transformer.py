@@ -44,12 +44,23 @@ def keys(seed):
 
 
 def test_each_architecture_has_its_stacks_and_the_last_answers():
-    assert [list(build(architecture=a).stacks) for a in ARCHITECTURES] == [["decoder"], ["encoder"], ["encoder", "decoder"]]
+    assert [list(build(architecture=a).stacks) for a in ARCHITECTURES] == [
+        ["decoder"],
+        ["encoder"],
+        ["encoder", "decoder"],
+    ]
     both = build(architecture="encoder_decoder")
     assert both.answering is both.decoder
     assert (both.encoder.causal, both.decoder.causal) == (False, True)
-    assert [[b.cross is not None for b in s.blocks] for s in both.stacks.values()] == [[False, False], [True, True]]
-    assert (both.encoder.embedding.num_embeddings, both.decoder.embedding.num_embeddings, logits(both).shape) == (9, V, (2, 6, V))
+    assert [[b.cross is not None for b in s.blocks] for s in both.stacks.values()] == [
+        [False, False],
+        [True, True],
+    ]
+    assert (
+        both.encoder.embedding.num_embeddings,
+        both.decoder.embedding.num_embeddings,
+        logits(both).shape,
+    ) == (9, V, (2, 6, V))
 
 
 def test_token_embeddings_have_unit_rms_when_scaled_and_less_when_not():
@@ -101,18 +112,34 @@ def test_layers_choose_their_encodings():
 
 def test_stacks_choose_their_encodings():
     """By default every input and every self-attention; cross-attention only where it is named."""
-    learned, alibi = dict(name="learned", stacks=("decoder",)), dict(name="alibi", stacks=("cross",), layers=(1,))
+    learned, alibi = (
+        dict(name="learned", stacks=("decoder",)),
+        dict(name="alibi", stacks=("cross",), layers=(1,)),
+    )
     model = build("sinusoidal", "rope", learned, alibi, architecture="encoder_decoder")
-    found = [[type(e).__name__ for e in (*s.input_encodings, *s.attention_encodings)] for s in model.stacks.values()]
+    found = [
+        [type(e).__name__ for e in (*s.input_encodings, *s.attention_encodings)]
+        for s in model.stacks.values()
+    ]
     assert found == [["Sinusoidal", "RoPE"], ["Sinusoidal", "Learned", "RoPE", "ALiBi"]]
-    assert (models.indices(model.encoder.layer_sites), models.indices(model.encoder.cross_sites)) == (((0,), (0,)), ())
-    assert (models.indices(model.decoder.layer_sites), models.indices(model.decoder.cross_sites)) == (((0,), (0,)), ((), (1,)))
+    assert (
+        models.indices(model.encoder.layer_sites),
+        models.indices(model.encoder.cross_sites),
+    ) == (((0,), (0,)), ())
+    assert (
+        models.indices(model.decoder.layer_sites),
+        models.indices(model.decoder.cross_sites),
+    ) == (((0,), (0,)), ((), (1,)))
 
 
 def test_stacks_have_parameters_of_their_own_and_sides_as_they_need():
     model = build(everywhere("t5_bias"), architecture="encoder_decoder")
     tables = [e.table[...] for e in model.attention_encodings]
-    assert [e.two_sided for e in model.attention_encodings] == [True, False, True]  # encoder, decoder, across
+    assert [e.two_sided for e in model.attention_encodings] == [
+        True,
+        False,
+        True,
+    ]  # encoder, decoder, across
     assert min(np.abs(tables[i] - tables[j]).max() for i, j in ((0, 1), (0, 2), (1, 2))) > 0.1
 
 
@@ -123,7 +150,9 @@ def test_a_layer_without_encodings_is_a_nope_layer():
 
 def test_a_bias_shared_by_layers_is_computed_once(monkeypatch):
     calls, bucket = [], T5Bias.bucket
-    monkeypatch.setattr(T5Bias, "bucket", lambda self, offsets: (calls.append(1), bucket(self, offsets))[1])
+    monkeypatch.setattr(
+        T5Bias, "bucket", lambda self, offsets: (calls.append(1), bucket(self, offsets))[1]
+    )
     jax.eval_shape(build("t5_bias", num_layers=3, num_loops=2), reads())
     assert len(calls) == 1
     jax.eval_shape(build(everywhere("t5_bias"), architecture="encoder_decoder"), reads(), source())
@@ -134,17 +163,27 @@ def test_positions_of_each_layer_reach_that_layer():
     model, plain = build("rope"), jnp.arange(6)[None, None]
     spread = jnp.concatenate([plain, 3 * plain])
     assert np.abs(logits(model, spread) - logits(model, plain)).max() > 1e-3
-    np.testing.assert_array_equal(logits(model, jnp.concatenate([plain, plain])), logits(model, plain))
+    np.testing.assert_array_equal(
+        logits(model, jnp.concatenate([plain, plain])), logits(model, plain)
+    )
 
 
 def test_the_last_layers_positions_are_the_last_rows():
     """Only layer 1 has an encoding, so that row 1 alone is read."""
     model, plain = build(dict(name="rope", layers=(1,))), jnp.arange(6)[None, None]
-    np.testing.assert_array_equal(logits(model, jnp.concatenate([3 * plain, plain])), logits(model, plain))
+    np.testing.assert_array_equal(
+        logits(model, jnp.concatenate([3 * plain, plain])), logits(model, plain)
+    )
 
 
 FIELDS = dict(
-    qk_norm=True, logit_temperature="log_n", norm_after_attention=True, sliding_window=3, sink_token=True, num_loops=2, num_layers=1
+    qk_norm=True,
+    logit_temperature="log_n",
+    norm_after_attention=True,
+    sliding_window=3,
+    sink_token=True,
+    num_loops=2,
+    num_layers=1,
 )
 COMPOSITION = (laws.spec("sinusoidal"), laws.spec("rope"), laws.spec("t5_bias"))
 
@@ -174,40 +213,77 @@ def test_loops_apply_the_same_blocks_again():
     """One block twice is two blocks with equal parameters."""
     model = {"architecture": "encoder_decoder", "sink_token": True}
     encodings = ("sinusoidal", everywhere("t5_bias"))  # tables that layers share
-    looped, layered = build(*encodings, num_layers=1, num_loops=2, **model), build(*encodings, num_layers=2, **model)
+    looped, layered = (
+        build(*encodings, num_layers=1, num_loops=2, **model),
+        build(*encodings, num_layers=2, **model),
+    )
     p = models.moved(params(looped))
-    twice = {k: {**v, "blocks": {0: v["blocks"][0], 1: v["blocks"][0]}} if "blocks" in v else v for k, v in p.items()}
+    twice = {
+        k: {**v, "blocks": {0: v["blocks"][0], 1: v["blocks"][0]}} if "blocks" in v else v
+        for k, v in p.items()
+    }
     out = [logits(nnx.merge(nnx.graphdef(m), q)) for m, q in ((looped, p), (layered, twice))]
     models.assert_close(*out, 1e-6)
-    assert np.abs(out[0] - logits(nnx.merge(nnx.graphdef(build(*encodings, num_layers=1, **model)), p))).max() > 1e-2
+    assert (
+        np.abs(
+            out[0] - logits(nnx.merge(nnx.graphdef(build(*encodings, num_layers=1, **model)), p))
+        ).max()
+        > 1e-2
+    )
 
 
 @pytest.mark.parametrize(("architecture", "dropout"), [("decoder", 0.5), ("encoder_decoder", 0.0)])
 def test_remat_changes_neither_loss_nor_gradients(architecture, dropout):
-    model = build("sinusoidal", everywhere("t5_bias", architecture), architecture=architecture, dropout=dropout)
+    model = build(
+        "sinusoidal",
+        everywhere("t5_bias", architecture),
+        architecture=architecture,
+        dropout=dropout,
+    )
     graph, p = nnx.split(model)
 
     def loss(p, remat):
-        return jnp.square(nnx.merge(graph, p)(reads(), *of_encoder, dropout_keys=keys(0), remat=remat)).sum()
+        return jnp.square(
+            nnx.merge(graph, p)(reads(), *of_encoder, dropout_keys=keys(0), remat=remat)
+        ).sum()
 
     of_encoder = [source()] if architecture == "encoder_decoder" else []
-    compiled = [jax.jit(jax.value_and_grad(functools.partial(loss, remat=r))) for r in (False, True)]
+    compiled = [
+        jax.jit(jax.value_and_grad(functools.partial(loss, remat=r))) for r in (False, True)
+    ]
     (plain, gradients), (again, same) = (f(p) for f in compiled)
     assert float(plain) == pytest.approx(float(again), rel=1e-6)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5 * float(jnp.abs(a).max()) + 1e-6), gradients, same)
-    steps = [[e.primitive.name for e in jax.make_jaxpr(functools.partial(loss, remat=r))(p).eqns] for r in (False, True)]
-    assert [sum(name.startswith(("remat", "checkpoint")) for name in names) for names in steps] == [0, 2 * len(model.stacks)]  # blocks
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5 * float(jnp.abs(a).max()) + 1e-6),
+        gradients,
+        same,
+    )
+    steps = [
+        [e.primitive.name for e in jax.make_jaxpr(functools.partial(loss, remat=r))(p).eqns]
+        for r in (False, True)
+    ]
+    assert [sum(name.startswith(("remat", "checkpoint")) for name in names) for names in steps] == [
+        0,
+        2 * len(model.stacks),
+    ]  # blocks
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_bfloat16_is_near_float32_at_positions_that_it_cannot_count(architecture):
     """Its neighbours of 1000 are 996 and 1004: what reads positions in bfloat16 would be lost."""
-    encodings = ("sinusoidal", *(everywhere(name, architecture) for name in ("rope", "t5_bias", "shaw")))
+    encodings = (
+        "sinusoidal",
+        *(everywhere(name, architecture) for name in ("rope", "t5_bias", "shaw")),
+    )
     exact = build(*encodings, architecture=architecture)
-    streams = [reads(1000 + jnp.arange(6)[None, None]), source(1000 + jnp.arange(4)[None, None])][: len(exact.stacks)]
+    streams = [reads(1000 + jnp.arange(6)[None, None]), source(1000 + jnp.arange(4)[None, None])][
+        : len(exact.stacks)
+    ]
     expected = models.run(exact, *streams)
     for form in (REFERENCE, choose("auto", "cpu"), choose("auto", "cuda")):
-        rounded = build(*encodings, architecture=architecture, compute_dtype="bfloat16", kernels=form)
+        rounded = build(
+            *encodings, architecture=architecture, compute_dtype="bfloat16", kernels=form
+        )
         out = models.run(rounded, *streams)
         assert out.dtype == np.float32
         assert 1e-4 < np.abs(out - expected).max() < 0.02 * np.abs(expected).max()
@@ -230,25 +306,47 @@ def test_bfloat16_leaves_parameters_positions_bias_and_softmax_in_float32(monkey
     monkeypatch.setattr(T5Bias, "of_offset", noted_bias)
     monkeypatch.setattr(attention, "masked_softmax", noted_softmax)
     t5, rope = {**everywhere("t5_bias"), "layers": (0,)}, {**everywhere("rope"), "layers": (1,)}
-    model = build("sinusoidal", t5, rope, architecture="encoder_decoder", compute_dtype="bfloat16", tied_output=True)
+    model = build(
+        "sinusoidal",
+        t5,
+        rope,
+        architecture="encoder_decoder",
+        compute_dtype="bfloat16",
+        tied_output=True,
+    )
     assert jax.eval_shape(model, reads(), source()).dtype == np.float32
-    assert found == {"offsets": {"int32"}, "bias": {"float32"}, "logits": {"float32"}, "weights": {"float32"}}
+    assert found == {
+        "offsets": {"int32"},
+        "bias": {"float32"},
+        "logits": {"float32"},
+        "weights": {"float32"},
+    }
     assert {str(p.dtype) for p in jax.tree.leaves(params(model))} == {"float32"}
     cache = start(model, (jnp.arange(9)[None, None],), 2, source())
-    assert {str(leaf.dtype) for keys in (*cache.keys, *cache.memory[0]) for leaf in (keys.k, keys.v)} == {"bfloat16"}
+    assert {
+        str(leaf.dtype) for keys in (*cache.keys, *cache.memory[0]) for leaf in (keys.k, keys.v)
+    } == {"bfloat16"}
 
 
 def test_fractions_of_positions_stay_float32_in_bfloat16(monkeypatch):
     seen, of_offset = set(), ALiBi.of_offset
-    monkeypatch.setattr(ALiBi, "of_offset", lambda self, offset: (seen.add(str(offset.dtype)), of_offset(self, offset))[1])
-    jax.eval_shape(build("alibi", compute_dtype="bfloat16"), reads(jnp.linspace(0, 1, 6)[None, None]))
+    monkeypatch.setattr(
+        ALiBi,
+        "of_offset",
+        lambda self, offset: (seen.add(str(offset.dtype)), of_offset(self, offset))[1],
+    )
+    jax.eval_shape(
+        build("alibi", compute_dtype="bfloat16"), reads(jnp.linspace(0, 1, 6)[None, None])
+    )
     assert seen == {"float32"}
 
 
 def test_decoding_in_bfloat16_is_the_full_forward_in_bfloat16():
     model = build("sinusoidal", "rope", "t5_bias", compute_dtype="bfloat16")
     read = reads()
-    stepped = jax.jit(lambda: decode(model, start(model, read.positions, 2), read.tokens, read.mask)[0])()
+    stepped = jax.jit(
+        lambda: decode(model, start(model, read.positions, 2), read.tokens, read.mask)[0]
+    )()
     full = logits(model)
     assert stepped.dtype == jnp.float32
     assert np.abs(stepped - full)[np.asarray(read.mask)].max() < 0.02 * np.abs(full).max()
@@ -256,7 +354,9 @@ def test_decoding_in_bfloat16_is_the_full_forward_in_bfloat16():
 
 def test_two_replacements_of_the_mixing_on_one_layer_are_refused():
     shaw = dict(name="shaw", values=True)
-    with pytest.raises(UserError, match="Shaw and Shaw cannot act on one layer: each has its own combine"):
+    with pytest.raises(
+        UserError, match="Shaw and Shaw cannot act on one layer: each has its own combine"
+    ):
         build(shaw, shaw)
     stack = build(dict(shaw, layers=(0,)), dict(shaw, layers=(1,))).decoder
     assert models.indices(stack.layer_sites) == ((0,), (1,))
@@ -265,47 +365,106 @@ def test_two_replacements_of_the_mixing_on_one_layer_are_refused():
 @pytest.mark.parametrize(
     ("trait", "architecture", "message"),
     [
-        ("causal", "decoder", "^alibi is not defined for causal attention, which the decoder uses.$"),
-        ("causal", "encoder_decoder", "^alibi is not defined for causal attention, which the decoder uses.$"),
-        ("bidirectional", "encoder", "^alibi is not defined for bidirectional attention, which the encoder uses.$"),
-        ("bidirectional", "encoder_decoder", "^alibi is not defined for bidirectional attention, which the encoder uses.$"),
-        ("cross", "encoder_decoder", "^alibi is not defined between two streams, so it cannot act in cross-attention.$"),
+        (
+            "causal",
+            "decoder",
+            "^alibi is not defined for causal attention, which the decoder uses.$",
+        ),
+        (
+            "causal",
+            "encoder_decoder",
+            "^alibi is not defined for causal attention, which the decoder uses.$",
+        ),
+        (
+            "bidirectional",
+            "encoder",
+            "^alibi is not defined for bidirectional attention, which the encoder uses.$",
+        ),
+        (
+            "bidirectional",
+            "encoder_decoder",
+            "^alibi is not defined for bidirectional attention, which the encoder uses.$",
+        ),
+        (
+            "cross",
+            "encoder_decoder",
+            "^alibi is not defined between two streams, so it cannot act in cross-attention.$",
+        ),
     ],
 )
-def test_an_architecture_that_an_encoding_is_not_made_for_is_refused(monkeypatch, trait, architecture, message):
-    monkeypatch.setattr(ALiBi, "requirements", dataclasses.replace(ALiBi.requirements, **{trait: False}))
+def test_an_architecture_that_an_encoding_is_not_made_for_is_refused(
+    monkeypatch, trait, architecture, message
+):
+    monkeypatch.setattr(
+        ALiBi, "requirements", dataclasses.replace(ALiBi.requirements, **{trait: False})
+    )
     with pytest.raises(UserError, match=message):
         build(everywhere("alibi", architecture), architecture=architecture)
 
 
-@pytest.mark.parametrize(("trait", "stack"), [("causal", "encoder"), ("bidirectional", "decoder"), ("cross", "encoder")])
+@pytest.mark.parametrize(
+    ("trait", "stack"), [("causal", "encoder"), ("bidirectional", "decoder"), ("cross", "encoder")]
+)
 def test_a_stack_that_it_is_made_for_is_not_refused(monkeypatch, trait, stack):
-    monkeypatch.setattr(ALiBi, "requirements", dataclasses.replace(ALiBi.requirements, **{trait: False}))
-    assert len(build(dict(name="alibi", stacks=(stack,)), architecture="encoder_decoder").attention_encodings) == 1
+    monkeypatch.setattr(
+        ALiBi, "requirements", dataclasses.replace(ALiBi.requirements, **{trait: False})
+    )
+    assert (
+        len(
+            build(
+                dict(name="alibi", stacks=(stack,)), architecture="encoder_decoder"
+            ).attention_encodings
+        )
+        == 1
+    )
 
 
 def test_what_a_constructor_refuses_is_the_users_mistake():
     with pytest.raises(UserError, match="must be even, got 3"):
         build("rope", width=6)
-    with pytest.raises(UserError, match="'causal' would favor the future in bidirectional attention"):
+    with pytest.raises(
+        UserError, match="'causal' would favor the future in bidirectional attention"
+    ):
         build(dict(name="alibi", form="causal"), architecture="encoder")
 
 
 def test_an_encodings_draws_do_not_move_another_encodings():
     alone, after = build("t5_bias").decoder, build("learned", "t5_bias").decoder
-    assert np.abs(alone.attention_encodings[0].table[...] - after.attention_encodings[0].table[...]).max() > 0  # its place is its stream
-    np.testing.assert_array_equal(alone.blocks[1].attention.out.kernel[...], after.blocks[1].attention.out.kernel[...])
+    assert (
+        np.abs(
+            alone.attention_encodings[0].table[...] - after.attention_encodings[0].table[...]
+        ).max()
+        > 0
+    )  # its place is its stream
+    np.testing.assert_array_equal(
+        alone.blocks[1].attention.out.kernel[...], after.blocks[1].attention.out.kernel[...]
+    )
 
 
 def test_stacks_and_output_start_from_draws_of_their_own():
     """Equal shapes with equal values would be one key used twice."""
-    drawn = [p for p in jax.tree.leaves(params(build("learned", everywhere("t5_bias"), architecture="encoder_decoder"))) if p.ndim == 2]
-    equal = [(a.shape, i, j) for i, a in enumerate(drawn) for j, b in enumerate(drawn[:i]) if a.shape == b.shape and np.array_equal(a, b)]
+    drawn = [
+        p
+        for p in jax.tree.leaves(
+            params(build("learned", everywhere("t5_bias"), architecture="encoder_decoder"))
+        )
+        if p.ndim == 2
+    ]
+    equal = [
+        (a.shape, i, j)
+        for i, a in enumerate(drawn)
+        for j, b in enumerate(drawn[:i])
+        if a.shape == b.shape and np.array_equal(a, b)
+    ]
     assert not equal
 
 
 def flops(architecture, lengths, **changes):
-    return forward_flops(models.settings(width=8, feedforward_width=32, **changes), VOCABULARIES[architecture], lengths)
+    return forward_flops(
+        models.settings(width=8, feedforward_width=32, **changes),
+        VOCABULARIES[architecture],
+        lengths,
+    )
 
 
 def test_flops_by_hand():
@@ -315,13 +474,21 @@ def test_flops_by_hand():
     def block(length):
         return length * (4 * d * d + 2 * d * f + 2 * length * d)
 
-    across = n * 2 * d * d + m * 2 * d * d + 2 * n * m * d  # queries and outputs, keys and values, products
+    across = (
+        n * 2 * d * d + m * 2 * d * d + 2 * n * m * d
+    )  # queries and outputs, keys and values, products
     assert flops("decoder", {"decoder": n}, num_layers=1) == 2 * (block(n) + n * d * V)
-    assert flops("decoder", {"decoder": n}, num_layers=2, num_loops=3) == 2 * (6 * block(n) + n * d * V)
+    assert flops("decoder", {"decoder": n}, num_layers=2, num_loops=3) == 2 * (
+        6 * block(n) + n * d * V
+    )
     assert flops("encoder", {"encoder": n}, num_layers=3) == 2 * (3 * block(n) + n * d * V)
-    assert flops("decoder", {"decoder": n}, num_layers=1, activation="swiglu") == 2 * (block(n) + n * d * f + n * d * V)
+    assert flops("decoder", {"decoder": n}, num_layers=1, activation="swiglu") == 2 * (
+        block(n) + n * d * f + n * d * V
+    )
     both = {"encoder": m, "decoder": n}
-    assert flops("encoder_decoder", both, num_layers=2) == 2 * (2 * (block(n) + block(m) + across) + n * d * V)
+    assert flops("encoder_decoder", both, num_layers=2) == 2 * (
+        2 * (block(n) + block(m) + across) + n * d * V
+    )
     keys_and_values = m * 2 * d * d  # of the encoder's output: once a layer, whatever the loops
     looped = 2 * (2 * 3 * (block(n) + block(m) + across) - 2 * 2 * keys_and_values + n * d * V)
     assert flops("encoder_decoder", both, num_layers=2, num_loops=3) == looped
@@ -336,6 +503,9 @@ def test_keys_of_an_encoders_output_are_made_once_a_layer():
 
 
 def test_a_seed_is_a_backbone():
-    one, same, other = (params(Transformer(models.settings(), VOCABULARIES["decoder"], key=jax.random.key(k))) for k in (0, 0, 1))
+    one, same, other = (
+        params(Transformer(models.settings(), VOCABULARIES["decoder"], key=jax.random.key(k)))
+        for k in (0, 0, 1)
+    )
     jax.tree.map(np.testing.assert_array_equal, one, same)
     assert np.abs(one["output"]["kernel"] - other["output"]["kernel"]).max() > 0.1

@@ -11,7 +11,10 @@ POSITIONS = [1, 2, 0, 1, 2, 3, 0, 1, 0]
 
 
 def of(scheme, train, symbols=SYMBOLS, draws=1, mask=None, segments=None, **structure):
-    rows = {name: jnp.broadcast_to(jnp.asarray(row), (draws, len(row))) for name, row in {"symbols": symbols, **structure}.items()}
+    rows = {
+        name: jnp.broadcast_to(jnp.asarray(row), (draws, len(row)))
+        for name, row in {"symbols": symbols, **structure}.items()
+    }
     there = jnp.broadcast_to(jnp.asarray(mask or [1] * len(symbols), bool), (draws, len(symbols)))
     segments = None if segments is None else jnp.broadcast_to(jnp.asarray(segments), there.shape)
     keys = jax.random.split(jax.random.key(0), draws)
@@ -25,7 +28,9 @@ def test_agrees_with_reference():
 def test_each_example_of_training_shifts_all_its_symbols_by_one_draw():
     drawn = of(Abacus(5), train=True, draws=1200)
     shift = drawn[:, 0] - 1
-    np.testing.assert_array_equal(drawn, np.where(np.asarray(SYMBOLS) == 1, np.asarray(POSITIONS) + shift[:, None], 0))
+    np.testing.assert_array_equal(
+        drawn, np.where(np.asarray(SYMBOLS) == 1, np.asarray(POSITIONS) + shift[:, None], 0)
+    )
     counts = np.bincount(shift)
     assert len(counts) == 6
     assert counts.min() > 140  # 200 expected, standard deviation 13
@@ -41,7 +46,9 @@ def test_a_run_ends_where_the_part_or_the_example_does():
     ones = [1, 1, 1, 1, 1]
     assert of(Abacus(), False, ones).tolist() == [[1, 2, 3, 4, 5]]
     assert of(Abacus(), False, ones, parts=[0, 0, 1, 1, 1]).tolist() == [[1, 2, 1, 2, 3]]
-    assert of(Abacus(), False, ones, parts=[0, 0, 1, 1, 1], segments=[1, 1, 1, 2, 2]).tolist() == [[1, 2, 1, 1, 2]]
+    assert of(Abacus(), False, ones, parts=[0, 0, 1, 1, 1], segments=[1, 1, 1, 2, 2]).tolist() == [
+        [1, 2, 1, 1, 2]
+    ]
 
 
 def test_padding_is_no_symbol():

@@ -9,7 +9,9 @@ def row(text):
 
 def test_something_starts_where_any_label_changes_and_none_is_no_label():
     assert starts(row("0011001")).astype(int).tolist() == row("1010101").tolist()
-    assert starts(row("0011001"), None, row("0111111")).astype(int).tolist() == row("1110101").tolist()
+    assert (
+        starts(row("0011001"), None, row("0111111")).astype(int).tolist() == row("1110101").tolist()
+    )
     assert starts(row("7")).tolist() == [[True]]
 
 

@@ -14,7 +14,9 @@ STILL = dict(max_global_shift=0.0, max_local_shift=0.0, max_global_scaling=1.0)
 
 def of(n=2000, length=3, train=True, **arguments):
     mask = jnp.ones((n, length), bool)
-    return np.asarray(CAPE(**arguments)(jax.random.split(jax.random.key(0), n), mask, train=train)[0])
+    return np.asarray(
+        CAPE(**arguments)(jax.random.split(jax.random.key(0), n), mask, train=train)[0]
+    )
 
 
 def assert_uniform(values, low, high):
@@ -73,8 +75,26 @@ def test_the_sinusoids_of_its_positions_are_the_papers():
     """The reference entry cape1d_freq_d8: sin(p f_k + pi / 2 (k % 2)) at p = 1, 2."""
     code = Sinusoidal(width=8, rngs=nnx.Rngs(0)).embed(jnp.asarray(of(n=1, train=False)))[0, 1:]
     value = [
-        [0.8414709848, 0.5403023059, 0.09983341665, 0.9950041653, 0.009999833334, 0.9999500004, 0.0009999998333, 0.9999995],
-        [0.9092974268, -0.4161468365, 0.1986693308, 0.9800665778, 0.01999866669, 0.9998000067, 0.001999998667, 0.999998],
+        [
+            0.8414709848,
+            0.5403023059,
+            0.09983341665,
+            0.9950041653,
+            0.009999833334,
+            0.9999500004,
+            0.0009999998333,
+            0.9999995,
+        ],
+        [
+            0.9092974268,
+            -0.4161468365,
+            0.1986693308,
+            0.9800665778,
+            0.01999866669,
+            0.9998000067,
+            0.001999998667,
+            0.999998,
+        ],
     ]
     np.testing.assert_allclose(code, value, atol=1e-6)
 
@@ -86,9 +106,14 @@ def test_traits_follow_the_arguments():
     assert (np.diff(crossing, axis=1) < 0).any()
 
 
-@pytest.mark.parametrize(("normalize", "train", "bound"), [(False, False, 6), (True, False, 3), (False, True, 17), (True, True, 11)])
+@pytest.mark.parametrize(
+    ("normalize", "train", "bound"),
+    [(False, False, 6), (True, False, 3), (False, True, 17), (True, True, 11)],
+)
 def test_bound_counts_every_draw(normalize, train, bound):
-    arguments = dict(max_global_shift=2.0, max_local_shift=0.5, max_global_scaling=2.0, normalize=normalize)
+    arguments = dict(
+        max_global_shift=2.0, max_local_shift=0.5, max_global_scaling=2.0, normalize=normalize
+    )
     assert CAPE(**arguments).bound(7, train) == bound
     drawn = of(n=20_000, length=7, train=train, **arguments)
     assert 0.95 * bound < drawn.max() <= bound

@@ -12,7 +12,11 @@ ADDITION = [3, 2, 1, 0, 2, 1, 0, 1, 2, 3]
 def of(max_position, train, coupled=ADDITION, draws=1, mask=None):
     there = jnp.broadcast_to(jnp.asarray(mask or [1] * len(coupled), bool), (draws, len(coupled)))
     structure = {"coupled": jnp.broadcast_to(jnp.asarray(coupled), there.shape)}
-    return np.asarray(Coupled(max_position)(jax.random.split(jax.random.key(0), draws), there, structure=structure, train=train)[0])
+    return np.asarray(
+        Coupled(max_position)(
+            jax.random.split(jax.random.key(0), draws), there, structure=structure, train=train
+        )[0]
+    )
 
 
 def test_agrees_with_reference():
@@ -38,13 +42,23 @@ def test_the_start_leaves_room_for_the_example_and_not_for_its_padding():
 
 def test_what_needs_every_position_or_more_starts_at_one():
     for most in (3, 4):
-        np.testing.assert_array_equal(of(most, True, draws=20), np.broadcast_to(of(most, False), (20, 10)))
+        np.testing.assert_array_equal(
+            of(most, True, draws=20), np.broadcast_to(of(most, False), (20, 10))
+        )
 
 
-@pytest.mark.parametrize(("max_position", "train", "bound"), [(9, True, 9), (3, True, 5), (9, False, 5)])
+@pytest.mark.parametrize(
+    ("max_position", "train", "bound"), [(9, True, 9), (3, True, 5), (9, False, 5)]
+)
 def test_bound_is_reached(max_position, train, bound):
     assert Coupled(max_position).bound(4, train) == bound
-    assert max(of(max_position, train, [1, 2, 3, 4][:n] + [0] * (4 - n), draws=200).max() for n in (1, 4)) == bound
+    assert (
+        max(
+            of(max_position, train, [1, 2, 3, 4][:n] + [0] * (4 - n), draws=200).max()
+            for n in (1, 4)
+        )
+        == bound
+    )
 
 
 def test_no_positions_are_refused():

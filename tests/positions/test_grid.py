@@ -11,14 +11,27 @@ def of(columns, length, padded=None):
     return Grid(columns)(jax.random.split(jax.random.key(0), 1), mask, train=True)
 
 
-BOARD = [[1, 1], [1, 2], [1, 3], [2, 1], [2, 2], [2, 3], [0, 0], [1, 1], [1, 2], [1, 3]]  # 2 x 3, a separator, one row said
+BOARD = [
+    [1, 1],
+    [1, 2],
+    [1, 3],
+    [2, 1],
+    [2, 2],
+    [2, 3],
+    [0, 0],
+    [1, 1],
+    [1, 2],
+    [1, 3],
+]  # 2 x 3, a separator, one row said
 
 
 def followed(max_position, train, grid=BOARD, draws=1, mask=None):
     there = jnp.broadcast_to(jnp.asarray(mask or [1] * len(grid), bool), (draws, len(grid)))
     structure = {"grid": jnp.broadcast_to(jnp.asarray(grid), (draws, len(grid), 2))}
     keys = jax.random.split(jax.random.key(0), draws)
-    return np.asarray(Grid(max_position=max_position)(keys, there, structure=structure, train=train)[0])
+    return np.asarray(
+        Grid(max_position=max_position)(keys, there, structure=structure, train=train)[0]
+    )
 
 
 def test_each_axis_has_its_own_bound():
@@ -38,7 +51,11 @@ def test_the_last_row_may_be_short_and_padding_is_zero():
 @pytest.mark.parametrize("columns", [1, 2, 3, 5, 9])
 @pytest.mark.parametrize("length", [1, 2, 6, 7])
 def test_bound_is_reached(columns, length):
-    assert of(columns, length).max() == Grid(columns).bound(length, True) == Grid(columns).bound(length, False)
+    assert (
+        of(columns, length).max()
+        == Grid(columns).bound(length, True)
+        == Grid(columns).bound(length, False)
+    )
 
 
 @pytest.mark.parametrize(("max_position", "train"), [(None, True), (None, False), (9, False)])
@@ -69,18 +86,35 @@ def test_what_needs_every_position_or_more_starts_at_zero():
         assert set(followed(most, True, draws=20)[:, 6, 1]) == {0}
 
 
-@pytest.mark.parametrize(("max_position", "train", "bound"), [(9, True, 9), (3, True, 5), (9, False, 5), (None, True, 5)])
+@pytest.mark.parametrize(
+    ("max_position", "train", "bound"), [(9, True, 9), (3, True, 5), (9, False, 5), (None, True, 5)]
+)
 def test_the_bound_of_one_row_is_reached(max_position, train, bound):
     """Of the longest part: a row of a prompt does not go on in the target."""
     scheme = Grid(max_position=max_position)
     row = [[1, 1], [1, 2], [1, 3], [1, 4], [1, 5]]
-    assert scheme.bound(5, train) == scheme.bound_on(0, 7, train, (5, 2)) == scheme.bound_on(1, 7, train, (2, 5)) == bound
-    assert max(followed(max_position, train, grid, draws=200).max() for grid in (row, row[:1])) == bound
+    assert (
+        scheme.bound(5, train)
+        == scheme.bound_on(0, 7, train, (5, 2))
+        == scheme.bound_on(1, 7, train, (2, 5))
+        == bound
+    )
+    assert (
+        max(followed(max_position, train, grid, draws=200).max() for grid in (row, row[:1]))
+        == bound
+    )
 
 
 def test_a_task_without_a_grid_is_refused():
-    with pytest.raises(ValueError, match=r"Grid follows structure\['grid'\], one value a token, and was given none"):
-        Grid()(jax.random.split(jax.random.key(0), 1), jnp.ones((1, 3), bool), structure={"symbols": 1}, train=False)
+    with pytest.raises(
+        ValueError, match=r"Grid follows structure\['grid'\], one value a token, and was given none"
+    ):
+        Grid()(
+            jax.random.split(jax.random.key(0), 1),
+            jnp.ones((1, 3), bool),
+            structure={"symbols": 1},
+            train=False,
+        )
 
 
 @pytest.mark.parametrize(
@@ -88,7 +122,10 @@ def test_a_task_without_a_grid_is_refused():
     [
         ({"columns": 0}, "columns must be at least 1, got 0"),
         ({"max_position": 0}, "max_position must be at least 1, got 0"),
-        ({"columns": 3, "max_position": 9}, "columns=3 draws nothing, so it takes no max_position, got 9"),
+        (
+            {"columns": 3, "max_position": 9},
+            "columns=3 draws nothing, so it takes no max_position, got 9",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(arguments, why):

@@ -25,7 +25,11 @@ VARIANTS = {
 }
 CASES = {name: (name, ARGUMENTS.get(name, {})) for name in plugins.names("positions")} | VARIANTS
 LENGTHS = (7, 4, 1)
-STRUCTURE = {"symbols": [0, 1, 1, 0, 1, 1, 1], "coupled": [0, 1, 2, 0, 2, 3, 1], "parts": [0, 0, 0, 1, 1, 1, 1]}
+STRUCTURE = {
+    "symbols": [0, 1, 1, 0, 1, 1, 1],
+    "coupled": [0, 1, 2, 0, 2, 3, 1],
+    "parts": [0, 0, 0, 1, 1, 1, 1],
+}
 SEGMENTS = [1, 1, 2, 2, 2, 3, 3]
 
 every = pytest.mark.parametrize("name", CASES)
@@ -35,7 +39,9 @@ trained_and_evaluated = pytest.mark.parametrize("train", [False, True])
 @functools.cache
 def scheme(name):
     plugin, arguments = CASES[name]
-    return plugins.build("positions", plugins.resolve("positions", {"name": plugin, **arguments}), num_layers=3)
+    return plugins.build(
+        "positions", plugins.resolve("positions", {"name": plugin, **arguments}), num_layers=3
+    )
 
 
 def keys(n=3, seed=0):
@@ -55,7 +61,9 @@ def wide(values, m):
 def positions(name, k, m, train, segments=True):
     """What a scheme gives where it may follow a structure, and segments if they are given."""
     structure = {key: wide(values, m) for key, values in STRUCTURE.items()}
-    return scheme(name)(k, m, segments=wide(SEGMENTS, m) if segments else None, structure=structure, train=train)
+    return scheme(name)(
+        k, m, segments=wide(SEGMENTS, m) if segments else None, structure=structure, train=train
+    )
 
 
 def rows(name, m, train, seed=0, segments=True):
@@ -64,7 +72,9 @@ def rows(name, m, train, seed=0, segments=True):
     assert out.ndim == (3 if scheme(name).num_axes == 1 else 4)
     assert out.shape[0] in (1, 3)
     assert out.shape[1] in (1, len(m))
-    return np.broadcast_to(out, (out.shape[0], len(m), *out.shape[2:])).reshape(out.shape[0], *m.shape, scheme(name).num_axes)
+    return np.broadcast_to(out, (out.shape[0], len(m), *out.shape[2:])).reshape(
+        out.shape[0], *m.shape, scheme(name).num_axes
+    )
 
 
 @pytest.mark.parametrize("name", plugins.names("positions"))
@@ -87,7 +97,9 @@ def test_positions_ascend_within_the_bound_and_padding_is_zero(name, train, segm
             if scheme(name).ascending:
                 assert (np.diff(valid, axis=1) > 0).all()
             assert scheme(name).real or valid.min() >= 0
-            assert valid.max() <= scheme(name).bound(length, train) * (1 + 1e-6 * scheme(name).real)  # float32
+            assert valid.max() <= scheme(name).bound(length, train) * (
+                1 + 1e-6 * scheme(name).real
+            )  # float32
         assert (out[:, :, 7:] == 0).all()
         if not scheme(name).arange:
             assert (out[:, ~np.asarray(m)] == 0).all()
@@ -113,7 +125,9 @@ def test_an_example_depends_on_its_own_key_and_not_on_its_neighbours(name, train
 def test_compiled_and_side_by_side_equals_eager(name, train):
     """With traced lengths, segments and structures; side by side as replicas are."""
     both = jnp.stack([keys(seed=0), keys(seed=1)])
-    compiled = jax.jit(jax.vmap(lambda k, m: positions(name, k, m, train), in_axes=(0, None)))(both, mask())
+    compiled = jax.jit(jax.vmap(lambda k, m: positions(name, k, m, train), in_axes=(0, None)))(
+        both, mask()
+    )
     eager = np.stack([positions(name, k, mask(), train) for k in both])
     np.testing.assert_allclose(compiled, eager, rtol=1e-6 if scheme(name).real else 0)
 
@@ -133,7 +147,10 @@ def test_traits_say_what_positions_are(name):
 @pytest.mark.parametrize("name", ["abacus", "coupled", "two_stream"])
 def test_what_follows_a_structure_says_which_it_lacks(name):
     for structure in (None, {"other": wide([1], mask())}):
-        with pytest.raises(ValueError, match=r"follows structure\['(symbols|coupled|parts)'\], one value a token, and was given none"):
+        with pytest.raises(
+            ValueError,
+            match=r"follows structure\['(symbols|coupled|parts)'\], one value a token, and was given none",
+        ):
             scheme(name)(keys(), mask(), structure=structure, train=False)
 
 

@@ -7,7 +7,9 @@ from pe_lab.positions.left_padded import LeftPadded
 
 
 def of(mask, scheme=LeftPadded()):
-    return scheme(jax.random.split(jax.random.key(0), len(mask)), jnp.asarray(mask, bool), train=True)
+    return scheme(
+        jax.random.split(jax.random.key(0), len(mask)), jnp.asarray(mask, bool), train=True
+    )
 
 
 def test_padding_in_front_is_not_counted():

@@ -15,7 +15,9 @@ def test_agrees_with_reference_for_each_true_length():
 
 
 def test_a_lone_token_has_zero():
-    assert Normalized()(jax.random.split(jax.random.key(0), 1), jnp.asarray([[True, False]]), train=False).tolist() == [[[0, 0]]]
+    assert Normalized()(
+        jax.random.split(jax.random.key(0), 1), jnp.asarray([[True, False]]), train=False
+    ).tolist() == [[[0, 0]]]
 
 
 def test_bound_is_one():

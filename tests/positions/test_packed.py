@@ -10,7 +10,9 @@ POSITIONS = [0, 1, 2, 0, 1, 0, 0, 0]
 
 
 def of(segments, mask):
-    return Packed()(jax.random.split(jax.random.key(0), len(mask)), mask, segments=segments, train=True)
+    return Packed()(
+        jax.random.split(jax.random.key(0), len(mask)), mask, segments=segments, train=True
+    )
 
 
 def test_positions_restart_at_every_segment_and_padding_is_zero():

@@ -53,10 +53,15 @@ def test_what_is_as_long_as_the_target_or_longer_skips_nothing():
 
 
 def test_in_evaluation_it_is_contiguous():
-    np.testing.assert_array_equal(of(100, 5, train=False, draws=50), np.broadcast_to(np.arange(5), (50, 5)))
+    np.testing.assert_array_equal(
+        of(100, 5, train=False, draws=50), np.broadcast_to(np.arange(5), (50, 5))
+    )
 
 
-@pytest.mark.parametrize(("n", "train", "bound"), [(5, True, 11), (12, True, 11), (20, True, 19), (1, True, 0), (5, False, 4)])
+@pytest.mark.parametrize(
+    ("n", "train", "bound"),
+    [(5, True, 11), (12, True, 11), (20, True, 19), (1, True, 0), (5, False, 4)],
+)
 def test_bound_is_reached(n, train, bound):
     assert PoSE(12).bound(n, train) == bound
     assert of(12, n, train, draws=300).max() == bound

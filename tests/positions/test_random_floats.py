@@ -8,7 +8,9 @@ from pe_lab.positions.random_floats import RandomFloats
 
 def of(scheme, lengths, train, padded=None):
     mask = jnp.arange(padded or max(lengths))[None] < jnp.asarray(lengths)[:, None]
-    return np.asarray(scheme(jax.random.split(jax.random.key(0), len(lengths)), mask, train=train)[0])
+    return np.asarray(
+        scheme(jax.random.split(jax.random.key(0), len(lengths)), mask, train=train)[0]
+    )
 
 
 def test_in_training_positions_are_sorted_uniforms():
@@ -33,15 +35,23 @@ def test_each_example_uses_the_whole_range_whatever_its_length():
 def test_in_evaluation_positions_are_the_middles_of_equal_parts():
     """By hand: N = 4 up to four tokens, 5 for five."""
     out = of(RandomFloats(4), [3, 4, 5], train=False)
-    np.testing.assert_allclose(out, [[1 / 8, 3 / 8, 5 / 8, 0, 0], [1 / 8, 3 / 8, 5 / 8, 7 / 8, 0], [0.1, 0.3, 0.5, 0.7, 0.9]], rtol=1e-6)
-    np.testing.assert_allclose(of(RandomFloats(4, maximum=80.0), [3], train=False), [[10, 30, 50]], rtol=1e-6)
+    np.testing.assert_allclose(
+        out,
+        [[1 / 8, 3 / 8, 5 / 8, 0, 0], [1 / 8, 3 / 8, 5 / 8, 7 / 8, 0], [0.1, 0.3, 0.5, 0.7, 0.9]],
+        rtol=1e-6,
+    )
+    np.testing.assert_allclose(
+        of(RandomFloats(4, maximum=80.0), [3], train=False), [[10, 30, 50]], rtol=1e-6
+    )
 
 
 def test_bound_is_the_end_of_the_range_in_training_and_the_last_middle_in_evaluation():
     scheme = RandomFloats(4, maximum=80.0)
     assert scheme.bound(3, True) == scheme.bound(9, True) == 80
     for n in (1, 3, 4, 7):
-        np.testing.assert_allclose(of(scheme, [n], train=False).max(), scheme.bound(n, False), rtol=1e-6)
+        np.testing.assert_allclose(
+            of(scheme, [n], train=False).max(), scheme.bound(n, False), rtol=1e-6
+        )
 
 
 def test_an_empty_range_and_no_training_are_refused():

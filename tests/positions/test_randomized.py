@@ -42,7 +42,9 @@ def test_per_example_draws_for_each():
 
 def test_per_layer_draws_for_each_layer_and_the_first_is_the_shared_one():
     mask = jnp.ones((2, 6), bool)
-    layers = Randomized(maximum=50, per="example", per_layer=True, num_layers=3)(keys(2), mask, train=True)
+    layers = Randomized(maximum=50, per="example", per_layer=True, num_layers=3)(
+        keys(2), mask, train=True
+    )
     once = Randomized(maximum=50, per="example", num_layers=3)(keys(2), mask, train=True)
     assert (layers.shape, once.shape) == ((3, 2, 6), (1, 2, 6))
     assert len({tuple(r) for r in np.asarray(layers[:, 0])}) == 3

@@ -24,7 +24,10 @@ def test_parts_are_told_apart_by_change_and_not_by_value():
 
 def test_an_example_of_its_own_is_a_part_of_its_own():
     segments = jnp.asarray([[1, 1, 2, 2, 2]])
-    assert of([[1, 1, 1, 1, 0]], segments=segments)[0, 0].T.tolist() == [[0, 1, 0, 1, 0], [0, 0, 1, 1, 2]]
+    assert of([[1, 1, 1, 1, 0]], segments=segments)[0, 0].T.tolist() == [
+        [0, 1, 0, 1, 0],
+        [0, 0, 1, 1, 2],
+    ]
 
 
 def test_padding_is_zero_on_both_axes():

@@ -48,7 +48,14 @@ pytestmark = pytest.mark.full
 def command(tmp_path, folder, study=STUDY):
     config = tmp_path / "study.py"
     config.write_text(study, encoding="utf-8")
-    return [sys.executable, "-m", "experiments.sweep", f"--config={config}", f"--results={folder}", "--workers=2"]
+    return [
+        sys.executable,
+        "-m",
+        "experiments.sweep",
+        f"--config={config}",
+        f"--results={folder}",
+        "--workers=2",
+    ]
 
 
 def environment():
@@ -58,13 +65,28 @@ def environment():
 
 def sweep(tmp_path, folder, study=STUDY, before=()):
     line = [*before, *command(tmp_path, folder, study)]
-    return subprocess.run(line, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+    return subprocess.run(
+        line, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
+    )
 
 
 def measured(folder):
     """Run -> what must not depend on how its record came about."""
-    kept = ("run_id", "config", "status", "error", "rows", "floors", "curve", "exposure", "code_ratio", "checkpoint")
-    return {run_id: {k: record[k] for k in kept} for run_id, record in records.read_all(folder).items()}
+    kept = (
+        "run_id",
+        "config",
+        "status",
+        "error",
+        "rows",
+        "floors",
+        "curve",
+        "exposure",
+        "code_ratio",
+        "checkpoint",
+    )
+    return {
+        run_id: {k: record[k] for k in kept} for run_id, record in records.read_all(folder).items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +100,11 @@ def unbroken(tmp_path_factory):
 def children(pid):
     """Of all its threads, each of which starts a worker, and what workers have forked."""
     try:
-        found = [int(n) for file in Path(f"/proc/{pid}/task").glob("*/children") for n in file.read_text().split()]
+        found = [
+            int(n)
+            for file in Path(f"/proc/{pid}/task").glob("*/children")
+            for n in file.read_text().split()
+        ]
     except OSError:
         return []
     return found + [n for child in found for n in children(child)]
@@ -106,7 +132,11 @@ def test_kills_at_any_moment_change_nothing(tmp_path, unbroken):
     folder, draw, kills = tmp_path / "study", random.Random(0), []
     while len(kills) < KILLS:
         with subprocess.Popen(
-            command(tmp_path, folder), cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            command(tmp_path, folder),
+            cwd=ROOT,
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
         ) as one:
             while one.poll() is None and len(kills) < KILLS:
                 time.sleep(draw.uniform(0.0, 4.0))
@@ -115,7 +145,9 @@ def test_kills_at_any_moment_change_nothing(tmp_path, unbroken):
                 if victims and one.poll() is None and send(victim := draw.choice(victims), number):
                     kills.append((victim == one.pid, number))
             one.kill() if len(kills) == KILLS else None
-        if one.returncode == 0 and len(kills) < KILLS:  # it got through: one of its cells begins again
+        if (
+            one.returncode == 0 and len(kills) < KILLS
+        ):  # it got through: one of its cells begins again
             lost = draw.choice(sorted((folder / "records").glob("*.json")))
             cell = records.read(lost)["checkpoint"]["cell"]
             lost.unlink()
@@ -127,11 +159,16 @@ def test_kills_at_any_moment_change_nothing(tmp_path, unbroken):
 
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="memory is limited by prlimit")
-def test_a_cell_that_does_not_fit_into_memory_fails_alone_and_a_rerun_with_room_ends_alike(tmp_path):
+def test_a_cell_that_does_not_fit_into_memory_fails_alone_and_a_rerun_with_room_ends_alike(
+    tmp_path,
+):
     done = sweep(tmp_path, tmp_path / "study", WIDE, before=["prlimit", f"--data={DATA}"])
     assert done.returncode == 1
     assert "RESOURCE_EXHAUSTED: Out of memory" in done.stderr
-    assert sorted(r["status"] for r in records.read_all(tmp_path / "study").values()) == ["failed", "finished"]
+    assert sorted(r["status"] for r in records.read_all(tmp_path / "study").values()) == [
+        "failed",
+        "finished",
+    ]
     for folder in ("study", "unbroken"):
         assert sweep(tmp_path, tmp_path / folder, WIDE).returncode == 0
     assert measured(tmp_path / "study") == measured(tmp_path / "unbroken")
@@ -142,7 +179,11 @@ def disk(tmp_path):
     """A small file system of its own."""
     mounted = tmp_path / "disk"
     mounted.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", str(mounted)], capture_output=True, check=False).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", str(mounted)],
+        capture_output=True,
+        check=False,
+    ).returncode:
         pytest.skip("this process may not mount a file system")
     yield mounted
     subprocess.run(["umount", "-l", str(mounted)], check=True)
@@ -152,7 +193,9 @@ def remount(disk, options):
     subprocess.run(["mount", "-o", f"remount,{options}", str(disk)], check=True)
 
 
-def test_a_full_disk_fails_what_does_not_fit_and_a_rerun_with_room_ends_alike(tmp_path, disk, unbroken):
+def test_a_full_disk_fails_what_does_not_fit_and_a_rerun_with_room_ends_alike(
+    tmp_path, disk, unbroken
+):
     done = sweep(tmp_path, disk / "study")
     assert done.returncode == 1
     assert "No space left on device" in done.stderr + done.stdout
@@ -176,7 +219,9 @@ def test_damaged_records_and_checkpoints_are_set_aside_and_trained_again(tmp_pat
     first, second = sorted((folder / "records").glob("*.json"))[:2]
     cells = {path: records.read(path)["checkpoint"]["cell"] for path in (first, second)}
     first.write_text(first.read_text()[:100], encoding="utf-8")
-    second.write_text(json.dumps({**json.loads(second.read_text()), "status": "diverged"}), encoding="utf-8")
+    second.write_text(
+        json.dumps({**json.loads(second.read_text()), "status": "diverged"}), encoding="utf-8"
+    )
     for file in (folder / "checkpoints" / cells[first]).rglob("*"):
         if file.is_file():
             file.write_bytes(b"")

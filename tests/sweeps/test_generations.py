@@ -13,8 +13,14 @@ from pe_lab.training.evaluate import grid as places
 from pe_lab.training.evaluate import is_done
 from tests import tiny
 
-ROPE, ALIBI, LEARNED = (dict(name="rope"),), (dict(name="alibi"),), (dict(name="learned", max_positions=64),)
-FROM = [grid.labelled("", dict(select=dict(model=dict(encodings=name)))) for name in ("rope", "alibi")]
+ROPE, ALIBI, LEARNED = (
+    (dict(name="rope"),),
+    (dict(name="alibi"),),
+    (dict(name="learned", max_positions=64),),
+)
+FROM = [
+    grid.labelled("", dict(select=dict(model=dict(encodings=name)))) for name in ("rope", "alibi")
+]
 
 
 def expand(points, folder=Path("nowhere"), **changes):
@@ -32,15 +38,26 @@ def three_generations():
     children = named(grid.product({"model.encodings": [ROPE], "init_from": FROM[:1]}), "again")
     first = expand(grid.product(roots, {"seed": range(2)})).runs[0].run_id
     again = dict(select=dict(init_from=dict(run_id=first)), match=())
-    third = named(grid.product({"model.encodings": [ROPE], "init_from": [grid.labelled("", again)], "seed": [0]}), "once more")
+    third = named(
+        grid.product(
+            {"model.encodings": [ROPE], "init_from": [grid.labelled("", again)], "seed": [0]}
+        ),
+        "once more",
+    )
     return grid.concat(grid.product(grid.concat(roots, children), {"seed": range(2)}), third)
 
 
 def test_a_child_starts_from_the_run_of_its_own_seed():
     runs = expand(three_generations()).runs
     assert [run.init_from and run.init_from.run_id for run in runs] == [
-        None, None, None, None, runs[0].run_id, runs[1].run_id, runs[4].run_id,
-    ]  # fmt: skip
+        None,
+        None,
+        None,
+        None,
+        runs[0].run_id,
+        runs[1].run_id,
+        runs[4].run_id,
+    ]
     assert {run.init_from.study for run in runs if run.init_from} == {""}
     assert [run.seed for run in runs] == [0, 1, 0, 1, 0, 1, 0]
     assert len({run.run_id for run in runs}) == 7
@@ -48,7 +65,10 @@ def test_a_child_starts_from_the_run_of_its_own_seed():
 
 def test_a_parent_after_its_child_is_not_found():
     points = three_generations()
-    with pytest.raises(UserError, match=r"finds no runs in this study, before this point with model\.encodings=rope, seed=0"):
+    with pytest.raises(
+        UserError,
+        match=r"finds no runs in this study, before this point with model\.encodings=rope, seed=0",
+    ):
         expand([*points[4:6], *points[:4]])
 
 
@@ -64,7 +84,9 @@ def test_a_child_is_in_a_later_cell_than_its_parent_even_where_they_differ_in_no
 def test_the_order_of_the_cells_is_that_of_the_generations_whatever_that_of_the_runs():
     runs = expand(three_generations()).runs
     found = study.cells(reversed(runs))
-    generation = {run.run_id: g for g, group in enumerate((runs[:4], runs[4:6], runs[6:])) for run in group}
+    generation = {
+        run.run_id: g for g, group in enumerate((runs[:4], runs[4:6], runs[6:])) for run in group
+    }
     assert [{generation[run.run_id] for run in cell.runs} for cell in found] == [{0}, {0}, {1}, {2}]
 
 
@@ -83,7 +105,11 @@ def test_a_wave_holds_every_cell_whose_parents_have_trained(size, expected):
     assert {cell.cell_id for wave in waves for cell in wave} == {cell.cell_id for cell in cells}
     trained = set()
     for wave in waves:
-        assert all(run.init_from is None or run.init_from.run_id in trained for cell in wave for run in cell.runs)
+        assert all(
+            run.init_from is None or run.init_from.run_id in trained
+            for cell in wave
+            for run in cell.runs
+        )
         trained |= {run.run_id for cell in wave for run in cell.runs}
 
 
@@ -104,7 +130,8 @@ def test_a_silent_label_is_not_shown_and_its_value_is_used():
 def test_a_silent_axis_may_differ_between_variants_that_have_names():
     pairs = [("short", 3), ("long", 7)]
     points = grid.zipped(
-        {"model.encodings": [grid.labelled(name, ROPE) for name, _ in pairs]}, {"train.steps": [grid.labelled("", n) for _, n in pairs]}
+        {"model.encodings": [grid.labelled(name, ROPE) for name, _ in pairs]},
+        {"train.steps": [grid.labelled("", n) for _, n in pairs]},
     )
     assert [e.run.train.steps for e in expand(points).entries] == [3, 7]
 
@@ -118,39 +145,85 @@ def silent(*steps):
     [
         (grid.product({"model.encodings": [ROPE]}, silent(3, 7)), "rope"),
         (grid.product(silent(3, 7), {"seed": range(2)}), "no label"),
-        (grid.concat(grid.product({"model.encodings": [ROPE]}), grid.product({"model.encodings": [ROPE]}, silent(7))), "rope"),
-        (grid.product({"model.encodings": [ROPE], "layout.end_token": [True]}, silent(3, 7)), "rope · True"),
+        (
+            grid.concat(
+                grid.product({"model.encodings": [ROPE]}),
+                grid.product({"model.encodings": [ROPE]}, silent(7)),
+            ),
+            "rope",
+        ),
+        (
+            grid.product({"model.encodings": [ROPE], "layout.end_token": [True]}, silent(3, 7)),
+            "rope · True",
+        ),
     ],
 )
 def test_a_silent_label_may_not_be_all_that_tells_two_variants_apart(points, called):
     with pytest.raises(UserError) as refused:
         expand(points)
-    assert str(refused.value) == f"Two variants are both called {called}: give what tells them apart a label with grid.labelled."
+    assert (
+        str(refused.value)
+        == f"Two variants are both called {called}: give what tells them apart a label with grid.labelled."
+    )
 
 
 def rows(run, count=16, missing=()):
-    return [place.row("exact_match", 0.5, count) for place in places(run) if place.length not in missing]
+    return [
+        place.row("exact_match", 0.5, count) for place in places(run) if place.length not in missing
+    ]
 
 
 def test_a_run_is_done_once_every_change_is_measured_too():
-    run = expand(grid.product(), evaluate__changes=(dict(encodings=()), dict(positions=dict(name="shifted", max_shift=3)))).runs[0]
-    assert len(rows(run)) == 2 + 3 * 3  # validation, and three test lengths: as trained and with each change
+    run = expand(
+        grid.product(),
+        evaluate__changes=(dict(encodings=()), dict(positions=dict(name="shifted", max_shift=3))),
+    ).runs[0]
+    assert (
+        len(rows(run)) == 2 + 3 * 3
+    )  # validation, and three test lengths: as trained and with each change
     for kept in (rows(run), rows(run)[:-1], [r for r in rows(run) if r["change"] is None]):
-        assert is_done(run, {run.run_id: {"status": "finished", "rows": kept, "config": run.to_dict()}}) is (len(kept) == 11)
+        assert is_done(
+            run, {run.run_id: {"status": "finished", "rows": kept, "config": run.to_dict()}}
+        ) is (len(kept) == 11)
 
 
 def test_what_was_measured_on_other_examples_is_never_replaced():
     run = expand(grid.product()).runs[0]
     with pytest.raises(UserError) as refused:
-        is_done(run, {run.run_id: {"status": "finished", "rows": rows(run, count=15), "config": run.to_dict()}})
+        is_done(
+            run,
+            {
+                run.run_id: {
+                    "status": "finished",
+                    "rows": rows(run, count=15),
+                    "config": run.to_dict(),
+                }
+            },
+        )
     said = f"The run {run.run_id} has measured length 2 on 15 examples and this study asks for 16 examples: nothing is overwritten."
     assert str(refused.value) == said
 
 
 def test_a_place_where_nothing_could_be_measured_clashes_with_nothing():
     run = expand(grid.product()).runs[0]
-    null = [place.row("exact_match", None, 0, "the table ends there") for place in places(run) if place.length == 5]
-    assert is_done(run, {run.run_id: {"status": "finished", "rows": rows(run, missing=(5,)) + null, "config": run.to_dict()}}) is True
+    null = [
+        place.row("exact_match", None, 0, "the table ends there")
+        for place in places(run)
+        if place.length == 5
+    ]
+    assert (
+        is_done(
+            run,
+            {
+                run.run_id: {
+                    "status": "finished",
+                    "rows": rows(run, missing=(5,)) + null,
+                    "config": run.to_dict(),
+                }
+            },
+        )
+        is True
+    )
 
 
 def test_a_parent_that_has_left_no_parameters_is_refused_before_anything_trains(tmp_path):
@@ -168,7 +241,9 @@ def test_a_parent_that_has_left_no_parameters_is_refused_before_anything_trains(
 
 def test_a_change_that_a_run_cannot_take_is_refused_before_anything_trains(tmp_path):
     made = expand(grid.product(), evaluate__changes=(dict(encodings=LEARNED),))
-    with pytest.raises(UserError, match=r"learned has parameters that the run .* was not trained with"):
+    with pytest.raises(
+        UserError, match=r"learned has parameters that the run .* was not trained with"
+    ):
         sweep.plan(made, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -178,7 +253,10 @@ def swept(tmp_path_factory):
     """A sweep in this process of RoPE and ALiBi, each trained on from itself, in which RoPE fails."""
     folder = tmp_path_factory.mktemp("results") / "fake"
     points = grid.product({"model.encodings": [ROPE, ALIBI]})
-    again = [named(grid.product({"model.encodings": [e], "init_from": [f]}), "again") for e, f in zip((ROPE, ALIBI), FROM, strict=True)]
+    again = [
+        named(grid.product({"model.encodings": [e], "init_from": [f]}), "again")
+        for e, f in zip((ROPE, ALIBI), FROM, strict=True)
+    ]
     changes = dict(
         model__num_layers=1,
         train__steps=2,
@@ -210,7 +288,10 @@ def swept(tmp_path_factory):
 def test_cells_start_only_after_those_that_theirs_start_from(swept):
     made, _, todo, order, _ = swept
     of = {run.run_id: cell.cell_id for cell in todo.cells for run in cell.runs}
-    assert [set(wave) for wave in order] == [{of[run.run_id] for run in made.runs[:2]}, {of[run.run_id] for run in made.runs[2:]}]
+    assert [set(wave) for wave in order] == [
+        {of[run.run_id] for run in made.runs[:2]},
+        {of[run.run_id] for run in made.runs[2:]},
+    ]
 
 
 def test_a_child_whose_parent_has_failed_is_recorded_as_failed_and_the_others_go_on(swept):
@@ -218,8 +299,11 @@ def test_a_child_whose_parent_has_failed_is_recorded_as_failed_and_the_others_go
     rope, alibi, from_rope, from_alibi = made.runs
     found = records.read_all(folder)
     assert {run_id: record["status"] for run_id, record in found.items()} == {
-        rope.run_id: "failed", from_rope.run_id: "failed", alibi.run_id: "finished", from_alibi.run_id: "finished",
-    }  # fmt: skip
+        rope.run_id: "failed",
+        from_rope.run_id: "failed",
+        alibi.run_id: "finished",
+        from_alibi.run_id: "finished",
+    }
     sentence = f"The run {rope.run_id} in {folder} has not finished, it failed."
     assert failed == {rope.run_id: "RuntimeError: no rope today", from_rope.run_id: sentence}
     assert found[from_rope.run_id]["error"] == sentence
@@ -237,6 +321,9 @@ def test_a_child_goes_on_where_its_parent_ended(swept):
 def test_swept_again_only_the_failed_ones_are_left(swept):
     made, folder, *_ = swept
     todo = sweep.plan(made, folder)
-    assert [[run.run_id for run in cell.runs] for cell in todo.cells] == [[made.runs[0].run_id], [made.runs[2].run_id]]
+    assert [[run.run_id for run in cell.runs] for cell in todo.cells] == [
+        [made.runs[0].run_id],
+        [made.runs[2].run_id],
+    ]
     assert "fake: 4 points, 4 runs, 2 of them done" in str(todo)
     assert len(study.waves(todo.cells)) == 2

@@ -34,7 +34,10 @@ def test_a_product_with_an_empty_axis_has_no_points():
 
 
 def test_zipped_axes_go_together():
-    assert values(grid.zipped({"a": [1, 2]}, {"b": [3, 4], "c": [5, 6]})) == [{"a": 1, "b": 3, "c": 5}, {"a": 2, "b": 4, "c": 6}]
+    assert values(grid.zipped({"a": [1, 2]}, {"b": [3, 4], "c": [5, 6]})) == [
+        {"a": 1, "b": 3, "c": 5},
+        {"a": 2, "b": 4, "c": 6},
+    ]
 
 
 def test_zipped_axes_of_unequal_lengths_are_refused():
@@ -53,12 +56,20 @@ def test_points_are_an_axis_of_their_own():
 
 
 def test_concat_puts_one_list_after_the_other():
-    assert values(grid.concat(grid.product({"a": [1]}), grid.product({"b": [2, 3]}))) == [{"a": 1}, {"b": 2}, {"b": 3}]
+    assert values(grid.concat(grid.product({"a": [1]}), grid.product({"b": [2, 3]}))) == [
+        {"a": 1},
+        {"b": 2},
+        {"b": 3},
+    ]
 
 
 def test_exclude_leaves_out_points_by_their_labels():
     points = grid.product({"a": [1, 2]}, {"b": [3, 4]})
-    assert values(grid.exclude(points, lambda p: p["a"] == "1" and p["b"] == "4")) == [{"a": 1, "b": 3}, {"a": 2, "b": 3}, {"a": 2, "b": 4}]
+    assert values(grid.exclude(points, lambda p: p["a"] == "1" and p["b"] == "4")) == [
+        {"a": 1, "b": 3},
+        {"a": 2, "b": 3},
+        {"a": 2, "b": 4},
+    ]
 
 
 @pytest.mark.parametrize("combine", [grid.product, grid.zipped])
@@ -73,7 +84,10 @@ def test_an_axis_given_twice_is_refused(combine):
         (16, "16"),
         (dict(name="rope"), "rope"),
         (dict(name="rope", base=5e5, fraction=0.5), "rope(base=500000.0, fraction=0.5)"),
-        ((dict(name="alibi"), dict(name="learned", max_positions=18)), "alibi + learned(max_positions=18)"),
+        (
+            (dict(name="alibi"), dict(name="learned", max_positions=18)),
+            "alibi + learned(max_positions=18)",
+        ),
         ((), "none"),
         ((8, 16), "8 + 16"),
         (None, "None"),
@@ -85,4 +99,7 @@ def test_a_value_reads_as_it_is_written(value, label):
 
 
 def test_a_label_of_ones_own_replaces_it():
-    assert grid.product({"a": [grid.labelled("no code", ()), 3]}) == [{"a": Choice((), "no code")}, {"a": Choice(3, "3")}]
+    assert grid.product({"a": [grid.labelled("no code", ()), 3]}) == [
+        {"a": Choice((), "no code")},
+        {"a": Choice(3, "3")},
+    ]

@@ -18,7 +18,13 @@ NLL = "negative_log_likelihood"
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results") / "fake"
-    fast = dict(model__num_layers=1, train__learning_rate=1e-2, train__steps=40, evaluate__curve_every=40, execution__chunk_steps=40)
+    fast = dict(
+        model__num_layers=1,
+        train__learning_rate=1e-2,
+        train__steps=40,
+        evaluate__curve_every=40,
+        execution__chunk_steps=40,
+    )
     tiny.train(folder, tiny.cell(dict(name="rope", base=500.0), **fast))
     tiny.train(folder, tiny.cell(LEARNED, seeds=1, **fast))
     return folder
@@ -36,7 +42,10 @@ def ask(*lengths, offsets=(0,), only_missing=False, select=None, **change):
 
 def read(folder):
     """The records by encoding and seed."""
-    return {(r["config"]["model"]["encodings"][0]["name"], r["replica"]["seed"]): r for r in records.read_all(folder).values()}
+    return {
+        (r["config"]["model"]["encodings"][0]["name"], r["replica"]["seed"]): r
+        for r in records.read_all(folder).values()
+    }
 
 
 def files(folder):
@@ -65,7 +74,11 @@ def test_every_run_gains_the_grid_and_what_was_there_is_bit_equal(trained, folde
         assert after["floors"][:3] == before["floors"]
         assert [f["length"] for f in after["floors"]] == [2, 3, 5, 4, 6]
     for rows in new_rows(folder, trained).values():
-        exact = [(r["split"], r["length"], r["offset"], r["change"]) for r in rows if r["metric"] == "exact_match"]
+        exact = [
+            (r["split"], r["length"], r["offset"], r["change"])
+            for r in rows
+            if r["metric"] == "exact_match"
+        ]
         assert exact == [("test", n, offset, None) for n in (4, 6) for offset in (0, 5)]
     rope, table = (new_rows(folder, trained)[who] for who in (("rope", 0), ("learned", 0)))
     assert {r["count"] for r in rope} == {16}
@@ -75,7 +88,10 @@ def test_every_run_gains_the_grid_and_what_was_there_is_bit_equal(trained, folde
         (6, 5, "learned has positions 0..12; length 6 asks for position 18"),
     ]
     assert [line.split(": ")[0] for line in said] == ["1 of 2 cells", "2 of 2 cells"]
-    assert {line.split(": ")[1] for line in said} == {"rope, 2 runs measured at 4 places", "learned, 1 runs measured at 4 places"}
+    assert {line.split(": ")[1] for line in said} == {
+        "rope, 2 runs measured at 4 places",
+        "learned, 1 runs measured at 4 places",
+    }
 
 
 def test_a_measurement_that_was_interrupted_goes_on_to_the_same_numbers(trained, folder):
@@ -105,7 +121,10 @@ def test_what_one_run_has_measured_is_refused_before_any_is_measured(folder, nar
     with pytest.raises(UserError) as refused:
         measure.add(folder, ask(4, 6))
     run_id = str(refused.value).split()[2]
-    assert records.read(records.path_of(folder, run_id))["config"]["model"]["encodings"][0]["name"] == narrow["model"]["encodings"]
+    assert (
+        records.read(records.path_of(folder, run_id))["config"]["model"]["encodings"][0]["name"]
+        == narrow["model"]["encodings"]
+    )
     said = f"The run {run_id} has measured test length 4 at offset 0 already, on 16 examples: nothing is overwritten."
     assert str(refused.value) == said
     assert files(folder) == before
@@ -119,7 +138,11 @@ def test_a_place_asked_for_twice_is_measured_once(trained, folder):
 def test_a_selection_says_which_runs_are_meant(trained, folder):
     select = dict(seed="1", model=dict(encodings=(dict(name="rope", base=500),)))
     assert measure.add(folder, ask(4, select=select)) == 1
-    assert {who: len(rows) for who, rows in new_rows(folder, trained).items()} == {("rope", 0): 0, ("rope", 1): 6, ("learned", 0): 0}
+    assert {who: len(rows) for who, rows in new_rows(folder, trained).items()} == {
+        ("rope", 0): 0,
+        ("rope", 1): 6,
+        ("learned", 0): 0,
+    }
     both = shutil.copytree(trained, folder.parent / "both")
     measure.add(both, ask(4, select=WORDS[0]))
     assert new_rows(both, trained)["rope", 1] == new_rows(folder, trained)["rope", 1]
@@ -134,50 +157,114 @@ def test_arguments_that_a_change_leaves_open_are_the_runs_own(trained, folder):
     rows = new_rows(folder, trained)["rope", 0]
     by_label = {r["change"]["label"]: r for r in rows}
     assert list(by_label) == [
-        "rope(scaling=linear, factor=2.0)", "rope(scaling=linear, factor=1000000000.0)",
-        "rope(scaling=linear, factor=2.0, base=10000.0)", "none",
-    ]  # fmt: skip
+        "rope(scaling=linear, factor=2.0)",
+        "rope(scaling=linear, factor=1000000000.0)",
+        "rope(scaling=linear, factor=2.0, base=10000.0)",
+        "none",
+    ]
     own = by_label["rope(scaling=linear, factor=2.0)"]["change"]["encodings"]
-    assert [(e["base"], e["factor"], e["scaling"], e["layers"]) for e in own] == [(500.0, 2.0, "linear", None)]
-    assert by_label["rope(scaling=linear, factor=2.0, base=10000.0)"]["change"]["encodings"][0]["base"] == 10000.0
-    assert by_label["none"]["change"] == {"label": "none", "positions": None, "encodings": [], "target_length_known": False}
+    assert [(e["base"], e["factor"], e["scaling"], e["layers"]) for e in own] == [
+        (500.0, 2.0, "linear", None)
+    ]
+    assert (
+        by_label["rope(scaling=linear, factor=2.0, base=10000.0)"]["change"]["encodings"][0]["base"]
+        == 10000.0
+    )
+    assert by_label["none"]["change"] == {
+        "label": "none",
+        "positions": None,
+        "encodings": [],
+        "target_length_known": False,
+    }
 
     nll = {label: values([r for r in rows if r["change"]["label"] == label]) for label in by_label}
     scaled, unturned, other, removed = nll.values()
     as_trained = values(read(trained)["rope", 0]["rows"])
     assert len({measured[3, 0] for measured in (as_trained, scaled, unturned, other)}) == 4
     assert abs(unturned[3, 0] - removed[3, 0]) < 1e-5 < abs(scaled[3, 0] - removed[3, 0])
-    assert (removed[3, 0], removed[4, 0]) == (removed[3, 7], removed[4, 7])  # without an encoding nothing reads positions
+    assert (removed[3, 0], removed[4, 0]) == (
+        removed[3, 7],
+        removed[4, 7],
+    )  # without an encoding nothing reads positions
 
-    with pytest.raises(UserError, match=r"has measured test length 3 at offset 0 with rope\(scaling=linear, factor=2, base=500\) already"):
-        measure.add(folder, ask(3, encodings=(dict(name="rope", scaling="linear", factor=2, base=500),), select=WORDS[0]))
+    with pytest.raises(
+        UserError,
+        match=r"has measured test length 3 at offset 0 with rope\(scaling=linear, factor=2, base=500\) already",
+    ):
+        measure.add(
+            folder,
+            ask(
+                3,
+                encodings=(dict(name="rope", scaling="linear", factor=2, base=500),),
+                select=WORDS[0],
+            ),
+        )
 
 
 def test_other_positions_that_tell_the_length_mark_their_rows(trained, folder):
     measure.add(folder, ask(4, positions=dict(name="normalized"), select=WORDS[0]))
     measure.add(folder, ask(4, positions=dict(name="shifted", max_shift=3), select=WORDS[0]))
-    told = {(r["change"]["label"], r["change"]["target_length_known"]) for rows in new_rows(folder, trained).values() for r in rows}
+    told = {
+        (r["change"]["label"], r["change"]["target_length_known"])
+        for rows in new_rows(folder, trained).values()
+        for r in rows
+    }
     assert told == {("normalized", True), ("shifted(max_shift=3)", False)}
-    positions = {r["change"]["label"]: r["change"]["positions"] for r in new_rows(folder, trained)["rope", 0]}
-    assert positions == {"normalized": {"name": "normalized"}, "shifted(max_shift=3)": {"name": "shifted", "max_shift": 3}}
+    positions = {
+        r["change"]["label"]: r["change"]["positions"] for r in new_rows(folder, trained)["rope", 0]
+    }
+    assert positions == {
+        "normalized": {"name": "normalized"},
+        "shifted(max_shift=3)": {"name": "shifted", "max_shift": 3},
+    }
     assert not any(record["exposure"]["target_length_known"] for record in read(folder).values())
 
 
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        (ask(4, encodings=(LEARNED,)), "learned has parameters that the run ROPE was not trained with."),
-        (ask(4, encodings=(dict(name="rope"), dict(name="t5_bias"))), "t5_bias has parameters that the run "),
-        (ask(4, encodings=(dict(name="learned", max_positions=64),), select=WORDS[1]), "The model differs from that of the run LEARNED: "),
-        (ask(4, encodings=(dict(name="rope", bass=3),)), "rope has no 'bass'. Did you mean 'base'? It has: "),
-        (ask(4, encodings=(dict(name="ropee"),)), "pe_lab/encodings has no 'ropee'. Did you mean 'rope'? It has: "),
+        (
+            ask(4, encodings=(LEARNED,)),
+            "learned has parameters that the run ROPE was not trained with.",
+        ),
+        (
+            ask(4, encodings=(dict(name="rope"), dict(name="t5_bias"))),
+            "t5_bias has parameters that the run ",
+        ),
+        (
+            ask(4, encodings=(dict(name="learned", max_positions=64),), select=WORDS[1]),
+            "The model differs from that of the run LEARNED: ",
+        ),
+        (
+            ask(4, encodings=(dict(name="rope", bass=3),)),
+            "rope has no 'bass'. Did you mean 'base'? It has: ",
+        ),
+        (
+            ask(4, encodings=(dict(name="ropee"),)),
+            "pe_lab/encodings has no 'ropee'. Did you mean 'rope'? It has: ",
+        ),
         (ask(4, encodings=(dict(name="rope", factor=2),)), "RoPE's factor 2 needs a scaling: "),
-        (ask(4, positions=dict(name="normalized")), "learned needs whole positions; the scheme normalized gives fractions."),
-        (ask(4, 7), "copy with these arguments has no examples longer than 6 symbols, got length 7"),
+        (
+            ask(4, positions=dict(name="normalized")),
+            "learned needs whole positions; the scheme normalized gives fractions.",
+        ),
+        (
+            ask(4, 7),
+            "copy with these arguments has no examples longer than 6 symbols, got length 7",
+        ),
         (ask(4, select=dict(sed=3)), "select has no 'sed'. Did you mean 'seed'? It has: "),
-        (ask(4, select=dict(model=dict(encoding="rope"))), "select.model has no 'encoding'. Did you mean 'encodings'? It has: "),
-        (ask(4, select=dict(model=dict(encodings="alibi"))), "None of the 3 finished runs in FOLDER is as selected."),
-        (ask(4, select=dict(model="rope")), "None of the 3 finished runs in FOLDER is as selected."),
+        (
+            ask(4, select=dict(model=dict(encoding="rope"))),
+            "select.model has no 'encoding'. Did you mean 'encodings'? It has: ",
+        ),
+        (
+            ask(4, select=dict(model=dict(encodings="alibi"))),
+            "None of the 3 finished runs in FOLDER is as selected.",
+        ),
+        (
+            ask(4, select=dict(model="rope")),
+            "None of the 3 finished runs in FOLDER is as selected.",
+        ),
     ],
 )
 def test_what_cannot_be_measured_is_refused_and_nothing_is_written(folder, asked, sentence):
@@ -195,7 +282,9 @@ def test_what_cannot_be_measured_is_refused_and_nothing_is_written(folder, asked
 def test_a_folder_without_records_is_named(tmp_path):
     with pytest.raises(UserError) as refused:
         measure.add(tmp_path / "fak", ask(4))
-    assert str(refused.value) == f"There are no records in {tmp_path / 'fak'}: sweep the study first."
+    assert (
+        str(refused.value) == f"There are no records in {tmp_path / 'fak'}: sweep the study first."
+    )
 
 
 def test_runs_that_have_not_finished_are_passed_over(folder):
@@ -213,7 +302,10 @@ def test_a_run_without_its_parameters_is_named_and_nothing_is_measured(folder):
     before = files(folder)
     with pytest.raises(UserError) as refused:
         measure.add(folder, ask(4))
-    assert str(refused.value) == f"The run {record['run_id']} kept no final parameters: config.checkpoints.keep_final was False."
+    assert (
+        str(refused.value)
+        == f"The run {record['run_id']} kept no final parameters: config.checkpoints.keep_final was False."
+    )
     assert files(folder) == before
     assert measure.add(folder, ask(4, select=WORDS[0])) == 2
 

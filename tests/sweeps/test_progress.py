@@ -46,7 +46,11 @@ def test_lines_of_one_cell_are_ten_seconds_apart(shown, clock):
     for step in range(1, 31):
         clock(1)
         display.event("a", at(step))
-    assert [line.split("  ")[1] for line in lines()] == ["step 1/100 x 2", "step 11/100 x 2", "step 21/100 x 2"]
+    assert [line.split("  ")[1] for line in lines()] == [
+        "step 1/100 x 2",
+        "step 11/100 x 2",
+        "step 21/100 x 2",
+    ]
 
 
 def test_started_evaluating_and_finished_are_not_worth_a_line(shown):
@@ -206,6 +210,15 @@ def test_in_a_terminal_running_cells_are_rows_of_a_table_and_done_ones_leave_it(
     assert text.getvalue() == ""
     with display:
         pass
-    assert text.getvalue().split("\n")[0].split()[-8:] == ["step", "50/100", "x", "2", "loss", "0.2500", "12", "steps/s"]
+    assert text.getvalue().split("\n")[0].split()[-8:] == [
+        "step",
+        "50/100",
+        "x",
+        "2",
+        "loss",
+        "0.2500",
+        "12",
+        "steps/s",
+    ]
     assert "1 of 3 runs" in text.getvalue()
     assert "alibi" not in text.getvalue()

@@ -18,11 +18,19 @@ COST = {"train_seconds": 6.0, "compile_seconds": 4.0}
 @pytest.fixture
 def folder(tmp_path):
     """A study of four runs in one cell: finished, diverged, failed, without a record."""
-    entries = [{"labels": {"model.encodings": "rope", "seed": str(r.seed)}, "run_id": r.run_id} for r in CELL.runs]
+    entries = [
+        {"labels": {"model.encodings": "rope", "seed": str(r.seed)}, "run_id": r.run_id}
+        for r in CELL.runs
+    ]
     records.write_json(tmp_path / "study.json", {"name": "x", "entries": entries})
     content = {"runs": [r.to_dict() for r in CELL.runs], "run_ids": [r.run_id for r in CELL.runs]}
     records.write_json(tmp_path / "cells" / f"{CELL.cell_id}.json", content)
-    for run, state, error in zip(CELL.runs, ("finished", "diverged", "failed"), (None, "the loss was not finite", "no room"), strict=False):
+    for run, state, error in zip(
+        CELL.runs,
+        ("finished", "diverged", "failed"),
+        (None, "the loss was not finite", "no room"),
+        strict=False,
+    ):
         cost = None if state == "failed" else COST
         records.write(tmp_path, blank_record(run) | {"status": state, "error": error, "cost": cost})
     return tmp_path
@@ -34,8 +42,16 @@ def states(found):
 
 def test_each_run_has_its_state_and_reason(folder):
     found = status.read(folder)
-    assert states(found) == [("done", ""), ("done", "the loss was not finite"), ("failed", "no room"), ("left", "")]
-    assert (found.workers, found.seconds_left) == (0, 10.0)  # one run as long as the mean of those that are done
+    assert states(found) == [
+        ("done", ""),
+        ("done", "the loss was not finite"),
+        ("failed", "no room"),
+        ("left", ""),
+    ]
+    assert (found.workers, found.seconds_left) == (
+        0,
+        10.0,
+    )  # one run as long as the mean of those that are done
 
 
 def test_a_run_whose_cell_a_process_is_at_runs(folder):
@@ -64,12 +80,18 @@ def test_cells_of_an_older_sweep_say_no_run_ids(folder):
 
 
 def test_a_folder_without_a_study_is_refused(tmp_path):
-    with pytest.raises(UserError, match=rf"^There is no study in {tmp_path}: {tmp_path}/study\.json is missing\.$"):
+    with pytest.raises(
+        UserError, match=rf"^There is no study in {tmp_path}: {tmp_path}/study\.json is missing\.$"
+    ):
         status.read(tmp_path)
 
 
 def test_a_name_is_a_folder_of_results_and_a_path_is_itself():
-    assert [str(status.folder_of(study)) for study in ("quickstart", "/tmp/x", "./here")] == ["results/quickstart", "/tmp/x", "here"]
+    assert [str(status.folder_of(study)) for study in ("quickstart", "/tmp/x", "./here")] == [
+        "results/quickstart",
+        "/tmp/x",
+        "here",
+    ]
 
 
 def test_the_command_says_it_and_tries_failed_runs_again(folder):
@@ -81,14 +103,22 @@ def test_the_command_says_it_and_tries_failed_runs_again(folder):
     assert lines[-1] == "no process is at it: about 10 seconds for one worker"
     done = call("status", f"--study={folder}", "--retry_failed", "--workers=1")
     assert (done.returncode, done.stderr) == (0, "")
-    assert [r["status"] for r in map(records.read, (records.path_of(folder, run.run_id) for run in CELL.runs[:3]))] == [
-        "finished", "diverged", "finished",
-    ]  # fmt: skip
+    assert [
+        r["status"]
+        for r in map(records.read, (records.path_of(folder, run.run_id) for run in CELL.runs[:3]))
+    ] == [
+        "finished",
+        "diverged",
+        "finished",
+    ]
     assert states(status.read(folder))[3] == ("left", "")
 
 
 def test_without_a_study_or_with_no_such_study_the_command_says_so():
-    for arguments, sentence in ((), "Which study?"), (["--study=nowhere"], "There is no study in results/nowhere"):
+    for arguments, sentence in (
+        ((), "Which study?"),
+        (["--study=nowhere"], "There is no study in results/nowhere"),
+    ):
         done = call("status", *arguments)
         assert done.returncode == 2
         assert done.stderr.startswith(f"error: {sentence}")

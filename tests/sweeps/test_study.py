@@ -18,7 +18,9 @@ def expand(*axes, points=None, changes=(), **execution):
     values.evaluate.update(validation_lengths=(8, 16))
     values.evaluate.update(lengths=(8, 16), offsets=(0, 4), num_examples=32, changes=changes)
     values.execution.update(execution)
-    return study.expand("fake", values.to_dict(), grid.product(*axes) if points is None else points, Path("nowhere"))
+    return study.expand(
+        "fake", values.to_dict(), grid.product(*axes) if points is None else points, Path("nowhere")
+    )
 
 
 def test_every_point_is_an_entry_with_its_labels_and_its_run():
@@ -38,14 +40,20 @@ def test_every_point_is_an_entry_with_its_labels_and_its_run():
 
 
 def test_a_point_changes_what_it_names_and_nothing_else():
-    whole, changed = expand().entries[0].run.to_dict(), expand({"train.steps": [7]}).entries[0].run.to_dict()
+    whole, changed = (
+        expand().entries[0].run.to_dict(),
+        expand({"train.steps": [7]}).entries[0].run.to_dict(),
+    )
     assert changed["train"].pop("steps") == 7
     assert whole["train"].pop("steps") == 2000
     assert changed == whole
 
 
 def test_an_argument_that_the_config_leaves_at_its_default_is_an_axis():
-    assert [dict(e.run.task.arguments)["num_symbols"] for e in expand({"task.num_symbols": [16, 32]}).entries] == [16, 32]
+    assert [
+        dict(e.run.task.arguments)["num_symbols"]
+        for e in expand({"task.num_symbols": [16, 32]}).entries
+    ] == [16, 32]
 
 
 def test_a_point_does_not_reach_the_next_one():
@@ -55,21 +63,35 @@ def test_a_point_does_not_reach_the_next_one():
 
 def test_an_axis_into_a_plugin_does_not_reach_another_point():
     shifted = dict(name="shifted", max_shift=1)
-    points = grid.concat(grid.product({"positions": [shifted]}, {"positions.max_shift": [9]}), grid.product({"positions": [shifted]}))
-    assert [dict(e.run.positions.arguments)["max_shift"] for e in expand(points=points).entries] == [9, 1]
+    points = grid.concat(
+        grid.product({"positions": [shifted]}, {"positions.max_shift": [9]}),
+        grid.product({"positions": [shifted]}),
+    )
+    assert [
+        dict(e.run.positions.arguments)["max_shift"] for e in expand(points=points).entries
+    ] == [9, 1]
 
 
 @pytest.mark.parametrize(
     ("axis", "words"),
     [
-        ("train.stepz", r"The axis 'train\.stepz' leads nowhere: config\.train has no 'stepz'\. Did you mean 'steps'\?"),
-        ("trian.steps", r"The axis 'trian\.steps' leads nowhere: config has no 'trian'\. Did you mean 'train'\?"),
+        (
+            "train.stepz",
+            r"The axis 'train\.stepz' leads nowhere: config\.train has no 'stepz'\. Did you mean 'steps'\?",
+        ),
+        (
+            "trian.steps",
+            r"The axis 'trian\.steps' leads nowhere: config has no 'trian'\. Did you mean 'train'\?",
+        ),
         ("sed", r"The axis 'sed' leads nowhere: config has no 'sed'\. Did you mean 'seed'\?"),
         ("task.num_symbol", r"copy has no 'num_symbol'\. Did you mean 'num_symbols'\?"),
         ("layout.foo", r"config\.layout has no 'foo'"),
         ("seed.x", r"The axis 'seed\.x' leads nowhere"),
         ("model.encodings.base", r"The axis 'model\.encodings\.base' leads nowhere"),
-        ("model.encodings.1.base", r"leads nowhere: config\.model\.encodings has no '1'\. .*It has: 0\."),
+        (
+            "model.encodings.1.base",
+            r"leads nowhere: config\.model\.encodings has no '1'\. .*It has: 0\.",
+        ),
         ("model.encodings.0", r"leads nowhere: config\.model\.encodings holds several values"),
         ("launcher.name", r"The axis 'launcher\.name' leads nowhere: config has no 'launcher'"),
     ],
@@ -87,8 +109,13 @@ def test_an_axis_into_a_tuple_is_not_answered_with_itself():
 
 def test_an_axis_reaches_an_argument_of_one_of_several_encodings():
     both = (dict(name="rope"), dict(name="sinusoidal"))
-    entries = expand({"model.encodings": [both, both[::-1]]}, {"model.encodings.0.base": [1e4, 5e5]}).entries
-    found = [[(e.name, dict(e.arguments)["base"]) for e in entry.run.model.encodings] for entry in entries]
+    entries = expand(
+        {"model.encodings": [both, both[::-1]]}, {"model.encodings.0.base": [1e4, 5e5]}
+    ).entries
+    found = [
+        [(e.name, dict(e.arguments)["base"]) for e in entry.run.model.encodings]
+        for entry in entries
+    ]
     assert found[1] == [("rope", 5e5), ("sinusoidal", 1e4)]
     assert found[2] == [("sinusoidal", 1e4), ("rope", 1e4)]
     assert found[3] == [("sinusoidal", 5e5), ("rope", 1e4)]
@@ -105,7 +132,10 @@ def test_a_sweep_without_points_is_refused():
 
 
 def test_equal_runs_are_one_run_with_several_entries():
-    made = expand({"model.encodings": [NOPE, ROPE]}, {"positions": [dict(name="contiguous"), dict(name="randomized")]})
+    made = expand(
+        {"model.encodings": [NOPE, ROPE]},
+        {"positions": [dict(name="contiguous"), dict(name="randomized")]},
+    )
     assert len(made.entries) == 4
     assert [r.model.encodings[0].name for r in made.runs] == ["nope", "rope", "rope"]
     assert made.entries[0].run.run_id == made.entries[1].run.run_id
@@ -114,18 +144,28 @@ def test_equal_runs_are_one_run_with_several_entries():
 def test_the_study_file_holds_labels_and_run_ids(tmp_path):
     made = expand({"seed": [5]})
     made.write(tmp_path)
-    expected = {"name": "fake", "entries": [{"labels": {"seed": "5"}, "run_id": made.runs[0].run_id}]}
+    expected = {
+        "name": "fake",
+        "entries": [{"labels": {"seed": "5"}, "run_id": made.runs[0].run_id}],
+    }
     assert json.loads((tmp_path / "study.json").read_text(encoding="utf-8")) == expected
 
 
 def test_a_cell_holds_the_runs_that_differ_in_their_replica():
-    runs = expand({"seed": range(2)}, {"model.encodings": [ROPE, ALIBI]}, {"train.learning_rate": [0.1, 0.2]}).runs
+    runs = expand(
+        {"seed": range(2)}, {"model.encodings": [ROPE, ALIBI]}, {"train.learning_rate": [0.1, 0.2]}
+    ).runs
     found = study.cells(runs)
     assert [c.run.model.encodings[0].name for c in found] == ["rope", "alibi"]
-    assert [[(r.seed, r.train.learning_rate) for r in c.runs] for c in found] == [[(0, 0.1), (0, 0.2), (1, 0.1), (1, 0.2)]] * 2
+    assert [[(r.seed, r.train.learning_rate) for r in c.runs] for c in found] == [
+        [(0, 0.1), (0, 0.2), (1, 0.1), (1, 0.2)]
+    ] * 2
 
 
-@pytest.mark.parametrize(("size", "expected"), [(1, [1] * 5), (2, [2, 2, 1]), (3, [3, 2]), (4, [3, 2]), (5, [5]), (8, [5])])
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [(1, [1] * 5), (2, [2, 2, 1]), (3, [3, 2]), (4, [3, 2]), (5, [5]), (8, [5])],
+)
 def test_a_cell_holds_no_more_than_max_replicas(size, expected):
     found = study.cells(expand({"seed": range(5)}, max_replicas=size).runs)
     assert [len(c.runs) for c in found] == expected
@@ -147,7 +187,11 @@ BARE = {"label": "any", "positions": None, "encodings": []}
 
 
 def measured(count=32, lengths=(8, 16), offsets=(0, 4), change=None):
-    return [row("test", n, o, "exact_match", 0.5, count, change=change) for n in lengths for o in offsets]
+    return [
+        row("test", n, o, "exact_match", 0.5, count, change=change)
+        for n in lengths
+        for o in offsets
+    ]
 
 
 def validated(count=32, lengths=(8, 16)):
@@ -163,8 +207,16 @@ def null(length, offset):
     [
         ("finished", [*validated(), *measured()], True),
         ("finished", [*validated(), *measured(lengths=(4, 8, 16, 64))], True),  # more than is asked
-        ("finished", [*validated(), *measured(lengths=(8,)), null(16, 0), null(16, 4)], True),  # nothing to measure there
-        ("finished", [*validated(), *measured(), *measured(count=31, lengths=(9,))], True),  # a length that is not asked for
+        (
+            "finished",
+            [*validated(), *measured(lengths=(8,)), null(16, 0), null(16, 4)],
+            True,
+        ),  # nothing to measure there
+        (
+            "finished",
+            [*validated(), *measured(), *measured(count=31, lengths=(9,))],
+            True,
+        ),  # a length that is not asked for
         ("finished", [*validated(), *measured(lengths=(8,))], False),
         ("finished", [*validated(), *measured(offsets=(0,))], False),
         ("finished", [*validated(lengths=(8,)), *measured()], False),
@@ -177,19 +229,25 @@ def null(length, offset):
 )
 def test_a_run_is_done_when_its_record_has_all_that_is_asked(status, rows, done):
     run = expand().runs[0]
-    assert is_done(run, {run.run_id: {"status": status, "rows": rows, "config": run.to_dict()}}) is done
+    assert (
+        is_done(run, {run.run_id: {"status": status, "rows": rows, "config": run.to_dict()}})
+        is done
+    )
 
 
 def test_a_run_is_done_when_it_has_what_is_asked_with_every_change_whatever_it_is_called():
     run = expand(changes=[dict(encodings=(), label="bare")]).runs[0]
     plain = [*validated(), *measured()]
     found = [
-        {run.run_id: {"status": "finished", "rows": rows, "config": run.to_dict()}} for rows in (plain, [*plain, *measured(change=BARE)])
+        {run.run_id: {"status": "finished", "rows": rows, "config": run.to_dict()}}
+        for rows in (plain, [*plain, *measured(change=BARE)])
     ]
     assert [is_done(run, each) for each in found] == [False, True]
 
 
-@pytest.mark.parametrize("rows", [[*validated(), *measured(count=31)], [*validated(count=31), *measured()]])
+@pytest.mark.parametrize(
+    "rows", [[*validated(), *measured(count=31)], [*validated(count=31), *measured()]]
+)
 def test_a_run_measured_on_another_number_of_examples_is_refused(rows):
     run = expand().runs[0]
     words = rf"^The run {run.run_id} has measured length 8 on 31 examples and this study asks for 32 examples: nothing is overwritten\.$"
@@ -198,21 +256,33 @@ def test_a_run_measured_on_another_number_of_examples_is_refused(rows):
 
 
 def test_a_run_without_a_record_is_not_done():
-    assert is_done(expand().runs[0], {"another": {"status": "finished", "rows": measured()}}) is False
+    assert (
+        is_done(expand().runs[0], {"another": {"status": "finished", "rows": measured()}}) is False
+    )
 
 
 @pytest.mark.parametrize(
-    "axis", [{"evaluate.lengths": [(2, 4), (4, 6)]}, {"execution.chunk_steps": [10, 20]}, {"checkpoints.interval": [1.0, 2.0]}]
+    "axis",
+    [
+        {"evaluate.lengths": [(2, 4), (4, 6)]},
+        {"execution.chunk_steps": [10, 20]},
+        {"checkpoints.interval": [1.0, 2.0]},
+    ],
 )
 def test_what_does_not_change_the_training_is_no_axis(axis):
     section = next(iter(axis)).split(".")[0]
-    with pytest.raises(UserError, match=f"config.{section} changes nothing that is trained, so it cannot be an axis"):
+    with pytest.raises(
+        UserError,
+        match=f"config.{section} changes nothing that is trained, so it cannot be an axis",
+    ):
         expand(axis)
 
 
 def test_one_label_for_two_values_is_refused():
     same = [grid.labelled("rotary", (dict(name="rope", base=b),)) for b in (1e4, 5e5)]
-    with pytest.raises(UserError, match=r"Two values of the axis 'model\.encodings' have the label 'rotary'"):
+    with pytest.raises(
+        UserError, match=r"Two values of the axis 'model\.encodings' have the label 'rotary'"
+    ):
         expand({"model.encodings": same})
 
 
@@ -236,7 +306,10 @@ def test_what_a_study_says_of_its_analysis_stands_in_its_file_and_changes_no_run
     ("analysis", "words"),
     [
         (dict(contrasts=(("rope", "alibbi"),)), r"has no 'alibbi'\. Did you mean 'alibi'\?"),
-        (dict(tuned=("seed",)), r"The sweep \(analysis: tuned\) has no 'seed'"),  # seeds are not chosen
+        (
+            dict(tuned=("seed",)),
+            r"The sweep \(analysis: tuned\) has no 'seed'",
+        ),  # seeds are not chosen
         (dict(questions=""), r"analysis\(\) has no 'questions'\. Did you mean 'question'\?"),
     ],
 )

@@ -14,7 +14,9 @@ import numpy as np
 
 COUNT = 1024
 STEPS = 10  # target tokens that are predicted
-FEWEST = 256  # examples with a label in each half; an accuracy then has a standard error below 0.032
+FEWEST = (
+    256  # examples with a label in each half; an accuracy then has a standard error below 0.032
+)
 MARGIN = 0.15
 SHIFTS = (-1, 0, 1)  # from the prompt place that shares a position
 
@@ -80,7 +82,9 @@ def _gain_of_tokens(seen, step):
     chance = [_counted(labels, known), _at_best_place(labels, seen)]
     informed = [_counted(labels, [*known, _numbered(known[-1], seen.position[:, step])])]
     informed.append(_counted(labels, [*known, _numbered(known[-1], seen.visible[:, step])]))
-    informed += [_score(labels, _symbols(seen.prompt, seen.points_to[:, step], shift)) for shift in SHIFTS]
+    informed += [
+        _score(labels, _symbols(seen.prompt, seen.points_to[:, step], shift)) for shift in SHIFTS
+    ]
     if seen.causal and step:
         where = (seen.prompt == last[:, None]).argmax(axis=1)
         chance += [_score(labels, _symbols(seen.prompt, where, shift)) for shift in SHIFTS]
@@ -91,7 +95,10 @@ def _gain_of_length(seen):
     """Return by how much the position of the first target token improves the prediction of the target's length."""
     labels = np.where(seen.lengths > 0, seen.lengths, -1)
     known = [seen.shown, _numbered(seen.shown, seen.target[:, 0])]
-    informed = [_counted(labels, [*known, _numbered(known[-1], each[:, 1])]) for each in (seen.position, seen.visible)]
+    informed = [
+        _counted(labels, [*known, _numbered(known[-1], each[:, 1])])
+        for each in (seen.position, seen.visible)
+    ]
     return max(informed) - _counted(labels, known)
 
 
@@ -166,8 +173,16 @@ def _seen(task, layout, scheme, examples, length_known):
     if scheme.follows is not None:
         structure = (batch.source_structure if apart else batch.structure)[scheme.follows]
         structure = structure[:, starts : starts + prompt.shape[1]]
-        shown.append(np.where(there[..., None], structure.reshape(*structure.shape[:2], -1)[:, : there.shape[1]], -1))
-    first = np.zeros_like(sizes) if apart else sizes + layout.causal  # the place that predicts the first target token
+        shown.append(
+            np.where(
+                there[..., None],
+                structure.reshape(*structure.shape[:2], -1)[:, : there.shape[1]],
+                -1,
+            )
+        )
+    first = (
+        np.zeros_like(sizes) if apart else sizes + layout.causal
+    )  # the place that predicts the first target token
     steps = np.arange(max(2, min(target.shape[1], STEPS)))
     places = np.minimum(first[:, None] + steps, codes.shape[1] - 1)
     read = np.arange(codes.shape[1])[None, None] <= places[..., None]
@@ -202,4 +217,6 @@ def _coded(positions, starts, size):
     parts = np.split(codes, np.cumsum([p[..., 0].size for p in positions])[:-1])
     streams = [part.reshape(p.shape[:2]) for part, p in zip(parts, positions, strict=True)]
     in_prompt = streams[-1][:, starts : starts + size]
-    return streams[0], np.pad(in_prompt, ((0, 0), (0, size - in_prompt.shape[1])), constant_values=-1)
+    return streams[0], np.pad(
+        in_prompt, ((0, 0), (0, size - in_prompt.shape[1])), constant_values=-1
+    )

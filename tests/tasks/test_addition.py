@@ -22,11 +22,18 @@ def keys(count):
 
 def lengths(count, length, operands=2, **arguments):
     task = Addition(operands=operands, **arguments)
-    return np.asarray(jax.jit(jax.vmap(lambda key: task.draw_lengths(key, jnp.asarray(length), operands)))(keys(count)))
+    return np.asarray(
+        jax.jit(jax.vmap(lambda key: task.draw_lengths(key, jnp.asarray(length), operands)))(
+            keys(count)
+        )
+    )
 
 
 def examples(task, length, count):
-    return jax.tree.map(np.asarray, jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))(keys(count)))
+    return jax.tree.map(
+        np.asarray,
+        jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))(keys(count)),
+    )
 
 
 def one_structure(length, **arguments):
@@ -43,7 +50,9 @@ def test_a_carry_runs_through_nines():
     assert num_digits(jnp.zeros(3, int)) == 1
 
 
-@pytest.mark.parametrize(("kind", "into"), [("carries", "0110"), ("direct_carries", "0100"), ("virtual_carries", "0010")])
+@pytest.mark.parametrize(
+    ("kind", "into"), [("carries", "0110"), ("direct_carries", "0100"), ("virtual_carries", "0010")]
+)
 def test_653_and_49_carry_twice_once_because_of_the_place_below(kind, into):
     task = Addition(answer=kind)
     said = task.oracle(np.array(task.vocabulary.symbols("6 5 3 + 0 4 9")))
@@ -55,7 +64,10 @@ def test_digits_of_equal_significance_share_a_number():
     assert plain["coupled"] == ([2, 1, 0, 2, 1], [1, 2, 3])
     assert plain["symbols"] == ([True, True, False, True, True], [True] * 3)
     assert plain["grid"] == ([[1, 2], [1, 1], [0, 0], [2, 2], [2, 1]], [[3, 1], [3, 2], [3, 3]])
-    assert one_structure(2, reverse_operands=True, reverse_answer=False)["coupled"] == ([1, 2, 0, 1, 2], [3, 2, 1])
+    assert one_structure(2, reverse_operands=True, reverse_answer=False)["coupled"] == (
+        [1, 2, 0, 1, 2],
+        [3, 2, 1],
+    )
 
 
 def test_hints_and_signs_are_no_digits_and_the_sum_of_k_operands_has_row_k_plus_1():
@@ -90,7 +102,11 @@ def test_a_first_digit_is_not_0_except_in_0_itself():
     """1800 draws of 9 digits have 200 of each, standard deviation 13.4; of 10 digits 180, deviation 12.8."""
 
     def numbers(length, **arguments):
-        return np.asarray(jax.vmap(lambda key: Addition(**arguments).draw_number(key, jnp.asarray(length), 5))(keys(1800)))
+        return np.asarray(
+            jax.vmap(lambda key: Addition(**arguments).draw_number(key, jnp.asarray(length), 5))(
+                keys(1800)
+            )
+        )
 
     three = numbers(3)
     assert (three[:, 3:] == 0).all()
@@ -115,7 +131,10 @@ def test_blanks_are_in_front_of_a_part_of_the_tokens():
     """2000 prompts of 3 tokens at p = 0.5: 3000 with a blank, standard deviation 39; 150 with two, deviation 12."""
     task = Addition(padding="none", blanks=0.5)
     drawn = examples(task, 1, 2000)
-    text = ["".join(task.vocabulary.names[s] for s in row[mask]) for row, mask in zip(drawn.prompt, drawn.prompt_mask, strict=True)]
+    text = [
+        "".join(task.vocabulary.names[s] for s in row[mask])
+        for row, mask in zip(drawn.prompt, drawn.prompt_mask, strict=True)
+    ]
     assert abs(sum(t.replace("__", "_").count("_") for t in text) - 3000) < 175
     assert abs(sum(t.count("__") for t in text) - 150) < 55
     assert max(t.count("___") for t in text) == 0
@@ -147,7 +166,11 @@ def test_bounds():
     many = Addition(operands=11, padding="answer", scratchpad=True)
     assert [many.target_bound(n) for n in (1, 2)] == [12 * 2 + 11, 12 * 4 + 11]
     assert [many.prompt_bound(n) for n in (1, 2)] == [11 * 2 + 10, 11 * 4 + 10]
-    assert (Addition(hints=12).max_length, Addition(hints=3, operands=11).max_length, Addition().max_length) == (11, 1, None)
+    assert (
+        Addition(hints=12).max_length,
+        Addition(hints=3, operands=11).max_length,
+        Addition().max_length,
+    ) == (11, 1, None)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +180,10 @@ def test_bounds():
         (dict(operands=2, min_operands=3), "got 3 and 2"),
         (dict(blanks=1.0), "below 1, got 1.0"),
         (dict(operands=3, interleaved=True), "3 to 3 operands cannot have interleaved=True"),
-        (dict(operands=3, min_operands=1, answer="carries"), "1 to 3 operands cannot have answer='carries'"),
+        (
+            dict(operands=3, min_operands=1, answer="carries"),
+            "1 to 3 operands cannot have answer='carries'",
+        ),
         (dict(scratchpad=True, answer="carries"), "not answer='carries'"),
         (dict(interleaved=True, padding="none"), "need padding"),
         (dict(total_length=True), "got 'independent' and 'longest'"),

@@ -11,7 +11,12 @@ from pe_lab.tasks.aligned_text import AlignedText
 
 HERE = Path(__file__).parent
 SETS = str(HERE.parents[1] / ".cache" / "datasets")
-ARGUMENTS = {"path": str(HERE), "source": "de", "target": "en", "data_dir": SETS}  # numbers.de and numbers.en
+ARGUMENTS = {
+    "path": str(HERE),
+    "source": "de",
+    "target": "en",
+    "data_dir": SETS,
+}  # numbers.de and numbers.en
 VARIANTS = [{}, {"width": 3, "source": "en", "target": "de"}]
 
 
@@ -19,12 +24,19 @@ def of(folder, pairs, **arguments):
     """A task on these lines."""
     for side in (0, 1):
         (folder / f"x.{side}").write_text("".join(pair[side] + "\n" for pair in pairs))
-    return AlignedText(source=str(folder / "x.0"), target=str(folder / "x.1"), data_dir=str(folder / "sets"), **arguments)
+    return AlignedText(
+        source=str(folder / "x.0"),
+        target=str(folder / "x.1"),
+        data_dir=str(folder / "sets"),
+        **arguments,
+    )
 
 
 def draw(task, length, count, bound=None, split="train"):
     data = jax.tree.map(jnp.asarray, task.data(split))
-    sample = jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), bound or length, data)))
+    sample = jax.jit(
+        jax.vmap(lambda key: task.sample(key, jnp.asarray(length), bound or length, data))
+    )
     return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
 
 
@@ -32,13 +44,24 @@ def lines(symbols, mask):
     return [bytes(row[there].tolist()).decode() for row, there in zip(symbols, mask, strict=True)]
 
 
-SIZES = {"a": 1, "b": 2, "c": 4, "d": 6, "e": 7}  # one source each of many, so that each is in every split
+SIZES = {
+    "a": 1,
+    "b": 2,
+    "c": 4,
+    "d": 6,
+    "e": 7,
+}  # one source each of many, so that each is in every split
 
 
 def many(prefixes=SIZES):
     """Pairs whose longer side is that of their kind plus 3, on either side, 20 a kind."""
-    both = [((kind * size + f"{i:03d}"), kind) for kind, size in prefixes.items() for i in range(40)]
-    return [pair if i % 2 else pair[::-1] for i, pair in enumerate((long, f"{short}{i:02d}") for i, (long, short) in enumerate(both))]
+    both = [
+        ((kind * size + f"{i:03d}"), kind) for kind, size in prefixes.items() for i in range(40)
+    ]
+    return [
+        pair if i % 2 else pair[::-1]
+        for i, pair in enumerate((long, f"{short}{i:02d}") for i, (long, short) in enumerate(both))
+    ]
 
 
 def test_a_length_draws_pairs_whose_longer_side_is_within_its_width(tmp_path):
@@ -47,7 +70,11 @@ def test_a_length_draws_pairs_whose_longer_side_is_within_its_width(tmp_path):
     e = draw(task, 9, 2000)
     both = list(zip(lines(e.prompt, e.prompt_mask), lines(e.target, e.target_mask), strict=True))
     assert {max(map(len, pair)) for pair in both} == {7, 9}
-    assert (task.prompt_bound(9), task.target_bound(9), task.data("train")["sizes"].dtype) == (9, 9, np.int32)
+    assert (task.prompt_bound(9), task.target_bound(9), task.data("train")["sizes"].dtype) == (
+        9,
+        9,
+        np.int32,
+    )
     sizes = task.data("train")["sizes"]
     eligible = int(((sizes > 5) & (sizes <= 9)).sum())
     counts = np.unique([" ".join(pair) for pair in both], return_counts=True)[1]
@@ -61,7 +88,9 @@ def test_prompt_and_target_are_a_pair_of_the_files_and_of_their_split(tmp_path):
     seen = {}
     for split in ("train", "validation", "test"):
         e = draw(task, 10, 500, bound=12, split=split)
-        seen[split] = set(zip(lines(e.prompt, e.prompt_mask), lines(e.target, e.target_mask), strict=True))
+        seen[split] = set(
+            zip(lines(e.prompt, e.prompt_mask), lines(e.target, e.target_mask), strict=True)
+        )
         assert seen[split] <= set(pairs)
     assert sum(map(len, seen.values())) == len(set.union(*seen.values()))
 
@@ -75,7 +104,9 @@ def test_one_program_measures_validation_and_test_and_makes_up_no_pair(tmp_path)
     assert pairs[0] != pairs[1]
     for split, count in zip(("validation", "test"), pairs, strict=True):
         e = draw(task, 4, 300, split=split)
-        drawn = set(zip(lines(e.prompt, e.prompt_mask), lines(e.target, e.target_mask), strict=True))
+        drawn = set(
+            zip(lines(e.prompt, e.prompt_mask), lines(e.target, e.target_mask), strict=True)
+        )
         assert all(int(source) == int(target.split("x")[0]) for source, target in drawn)
         assert len(drawn) == count
 
@@ -90,7 +121,9 @@ def test_lengths_are_those_with_pairs_in_every_split(tmp_path):
 
 def test_without_a_length_for_every_split_it_is_one_sentence(tmp_path):
     task = of(tmp_path, [("1", "1"), ("333", "333"), ("55555", "55555")], width=2)
-    with pytest.raises(UserError, match="have no length with pairs in every split: give a width above 2"):
+    with pytest.raises(
+        UserError, match="have no length with pairs in every split: give a width above 2"
+    ):
         _ = task.max_length
 
 
@@ -111,7 +144,9 @@ def test_umlauts_count_as_the_bytes_that_they_are():
 
 def test_installed_messages_are_those_of_the_other_language(tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(installed, "catalogues", lambda language, folder: asked.append((language, folder)) or HERE)
+    monkeypatch.setattr(
+        installed, "catalogues", lambda language, folder: asked.append((language, folder)) or HERE
+    )
     arguments = {"dataset": "installed", "data_dir": str(tmp_path)}
     for source, target in (("en", "de"), ("de", "en")):
         assert AlignedText(source=source, target=target, **arguments).max_length is not None
@@ -121,8 +156,14 @@ def test_installed_messages_are_those_of_the_other_language(tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ({"path": "x", "dataset": "y"}, "a path or a dataset, not both, got path='x' and dataset='y'"),
-        ({"dataset": "installed"}, "in English and another language, got source='fr' and target='de'"),
+        (
+            {"path": "x", "dataset": "y"},
+            "a path or a dataset, not both, got path='x' and dataset='y'",
+        ),
+        (
+            {"dataset": "installed"},
+            "in English and another language, got source='fr' and target='de'",
+        ),
         ({"width": 0}, "width must be at least 1, got 0"),
     ],
 )

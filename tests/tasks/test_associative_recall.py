@@ -22,7 +22,12 @@ def draw(task, bound):
 
 def many(length, bound=5, **arguments):
     keys = jax.random.split(jax.random.key(0), 1200)
-    return jax.tree.map(np.asarray, draw(AssociativeRecall(**{"num_symbols": 14, "slots_per_pair": 4, **arguments}), bound)(keys, length))
+    return jax.tree.map(
+        np.asarray,
+        draw(AssociativeRecall(**{"num_symbols": 14, "slots_per_pair": 4, **arguments}), bound)(
+            keys, length
+        ),
+    )
 
 
 def fixed(length):
@@ -35,16 +40,37 @@ def forgetting(length):
 
 def test_worked_examples():
     plain = AssociativeRecall(num_symbols=12)
-    assert plain.oracle(np.array([2, 9, 4, 7]), np.array([4, -1, 0, 0, 2, -1])).tolist() == [4, 7, 0, 0, 2, 9]
+    assert plain.oracle(np.array([2, 9, 4, 7]), np.array([4, -1, 0, 0, 2, -1])).tolist() == [
+        4,
+        7,
+        0,
+        0,
+        2,
+        9,
+    ]
     again = AssociativeRecall(num_symbols=12, variant="forgetting")
-    assert again.oracle(np.array([2, 9, 4, 7, 2, 11]), np.array([4, -1, 2, -1])).tolist() == [4, 7, 2, 11]
+    assert again.oracle(np.array([2, 9, 4, 7, 2, 11]), np.array([4, -1, 2, -1])).tolist() == [
+        4,
+        7,
+        2,
+        11,
+    ]
     grid = AssociativeRecall(num_symbols=12, variant="compositional")
-    assert grid.oracle(np.array([1, 6, 11, 1, 4, 8]), np.array([1, 4, -1, 1, 6, -1])).tolist() == [1, 4, 8, 1, 6, 11]
+    assert grid.oracle(np.array([1, 6, 11, 1, 4, 8]), np.array([1, 4, -1, 1, 6, -1])).tolist() == [
+        1,
+        4,
+        8,
+        1,
+        6,
+        11,
+    ]
 
 
 def test_selections_without_replacement_are_all_equally_likely():
     """12 ordered pairs of 4, 2400 draws: 200 each expected, standard deviation 14; all of 4 are a permutation."""
-    all_ = np.asarray(jax.jit(jax.vmap(lambda k: distinct(k, 4, 4)))(jax.random.split(jax.random.key(0), 2400)))
+    all_ = np.asarray(
+        jax.jit(jax.vmap(lambda k: distinct(k, 4, 4)))(jax.random.split(jax.random.key(0), 2400))
+    )
     assert (np.sort(all_, axis=1) == np.arange(4)).all()
     for a, b in ((0, 1), (2, 3)):
         counts = np.bincount(all_[:, a] * 4 + all_[:, b], minlength=16).reshape(4, 4)
@@ -60,7 +86,9 @@ def test_keys_are_of_the_first_half_values_of_the_second_and_none_comes_twice():
 
 def test_every_key_is_asked_once_for_its_value():
     e = many(5)
-    for prompt, target, asked, source in zip(e.prompt[:50], e.target, e.asked_mask, e.alignment, strict=False):
+    for prompt, target, asked, source in zip(
+        e.prompt[:50], e.target, e.asked_mask, e.alignment, strict=False
+    ):
         where = np.nonzero(asked)[0]
         assert sorted(target[where - 1]) == sorted(prompt[::2])
         np.testing.assert_array_equal(prompt[source[where] - 1], target[where - 1])
@@ -115,7 +143,10 @@ def test_half_of_the_keys_are_written_again_with_another_value():
 
 @pytest.mark.parametrize("variant", ["forgetting", "compositional"])
 def test_one_key_is_one_example_in_wider_bounds(variant):
-    narrow, wide = (many(3, bound=bound, variant=variant, num_symbols=14 if variant == "forgetting" else 30) for bound in (5, 7))
+    narrow, wide = (
+        many(3, bound=bound, variant=variant, num_symbols=14 if variant == "forgetting" else 30)
+        for bound in (5, 7)
+    )
     for a, b in zip(jax.tree.leaves(narrow), jax.tree.leaves(wide), strict=True):
         np.testing.assert_array_equal(a, b[:, : a.shape[1]])
 
@@ -128,7 +159,9 @@ def test_keys_of_two_tokens_fill_a_grid():
     for entries in triples.tolist():
         assert len({(a, b) for a, b, _ in entries}) == 4
         assert (len({a for a, _, _ in entries}), len({b for _, b, _ in entries})) == (2, 2)
-    same_first = triples[:, 0, 0] == triples[:, 1, 0]  # one of three others: 400 expected, standard deviation 16
+    same_first = (
+        triples[:, 0, 0] == triples[:, 1, 0]
+    )  # one of three others: 400 expected, standard deviation 16
     assert abs(same_first.sum() - 400) < 80
 
 
@@ -155,7 +188,12 @@ def test_there_are_no_more_pairs_than_keys():
 
 def test_names():
     assert AssociativeRecall(num_symbols=12).vocabulary.text([0, 1, 5, 6, 11]) == "_ k1 k5 v0 v5"
-    assert AssociativeRecall(num_symbols=12, variant="compositional").vocabulary.text([1, 3, 4, 7, 8, 11]) == "a1 a3 b0 b3 v0 v3"
+    assert (
+        AssociativeRecall(num_symbols=12, variant="compositional").vocabulary.text(
+            [1, 3, 4, 7, 8, 11]
+        )
+        == "a1 a3 b0 b3 v0 v3"
+    )
 
 
 def test_the_floor_is_the_share_of_one_value():

@@ -22,7 +22,13 @@ def test_worked_examples():
 
 def test_the_shortest_prompts_are_one_number_which_is_its_own_sum():
     task = BinaryAddition()
-    one, two = ({(said_of(task.vocabulary, p), said_of(task.target_vocabulary, t)) for p, t in pairs(task, n, 60)} for n in (1, 2))
+    one, two = (
+        {
+            (said_of(task.vocabulary, p), said_of(task.target_vocabulary, t))
+            for p, t in pairs(task, n, 60)
+        }
+        for n in (1, 2)
+    )
     assert one == {("0", "0 end")}
     assert two == {("0 0", "0 end 0"), ("1 0", "1 end 0"), ("0 1", "0 1 end")}
 

@@ -42,8 +42,14 @@ def test_the_first_number_has_each_size_equally_often():
 def test_bits_of_one_significance_are_coupled_and_nothing_tells_where_the_product_ends():
     e = jax.tree.map(lambda leaf: leaf[0].tolist(), drawn(BinaryMultiplication(), 6, 1))
     sign = e.prompt.index(2)
-    assert e.structure["coupled"] == ([*range(1, sign + 1), 0, *range(1, 6 - sign), 0, 0, 0], [1, 2, 3, 4, 5, 6, 0, 0, 0])
-    assert e.structure["symbols"] == ([i != sign and i < 6 for i in range(9)], [True] * 6 + [False] * 3)
+    assert e.structure["coupled"] == (
+        [*range(1, sign + 1), 0, *range(1, 6 - sign), 0, 0, 0],
+        [1, 2, 3, 4, 5, 6, 0, 0, 0],
+    )
+    assert e.structure["symbols"] == (
+        [i != sign and i < 6 for i in range(9)],
+        [True] * 6 + [False] * 3,
+    )
 
 
 def test_the_answer_of_a_padded_target_ends_with_the_terminator():

@@ -12,11 +12,17 @@ VARIANTS = [{}, dict(lengths="equal")]
 
 def examples(task, length, count):
     keys = jax.random.split(jax.random.key(3), count)
-    return jax.tree.map(np.asarray, jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))(keys))
+    return jax.tree.map(
+        np.asarray,
+        jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))(keys),
+    )
 
 
 def prompts(drawn):
-    return ["".join("01|"[s] for s in row[mask]) for row, mask in zip(drawn.prompt, drawn.prompt_mask, strict=True)]
+    return [
+        "".join("01|"[s] for s in row[mask])
+        for row, mask in zip(drawn.prompt, drawn.prompt_mask, strict=True)
+    ]
 
 
 def test_every_example_up_to_a_length_is_equally_likely():
@@ -29,7 +35,9 @@ def test_every_example_up_to_a_length_is_equally_likely():
             for one in range(min(first, second)):
                 bits = lambda size, on, one=one: "".join("01"[on and i == one] for i in range(size))
                 for in_first in (True, False) if first == second else (first < second,):
-                    expected[bits(first, in_first) + "|" + bits(second, not in_first)] = 100 if first == second else 200
+                    expected[bits(first, in_first) + "|" + bits(second, not in_first)] = (
+                        100 if first == second else 200
+                    )
     assert len(expected) == 8 + 2 * 6
     assert set(counts) == set(expected)
     assert max(abs(counts[text] - expected[text]) for text in expected) < 60
@@ -45,8 +53,14 @@ def test_equal_vectors_have_the_one_anywhere():
 def test_bits_at_one_place_share_a_number():
     structure = examples(BitwiseOr(lengths="equal"), 2, 1).structure
     assert [part[0].tolist() for part in structure["coupled"]] == [[1, 2, 0, 1, 2], [1, 2]]
-    assert [part[0].tolist() for part in structure["symbols"]] == [[True, True, False, True, True], [True, True]]
-    assert [part[0].tolist() for part in structure["grid"]] == [[[1, 1], [1, 2], [0, 0], [2, 1], [2, 2]], [[3, 1], [3, 2]]]
+    assert [part[0].tolist() for part in structure["symbols"]] == [
+        [True, True, False, True, True],
+        [True, True],
+    ]
+    assert [part[0].tolist() for part in structure["grid"]] == [
+        [[1, 1], [1, 2], [0, 0], [2, 1], [2, 2]],
+        [[3, 1], [3, 2]],
+    ]
 
 
 def test_the_floor_of_tokens_is_all_but_the_one():

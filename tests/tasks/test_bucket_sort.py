@@ -7,7 +7,16 @@ from tests.tasks.drawing import drawn
 
 
 def test_worked_example():
-    assert BucketSort().oracle(np.array([1, 0, 2, 0, 4, 1, 1, 2])).tolist() == [0, 0, 1, 1, 1, 2, 2, 4]
+    assert BucketSort().oracle(np.array([1, 0, 2, 0, 4, 1, 1, 2])).tolist() == [
+        0,
+        0,
+        1,
+        1,
+        1,
+        2,
+        2,
+        4,
+    ]
 
 
 def test_symbols_are_uniform_and_none_is_aligned():

@@ -85,7 +85,9 @@ Always.
 
 def test_a_page_has_a_line_and_a_section_for_each_task(monkeypatch):
     monkeypatch.setattr(catalogue, "_class", lambda name: Signs)
-    monkeypatch.setattr(catalogue.inspect, "getmodule", lambda cls: type("Module", (), {"__doc__": MODULE}))
+    monkeypatch.setattr(
+        catalogue.inspect, "getmodule", lambda cls: type("Module", (), {"__doc__": MODULE})
+    )
     text = catalogue.page(["one", "two"], {"one": {"floors": FLOORS}}, 1234)
     assert text.startswith("# Every task\n")
     assert "from 1,234 examples" in text
@@ -99,14 +101,22 @@ def test_floors_are_measured_with_the_defaults_and_say_which_they_are():
     assert (found["task"]["name"], found["reason"]) == ("parity", None)
     assert [floor["length"] for floor in found["floors"]] == [10, 40, 100, 500]
     assert {floor["count"] for floor in found["floors"]} == {200}
-    assert all(abs(floor["exact_match"] - 0.5) < 0.18 for floor in found["floors"])  # five standard deviations
+    assert all(
+        abs(floor["exact_match"] - 0.5) < 0.18 for floor in found["floors"]
+    )  # five standard deviations
 
 
 def test_what_needs_arguments_or_is_text_has_no_floors_and_a_reason(monkeypatch):
     monkeypatch.setattr(Parity, "by_place", True)
     text = catalogue.measure("parity", 200)
-    assert (text["task"]["name"], text["floors"], text["reason"]) == ("parity", [], "text is scored by the likelihood of each place")
-    monkeypatch.setattr(catalogue, "built", lambda name: catalogue.plugins.resolve("tasks", {"name": "copi"}))
+    assert (text["task"]["name"], text["floors"], text["reason"]) == (
+        "parity",
+        [],
+        "text is scored by the likelihood of each place",
+    )
+    monkeypatch.setattr(
+        catalogue, "built", lambda name: catalogue.plugins.resolve("tasks", {"name": "copi"})
+    )
     found = catalogue.measure("copy", 200)
     assert (found["task"], found["floors"]) == (None, [])
     assert found["reason"].startswith("pe_lab/tasks has no 'copi'.")
@@ -126,7 +136,12 @@ class Grid(Varied):
 
 @pytest.mark.parametrize(
     ("task", "expected"),
-    [(Copy(num_symbols=64), [10, 40, 64]), (Copy(num_symbols=6), [6]), (Varied(), [10, 40, 100, 500]), (Grid(), [12, 40])],
+    [
+        (Copy(num_symbols=64), [10, 40, 64]),
+        (Copy(num_symbols=6), [6]),
+        (Varied(), [10, 40, 100, 500]),
+        (Grid(), [12, 40]),
+    ],
 )
 def test_lengths_are_those_that_a_task_has_and_not_too_much_for_a_machine(task, expected):
     assert catalogue.lengths_of(task) == expected

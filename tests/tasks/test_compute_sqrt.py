@@ -26,13 +26,18 @@ def test_the_root_of_every_number_of_ten_bits():
     assert roots.tolist() == [math.isqrt(n) for n in range(1024)]
 
 
-@pytest.mark.parametrize("length", [55, 56, 57, 130])  # one limb of 28 bits of a root, its last length, two limbs, three
+@pytest.mark.parametrize(
+    "length", [55, 56, 57, 130]
+)  # one limb of 28 bits of a root, its last length, two limbs, three
 def test_squares_and_what_stands_before_them_have_neighbouring_roots(length):
     half = (length + 1) // 2
     roots = [2**half - 1, 2 ** (half - 1), 3 * 2 ** (half - 3) + 1]
     numbers = [n for root in roots for n in (root * root, root * root - 1, root * root + 2 * root)]
     bits = np.array([[n >> i & 1 for i in range(2 * half)] for n in numbers])
-    found = [sum(int(bit) << i for i, bit in enumerate(row)) for row in np.asarray(jax.vmap(_root)(jnp.asarray(bits)))]
+    found = [
+        sum(int(bit) << i for i, bit in enumerate(row))
+        for row in np.asarray(jax.vmap(_root)(jnp.asarray(bits)))
+    ]
     assert found == [math.isqrt(n) for n in numbers]
 
 

@@ -12,7 +12,9 @@ def test_distinct_symbols_do_not_repeat_and_small_alphabets_do():
     keys = jax.random.split(jax.random.key(0), 50)
     distinct = jax.vmap(lambda k: Copy(num_symbols=8).sample(k, jnp.asarray(8), 8).prompt)(keys)
     assert all(len(set(row)) == 8 for row in np.asarray(distinct).tolist())
-    small = jax.vmap(lambda k: Copy(num_symbols=2, distinct=False).sample(k, jnp.asarray(8), 8).prompt)(keys)
+    small = jax.vmap(
+        lambda k: Copy(num_symbols=2, distinct=False).sample(k, jnp.asarray(8), 8).prompt
+    )(keys)
     assert sorted(np.unique(small)) == [0, 1]
 
 

@@ -6,7 +6,12 @@ import pytest
 from pe_lab.tasks.base import floors
 from pe_lab.tasks.copy_grid import CopyGrid
 
-VARIANTS = [{}, {"form": "transposed"}, {"form": "flipped"}, {"form": "transposed", "num_symbols": 2, "min_side": 1}]
+VARIANTS = [
+    {},
+    {"form": "transposed"},
+    {"form": "flipped"},
+    {"form": "transposed", "num_symbols": 2, "min_side": 1},
+]
 
 
 def draw(task, length, count, seed=0):
@@ -18,13 +23,19 @@ def draw(task, length, count, seed=0):
 def written(task, length, signs, width):
     """A drawn example whose rows are of this width and have this many signs between them."""
     e = draw(task, length, 40)
-    fits = ((e.prompt == task.num_symbols).sum(axis=1) == signs) & (e.prompt_mask.sum(axis=1) == (signs + 1) * (width + 1) - 1)
+    fits = ((e.prompt == task.num_symbols).sum(axis=1) == signs) & (
+        e.prompt_mask.sum(axis=1) == (signs + 1) * (width + 1) - 1
+    )
     return jax.tree.map(lambda leaf: leaf[np.flatnonzero(fits)[0]], e)
 
 
 @pytest.mark.parametrize(
     ("form", "said"),
-    [("copied", "1 2 3 / 4 5 6 / 7 8 9"), ("transposed", "1 4 7 / 2 5 8 / 3 6 9"), ("flipped", "3 2 1 / 6 5 4 / 9 8 7")],
+    [
+        ("copied", "1 2 3 / 4 5 6 / 7 8 9"),
+        ("transposed", "1 4 7 / 2 5 8 / 3 6 9"),
+        ("flipped", "3 2 1 / 6 5 4 / 9 8 7"),
+    ],
 )
 def test_a_square_by_hand(form, said):
     task = CopyGrid(form)
@@ -34,7 +45,11 @@ def test_a_square_by_hand(form, said):
 
 @pytest.mark.parametrize(
     ("form", "from_where"),
-    [("copied", [0, 1, 2, -1, 4, 5, 6]), ("transposed", [0, 4, -1, 1, 5, -1, 2, 6]), ("flipped", [2, 1, 0, -1, 6, 5, 4])],
+    [
+        ("copied", [0, 1, 2, -1, 4, 5, 6]),
+        ("transposed", [0, 4, -1, 1, 5, -1, 2, 6]),
+        ("flipped", [2, 1, 0, -1, 6, 5, 4]),
+    ],
 )
 def test_alignment_and_structure_by_hand(form, from_where):
     """Two rows of three: tokens 0 1 2 / 4 5 6."""
@@ -45,7 +60,9 @@ def test_alignment_and_structure_by_hand(form, from_where):
     three_by_two = [[1, 1], [1, 2], [0, 0], [2, 1], [2, 2], [0, 0], [3, 1], [3, 2]]
     prompt, target = e.structure["grid"]
     assert prompt[e.prompt_mask].tolist() == two_by_three
-    assert target[e.target_mask].tolist() == (three_by_two if form == "transposed" else two_by_three)
+    assert target[e.target_mask].tolist() == (
+        three_by_two if form == "transposed" else two_by_three
+    )
     assert (prompt[~e.prompt_mask] == 0).all()
     assert (target[~e.target_mask] == 0).all()
 
@@ -54,11 +71,18 @@ def test_cells_are_uniform_and_grids_equally_likely():
     """Sides of 2 and 3: three grids of 400 each in 1200, five standard deviations are 82; 4 symbols, 0.25 of 8000 cells each."""
     task = CopyGrid(num_symbols=4)
     e = draw(task, 3, 1200)
-    _, counts = np.unique(np.stack([(e.prompt == 4).sum(axis=1), e.prompt_mask.sum(axis=1)]), axis=1, return_counts=True)
+    _, counts = np.unique(
+        np.stack([(e.prompt == 4).sum(axis=1), e.prompt_mask.sum(axis=1)]),
+        axis=1,
+        return_counts=True,
+    )
     assert len(counts) == 3
     assert abs(counts - 400).max() < 82
     symbols = e.prompt[e.prompt_mask & (e.prompt != 4)]
-    assert abs(np.bincount(symbols) / len(symbols) - 0.25).max() < 5 * (0.25 * 0.75 / len(symbols)) ** 0.5
+    assert (
+        abs(np.bincount(symbols) / len(symbols) - 0.25).max()
+        < 5 * (0.25 * 0.75 / len(symbols)) ** 0.5
+    )
 
 
 def test_the_floor_of_one_cell_is_a_half():
@@ -68,7 +92,12 @@ def test_the_floor_of_one_cell_is_a_half():
 
 def test_lengths():
     task = CopyGrid()
-    assert (task.min_length, task.max_length, task.prompt_bound(3), task.target_bound(3)) == (2, None, 11, 11)
+    assert (task.min_length, task.max_length, task.prompt_bound(3), task.target_bound(3)) == (
+        2,
+        None,
+        11,
+        11,
+    )
 
 
 def test_what_it_refuses():

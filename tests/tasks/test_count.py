@@ -10,14 +10,19 @@ VARIANTS = [{}, dict(modulus=3, num_symbols=4, told=True)]
 
 def test_worked_examples():
     assert Count().oracle(np.array([1] * 7 + [0])).tolist() == [2]
-    assert Count(modulus=3, num_symbols=3, told=True).oracle(np.array([2, 2, 0, 2, 2, 2, 1])).tolist() == [1]
+    assert Count(modulus=3, num_symbols=3, told=True).oracle(
+        np.array([2, 2, 0, 2, 2, 2, 1])
+    ).tolist() == [1]
 
 
 def test_the_number_of_the_counted_symbol_is_uniform_and_the_others_are():
     """Five numbers, 1500 draws: 300 each, standard deviation 15.5; two other symbols, half of the rest each."""
     e = drawn(Count(num_symbols=3), 4, 1500)
     assert np.abs(np.bincount((e.prompt == 1).sum(axis=1), minlength=5) - 300).max() < 70
-    zeros, twos = (e.prompt == 0).sum(), (e.prompt == 2).sum()  # about 1500 each, standard deviation 27 of 3000
+    zeros, twos = (
+        (e.prompt == 0).sum(),
+        (e.prompt == 2).sum(),
+    )  # about 1500 each, standard deviation 27 of 3000
     assert abs(zeros - twos) < 250
 
 

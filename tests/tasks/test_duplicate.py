@@ -15,9 +15,13 @@ def test_worked_examples():
     assert Duplicate(times=3).oracle(string).tolist() == [1, 0, 1] * 3
 
 
-@pytest.mark.parametrize(("separator", "places"), [(False, [0, 1, 2] * 3), (True, [0, 1, 2, -1, 0, 1, 2, -1, 0, 1, 2])])
+@pytest.mark.parametrize(
+    ("separator", "places"), [(False, [0, 1, 2] * 3), (True, [0, 1, 2, -1, 0, 1, 2, -1, 0, 1, 2])]
+)
 def test_each_copy_comes_from_the_whole_string_and_separators_from_nowhere(separator, places):
-    e = jax.jit(Duplicate(times=3, separator=separator).sample, static_argnums=2)(jax.random.key(0), 3, 4)
+    e = jax.jit(Duplicate(times=3, separator=separator).sample, static_argnums=2)(
+        jax.random.key(0), 3, 4
+    )
     assert e.alignment.tolist() == places + [-1] * 3
     assert e.answer_mask.tolist() == [True] * len(places) + [False] * 3
 

@@ -5,12 +5,20 @@ from pe_lab.tasks.base import floors
 from pe_lab.tasks.dyck import Dyck
 from tests.tasks.drawing import drawn
 
-VARIANTS = [{}, dict(max_depth=2, num_kinds=5), dict(answer="completion"), dict(answer="completion", max_depth=3)]
+VARIANTS = [
+    {},
+    dict(max_depth=2, num_kinds=5),
+    dict(answer="completion"),
+    dict(answer="completion", max_depth=3),
+]
 
 
 def words(one, length, count):
     """What was drawn, and how often."""
-    prompts = [one.vocabulary.text(row).replace(" ", "") for row in drawn(one, length, count).prompt.tolist()]
+    prompts = [
+        one.vocabulary.text(row).replace(" ", "")
+        for row in drawn(one, length, count).prompt.tolist()
+    ]
     return {word: prompts.count(word) for word in sorted(set(prompts))}
 
 
@@ -68,7 +76,18 @@ def test_no_word_is_deeper_than_its_bound_at_any_length():
 
 
 def test_brackets_have_names_of_their_own():
-    assert Dyck(num_kinds=5).vocabulary.names == ("(", ")", "[", "]", "{", "}", "<", ">", "(4", ")4")
+    assert Dyck(num_kinds=5).vocabulary.names == (
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        "<",
+        ">",
+        "(4",
+        ")4",
+    )
     assert Dyck(num_kinds=1).target_vocabulary.names == ("(", ")", "-")
 
 

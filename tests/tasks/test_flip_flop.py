@@ -35,7 +35,9 @@ def test_the_others_are_drawn_independently(p_ignore):
     """8000 instructions: a standard deviation of their shares is at most 0.006."""
     kinds = many(p_ignore).target[:, :-2:2]
     rest = (1 - p_ignore) / 2
-    np.testing.assert_allclose([(kinds == k).mean() for k in (2, 3, 4)], [rest, rest, p_ignore], atol=0.028)
+    np.testing.assert_allclose(
+        [(kinds == k).mean() for k in (2, 3, 4)], [rest, rest, p_ignore], atol=0.028
+    )
 
 
 def test_bits_that_are_not_read_are_uniform():

@@ -13,7 +13,9 @@ from pe_lab.tasks.copy import Copy
 
 def floor(seen, unseen, answer=None):
     target = np.array([*seen, *unseen], np.int32)
-    counted = np.ones((len(unseen), target.shape[1]), bool) if answer is None else np.array(answer, bool)
+    counted = (
+        np.ones((len(unseen), target.shape[1]), bool) if answer is None else np.array(answer, bool)
+    )
     return base._floor(target, counted)
 
 
@@ -28,14 +30,27 @@ def test_each_place_has_its_most_frequent_symbol_and_the_whole_its_most_frequent
 def test_of_equally_frequent_ones_the_least_is_said_whatever_their_order(order):
     """256 needs a second byte, and -1 stands before 0."""
     seen = [[256, 1], [7, 2], [7, -1], [7, 0]][::order]
-    assert [floor(seen, [unseen] * 4)["exact_match"] for unseen in ([7, -1], [7, 0], [256, 1])] == [1, 0, 0]
-    assert floor([[256, 1], [7, 2], [256, 2], [7, 1]][::order], [[7, 1]] * 4) == {"token_accuracy": 1, "exact_match": 1}
+    assert [floor(seen, [unseen] * 4)["exact_match"] for unseen in ([7, -1], [7, 0], [256, 1])] == [
+        1,
+        0,
+        0,
+    ]
+    assert floor([[256, 1], [7, 2], [256, 2], [7, 1]][::order], [[7, 1]] * 4) == {
+        "token_accuracy": 1,
+        "exact_match": 1,
+    }
 
 
 def test_what_is_given_is_not_scored_and_what_is_no_answer_counts_for_the_whole_alone():
     seen = [[-1, 5], [-1, 5], [-1, 5]]
-    assert floor(seen, [[-1, 5], [-1, 4], [-1, 5]], [[0, 1]] * 3) == {"token_accuracy": 2 / 3, "exact_match": 2 / 3}
-    assert floor([[2, 5]] * 3, [[2, 5], [3, 5], [2, 4]], [[0, 1]] * 3) == {"token_accuracy": 2 / 3, "exact_match": 1 / 3}
+    assert floor(seen, [[-1, 5], [-1, 4], [-1, 5]], [[0, 1]] * 3) == {
+        "token_accuracy": 2 / 3,
+        "exact_match": 2 / 3,
+    }
+    assert floor([[2, 5]] * 3, [[2, 5], [3, 5], [2, 4]], [[0, 1]] * 3) == {
+        "token_accuracy": 2 / 3,
+        "exact_match": 1 / 3,
+    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +74,10 @@ def test_lengths_have_floors_of_their_own_and_the_data_is_that_of_the_split():
 
 
 def test_a_floor_is_measured_on_examples_of_its_length_whatever_the_others():
-    alone, among = floors(Copy(num_symbols=6), (3,), 200), floors(Copy(num_symbols=6), (3, 5, 6), 200)
+    alone, among = (
+        floors(Copy(num_symbols=6), (3,), 200),
+        floors(Copy(num_symbols=6), (3, 5, 6), 200),
+    )
     assert among[0] == alone[0]
     assert among[1]["exact_match"] < alone[0]["exact_match"] + 0.05
 

@@ -43,7 +43,9 @@ def test_numbers_of_all_widths_are_drawn_and_none_begins_with_zero(fewer, expect
     first, second = e.prompt[:, 2], e.prompt[widths > 1, 3]
     assert first.min() == 1
     assert np.abs(np.bincount(first)[1:] - 1200 / 9).max() < 52  # standard deviation 11
-    assert np.abs(np.bincount(second, minlength=10) - len(second) / 10).max() < 45  # standard deviation at most 8.5
+    assert (
+        np.abs(np.bincount(second, minlength=10) - len(second) / 10).max() < 45
+    )  # standard deviation at most 8.5
 
 
 def test_labels_are_aligned_to_themselves_and_digits_alone_are_symbols():

@@ -24,7 +24,11 @@ def of(folder, content, **arguments):
 def windows(task, length, count, split="train"):
     data = jax.tree.map(jnp.asarray, task.data(split))
     keys = jax.random.split(jax.random.key(0), count)
-    return np.asarray(jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length, data).target))(keys))
+    return np.asarray(
+        jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length, data).target))(
+            keys
+        )
+    )
 
 
 def held(task, split):
@@ -44,7 +48,10 @@ def test_a_window_is_a_piece_of_its_split_and_every_place_is_equally_likely(tmp_
     assert len(counts) == 77
     assert counts.min() > 15
     assert counts.max() < 85
-    assert (held(task, "validation"), held(task, "test")) == (content[80:90] + b"\n", content[90:] + b"\n")
+    assert (held(task, "validation"), held(task, "test")) == (
+        content[80:90] + b"\n",
+        content[90:] + b"\n",
+    )
 
 
 def test_the_longest_window_is_the_shortest_split(tmp_path):
@@ -56,8 +63,13 @@ def test_the_longest_window_is_the_shortest_split(tmp_path):
 def test_one_program_measures_validation_and_test_and_reads_nothing_behind_the_shorter(tmp_path):
     task = of(tmp_path, b"x" * 90 + b"y" * 9 + b"\n")
     shapes = [jax.tree.map(jnp.shape, task.data(split)) for split in ("validation", "test")]
-    assert shapes == [{"bytes": (11,), "size": ()}] * 2  # xxxxxxxxxx and the line's end; the last part has one
-    assert {bytes(row.tolist()) for row in windows(task, 8, 50, "test")} == {b"y" * 8, b"y" * 7 + b"\n"}
+    assert (
+        shapes == [{"bytes": (11,), "size": ()}] * 2
+    )  # xxxxxxxxxx and the line's end; the last part has one
+    assert {bytes(row.tolist()) for row in windows(task, 8, 50, "test")} == {
+        b"y" * 8,
+        b"y" * 7 + b"\n",
+    }
 
 
 def test_documents_follow_one_another_each_ended_by_one_line_end(tmp_path):
@@ -72,13 +84,25 @@ def test_documents_follow_one_another_each_ended_by_one_line_end(tmp_path):
 def test_everything_is_asked_and_nothing_is_told(tmp_path):
     task = of(tmp_path, b"abcdefghij" * 20)
     example = task.sample(jax.random.key(0), jnp.asarray(3), 5, task.data("train"))
-    assert (example.prompt.shape, example.prompt_mask.shape, task.prompt_bound(5)) == ((0,), (0,), 0)
-    assert example.asked.tolist() == example.answer_mask.tolist() == [True, True, True, False, False]
+    assert (example.prompt.shape, example.prompt_mask.shape, task.prompt_bound(5)) == (
+        (0,),
+        (0,),
+        0,
+    )
+    assert (
+        example.asked.tolist() == example.answer_mask.tolist() == [True, True, True, False, False]
+    )
     layout = Decoder(end_token=False)
     batch = layout(task, example)
     words = task.vocabulary
     assert layout.num_tokens(task, 5) == {"decoder": 6}
-    assert batch.tokens.tolist() == [words.begin, words.separator, *example.target[:2].tolist(), words.pad, words.pad]
+    assert batch.tokens.tolist() == [
+        words.begin,
+        words.separator,
+        *example.target[:2].tolist(),
+        words.pad,
+        words.pad,
+    ]
     assert batch.labels[1:4].tolist() == example.target[:3].tolist()
     assert batch.target.tolist() == [False, True, True, True, False, False]
 
@@ -86,7 +110,10 @@ def test_everything_is_asked_and_nothing_is_told(tmp_path):
 def test_one_key_is_one_window_whatever_the_bound(tmp_path):
     task = of(tmp_path, bytes(range(100)) * 2)
     data, keys = task.data("train"), jax.random.split(jax.random.key(0), 20)
-    drawn = [jax.vmap(lambda key, b=bound: task.sample(key, jnp.asarray(5), b, data).target)(keys)[:, :5] for bound in (5, 30)]
+    drawn = [
+        jax.vmap(lambda key, b=bound: task.sample(key, jnp.asarray(5), b, data).target)(keys)[:, :5]
+        for bound in (5, 30)
+    ]
     np.testing.assert_array_equal(*drawn)
 
 
@@ -105,13 +132,17 @@ def test_installed_is_the_text_of_the_running_system(tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     for name in "abc":
         (tmp_path / "here" / name).write_text(name * 10)
-    monkeypatch.setattr(installed, "text", lambda folder: tmp_path / "here" if folder == tmp_path / "sets" else None)
+    monkeypatch.setattr(
+        installed, "text", lambda folder: tmp_path / "here" if folder == tmp_path / "sets" else None
+    )
     assert LanguageModel(dataset="installed", data_dir=str(tmp_path / "sets")).max_length == 11
 
 
 def test_more_than_can_be_counted_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr("pe_lab.tasks._bytes._MOST", 60)
-    with pytest.raises(UserError, match="split 'train' has 81 bytes of text, more than the 60 that can be counted"):
+    with pytest.raises(
+        UserError, match="split 'train' has 81 bytes of text, more than the 60 that can be counted"
+    ):
         of(tmp_path, b"x" * 100).data("train")
 
 
@@ -129,6 +160,7 @@ def test_nothing_at_the_path_is_one_sentence(tmp_path):
 def test_a_text_has_no_prompt_for_an_encoder_to_read():
     run = tiny.run(task={"name": "language_model", **ARGUMENTS}, layout__name="encoder_decoder")
     with pytest.raises(
-        UserError, match=r"^language_model has no prompt, so the encoder of the layout encoder_decoder would have nothing to read\.$"
+        UserError,
+        match=r"^language_model has no prompt, so the encoder of the layout encoder_decoder would have nothing to read\.$",
     ):
         step.setup(run)

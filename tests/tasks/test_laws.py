@@ -43,9 +43,18 @@ def always(name):
 
 def cases():
     """Names and arguments, as pytest's parameters; in the quick suite of the first variant alone."""
-    listed = [(name, i, given) for name in NAMES for i, given in enumerate(getattr(own_tests(name), "VARIANTS", [{}]))]
+    listed = [
+        (name, i, given)
+        for name in NAMES
+        for i, given in enumerate(getattr(own_tests(name), "VARIANTS", [{}]))
+    ]
     return [
-        pytest.param(name, (*always(name).items(), *given.items()), id=f"{name}{given or ''}", marks=[pytest.mark.full] if i else [])
+        pytest.param(
+            name,
+            (*always(name).items(), *given.items()),
+            id=f"{name}{given or ''}",
+            marks=[pytest.mark.full] if i else [],
+        )
         for name, i, given in listed
     ]
 
@@ -60,7 +69,11 @@ def task(name, arguments=()):
 
 def lengths_of(one):
     """All lengths that the laws use."""
-    longest = one.min_length + SPAN if one.max_length is None else min(one.max_length, one.min_length + SPAN)
+    longest = (
+        one.min_length + SPAN
+        if one.max_length is None
+        else min(one.max_length, one.min_length + SPAN)
+    )
     return list(range(one.min_length, longest + 1))
 
 
@@ -68,7 +81,9 @@ def lengths_of(one):
 def drawer(name, arguments, bound):
     one = task(name, arguments)
     data = jax.tree.map(jnp.asarray, one.data("train"))
-    sample = jax.jit(jax.vmap(lambda k, n, data: one.sample(k, n, bound, data), in_axes=(0, 0, None)))
+    sample = jax.jit(
+        jax.vmap(lambda k, n, data: one.sample(k, n, bound, data), in_axes=(0, 0, None))
+    )
     return lambda keys, lengths: jax.tree.map(np.asarray, sample(keys, lengths, data))
 
 
@@ -112,7 +127,14 @@ def test_shapes_are_the_bounds_and_masks_are_prefixes(name, arguments):
     one, bound = task(name, arguments), int(lengths.max())
     assert e.prompt.shape == e.prompt_mask.shape == (COUNT, one.prompt_bound(bound))
     wide = (COUNT, one.target_bound(bound))
-    assert e.target.shape == e.target_mask.shape == e.answer_mask.shape == e.alignment.shape == e.asked.shape == wide
+    assert (
+        e.target.shape
+        == e.target_mask.shape
+        == e.answer_mask.shape
+        == e.alignment.shape
+        == e.asked.shape
+        == wide
+    )
     for mask in (e.prompt_mask, e.target_mask, e.answer_mask, e.asked):
         assert mask.dtype == bool
     for mask in (e.prompt_mask, e.target_mask):
@@ -138,10 +160,15 @@ def test_the_answer_is_asked_for_and_every_example_has_one(name, arguments):
 def test_symbols_are_of_the_alphabets(name, arguments):
     _, e = drawn(name, arguments)
     one = task(name, arguments)
-    for values, mask, words in ((e.prompt, e.prompt_mask, one.vocabulary), (e.target, e.target_mask, one.target_vocabulary)):
+    for values, mask, words in (
+        (e.prompt, e.prompt_mask, one.vocabulary),
+        (e.target, e.target_mask, one.target_vocabulary),
+    ):
         assert (values[mask] >= 0).all()
         assert (values[mask] < words.num_symbols).all()
-        assert sorted([words.pad, words.begin, words.separator, words.end, words.blank]) == list(range(words.num_symbols, words.size))
+        assert sorted([words.pad, words.begin, words.separator, words.end, words.blank]) == list(
+            range(words.num_symbols, words.size)
+        )
 
 
 @every
@@ -163,7 +190,9 @@ def test_the_target_is_the_oracles_for_any_key_and_length(name, arguments, data)
         return
     lengths = lengths_of(one)
     key, length = data.draw(st.integers(0, 2**31 - 1)), data.draw(st.sampled_from(lengths))
-    drawn_ = drawer(name, arguments, max(lengths))(jnp.broadcast_to(jax.random.key(key), (COUNT,)), jnp.full(COUNT, length))
+    drawn_ = drawer(name, arguments, max(lengths))(
+        jnp.broadcast_to(jax.random.key(key), (COUNT,)), jnp.full(COUNT, length)
+    )
     prompt, target, given_ = parts(next(rows(drawn_)))
     np.testing.assert_array_equal(target, answer(one, prompt, given_))
 
@@ -201,7 +230,9 @@ def test_a_traced_length_equals_a_static_one(name, arguments):
 def test_keys_give_different_examples(name, arguments):
     one = task(name, arguments)
     longest = lengths_of(one)[-1]
-    e = drawer(name, arguments, longest)(jax.random.split(jax.random.key(1), COUNT), jnp.full(COUNT, longest))
+    e = drawer(name, arguments, longest)(
+        jax.random.split(jax.random.key(1), COUNT), jnp.full(COUNT, longest)
+    )
     assert len({(x.prompt.tobytes(), x.target.tobytes()) for x in rows(e)}) > 2
 
 
@@ -212,7 +243,12 @@ def test_no_constant_answer_beats_the_floor(name, arguments):
     one = task(name, arguments)
     length = lengths_of(one)[-1]
     (floor,) = floors(one, [length], 256, jax.tree.map(jnp.asarray, one.data("train")))
-    draws = [drawer(name, arguments, length)(jax.random.split(jax.random.key(i), COUNT), jnp.full(COUNT, length)) for i in range(5)]
+    draws = [
+        drawer(name, arguments, length)(
+            jax.random.split(jax.random.key(i), COUNT), jnp.full(COUNT, length)
+        )
+        for i in range(5)
+    ]
     said = np.concatenate([e.target[e.answer_mask] for e in draws])
     assert (floor["length"], floor["count"]) == (length, 256)
     assert np.bincount(said).max() / len(said) - 0.15 <= floor["token_accuracy"] <= 1
@@ -229,10 +265,21 @@ def test_the_docstring_has_a_worked_example_that_the_oracle_confirms(name):
     assert lines, f"{name}'s module docstring needs an indented line like: 1 0 1 0 1 -> 1"
     for left, right, arguments in lines:
         keywords = ast.parse(f"dict({arguments})", mode="eval").body.keywords
-        one = task(name, (*always(name).items(), *((k.arg, ast.literal_eval(k.value)) for k in keywords)))
-        words = [(word, bool(inside)) for inside, asked in re.findall(r"\[(.*?)\]|(\S+)", right) for word in (inside or asked).split()]
+        one = task(
+            name, (*always(name).items(), *((k.arg, ast.literal_eval(k.value)) for k in keywords))
+        )
+        words = [
+            (word, bool(inside))
+            for inside, asked in re.findall(r"\[(.*?)\]|(\S+)", right)
+            for word in (inside or asked).split()
+        ]
         target = one.target_vocabulary.symbols(" ".join(word for word, _ in words))
-        given = np.array([symbol if is_given else -1 for symbol, (_, is_given) in zip(target, words, strict=True)])
+        given = np.array(
+            [
+                symbol if is_given else -1
+                for symbol, (_, is_given) in zip(target, words, strict=True)
+            ]
+        )
         said = answer(one, np.array(one.vocabulary.symbols(left), int), given)
         assert np.asarray(said).tolist() == target, (left, arguments)
 
@@ -249,9 +296,11 @@ def test_the_docstring_names_its_papers_or_says_that_there_is_none(name):
 def test_every_argument_is_described(name):
     cls = plugins.find("tasks", name)
     for field in dataclasses.fields(cls):
-        assert re.search(rf"^ +{field.name}: ", (cls.__doc__ or "") + "".join(b.__doc__ or "" for b in cls.__mro__[1:]), re.MULTILINE), (
-            field.name
-        )
+        assert re.search(
+            rf"^ +{field.name}: ",
+            (cls.__doc__ or "") + "".join(b.__doc__ or "" for b in cls.__mro__[1:]),
+            re.MULTILINE,
+        ), field.name
 
 
 @pytest.mark.parametrize(("name", "argument"), choices.arguments("tasks"))

@@ -19,7 +19,9 @@ PAD, BEGIN, SEPARATOR, END, BLANK = 8, 9, 10, 11, 12  # of Copy(num_symbols=8)
 
 def example(prompt, target, prompt_bound=3, target_bound=3, alignment=()):
     def padded(values, bound, pad=0):
-        return jnp.asarray([*values, *[pad] * (bound - len(values))]), jnp.arange(bound) < len(values)
+        return jnp.asarray([*values, *[pad] * (bound - len(values))]), jnp.arange(bound) < len(
+            values
+        )
 
     there, said = padded(prompt, prompt_bound), padded(target, target_bound)
     return Example(*there, *said, said[1], padded(alignment, target_bound, -1)[0])
@@ -28,7 +30,11 @@ def example(prompt, target, prompt_bound=3, target_bound=3, alignment=()):
 def laid_out(layout, task=Copy(num_symbols=8), prompt=(5, 3), target=(5, 3), **rest):
     """The fields of a batch as lists, masks as 0 and 1; structures have tests of their own."""
     fields = vars(layout(task, example(prompt, target, **rest))).items()
-    return {name: whole(value) for name, value in fields if value is not None and not isinstance(value, dict)}
+    return {
+        name: whole(value)
+        for name, value in fields
+        if value is not None and not isinstance(value, dict)
+    }
 
 
 def whole(value):
@@ -117,7 +123,11 @@ def structures(layout, **of_example):
     given = dict(prompt=(5, 3, 7), target=(3, 5), prompt_bound=4) | of_example
     batch = layout(Copy(num_symbols=8), example(**given))
     assert whole(batch.mask) == sorted(whole(batch.mask), reverse=True)
-    return [{name: whole(value) for name, value in s.items()} for s in (batch.structure, batch.source_structure) if s is not None]
+    return [
+        {name: whole(value) for name, value in s.items()}
+        for s in (batch.structure, batch.source_structure)
+        if s is not None
+    ]
 
 
 CROSSED = dict(alignment=(1, 0))  # the target's symbols are of the prompt's second and first
@@ -191,7 +201,11 @@ def test_in_two_streams_each_side_has_its_own_vocabulary():
     task, layout = Translation(2, 10), EncoderDecoder(end_token=True)
     assert layout.vocabularies(task) == {"encoder": 7, "decoder": 15}
     made = laid_out(layout, task, prompt=(1, 0), target=(9, 2))
-    assert (made["source_tokens"], made["tokens"], made["labels"]) == ([1, 0, 2], [11, 9, 2, 10], [9, 2, 13, 10])
+    assert (made["source_tokens"], made["tokens"], made["labels"]) == (
+        [1, 0, 2],
+        [11, 9, 2, 10],
+        [9, 2, 13, 10],
+    )
 
 
 @pytest.mark.parametrize("symbols", [(2, 10), (10, 2)])
@@ -201,9 +215,15 @@ def test_in_one_stream_the_shared_tokens_are_no_symbols_of_either_side(symbols):
     assert Decoder(True).vocabularies(task) == {"decoder": 15}
     assert Encoder(True).vocabularies(task) == {"encoder": 15}
     made = laid_out(Decoder(True), task, **words)
-    assert (made["tokens"], made["labels"]) == ([11, 1, 0, 12, 1, 1, 10, 10], [10, 10, 10, 1, 1, 13, 10, 10])
+    assert (made["tokens"], made["labels"]) == (
+        [11, 1, 0, 12, 1, 1, 10, 10],
+        [10, 10, 10, 1, 1, 13, 10, 10],
+    )
     made = laid_out(Encoder(True), task, **words)
-    assert (made["tokens"], made["labels"]) == ([1, 0, 14, 14, 14, 10, 10], [10, 10, 1, 1, 13, 10, 10])
+    assert (made["tokens"], made["labels"]) == (
+        [1, 0, 14, 14, 14, 10, 10],
+        [10, 10, 1, 1, 13, 10, 10],
+    )
 
 
 def test_the_encoder_alone_is_told_how_long_its_answer_is():
@@ -215,7 +235,12 @@ def test_the_encoder_alone_is_told_how_long_its_answer_is():
 
 
 SEVERAL = 4  # lengths, from a task's shortest
-QUICK = {"copy", "flip_flop", "stack_manipulation", "addition"}  # plain, with tokens that are given, a scratchpad, structure of its own
+QUICK = {
+    "copy",
+    "flip_flop",
+    "stack_manipulation",
+    "addition",
+}  # plain, with tokens that are given, a scratchpad, structure of its own
 
 
 def arguments_of(name):
@@ -227,7 +252,11 @@ def arguments_of(name):
 def drawn(name, layout, end_token):
     """Eight examples of several lengths, laid out in the shapes of the longest; the task, the layout, and the lengths."""
     task = plugins.build("tasks", plugins.resolve("tasks", {"name": name, **arguments_of(name)}))
-    made, lengths = LAYOUTS[layout](end_token), task.min_length + np.arange(8) % min(SEVERAL, (task.max_length or 99) - task.min_length + 1)
+    made, lengths = (
+        LAYOUTS[layout](end_token),
+        task.min_length
+        + np.arange(8) % min(SEVERAL, (task.max_length or 99) - task.min_length + 1),
+    )
     bound, data = int(lengths.max()), jax.tree.map(jnp.asarray, task.data("train"))
     sample = jax.jit(jax.vmap(lambda key, n: task.sample(key, n, bound, data)))
     examples = sample(jax.random.split(jax.random.key(1), 8), jnp.asarray(lengths))
@@ -260,13 +289,23 @@ def test_shapes_and_masks_are_as_many_tokens_as_a_layout_says(which):
     *source, answering = made.num_tokens(task, bound)
     assert list(made.vocabularies(task)) == [*source, answering]
     wide = (8, made.num_tokens(task, bound)[answering])
-    assert {getattr(batch, field).shape for field in ("tokens", "mask", "labels", "target", "answer")} == {wide}
+    assert {
+        getattr(batch, field).shape for field in ("tokens", "mask", "labels", "target", "answer")
+    } == {wide}
     prompt, target = examples.prompt_mask.sum(axis=1), examples.target_mask.sum(axis=1)
-    around = {"decoder": 1 + made.end_token, "encoder": made.end_token, "encoder_decoder": made.end_token}[which[1]]
+    around = {
+        "decoder": 1 + made.end_token,
+        "encoder": made.end_token,
+        "encoder_decoder": made.end_token,
+    }[which[1]]
     alone = which[1] == "encoder_decoder"
     assert batch.mask.sum(axis=1).tolist() == (target + around + (0 if alone else prompt)).tolist()
     if alone:
-        assert batch.source_tokens.shape == batch.source_mask.shape == (8, made.num_tokens(task, bound)["encoder"])
+        assert (
+            batch.source_tokens.shape
+            == batch.source_mask.shape
+            == (8, made.num_tokens(task, bound)["encoder"])
+        )
         assert batch.source_mask.sum(axis=1).tolist() == prompt.tolist()
     else:
         assert (batch.source_tokens, batch.source_mask) == (None, None)
@@ -288,7 +327,10 @@ def test_labels_are_the_target_and_count_where_it_is_asked_for(which):
 def test_padding_stands_behind_and_is_padding_alone(which):
     task, _, _, (_, batch) = drawn(*which)
     answering, source = words_of(task, which[1])
-    for tokens, mask, words in ((batch.tokens, batch.mask, answering), (batch.source_tokens, batch.source_mask, source)):
+    for tokens, mask, words in (
+        (batch.tokens, batch.mask, answering),
+        (batch.source_tokens, batch.source_mask, source),
+    ):
         if mask is not None:
             assert (np.diff(mask.astype(int), axis=1) <= 0).all()
             assert (tokens[~mask] == words.pad).all()
@@ -299,7 +341,10 @@ def test_padding_stands_behind_and_is_padding_alone(which):
 @every
 def test_structures_are_of_each_place_and_number_the_symbols_that_are_read(which):
     _, _, _, (examples, batch) = drawn(*which)
-    for structure, mask in ((batch.structure, batch.mask), (batch.source_structure, batch.source_mask)):
+    for structure, mask in (
+        (batch.structure, batch.mask),
+        (batch.source_structure, batch.source_mask),
+    ):
         if structure is None:
             assert mask is None
             continue
@@ -308,8 +353,12 @@ def test_structures_are_of_each_place_and_number_the_symbols_that_are_read(which
         assert (np.diff(structure["parts"], axis=1) >= 0).all()
     if "symbols" not in examples.structure:
         symbols = (batch.structure["symbols"] & batch.mask).sum(axis=1)
-        read = examples.target_mask.sum(axis=1) + (0 if batch.source_mask is not None else examples.prompt_mask.sum(axis=1))
-        unread = which[1] != "encoder" and not which[2]  # the last target symbol, where no end token follows it
+        read = examples.target_mask.sum(axis=1) + (
+            0 if batch.source_mask is not None else examples.prompt_mask.sum(axis=1)
+        )
+        unread = (
+            which[1] != "encoder" and not which[2]
+        )  # the last target symbol, where no end token follows it
         assert symbols.tolist() == (read - unread).tolist()
 
 
@@ -318,7 +367,9 @@ def test_a_structure_of_the_tasks_own_stands_in_the_place_of_the_default_one(lay
     """The second prompt symbol and the first of the target share number 7; the row of what is no symbol is 0."""
     plain = example((5, 3), (3, 5), alignment=(1, 0))
     grid = tuple(jnp.stack([jnp.arange(1, 4), jnp.arange(3, 0, -1)], axis=1) for _ in range(2))
-    own = dataclasses.replace(plain, structure={"coupled": (jnp.asarray([0, 7, 0]), jnp.asarray([7, 0, 0])), "grid": grid})
+    own = dataclasses.replace(
+        plain, structure={"coupled": (jnp.asarray([0, 7, 0]), jnp.asarray([7, 0, 0])), "grid": grid}
+    )
     batch = LAYOUTS[layout](end_token=True)(Copy(num_symbols=8), own)
     coupled, rows_ = whole(batch.structure["coupled"]), whole(batch.structure["grid"])
     expected = {
@@ -335,7 +386,9 @@ def test_a_structure_of_the_tasks_own_stands_in_the_place_of_the_default_one(lay
 def test_what_is_given_is_read_and_not_asked_for(layout):
     """Of the target 3 5 the 3 is given: an encoder sees it where a blank would stand."""
     given = dataclasses.replace(
-        example((5, 3), (3, 5)), asked_mask=jnp.asarray([False, True, False]), answer_mask=jnp.asarray([False, True, False])
+        example((5, 3), (3, 5)),
+        asked_mask=jnp.asarray([False, True, False]),
+        answer_mask=jnp.asarray([False, True, False]),
     )
     batch = LAYOUTS[layout](end_token=True)(Copy(num_symbols=8), given)
     expected = {

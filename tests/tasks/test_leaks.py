@@ -24,7 +24,9 @@ from tests.tasks.test_laws import every, task
 
 COUPLED = Coupled(max_position=40)
 SCHEMES = (COUPLED, Grid(), Abacus())
-FORWARD = dict(padding="none", reverse_answer=False, base=2)  # the first digit is 1, whatever the length
+FORWARD = dict(
+    padding="none", reverse_answer=False, base=2
+)  # the first digit is 1, whatever the length
 UNPADDED = dict(padding="none", base=2)
 LEAKS = [
     ("sort", {}, "encoder", COUPLED, "answer"),
@@ -59,7 +61,9 @@ def length_of(one):
 def found(name, arguments, layout, scheme, length_known):
     """What the predictors find."""
     one = task(name, arguments)
-    return leaks.leaks(one, LAYOUTS[layout](end_token=False), scheme, drawn(name, arguments), length_known)
+    return leaks.leaks(
+        one, LAYOUTS[layout](end_token=False), scheme, drawn(name, arguments), length_known
+    )
 
 
 @functools.cache
@@ -75,10 +79,14 @@ def check(name, arguments, layout, scheme):
     says = revealed(task(name, arguments), made, scheme)
     allowed = {None: set(), "length": {"length"}, "answer": {"length", "answer"}}[says]
     gives_away = found(name, arguments, layout, scheme, says is not None)
-    assert gives_away <= allowed, f"{name}, {layout}, {scheme}: positions reveal the {gives_away - allowed}"
+    assert gives_away <= allowed, (
+        f"{name}, {layout}, {scheme}: positions reveal the {gives_away - allowed}"
+    )
 
 
-cases = lambda listed: pytest.mark.parametrize("case", listed, ids=lambda c: f"{c[0]}-{c[2]}-{type(c[3]).__name__}-{c[1]}")
+cases = lambda listed: pytest.mark.parametrize(
+    "case", listed, ids=lambda c: f"{c[0]}-{c[2]}-{type(c[3]).__name__}-{c[1]}"
+)
 full = lambda listed: [pytest.param(case, marks=pytest.mark.full) for case in listed]
 
 
@@ -120,14 +128,18 @@ def test_the_law_holds_for_every_task_with_a_structure(name, arguments):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("scheme", [TwoStream(), Contiguous(), Normalized()], ids=lambda scheme: type(scheme).__name__)
+@pytest.mark.parametrize(
+    "scheme", [TwoStream(), Contiguous(), Normalized()], ids=lambda scheme: type(scheme).__name__
+)
 def test_the_law_holds_for_schemes_that_follow_no_task(scheme):
     for layout in LAYOUTS:
         check("addition", UNPADDED, layout, scheme)
 
 
 def run(task, scheme, layout, **changes):
-    positions = {"coupled": {"name": "coupled", "max_position": 40}, "abacus": {"name": "abacus"}}[scheme]
+    positions = {"coupled": {"name": "coupled", "max_position": 40}, "abacus": {"name": "abacus"}}[
+        scheme
+    ]
     return tiny.run("rope", task=task, positions=positions, layout__name=layout, **changes)
 
 
@@ -151,13 +163,20 @@ def test_positions_that_reveal_the_answer_are_refused(spec, layout):
 
 def test_positions_that_reveal_the_answer_are_refused_in_an_evaluation_too():
     coupled = dict(positions={"name": "coupled", "max_position": 40})
-    made = tiny.run("rope", task={"name": "sort"}, layout__name="encoder", evaluate__changes=(coupled,))
+    made = tiny.run(
+        "rope", task={"name": "sort"}, layout__name="encoder", evaluate__changes=(coupled,)
+    )
     with pytest.raises(UserError, match="would reveal the answer"):
         step.setup(made.evaluate.changes[0].apply(made), trained=False)
 
 
 def test_positions_that_nothing_reads_reveal_nothing():
-    made = tiny.run("nope", task={"name": "sort"}, layout__name="encoder", positions={"name": "coupled", "max_position": 40})
+    made = tiny.run(
+        "nope",
+        task={"name": "sort"},
+        layout__name="encoder",
+        positions={"name": "coupled", "max_position": 40},
+    )
     assert step.setup(made).revealed is None
 
 
@@ -179,5 +198,7 @@ def test_sums_without_padding_reveal_their_length_from_the_first_digit_on(argume
 
 
 def test_what_reveals_the_length_is_marked():
-    forward, backward = (run({"name": "addition", **more}, "coupled", "decoder") for more in (FORWARD, {}))
+    forward, backward = (
+        run({"name": "addition", **more}, "coupled", "decoder") for more in (FORWARD, {})
+    )
     assert [step.setup(each).knows_target_length for each in (forward, backward)] == [True, False]

@@ -7,7 +7,13 @@ from pe_lab.tasks.base import floors
 from pe_lab.tasks.lego import Lego
 from tests.tasks.drawing import sampler
 
-VARIANTS = [{}, dict(permuted=True), dict(query="last"), dict(num_names=30), dict(num_names=6, permuted=True)]
+VARIANTS = [
+    {},
+    dict(permuted=True),
+    dict(query="last"),
+    dict(num_names=30),
+    dict(num_names=6, permuted=True),
+]
 
 
 def texts(task, length, count, bound=6):
@@ -28,7 +34,11 @@ def split(text):
 
 def test_worked_examples():
     task = Lego()
-    for text, sign in (("a = - 1 , b = - a ? b", 0), ("q = - t , t = + b , b = + 1 ? t", 0), ("z = - 1 , y = + z ? y", 1)):
+    for text, sign in (
+        ("a = - 1 , b = - a ? b", 0),
+        ("q = - t , t = + b , b = + 1 ? t", 0),
+        ("z = - 1 , y = + z ? y", 1),
+    ):
         assert task.oracle(np.array(task.vocabulary.symbols(text))).tolist() == [sign]
 
 
@@ -42,9 +52,16 @@ def test_each_variable_is_made_of_the_one_before_under_a_name_of_its_own():
 
 def test_a_variable_of_the_later_half_is_asked_for_or_the_last():
     """At length 5 numbers 3 and 4, at 6 numbers 3, 4 and 5: 600 or 400 of 1200 expected, standard deviation at most 17."""
-    for length, expected in ((2, {1: 1200}), (3, {2: 1200}), (5, {3: 600, 4: 600}), (6, {3: 400, 4: 400, 5: 400})):
+    for length, expected in (
+        (2, {1: 1200}),
+        (3, {2: 1200}),
+        (5, {3: 600, 4: 600}),
+        (6, {3: 400, 4: 400, 5: 400}),
+    ):
         parts = [split(text) for text in texts(Lego(), length, 1200)[0]]
-        asked, counts = np.unique([[c[0] for c in clauses].index(query) for clauses, query in parts], return_counts=True)
+        asked, counts = np.unique(
+            [[c[0] for c in clauses].index(query) for clauses, query in parts], return_counts=True
+        )
         assert asked.tolist() == list(expected)
         assert abs(counts - list(expected.values())).max() < 80
     parts = [split(text) for text in texts(Lego(query="last"), 5, 50)[0]]
@@ -54,7 +71,9 @@ def test_a_variable_of_the_later_half_is_asked_for_or_the_last():
 def test_permuted_clauses_stand_in_every_order():
     """The one that starts the chain stands at each of 4 places: of 1200, 300 each expected, standard deviation 15."""
     parts = [split(text)[0] for text in texts(Lego(permuted=True), 4, 1200)[0]]
-    counts = np.bincount([[clause[3] for clause in clauses].index("1") for clauses in parts], minlength=4)
+    counts = np.bincount(
+        [[clause[3] for clause in clauses].index("1") for clauses in parts], minlength=4
+    )
     assert abs(counts - 300).max() < 70
 
 

@@ -70,7 +70,9 @@ def test_exact_arguments_belong_to_the_task(name):
     arguments = dataclasses.fields(cls)
     has_operands = name in ("addition", "bitwise_or", "multiplication", "subtraction")
     assert has_operands == ("lengths" in {field.name for field in arguments})
-    assert has_operands == (cls.exact_arguments is not plugins.find("tasks", "copy").exact_arguments)
+    assert has_operands == (
+        cls.exact_arguments is not plugins.find("tasks", "copy").exact_arguments
+    )
 
 
 @arithmetic

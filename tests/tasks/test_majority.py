@@ -53,7 +53,9 @@ def test_interleaved_strings_are_drawn_apart_and_leave_the_rest_of_a_length():
     e = drawn(Majority(interleaved=3), 8, 1200)
     assert e.prompt.shape == (1200, 6)
     assert Majority(interleaved=3).min_length == 3
-    ones = e.prompt.reshape(1200, 2, 3).sum(axis=1)  # 0 or 2 of each: 8 kinds, 150 each, standard deviation 11.5
+    ones = e.prompt.reshape(1200, 2, 3).sum(
+        axis=1
+    )  # 0 or 2 of each: 8 kinds, 150 each, standard deviation 11.5
     assert np.abs(np.bincount(ones @ [4, 2, 1] // 2, minlength=8) - 150).max() < 52
     assert (e.target == (ones == 2)).all()
 
@@ -65,7 +67,10 @@ def test_the_floor_is_a_half_and_one_letter_of_all():
 
 
 def test_combinations_and_empty_alphabets_are_refused():
-    with pytest.raises(ValueError, match="one of num_symbols above 2, interleaved above 1 and every_prefix, got 26, 3 and False"):
+    with pytest.raises(
+        ValueError,
+        match="one of num_symbols above 2, interleaved above 1 and every_prefix, got 26, 3 and False",
+    ):
         Majority(num_symbols=26, interleaved=3)
     with pytest.raises(ValueError, match="got 2, 3 and True"):
         Majority(interleaved=3, every_prefix=True)

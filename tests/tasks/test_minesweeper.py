@@ -27,7 +27,10 @@ def test_a_board_by_hand():
     """Every count there is: eight mines around one field, none around another."""
     task = Minesweeper()
     prompt = task.vocabulary.symbols("M M M E E / M E M E E / M M M E E")
-    assert task.target_vocabulary.text(task.oracle(np.array(prompt)).tolist()) == "M M M 2 0 M 8 M 3 0 M M M 2 0"
+    assert (
+        task.target_vocabulary.text(task.oracle(np.array(prompt)).tolist())
+        == "M M M 2 0 M 8 M 3 0 M M M 2 0"
+    )
 
 
 @pytest.mark.parametrize(("min_side", "length", "boards"), [(5, 5, 1), (5, 7, 5), (1, 3, 5)])
@@ -80,7 +83,9 @@ def test_the_scheme_grid_gives_the_ids_of_the_paper():
     task, layout = Minesweeper(2), Decoder(end_token=True)
     batch = layout(task, task.sample(jax.random.key(0), jnp.asarray(2), 2))
     structure = {name: value[None] for name, value in batch.structure.items()}
-    positions = Grid()(jax.random.split(jax.random.key(0), 1), batch.mask[None], structure=structure, train=False)[0, 0]
+    positions = Grid()(
+        jax.random.split(jax.random.key(0), 1), batch.mask[None], structure=structure, train=False
+    )[0, 0]
     prompt = [[1, 1], [1, 2], [0, 0], [2, 1], [2, 2]]
     assert positions.tolist() == [[0, 0], *prompt, [0, 0], [1, 1], [1, 2], [2, 1], [2, 2]]
 
@@ -89,12 +94,19 @@ def test_the_floor_is_the_most_frequent_count():
     """An inner field with mines of probability p is a mine with p, else has k with the binomial of eight."""
     floor = floors(Minesweeper(min_ratio=0.25, max_ratio=0.25), (9,), 1000)[0]
     assert floor["exact_match"] == 0
-    assert 0.25 < floor["token_accuracy"] < 0.30  # inside: 0.25 are mines, 0.23 have two; at the edge more have one
+    assert (
+        0.25 < floor["token_accuracy"] < 0.30
+    )  # inside: 0.25 are mines, 0.23 have two; at the edge more have one
 
 
 def test_lengths():
     task = Minesweeper()
-    assert (task.min_length, task.max_length, task.prompt_bound(9), task.target_bound(9)) == (5, None, 89, 81)
+    assert (task.min_length, task.max_length, task.prompt_bound(9), task.target_bound(9)) == (
+        5,
+        None,
+        89,
+        81,
+    )
 
 
 @pytest.mark.parametrize(

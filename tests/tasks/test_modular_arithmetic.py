@@ -29,7 +29,12 @@ def test_long_expressions_have_the_value_of_pythons_own_integers():
 def test_digits_and_operators_take_turns_each_as_often():
     """2100 draws: 420 of a digit (standard deviation 18), 700 of an operator (22)."""
     prompt = np.asarray(drawn(ModularArithmetic(), 5, 2100).prompt)
-    for column, symbols, expected in ((0, range(5), 420), (1, range(5, 8), 700), (2, range(5), 420), (3, range(5, 8), 700)):
+    for column, symbols, expected in (
+        (0, range(5), 420),
+        (1, range(5, 8), 700),
+        (2, range(5), 420),
+        (3, range(5, 8), 700),
+    ):
         found, counts = np.unique(prompt[:, column], return_counts=True)
         assert found.tolist() == list(symbols)
         assert abs(counts - expected).max() < 100

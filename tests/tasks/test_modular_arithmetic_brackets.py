@@ -21,14 +21,28 @@ def texts(task, length, count, bound=60):
 
 def test_worked_examples():
     task = ModularArithmeticBrackets()
-    for text, value in (("( ( - 3 ) * ( 4 - - 2 ) )", 2), ("( - 1 - 2 )", 2), ("( - 4 )", 1), ("( ( 2 * 3 ) + ( 4 ) )", 0)):
+    for text, value in (
+        ("( ( - 3 ) * ( 4 - - 2 ) )", 2),
+        ("( - 1 - 2 )", 2),
+        ("( - 4 )", 1),
+        ("( ( 2 * 3 ) + ( 4 ) )", 0),
+    ):
         assert task.oracle(np.array(task.vocabulary.symbols(text))).tolist() == [value]
 
 
 def test_short_expressions_have_the_form_of_their_length():
-    forms = {1: r"\d", 2: r"- \d", 3: r"\( \d \)", 4: r"\( - \d \)", 5: r"\( \d [-+*] \d \)", 6: r"\( (\d [-+*] - \d|- \d [-+*] \d) \)"}
+    forms = {
+        1: r"\d",
+        2: r"- \d",
+        3: r"\( \d \)",
+        4: r"\( - \d \)",
+        5: r"\( \d [-+*] \d \)",
+        6: r"\( (\d [-+*] - \d|- \d [-+*] \d) \)",
+    }
     for length, form in forms.items():
-        assert all(re.fullmatch(form, text) for text in texts(ModularArithmeticBrackets(), length, 50)[0]), length
+        assert all(
+            re.fullmatch(form, text) for text in texts(ModularArithmeticBrackets(), length, 50)[0]
+        ), length
 
 
 def test_long_expressions_parse_and_have_the_value_of_pythons_own_integers():
@@ -50,8 +64,19 @@ def test_the_left_part_is_of_each_length_equally_often():
 def test_digits_and_operators_are_each_as_often():
     """At length 5, 2100 draws: 420 of a digit (standard deviation 18), 700 of an operator (22), or 1050 of two (23)."""
     for multiplication, expected in ((True, 700), (False, 1050)):
-        words = np.array([text.split() for text in texts(ModularArithmeticBrackets(multiplication=multiplication), 5, 2100)[0]])
-        for column, names, count in ((1, "01234", 420), (2, "+-*"[: 2 + multiplication], expected), (3, "01234", 420)):
+        words = np.array(
+            [
+                text.split()
+                for text in texts(
+                    ModularArithmeticBrackets(multiplication=multiplication), 5, 2100
+                )[0]
+            ]
+        )
+        for column, names, count in (
+            (1, "01234", 420),
+            (2, "+-*"[: 2 + multiplication], expected),
+            (3, "01234", 420),
+        ):
             found, counts = np.unique(words[:, column], return_counts=True)
             assert set(found) == set(names)
             assert abs(counts - count).max() < 105
@@ -63,5 +88,7 @@ def test_products_raise_the_floor():
 
 
 def test_a_modulus_of_one_is_refused():
-    with pytest.raises(ValueError, match="ModularArithmeticBrackets needs a modulus from 2 to 32768, got 1"):
+    with pytest.raises(
+        ValueError, match="ModularArithmeticBrackets needs a modulus from 2 to 32768, got 1"
+    ):
         ModularArithmeticBrackets(modulus=1)

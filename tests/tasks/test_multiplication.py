@@ -7,7 +7,9 @@ from pe_lab.tasks.multiplication import Multiplication
 
 VARIANTS = [
     {},
-    dict(other_digits=None, padding="none", reverse_operands=True, zero=False, reverse_answer=False),
+    dict(
+        other_digits=None, padding="none", reverse_operands=True, zero=False, reverse_answer=False
+    ),
     dict(other_digits=None, scratchpad=True),
     dict(other_digits=2, base=2, lengths="equal", scratchpad=True, padding="none"),
 ]
@@ -15,12 +17,17 @@ VARIANTS = [
 
 def examples(task, length, count):
     keys = jax.random.split(jax.random.key(3), count)
-    return jax.tree.map(np.asarray, jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))(keys))
+    return jax.tree.map(
+        np.asarray,
+        jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))(keys),
+    )
 
 
 def said(prompt, **arguments):
     task = Multiplication(**arguments)
-    return task.vocabulary.text(task.oracle(np.array(task.vocabulary.symbols(" ".join(prompt)))).tolist()).replace(" ", "")
+    return task.vocabulary.text(
+        task.oracle(np.array(task.vocabulary.symbols(" ".join(prompt)))).tolist()
+    ).replace(" ", "")
 
 
 def test_worked_examples():
@@ -63,8 +70,14 @@ def test_both_operands_have_lengths_of_their_own():
 def test_digits_of_equal_significance_share_a_number():
     structure = examples(Multiplication(lengths="equal"), 2, 1).structure
     assert [part[0].tolist() for part in structure["coupled"]] == [[2, 1, 0, 1], [1, 2, 3]]
-    assert [part[0].tolist() for part in structure["symbols"]] == [[True, True, False, True], [True] * 3]
-    assert [part[0].tolist() for part in structure["grid"]] == [[[1, 2], [1, 1], [0, 0], [2, 1]], [[3, 1], [3, 2], [3, 3]]]
+    assert [part[0].tolist() for part in structure["symbols"]] == [
+        [True, True, False, True],
+        [True] * 3,
+    ]
+    assert [part[0].tolist() for part in structure["grid"]] == [
+        [[1, 2], [1, 1], [0, 0], [2, 1]],
+        [[3, 1], [3, 2], [3, 3]],
+    ]
 
 
 def test_a_partial_product_has_the_significance_that_it_has_in_the_product():
@@ -77,7 +90,10 @@ def test_a_partial_product_has_the_significance_that_it_has_in_the_product():
 
 
 def test_bounds_and_what_it_refuses():
-    assert (Multiplication(other_digits=2).prompt_bound(5), Multiplication(other_digits=2).target_bound(5)) == (8, 7)
+    assert (
+        Multiplication(other_digits=2).prompt_bound(5),
+        Multiplication(other_digits=2).target_bound(5),
+    ) == (8, 7)
     assert Multiplication(other_digits=None).target_bound(5) == 10
     assert Multiplication(other_digits=None, scratchpad=True).target_bound(2) == 17
     with pytest.raises(ValueError, match="one digit or more, got other_digits=0"):

@@ -30,7 +30,10 @@ def test_worked_examples():
     assert Ngram().oracle(np.array([*gram, 26, *string])).tolist() == [4]
     assert Ngram(gram=2).oracle(np.array([3, 1, 26, *string])).tolist() == [2, 0, 4]
     assert Ngram(gram=2, answer=1).oracle(np.array([3, 1, 26, *string])).tolist() == [2]
-    assert Ngram(form="suffix").oracle(np.array(string), np.array([*gram, -1])).tolist() == [*gram, 4]
+    assert Ngram(form="suffix").oracle(np.array(string), np.array([*gram, -1])).tolist() == [
+        *gram,
+        4,
+    ]
     assert Ngram(form="duplicate").oracle(np.array(string)).tolist() == string
 
 
@@ -51,7 +54,9 @@ def test_where_none_occurs_once_the_first_place_counts():
     """Bits, n-grams of 3: of the 19 starts of a string of 24 often none is alone."""
     e = many(24, num_symbols=2, form="suffix")
     several = 0
-    for row, target, source in zip(e.prompt.tolist(), e.target[:, :3].tolist(), e.alignment[:, 3].tolist(), strict=True):
+    for row, target, source in zip(
+        e.prompt.tolist(), e.target[:, :3].tolist(), e.alignment[:, 3].tolist(), strict=True
+    ):
         several += len(places(row, target)) > 1
         assert places(row, target)[0] + 3 == source
     assert several > 100
@@ -70,7 +75,9 @@ def test_every_start_is_equally_likely_and_leaves_three_more_symbols(answer, sta
 
 def test_symbols_are_uniform():
     """28800 of 2 symbols: 14400 each, standard deviation 85."""
-    np.testing.assert_allclose(np.bincount(many(24, num_symbols=2, form="suffix").prompt.ravel()), 14400, atol=400)
+    np.testing.assert_allclose(
+        np.bincount(many(24, num_symbols=2, form="suffix").prompt.ravel()), 14400, atol=400
+    )
 
 
 def test_the_suffix_is_given_and_the_answer_asked():
@@ -87,7 +94,12 @@ def test_a_duplicate_is_one_ngram_written_over_another():
     np.testing.assert_array_equal(over.alignment[0], [*range(10), *[-1] * 14])
     counts = np.zeros((6, 6))
     for before, after in zip(plain.tolist(), over.prompt[:, :10].tolist(), strict=True):
-        ways = [(i, j) for i in range(6) for j in range(6) if i != j and after == before[:j] + before[i : i + 3] + before[j + 3 :]]
+        ways = [
+            (i, j)
+            for i in range(6)
+            for j in range(6)
+            if i != j and after == before[:j] + before[i : i + 3] + before[j + 3 :]
+        ]
         assert ways
         counts[ways[0]] += len(ways) == 1
     assert (np.diag(counts) == 0).all()
@@ -104,8 +116,15 @@ def test_coupled_positions_tell_the_place_of_a_copy_only():
 
 def test_bounds_and_names():
     assert (Ngram().prompt_bound(20), Ngram().target_bound(20)) == (24, 17)
-    assert (Ngram(form="suffix", answer=4).prompt_bound(20), Ngram(form="suffix", answer=4).target_bound(20)) == (20, 7)
-    assert (Ngram().min_length, Ngram(answer=4).min_length, Ngram(form="duplicate").min_length) == (6, 10, 6)
+    assert (
+        Ngram(form="suffix", answer=4).prompt_bound(20),
+        Ngram(form="suffix", answer=4).target_bound(20),
+    ) == (20, 7)
+    assert (Ngram().min_length, Ngram(answer=4).min_length, Ngram(form="duplicate").min_length) == (
+        6,
+        10,
+        6,
+    )
     assert Ngram().vocabulary.text([0, 25, 26]) == "a z |"
     assert Ngram(num_symbols=30, form="suffix").vocabulary.text([0, 29]) == "0 29"
 

@@ -10,10 +10,21 @@ VARIANTS = [{}, dict(num_symbols=9, distinct=True)]
 
 def test_it_is_the_authors_code_and_not_their_docstring():
     """The docstring says 0100 0111."""
-    assert OddsFirst().oracle(np.array([0, 0, 1, 1, 0, 1, 0, 1])).tolist() == [0, 1, 1, 1, 0, 1, 0, 0]
+    assert OddsFirst().oracle(np.array([0, 0, 1, 1, 0, 1, 0, 1])).tolist() == [
+        0,
+        1,
+        1,
+        1,
+        0,
+        1,
+        0,
+        0,
+    ]
 
 
-@pytest.mark.parametrize(("length", "places"), [(1, [0]), (2, [1, 0]), (5, [1, 3, 0, 2, 4]), (6, [1, 3, 5, 0, 2, 4])])
+@pytest.mark.parametrize(
+    ("length", "places"), [(1, [0]), (2, [1, 0]), (5, [1, 3, 0, 2, 4]), (6, [1, 3, 5, 0, 2, 4])]
+)
 def test_places_are_counted_from_0(length, places):
     e = jax.jit(OddsFirst().sample, static_argnums=2)(jax.random.key(0), length, 6)
     assert e.alignment.tolist() == places + [-1] * (6 - length)

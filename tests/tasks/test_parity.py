@@ -22,7 +22,10 @@ def test_one_answer_whatever_the_length():
 
 def test_the_defaults_draw_the_bits_of_the_key_itself():
     key = jax.random.key(3)
-    assert Parity().sample(key, jnp.asarray(9), 9).prompt.tolist() == jax.random.randint(key, (9,), 0, 2).tolist()
+    assert (
+        Parity().sample(key, jnp.asarray(9), 9).prompt.tolist()
+        == jax.random.randint(key, (9,), 0, 2).tolist()
+    )
 
 
 def test_the_number_of_ones_is_uniform_where_asked():
@@ -33,13 +36,20 @@ def test_the_number_of_ones_is_uniform_where_asked():
 
 
 def test_of_a_scratchpad_the_last_parity_alone_is_the_answer():
-    every, pad = (Parity(answer=a).sample(jax.random.key(1), jnp.asarray(4), 6) for a in ("every", "scratchpad"))
+    every, pad = (
+        Parity(answer=a).sample(jax.random.key(1), jnp.asarray(4), 6)
+        for a in ("every", "scratchpad")
+    )
     assert every.target.tolist() == pad.target.tolist()
     assert every.answer_mask.tolist() == [True] * 4 + [False] * 2
     assert pad.answer_mask.tolist() == [False] * 3 + [True] + [False] * 2
 
 
 def test_a_parity_shares_its_number_with_the_bit_that_it_waits_for():
-    bits, parities = Parity(answer="scratchpad").sample(jax.random.key(1), jnp.asarray(3), 5).structure["coupled"]
+    bits, parities = (
+        Parity(answer="scratchpad")
+        .sample(jax.random.key(1), jnp.asarray(3), 5)
+        .structure["coupled"]
+    )
     assert (bits.tolist(), parities.tolist()) == ([0, 1, 2, 0, 0], [1, 2, 3, 0, 0])
     assert not Parity().sample(jax.random.key(1), jnp.asarray(3), 5).structure

@@ -13,7 +13,11 @@ VARIANTS = [{}, dict(num_names=9, num_digits=1)]
 @functools.cache
 def draw(bound):
     """Numbers of two digits, 6 names."""
-    return jax.jit(jax.vmap(lambda k, n: PhoneBook(num_names=6, num_digits=2).sample(k, n, bound), in_axes=(0, None)))
+    return jax.jit(
+        jax.vmap(
+            lambda k, n: PhoneBook(num_names=6, num_digits=2).sample(k, n, bound), in_axes=(0, None)
+        )
+    )
 
 
 def many(length, bound=6):
@@ -45,7 +49,9 @@ def test_no_name_comes_twice_and_every_entry_is_asked_for_equally_often():
 def test_numbers_begin_with_6_to_9():
     """2000 digits: 500 of each first one, standard deviation 19; 200 of each other, 13."""
     e = many(2)
-    firsts, others = (np.bincount(e.prompt[:, [place, place + 3]].ravel(), minlength=10) for place in (1, 2))
+    firsts, others = (
+        np.bincount(e.prompt[:, [place, place + 3]].ravel(), minlength=10) for place in (1, 2)
+    )
     assert firsts[:6].sum() == 0
     np.testing.assert_allclose(firsts[6:], 500, atol=95)
     np.testing.assert_allclose(others, 200, atol=65)

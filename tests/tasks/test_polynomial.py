@@ -27,8 +27,15 @@ def test_worked_examples():
 def test_coefficients_degrees_and_place_are_each_as_often():
     """2800 draws: 400 of a coefficient (standard deviation 19), 700 of a degree (23), 560 of a place (21)."""
     words = np.array([text.split() for text in texts(Polynomial(), 2, 2800)[0]])
-    assert {text for column in (0, 1, 3, 5, 6, 7, 9) for text in words[:, column]} == set("x=in*+") - set("in") | {"in", "**"}
-    for column, numbers, expected in ((2, range(-2, 3), 560), (4, range(-3, 4), 400), (8, range(4), 700), (10, range(-3, 4), 400)):
+    assert {text for column in (0, 1, 3, 5, 6, 7, 9) for text in words[:, column]} == set(
+        "x=in*+"
+    ) - set("in") | {"in", "**"}
+    for column, numbers, expected in (
+        (2, range(-2, 3), 560),
+        (4, range(-3, 4), 400),
+        (8, range(4), 700),
+        (10, range(-3, 4), 400),
+    ):
         found, counts = np.unique(words[:, column].astype(int), return_counts=True)
         assert found.tolist() == list(numbers)
         assert abs(counts - expected).max() < 105
@@ -38,7 +45,9 @@ def test_both_ways_to_write_say_the_same():
     spelled, whole = texts(Polynomial(), 4, 20), texts(Polynomial(whole_terms=True), 4, 20)
     for long, short in zip(spelled[0], whole[0], strict=True):
         place, *terms = short.split()
-        assert long == f"x = {place} in " + " + ".join(t.replace("**", " ^ ").replace("*", " * ").replace("^", "**") for t in terms)
+        assert long == f"x = {place} in " + " + ".join(
+            t.replace("**", " ^ ").replace("*", " * ").replace("^", "**") for t in terms
+        )
     np.testing.assert_array_equal(spelled[1].target, whole[1].target)
 
 
@@ -49,7 +58,12 @@ def test_bounds_count_terms():
 
 
 def test_a_number_has_one_symbol_in_prompt_and_target():
-    for task in (Polynomial(), Polynomial(whole_terms=True), Polynomial(modulus=3), Polynomial(modulus=12)):
+    for task in (
+        Polynomial(),
+        Polynomial(whole_terms=True),
+        Polynomial(modulus=3),
+        Polynomial(modulus=12),
+    ):
         assert task.vocabulary.names[: task.modulus] == tuple(map(str, range(task.modulus)))
 
 

@@ -19,7 +19,10 @@ VARIANTS = [
 def strings(one, length, count):
     """What was drawn, and how often."""
     e = drawn(one, length, count)
-    found = ["".join(one._of.letters[s] for s in row[mask]) for row, mask in zip(e.prompt, e.prompt_mask, strict=True)]
+    found = [
+        "".join(one._of.letters[s] for s in row[mask])
+        for row, mask in zip(e.prompt, e.prompt_mask, strict=True)
+    ]
     return {string: found.count(string) for string in sorted(set(found))}
 
 
@@ -69,7 +72,9 @@ def test_a_string_that_is_a_member_and_one_that_is_not(name, member, other):
 def test_worked_examples():
     def said(string, **arguments):
         one = Regular(**arguments)
-        return one.target_vocabulary.text(one.oracle(np.array(one.vocabulary.symbols(" ".join(string)))).tolist())
+        return one.target_vocabulary.text(
+            one.oracle(np.array(one.vocabulary.symbols(" ".join(string)))).tolist()
+        )
 
     assert said("100", language="tomita_2") == "{0} 1$ -"
     assert said("ab", language="d_2") == "ab a$"
@@ -87,7 +92,9 @@ def test_members_and_others_are_uniform_among_their_length():
     assert max(abs(n - 1300 / 3) for n in others.values()) < 77
 
 
-@pytest.mark.parametrize(("language", "share"), [("tomita_4", 0.25), ("tomita_2", 0.5), ("d_12", 0.5)])
+@pytest.mark.parametrize(
+    ("language", "share"), [("tomita_4", 0.25), ("tomita_2", 0.5), ("d_12", 0.5)]
+)
 def test_members_are_the_share_that_they_shall_be(language, share):
     """1000 draws: standard deviation at most 16. A language may be rare among the strings of a length."""
     e = drawn(Regular(language=language, answer="last", members=share), 30)
@@ -98,7 +105,10 @@ def test_members_are_the_share_that_they_shall_be(language, share):
 def test_a_length_without_members_is_the_next_shorter_that_has_some():
     assert list(strings(Regular(language="aaaa_star", members=1.0), 7, 3)) == ["aaaa"]
     assert {len(s) for s in strings(Regular(language="aaaa_star", members=0.0), 7, 20)} == {4}
-    assert [Regular(language=name).min_length for name in ("tomita_1", "tomita_6", "d_2", "aa_bb_cc_dd_ee")] == [1, 2, 2, 5]
+    assert [
+        Regular(language=name).min_length
+        for name in ("tomita_1", "tomita_6", "d_2", "aa_bb_cc_dd_ee")
+    ] == [1, 2, 2, 5]
 
 
 def test_a_length_without_other_strings_has_members_alone():

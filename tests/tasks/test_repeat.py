@@ -17,7 +17,9 @@ def test_worked_examples():
 def test_a_prompt_is_one_symbol_and_each_is_equally_likely():
     """4 symbols, 1200 draws: 300 each expected, standard deviation 15."""
     keys = jax.random.split(jax.random.key(0), 1200)
-    runs = np.asarray(jax.jit(jax.vmap(lambda k: Repeat(num_symbols=4).sample(k, jnp.asarray(5), 5).prompt))(keys))
+    runs = np.asarray(
+        jax.jit(jax.vmap(lambda k: Repeat(num_symbols=4).sample(k, jnp.asarray(5), 5).prompt))(keys)
+    )
     assert (runs == runs[:, :1]).all()
     counts = np.bincount(runs[:, 0], minlength=4)
     assert counts.min() > 225

@@ -16,7 +16,11 @@ def test_a_worked_example():
 def test_old_and_new_differ_and_every_pair_is_equally_likely():
     """6 pairs of 3 symbols, 1200 draws: 200 each expected, standard deviation 13."""
     keys = jax.random.split(jax.random.key(0), 1200)
-    prompts = np.asarray(jax.jit(jax.vmap(lambda k: Replace(num_symbols=3).sample(k, jnp.asarray(2), 2).prompt))(keys))
+    prompts = np.asarray(
+        jax.jit(jax.vmap(lambda k: Replace(num_symbols=3).sample(k, jnp.asarray(2), 2).prompt))(
+            keys
+        )
+    )
     assert (prompts[:, 2:] == prompts[:, :1]).all()
     counts = np.bincount(prompts[:, 0] * 3 + prompts[:, 1], minlength=9).reshape(3, 3)
     assert (np.diag(counts) == 0).all()

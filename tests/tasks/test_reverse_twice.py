@@ -14,7 +14,10 @@ def test_worked_examples():
     assert ReverseTwice().target_vocabulary.text([5, 100]) == "5 |"
 
 
-@pytest.mark.parametrize(("second", "places"), [("reversed", [2, 1, 0, -1, 2, 1, 0]), ("original", [2, 1, 0, -1, 0, 1, 2])])
+@pytest.mark.parametrize(
+    ("second", "places"),
+    [("reversed", [2, 1, 0, -1, 2, 1, 0]), ("original", [2, 1, 0, -1, 0, 1, 2])],
+)
 def test_both_parts_come_from_the_prompt(second, places):
     e = jax.jit(ReverseTwice(second=second).sample, static_argnums=2)(jax.random.key(0), 3, 5)
     assert e.alignment.tolist() == places + [-1] * 4

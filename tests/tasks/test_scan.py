@@ -21,26 +21,44 @@ def table(split, **arguments):
 
 @functools.cache
 def sampler(task):
-    return jax.jit(jax.vmap(lambda key, length, data: task.sample(key, length, 48, data), in_axes=(0, None, None)))
+    return jax.jit(
+        jax.vmap(
+            lambda key, length, data: task.sample(key, length, 48, data), in_axes=(0, None, None)
+        )
+    )
 
 
 def drawn(length, count, split="train"):
     task = Scan()
-    data, keys = jax.tree.map(jnp.asarray, task.data(split)), jax.random.split(jax.random.key(0), count)
+    data, keys = (
+        jax.tree.map(jnp.asarray, task.data(split)),
+        jax.random.split(jax.random.key(0), count),
+    )
     e = sampler(task)(keys, jnp.asarray(length), data)
-    return [task.vocabulary.text(p[m].tolist()) for p, m in zip(np.asarray(e.prompt), np.asarray(e.prompt_mask), strict=True)], e
+    return [
+        task.vocabulary.text(p[m].tolist())
+        for p, m in zip(np.asarray(e.prompt), np.asarray(e.prompt_mask), strict=True)
+    ], e
 
 
 def said(text):
     task = Scan()
-    return task.target_vocabulary.text(task.oracle(np.array(task.vocabulary.symbols(text))).tolist())
+    return task.target_vocabulary.text(
+        task.oracle(np.array(task.vocabulary.symbols(text))).tolist()
+    )
 
 
 def test_worked_examples_of_the_papers_code():
     left, right = "I_TURN_LEFT", "I_TURN_RIGHT"
-    assert said("jump opposite left and walk thrice") == f"{left} {left} I_JUMP I_WALK I_WALK I_WALK"
-    assert said("jump opposite left after walk around left") == " ".join([f"{left} I_WALK"] * 4 + [f"{left} {left} I_JUMP"])
-    assert said("look opposite right thrice and walk left") == " ".join([f"{right} {right} I_LOOK"] * 3 + [f"{left} I_WALK"])
+    assert (
+        said("jump opposite left and walk thrice") == f"{left} {left} I_JUMP I_WALK I_WALK I_WALK"
+    )
+    assert said("jump opposite left after walk around left") == " ".join(
+        [f"{left} I_WALK"] * 4 + [f"{left} {left} I_JUMP"]
+    )
+    assert said("look opposite right thrice and walk left") == " ".join(
+        [f"{right} {right} I_LOOK"] * 3 + [f"{left} I_WALK"]
+    )
     assert said("turn left twice") == f"{left} {left}"
 
 
@@ -49,13 +67,18 @@ def test_all_commands_are_there_and_the_length_split_is_the_papers():
     known = table("train") | table("test")
     assert len(known) == 20910
     assert sum(len(actions) <= 22 for actions in known.values()) == 16990
-    assert all(Scan().oracle(np.array(c)).tolist() == a for c, a in itertools.islice(known.items(), 0, None, 40))
+    assert all(
+        Scan().oracle(np.array(c)).tolist() == a
+        for c, a in itertools.islice(known.items(), 0, None, 40)
+    )
 
 
 def test_splits_share_nothing_but_held_out_commands():
     train, validation, test = map(table, SPLITS)
     assert not train.keys() & (validation.keys() | test.keys())
-    assert {c for c, a in validation.items() if len(a) <= 22} == {c for c, a in test.items() if len(a) <= 22}
+    assert {c for c, a in validation.items() if len(a) <= 22} == {
+        c for c, a in test.items() if len(a) <= 22
+    }
     assert all(len(a) <= 22 for a in train.values())
     assert validation.keys() < test.keys()
     assert (len(train), len(validation), len(test)) == (15282, 2104, 5628)
@@ -86,7 +109,12 @@ def test_commands_of_a_length_come_equally_often():
 
 
 def test_a_length_without_commands_draws_those_of_the_next_shorter():
-    for split, length, shorter in (("train", 40, 22), ("test", 37, 36), ("test", 23, 22), ("validation", 47, 40)):
+    for split, length, shorter in (
+        ("train", 40, 22),
+        ("test", 37, 36),
+        ("test", 23, 22),
+        ("validation", 47, 40),
+    ):
         texts, e = drawn(length, 20, split)
         assert (np.asarray(e.target_mask).sum(axis=1) == shorter).all()
         assert texts == drawn(shorter, 20, split)[0]

@@ -27,11 +27,17 @@ def test_the_papers_sequences_have_a_prompt_of_239():
 def test_each_blank_stands_before_a_symbol_drawn_for_it_alone():
     """3 blanks, 2 symbols: k of them before the first with probability 1, 3, 3, 1 in 8; 1600 draws, standard deviations 13, 19."""
     keys = jax.random.split(jax.random.key(0), 1600)
-    prompts = np.asarray(jax.jit(jax.vmap(lambda k: SelectiveCopy(num_content=2).sample(k, jnp.asarray(5), 5).prompt))(keys))
+    prompts = np.asarray(
+        jax.jit(
+            jax.vmap(lambda k: SelectiveCopy(num_content=2).sample(k, jnp.asarray(5), 5).prompt)
+        )(keys)
+    )
     assert (prompts[:, -1] != 14).all()
     first = np.argmax(prompts != 14, axis=1)
     np.testing.assert_allclose(np.bincount(first, minlength=4), [200, 600, 600, 200], atol=65)
-    content = np.bincount(prompts[prompts != 14], minlength=14)  # 3200 symbols, 229 each, standard deviation 15
+    content = np.bincount(
+        prompts[prompts != 14], minlength=14
+    )  # 3200 symbols, 229 each, standard deviation 15
     assert content.min() > 165
     assert content.max() < 295
 

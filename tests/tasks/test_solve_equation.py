@@ -27,7 +27,13 @@ def test_worked_examples():
 
 
 def test_an_equation_is_an_expression_with_one_unknown_and_its_value():
-    forms = {3: r"x = \d", 4: r"- x = \d", 5: r"\( x \) = \d", 6: r"\( - x \) = \d", 7: r"\( (x [-+] \d|\d [-+] x) \) = \d"}
+    forms = {
+        3: r"x = \d",
+        4: r"- x = \d",
+        5: r"\( x \) = \d",
+        6: r"\( - x \) = \d",
+        7: r"\( (x [-+] \d|\d [-+] x) \) = \d",
+    }
     for length, form in forms.items():
         assert all(re.fullmatch(form, text) for text in texts(length, 50)[0]), length
     assert all(text.count("x") == text.count("=") == 1 for text in texts(40, 50)[0])

@@ -12,7 +12,14 @@ COMMA = 10
 
 def test_worked_examples():
     assert Sort().oracle(np.array([7, 149, 5])).tolist() == [5, 7, 149]
-    assert Sort(numbers=(0, 99)).oracle(np.array([9, COMMA, 1, 0, COMMA, 0])).tolist() == [0, COMMA, 9, COMMA, 1, 0]
+    assert Sort(numbers=(0, 99)).oracle(np.array([9, COMMA, 1, 0, COMMA, 0])).tolist() == [
+        0,
+        COMMA,
+        9,
+        COMMA,
+        1,
+        0,
+    ]
 
 
 def test_each_distinct_symbol_is_aligned_to_its_one_place_and_repeated_ones_to_none():
@@ -23,25 +30,39 @@ def test_each_distinct_symbol_is_aligned_to_its_one_place_and_repeated_ones_to_n
 
 
 def test_the_longest_distinct_list_is_the_alphabet():
-    assert (Sort().max_length, Sort(distinct=False).max_length, Sort(numbers=(10, 99)).max_length) == (150, None, None)
+    assert (
+        Sort().max_length,
+        Sort(distinct=False).max_length,
+        Sort(numbers=(10, 99)).max_length,
+    ) == (150, None, None)
 
 
 def test_all_pairs_of_distinct_symbols_are_drawn_as_often():
     """Twelve pairs of four symbols, 2400 draws: 200 each, standard deviation 14."""
-    pairs = np.bincount(drawn(Sort(num_symbols=4), 2, 2400).prompt @ [4, 1], minlength=16).reshape(4, 4)
+    pairs = np.bincount(drawn(Sort(num_symbols=4), 2, 2400).prompt @ [4, 1], minlength=16).reshape(
+        4, 4
+    )
     assert np.diag(pairs).sum() == 0
     assert np.abs(pairs[~np.eye(4, dtype=bool)] - 200).max() < 62
 
 
 def written(one, example):
-    return [int(word) for word in one.vocabulary.text(example.prompt[example.prompt_mask].tolist()).replace(" ", "").split(",")]
+    return [
+        int(word)
+        for word in one.vocabulary.text(example.prompt[example.prompt_mask].tolist())
+        .replace(" ", "")
+        .split(",")
+    ]
 
 
 def test_numbers_are_uniform_from_the_least_to_the_largest():
     """8 to 12, of one digit and of two; 1500 draws of one: 300 each, standard deviation 15.5."""
     one = Sort(numbers=(8, 12))
     e = drawn(one, 1, 1500)
-    found = np.bincount([written(one, jax.tree.map(lambda leaf, i=i: leaf[i], e))[0] for i in range(1500)], minlength=13)
+    found = np.bincount(
+        [written(one, jax.tree.map(lambda leaf, i=i: leaf[i], e))[0] for i in range(1500)],
+        minlength=13,
+    )
     assert found[:8].sum() == 0
     assert np.abs(found[8:] - 300).max() < 70
 
@@ -53,8 +74,14 @@ def test_numbers_of_several_widths_stand_one_behind_the_other():
     assert e.prompt.tolist() == [1, 0, 0, COMMA, 0, COMMA, 7] + [0] * 8
     assert e.target.tolist() == [0, COMMA, 7, COMMA, 1, 0, 0] + [0] * 8
     assert e.prompt_mask.sum() == e.target_mask.sum() == 7
-    assert e.structure["symbols"][0].tolist() == [True, True, True, False, True, False, True] + [False] * 8
-    assert e.structure["symbols"][1].tolist() == [True, False, True, False, True, True, True] + [False] * 8
+    assert (
+        e.structure["symbols"][0].tolist()
+        == [True, True, True, False, True, False, True] + [False] * 8
+    )
+    assert (
+        e.structure["symbols"][1].tolist()
+        == [True, False, True, False, True, True, True] + [False] * 8
+    )
 
 
 def test_one_key_is_one_example_in_wider_shapes_too():
@@ -72,7 +99,9 @@ def test_bounds_are_of_the_widest_numbers():
 def test_ranges_that_are_none_are_refused():
     assert not any(map(_two_numbers, ((), (10,), (1, 2, 3), ("a", "b"), (1.5, 5), (False, 5))))
     for numbers in ((5, 5), (-1, 5), (0, 10**9)):
-        with pytest.raises(ValueError, match="the first less than the second, of 0 to 999999999, got"):
+        with pytest.raises(
+            ValueError, match="the first less than the second, of 0 to 999999999, got"
+        ):
             Sort(numbers=numbers)
     with pytest.raises(ValueError, match="Sort needs two symbols or more"):
         Sort(num_symbols=1)

@@ -11,7 +11,16 @@ END, POP, PUSH0, PUSH1 = 2, 3, 4, 5
 
 def test_worked_examples():
     stack = StackManipulation()
-    assert stack.oracle(np.array([0, 1, 1, 0, PUSH1, POP, POP])).tolist() == [1, 1, 0, END, 0, 0, 0, 0]
+    assert stack.oracle(np.array([0, 1, 1, 0, PUSH1, POP, POP])).tolist() == [
+        1,
+        1,
+        0,
+        END,
+        0,
+        0,
+        0,
+        0,
+    ]
     assert stack.oracle(np.array([1, POP, POP, PUSH0, PUSH1])).tolist() == [1, 0, END, 0, 0, 0]
     assert StackManipulation(padded=False).oracle(np.array([1, POP])).tolist() == [END]
 
@@ -20,7 +29,11 @@ def test_popping_nothing_is_forgotten():
     """Two pops too many, then two pushes: the stack is what was pushed last, and the source of each is its action."""
     prompt = jnp.array([1, POP, POP, POP, PUSH0, PUSH1, 0])
     target, source, height = _last_stack(prompt, jnp.arange(7) < 6, jnp.arange(7) < 1)
-    assert (target.tolist(), source.tolist(), int(height)) == ([1, 0, END, 0, 0, 0, 0, 0], [5, 4, 7, 7, 7, 7, 7, 7], 2)
+    assert (target.tolist(), source.tolist(), int(height)) == (
+        [1, 0, END, 0, 0, 0, 0, 0],
+        [5, 4, 7, 7, 7, 7, 7, 7],
+        2,
+    )
 
 
 def test_heights_and_actions_are_uniform():
@@ -29,7 +42,10 @@ def test_heights_and_actions_are_uniform():
     assert np.abs(np.bincount((prompt < 2).sum(axis=1), minlength=5)[1:] - 300).max() < 68
     actions = np.bincount(prompt[prompt > 1])[POP:]
     assert np.abs(actions - actions.mean()).max() < 120
-    ones, zeros = (prompt == 1).sum(), (prompt == 0).sum()  # half of 3000 each, standard deviation 27
+    ones, zeros = (
+        (prompt == 1).sum(),
+        (prompt == 0).sum(),
+    )  # half of 3000 each, standard deviation 27
     assert abs(ones - zeros) < 250
 
 

@@ -14,16 +14,24 @@ VARIANTS = [
 
 def examples(task, length, count):
     keys = jax.random.split(jax.random.key(3), count)
-    return jax.tree.map(np.asarray, jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))(keys))
+    return jax.tree.map(
+        np.asarray,
+        jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))(keys),
+    )
 
 
 def text(task, values, mask):
-    return ["".join(task.vocabulary.names[s] for s in row[there]) for row, there in zip(values, mask, strict=True)]
+    return [
+        "".join(task.vocabulary.names[s] for s in row[there])
+        for row, there in zip(values, mask, strict=True)
+    ]
 
 
 def said(prompt, **arguments):
     task = Subtraction(**arguments)
-    return task.vocabulary.text(task.oracle(np.array(task.vocabulary.symbols(" ".join(prompt)))).tolist()).replace(" ", "")
+    return task.vocabulary.text(
+        task.oracle(np.array(task.vocabulary.symbols(" ".join(prompt)))).tolist()
+    ).replace(" ", "")
 
 
 def test_worked_examples():
@@ -49,7 +57,9 @@ def test_operands_keep_their_lengths_when_they_change_places():
     """900 pairs of 1..2 digits: the first has 1 in a quarter, and the second 2 in a quarter and whenever a coin says."""
     task = Subtraction(padding="none")
     drawn = examples(task, 2, 900)
-    sizes = np.array([[len(part) for part in t.split("-")] for t in text(task, drawn.prompt, drawn.prompt_mask)])
+    sizes = np.array(
+        [[len(part) for part in t.split("-")] for t in text(task, drawn.prompt, drawn.prompt_mask)]
+    )
     assert (sizes[:, 0] >= sizes[:, 1]).all()
     for size, expected in (((1, 1), 225), ((2, 1), 450), ((2, 2), 225)):
         assert abs((sizes == [size]).all(axis=1).sum() - expected) < 70
@@ -67,6 +77,10 @@ def test_digits_of_equal_significance_share_a_number_and_signs_have_none():
 
 
 def test_bounds_and_what_it_refuses():
-    assert (Subtraction().prompt_bound(5), Subtraction().target_bound(5), Subtraction(negative=True).target_bound(5)) == (11, 5, 6)
+    assert (
+        Subtraction().prompt_bound(5),
+        Subtraction().target_bound(5),
+        Subtraction(negative=True).target_bound(5),
+    ) == (11, 5, 6)
     with pytest.raises(ValueError, match="Subtraction writes numbers in base 2 to 10, got base=16"):
         Subtraction(base=16)

@@ -31,7 +31,10 @@ def by_seed(folder):
 
 def measured(record):
     """What must not depend on how a record came about."""
-    return {k: record[k] for k in ("run_id", "config", "status", "rows", "floors", "curve", "exposure", "code_ratio")}
+    return {
+        k: record[k]
+        for k in ("run_id", "config", "status", "rows", "floors", "curve", "exposure", "code_ratio")
+    }
 
 
 def test_a_cell_leaves_a_complete_record_for_every_replica(tmp_path):
@@ -44,11 +47,19 @@ def test_a_cell_leaves_a_complete_record_for_every_replica(tmp_path):
     assert [p["step"] for p in record["curve"]] == [0, 6, 12]
     assert [e["step"] for e in events if e["event"] == "progress"] == [4, 6, 8, 12]
     assert record["exposure"] == {
-        "steps": 12, "max_length": 3, "length_name": "symbols", "max_position": 7, "target_length_known": False, "learnt_threshold": 0.99,
-    }  # fmt: skip
+        "steps": 12,
+        "max_length": 3,
+        "length_name": "symbols",
+        "max_position": 7,
+        "target_length_known": False,
+        "learnt_threshold": 0.99,
+    }
     assert len(record["code_ratio"]["initial"]) == 1
     assert [f["length"] for f in record["floors"]] == [2, 3, 5]
-    assert (record["cost"]["replicas"], record["provenance"]["versions"]["jax"]) == (2, jax.__version__)
+    assert (record["cost"]["replicas"], record["provenance"]["versions"]["jax"]) == (
+        2,
+        jax.__version__,
+    )
     assert config.from_dict(record["config"]).run_id == record["run_id"]
     assert found[0]["rows"] != found[1]["rows"]
 
@@ -57,18 +68,30 @@ def test_a_cell_leaves_a_complete_record_for_every_replica(tmp_path):
 def test_an_encoder_decoder_leaves_records_like_any_other(tmp_path):
     """Positions 0..3 in its decoder of BEGIN and three symbols, 0..2 in its encoder; a code at both inputs."""
     encodings = "sinusoidal", {"name": "t5_bias", "stacks": ("encoder", "decoder", "cross")}
-    changes = dict(layout__name="encoder_decoder", model__num_layers=1, train__steps=2, evaluate__lengths=(3,))
+    changes = dict(
+        layout__name="encoder_decoder", model__num_layers=1, train__steps=2, evaluate__lengths=(3,)
+    )
     run_cell(tiny.cell(*encodings, seeds=1, **changes), tmp_path)
     record = by_seed(tmp_path)[0]
-    assert (record["status"], record["exposure"]["max_position"], len(record["code_ratio"]["final"])) == ("finished", 3, 2)
+    assert (
+        record["status"],
+        record["exposure"]["max_position"],
+        len(record["code_ratio"]["final"]),
+    ) == ("finished", 3, 2)
     assert config.from_dict(record["config"]).run_id == record["run_id"]
 
 
 SCHEMES = [dict(name=name, **ARGUMENTS.get(name, {})) for name in plugins.names("positions")]
-QUICK = (dict(name="contiguous"), dict(name="randomized", maximum=50, per_layer=True), dict(name="two_stream"))
+QUICK = (
+    dict(name="contiguous"),
+    dict(name="randomized", maximum=50, per_layer=True),
+    dict(name="two_stream"),
+)
 
 
-@pytest.mark.parametrize("schemes", [QUICK, pytest.param(SCHEMES, marks=pytest.mark.full)], ids=["a few", "all"])
+@pytest.mark.parametrize(
+    "schemes", [QUICK, pytest.param(SCHEMES, marks=pytest.mark.full)], ids=["a few", "all"]
+)
 def test_nopes_rows_are_equal_to_the_last_digit_under_every_scheme(tmp_path, schemes):
     rows = []
     for i, scheme in enumerate(schemes):
@@ -79,8 +102,12 @@ def test_nopes_rows_are_equal_to_the_last_digit_under_every_scheme(tmp_path, sch
         assert rows[0] == others
 
 
-CELL = tiny.cell("learned", "t5_bias", train__steps=60, checkpoints__interval=0.0, execution__replicas="map")
-SELDOM = tiny.cell("learned", "t5_bias", train__steps=60, checkpoints__interval=1e6, execution__replicas="map")
+CELL = tiny.cell(
+    "learned", "t5_bias", train__steps=60, checkpoints__interval=0.0, execution__replicas="map"
+)
+SELDOM = tiny.cell(
+    "learned", "t5_bias", train__steps=60, checkpoints__interval=1e6, execution__replicas="map"
+)
 
 
 def start(folder, cell=CELL):
@@ -88,7 +115,9 @@ def start(folder, cell=CELL):
     records.write_json(file, {"runs": [run.to_dict() for run in cell.runs]})
     command = [sys.executable, "-m", "pe_lab.training.cell", str(file), str(folder)]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+    )
 
 
 def test_a_training_killed_in_mid_run_ends_bit_equal_to_an_unbroken_one(tmp_path):
@@ -122,33 +151,62 @@ def test_a_worker_whose_sweep_is_gone_stops_and_records_no_failure(tmp_path):
     assert not list((tmp_path / "records").glob("*.json"))
 
 
-def test_a_finished_training_is_evaluated_again_without_training_and_nothing_measured_is_touched(tmp_path):
+def test_a_finished_training_is_evaluated_again_without_training_and_nothing_measured_is_touched(
+    tmp_path,
+):
     """Every old value is marked by hand: measured again, it would be another. The second run lacks a length that the first has."""
     run_cell(tiny.cell("rope"), tmp_path)
     before = by_seed(tmp_path)
     for seed, record in before.items():
-        record["rows"] = [r | {"value": -0.25} for r in record["rows"] if not (seed and (r["split"], r["length"]) == ("test", 3))]
+        record["rows"] = [
+            r | {"value": -0.25}
+            for r in record["rows"]
+            if not (seed and (r["split"], r["length"]) == ("test", 3))
+        ]
         records.write(tmp_path, record)
     events = []
-    more = dict(evaluate__lengths=(3, 6), evaluate__offsets=(0, 4), evaluate__changes=[dict(encodings=(), label="bare")])
+    more = dict(
+        evaluate__lengths=(3, 6),
+        evaluate__offsets=(0, 4),
+        evaluate__changes=[dict(encodings=(), label="bare")],
+    )
     run_cell(tiny.cell("rope", **more), tmp_path, events.append)
     assert [e["event"] for e in events] == ["resumed", "evaluating", "finished"]
-    expected = [(3, 4, None), (6, 0, None), (6, 4, None), (3, 0, "bare"), (3, 4, "bare"), (6, 0, "bare"), (6, 4, "bare")]
+    expected = [
+        (3, 4, None),
+        (6, 0, None),
+        (6, 4, None),
+        (3, 0, "bare"),
+        (3, 4, "bare"),
+        (6, 0, "bare"),
+        (6, 4, "bare"),
+    ]
     for seed, after in by_seed(tmp_path).items():
         old = before[seed]["rows"]
         kept, new = after["rows"][: len(old)], after["rows"][len(old) :]
         assert kept == old
         assert all(0 <= r["value"] <= 1 for r in new if r["metric"] == "exact_match")
-        exact = [(r["length"], r["offset"], r["change"] and r["change"]["label"]) for r in new if r["metric"] == "exact_match"]
+        exact = [
+            (r["length"], r["offset"], r["change"] and r["change"]["label"])
+            for r in new
+            if r["metric"] == "exact_match"
+        ]
         assert exact == [(3, 0, None)] * seed + expected
-        assert ([f["length"] for f in after["floors"]], after["floors"][:3]) == ([2, 3, 5, 6], before[seed]["floors"])
+        assert ([f["length"] for f in after["floors"]], after["floors"][:3]) == (
+            [2, 3, 5, 6],
+            before[seed]["floors"],
+        )
         grown = ("rows", "floors", "digest")
-        assert {k: v for k, v in after.items() if k not in grown} == {k: v for k, v in before[seed].items() if k not in grown}
+        assert {k: v for k, v in after.items() if k not in grown} == {
+            k: v for k, v in before[seed].items() if k not in grown
+        }
 
 
 def test_a_diverged_replica_is_recorded_and_the_others_finish(tmp_path):
     runs = tiny.cell("rope").runs
-    wild = dataclasses.replace(runs[1], train=dataclasses.replace(runs[1].train, learning_rate=1e30))
+    wild = dataclasses.replace(
+        runs[1], train=dataclasses.replace(runs[1].train, learning_rate=1e30)
+    )
     run_cell(Cell((runs[0], wild)), tmp_path)
     found = by_seed(tmp_path)
     assert (found[0]["status"], found[1]["status"]) == ("finished", "diverged")
@@ -157,7 +215,9 @@ def test_a_diverged_replica_is_recorded_and_the_others_finish(tmp_path):
     assert found[1]["curve"][-1]["loss"] is None or np.isfinite(found[1]["curve"][-1]["loss"])
 
 
-def test_a_damaged_checkpoint_is_set_aside_with_a_sentence_and_its_runs_trained_again(tmp_path, capsys):
+def test_a_damaged_checkpoint_is_set_aside_with_a_sentence_and_its_runs_trained_again(
+    tmp_path, capsys
+):
     cell = tiny.cell("rope", seeds=1)
     folder = tmp_path / "checkpoints" / cell.cell_id
     checkpoints.save(folder, 4, {"params": jnp.zeros(3)}, {})
@@ -187,7 +247,10 @@ def test_a_training_that_is_asked_to_leave_saves_and_goes_on_to_the_same_end(tmp
     with start(broken, SELDOM) as process:
         events = [json.loads(line) for line in process.stdout]
     assert process.returncode == 0
-    assert events[0] == {"event": "resumed", "step": last}  # saved where it left, long before its checkpoints were due
+    assert events[0] == {
+        "event": "resumed",
+        "step": last,
+    }  # saved where it left, long before its checkpoints were due
     run_cell(SELDOM, unbroken)
     assert measured(by_seed(broken)[0]) == measured(by_seed(unbroken)[0])
 
@@ -239,7 +302,10 @@ def test_a_trained_model_comes_back_with_its_final_parameters(tmp_path):
     tiny.train(tmp_path, cell)
     model = trained_model(tmp_path, cell.runs[1].run_id)
     final = Training(cell, tmp_path, print).state["params"]
-    np.testing.assert_array_equal(model.decoder.input_encodings[0].table[...], final["decoder"]["input_encodings"][0]["table"][1])
+    np.testing.assert_array_equal(
+        model.decoder.input_encodings[0].table[...],
+        final["decoder"]["input_encodings"][0]["table"][1],
+    )
 
 
 def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch):
@@ -263,8 +329,12 @@ def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch)
     run_cell(tiny.cell(spec, seeds=1), tmp_path / "results")
     record = by_seed(tmp_path / "results")[0]
     assert record["status"] == "finished"
-    assert record["config"]["model"]["encodings"] == [{**spec, "layers": None, "share": True, "stacks": None, "axis": None}]
-    drop = Training(tiny.cell(spec, seeds=1), tmp_path / "results", print).state["params"]["decoder"]["attention_encodings"][0]["drop"]
+    assert record["config"]["model"]["encodings"] == [
+        {**spec, "layers": None, "share": True, "stacks": None, "axis": None}
+    ]
+    drop = Training(tiny.cell(spec, seeds=1), tmp_path / "results", print).state["params"][
+        "decoder"
+    ]["attention_encodings"][0]["drop"]
     assert np.abs(np.asarray(drop) - 1).max() > 1e-4  # it was trained
 
 

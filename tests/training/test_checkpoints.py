@@ -19,7 +19,9 @@ NOTES = {"curve": [[{"step": 0, "loss": None}]]}
 def test_a_state_and_its_notes_come_back(tmp_path):
     checkpoints.save(tmp_path, 3, STATE, NOTES)
     state, notes = checkpoints.restore(tmp_path, STATE)
-    np.testing.assert_array_equal(state["params"]["encodings"][0]["table"], STATE["params"]["encodings"][0]["table"])
+    np.testing.assert_array_equal(
+        state["params"]["encodings"][0]["table"], STATE["params"]["encodings"][0]["table"]
+    )
     np.testing.assert_array_equal(state["optimizer"][0], [1, 2])
     assert notes == NOTES
 
@@ -48,7 +50,12 @@ def test_points_of_the_curve_stay_when_older_steps_go_and_go_with_the_folder(tmp
     checkpoints.save_point(tmp_path, 2, at(2, 1))  # once more, as a training that was killed does
     checkpoints.keep_last(tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["11", "curve"]
-    assert [state["step"].tolist() for state in checkpoints.points(tmp_path, STATE)] == [[0, 0], [2, 1], [10, 10], [11, 11]]
+    assert [state["step"].tolist() for state in checkpoints.points(tmp_path, STATE)] == [
+        [0, 0],
+        [2, 1],
+        [10, 10],
+        [11, 11],
+    ]
     checkpoints.remove(tmp_path)
     assert list(checkpoints.points(tmp_path, STATE)) == []
 
@@ -71,7 +78,9 @@ def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_restored(tmp_path)
     for step in (2, 10):
         checkpoints.save(tmp_path, step, {**STATE, "step": jnp.asarray([step, step])}, NOTES)
     other = {**STATE, "more": jnp.zeros(2)}
-    assert checkpoints.restore(tmp_path, other, said.append) is None  # another structure: neither fits
+    assert (
+        checkpoints.restore(tmp_path, other, said.append) is None
+    )  # another structure: neither fits
     assert sorted(p.name for p in tmp_path.iterdir()) == ["10.damaged-1", "2.damaged-1"]
     assert [s.partition(" is damaged")[0].rpartition("/")[2] for s in said] == ["10", "2"]
     (tmp_path / "2.damaged-1").rename(tmp_path / "2")
@@ -82,7 +91,9 @@ def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_restored(tmp_path)
             file.write_bytes(b"")
     state, notes = checkpoints.restore(tmp_path, STATE, said.append)
     assert (state["step"].tolist(), notes) == ([2, 2], NOTES)
-    assert said[-1].endswith("it is set aside as 10.damaged-1, and training goes on from what was before it.")
+    assert said[-1].endswith(
+        "it is set aside as 10.damaged-1, and training goes on from what was before it."
+    )
 
 
 def test_a_save_that_was_killed_in_the_middle_is_not_seen(tmp_path):
@@ -100,25 +111,37 @@ def data_files(folder):
     return sorted(p for p in folder.rglob("*") if p.is_file() and "d" in p.parts[-2:-1])
 
 
-@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings(
+    "ignore:coroutine .* was never awaited:RuntimeWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+)
 def test_a_flipped_byte_is_refused_wherever_it_is(tmp_path):
     """Every file of the checkpoint, a byte in its middle: restored right or refused, never restored wrong."""
     checkpoints.save(tmp_path, 3, STATE, NOTES)
     sentences: list[str] = []
     for file in sorted(p for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_size):
         sound = file.read_bytes()
-        file.write_bytes(sound[: len(sound) // 2] + bytes([sound[len(sound) // 2] ^ 1]) + sound[len(sound) // 2 + 1 :])
+        file.write_bytes(
+            sound[: len(sound) // 2]
+            + bytes([sound[len(sound) // 2] ^ 1])
+            + sound[len(sound) // 2 + 1 :]
+        )
         try:
             state, notes = checkpoints.restore(tmp_path, STATE)
         except UserError as e:
             sentences.append(str(e))
         else:
-            np.testing.assert_array_equal(state["params"]["encodings"][0]["table"], STATE["params"]["encodings"][0]["table"])
+            np.testing.assert_array_equal(
+                state["params"]["encodings"][0]["table"], STATE["params"]["encodings"][0]["table"]
+            )
             assert notes == NOTES
         file.write_bytes(sound)
     gc.collect()  # what orbax left unawaited is collected here, where its warning is expected
     assert len(sentences) >= len(data_files(tmp_path)) >= 1
-    assert all("is damaged (" in s and s.endswith("Remove it, and the cell trains again.") for s in sentences)
+    assert all(
+        "is damaged (" in s and s.endswith("Remove it, and the cell trains again.")
+        for s in sentences
+    )
 
 
 def test_a_wrong_number_is_seen_by_the_digest(tmp_path, monkeypatch):

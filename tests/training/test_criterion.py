@@ -70,7 +70,11 @@ def stops(fixed):
 def test_every_replica_stops_some_steps_after_it_meets_the_criterion(unbroken, stops):
     training, found = unbroken
     assert training.state["stop_at"].tolist() == stops
-    assert sorted(stops) == [stops[1], stops[0], STEPS]  # the fast, the slow, the one that never learns
+    assert sorted(stops) == [
+        stops[1],
+        stops[0],
+        STEPS,
+    ]  # the fast, the slow, the one that never learns
     assert len(set(stops)) == 3
     assert [found[rate]["cost"]["steps"] for rate in RATES] == stops
     assert [found[rate]["exposure"]["steps"] for rate in RATES] == stops
@@ -79,10 +83,14 @@ def test_every_replica_stops_some_steps_after_it_meets_the_criterion(unbroken, s
 
 def points(training):
     """What was kept of its curve, as NumPy arrays."""
-    return jax.tree.map(np.asarray, list(checkpoints.points(training.checkpoints, point_of(training.state))))
+    return jax.tree.map(
+        np.asarray, list(checkpoints.points(training.checkpoints, point_of(training.state)))
+    )
 
 
-def test_from_there_on_and_at_every_point_before_its_parameters_are_those_of_as_many_fixed_steps(unbroken, stops, fixed):
+def test_from_there_on_and_at_every_point_before_its_parameters_are_those_of_as_many_fixed_steps(
+    unbroken, stops, fixed
+):
     chunk = jax.jit(functools.partial(step.chunk, fixed.made))
     state = jax.jit(functools.partial(step.init, fixed.made))(fixed.replicas)
     states = {0: state}
@@ -90,14 +98,22 @@ def test_from_there_on_and_at_every_point_before_its_parameters_are_those_of_as_
         state, _ = chunk(state, fixed.replicas, jnp.asarray(1))
         states[now + 1] = state
     for r, stop in enumerate(stops):
-        mine, theirs = (jax.tree.map(lambda leaf, r=r: np.asarray(leaf[r]), s) for s in (unbroken[0].state, states[stop]))
+        mine, theirs = (
+            jax.tree.map(lambda leaf, r=r: np.asarray(leaf[r]), s)
+            for s in (unbroken[0].state, states[stop])
+        )
         for part in ("params", "optimizer"):
             jax.tree.map(np.testing.assert_array_equal, mine[part], theirs[part])
     kept = points(unbroken[0])
-    assert [point["step"].tolist() for point in kept] == [[min(now, stop) for stop in stops] for now in range(0, STEPS + 1, 6)]
+    assert [point["step"].tolist() for point in kept] == [
+        [min(now, stop) for stop in stops] for now in range(0, STEPS + 1, 6)
+    ]
     for point in kept:
         for r, trained_for in enumerate(point["step"].tolist()):
-            mine, theirs = (jax.tree.map(lambda leaf, r=r: np.asarray(leaf[r]), s["params"]) for s in (point, states[trained_for]))
+            mine, theirs = (
+                jax.tree.map(lambda leaf, r=r: np.asarray(leaf[r]), s["params"])
+                for s in (point, states[trained_for])
+            )
             jax.tree.map(np.testing.assert_array_equal, mine, theirs)
 
 
@@ -113,7 +129,10 @@ def test_a_replica_that_stops_is_bit_equal_in_any_company(unbroken, tmp_path):
     alone = trained(tmp_path, Cell((run(RATES[0]),)))
     assert alone.now == alone.last < STEPS
     assert alone.curve[0] == unbroken[0].curve[0]
-    mine, theirs = (jax.tree.map(lambda leaf: np.asarray(leaf[0]), t.state["params"]) for t in (alone, unbroken[0]))
+    mine, theirs = (
+        jax.tree.map(lambda leaf: np.asarray(leaf[0]), t.state["params"])
+        for t in (alone, unbroken[0])
+    )
     jax.tree.map(np.testing.assert_array_equal, mine, theirs)
 
 
@@ -121,7 +140,9 @@ class Killed(BaseException):
     """As if the process had been killed."""
 
 
-def test_a_training_killed_after_a_replica_has_stopped_ends_bit_equal_to_an_unbroken_one(unbroken, stops, tmp_path):
+def test_a_training_killed_after_a_replica_has_stopped_ends_bit_equal_to_an_unbroken_one(
+    unbroken, stops, tmp_path
+):
     def kill(event):
         if event.get("step", 0) > stops[1] + 2:  # the chunk before this one is saved
             raise Killed

@@ -22,7 +22,9 @@ SIZES = dict(model__dropout=0.1, train__steps=8, evaluate__curve_every=4, execut
 def final(folder, cell):
     """Its runs' records, and the state that it ended with."""
     found = [records.read(records.path_of(folder, run.run_id)) for run in cell.runs]
-    state, _ = checkpoints.restore(folder / "checkpoints" / cell.cell_id, shapes_of(step.setup(cell.run), len(cell.runs)))
+    state, _ = checkpoints.restore(
+        folder / "checkpoints" / cell.cell_id, shapes_of(step.setup(cell.run), len(cell.runs))
+    )
     return found, state
 
 
@@ -35,7 +37,9 @@ def trained(folder, cell, num_devices):
         return final(folder, cell)
     flags = f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count={num_devices}"
     command = [sys.executable, "-m", "pe_lab.training.cell", str(file), str(folder)]
-    done = subprocess.run(command, env=dict(os.environ, XLA_FLAGS=flags), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=dict(os.environ, XLA_FLAGS=flags), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return final(folder, cell)
 
@@ -59,7 +63,9 @@ def test_a_batch_on_eight_devices_trains_as_on_one_but_for_rounding(alone, tmp_p
     """Two replicas at a time, the batch of each on four devices; what is dropped is the same too."""
     cell = tiny.cell("t5_bias", seeds=4, execution__batch_devices=4, **SIZES)
     found, state = trained(tmp_path, cell, 8)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6), state, alone[1])
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6), state, alone[1]
+    )
     for here, there in zip(found, alone[0], strict=True):
         assert json.dumps([p["loss"] for p in here["curve"]]) != "[]"
         for a, b in zip(here["rows"], there["rows"], strict=True):
@@ -70,11 +76,24 @@ def test_a_batch_on_eight_devices_trains_as_on_one_but_for_rounding(alone, tmp_p
 
 def test_as_many_devices_are_used_as_divide_the_replicas(monkeypatch):
     monkeypatch.setattr(jax, "local_devices", lambda: jax.devices() * 8)
-    shapes = {(n, k): tuple(devices.mesh(n, k).shape.values()) for n, k in [(8, 1), (9, 1), (4, 2), (5, 2), (1, 8)]}
-    assert shapes == {(8, 1): (8, 1), (9, 1): (3, 1), (4, 2): (4, 2), (5, 2): (1, 2), (1, 8): (1, 8)}
+    shapes = {
+        (n, k): tuple(devices.mesh(n, k).shape.values())
+        for n, k in [(8, 1), (9, 1), (4, 2), (5, 2), (1, 8)]
+    }
+    assert shapes == {
+        (8, 1): (8, 1),
+        (9, 1): (3, 1),
+        (4, 2): (4, 2),
+        (5, 2): (1, 2),
+        (1, 8): (1, 8),
+    }
 
 
-def test_a_training_that_asks_for_more_devices_than_there_are_is_a_sentence_and_what_is_trained_can_be_read(tmp_path):
-    with pytest.raises(UserError, match=r"config\.execution\.batch_devices asks for 2 devices; this process has 1"):
+def test_a_training_that_asks_for_more_devices_than_there_are_is_a_sentence_and_what_is_trained_can_be_read(
+    tmp_path,
+):
+    with pytest.raises(
+        UserError, match=r"config\.execution\.batch_devices asks for 2 devices; this process has 1"
+    ):
         tiny.train(tmp_path, tiny.cell(execution__batch_devices=2))
     assert step.setup(tiny.run(execution__batch_devices=2)).batch_devices == 1

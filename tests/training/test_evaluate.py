@@ -24,7 +24,10 @@ def compiled(f, *args, donate=()):
 def trained(*encodings, steps=60, **changes):
     """The setup of a run, and two replicas trained so far that some answers are right and some are not."""
     run = tiny.run(*(encodings or ("rope",)), execution__chunk_steps=80, train__steps=80, **changes)
-    made, which = step.setup(run), replicas({"learning_rate": 1e-2}, {"learning_rate": 1e-2, "seed": 1})
+    made, which = (
+        step.setup(run),
+        replicas({"learning_rate": 1e-2}, {"learning_rate": 1e-2, "seed": 1}),
+    )
     state = jax.jit(functools.partial(step.init, made))(which)
     state, _ = jax.jit(functools.partial(step.chunk, made))(state, which, jnp.asarray(steps))
     return made, state["params"]
@@ -48,10 +51,21 @@ def logits_of(made, params, r, split, length, count, offset=0):
             key = jax.random.fold_in(key, name)
         batch = step.examples(made, key[None], jnp.asarray([length]), length)
         key = jax.random.fold_in(key, step.POSITIONS)
-        stream, source = Stream(batch.tokens, (made.scheme(key[None], batch.mask, train=False) + offset,), batch.mask), None
+        stream, source = (
+            Stream(
+                batch.tokens,
+                (made.scheme(key[None], batch.mask, train=False) + offset,),
+                batch.mask,
+            ),
+            None,
+        )
         if batch.source_tokens is not None:
             key = jax.random.fold_in(key, step.SOURCE_POSITIONS)
-            source = Stream(batch.source_tokens, (made.scheme(key[None], batch.source_mask, train=False) + offset,), batch.source_mask)
+            source = Stream(
+                batch.source_tokens,
+                (made.scheme(key[None], batch.source_mask, train=False) + offset,),
+                batch.source_mask,
+            )
         logits = model(stream, source)
         out.append((jax.tree.map(lambda x: np.asarray(x[0]), batch), np.asarray(logits)[0]))
     return out
@@ -74,7 +88,11 @@ def test_metrics_by_hand(offset):
             log_probability = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
             nll -= np.take_along_axis(log_probability, batch.labels[:, None], 1)[batch.target].sum()
         got = sums[r]
-        assert (got["exact_match"], got["exact_match_without_end"], got["tokens_right"]) == (exact, exact_without, right)
+        assert (got["exact_match"], got["exact_match_without_end"], got["tokens_right"]) == (
+            exact,
+            exact_without,
+            right,
+        )
         assert (got["tokens"], got["targets"], got["not_finite"]) == (36, 48, 0)
         assert got["first_error"][:4].tolist() == first
         assert got["losses"] == pytest.approx(nll, rel=1e-4)
@@ -85,7 +103,9 @@ def test_metrics_by_hand(offset):
 def test_metrics_of_other_layouts_by_hand(layout):
     """Of a fresh model, with positions of each example's and each stream's own."""
     scheme = dict(name="randomized", maximum=32)
-    made = step.setup(tiny.run("rope", "sinusoidal", layout__name=layout, positions=scheme, model__num_layers=1))
+    made = step.setup(
+        tiny.run("rope", "sinusoidal", layout__name=layout, positions=scheme, model__num_layers=1)
+    )
     params = step.init(made, replicas({"seed": 2}))["params"]
     right = first = 0
     nll = 0.0
@@ -96,7 +116,12 @@ def test_metrics_of_other_layouts_by_hand(layout):
         log_probability = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
         nll -= np.take_along_axis(log_probability, batch.labels[:, None], 1)[batch.target].sum()
     (got,) = evaluator(made).measure(params, Place("test", 3, 1), 8)
-    assert (got["tokens_right"], got["tokens"], got["targets"], got["first_error"][0]) == (right, 24, 32, first)
+    assert (got["tokens_right"], got["tokens"], got["targets"], got["first_error"][0]) == (
+        right,
+        24,
+        32,
+        first,
+    )
     assert got["losses"] == pytest.approx(nll, rel=1e-4)
     assert got["code_ratio"].shape == (len(made.abstract_model.stacks),)
 
@@ -112,7 +137,9 @@ def test_teacher_forced_exact_match_is_greedy_decoding():
         for place in target:
             seen = jnp.asarray(np.arange(len(tokens)) <= place)[None]
             positions = made.scheme(jax.random.split(jax.random.key(0), 1), seen, train=False)
-            said = int(model(Stream(jnp.asarray(tokens)[None], (positions,), seen))[0, place].argmax())
+            said = int(
+                model(Stream(jnp.asarray(tokens)[None], (positions,), seen))[0, place].argmax()
+            )
             if place + 1 < len(tokens):
                 tokens[place + 1] = said
             else:
@@ -135,7 +162,10 @@ def test_padding_and_batches_change_no_number():
 
 def test_splits_and_lengths_have_examples_of_their_own():
     made, _ = trained()
-    prompts = [step.examples(made, step.fold(key(split), jnp.arange(4)), jnp.full(4, 3), 3).tokens.tolist() for split in (0, 1)]
+    prompts = [
+        step.examples(made, step.fold(key(split), jnp.arange(4)), jnp.full(4, 3), 3).tokens.tolist()
+        for split in (0, 1)
+    ]
     assert prompts[0] != prompts[1]
 
 
@@ -159,10 +189,22 @@ def beyond_table():
 def test_rows_are_the_grid_and_validation_is_in_distribution():
     rows = rows_of(*trained(steps=1))[1]
     exact = [(r["split"], r["length"], r["offset"]) for r in rows if r["metric"] == "exact_match"]
-    assert exact == [("validation", 2, 0), ("validation", 3, 0), ("test", 2, 0), ("test", 3, 0), ("test", 5, 0)]
+    assert exact == [
+        ("validation", 2, 0),
+        ("validation", 3, 0),
+        ("test", 2, 0),
+        ("test", 3, 0),
+        ("test", 5, 0),
+    ]
     assert {r["count"] for r in rows} == {16}
     metrics = [r["metric"] for r in rows[:5]]
-    assert metrics == ["exact_match", "exact_match_without_end", "token_accuracy", "negative_log_likelihood", "first_error"]
+    assert metrics == [
+        "exact_match",
+        "exact_match_without_end",
+        "token_accuracy",
+        "negative_log_likelihood",
+        "first_error",
+    ]
 
 
 def test_logits_that_are_not_finite_are_wrong_and_say_so():
@@ -172,7 +214,10 @@ def test_logits_that_are_not_finite_are_wrong_and_say_so():
     assert (test["exact_match"]["value"], test["token_accuracy"]["value"]) == (0, 0)
     assert test["first_error"]["value"] == [16, 0, 0]
     assert test["negative_log_likelihood"]["value"] is None
-    assert test["negative_log_likelihood"]["reason"] == "the logits of 16 of 16 examples are not finite"
+    assert (
+        test["negative_log_likelihood"]["reason"]
+        == "the logits of 16 of 16 examples are not finite"
+    )
 
 
 def test_all_lengths_and_offsets_share_one_program():
@@ -197,8 +242,19 @@ def two_encodings():
 
 def numbers(measured):
     """What does not depend on how it was computed."""
-    exact = ("exact_match", "exact_match_without_end", "tokens_right", "tokens", "targets", "not_finite")
-    return [{name: int(sums[name]) for name in exact} | {"losses": pytest.approx(float(sums["losses"]), rel=1e-5)} for sums in measured]
+    exact = (
+        "exact_match",
+        "exact_match_without_end",
+        "tokens_right",
+        "tokens",
+        "targets",
+        "not_finite",
+    )
+    return [
+        {name: int(sums[name]) for name in exact}
+        | {"losses": pytest.approx(float(sums["losses"]), rel=1e-5)}
+        for sums in measured
+    ]
 
 
 def measured(made, params, spec=None):
@@ -216,7 +272,9 @@ def test_a_change_that_changes_nothing_gives_equal_numbers():
 def test_another_scheme_at_evaluation_gives_its_own_numbers():
     """Shifted by up to 0 is no shift; randomized positions are another thing."""
     made, params = two_encodings()
-    assert measured(made, params, dict(positions=dict(name="shifted", max_shift=0))) == measured(made, params)
+    assert measured(made, params, dict(positions=dict(name="shifted", max_shift=0))) == measured(
+        made, params
+    )
     randomized = dict(positions=dict(name="randomized", maximum=16))
     as_trained, other = measured(made, params), measured(made, params, randomized)
     assert other != as_trained
@@ -234,29 +292,58 @@ def test_without_an_encoding_it_is_the_model_without_it_with_the_other_parameter
 
 
 def test_rows_say_with_what_change_they_were_measured():
-    spec = dict(positions=dict(name="randomized", maximum=8), encodings=[dict(name="rope")], label="other")
+    spec = dict(
+        positions=dict(name="randomized", maximum=8), encodings=[dict(name="rope")], label="other"
+    )
     run = tiny.run("rope", evaluate__changes=[spec], evaluate__lengths=(2, 3, 5))
     rows = rows_of(step.setup(run), trained(steps=1)[1])[0]
-    exact = [(r["split"], r["length"], r["change"] and r["change"]["label"]) for r in rows if r["metric"] == "exact_match"]
-    plain = [("validation", 2, None), ("validation", 3, None), ("test", 2, None), ("test", 3, None), ("test", 5, None)]
+    exact = [
+        (r["split"], r["length"], r["change"] and r["change"]["label"])
+        for r in rows
+        if r["metric"] == "exact_match"
+    ]
+    plain = [
+        ("validation", 2, None),
+        ("validation", 3, None),
+        ("test", 2, None),
+        ("test", 3, None),
+        ("test", 5, None),
+    ]
     assert exact == [*plain, ("test", 2, "other"), ("test", 3, "other"), ("test", 5, "other")]
-    (change,) = {json.dumps(r["change"], sort_keys=True): r["change"] for r in rows if r["change"]}.values()
+    (change,) = {
+        json.dumps(r["change"], sort_keys=True): r["change"] for r in rows if r["change"]
+    }.values()
     assert change == {**run.evaluate.changes[0].to_dict(), "target_length_known": True}
-    assert change["positions"] == {"name": "randomized", "maximum": 8, "per": "batch", "per_layer": False}
+    assert change["positions"] == {
+        "name": "randomized",
+        "maximum": 8,
+        "per": "batch",
+        "per_layer": False,
+    }
     beyond = [(r["value"], r["reason"]) for r in rows if r["change"] and r["length"] == 5]
     assert beyond == [(None, "randomized has 8 positions; length 5 asks for 12")]
 
 
 def test_places_given_twice_are_measured_once():
     run = tiny.run("rope", evaluate__lengths=(3, 3), evaluate__offsets=(0, 4, 0))
-    assert [(p.split, p.length, p.offset) for p in grid(run)] == [("validation", 3, 0), ("test", 3, 0), ("test", 3, 4)]
+    assert [(p.split, p.length, p.offset) for p in grid(run)] == [
+        ("validation", 3, 0),
+        ("test", 3, 0),
+        ("test", 3, 4),
+    ]
 
 
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        (dict(encodings=[dict(name="rope"), dict(name="learned")]), r"^learned has parameters that the run \w+ was not trained with\.$"),
-        (dict(positions=dict(name="normalized"), encodings=[dict(name="binary")]), "binary needs whole positions"),
+        (
+            dict(encodings=[dict(name="rope"), dict(name="learned")]),
+            r"^learned has parameters that the run \w+ was not trained with\.$",
+        ),
+        (
+            dict(positions=dict(name="normalized"), encodings=[dict(name="binary")]),
+            "binary needs whole positions",
+        ),
         (dict(encodings=[dict(name="rope", fraction=0.1)]), "RoPE"),
     ],
 )
@@ -269,19 +356,34 @@ def test_a_change_that_the_model_cannot_take_is_refused(spec, sentence):
 def test_a_change_may_go_where_training_would_be_refused():
     """A table that ends within the training length is of no use in training; here it gives rows of null."""
     made = step.setup(tiny.run({"name": "learned", "max_positions": 8}))
-    spread = changed(made, config.change(dict(positions=dict(name="randomized", maximum=13)), made.run))
-    assert step.out_of_reach(spread, 3, 0) == "learned has positions 0..7; length 3 asks for position 12"
+    spread = changed(
+        made, config.change(dict(positions=dict(name="randomized", maximum=13)), made.run)
+    )
+    assert (
+        step.out_of_reach(spread, 3, 0)
+        == "learned has positions 0..7; length 3 asks for position 12"
+    )
 
 
 def test_a_scratchpads_answer_is_scored_alone_as_well():
     """Parity of 3 bits by its prefixes: four tokens and the end. A model that is wrong about the first alone has the answer right."""
     task = {"name": "parity", "answer": "scratchpad"}
     made, which = (
-        step.setup(tiny.run("sinusoidal", task=task, model__num_layers=1, execution__chunk_steps=80, train__steps=80)),
+        step.setup(
+            tiny.run(
+                "sinusoidal",
+                task=task,
+                model__num_layers=1,
+                execution__chunk_steps=80,
+                train__steps=80,
+            )
+        ),
         replicas({"learning_rate": 1e-2}),
     )
     state = jax.jit(functools.partial(step.init, made))(which)
-    params = jax.jit(functools.partial(step.chunk, made))(state, which, jnp.asarray(60))[0]["params"]
+    params = jax.jit(functools.partial(step.chunk, made))(state, which, jnp.asarray(60))[0][
+        "params"
+    ]
     (sums,) = evaluator(made).measure(params, Place("test", 3, 0), 12)
     answers = wholes = 0
     for batch, logits in logits_of(made, params, 0, 1, 3, 12):
@@ -304,14 +406,21 @@ def test_a_text_has_the_likelihood_of_every_place(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("the quick brown fox jumps over the lazy dog\n" * 20, encoding="utf-8")
     task = {"name": "language_model", "path": str(text), "data_dir": str(tmp_path / "data")}
-    made = step.setup(tiny.run("sinusoidal", task=task, layout__end_token=False, model__num_layers=1))
+    made = step.setup(
+        tiny.run("sinusoidal", task=task, layout__end_token=False, model__num_layers=1)
+    )
     params, data = params_of(made), made.data("test")
     (rows,) = evaluator(made).rows(params, [Place("test", 3, 0)])
     found = {r["metric"]: r["value"] for r in rows}
     keys = held_out.keys(1, 3, jnp.arange(16))
-    batch, stream, _ = step.contexts(made, step.examples(made, keys, jnp.full(16, 3), 3, data), keys, train=False)
+    batch, stream, _ = step.contexts(
+        made, step.examples(made, keys, jnp.full(16, 3), 3, data), keys, train=False
+    )
     logits = np.asarray(made.model(jax.tree.map(lambda p: p[0], params))(stream))
-    losses = np.log(np.exp(logits).sum(-1)) - np.take_along_axis(logits, np.asarray(batch.labels)[..., None], -1)[..., 0]
+    losses = (
+        np.log(np.exp(logits).sum(-1))
+        - np.take_along_axis(logits, np.asarray(batch.labels)[..., None], -1)[..., 0]
+    )
     by_place = losses[np.asarray(batch.target)].reshape(16, 3).mean(axis=0)
     assert found["negative_log_likelihood_by_place"] == pytest.approx(by_place.tolist(), rel=1e-5)
     assert found["negative_log_likelihood"] == pytest.approx(by_place.mean(), rel=1e-5)
@@ -336,5 +445,7 @@ def test_a_run_is_done_when_every_validation_length_is_measured():
 
 def test_validation_lengths_that_a_task_lacks_are_refused():
     run = tiny.run(task={"name": "lego"}, train__max_length=3, evaluate__validation_lengths=(1, 3))
-    with pytest.raises(UserError, match=r"lego has no examples shorter than 2 .*got length 1: see config"):
+    with pytest.raises(
+        UserError, match=r"lego has no examples shorter than 2 .*got length 1: see config"
+    ):
         step.setup(run)

@@ -30,7 +30,9 @@ def answer_digits(exact):
     """Digits of all answers to 64 test examples of length 5."""
     made = step.setup(addition(exact, evaluate__num_examples=64, **FREE))
     params = step.init(made, tiny.replicas({}))["params"]
-    (sums,) = Evaluator(made, (5,), lambda f, *_: jax.jit(f)).measure(params, Place("test", 5, 0), 64)
+    (sums,) = Evaluator(made, (5,), lambda f, *_: jax.jit(f)).measure(
+        params, Place("test", 5, 0), 64
+    )
     return int(sums["tokens"])
 
 
@@ -41,7 +43,9 @@ def test_evaluation_draws_operands_of_exactly_the_tested_length(exact):
 
 
 def test_training_draws_operands_of_up_to_the_trained_length():
-    exact, older = (step.setup(addition(value, train__min_length=3, **FREE)) for value in ("longest", "none"))
+    exact, older = (
+        step.setup(addition(value, train__min_length=3, **FREE)) for value in ("longest", "none")
+    )
     batches = [step.draw(made, jax.random.key(0), jnp.asarray(0))[0] for made in (exact, older)]
     jax.tree.map(np.testing.assert_array_equal, *batches)
     assert len(np.unique(np.asarray(batches[0].answer).sum(axis=1))) > 1
@@ -56,7 +60,9 @@ def test_the_floors_are_those_of_the_evaluated_examples(tmp_path):
     assert record["floors"] != floors(step.setup(cell.run).task, [2, 3, 5], FLOOR_EXAMPLES)
 
 
-@pytest.mark.parametrize(("name", "exact"), [("coupling7", "all"), ("abacus4", "longest"), ("kazemnejad10", "longest")])
+@pytest.mark.parametrize(
+    ("name", "exact"), [("coupling7", "all"), ("abacus4", "longest"), ("kazemnejad10", "longest")]
+)
 def test_presets_test_the_lengths_that_their_papers_test(name, exact):
     assert importlib.import_module(f"configs.{name}").get_config().evaluate.exact_operands == exact
 
@@ -65,7 +71,11 @@ def older(run, count=16, exact="none"):
     """A record with all rows of a run, measured with this setting."""
     rows = [place.row("exact_match", 0.5, count) for place in grid(run)]
     evaluate = dataclasses.replace(run.evaluate, exact_operands=exact)
-    return {"status": "finished", "rows": rows, "config": dataclasses.replace(run, evaluate=evaluate).to_dict()}
+    return {
+        "status": "finished",
+        "rows": rows,
+        "config": dataclasses.replace(run, evaluate=evaluate).to_dict(),
+    }
 
 
 def test_a_record_of_the_older_meaning_is_refused():
@@ -79,7 +89,9 @@ def test_a_record_of_the_older_meaning_is_refused():
         is_done(run, {run.run_id: older(run)})
 
 
-@pytest.mark.parametrize("task", [{"name": "copy", "num_symbols": 6}, {"name": "addition", "lengths": "one_longest"}])
+@pytest.mark.parametrize(
+    "task", [{"name": "copy", "num_symbols": 6}, {"name": "addition", "lengths": "one_longest"}]
+)
 def test_a_record_of_a_task_that_was_exact_before_is_read_as_it_is(task):
     run = tiny.run("rope", task=task)
     assert is_done(run, {run.run_id: older(run)})
@@ -94,7 +106,10 @@ def test_a_record_of_version_5_has_the_older_meaning():
 def test_a_frozen_set_of_the_older_meaning_is_not_read(tmp_path):
     held_out.freeze(*next(iter(asked([addition("none")]).items())), tmp_path)
     held_out.Frozen(tmp_path, addition("none").evaluated_task)
-    with pytest.raises(UserError, match=r"holds no frozen examples of addition\(.*lengths=one_longest.*but of addition"):
+    with pytest.raises(
+        UserError,
+        match=r"holds no frozen examples of addition\(.*lengths=one_longest.*but of addition",
+    ):
         held_out.Frozen(tmp_path, addition("longest").evaluated_task)
 
 
@@ -106,5 +121,7 @@ def test_a_checkpoint_with_a_curve_of_the_older_meaning_is_refused(tmp_path):
     tiny.train(tmp_path, cells[0])
     for path in (tmp_path / "records").glob("*"):
         path.unlink()
-    with pytest.raises(UserError, match=r"was measured with config\.evaluate\.exact_operands='none'"):
+    with pytest.raises(
+        UserError, match=r"was measured with config\.evaluate\.exact_operands='none'"
+    ):
         tiny.train(tmp_path, cells[1])

@@ -13,10 +13,24 @@ from pe_lab import records
 from pe_lab.errors import UserError
 from pe_lab.training import checkpoints, step
 from pe_lab.training.cell import Training, record_failure
-from pe_lab.training.finished import adopt, load, load_state, point_of, through_training, trained_model
+from pe_lab.training.finished import (
+    adopt,
+    load,
+    load_state,
+    point_of,
+    through_training,
+    trained_model,
+)
 from tests import tiny
 
-CELL = tiny.cell("rope", "learned", model__num_layers=1, train__steps=2, evaluate__lengths=(3,), checkpoints__keep_curve=True)
+CELL = tiny.cell(
+    "rope",
+    "learned",
+    model__num_layers=1,
+    train__steps=2,
+    evaluate__lengths=(3,),
+    checkpoints__keep_curve=True,
+)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +51,11 @@ def test_a_run_comes_back_with_its_record_its_setup_and_its_own_final_parameters
     final = Training(CELL, trained, print).state["params"]
     for r, run in enumerate(CELL.runs):
         found = load(trained, run.run_id)
-        jax.tree.map(np.testing.assert_array_equal, found.params, jax.tree.map(lambda leaf, r=r: leaf[r], final))
+        jax.tree.map(
+            np.testing.assert_array_equal,
+            found.params,
+            jax.tree.map(lambda leaf, r=r: leaf[r], final),
+        )
         assert (found.record["run_id"], found.made.run.run_id) == (run.run_id, run.run_id)
         table = trained_model(trained, run.run_id).decoder.input_encodings[0].table[...]
         np.testing.assert_array_equal(table, final["decoder"]["input_encodings"][0]["table"][r])
@@ -53,8 +71,12 @@ def through(folder, run):
     return through_training(folder, records.read(records.path_of(folder, run.run_id)))
 
 
-def test_what_was_kept_through_training_begins_as_the_run_did_and_ends_with_its_final_parameters(trained):
-    init = jax.jit(functools.partial(step.init, step.setup(CELL.run)))(tiny.replicas({"seed": 0}, {"seed": 1}))["params"]
+def test_what_was_kept_through_training_begins_as_the_run_did_and_ends_with_its_final_parameters(
+    trained,
+):
+    init = jax.jit(functools.partial(step.init, step.setup(CELL.run)))(
+        tiny.replicas({"seed": 0}, {"seed": 1})
+    )["params"]
     for r, run in enumerate(CELL.runs):
         (first, before), (last, after) = through(trained, run)
         assert (first, last) == (0, 2)
@@ -64,9 +86,17 @@ def test_what_was_kept_through_training_begins_as_the_run_did_and_ends_with_its_
 
 def test_a_replica_that_stopped_before_the_others_has_each_state_once(folder):
     where = folder / "checkpoints" / CELL.cell_id
-    *_, last = checkpoints.points(where, point_of(load_state(folder, records.read(records.path_of(folder, CELL.run.run_id)))[0]))
+    *_, last = checkpoints.points(
+        where,
+        point_of(load_state(folder, records.read(records.path_of(folder, CELL.run.run_id)))[0]),
+    )
     checkpoints.save_point(
-        where, 8, {"params": jax.tree.map(lambda leaf: leaf + 1, last["params"]), "step": jnp.asarray([2, 8], jnp.int32)}
+        where,
+        8,
+        {
+            "params": jax.tree.map(lambda leaf: leaf + 1, last["params"]),
+            "step": jnp.asarray([2, 8], jnp.int32),
+        },
     )
     first, second = (dict(through(folder, run)) for run in CELL.runs)
     assert (list(first), list(second)) == ([0, 2], [0, 2, 8])
@@ -92,20 +122,28 @@ def test_a_run_that_has_not_finished_is_one_sentence(tmp_path, status):
     record_failure(CELL.run, tmp_path, "why")
     record = records.read(records.path_of(tmp_path, CELL.run.run_id))
     records.write(tmp_path, {**record, "status": status})
-    with pytest.raises(UserError, match=rf"^The run {CELL.run.run_id} in {tmp_path} has not finished, it {status}\.$"):
+    with pytest.raises(
+        UserError,
+        match=rf"^The run {CELL.run.run_id} in {tmp_path} has not finished, it {status}\.$",
+    ):
         load(tmp_path, CELL.run.run_id)
 
 
 def test_a_run_that_kept_no_parameters_is_one_sentence(folder):
     record = records.read(records.path_of(folder, CELL.run.run_id))
     records.write(folder, {**record, "checkpoint": None})
-    with pytest.raises(UserError, match=r"kept no final parameters: config\.checkpoints\.keep_final was False\.$"):
+    with pytest.raises(
+        UserError, match=r"kept no final parameters: config\.checkpoints\.keep_final was False\.$"
+    ):
         load(folder, CELL.run.run_id)
 
 
 def test_a_checkpoint_that_is_gone_is_one_sentence(folder):
     shutil.rmtree(folder / "checkpoints")
-    with pytest.raises(UserError, match=rf"^The checkpoint of {CELL.run.run_id} is gone: .*{CELL.cell_id} does not hold step 2\.$"):
+    with pytest.raises(
+        UserError,
+        match=rf"^The checkpoint of {CELL.run.run_id} is gone: .*{CELL.cell_id} does not hold step 2\.$",
+    ):
         load(folder, CELL.run.run_id)
 
 
@@ -118,7 +156,10 @@ def test_a_checkpoint_of_another_step_is_not_taken_for_it(folder):
 
 def test_a_folder_with_records_alone_as_published_is_one_sentence(folder):
     shutil.rmtree(folder / "cells")
-    with pytest.raises(UserError, match=rf"^The checkpoint of {CELL.run.run_id} is gone: .*{CELL.cell_id}\.json is missing\.$"):
+    with pytest.raises(
+        UserError,
+        match=rf"^The checkpoint of {CELL.run.run_id} is gone: .*{CELL.cell_id}\.json is missing\.$",
+    ):
         load(folder, CELL.run.run_id)
 
 
@@ -141,7 +182,9 @@ def equal(a, b):
 
 
 def test_the_same_model_adopts_everything():
-    setup = made("learned", "t5_bias", {"name": "shaw", "layers": (1,)}, layout__name="encoder_decoder")
+    setup = made(
+        "learned", "t5_bias", {"name": "shaw", "layers": (1,)}, layout__name="encoder_decoder"
+    )
     equal(adopt(numbered(setup), setup, setup), numbered(setup))
     replicas = jax.tree.map(lambda p: jnp.stack([p, p + 0.5]), numbered(setup))
     equal(adopt(replicas, setup, setup), replicas)
@@ -168,10 +211,15 @@ def test_an_encoding_with_parameters_is_added_from_a_fresh_start_or_refused():
     plain, more = made("t5_bias"), made("learned", "t5_bias")
     fresh = numbered(more, first=100)
     started = adopt(numbered(plain), plain, more, fresh)
-    np.testing.assert_array_equal(table(started, 0, where="input_encodings"), table(fresh, 0, where="input_encodings"))
+    np.testing.assert_array_equal(
+        table(started, 0, where="input_encodings"), table(fresh, 0, where="input_encodings")
+    )
     del started["decoder"]["input_encodings"]
     equal(started, numbered(plain))
-    with pytest.raises(UserError, match=rf"^learned has parameters that the run {plain.run.run_id} was not trained with\.$"):
+    with pytest.raises(
+        UserError,
+        match=rf"^learned has parameters that the run {plain.run.run_id} was not trained with\.$",
+    ):
         adopt(numbered(plain), plain, more)
 
 
@@ -185,7 +233,11 @@ T5 = {"name": "t5_bias"}
         ([T5], [T5 | {"share": False}], [0, 0]),  # each layer a copy of the shared one
         ([T5 | {"share": False}], [T5 | {"layers": (1,)}], [1]),  # the module of that layer
         ([T5 | {"layers": (1,)}, T5 | {"layers": (0,)}], [T5 | {"layers": (0,)}], [1]),
-        ([T5, T5 | {"layers": (0,)}], [T5 | {"layers": (0,)}], [1]),  # just there, rather than there as well
+        (
+            [T5, T5 | {"layers": (0,)}],
+            [T5 | {"layers": (0,)}],
+            [1],
+        ),  # just there, rather than there as well
         ([T5, T5], [T5, T5], [0, 1]),
         ([T5], [T5 | {"stacks": ("decoder",)}], [0]),
     ],
@@ -201,7 +253,12 @@ def test_an_encoding_is_found_by_the_layers_where_it_acted(trained_with, asked_f
 
 @pytest.mark.parametrize(
     ("trained_with", "asked_for"),
-    [([T5 | {"layers": (0,)}], [T5]), ([T5 | {"share": False}], [T5]), ([T5], [T5, T5]), ([{"name": "shaw"}], [T5])],
+    [
+        ([T5 | {"layers": (0,)}], [T5]),
+        ([T5 | {"share": False}], [T5]),
+        ([T5], [T5, T5]),
+        ([{"name": "shaw"}], [T5]),
+    ],
 )
 def test_an_encoding_that_did_not_act_on_all_those_layers_is_not_found(trained_with, asked_for):
     old = made(*trained_with)
@@ -217,31 +274,53 @@ def test_the_bias_between_two_streams_is_not_taken_for_that_within_one():
     assert "attention_encodings" not in alone["encoder"]
     assert len(alone["decoder"]["attention_encodings"]) == 1
     np.testing.assert_array_equal(table(alone, 0), table(params, 1))
-    within = adopt(params, both, made(T5 | {"stacks": ("encoder",)}, layout__name="encoder_decoder"))
+    within = adopt(
+        params, both, made(T5 | {"stacks": ("encoder",)}, layout__name="encoder_decoder")
+    )
     np.testing.assert_array_equal(table(within, 0, "encoder"), table(params, 0, "encoder"))
     only_across = made(across, layout__name="encoder_decoder")
     with pytest.raises(UserError, match=r"^t5_bias has parameters that the run"):
-        adopt(numbered(only_across), only_across, made(T5 | {"stacks": ("decoder",)}, layout__name="encoder_decoder"))
+        adopt(
+            numbered(only_across),
+            only_across,
+            made(T5 | {"stacks": ("decoder",)}, layout__name="encoder_decoder"),
+        )
 
 
 @pytest.mark.parametrize(
     ("there", "here", "sentence"),
     [
-        (dict(), dict(model__width=8), r"attention\.key\.kernel is \(16, 16\) there and \(8, 8\) here\.$"),
+        (
+            dict(),
+            dict(model__width=8),
+            r"attention\.key\.kernel is \(16, 16\) there and \(8, 8\) here\.$",
+        ),
         (dict(), dict(model__qk_norm=True), r"key_norm\.scale is missing there and \(8,\) here\.$"),
-        (dict(model__qk_norm=True), dict(), r"it has no decoder\.blocks\.0\.attention\.key_norm\.scale\.$"),
+        (
+            dict(model__qk_norm=True),
+            dict(),
+            r"it has no decoder\.blocks\.0\.attention\.key_norm\.scale\.$",
+        ),
         (dict(), dict(model__tied_output=True), r"it has no output\.kernel\.$"),
-        (dict(), dict(model__num_layers=1), r"it has no decoder\.blocks\.1\.attention\.key\.kernel\.$"),
+        (
+            dict(),
+            dict(model__num_layers=1),
+            r"it has no decoder\.blocks\.1\.attention\.key\.kernel\.$",
+        ),
         (dict(), dict(layout__name="encoder"), r"encoder\..* is missing there and "),
     ],
 )
 def test_another_backbone_is_refused(there, here, sentence):
     old = made("rope", **there)
-    with pytest.raises(UserError, match=rf"^The model differs from that of the run {old.run.run_id}: .*{sentence}"):
+    with pytest.raises(
+        UserError, match=rf"^The model differs from that of the run {old.run.run_id}: .*{sentence}"
+    ):
         adopt(numbered(old), old, made("rope", **here))
 
 
 def test_a_table_of_another_size_is_refused():
     old = made("learned")
-    with pytest.raises(UserError, match=r"input_encodings\.0\.table is \(512, 16\) there and \(9, 16\) here\.$"):
+    with pytest.raises(
+        UserError, match=r"input_encodings\.0\.table is \(512, 16\) there and \(9, 16\) here\.$"
+    ):
         adopt(numbered(old), old, made({"name": "learned", "max_positions": 9}))

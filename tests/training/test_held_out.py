@@ -18,7 +18,9 @@ from tests import tiny
 from tests.tiny import replicas
 from tests.training import varied
 
-DAMAGED = r"^The frozen examples in .* are damaged \({}\): remove that folder and freeze them again\.$"
+DAMAGED = (
+    r"^The frozen examples in .* are damaged \({}\): remove that folder and freeze them again\.$"
+)
 VARIED = plugins.resolve("tasks", {"name": varied.NAME})
 COUNTS = {("validation", 3): 4, ("test", 3): 6, ("test", 5): 6}
 
@@ -34,7 +36,14 @@ def folder(tmp_path_factory):
 
 def test_a_run_asks_for_its_grid_and_its_curve():
     run = tiny.run(evaluate__curve_lengths=(2, 5), evaluate__curve_examples=20)
-    places = {("validation", 2): 20, ("validation", 3): 16, ("validation", 5): 20, ("test", 2): 16, ("test", 3): 16, ("test", 5): 16}
+    places = {
+        ("validation", 2): 20,
+        ("validation", 3): 16,
+        ("validation", 5): 20,
+        ("test", 2): 16,
+        ("test", 3): 16,
+        ("test", 5): 16,
+    }
     assert asked([run]) == {run.task: places}
     longer = tiny.run(train__max_length=5, evaluate__num_examples=30, evaluate__lengths=(3, 5))
     more = {("validation", 3): 30, ("validation", 5): 30, ("test", 3): 30, ("test", 5): 30}
@@ -51,7 +60,10 @@ def test_what_is_read_is_what_is_drawn_leaf_by_leaf(folder, bound):
         key = jax.random.key(0)
         for name in (step.EVALUATION, ("validation", "test").index(split), length):
             key = jax.random.fold_in(key, name)
-        drawn = [task.sample(jax.random.fold_in(key, i), jnp.asarray(length), bound) for i in range(count)]
+        drawn = [
+            task.sample(jax.random.fold_in(key, i), jnp.asarray(length), bound)
+            for i in range(count)
+        ]
         read = frozen.batch((split, length), count, 0, count, bound)
         assert jax.tree.structure(read) == jax.tree.structure(drawn[0])
         for leaf, *leaves in zip(jax.tree.leaves(read), *map(jax.tree.leaves, drawn), strict=True):
@@ -75,22 +87,36 @@ def test_every_row_is_the_same_to_the_last_digit_whether_drawn_or_read(tmp_path)
     places = dict(evaluate__lengths=(2, 3), evaluate__num_examples=12, evaluate__offsets=(0, 2))
     run = tiny.run(task={"name": varied.NAME}, model__num_layers=1, **places)
     held_out.freeze(*next(iter(asked([run]).items())), tmp_path)
-    reading = dataclasses.replace(run, evaluate=dataclasses.replace(run.evaluate, frozen=str(tmp_path)))
+    reading = dataclasses.replace(
+        run, evaluate=dataclasses.replace(run.evaluate, frozen=str(tmp_path))
+    )
     params = step.init(step.setup(run), replicas({}, {"seed": 3}))["params"]
     drawn, read = (Evaluator(step.setup(each), (2, 3), compiled) for each in (run, reading))
     rows = read.rows(params, grid(reading))
     assert rows == drawn.rows(params, grid(run))
     assert read.data.cache_info().currsize == 0  # nothing was drawn
-    likelihoods = {row["value"] for of_replica in rows for row in of_replica if row["metric"] == "negative_log_likelihood"}
+    likelihoods = {
+        row["value"]
+        for of_replica in rows
+        for row in of_replica
+        if row["metric"] == "negative_log_likelihood"
+    }
     assert len(likelihoods) == 2 * (2 + 4)  # replicas, places
 
 
 def test_a_training_that_reads_leaves_the_record_of_one_that_draws(folder, tmp_path):
     """But for the folder's name, the clock and what was drawn on the way: the curve too."""
-    fast = dict(model__num_layers=1, train__steps=4, evaluate__lengths=(3,), evaluate__curve_every=4)
+    fast = dict(
+        model__num_layers=1, train__steps=4, evaluate__lengths=(3,), evaluate__curve_every=4
+    )
     drawn = tiny.train(tmp_path / "drawn", tiny.cell("rope", seeds=1, **fast))[0]
-    read = tiny.train(tmp_path / "read", tiny.cell("rope", seeds=1, evaluate__frozen=str(folder), **fast))[0]
-    assert (drawn["config"]["evaluate"]["frozen"], read["config"]["evaluate"]["frozen"]) == (None, str(folder))
+    read = tiny.train(
+        tmp_path / "read", tiny.cell("rope", seeds=1, evaluate__frozen=str(folder), **fast)
+    )[0]
+    assert (drawn["config"]["evaluate"]["frozen"], read["config"]["evaluate"]["frozen"]) == (
+        None,
+        str(folder),
+    )
     for key in ("run_id", "rows", "floors", "curve", "exposure"):
         assert drawn[key] == read[key]
     (one,) = held_out.Frozen(folder, tiny.run().task).sets
@@ -107,16 +133,27 @@ HERE = "copy(distinct=True, num_symbols=6)"
             dict(task={"name": "copy", "num_symbols": 7}),
             "holds no frozen examples of copy(distinct=True, num_symbols=7) of seed 0, but of copy(",
         ),
-        (dict(evaluate__lengths=(2, 4)), f"holds no frozen test examples of {HERE} of length 4, but of 2, 3, 5."),
-        (dict(evaluate__curve_lengths=(3, 5)), f"holds no frozen validation examples of {HERE} of length 5, but of 2, 3."),
-        (dict(evaluate__num_examples=17), f"holds 16 frozen validation examples of {HERE} of length 2, and 17 are asked for."),
+        (
+            dict(evaluate__lengths=(2, 4)),
+            f"holds no frozen test examples of {HERE} of length 4, but of 2, 3, 5.",
+        ),
+        (
+            dict(evaluate__curve_lengths=(3, 5)),
+            f"holds no frozen validation examples of {HERE} of length 5, but of 2, 3.",
+        ),
+        (
+            dict(evaluate__num_examples=17),
+            f"holds 16 frozen validation examples of {HERE} of length 2, and 17 are asked for.",
+        ),
         (
             dict(evaluate__frozen="nowhere"),
             "nowhere holds no frozen examples: python -m experiments.freeze ",
         ),
     ],
 )
-def test_what_does_not_fit_is_refused_before_anything_is_trained(folder, tmp_path, changes, sentence):
+def test_what_does_not_fit_is_refused_before_anything_is_trained(
+    folder, tmp_path, changes, sentence
+):
     cell = tiny.cell("rope", seeds=1, **{"evaluate__frozen": str(folder), **changes})
     with pytest.raises(UserError) as refused:
         run_cell(cell, tmp_path)
@@ -147,7 +184,9 @@ def one_set(folder, tmp_path):
 def test_another_version_is_refused(folder, tmp_path):
     copied, path = one_set(folder, tmp_path)
     path.rename(path.with_name("0.9.0"))
-    with pytest.raises(UserError, match=r"holds copy\(.*\) frozen in version 0\.9\.0; this pe_lab reads 2\.0\.0\."):
+    with pytest.raises(
+        UserError, match=r"holds copy\(.*\) frozen in version 0\.9\.0; this pe_lab reads 2\.0\.0\."
+    ):
         held_out.Frozen(copied, tiny.run().task)
 
 
@@ -179,13 +218,22 @@ def test_damage_is_refused_wherever_it_is(folder, tmp_path):
 
 @pytest.mark.parametrize("length", [0, 7])
 def test_a_length_that_the_task_has_not_is_refused(tmp_path, length):
-    with pytest.raises(UserError, match=rf"^{HERE}".replace("(", r"\(").replace(")", r"\)") + f" has no examples of length {length}"):
+    with pytest.raises(
+        UserError,
+        match=rf"^{HERE}".replace("(", r"\(").replace(")", r"\)")
+        + f" has no examples of length {length}",
+    ):
         held_out.freeze(tiny.run().task, {("test", length): 2}, tmp_path)
 
 
 def test_a_task_that_draws_otherwise_than_what_was_frozen_is_told(folder, tmp_path, monkeypatch):
     copied, path = one_set(folder, tmp_path)
     rows_of = held_out.rows_of
-    monkeypatch.setattr(held_out, "rows_of", lambda length, examples: reversed(list(rows_of(length, examples))))
-    with pytest.raises(UserError, match=rf"^{path} holds other examples than the task draws today: move it away, or give another"):
+    monkeypatch.setattr(
+        held_out, "rows_of", lambda length, examples: reversed(list(rows_of(length, examples)))
+    )
+    with pytest.raises(
+        UserError,
+        match=rf"^{path} holds other examples than the task draws today: move it away, or give another",
+    ):
         held_out.freeze(*next(iter(asked([tiny.run()]).items())), copied)

@@ -24,13 +24,20 @@ def children(*encodings, study="parents", parents=PARENTS, **changes):
     """A cell of runs that start from the runs of another, seed by seed."""
     return Cell(
         tuple(
-            tiny.run(*(encodings or ("rope",)), seed=p.seed, init_from={"study": study, "run_id": p.run_id}, **{**SMALL, **changes})
+            tiny.run(
+                *(encodings or ("rope",)),
+                seed=p.seed,
+                init_from={"study": study, "run_id": p.run_id},
+                **{**SMALL, **changes},
+            )
             for p in parents.runs
         )
     )
 
 
-CHILDREN = children(train__steps=4, train__max_length=2, evaluate__lengths=(2,), evaluate__curve_lengths=(2,))
+CHILDREN = children(
+    train__steps=4, train__max_length=2, evaluate__lengths=(2,), evaluate__curve_lengths=(2,)
+)
 GRANDCHILDREN = children(study="", parents=CHILDREN, train__steps=2)
 
 
@@ -54,44 +61,70 @@ def equal(a, b):
 
 
 @pytest.mark.parametrize("study", ["parents", "absolute"])
-def test_every_replica_starts_from_its_own_parents_parameters_and_a_new_optimizer(results, tmp_path, study):
+def test_every_replica_starts_from_its_own_parents_parameters_and_a_new_optimizer(
+    results, tmp_path, study
+):
     folder = tmp_path / "new" if study == "absolute" else results / "new"
-    training = begun(folder, children(study=str(results / "parents") if study == "absolute" else study))
+    training = begun(
+        folder, children(study=str(results / "parents") if study == "absolute" else study)
+    )
     final = begun(results / "parents", PARENTS).state
     equal(training.state["params"], final["params"])
     fresh = jax.jit(functools.partial(step.init, training.made))(training.replicas)
-    equal({k: v for k, v in training.state.items() if k != "params"}, {k: v for k, v in fresh.items() if k != "params"})
-    assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (fresh["params"], final["params"])), strict=True))
+    equal(
+        {k: v for k, v in training.state.items() if k != "params"},
+        {k: v for k, v in fresh.items() if k != "params"},
+    )
+    assert any(
+        (a != b).any()
+        for a, b in zip(*map(jax.tree.leaves, (fresh["params"], final["params"])), strict=True)
+    )
 
 
 def test_its_data_goes_on_where_its_parents_ended(results):
     """The first loss of the child is the one that the parent would have had next; from the first step's data it is another."""
-    parent, child = begun(results / "parents", PARENTS), begun(results / "new", children(train__steps=6))
+    parent, child = (
+        begun(results / "parents", PARENTS),
+        begun(results / "new", children(train__steps=6)),
+    )
     assert child.replicas["first_step"].tolist() == [6, 6]
     chunk = jax.jit(functools.partial(step.chunk, parent.made))
     further = {**parent.state, "stop_at": jnp.asarray([99, 99], jnp.int32)}
     expected, found = (
-        np.asarray(chunk(t, r, jnp.asarray(1))[1][:, 0]) for t, r in ((further, parent.replicas), (child.state, child.replicas))
+        np.asarray(chunk(t, r, jnp.asarray(1))[1][:, 0])
+        for t, r in ((further, parent.replicas), (child.state, child.replicas))
     )
     np.testing.assert_array_equal(found, expected)
-    again = chunk(child.state, {**child.replicas, "first_step": jnp.zeros(2, jnp.int32)}, jnp.asarray(1))[1][:, 0]
+    again = chunk(
+        child.state, {**child.replicas, "first_step": jnp.zeros(2, jnp.int32)}, jnp.asarray(1)
+    )[1][:, 0]
     assert (np.asarray(again) != expected).all()
 
 
 def test_what_its_parent_had_not_starts_fresh(results):
     training = begun(results / "new", children("rope", "learned"))
-    scratch = jax.jit(functools.partial(step.init, training.made))(training.replicas)["params"]["decoder"].pop("input_encodings")
+    scratch = jax.jit(functools.partial(step.init, training.made))(training.replicas)["params"][
+        "decoder"
+    ].pop("input_encodings")
     equal(training.state["params"]["decoder"].pop("input_encodings"), scratch)
     equal(training.state["params"], begun(results / "parents", PARENTS).state["params"])
 
 
 def test_exposure_is_of_the_whole_ancestry(results):
     """6, 4 and 2 steps; up to 3, 2 and 3 symbols, so 8 tokens."""
-    found = {r["run_id"]: r for folder in ("parents", "study") for r in records.read_all(results / folder).values()}
+    found = {
+        r["run_id"]: r
+        for folder in ("parents", "study")
+        for r in records.read_all(results / folder).values()
+    }
     for cell, steps, own in ((PARENTS, 6, 6), (CHILDREN, 10, 4), (GRANDCHILDREN, 12, 2)):
         for run in cell.runs:
             exposure, cost = found[run.run_id]["exposure"], found[run.run_id]["cost"]
-            assert (exposure["steps"], exposure["max_length"], exposure["max_position"]) == (steps, 3, 7)
+            assert (exposure["steps"], exposure["max_length"], exposure["max_position"]) == (
+                steps,
+                3,
+                7,
+            )
             assert cost["steps"] == own
 
 
@@ -99,7 +132,9 @@ def test_a_grandchild_starts_from_a_child_in_its_own_study(results):
     first = begun(results / "study", children(study="", parents=CHILDREN, train__steps=3))
     assert first.replicas["first_step"].tolist() == [10, 10]
     equal(first.state["params"], begun(results / "study", CHILDREN).state["params"])
-    assert [run.replica()["init_from"] for run in GRANDCHILDREN.runs] == [run.run_id for run in CHILDREN.runs]
+    assert [run.replica()["init_from"] for run in GRANDCHILDREN.runs] == [
+        run.run_id for run in CHILDREN.runs
+    ]
 
 
 def test_a_record_says_what_its_run_started_from(results):
@@ -111,7 +146,10 @@ def test_a_record_says_what_its_run_started_from(results):
 def test_a_child_resumed_from_its_own_checkpoint_does_not_start_again(results):
     child, parent = begun(results / "study", CHILDREN), begun(results / "parents", PARENTS)
     assert child.now == 4
-    assert any((a != b).any() for a, b in zip(*(jax.tree.leaves(t.state["params"]) for t in (child, parent)), strict=True))
+    assert any(
+        (a != b).any()
+        for a, b in zip(*(jax.tree.leaves(t.state["params"]) for t in (child, parent)), strict=True)
+    )
 
 
 def test_a_missing_parent_is_recorded_as_the_failure_of_every_run_of_the_cell(results, tmp_path):
@@ -129,7 +167,9 @@ def test_a_missing_parent_is_recorded_as_the_failure_of_every_run_of_the_cell(re
 def test_a_parent_that_was_trained_on_the_inputs_of_evaluation_is_refused(results):
     older = {"run_id": "r", "config": {"train": {"drawing": 1}}}
     check_drawing(CHILDREN.run, {"run_id": "r", "config": PARENTS.run.to_dict()})
-    with pytest.raises(UserError, match=r"^The run r was trained with config\.train\.drawing=1, and a run that"):
+    with pytest.raises(
+        UserError, match=r"^The run r was trained with config\.train\.drawing=1, and a run that"
+    ):
         check_drawing(CHILDREN.run, older)
     mixed = children(train__drawing=1)
     with pytest.raises(UserError, match=r"was trained with config\.train\.drawing=2"):

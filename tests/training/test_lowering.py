@@ -51,7 +51,11 @@ def programs(experiment):
     return {
         "initialization": (init, members),
         "training": (functools.partial(step.chunk, experiment), state, members, steps),
-        "evaluation": (functools.partial(evaluate.batch_sums, experiment, bound), state["params"], point),
+        "evaluation": (
+            functools.partial(evaluate.batch_sums, experiment, bound),
+            state["params"],
+            point,
+        ),
         "decoding": (functools.partial(answers, experiment), experiment.abstract_params),
     }
 
@@ -79,7 +83,9 @@ def test_every_program_is_lowered(name, platform, dtype):
 
 def test_a_program_for_an_accelerator_has_no_form_of_a_cpu():
     """The kernels are chosen by the platform that is compiled for, and not by the one that compiles."""
-    for_cpu, for_cuda = (setup("alibi", platform, "float32").kernels for platform in ("cpu", "cuda"))
+    for_cpu, for_cuda = (
+        setup("alibi", platform, "float32").kernels for platform in ("cpu", "cuda")
+    )
     assert for_cpu.attention.__module__ == "pe_lab.kernels.attention_cpu"
     assert for_cuda.attention.__module__ == "pe_lab.kernels.attention_fused"
     assert for_cuda.dot_general is jax.lax.dot_general

@@ -19,7 +19,9 @@ PARAMS = {
     "input_encodings": {"table": jnp.ones((2, 3))},
     "attention_encodings": {"table": jnp.ones((2, 3))},
 }
-GRADIENTS = jax.tree.map(lambda p: 0.01 * (1 + jnp.arange(p.size, dtype=jnp.float32)).reshape(p.shape), PARAMS)
+GRADIENTS = jax.tree.map(
+    lambda p: 0.01 * (1 + jnp.arange(p.size, dtype=jnp.float32)).reshape(p.shape), PARAMS
+)
 
 
 def update(knobs, rate=0.1, decay=0.0, steps=1):
@@ -67,7 +69,11 @@ def test_weight_decay_reaches_the_backbones_matrices_alone():
     plain, decayed = update(knobs, decay=0.0), update(knobs, decay=0.5)
     moved = jax.tree.map(lambda a, b: float(jnp.abs(a - b).max()) > 1e-6, plain, decayed)
     still = {"table": False}
-    assert moved == {"blocks": {"kernel": True, "bias": False}, "input_encodings": still, "attention_encodings": still}
+    assert moved == {
+        "blocks": {"kernel": True, "bias": False},
+        "input_encodings": still,
+        "attention_encodings": still,
+    }
 
 
 def test_encodings_have_a_decay_and_a_rate_of_their_own():
@@ -76,7 +82,9 @@ def test_encodings_have_a_decay_and_a_rate_of_their_own():
     decayed = update(dataclasses.replace(knobs, encoding_weight_decay=0.5))
     frozen = update(dataclasses.replace(knobs, encoding_rate_factor=0.0))
     for group in ("input_encodings", "attention_encodings"):
-        np.testing.assert_allclose(decayed[group]["table"], plain[group]["table"] - 0.1 * 0.5, rtol=1e-5)
+        np.testing.assert_allclose(
+            decayed[group]["table"], plain[group]["table"] - 0.1 * 0.5, rtol=1e-5
+        )
         np.testing.assert_array_equal(frozen[group]["table"], PARAMS[group]["table"])
     np.testing.assert_array_equal(decayed["blocks"]["kernel"], plain["blocks"]["kernel"])
     np.testing.assert_array_equal(frozen["blocks"]["kernel"], plain["blocks"]["kernel"])
@@ -90,4 +98,8 @@ def test_gradients_are_clipped_by_their_global_norm():
     scaled = jax.tree.map(lambda g: g / 2, GRADIENTS)
     chain = optimizer(dataclasses.replace(knobs, clip_norm=1e9), jnp.asarray(0.1), jnp.asarray(0.0))
     updates, _ = chain.update(scaled, chain.init(PARAMS), PARAMS)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), clipped, optax.apply_updates(PARAMS, updates))
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5),
+        clipped,
+        optax.apply_updates(PARAMS, updates),
+    )

@@ -13,12 +13,20 @@ from pe_lab.training import step
 from pe_lab.training.evaluate import Evaluator, Place
 from tests import tiny
 
-CONTIGUOUS, RANDOMIZED = {"name": "contiguous"}, {"name": "randomized", "maximum": 64, "per": "example"}
+CONTIGUOUS, RANDOMIZED = (
+    {"name": "contiguous"},
+    {"name": "randomized", "maximum": 64, "per": "example"},
+)
 
 
 def made(layout="decoder", examples_per_context=1, document_mask=True, **changes):
     """Eight examples a step, alone or packed, for a small model whose every part reads positions."""
-    changes = {"model__num_layers": 1, "train__batch_size": 8 // examples_per_context, "execution__chunk_steps": 2, **changes}
+    changes = {
+        "model__num_layers": 1,
+        "train__batch_size": 8 // examples_per_context,
+        "execution__chunk_steps": 2,
+        **changes,
+    }
     run = tiny.run(
         "sinusoidal",
         "rope",
@@ -40,7 +48,9 @@ def first_loss(*args, **changes):
     setup = made(*args, **changes)
 
     def loss():
-        params = nnx.to_pure_dict(nnx.state(step._model(setup.run, setup.task, setup.layout, setup.kernels, 0), nnx.Param))
+        params = nnx.to_pure_dict(
+            nnx.state(step._model(setup.run, setup.task, setup.layout, setup.kernels, 0), nnx.Param)
+        )
         read = drawn(setup)
         return step.loss_of(setup, read, params, step.of_batch(setup, read))
 
@@ -62,10 +72,18 @@ def test_a_packed_training_step_is_the_step_of_the_same_examples_alone():
     """Loss and gradient: the second step's loss shows what the first has changed. Every example counts once."""
 
     def losses(k):
-        setup = made("decoder", k, train__loss_reduction="example", train__schedule="constant", train__warmup_steps=0)
+        setup = made(
+            "decoder",
+            k,
+            train__loss_reduction="example",
+            train__schedule="constant",
+            train__warmup_steps=0,
+        )
         which = tiny.replicas({"learning_rate": 0.05})
         state = jax.jit(functools.partial(step.init, setup))(which)
-        return np.asarray(jax.jit(functools.partial(step.chunk, setup))(state, which, jnp.asarray(2))[1][0])
+        return np.asarray(
+            jax.jit(functools.partial(step.chunk, setup))(state, which, jnp.asarray(2))[1][0]
+        )
 
     alone = losses(1)
     np.testing.assert_allclose(losses(4), alone, rtol=1e-4)
@@ -82,7 +100,11 @@ def test_each_example_counts_once_in_a_mean_over_examples():
 def positions_of(positions, document_mask):
     """Positions [B, L], mask and segments of the first packed contexts."""
     _, stream, _ = drawn(made("decoder", 4, document_mask, positions=positions))
-    return np.asarray(jnp.broadcast_to(stream.positions[0][0], stream.mask.shape)), np.asarray(stream.mask), stream.segments
+    return (
+        np.asarray(jnp.broadcast_to(stream.positions[0][0], stream.mask.shape)),
+        np.asarray(stream.mask),
+        stream.segments,
+    )
 
 
 def test_with_a_document_mask_every_example_counts_from_0():
@@ -109,14 +131,23 @@ def test_without_one_positions_run_through_the_context():
 
 def test_examples_of_one_context_have_random_positions_of_their_own():
     positions, _, segments = positions_of(RANDOMIZED, True)
-    firsts = {tuple(positions[0][np.asarray(segments[0]) == one][:4].tolist()) for one in (1, 2, 3, 4)}
+    firsts = {
+        tuple(positions[0][np.asarray(segments[0]) == one][:4].tolist()) for one in (1, 2, 3, 4)
+    }
     assert len(firsts) == 4
 
 
 def test_evaluation_is_never_packed():
-    setups = [made("decoder", 4, mask, evaluate__lengths=(3,)) for mask in (True, False)] + [made("decoder", 1)]
+    setups = [made("decoder", 4, mask, evaluate__lengths=(3,)) for mask in (True, False)] + [
+        made("decoder", 1)
+    ]
     params = step.init(setups[0], tiny.replicas({}))["params"]
-    sums = [Evaluator(setup, (3,), lambda f, *args: jax.jit(f)).measure(params, Place("test", 3, 0), 8)[0] for setup in setups]
+    sums = [
+        Evaluator(setup, (3,), lambda f, *args: jax.jit(f)).measure(params, Place("test", 3, 0), 8)[
+            0
+        ]
+        for setup in setups
+    ]
     for name in ("exact_match", "tokens", "losses", "first_error"):
         np.testing.assert_array_equal(sums[0][name], sums[2][name])
         np.testing.assert_array_equal(sums[1][name], sums[2][name])
@@ -124,20 +155,36 @@ def test_evaluation_is_never_packed():
 
 def test_exposure_says_how_far_positions_ran(tmp_path):
     """Three examples of eight tokens each, one after the other."""
-    changes = dict(train__steps=2, layout__examples_per_context=3, evaluate__lengths=(3,), model__num_layers=1)
-    record = tiny.train(tmp_path, tiny.cell("rope", seeds=1, layout__document_mask=False, **changes))[0]
+    changes = dict(
+        train__steps=2, layout__examples_per_context=3, evaluate__lengths=(3,), model__num_layers=1
+    )
+    record = tiny.train(
+        tmp_path, tiny.cell("rope", seeds=1, layout__document_mask=False, **changes)
+    )[0]
     assert record["exposure"]["max_position"] == 3 * 8 - 1
-    assert step.setup(tiny.run("rope", layout__document_mask=True, **changes)).context_lengths(3, train=True) == {"decoder": 8}
+    assert step.setup(tiny.run("rope", layout__document_mask=True, **changes)).context_lengths(
+        3, train=True
+    ) == {"decoder": 8}
 
 
 @pytest.mark.parametrize(
     ("encoding", "positions", "sentence"),
     [
-        (dict(name="learned", max_positions=15), CONTIGUOUS, r"learned has positions 0\.\.14; length 3 asks for position 15: training"),
-        (dict(name="rope"), dict(name="randomized", maximum=15), r"randomized has 15 positions; length 3 asks for 16: training there"),
+        (
+            dict(name="learned", max_positions=15),
+            CONTIGUOUS,
+            r"learned has positions 0\.\.14; length 3 asks for position 15: training",
+        ),
+        (
+            dict(name="rope"),
+            dict(name="randomized", maximum=15),
+            r"randomized has 15 positions; length 3 asks for 16: training there",
+        ),
     ],
 )
-def test_positions_that_end_within_the_context_are_refused_unless_examples_count_alone(encoding, positions, sentence):
+def test_positions_that_end_within_the_context_are_refused_unless_examples_count_alone(
+    encoding, positions, sentence
+):
     two = dict(positions=positions, layout__examples_per_context=2)
     with pytest.raises(UserError, match=sentence):
         step.setup(tiny.run(encoding, layout__document_mask=False, **two))
@@ -147,6 +194,8 @@ def test_positions_that_end_within_the_context_are_refused_unless_examples_count
 
 @pytest.mark.parametrize("layout", ["decoder", "encoder_decoder"])
 def test_flops_of_a_step_count_every_example_and_longer_sight_without_a_document_mask(layout):
-    alone, apart, together = (made(layout, k, mask).step_flops for k, mask in ((1, True), (4, True), (4, False)))
+    alone, apart, together = (
+        made(layout, k, mask).step_flops for k, mask in ((1, True), (4, True), (4, False))
+    )
     assert apart == alone  # eight examples either way
     assert together > alone

@@ -28,13 +28,25 @@ def test_the_longest_is_first_and_no_loop_counts_what_it_holds(found):
 def test_frames_are_read_up_to_the_first_function_of_the_library():
     text = "\n".join(
         [
-            "FileNames", '1 "' + profile.PACKAGE + 'encodings/rope.py"', '2 "/elsewhere/linear.py"', "",
-            "FunctionNames", '1 "RoPE.qk"', '2 "Linear.__call__"', "",
-            "FileLocations", "1 {file_name_id=1 function_name_id=1 line=3 end_line=3}", "2 {file_name_id=2 function_name_id=2 line=9}", "",
-            "StackFrames", "1 {file_location_id=1 parent_frame_id=1}", "2 {file_location_id=2 parent_frame_id=2}",
-            "3 {file_location_id=2 parent_frame_id=1}", "",
+            "FileNames",
+            '1 "' + profile.PACKAGE + 'encodings/rope.py"',
+            '2 "/elsewhere/linear.py"',
+            "",
+            "FunctionNames",
+            '1 "RoPE.qk"',
+            '2 "Linear.__call__"',
+            "",
+            "FileLocations",
+            "1 {file_name_id=1 function_name_id=1 line=3 end_line=3}",
+            "2 {file_name_id=2 function_name_id=2 line=9}",
+            "",
+            "StackFrames",
+            "1 {file_location_id=1 parent_frame_id=1}",
+            "2 {file_location_id=2 parent_frame_id=2}",
+            "3 {file_location_id=2 parent_frame_id=1}",
+            "",
             '  %mul.1 = f32[] multiply(%a, %b), metadata={op_name="x" stack_frame_id=2}',
             '  ROOT %dot.2 = f32[] dot(%a, %b), metadata={op_name="x" stack_frame_id=3}',
         ]
-    )  # fmt: skip
+    )
     assert profile._places(text) == {"mul.1": "encodings/rope.py RoPE.qk"}

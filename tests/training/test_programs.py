@@ -20,21 +20,42 @@ logging.basicConfig(stream=sys.stderr)
 logging.getLogger("jax._src.compiler").setLevel(logging.DEBUG)
 sys.exit(cell.main(Path(sys.argv[1]), Path(sys.argv[2])))
 """
-MISS, HIT = r"PERSISTENT COMPILATION CACHE MISS for '(\w+)'", r"[Pp]ersistent compilation cache hit for '(\w+)'"
+MISS, HIT = (
+    r"PERSISTENT COMPILATION CACHE MISS for '(\w+)'",
+    r"[Pp]ersistent compilation cache hit for '(\w+)'",
+)
 
 
 @pytest.fixture
 def train(tmp_path):
     """Trains a cell in a process of its own: the programs that were compiled, and those read from the cache."""
-    cell = tiny.cell("rope", "t5_bias", checkpoints__interval=0.0, evaluate__lengths=(2, 3, 5))  # saved after every chunk
+    cell = tiny.cell(
+        "rope", "t5_bias", checkpoints__interval=0.0, evaluate__lengths=(2, 3, 5)
+    )  # saved after every chunk
     records.write_json(tmp_path / "cell.json", {"runs": [r.to_dict() for r in cell.runs]})
-    cache = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache"), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    cache = {
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    }
     plain = {k: v for k, v in os.environ.items() if k != "JAX_NUMPY_RANK_PROMOTION"}
-    env = {**plain, **cache, "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1", "PYTHONPATH": str(ROOT)}
+    env = {
+        **plain,
+        **cache,
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        "PYTHONPATH": str(ROOT),
+    }
 
     def run(folder):
-        command = [sys.executable, "-c", LOGGED, str(tmp_path / "cell.json"), str(tmp_path / folder)]
-        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+        command = [
+            sys.executable,
+            "-c",
+            LOGGED,
+            str(tmp_path / "cell.json"),
+            str(tmp_path / folder),
+        ]
+        done = subprocess.run(
+            command, cwd=ROOT, env=env, capture_output=True, text=True, check=True
+        )
         return [sorted(re.findall(pattern, done.stderr)) for pattern in (MISS, HIT)]
 
     return run

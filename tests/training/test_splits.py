@@ -110,7 +110,9 @@ def test_an_evaluation_example_depends_on_its_own_key_alone():
     task = Reverse(num_symbols=10)
     rule = splits.rule(task)
     length = jnp.asarray(6)
-    few, many = (held_out.sample(task, rule, held_out.keys(1, 6, jnp.arange(n)), length, 6) for n in (8, 40))
+    few, many = (
+        held_out.sample(task, rule, held_out.keys(1, 6, jnp.arange(n)), length, 6) for n in (8, 40)
+    )
     jax.tree.map(np.testing.assert_array_equal, few, jax.tree.map(lambda leaf: leaf[:8], many))
     wide = held_out.sample(task, rule, held_out.keys(1, 6, jnp.arange(8)), length, 9)
     np.testing.assert_array_equal(few.prompt, wide.prompt[:, :6])
@@ -131,7 +133,9 @@ def test_training_draws_no_held_out_input_and_keeps_the_others():
     runs = (tiny.run(**LONG, train__batch_size=64, train__drawing=n) for n in (2, 1))
     made, before = map(step.setup, runs)
     key = jax.random.key(3)
-    now, then = (jax.jit(functools.partial(step.draw, m))(key, jnp.asarray(0))[0] for m in (made, before))
+    now, then = (
+        jax.jit(functools.partial(step.draw, m))(key, jnp.asarray(0))[0] for m in (made, before)
+    )
     same = (np.asarray(now.tokens) == np.asarray(then.tokens)).all(axis=1)
     rule, keys = made.split_rule, step.fold(step.stream_key(key, step.EXAMPLES), jnp.arange(64))
     lengths = step.fold(step.stream_key(key, step.LENGTHS), jnp.arange(64))
@@ -165,7 +169,11 @@ def test_a_finite_training_set_has_no_held_out_input():
 
 
 def overlap(record, split):
-    return {row["length"]: row["value"] for row in record["rows"] if (row["split"], row["metric"]) == (split, "overlap")}
+    return {
+        row["length"]: row["value"]
+        for row in record["rows"]
+        if (row["split"], row["metric"]) == (split, "overlap")
+    }
 
 
 def test_a_record_holds_the_share_of_inputs_that_training_can_draw(tmp_path):

@@ -36,7 +36,9 @@ def test_under_map_a_replica_is_bit_equal_in_any_company():
 
 def test_vmap_computes_what_map_does():
     two = replicas({"seed": 1}, {"seed": 2})
-    vmapped = dataclasses.replace(RUN, execution=dataclasses.replace(RUN.execution, replicas="vmap"))
+    vmapped = dataclasses.replace(
+        RUN, execution=dataclasses.replace(RUN.execution, replicas="vmap")
+    )
     np.testing.assert_allclose(trained(RUN, two)[1], trained(vmapped, two)[1], atol=1e-4)
 
 
@@ -60,13 +62,17 @@ def test_chunks_of_any_size_give_the_same_bits():
 @pytest.mark.parametrize("layout", ["decoder", "encoder", "encoder_decoder"])
 def test_the_loss_falls(layout):
     sizes = {} if layout == "decoder" else {"model__num_layers": 1}
-    _, losses = trained(tiny.run("rope", layout__name=layout, execution__chunk_steps=80, **sizes), replicas({}), 80)
+    _, losses = trained(
+        tiny.run("rope", layout__name=layout, execution__chunk_steps=80, **sizes), replicas({}), 80
+    )
     assert losses[0, -1] < 0.8 * losses[0, 0]
 
 
 def test_computing_inner_values_again_changes_no_loss():
     again = dataclasses.replace(RUN, execution=dataclasses.replace(RUN.execution, remat=True))
-    np.testing.assert_allclose(trained(again, replicas({}))[1], trained(RUN, replicas({}))[1], rtol=1e-4)
+    np.testing.assert_allclose(
+        trained(again, replicas({}))[1], trained(RUN, replicas({}))[1], rtol=1e-4
+    )
 
 
 def test_in_bfloat16_it_trains_and_its_parameters_stay_float32():
@@ -82,13 +88,19 @@ def test_a_step_of_data_is_counted_from_the_first_step():
     _, losses = trained(RUN, replicas({}))
     before = jax.jit(functools.partial(step.init, made))(replicas({}))
     before, _ = jax.jit(functools.partial(step.chunk, made))(before, replicas({}), jnp.asarray(3))
-    _, after = jax.jit(functools.partial(step.chunk, made))({**before, "step": jnp.asarray([0])}, later, jnp.asarray(3))
+    _, after = jax.jit(functools.partial(step.chunk, made))(
+        {**before, "step": jnp.asarray([0])}, later, jnp.asarray(3)
+    )
     np.testing.assert_array_equal(after[0, :3], losses[0, 3:6])
 
 
 def test_a_replica_that_diverges_stops_there_and_its_cell_goes_on():
     state, losses = trained(RUN, replicas({}, {"learning_rate": np.nan}, {}))
-    assert state["diverged_at"].tolist() == [-1, 1, -1]  # the first step's update spoils the second's loss
+    assert state["diverged_at"].tolist() == [
+        -1,
+        1,
+        -1,
+    ]  # the first step's update spoils the second's loss
     assert np.isfinite(np.asarray(losses[0])).all()
     sound, _ = trained(RUN, replicas({}))
     jax.tree.map(np.testing.assert_array_equal, of(sound, 0), of(state, 0))
@@ -124,12 +136,16 @@ def test_a_finite_training_set_comes_round_with_new_positions():
 
 
 def test_lengths_are_uniform_for_each_example_or_one_a_step():
-    each = np.concatenate([np.asarray(batch_of(RUN, 0, s)[0].answer.sum(axis=1)) for s in range(60)])
+    each = np.concatenate(
+        [np.asarray(batch_of(RUN, 0, s)[0].answer.sum(axis=1)) for s in range(60)]
+    )
     counts = np.bincount(each, minlength=4)
     assert counts[0] == 0
     assert counts[1:].min() > 110  # 160 expected, standard deviation 10
     per_step = tiny.run(train__length_per="step")
-    shared = [set(np.asarray(batch_of(per_step, 0, s)[0].answer.sum(axis=1)).tolist()) for s in range(20)]
+    shared = [
+        set(np.asarray(batch_of(per_step, 0, s)[0].answer.sum(axis=1)).tolist()) for s in range(20)
+    ]
     assert {len(s) for s in shared} == {1}
     assert set().union(*shared) == {1, 2, 3}
 
@@ -148,9 +164,18 @@ def test_loss_reductions_by_hand():
             ("sinusoidal", {"task": {"name": "copy", "num_symbols": 4}}),
             "copy with these arguments has no examples longer than 4 symbols, got length 5",
         ),
-        (({"name": "learned", "max_positions": 7}, {}), r"learned has positions 0..6; length 3 asks for position 7: training there"),
-        (("learned", {"positions": {"name": "normalized"}}), "learned needs whole positions; the scheme normalized gives fractions"),
-        (("rope", {"positions": {"name": "randomized", "maximum": 7}}), "randomized has 7 positions; length 3 asks for 8"),
+        (
+            ({"name": "learned", "max_positions": 7}, {}),
+            r"learned has positions 0..6; length 3 asks for position 7: training there",
+        ),
+        (
+            ("learned", {"positions": {"name": "normalized"}}),
+            "learned needs whole positions; the scheme normalized gives fractions",
+        ),
+        (
+            ("rope", {"positions": {"name": "randomized", "maximum": 7}}),
+            "randomized has 7 positions; length 3 asks for 8",
+        ),
         (
             ("binary", {"positions": {"name": "shifted", "max_shift": 70_000}}),
             "binary has positions 0..65535; length 3",
@@ -175,13 +200,19 @@ def test_what_cannot_be_trained_is_refused_with_a_sentence(run, sentence):
         ("encoder_decoder", "rope", "normalized", True),
     ],
 )
-def test_a_model_is_told_the_targets_length_by_its_layout_or_by_positions_that_it_reads(layout, encoding, scheme, expected):
+def test_a_model_is_told_the_targets_length_by_its_layout_or_by_positions_that_it_reads(
+    layout, encoding, scheme, expected
+):
     made = step.setup(tiny.run(encoding, layout__name=layout, positions={"name": scheme}))
     assert made.knows_target_length is expected
 
 
 def test_what_reads_no_positions_takes_any_scheme():
-    for name, arguments in {"normalized": {}, "randomized": {}, "shifted": {"max_shift": 3}}.items():
+    for name, arguments in {
+        "normalized": {},
+        "randomized": {},
+        "shifted": {"max_shift": 3},
+    }.items():
         assert plugins.find("positions", name)
         step.setup(tiny.run("nope", positions={"name": name, **arguments}))
 
@@ -193,17 +224,35 @@ def test_nope_goes_beyond_what_a_scheme_has_positions_for():
 
 def test_a_table_of_the_decoder_alone_need_not_reach_along_the_source():
     """parity: a source of 7 bits, and a decoder that reads BEGIN and one answer."""
-    layout = {"name": "encoder_decoder", "end_token": True, "examples_per_context": 1, "document_mask": True}
-    changes = {"layout": layout, "task": {"name": "parity"}, "train__max_length": 7, "evaluate__lengths": (7,)}
+    layout = {
+        "name": "encoder_decoder",
+        "end_token": True,
+        "examples_per_context": 1,
+        "document_mask": True,
+    }
+    changes = {
+        "layout": layout,
+        "task": {"name": "parity"},
+        "train__max_length": 7,
+        "evaluate__lengths": (7,),
+    }
     table = {"name": "learned", "max_positions": 2}
-    assert step.out_of_reach(step.setup(tiny.run({**table, "stacks": ("decoder",)}, **changes)), 7, 0) is None
-    with pytest.raises(UserError, match=r"learned has positions 0\.\.1; length 7 asks for position 6"):
+    assert (
+        step.out_of_reach(step.setup(tiny.run({**table, "stacks": ("decoder",)}, **changes)), 7, 0)
+        is None
+    )
+    with pytest.raises(
+        UserError, match=r"learned has positions 0\.\.1; length 7 asks for position 6"
+    ):
         step.setup(tiny.run(table, **changes))
 
 
 def test_what_examples_are_drawn_from_has_a_digest():
     """Another limit moves commands from one split to another; a task that draws from keys alone has none."""
-    scan, other = (tiny.run(task={"name": "scan", "max_train": n}, train__max_length=3, evaluate__lengths=(3,)) for n in (22, 25))
+    scan, other = (
+        tiny.run(task={"name": "scan", "max_train": n}, train__max_length=3, evaluate__lengths=(3,))
+        for n in (22, 25)
+    )
     digest = step.setup(scan).data_digest
     assert digest == step.setup(scan).data_digest != step.setup(other).data_digest
     assert step.setup(tiny.run()).data_digest is None

@@ -16,7 +16,9 @@ BIPE = ({"name": "learned", "max_positions": 16, "axis": 0}, {"name": "rope", "a
 
 def read(run, train=True, offset=0):
     made = step.setup(run)
-    return step.contexts(made, *step.draw(made, jax.random.key(3), jnp.asarray(0)), train=train, offset=offset)
+    return step.contexts(
+        made, *step.draw(made, jax.random.key(3), jnp.asarray(0)), train=train, offset=offset
+    )
 
 
 def test_a_decoders_copies_share_the_position_of_what_they_copy():
@@ -31,7 +33,12 @@ def test_a_decoders_copies_share_the_position_of_what_they_copy():
 @pytest.mark.parametrize("name", ["coupled", "abacus"])
 def test_the_streams_of_an_encoder_decoder_share_their_draw(name):
     arguments = {"max_position": 20} if name == "coupled" else {}
-    run = tiny.run("rope", positions={"name": name, **arguments}, layout__name="encoder_decoder", train__min_length=3)
+    run = tiny.run(
+        "rope",
+        positions={"name": name, **arguments},
+        layout__name="encoder_decoder",
+        train__min_length=3,
+    )
     _, stream, source = read(run)
     np.testing.assert_array_equal(stream.positions[0][0][:, 1:], source.positions[0][0])
 
@@ -40,7 +47,16 @@ def test_positions_of_two_axes_reach_the_encodings_of_each_axis_and_an_offset_bo
     """BiPE: a learned code of the place inside the prompt or the target, RoPE between the two."""
     run = tiny.run(*BIPE, positions={"name": "two_stream"}, train__min_length=3)
     _, stream, _ = read(run)
-    assert np.asarray(stream.positions[0][0][0]).tolist() == [[0, 0], [1, 0], [2, 0], [3, 0], [0, 1], [1, 1], [2, 1], [3, 1]]
+    assert np.asarray(stream.positions[0][0][0]).tolist() == [
+        [0, 0],
+        [1, 0],
+        [2, 0],
+        [3, 0],
+        [0, 1],
+        [1, 1],
+        [2, 1],
+        [3, 1],
+    ]
     shifted = read(run, offset=5)[1].positions
     np.testing.assert_array_equal(shifted[0], stream.positions[0] + 5)
     made = step.setup(run)
@@ -57,28 +73,42 @@ def test_decoding_from_a_cache_equals_the_full_forward_on_two_axes():
     tokens = models.random_tokens(2, 6)
     positions = jnp.asarray([[[0, 0], [1, 0], [2, 0], [0, 1], [1, 1], [2, 1]]])[None]
     full = models.run(model, models.stream(tokens, positions))
-    prefill, cache = extend(model, start(model, (positions,), 2), tokens[:, :3], jnp.ones((2, 3), bool))
+    prefill, cache = extend(
+        model, start(model, (positions,), 2), tokens[:, :3], jnp.ones((2, 3), bool)
+    )
     rest = decode(model, cache, tokens[:, 3:], jnp.ones((2, 3), bool))[0]
     models.assert_close(full, np.concatenate([prefill, rest], axis=1))
 
 
 def test_a_sink_token_stands_one_before_the_first_on_every_axis():
     model = models.build(*BIPE, sink_token=True)
-    view = model.decoder.view(models.stream(models.random_tokens(1, 2), jnp.asarray([[[[3, 5], [4, 5]]]])))
+    view = model.decoder.view(
+        models.stream(models.random_tokens(1, 2), jnp.asarray([[[[3, 5], [4, 5]]]]))
+    )
     assert view.positions[0].tolist() == [[[[2, 4], [3, 5], [4, 5]]]]
 
 
 def test_examples_packed_without_a_document_mask_count_anew_under_packed():
-    run = tiny.run("rope", positions={"name": "packed"}, layout__examples_per_context=2, layout__document_mask=False, train__min_length=3)
+    run = tiny.run(
+        "rope",
+        positions={"name": "packed"},
+        layout__examples_per_context=2,
+        layout__document_mask=False,
+        train__min_length=3,
+    )
     _, stream, _ = read(run)
     assert stream.segments is None
-    np.testing.assert_array_equal(stream.positions[0][0], np.broadcast_to([*range(8), *range(8)], (8, 16)))
+    np.testing.assert_array_equal(
+        stream.positions[0][0], np.broadcast_to([*range(8), *range(8)], (8, 16))
+    )
 
 
 def test_a_model_of_two_axes_is_evaluated():
     made = step.setup(tiny.run(*BIPE, positions={"name": "two_stream"}))
     evaluator = Evaluator(made, (3,), lambda f, *_: jax.jit(f))
-    (found,) = evaluator.measure(step.init(made, tiny.replicas({}))["params"], Place("test", 3, 0), 16)
+    (found,) = evaluator.measure(
+        step.init(made, tiny.replicas({}))["params"], Place("test", 3, 0), 16
+    )
     assert (found["targets"], found["not_finite"]) == (64, 0)  # 16 examples of 3 symbols and an end
     assert found["code_ratio"].shape == (1,)
 
@@ -87,12 +117,22 @@ def test_a_table_of_places_inside_a_part_needs_rows_for_the_longest_part_only():
     """BEGIN and three symbols; SEPARATOR, three symbols: four places each."""
 
     def bipe(rows, **changes):
-        return tiny.run({"name": "learned", "max_positions": rows, "axis": 0}, positions={"name": "two_stream"}, **changes)
+        return tiny.run(
+            {"name": "learned", "max_positions": rows, "axis": 0},
+            positions={"name": "two_stream"},
+            **changes,
+        )
 
     step.setup(bipe(4, evaluate__lengths=(2, 3)))
-    with pytest.raises(UserError, match=r"learned has positions 0\.\.2; length 3 asks for position 3: training there"):
+    with pytest.raises(
+        UserError,
+        match=r"learned has positions 0\.\.2; length 3 asks for position 3: training there",
+    ):
         step.setup(bipe(3))
-    assert step.out_of_reach(step.setup(bipe(4)), 5, 0) == "learned has positions 0..3; length 5 asks for position 5"
+    assert (
+        step.out_of_reach(step.setup(bipe(4)), 5, 0)
+        == "learned has positions 0..3; length 5 asks for position 5"
+    )
     made = step.setup(bipe(8, layout__examples_per_context=2, layout__document_mask=False))
     assert made.readers(3, train=True)[0][1:] == (16, 3)
 
@@ -102,7 +142,9 @@ def test_parts_are_those_of_the_layouts_structure(layout):
     made = step.setup(tiny.run("rope", layout__name=layout, train__min_length=3))
     batch, *_ = step.contexts(made, *step.draw(made, jax.random.key(0), jnp.asarray(0)), train=True)
     found = made.layout.parts(made.task, 3)
-    for stack, structure in zip(found, [s for s in (batch.source_structure, batch.structure) if s is not None], strict=True):
+    for stack, structure in zip(
+        found, [s for s in (batch.source_structure, batch.structure) if s is not None], strict=True
+    ):
         lengths = np.unique(np.asarray(structure["parts"])[0], return_counts=True)[1]
         assert lengths.tolist() == list(found[stack])
 
@@ -116,12 +158,28 @@ def test_parts_are_those_of_the_layouts_structure(layout):
             r"rope reads positions of one axis, the scheme two_stream gives 2 axes: choose one, dict\(name='rope', axis=0\)",
         ),
         ({"name": "sinusoidal"}, "two_stream", "sinusoidal reads positions of one axis"),
-        ({"name": "axial_rope"}, "contiguous", r"axial_rope reads positions of 2 axes, the scheme contiguous gives one axis\."),
-        ({"name": "rope", "axis": 0}, "contiguous", "rope cannot act on axis 0 of positions: the scheme contiguous gives one axis"),
-        ({"name": "learned", "axis": 2}, "two_stream", "learned cannot act on axis 2 of positions: the scheme two_stream gives 2 axes"),
-        ({"name": "axial_rope", "axis": 1}, "two_stream", "axial_rope cannot act on axis 1 of positions: it reads 2 axes"),
+        (
+            {"name": "axial_rope"},
+            "contiguous",
+            r"axial_rope reads positions of 2 axes, the scheme contiguous gives one axis\.",
+        ),
+        (
+            {"name": "rope", "axis": 0},
+            "contiguous",
+            "rope cannot act on axis 0 of positions: the scheme contiguous gives one axis",
+        ),
+        (
+            {"name": "learned", "axis": 2},
+            "two_stream",
+            "learned cannot act on axis 2 of positions: the scheme two_stream gives 2 axes",
+        ),
+        (
+            {"name": "axial_rope", "axis": 1},
+            "two_stream",
+            "axial_rope cannot act on axis 1 of positions: it reads 2 axes",
+        ),
     ],
-)  # fmt: skip
+)
 def test_encodings_and_schemes_that_do_not_fit_are_refused(encoding, scheme, sentence):
     with pytest.raises(UserError, match=sentence):
         step.setup(tiny.run(encoding, positions={"name": scheme}))
@@ -130,7 +188,8 @@ def test_encodings_and_schemes_that_do_not_fit_are_refused(encoding, scheme, sen
 def test_what_reads_lengths_takes_one_example_a_context_and_tells_the_targets_length():
     dynamic = {"name": "rope", "scaling": "dynamic_ntk", "factor": 2.0, "trained_length": 4}
     with pytest.raises(
-        UserError, match=r"rope reads an example's length with these arguments, so config\.layout\.examples_per_context must be 1"
+        UserError,
+        match=r"rope reads an example's length with these arguments, so config\.layout\.examples_per_context must be 1",
     ):
         step.setup(tiny.run(dynamic, layout__examples_per_context=2))
     assert step.setup(tiny.run(dynamic)).knows_target_length

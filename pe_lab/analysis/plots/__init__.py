@@ -1,13 +1,15 @@
-"""Pictures of a study, each as PDF for print and as PNG; only those that its records have numbers for.
+"""Pictures of a study, each as PDF for print and as PNG; only those that its records have numbers
+for.
 
-exact_match           a panel a variant: seeds, their centre and its interval against length (bits_per_token for a text)
+exact_match           a panel a variant: seeds, their centre and its interval against length
+                      (bits_per_token for a text)
 heat_map              variants x lengths
 length_by_offset      a map a variant of lengths x offsets of positions
-success               how many runs have learnt, and succeed beyond training, with Wilson's intervals
-training_exact_match  validation while they trained, beyond the training length too
+success               how many runs have learnt and succeed, with Wilson's intervals
+training_exact_match  validation during training, beyond the training length too
 training_loss         the loss while they trained
 learning_rate         exact match against the learning rate, where rates vary
-table_1, table_2, …   the tables that the study declares: lines where columns are numbers, else maps
+table_1, table_2, …   the tables that the study declares: lines if columns are numbers, else maps
 cost                  exact match against FLOPs and parameters, where these differ
 
 An encoding has one colour and one marker in all of them: styles.py.
@@ -27,7 +29,9 @@ _OF_ALL: Mapping[str, Callable[[Results], Any]] = {
     "training_loss": training.loss,
     "learning_rate": rates.learning_rate,
 }
-_OF_CHOSEN: Mapping[str, Callable[[Results], Any]] = {  # of what validation chose, where something is tuned
+_OF_CHOSEN: Mapping[
+    str, Callable[[Results], Any]
+] = {  # of what validation chose, where something is tuned
     "exact_match": lengths.exact_match,
     "bits_per_token": lengths.bits_per_token,
     "heat_map": lengths.heat_map,
@@ -38,15 +42,22 @@ _OF_CHOSEN: Mapping[str, Callable[[Results], Any]] = {  # of what validation cho
 
 
 def write(results: Results, folder: Path) -> list[Path]:
-    """Draws what there are numbers for into a folder, and takes away what there are none for any more.
+    """Draws what there are numbers for into a folder, and takes away what there are none for any
+    more.
 
     Returns:
       The PNGs; of each there is a PDF beside it. Empty before a run has finished.
     """
     chosen = selection.chosen(results)
     tables = enumerate(results.declared.tables, start=1)
-    asked: dict[str, Callable[[Results], Any]] = {f"table_{i}": functools.partial(declared.table, asked=table) for i, table in tables}
-    kinds = [(name, draw, of) for of, figures in ((chosen, {**_OF_CHOSEN, **asked}), (results, _OF_ALL)) for name, draw in figures.items()]
+    asked: dict[str, Callable[[Results], Any]] = {
+        f"table_{i}": functools.partial(declared.table, asked=table) for i, table in tables
+    }
+    kinds = [
+        (name, draw, of)
+        for of, figures in ((chosen, {**_OF_CHOSEN, **asked}), (results, _OF_ALL))
+        for name, draw in figures.items()
+    ]
     drawn = []
     with drawing.settings():
         for name, draw, of in kinds:
@@ -54,7 +65,11 @@ def write(results: Results, folder: Path) -> list[Path]:
             if figure is not None:
                 drawing.save(figure, [folder / f"{name}{suffix}" for suffix in drawing.SUFFIXES])
                 drawn.append(name)
-    for stem in {*_OF_CHOSEN, *_OF_ALL, *(file.stem for file in folder.glob("table_*.p*"))}.difference(drawn):
+    for stem in {
+        *_OF_CHOSEN,
+        *_OF_ALL,
+        *(file.stem for file in folder.glob("table_*.p*")),
+    }.difference(drawn):
         for suffix in drawing.SUFFIXES:
             (folder / f"{stem}{suffix}").unlink(missing_ok=True)
     return [folder / f"{name}.png" for name in drawn]

@@ -1,4 +1,6 @@
-"""The tables that a study declares, drawn: lines where columns are numbers, else a map of rows x columns."""
+"""The tables that a study declares, drawn: lines where columns are numbers, else a map of rows x
+columns.
+"""
 
 import dataclasses
 import math
@@ -16,20 +18,31 @@ from pe_lab.declaration import BY_LENGTH
 
 _ENCODINGS = ("model.encodings", "variant")
 _SHADES = ("#1a1a1a", "#5a5a5a", "#959595")  # of rows that are no encodings
-_SIGNS = {cells.TOLD: "†: told the answer's length", cells.SEEN: "‡: training showed such positions", "*": "*: no seed has learnt the task"}
+_SIGNS = {
+    cells.TOLD: "†: told the answer's length",
+    cells.SEEN: "‡: training showed such positions",
+    "*": "*: no seed has learnt the task",
+}
 _SHARES = {name for name in BY_LENGTH if "match" in name or "accuracy" in name}
 _SHARES |= {"in_distribution", "trained_length", "retention", "auc", "log_auc"}
 _CENTRES = {
-    "median": "medians of seeds", "mean": "means of seeds", "iqm": "interquartile means of seeds", "seeds": "medians of seeds",
+    "median": "medians of seeds",
+    "mean": "means of seeds",
+    "iqm": "interquartile means of seeds",
+    "seeds": "medians of seeds",
     "best": "the best setting and seed, by the test",
-}  # fmt: skip
+}
 
 
 def table(results: Results, asked: declaration.Table) -> Any:
-    """One table, a panel for each value of what is left; None of several measures, of counts, and where there are no numbers."""
+    """One table, a panel for each value of what is left; None of several measures, of counts, and
+    where there are no numbers.
+    """
     if asked.measures or asked.metric.name in declaration.COUNTS:
         return None
-    found = [grid for grid in grids(results, asked) if any(grid.seeds(*place) for place in grid.found)]
+    found = [
+        grid for grid in grids(results, asked) if any(grid.seeds(*place) for place in grid.found)
+    ]
     if not found:
         return None
     if all(_numbers(grid) is not None for grid in found):
@@ -51,11 +64,28 @@ def _lines(results: Results, found: Sequence[Grid]) -> Any:
         places = _numbers(grid) or []
         for row in grid.rows:
             style, dash = looks[row]
-            cells_of_row = [(x, (row, column)) for x, column in zip(places, grid.columns, strict=True)]
-            dots = [(x, _height(value)) for x, place in cells_of_row for value in grid.seeds(*place)]
-            axis.plot(*drawing.known(dots), linestyle="", marker=style.marker, markersize=2, alpha=0.5, color=style.color)
+            cells_of_row = [
+                (x, (row, column)) for x, column in zip(places, grid.columns, strict=True)
+            ]
+            dots = [
+                (x, _height(value)) for x, place in cells_of_row for value in grid.seeds(*place)
+            ]
+            axis.plot(
+                *drawing.known(dots),
+                linestyle="",
+                marker=style.marker,
+                markersize=2,
+                alpha=0.5,
+                color=style.color,
+            )
             line = [(x, _height(_centre(grid, place))) for x, place in cells_of_row]
-            axis.plot(*drawing.known(line), color=style.color, marker=style.marker, label=_words(row), **dash)
+            axis.plot(
+                *drawing.known(line),
+                color=style.color,
+                marker=style.marker,
+                label=_words(row),
+                **dash,
+            )
         _number_axis(axis, places)
         axis.set_xlabel(pivot.title(asked.columns))
     drawn = [y for axis in axes for line in axis.lines for y in line.get_ydata()]
@@ -63,18 +93,34 @@ def _lines(results: Results, found: Sequence[Grid]) -> Any:
         axes[0].set_ylim(min(0, *drawn) - 0.04, max(1, *drawn) + 0.04)
     elif min(drawn) > 0:
         axes[0].set_yscale("log")
-    label = pivot.column(dataclasses.replace(asked.metric, show="median"), results)  # which centre it is stands above
+    label = pivot.column(
+        dataclasses.replace(asked.metric, show="median"), results
+    )  # which centre it is stands above
     figure.supylabel(textwrap.fill(label, 26), fontsize=8)
     _legend(figure, axes, looks, pivot.title(asked.rows))
-    bounds = ["0: not even at the shortest length", "the longest one: at least that"] if asked.metric.name in ("L90", "L99") else []
-    drawing.caption(figure, results, pivot.name_of(results, asked), f"lines are {_CENTRES[asked.metric.show]}, dots seeds", *bounds)
+    bounds = (
+        ["0: not even at the shortest length", "the longest one: at least that"]
+        if asked.metric.name in ("L90", "L99")
+        else []
+    )
+    drawing.caption(
+        figure,
+        results,
+        pivot.name_of(results, asked),
+        f"lines are {_CENTRES[asked.metric.show]}, dots seeds",
+        *bounds,
+    )
     return figure
 
 
 def _maps(results: Results, found: Sequence[Grid]) -> Any:
-    """A map a table: the centre of seeds that is asked for where row and column cross, with the table's signs."""
+    """A map a table: the centre of seeds that is asked for where row and column cross, with the
+    table's signs.
+    """
     asked, tall = found[0].asked, max(len(grid.rows) for grid in found)
-    figure, axes = _panels(found, height=0.75 + 0.19 * tall, sharey=len({tuple(grid.rows) for grid in found}) == 1)
+    figure, axes = _panels(
+        found, height=0.75 + 0.19 * tall, sharey=len({tuple(grid.rows) for grid in found}) == 1
+    )
     said: set[str] = set()
     known: list[float] = []
     for axis, grid in zip(axes, found, strict=True):
@@ -90,9 +136,28 @@ def _maps(results: Results, found: Sequence[Grid]) -> Any:
     shrink = min(1.0, 6 / figure.get_size_inches()[1])  # of a tall map
     label = pivot.WORDS.get(asked.metric.name, asked.metric.name)
     beyond = ("neither", "min", "max", "both")[(min(known) < 0) + 2 * (max(known) > 1)]
-    figure.colorbar(image, ax=axes, label=label, pad=0.02, aspect=30 * shrink, shrink=shrink, anchor=(0, 1), extend=beyond)
-    more = ["–: no number" if said else "white: no number", *(_SIGNS[sign] for sign in _SIGNS if sign in said)]
-    drawing.caption(figure, results, pivot.name_of(results, asked), _CENTRES[asked.metric.show], *more, told=False)
+    figure.colorbar(
+        image,
+        ax=axes,
+        label=label,
+        pad=0.02,
+        aspect=30 * shrink,
+        shrink=shrink,
+        anchor=(0, 1),
+        extend=beyond,
+    )
+    more = [
+        "–: no number" if said else "white: no number",
+        *(_SIGNS[sign] for sign in _SIGNS if sign in said),
+    ]
+    drawing.caption(
+        figure,
+        results,
+        pivot.name_of(results, asked),
+        _CENTRES[asked.metric.show],
+        *more,
+        told=False,
+    )
     return figure
 
 
@@ -111,14 +176,22 @@ def _height(value: Any) -> Any:
 
 def _signs(results: Results, grid: Grid, place: tuple[Any, Any]) -> str:
     points = grid.at(*place)
-    return pivot.signs(results, grid.asked, one_a_task(grid.asked, points), placed(grid.asked, points[0])) if points else ""
+    return (
+        pivot.signs(
+            results, grid.asked, one_a_task(grid.asked, points), placed(grid.asked, points[0])
+        )
+        if points
+        else ""
+    )
 
 
 def _panels(found: Sequence[Grid], height: float, sharey: bool) -> tuple[Any, list[Any]]:
     columns = min(len(found), 2)
     lines = math.ceil(len(found) / columns)
     size = (drawing.WIDTH * (0.62 if columns == 1 else 1), height * lines + 0.6)
-    figure, axes = drawing.pyplot().subplots(lines, columns, figsize=size, squeeze=False, layout="constrained", sharey=sharey)
+    figure, axes = drawing.pyplot().subplots(
+        lines, columns, figsize=size, squeeze=False, layout="constrained", sharey=sharey
+    )
     for axis in axes.flat[len(found) :]:
         axis.axis("off")
     for axis, grid in zip(axes.flat, found, strict=False):
@@ -131,22 +204,46 @@ def _looks(found: Sequence[Grid]) -> dict[tuple[Any, ...], tuple[styles.Style, d
     rows = list(dict.fromkeys(row for grid in found for row in grid.rows))
     shown = [_style(found, row, place) for place, row in enumerate(rows)]
     named = any(dimension in _ENCODINGS for dimension in found[0].asked.rows)
-    dashes = styles.dashes(shown) if named else [styles.DASHES[place % len(styles.DASHES)] for place in range(len(rows))]
-    return {r: (style, {"dashes": dash} if dash else {}) for r, style, dash in zip(rows, shown, dashes, strict=True)}
+    dashes = (
+        styles.dashes(shown)
+        if named
+        else [styles.DASHES[place % len(styles.DASHES)] for place in range(len(rows))]
+    )
+    return {
+        r: (style, {"dashes": dash} if dash else {})
+        for r, style, dash in zip(rows, shown, dashes, strict=True)
+    }
 
 
 def _style(found: Sequence[Grid], row: tuple[Any, ...], place: int) -> styles.Style:
     """An encoding's own, where rows are encodings; else a grey and a marker by its place."""
     if any(dimension in _ENCODINGS for dimension in found[0].asked.rows):
-        return next(drawing.style(point.variant) for grid in found for (r, _), points in grid.found.items() if r == row for point in points)
+        return next(
+            drawing.style(point.variant)
+            for grid in found
+            for (r, _), points in grid.found.items()
+            if r == row
+            for point in points
+        )
     return styles.Style(_SHADES[place % len(_SHADES)], styles.MARKERS[place % len(styles.MARKERS)])
 
 
 def _legend(figure: Any, axes: Sequence[Any], rows: Iterable[tuple[Any, ...]], title: str) -> None:
     """Of the rows of all panels."""
-    handles = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    handles = {
+        label: handle
+        for axis in axes
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
     names = [name for name in map(_words, rows) if name in handles]
-    figure.legend([handles[n] for n in names], names, loc="outside lower center", ncols=6, title=title, title_fontsize=8)
+    figure.legend(
+        [handles[n] for n in names],
+        names,
+        loc="outside lower center",
+        ncols=6,
+        title=title,
+        title_fontsize=8,
+    )
 
 
 def _words(key: tuple[Any, ...]) -> str:
@@ -154,7 +251,9 @@ def _words(key: tuple[Any, ...]) -> str:
 
 
 def _number_axis(axis: Any, places: Sequence[float]) -> None:
-    """Ticks where something was measured; a log scale where numbers span more than a factor of 20."""
+    """Ticks where something was measured; a log scale where numbers span more than a factor of
+    20.
+    """
     if min(places) > 0 and max(places) > 20 * min(places):
         axis.set_xscale("log")
     axis.set_xticks(places, [f"{x:g}" for x in places])

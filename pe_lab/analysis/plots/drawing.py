@@ -14,19 +14,43 @@ from pe_lab.declaration import SEPARATOR
 
 WIDTH = 7.0  # inches: a page's text
 _SETTINGS = {
-    "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7.5, "figure.titlesize": 9,
-    "xtick.labelsize": 7, "ytick.labelsize": 7, "lines.linewidth": 1.8, "lines.markersize": 4.5, "axes.linewidth": 0.7,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "0.9", "grid.linewidth": 0.6,
-    "axes.axisbelow": True, "legend.frameon": False, "pdf.fonttype": 42, "hatch.linewidth": 0.5,
-}  # fmt: skip
-_NO_DATE: dict[str, dict[str, Any]] = {".png": {"Software": None}, ".pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "legend.fontsize": 7.5,
+    "figure.titlesize": 9,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 4.5,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,
+    "hatch.linewidth": 0.5,
+}
+_NO_DATE: dict[str, dict[str, Any]] = {
+    ".png": {"Software": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
 SUFFIXES = tuple(_NO_DATE)
-_OF_NOTEBOOKS = ("inline", "ipympl", "widget")  # what is saved here is closed, and so not shown twice
+_OF_NOTEBOOKS = (
+    "inline",
+    "ipympl",
+    "widget",
+)  # what is saved here is closed, and so not shown twice
 DAGGER = "\u00a0†"  # behind a name, in the same line as its last word
 
 
 def pyplot() -> Any:
-    """Matplotlib without a screen, or as the notebook that is open shows it; two seconds to import, so not before it is needed."""
+    """Matplotlib without a screen, or as the notebook that is open shows it; two seconds to import,
+    so not before it is needed.
+    """
     import matplotlib
 
     if not any(name in str(matplotlib.get_backend(auto_select=False)) for name in _OF_NOTEBOOKS):
@@ -37,12 +61,16 @@ def pyplot() -> Any:
 
 
 def settings() -> Any:
-    """The context in which every figure is made and saved: sizes that stay legible at a page's width."""
+    """The context in which every figure is made and saved: sizes that stay legible at a page's
+    width.
+    """
     return pyplot().rc_context(_SETTINGS)
 
 
 def save(figure: Any, files: Sequence[Path], dpi: int = 200) -> None:
-    """Writes a figure without a date, so that the same records give the same bytes, and closes it."""
+    """Writes a figure without a date, so that the same records give the same bytes, and closes
+    it.
+    """
     figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")  # once is enough, and takes most of the time
     for file in files:
@@ -51,13 +79,21 @@ def save(figure: Any, files: Sequence[Path], dpi: int = 200) -> None:
 
 
 def named(variant: Variant) -> str:
-    """Its name, in which a number says what it is of, with a dagger where it is told the answer's length."""
+    """Its name, in which a number says what it is of, with a dagger where it is told the answer's
+    length.
+    """
     changed = f", {EVALUATED_WITH} {variant.change}" if variant.change else ""
-    return (SEPARATOR.join(labels(variant).values()) or variant.name) + changed + (DAGGER if variant.target_length_known else "")
+    return (
+        (SEPARATOR.join(labels(variant).values()) or variant.name)
+        + changed
+        + (DAGGER if variant.target_length_known else "")
+    )
 
 
 def labels(variant: Variant) -> dict[str, str]:
-    """The labels in its name by axis: {"model.encodings": "rope", "train.max_length": "max_length=8"}."""
+    """The labels in its name by axis: {"model.encodings": "rope", "train.max_length":
+    "max_length=8"}.
+    """
     parts = variant.name.removesuffix(f", {EVALUATED_WITH} {variant.change}").split(SEPARATOR)
     found: dict[str, str] = {}
     for axis, text in variant.labels.items():
@@ -68,21 +104,39 @@ def labels(variant: Variant) -> dict[str, str]:
 
 def _is_value(text: str) -> bool:
     """Whether a label says nothing without its axis: 8, 0.003, True, None."""
-    return text in ("True", "False", "None") or text.replace(".", "").replace("e-", "").replace("-", "").isdigit()
+    return (
+        text in ("True", "False", "None")
+        or text.replace(".", "").replace("e-", "").replace("-", "").isdigit()
+    )
 
 
 def outcome(variant: Variant) -> str:
     """3/5 learnt, 1 failed; of what no seed has learnt, that."""
-    learnt = f"{variant.learnt}/{len(variant.runs)} learnt" if variant.learnt else f"NOT LEARNT 0/{len(variant.runs)}"
+    learnt = (
+        f"{variant.learnt}/{len(variant.runs)} learnt"
+        if variant.learnt
+        else f"NOT LEARNT 0/{len(variant.runs)}"
+    )
     bad = [(s, sum(r["status"] == s for r in variant.runs)) for s in ("diverged", "failed")]
-    return ", ".join([learnt if variant.runs else "no run yet", *(f"{count} {status}" for status, count in bad if count)])
+    return ", ".join(
+        [
+            learnt if variant.runs else "no run yet",
+            *(f"{count} {status}" for status, count in bad if count),
+        ]
+    )
 
 
 def caption(figure: Any, results: Results, *parts: str, told: bool = True) -> None:
-    """A line above the figure: the study, and what its signs mean; `told`: a dagger stands behind names."""
+    """A line above the figure: the study, and what its signs mean; `told`: a dagger stands behind
+    names.
+    """
     words = " told the answer's length".replace(" ", "\u00a0")
     signs = [f"†{words}"] if told and any(v.target_length_known for v in results.variants) else []
-    signs += [f"without a record: {results.missing} {'run' if results.missing == 1 else 'runs'}"] if results.missing else []
+    signs += (
+        [f"without a record: {results.missing} {'run' if results.missing == 1 else 'runs'}"]
+        if results.missing
+        else []
+    )
     text = "; ".join([*parts, *signs])
     width = int(figure.get_size_inches()[0] * 15)  # characters of a line
     figure.suptitle(textwrap.fill(f"{results.name}: {text}", width), fontsize=8)
@@ -92,7 +146,11 @@ def style(variant: Variant) -> styles.Style:
     """That of its encodings, as trained or as changed."""
     for run in variant.runs:
         specs = run["config"].get("model", {}).get("encodings")
-        changes = [row["change"] for row in run["rows"] if row["change"] and row["change"]["label"] == variant.change]
+        changes = [
+            row["change"]
+            for row in run["rows"]
+            if row["change"] and row["change"]["label"] == variant.change
+        ]
         changed = changes[0]["encodings"] if changes and variant.change else None
         return styles.of_encodings(specs or () if changed is None else changed)
     return styles.NOPE
@@ -112,7 +170,11 @@ def point(variant: Variant, length: int, offset: int) -> Any:
 def centre_name(results: Results) -> str:
     """median, from ten seeds up interquartile mean, or both."""
     many = {len(v.finished) >= BOOTSTRAP_FROM for v in results.variants if v.finished}
-    return " or ".join(name for name, holds in (("median", False in many), ("interquartile mean", True in many)) if holds)
+    return " or ".join(
+        name
+        for name, holds in (("median", False in many), ("interquartile mean", True in many))
+        if holds
+    )
 
 
 def known(points: Sequence[tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
@@ -122,7 +184,9 @@ def known(points: Sequence[tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
 
 
 def length_axis(axis: Any, lengths: Sequence[int]) -> None:
-    """Ticks where something was measured, a log scale where lengths span more than a factor of 20."""
+    """Ticks where something was measured, a log scale where lengths span more than a factor of
+    20.
+    """
     place = math.log2 if lengths[-1] > 20 * lengths[0] else float
     if place is math.log2:
         axis.set_xscale("log", base=2)
@@ -137,4 +201,7 @@ def length_axis(axis: Any, lengths: Sequence[int]) -> None:
 def apart(results: Results) -> tuple[list[Variant], list[Variant]]:
     """Variants that may be ranked with each other, and those that are told the answer's length."""
     told = [v.target_length_known for v in results.variants]
-    return tuple([v for v, t in zip(results.variants, told, strict=True) if t == which] for which in (False, True))  # type: ignore[return-value]
+    return tuple(
+        [v for v, t in zip(results.variants, told, strict=True) if t == which]
+        for which in (False, True)
+    )  # type: ignore[return-value]

@@ -1,4 +1,6 @@
-"""One number a run: how many succeed, what accuracy costs, and what the learning rate does to it."""
+"""One number a run: how many succeed, what accuracy costs, and what the learning rate does to
+it.
+"""
 
 import math
 import textwrap
@@ -21,17 +23,30 @@ _RATE = "train.learning_rate"
 
 
 def success(results: Results) -> Any:
-    """A line a variant: the share of its runs that have learnt, and that succeed beyond, with Wilson's interval."""
+    """A line a variant: the share of its runs that have learnt, and that succeed beyond, with
+    Wilson's interval.
+    """
     ranked, told = drawing.apart(results)
     variants = [v for v in ranked + told if v.runs]
     asked: list[tuple[str, Callable[[Measured], bool | None]]] = [("learnt", _learnt)]
-    asked += [(str(results.declared.success), lambda run: metrics.succeeds(run, results.declared.success))]
+    asked += [
+        (str(results.declared.success), lambda run: metrics.succeeds(run, results.declared.success))
+    ]
     figure, axes = drawing.pyplot().subplots(
-        1, len(asked), figsize=(drawing.WIDTH, 1.1 + 0.2 * len(variants)), sharey=True, layout="constrained"
+        1,
+        len(asked),
+        figsize=(drawing.WIDTH, 1.1 + 0.2 * len(variants)),
+        sharey=True,
+        layout="constrained",
     )
     for axis, (title, holds) in zip(axes, asked, strict=True):
         for row, variant in enumerate(variants):
-            _share(axis, row, variant, [known for run in variant.measured if (known := holds(run)) is not None])
+            _share(
+                axis,
+                row,
+                variant,
+                [known for run in variant.measured if (known := holds(run)) is not None],
+            )
         if told and ranked:
             axis.axhline(len(ranked) - 0.5, color="0.5", linewidth=0.8)
         axis.set_title(textwrap.fill(title, 38))
@@ -54,13 +69,27 @@ def _share(axis: Any, row: int, variant: Variant, outcomes: Sequence[bool]) -> N
         axis.text(0, row, "not measured", va="center", fontsize=6.5, color="0.3")
         return
     style = drawing.style(variant)
-    axis.plot([interval.low, interval.high], [row, row], color=style.color, solid_capstyle="butt", linewidth=2.2, alpha=0.55)
-    axis.plot([sum(outcomes) / len(outcomes)], [row], color=style.color, marker=style.marker, markersize=5.5)
+    axis.plot(
+        [interval.low, interval.high],
+        [row, row],
+        color=style.color,
+        solid_capstyle="butt",
+        linewidth=2.2,
+        alpha=0.55,
+    )
+    axis.plot(
+        [sum(outcomes) / len(outcomes)],
+        [row],
+        color=style.color,
+        marker=style.marker,
+        markersize=5.5,
+    )
     axis.text(1.06, row, f"{sum(outcomes)}/{len(outcomes)}", va="center", fontsize=6.5)
 
 
 def cost(results: Results) -> Any:
-    """A panel a cost that differs between variants: exact match beyond training against it, seeds small, their centre large.
+    """A panel a cost that differs between variants: exact match beyond training against it, seeds
+    small, their centre large.
 
     None of more variants than a reader can tell apart in one panel.
     """
@@ -69,19 +98,34 @@ def cost(results: Results) -> Any:
     if not variants:
         asked = Metric("in_distribution")
         variants = [v for v in results.variants if _known(v, asked)]
-    costs = [name for name in _COSTS if _differs([c for v in variants if (c := _paid(v, name)) is not None])]
+    costs = [
+        name
+        for name in _COSTS
+        if _differs([c for v in variants if (c := _paid(v, name)) is not None])
+    ]
     if not costs or len(variants) > panels.MOST:
         return None
-    names = [f"{i}  {drawing.named(v)} ({len(_known(v, asked))})" for i, v in enumerate(variants, start=1)]
+    names = [
+        f"{i}  {drawing.named(v)} ({len(_known(v, asked))})"
+        for i, v in enumerate(variants, start=1)
+    ]
     columns = max(1, min(4, 112 // (max(map(len, names)) + 6), len(names)))
     size = (drawing.WIDTH, 2.8 + 0.16 * math.ceil(len(names) / columns))
-    figure, axes = drawing.pyplot().subplots(1, len(costs), figsize=size, sharey=True, squeeze=False, layout="constrained")
+    figure, axes = drawing.pyplot().subplots(
+        1, len(costs), figsize=size, sharey=True, squeeze=False, layout="constrained"
+    )
     from matplotlib import ticker
 
     for axis, name in zip(axes.flat, costs, strict=True):
         middles = [_point(axis, variant, name, asked) for variant in variants]
         for numbers, place in _together(middles):
-            axis.annotate(", ".join(map(str, numbers)), place, (4, 3), textcoords="offset points", fontsize=6.5)
+            axis.annotate(
+                ", ".join(map(str, numbers)),
+                place,
+                (4, 3),
+                textcoords="offset points",
+                fontsize=6.5,
+            )
         axis.set_xlabel(_COSTS[name])
         axis.xaxis.set_major_locator(ticker.MaxNLocator(4 if len(costs) > 1 else 8))
         axis.xaxis.set_major_formatter(ticker.EngFormatter(sep=""))
@@ -91,8 +135,14 @@ def cost(results: Results) -> Any:
     figure.legend(marks, names, loc="outside lower center", ncols=columns, columnspacing=1.2)
     without = [v.name for v in results.variants if v not in variants]
     notes = [f"no such number: {', '.join(without)}"] if without else []
-    marks_mean = ("small marks are seeds, large ones their median", "hollow: learnt by no seed", "(n): seeds")
-    drawing.caption(figure, results, f"mean exact match {_OF[asked.name]} against cost", *marks_mean, *notes)
+    marks_mean = (
+        "small marks are seeds, large ones their median",
+        "hollow: learnt by no seed",
+        "(n): seeds",
+    )
+    drawing.caption(
+        figure, results, f"mean exact match {_OF[asked.name]} against cost", *marks_mean, *notes
+    )
     return figure
 
 
@@ -101,11 +151,17 @@ _OF = {"auc": "from 1 to 2× the training length", "in_distribution": "up to the
 
 def _known(variant: Variant, asked: Metric) -> list[Measured]:
     """Runs that have the metric and say what they cost."""
-    return [run for run in variant.measured if run.record["cost"] and metrics.value(run, asked) is not None]
+    return [
+        run
+        for run in variant.measured
+        if run.record["cost"] and metrics.value(run, asked) is not None
+    ]
 
 
 def _paid(variant: Variant, name: str) -> Any:
-    return statistics.median([run.record["cost"][name] for run in variant.measured if run.record["cost"]])
+    return statistics.median(
+        [run.record["cost"][name] for run in variant.measured if run.record["cost"]]
+    )
 
 
 def _differs(costs: Sequence[Any]) -> bool:
@@ -116,19 +172,34 @@ def _point(axis: Any, variant: Variant, name: str, asked: Metric) -> tuple[Any, 
     """Its seeds, and its median, which is returned."""
     style, runs = drawing.style(variant), _known(variant, asked)
     x, y = [run.record["cost"][name] for run in runs], [metrics.value(run, asked) for run in runs]
-    axis.plot(x, y, linestyle="", color=style.color, marker=style.marker, markersize=_SMALL, alpha=0.6)
+    axis.plot(
+        x, y, linestyle="", color=style.color, marker=style.marker, markersize=_SMALL, alpha=0.6
+    )
     middle = statistics.median(x), statistics.median(y)
     face = style.color if variant.learnt else "white"
-    axis.plot(*([v] for v in middle), linestyle="", color=style.color, marker=style.marker, markersize=6.5, markerfacecolor=face)
+    axis.plot(
+        *([v] for v in middle),
+        linestyle="",
+        color=style.color,
+        marker=style.marker,
+        markersize=6.5,
+        markerfacecolor=face,
+    )
     return middle
 
 
 def _together(points: Sequence[tuple[Any, Any]]) -> list[tuple[list[int], tuple[Any, Any]]]:
-    """Numbers of points from 1 on, those that nearly coincide together, so that no number hides another."""
+    """Numbers of points from 1 on, those that nearly coincide together, so that no number hides
+    another.
+    """
     span = max(x for x, _ in points) - min(x for x, _ in points)
     found: list[tuple[list[int], tuple[Any, Any]]] = []
     for number, (x, y) in enumerate(points, start=1):
-        near = (numbers for numbers, at in found if abs(x - at[0]) <= span / 50 and abs(y - at[1]) <= 0.05)
+        near = (
+            numbers
+            for numbers, at in found
+            if abs(x - at[0]) <= span / 50 and abs(y - at[1]) <= 0.05
+        )
         if (numbers := next(near, None)) is None:
             found.append(([number], (x, y)))
         else:

@@ -1,4 +1,6 @@
-"""Small pictures side by side: a panel a variant; of a large study a panel for all encodings that agree in everything else."""
+"""Small pictures side by side: a panel a variant; of a large study a panel for all encodings that
+agree in everything else.
+"""
 
 import itertools
 import math
@@ -44,22 +46,37 @@ def grouped(variants: Sequence[Variant]) -> list[Panel]:
     groups: dict[str, list[Variant]] = {}
     for variant in variants:
         parts = drawing.labels(variant)
-        groups.setdefault(SEPARATOR.join(text for axis, text in parts.items() if axis != _AXIS), []).append(variant)
-    return [Panel(name + (drawing.DAGGER if any(v.target_length_known for v in g) else ""), tuple(g)) for name, g in groups.items()]
+        groups.setdefault(
+            SEPARATOR.join(text for axis, text in parts.items() if axis != _AXIS), []
+        ).append(variant)
+    return [
+        Panel(name + (drawing.DAGGER if any(v.target_length_known for v in g) else ""), tuple(g))
+        for name, g in groups.items()
+    ]
 
 
 def draw(panels: Sequence[Panel], height: float = 1.45) -> tuple[Any, list[Any]]:
-    """A figure of them, in columns along the axis of the sweep that changes fastest; grey where no seed has learnt."""
+    """A figure of them, in columns along the axis of the sweep that changes fastest; grey where no
+    seed has learnt.
+    """
     columns = _columns([panel.title.partition("\n")[0] for panel in panels])
     lines = math.ceil(len(panels) / columns)
-    size = (drawing.WIDTH if columns > 2 else drawing.WIDTH * (0.3 + 0.3 * columns), height * lines + 0.75)
-    figure, axes = drawing.pyplot().subplots(lines, columns, figsize=size, squeeze=False, layout="constrained", sharex=True, sharey=True)
+    size = (
+        drawing.WIDTH if columns > 2 else drawing.WIDTH * (0.3 + 0.3 * columns),
+        height * lines + 0.75,
+    )
+    figure, axes = drawing.pyplot().subplots(
+        lines, columns, figsize=size, squeeze=False, layout="constrained", sharex=True, sharey=True
+    )
     for axis in axes.flat[len(panels) :]:
         axis.axis("off")
     for axis in axes.flat[max(len(panels) - columns, 0) : len(panels)]:
         axis.tick_params(labelbottom=True)  # the last panel of each column
     for axis, panel in zip(axes.flat, panels, strict=False):
-        lines_of_title = (textwrap.fill(line, int(size[0] / columns * 15), break_long_words=False) for line in panel.title.split("\n"))
+        lines_of_title = (
+            textwrap.fill(line, int(size[0] / columns * 15), break_long_words=False)
+            for line in panel.title.split("\n")
+        )
         axis.set_title("\n".join(lines_of_title), fontsize=7)
         if not panel.learnt:
             axis.set_facecolor("0.93")
@@ -68,24 +85,40 @@ def draw(panels: Sequence[Panel], height: float = 1.45) -> tuple[Any, list[Any]]
 
 
 def _columns(names: Sequence[str]) -> int:
-    """As many as the last axis has values, where all that is before it has all of them; else what fills lines best."""
-    groups = [len(list(group)) for _, group in itertools.groupby(names, lambda name: name.rpartition(SEPARATOR)[0])]
+    """As many as the last axis has values, where all that is before it has all of them; else what
+    fills lines best.
+    """
+    groups = [
+        len(list(group))
+        for _, group in itertools.groupby(names, lambda name: name.rpartition(SEPARATOR)[0])
+    ]
     if len(groups) > 1 and len(set(groups)) == 1 and 2 <= groups[0] <= 5:
         return groups[0]
     return min(min(_COLUMNS, key=lambda c: -len(names) % c), len(names))
 
 
 def below(figure: Any, panels: Sequence[Panel], label: str) -> None:
-    """What the horizontal axis is and, where several encodings stand in a panel, which line is which."""
+    """What the horizontal axis is and, where several encodings stand in a panel, which line is
+    which.
+    """
     if all(panel.alone for panel in panels):
         figure.supxlabel(label, fontsize=8)
         return
     line = drawing.pyplot().Line2D
-    found = {v.labels.get(_AXIS, v.name): drawing.style(v) for panel in panels for v in panel.variants}
+    found = {
+        v.labels.get(_AXIS, v.name): drawing.style(v) for panel in panels for v in panel.variants
+    }
     looks = zip(found.items(), styles.dashes(list(found.values())), strict=True)
-    handles = [line([], [], color=s.color, marker=s.marker, label=name, **({"dashes": dash} if dash else {})) for (name, s), dash in looks]
+    handles = [
+        line(
+            [], [], color=s.color, marker=s.marker, label=name, **({"dashes": dash} if dash else {})
+        )
+        for (name, s), dash in looks
+    ]
     columns = max(1, min(6, 90 // (max(map(len, found)) + 6)))
-    figure.legend(handles=handles, title=label, title_fontsize=8, loc="outside lower center", ncols=columns)
+    figure.legend(
+        handles=handles, title=label, title_fontsize=8, loc="outside lower center", ncols=columns
+    )
 
 
 def dashes(panel: Panel) -> list[dict[str, Any]]:

@@ -1,4 +1,6 @@
-"""What the learning rate does: exact match within and beyond training, and the rate that validation chooses."""
+"""What the learning rate does: exact match within and beyond training, and the rate that validation
+chooses.
+"""
 
 import dataclasses
 from collections.abc import Sequence
@@ -14,17 +16,28 @@ _AXIS = "train.learning_rate"
 
 def learning_rate(results: Results) -> Any:
     """A panel for all variants that differ in their rate alone; None where rates do not vary."""
-    chosen = selection.chosen(dataclasses.replace(results, declared=dataclasses.replace(results.declared, tuned=(_AXIS,))))
+    chosen = selection.chosen(
+        dataclasses.replace(results, declared=dataclasses.replace(results.declared, tuned=(_AXIS,)))
+    )
     variants = [v for v in chosen.variants if len(_rates(v)) > 1 and v.finished]
     if not variants:
         return None
     success = results.declared.success
-    shown = ((Metric("in_distribution"), ()), (Metric("exact_match", success.place), styles.DASHES[1]))
+    shown = (
+        (Metric("in_distribution"), ()),
+        (Metric("exact_match", success.place), styles.DASHES[1]),
+    )
     figure, axes = panels.draw(panels.each(variants))
     for axis, variant in zip(axes, variants, strict=True):
         for metric, dash in shown:
             _sensitivity(axis, variant, metric, dash)
-        axis.axvline(variant.runs[0]["replica"]["learning_rate"], color="0.25", linestyle=":", linewidth=1.2, zorder=1)
+        axis.axvline(
+            variant.runs[0]["replica"]["learning_rate"],
+            color="0.25",
+            linestyle=":",
+            linewidth=1.2,
+            zorder=1,
+        )
         axis.set_ylim(-0.04, 1.04)
         axis.set_yticks([0, 0.5, 1])
     axes[0].set_xscale("log")
@@ -33,8 +46,17 @@ def learning_rate(results: Results) -> Any:
     axes[0].minorticks_off()
     figure.supxlabel("peak learning rate", fontsize=8)
     figure.supylabel("exact match", fontsize=8)
-    meaning = ("solid: up to the training length", f"dashed: {success.place}", "dotted: the rate of least validation loss")
-    drawing.caption(figure, results, "exact match against learning rate, dots are seeds, lines their median", *meaning)
+    meaning = (
+        "solid: up to the training length",
+        f"dashed: {success.place}",
+        "dotted: the rate of least validation loss",
+    )
+    drawing.caption(
+        figure,
+        results,
+        "exact match against learning rate, dots are seeds, lines their median",
+        *meaning,
+    )
     return figure
 
 
@@ -45,10 +67,21 @@ def _rates(variant: Variant) -> list[float]:
 def _sensitivity(axis: Any, variant: Variant, metric: Metric, dash: Sequence[float]) -> None:
     """Every seed a dot, the medians joined."""
     style, middle = drawing.style(variant), []
-    for candidate in sorted((c for c in variant.candidates if c.runs), key=lambda c: c.runs[0]["replica"]["learning_rate"]):
+    for candidate in sorted(
+        (c for c in variant.candidates if c.runs),
+        key=lambda c: c.runs[0]["replica"]["learning_rate"],
+    ):
         rate = candidate.runs[0]["replica"]["learning_rate"]
         values = [v for run in candidate.measured if (v := metrics.value(run, metric)) is not None]
         face = "white" if dash else style.color
-        axis.plot([rate] * len(values), values, linestyle="", marker="o", markersize=2.5, color=style.color, markerfacecolor=face)
+        axis.plot(
+            [rate] * len(values),
+            values,
+            linestyle="",
+            marker="o",
+            markersize=2.5,
+            color=style.color,
+            markerfacecolor=face,
+        )
         middle.append((rate, statistics.median(values)))
     axis.plot(*drawing.known(middle), color=style.color, **({"dashes": dash} if dash else {}))

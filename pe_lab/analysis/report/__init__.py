@@ -1,7 +1,8 @@
 """report.html: a study on one page that needs no network, to be sent, opened and explored anywhere.
 
-page.html.jinja is its form, page.css its looks, page.js what it does; data.py is what it knows. Vega draws the lines,
-from a copy inside the page and without eval. Names come from configs: Jinja escapes them, the script writes them as text only.
+page.html.jinja is its form, page.css its looks, page.js what it does; data.py is what it knows.
+Vega draws the lines, from a copy inside the page and without eval. Names come from configs: Jinja
+escapes them, the script writes them as text only.
 """
 
 import importlib
@@ -19,7 +20,9 @@ HERE = Path(__file__).parent
 _VEGA = "window.vegaEmbed = vegaEmbed;"
 
 
-def write(results: Results, folder: Path, against: Results | None = None, note: str | None = None) -> Path:
+def write(
+    results: Results, folder: Path, against: Results | None = None, note: str | None = None
+) -> Path:
     """Writes folder/report.html.
 
     Args:
@@ -32,8 +35,14 @@ def write(results: Results, folder: Path, against: Results | None = None, note: 
     if not results.finished:
         raise UserError(f"{results.name} has no finished run to report.")
     jinja2, vega = _library("jinja2"), _library("vl_convert").javascript_bundle(_VEGA)
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":"), "allow_nan": False}
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.policies["json.dumps_kwargs"] = {
+        "ensure_ascii": False,
+        "separators": (",", ":"),
+        "allow_nan": False,
+    }
     page = environment.get_template("page.html.jinja").render(
         results=results,
         note=note,
@@ -44,7 +53,9 @@ def write(results: Results, folder: Path, against: Results | None = None, note: 
         downloads=_downloads(results, folder),
         data=data.of(results, selection.chosen(results)),
         tables=[(table.title, formats.as_html(table)) for table in _tables(results, against)],
-        problems=[(data.label(results, r), r) for r in data.runs(results) if r["status"] != "finished"],
+        problems=[
+            (data.label(results, r), r) for r in data.runs(results) if r["status"] != "finished"
+        ],
         against=against,
     )
     path = folder / "report.html"
@@ -53,7 +64,11 @@ def write(results: Results, folder: Path, against: Results | None = None, note: 
 
 
 def _tables(results: Results, against: Results | None) -> list[formats.Table]:
-    compared = [] if against is None else _against.tables(selection.chosen(results), selection.chosen(against))
+    compared = (
+        []
+        if against is None
+        else _against.tables(selection.chosen(results), selection.chosen(against))
+    )
     return [*compared, *tables.of(results)]
 
 

@@ -1,4 +1,6 @@
-"""A study beside another: cells of the same variant, length and offset, and by how much they differ."""
+"""A study beside another: cells of the same variant, length and offset, and by how much they
+differ.
+"""
 
 import json
 
@@ -24,12 +26,23 @@ def _table(results: Results, other: Results, offset: int) -> Table:
     rows = [_row(a, b, n, offset, metric) for a, b in matched for n in lengths]
     shift = f", positions shifted by {offset}" if offset else ""
     header = ("variant", "length", results.name, other.name, "difference", "pairs", "beware")
-    caption = f"{results.name} minus {other.name}: medians over seeds, and the mean difference of runs of the same seeds."
-    return Table(f"{results.name} against {other.name}{shift}", caption, header, tuple(rows), _notes(results, other, matched, lengths))
+    caption = (
+        f"{results.name} minus {other.name}: medians over seeds, and the mean difference of "
+        f"runs of the same seeds."
+    )
+    return Table(
+        f"{results.name} against {other.name}{shift}",
+        caption,
+        header,
+        tuple(rows),
+        _notes(results, other, matched, lengths),
+    )
 
 
 def _matched(results: Results, other: Results) -> list[tuple[Variant, Variant]]:
-    """Variants of the same name, else of the same settings but for seeds, whatever the studies call them."""
+    """Variants of the same name, else of the same settings but for seeds, whatever the studies call
+    them.
+    """
     alike = {key: v for v in other.variants if (key := _settings(v)) is not None}
     named = {v.name: v for v in other.variants}
     found = [(v, named.get(v.name) or alike.get(_settings(v) or "")) for v in results.variants]
@@ -46,15 +59,25 @@ def _settings(variant: Variant) -> str | None:
 
 def _row(a: Variant, b: Variant, length: int, offset: int, metric: str) -> tuple[Cell, ...]:
     asked = Metric(metric, Place(length=length, offset=offset))
-    of_a, of_b = ({run.seed: v for run in each.measured if (v := metrics.value(run, asked)) is not None} for each in (a, b))
+    of_a, of_b = (
+        {run.seed: v for run in each.measured if (v := metrics.value(run, asked)) is not None}
+        for each in (a, b)
+    )
     differences = [of_a[seed] - of_b[seed] for seed in of_a if seed in of_b]
     mean, interval = statistics.mean(differences), compare.of_differences(differences)
-    within = "" if interval is None else f" [{cells.signed(interval.low)}, {cells.signed(interval.high)}]"
+    within = (
+        ""
+        if interval is None
+        else f" [{cells.signed(interval.low)}, {cells.signed(interval.high)}]"
+    )
     middles = [statistics.median(list(values.values())) for values in (of_a, of_b)]
     return (
         Cell(a.name if a.name == b.name else f"{a.name} / {b.name}"),
         Cell(str(length), length),
-        *(Cell(f"{cells.number(middle, metric)} ({len(values)})", middle) for middle, values in zip(middles, (of_a, of_b), strict=True)),
+        *(
+            Cell(f"{cells.number(middle, metric)} ({len(values)})", middle)
+            for middle, values in zip(middles, (of_a, of_b), strict=True)
+        ),
         Cell(f"{cells.signed(mean)}{within}", mean),
         Cell(str(len(differences)), len(differences)),
         Cell(_differ(a, b)),
@@ -69,15 +92,26 @@ def _differ(a: Variant, b: Variant) -> str:
         ("the answer's length told", a.target_length_known != b.target_length_known),
         ("task", a.task != b.task),
     ]
-    unlearnt = [f"not learnt in {side}" for v, side in ((a, "the first"), (b, "the second")) if v.runs and not v.learnt]
-    same = ["the same runs"] if {r["run_id"] for r in a.runs} == {r["run_id"] for r in b.runs} else []
+    unlearnt = [
+        f"not learnt in {side}"
+        for v, side in ((a, "the first"), (b, "the second"))
+        if v.runs and not v.learnt
+    ]
+    same = (
+        ["the same runs"] if {r["run_id"] for r in a.runs} == {r["run_id"] for r in b.runs} else []
+    )
     return ", ".join([*same, *(words for words, holds in apart if holds), *unlearnt]) or "–"
 
 
-def _notes(results: Results, other: Results, matched: list[tuple[Variant, Variant]], lengths: list[int]) -> tuple[str, ...]:
+def _notes(
+    results: Results, other: Results, matched: list[tuple[Variant, Variant]], lengths: list[int]
+) -> tuple[str, ...]:
     names = {v.name for pair in matched for v in pair}
     fewest = statistics.EXACT_FROM
-    notes = [f"(n): seeds with a number. Intervals of differences from {fewest} pairs up; nothing is adjusted for their number."]
+    notes = [
+        f"(n): seeds with a number. Intervals of differences from {fewest} pairs up; nothing is "
+        f"adjusted for their number."
+    ]
     for one, beside in ((results, other), (other, results)):
         if alone := [v.name for v in one.variants if v.name not in names]:
             notes.append(f"In {one.name} alone: {', '.join(alone)}.")

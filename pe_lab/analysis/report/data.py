@@ -1,4 +1,5 @@
-"""What the page knows: every number by variant, metric, offset and length, and every run with its curve and origin.
+"""What the page knows: every number by variant, metric, offset and length, and every run with its
+curve and origin.
 
 Keys are short and what runs share stands once, because a page of 500 runs is to stay small.
 """
@@ -14,20 +15,29 @@ from pe_lab.analysis.results import Results, Variant
 from pe_lab.declaration import BY_LENGTH
 
 _LABELS = {
-    "exact_match": "exact match", "exact_match_without_end": "exact match without the end token",
+    "exact_match": "exact match",
+    "exact_match_without_end": "exact match without the end token",
     "answer_exact_match": "exact match of the answer",
-    "token_accuracy": "token accuracy", FLOOR_CORRECTED: "token accuracy over the floor",
+    "token_accuracy": "token accuracy",
+    FLOOR_CORRECTED: "token accuracy over the floor",
     "negative_log_likelihood": "negative log-likelihood (nats a token)",
-    BITS: "bits a token", BITS_SLIDING: "bits a token, second half of each window",
-}  # fmt: skip
+    BITS: "bits a token",
+    BITS_SLIDING: "bits a token, second half of each window",
+}
 _UNBOUNDED = ("negative_log_likelihood", BITS, BITS_SLIDING)
 _DIGITS = 5
 _SHAPES = {  # Vega's names, or paths, of matplotlib's markers
-    "o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down", "P": "cross",
+    "o": "circle",
+    "s": "square",
+    "^": "triangle-up",
+    "D": "diamond",
+    "v": "triangle-down",
+    "P": "cross",
     "X": "M-1,-.55L-.55,-1L0,-.45L.55,-1L1,-.55L.45,0L1,.55L.55,1L0,.45L-.55,1L-1,.55L-.45,0Z",
-    "<": "triangle-left", ">": "triangle-right",
+    "<": "triangle-left",
+    ">": "triangle-right",
     "*": "M0,-1L.29,-.4L.95,-.31L.47,.15L.59,.81L0,.5L-.59,.81L-.47,.15L-.95,-.31L-.29,-.4Z",
-}  # fmt: skip
+}
 
 
 def of(results: Results, chosen: Results) -> dict[str, Any]:
@@ -38,7 +48,11 @@ def of(results: Results, chosen: Results) -> dict[str, Any]:
     """
     names = [name for name in BY_LENGTH if any(_has(v, results, name) for v in results.variants)]
     settings = [_flat(r["config"]) for r in runs(results)]
-    common = {path: value for path, value in settings[0].items() if all(s.get(path) == value for s in settings[1:])}
+    common = {
+        path: value
+        for path, value in settings[0].items()
+        if all(s.get(path) == value for s in settings[1:])
+    }
     origins: list[Any] = []
     kept = {tuple(map(id, v.runs)) for v in chosen.variants}
     of_run = {id(r): i for i, v in enumerate(results.variants) if v.change is None for r in v.runs}
@@ -57,7 +71,12 @@ def of(results: Results, chosen: Results) -> dict[str, Any]:
         "common": common,
         "origins": origins,
         "runs": [
-            _run(r, of_run[id(r)], {p: v for p, v in setting.items() if common.get(p, _flat) != v}, origins)
+            _run(
+                r,
+                of_run[id(r)],
+                {p: v for p, v in setting.items() if common.get(p, _flat) != v},
+                origins,
+            )
             for r, setting in zip(runs(results), settings, strict=True)
         ],
     }
@@ -65,7 +84,9 @@ def of(results: Results, chosen: Results) -> dict[str, Any]:
 
 def runs(results: Results) -> list[dict[str, Any]]:
     """Every record once."""
-    return list({r["run_id"]: r for v in results.variants if v.change is None for r in v.runs}.values())
+    return list(
+        {r["run_id"]: r for v in results.variants if v.change is None for r in v.runs}.values()
+    )
 
 
 def label(results: Results, record: Mapping[str, Any]) -> str:
@@ -76,15 +97,24 @@ def label(results: Results, record: Mapping[str, Any]) -> str:
 def counts(results: Results) -> dict[str, int]:
     """Runs by what became of them."""
     statuses = [r["status"] for r in runs(results)]
-    return {s: statuses.count(s) for s in ("finished", "diverged", "failed")} | {"without a record": results.missing}
+    return {s: statuses.count(s) for s in ("finished", "diverged", "failed")} | {
+        "without a record": results.missing
+    }
 
 
 def _has(variant: Variant, results: Results, metric: str) -> bool:
-    return any(v is not None for n in results.lengths for offset in results.offsets for v in variant.values(n, offset, metric))
+    return any(
+        v is not None
+        for n in results.lengths
+        for offset in results.offsets
+        for v in variant.values(n, offset, metric)
+    )
 
 
 def _dashes(variants: Iterable[Variant]) -> list[tuple[float, ...]]:
-    """Solid for the first variant of an encoding in a task; those that follow differ, as far as there are dashes."""
+    """Solid for the first variant of an encoding in a task; those that follow differ, as far as
+    there are dashes.
+    """
     seen: dict[Any, int] = {}
     found: list[tuple[float, ...]] = []
     for variant in variants:
@@ -94,10 +124,13 @@ def _dashes(variants: Iterable[Variant]) -> list[tuple[float, ...]]:
     return found
 
 
-def _variant(variant: Variant, results: Results, names: list[str], dash: tuple[float, ...]) -> dict[str, Any]:
+def _variant(
+    variant: Variant, results: Results, names: list[str], dash: tuple[float, ...]
+) -> dict[str, Any]:
     style, success = drawing.style(variant), compare.successes(variant, results.declared.success)
     return {
-        "name": drawing.named(variant).replace("\u00a0", " ") + (f" {SEEN}" if SEEN in cells.name(results, variant).text else ""),
+        "name": drawing.named(variant).replace("\u00a0", " ")
+        + (f" {SEEN}" if SEEN in cells.name(results, variant).text else ""),
         "task": variant.task,
         "told": variant.target_length_known,
         "apart": compare.apart(results, variant, results.declared.success.place),
@@ -108,24 +141,40 @@ def _variant(variant: Variant, results: Results, names: list[str], dash: tuple[f
         "color": style.color,
         "shape": _SHAPES[style.marker],
         "dash": dash or (1.0, 0.0),
-        "values": {name: [[_cell(variant, n, offset, name) for n in results.lengths] for offset in results.offsets] for name in names},
+        "values": {
+            name: [
+                [_cell(variant, n, offset, name) for n in results.lengths]
+                for offset in results.offsets
+            ]
+            for name in names
+        },
     }
 
 
 def _cell(variant: Variant, length: int, offset: int, metric: str) -> dict[str, Any]:
-    """Every seed ("s"), their centre ("c", of kind "k") and its interval ("i", of kind "w"); why there is none of them ("w")."""
+    """Every seed ("s"), their centre ("c", of kind "k") and its interval ("i", of kind "w"); why
+    there is none of them ("w").
+    """
     values = variant.values(length, offset, metric)
     centre = drawing.centre(values)
     if centre is None:
-        why = next((reason for run in variant.measured if (reason := run.reason(length, offset))), "not measured")
+        why = next(
+            (reason for run in variant.measured if (reason := run.reason(length, offset))),
+            "not measured",
+        )
         return {"w": why if variant.finished else "no run has finished"}
     cell = {"s": [_short(v) for v in values], "c": _short(centre.point), "k": centre.name}
     if centre.interval is None:
         return cell
-    return cell | {"i": [_short(centre.interval.low), _short(centre.interval.high)], "w": centre.interval.kind}
+    return cell | {
+        "i": [_short(centre.interval.low), _short(centre.interval.high)],
+        "w": centre.interval.kind,
+    }
 
 
-def _run(record: Mapping[str, Any], variant: int, differs: dict[str, Any], origins: list[Any]) -> dict[str, Any]:
+def _run(
+    record: Mapping[str, Any], variant: int, differs: dict[str, Any], origins: list[Any]
+) -> dict[str, Any]:
     origin = record["provenance"]
     if origin not in origins:
         origins.append(origin)
@@ -144,7 +193,14 @@ def _run(record: Mapping[str, Any], variant: int, differs: dict[str, Any], origi
         "exposure": record["exposure"],
         "curve": {
             "lengths": lengths,
-            "points": [[p["step"], _short(p["loss"]), *(_short(p["exact_match"].get(str(n))) for n in lengths)] for p in record["curve"]],
+            "points": [
+                [
+                    p["step"],
+                    _short(p["loss"]),
+                    *(_short(p["exact_match"].get(str(n))) for n in lengths),
+                ]
+                for p in record["curve"]
+            ],
         },
     }
 

@@ -1,1 +1,3 @@
-"""docs/guide.md: the story of position encodings on one page, every sentence of it with a number or a picture behind it."""
+"""docs/guide.md: the story of position encodings on one page, every sentence of it with a number or
+a picture behind it.
+"""

@@ -1,4 +1,6 @@
-"""docs/guide.md from its template: every number in it is looked up in a committed record when the page is written."""
+"""docs/guide.md from its template: every number in it is looked up in a committed record when the
+page is written.
+"""
 
 import functools
 from collections.abc import Mapping
@@ -10,20 +12,39 @@ from pe_lab.analysis.numbers import Numbers
 from pe_lab.diagnostics import scorecard
 from pe_lab.diagnostics.scorecard import Row
 
-_CARD = ("raw_index", "binary", "single_sine", "multi_sine", "sinusoidal", "learned", "rope", "t5_bias", "alibi", "shaw")
+_CARD = (
+    "raw_index",
+    "binary",
+    "single_sine",
+    "multi_sine",
+    "sinusoidal",
+    "learned",
+    "rope",
+    "t5_bias",
+    "alibi",
+    "shaw",
+)
 
 
-def render(template: str, rows: Mapping[str, Mapping[str, Any]], measured: Mapping[str, Any], studies: Path) -> str:
+def render(
+    template: str, rows: Mapping[str, Mapping[str, Any]], measured: Mapping[str, Any], studies: Path
+) -> str:
     """The page.
 
     Args:
-      rows: the scorecard's, by encoding; measured: what numbers.py and trained.py gave; studies: the folder of the published ones.
+      rows: the scorecard's, by encoding; measured: what numbers.py and trained.py gave; studies:
+        the folder of the published ones.
     """
     import jinja2
 
     card = {name: Row(**row) for name, row in rows.items()}
     of = functools.cache(lambda study: Numbers(studies / study))
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
     environment.filters |= {
         "two": _two,
         "whole": "{:,.0f}".format,
@@ -43,7 +64,9 @@ def render(template: str, rows: Mapping[str, Mapping[str, Any]], measured: Mappi
 
 
 def _cards(card: Mapping[str, Row], measured: Mapping[str, Any]) -> list[Row]:
-    """Those of the story, in its order; the index divided by the length is no encoding of its own and stands behind the raw one."""
+    """Those of the story, in its order; the index divided by the length is no encoding of its own
+    and stands behind the raw one.
+    """
     rows = [card[name] for name in _CARD if name in card]
     if "normalized" in measured.get("fresh", {}):
         rows.insert(1, Row("normalized", "code", measured["fresh"]["normalized"]))

@@ -1,4 +1,6 @@
-"""The guide's own pictures; those of single encodings and of the published studies it shows as they are."""
+"""The guide's own pictures; those of single encodings and of the published studies it shows as they
+are.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,14 +28,27 @@ _DPI = 110
 
 
 def draw(tables: Tables, folder: Path) -> list[Path]:
-    """Writes all of them as PNG; `tables`: the rows of a learned code that training used, by state of training."""
-    probes = {name: NORMALIZED if name == "normalized" else Probe({"name": name}) for name in _STEPS}
+    """Writes all of them as PNG; `tables`: the rows of a learned code that training used, by state
+    of training.
+    """
+    probes = {
+        name: NORMALIZED if name == "normalized" else Probe({"name": name}) for name in _STEPS
+    }
     files = {name: folder / f"{name}.png" for name in ("codes", "paths", "similarities", "learned")}
     with drawing.settings():
         _codes(probes, files["codes"])
         _learned(tables, files["learned"])
-    pictures.draw_paths([probes[name] for name in ("binary", "multi_sine", "sinusoidal")], [files["paths"]], dpi=_DPI)
-    compared = [probes["multi_sine"], probes["sinusoidal"], Probe({"name": "learned"}), Probe({"name": "rope"})]
+    pictures.draw_paths(
+        [probes[name] for name in ("binary", "multi_sine", "sinusoidal")],
+        [files["paths"]],
+        dpi=_DPI,
+    )
+    compared = [
+        probes["multi_sine"],
+        probes["sinusoidal"],
+        Probe({"name": "learned"}),
+        Probe({"name": "rope"}),
+    ]
     pictures.draw_similarities(compared, [files["similarities"]], dpi=_DPI)
     return list(files.values())
 
@@ -50,14 +65,28 @@ def _codes(probes: Mapping[str, Probe], file: Path) -> None:
         _heat(axis, E)
         axis.set(xlabel="channel", ylabel="position")
         axis.set_xticks(np.linspace(0, E.shape[1] - 1, 3).astype(int))
-    figure.suptitle("The code of each position: of one number as a line, of several as a row (red is positive, blue negative)")
+    figure.suptitle(
+        "The code of each position: of one number as a line, of several as a row (red is "
+        "positive, blue negative)"
+    )
     drawing.save(figure, [file], dpi=_DPI)
 
 
 def _line(axis: Any, probe: Probe, lengths: tuple[int, ...]) -> None:
     """A code of one channel, for examples of these lengths."""
-    for length, shade in zip(lengths, ("0.65", "0.4", panels.color(probe)) if len(lengths) > 1 else (panels.color(probe),), strict=True):
-        axis.plot(probe.table(length)[:, 0], color=shade, marker="o", markersize=2, linewidth=1, label=f"{length} tokens")
+    for length, shade in zip(
+        lengths,
+        ("0.65", "0.4", panels.color(probe)) if len(lengths) > 1 else (panels.color(probe),),
+        strict=True,
+    ):
+        axis.plot(
+            probe.table(length)[:, 0],
+            color=shade,
+            marker="o",
+            markersize=2,
+            linewidth=1,
+            label=f"{length} tokens",
+        )
     axis.set(xlabel="position", ylabel="the code")
     if len(lengths) > 1:
         axis.legend(loc="lower right")
@@ -70,7 +99,9 @@ def _learned(tables: Tables, file: Path) -> None:
         figure.colorbar(_heat(above, E), ax=above, pad=0.02)
         above.set(title=state, xlabel="channel", ylabel="position")
         unit = E / np.linalg.norm(E, axis=1, keepdims=True)
-        shown = below.imshow(similarity.gram(unit), cmap=panels.MAP, vmin=-1, vmax=1, interpolation="nearest")
+        shown = below.imshow(
+            similarity.gram(unit), cmap=panels.MAP, vmin=-1, vmax=1, interpolation="nearest"
+        )
         below.set(xlabel="position", ylabel="position")
         below.grid(visible=False)
     figure.colorbar(shown, ax=list(axes[1]), label="cosine of two rows")
@@ -79,10 +110,14 @@ def _learned(tables: Tables, file: Path) -> None:
 
 
 def _axes(lines: int, columns: int, height: float) -> tuple[Any, Any]:
-    return drawing.pyplot().subplots(lines, columns, figsize=(drawing.WIDTH, height), squeeze=False, layout="constrained")
+    return drawing.pyplot().subplots(
+        lines, columns, figsize=(drawing.WIDTH, height), squeeze=False, layout="constrained"
+    )
 
 
 def _heat(axis: Any, E: Float[np.ndarray, "l c"]) -> Any:
     top = np.abs(E).max() or 1.0
     axis.grid(visible=False)
-    return axis.imshow(E, aspect="auto", cmap=panels.MAP, vmin=-top, vmax=top, interpolation="nearest")
+    return axis.imshow(
+        E, aspect="auto", cmap=panels.MAP, vmin=-top, vmax=top, interpolation="nearest"
+    )

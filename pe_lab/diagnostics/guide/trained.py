@@ -1,4 +1,6 @@
-"""What the guide says of trained models: two runs of one recipe, sinusoidal and learned, looked at through their training."""
+"""What the guide says of trained models: two runs of one recipe, sinusoidal and learned, looked at
+through their training.
+"""
 
 import shutil
 from collections.abc import Mapping
@@ -33,26 +35,44 @@ def train(values: Mapping[str, Any], folder: Path) -> dict[str, str]:
     values = {
         **values,
         "checkpoints": {**values["checkpoints"], "keep_curve": True},
-        "evaluate": {**values["evaluate"], "curve_every": _EVERY, "curve_lengths": (longest,), "lengths": (longest,)},
+        "evaluate": {
+            **values["evaluate"],
+            "curve_every": _EVERY,
+            "curve_lengths": (longest,),
+            "lengths": (longest,),
+        },
     }
     learned = {"name": "learned", "max_positions": 2 * longest + 2}
-    points = grid.product({"model.encodings": [({"name": "sinusoidal"},), grid.labelled("learned", (learned,))]})
+    points = grid.product(
+        {"model.encodings": [({"name": "sinusoidal"},), grid.labelled("learned", (learned,))]}
+    )
     made = expand("guide", values, points, folder)
     failed = sweep.run(sweep.plan(made, folder), Local(workers=2))
-    failed |= {run_id: "it diverged" for run_id, record in records.read_all(folder).items() if record["status"] == "diverged"}
+    failed |= {
+        run_id: "it diverged"
+        for run_id, record in records.read_all(folder).items()
+        if record["status"] == "diverged"
+    }
     if failed:
         raise UserError(f"The guide's training failed: {'; '.join(failed.values())}.")
     return {entry.labels["model.encodings"]: entry.run.run_id for entry in made.entries}
 
 
-def look(runs: Mapping[str, str], folder: Path, pictures: Path) -> tuple[dict[str, Any], dict[str, Float[np.ndarray, "l d"]]]:
-    """The numbers of both; the learned rows before and after training. Draws the sinusoidal one's shares into `pictures`."""
+def look(
+    runs: Mapping[str, str], folder: Path, pictures: Path
+) -> tuple[dict[str, Any], dict[str, Float[np.ndarray, "l d"]]]:
+    """The numbers of both; the learned rows before and after training. Draws the sinusoidal one's
+    shares into `pictures`.
+    """
     found = _inside(folder, runs["sinusoidal"])
     drawn = through.draw(found, folder)
     shutil.copy(folder / f"{drawn['through_training']}.png", pictures / "through.png")
     tables = _tables(folder, runs["learned"])
     return {
-        "shares": {f"layer {layer}": _ends(found, layer) for layer in sorted({row["layer"] for row in found.through.terms})},
+        "shares": {
+            f"layer {layer}": _ends(found, layer)
+            for layer in sorted({row["layer"] for row in found.through.terms})
+        },
         "input": {when: _input(found, at) for when, at in (("before", 0), ("after", -1))},
         "learnt at": found.through.learnt_at,
         "table": {when: order_of(E) for when, E in tables.items()},
@@ -66,12 +86,24 @@ def _inside(folder: Path, run_id: str) -> Findings:
 
 
 def _ends(found: Findings, layer: int) -> dict[str, dict[str, float]]:
-    """A layer's shares, and its heads' attention on the token that the task names, before and after training: means over heads."""
+    """A layer's shares, and its heads' attention on the token that the task names, before and after
+    training: means over heads.
+    """
     steps = [row["step"] for row in found.through.terms]
     ends = {"before": min(steps), "after": max(steps)}
     return {
-        when: _means([row for row in found.through.terms if (row["step"], row["layer"]) == (step, layer)], ("cc", "cp", "pc", "pp"))
-        | _means([row for row in found.through.attention if (row["step"], row["layer"]) == (step, layer)], ("aligned", "by_chance"))
+        when: _means(
+            [row for row in found.through.terms if (row["step"], row["layer"]) == (step, layer)],
+            ("cc", "cp", "pc", "pp"),
+        )
+        | _means(
+            [
+                row
+                for row in found.through.attention
+                if (row["step"], row["layer"]) == (step, layer)
+            ],
+            ("aligned", "by_chance"),
+        )
         for when, step in ends.items()
     }
 
@@ -81,12 +113,19 @@ def _means(rows: list[dict[str, Any]], keys: tuple[str, ...]) -> dict[str, float
 
 
 def _input(found: Findings, at: int) -> dict[str, Any]:
-    return {key: value for key, value in found.through.input[at].items() if key not in ("step", "length")}
+    return {
+        key: value
+        for key, value in found.through.input[at].items()
+        if key not in ("step", "length")
+    }
 
 
 def _tables(folder: Path, run_id: str) -> dict[str, Float[np.ndarray, "l d"]]:
     finished = load(folder, run_id)
-    kept = [params for _, params in through_training(folder, records.read(records.path_of(folder, run_id)))]
+    kept = [
+        params
+        for _, params in through_training(folder, records.read(records.path_of(folder, run_id)))
+    ]
     models = {"before training": finished.made.model(kept[0]), "after": finished.model}
     tables = {}
     for when, model in models.items():
@@ -96,10 +135,16 @@ def _tables(folder: Path, run_id: str) -> dict[str, Float[np.ndarray, "l d"]]:
 
 
 def order_of(E: Float[np.ndarray, "l d"]) -> dict[str, float | None]:
-    """How alike rows one and two apart are, and whether of two rows the nearer is the more similar."""
+    """How alike rows one and two apart are, and whether of two rows the nearer is the more
+    similar.
+    """
     K = similarity.gram(E / np.linalg.norm(E, axis=1, keepdims=True))
     place = np.arange(len(E))
     return {
-        **{f"cosine of rows {apart} apart": float(np.diagonal(K, apart).mean()) for apart in (1, 2)},
-        "nearer is more similar": similarity.nearer_is_more_similar(K, np.abs(place[:, None] - place[None]).astype(np.float64)),
+        **{
+            f"cosine of rows {apart} apart": float(np.diagonal(K, apart).mean()) for apart in (1, 2)
+        },
+        "nearer is more similar": similarity.nearer_is_more_similar(
+            K, np.abs(place[:, None] - place[None]).astype(np.float64)
+        ),
     }

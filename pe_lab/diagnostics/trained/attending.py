@@ -1,4 +1,6 @@
-"""What attention weights say: how spread they are, how far they look, how much falls on the token that the task names."""
+"""What attention weights say: how spread they are, how far they look, how much falls on the token
+that the task names.
+"""
 
 from typing import Any
 
@@ -12,7 +14,8 @@ def sums(
     counted: Bool[Array, "b l"],
     aligned: Bool[Array, "b l s"],
 ) -> dict[str, Array]:
-    """Sums over queries and how many there were, for each head, [H]; of the rows of weights as they sum to 1.
+    """Sums over queries and how many there were, for each head, [H]; of the rows of weights as they
+    sum to 1.
 
     Args:
       counted: the queries that count.
@@ -38,9 +41,15 @@ def sums(
         "aligned": ((p * aligned[:, None]).sum(axis=-1), named),
         "by_chance": (1 / jnp.maximum(n, 1), named),
     }
-    return {name: jnp.stack([jnp.where(of, value, 0).sum((0, 2)), of.sum((0, 2))]) for name, (value, of) in values.items()}
+    return {
+        name: jnp.stack([jnp.where(of, value, 0).sum((0, 2)), of.sum((0, 2))])
+        for name, (value, of) in values.items()
+    }
 
 
 def means(found: dict[str, Any]) -> dict[str, list[float | None]]:
     """The means of `sums`, one a head; None where nothing was counted."""
-    return {name: [float(t) / float(c) if c else None for t, c in zip(*both, strict=True)] for name, both in found.items()}
+    return {
+        name: [float(t) / float(c) if c else None for t, c in zip(*both, strict=True)]
+        for name, both in found.items()
+    }

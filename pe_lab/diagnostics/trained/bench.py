@@ -1,4 +1,6 @@
-"""A finished run on the bench: the test examples of its evaluation, and what its model does with them."""
+"""A finished run on the bench: the test examples of its evaluation, and what its model does with
+them.
+"""
 
 import dataclasses
 import functools
@@ -33,7 +35,8 @@ class Drawn:
     """A batch of test examples as the model reads them.
 
     Attributes:
-      aligned: [B, L, S] of the answering stream's places and the prompt's stream: the token that the task names for each label.
+      aligned: [B, L, S] of the answering stream's places and the prompt's stream: the token that
+        the task names for each label.
     """
 
     batch: Batch
@@ -49,8 +52,14 @@ def draw(made: Setup, bound: int, size: int, length: Array, first: Array, data: 
     batch = jax.vmap(functools.partial(made.layout, made.task))(examples)
     position_keys = jax.vmap(lambda key: step.stream_key(key, step.POSITIONS))(keys)
     _, answering, source = step.contexts(made, batch, position_keys, train=False)
-    numbered = dataclasses.replace(examples, target=examples.alignment, answer_mask=examples.target_mask & (examples.alignment >= 0))
-    names = jax.vmap(functools.partial(made.layout, made.task))(numbered)  # labels are now numbers of prompt tokens
+    numbered = dataclasses.replace(
+        examples,
+        target=examples.alignment,
+        answer_mask=examples.target_mask & (examples.alignment >= 0),
+    )
+    names = jax.vmap(functools.partial(made.layout, made.task))(
+        numbered
+    )  # labels are now numbers of prompt tokens
     of_keys = batch.structure if source is None else batch.source_structure
     number = jnp.where(of_keys["parts"] == 0, of_keys["coupled"] - 1, -1)  # of each prompt token
     aligned = names.answer[:, :, None] & (names.labels[:, :, None] == number[:, None])
@@ -59,11 +68,13 @@ def draw(made: Setup, bound: int, size: int, length: Array, first: Array, data: 
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """What the pictures show of the first example of a length; a sink token stands before the others.
+    """What the pictures show of the first example of a length; a sink token stands before the
+    others.
 
     Attributes:
       first: name -> for each layer its weights, [H, L, S].
-      first_mask: name -> for each layer, [H|1, L, S]; True where a query that is no padding sees a key.
+      first_mask: name -> for each layer, [H|1, L, S]; True where a query that is no padding sees a
+        key.
       aligned: [L, S], without a sink token: the key that the task names.
     """
 
@@ -74,7 +85,8 @@ class Shown:
 
 @dataclasses.dataclass(frozen=True)
 class Observed(Shown):
-    """What a model did with all examples of a length; a sink token is left out of these, but not of the means in `attention`.
+    """What a model did with all examples of a length; a sink token is left out of these, but not of
+    the means in `attention`.
 
     Attributes:
       hidden: stack -> [N, L, D] of what enters the first layer and of what leaves each.
@@ -96,7 +108,8 @@ class Observed(Shown):
 
 
 class Bench:
-    """Runs a finished run's model on test examples; each kind of question is compiled once for all lengths.
+    """Runs a finished run's model on test examples; each kind of question is compiled once for all
+    lengths.
 
     Args:
       lengths: all that will be asked for.
@@ -117,37 +130,62 @@ class Bench:
         self.size = min(1 << fits.bit_length() - 1, _AT_ONCE)
         self.data = made.data("test")
         sizes = (made, self.bound, self.size)
-        self._observe, self._score, self._said = (jax.jit(functools.partial(f, *sizes)) for f in (_observe, _score, _said))
+        self._observe, self._score, self._said = (
+            jax.jit(functools.partial(f, *sizes)) for f in (_observe, _score, _said)
+        )
 
     def initial(self) -> Any:
         """The parameters that training started from; None where these are another run's."""
         if self.made.run.init_from is not None:
             return None
         replicas = jax.tree.map(jnp.asarray, replicas_of(Cell((self.made.run,)), [0]))
-        return jax.tree.map(lambda leaf: leaf[0], jax.jit(functools.partial(step.init, self.made))(replicas)["params"])
+        return jax.tree.map(
+            lambda leaf: leaf[0],
+            jax.jit(functools.partial(step.init, self.made))(replicas)["params"],
+        )
 
     def observe(self, length: int, params: Any = None) -> Observed:
-        """Everything inside, of all examples of a length; with other parameters than the final ones where they are given."""
+        """Everything inside, of all examples of a length; with other parameters than the final ones
+        where they are given.
+        """
         parts = [self._observe(*args) for args in self.batches(length, params)]
         parts = [jax.tree.map(np.asarray, part) for part in parts]
-        joined = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: self.num_examples], *(part["each"] for part in parts))
-        summed = jax.tree.map(lambda *leaves: np.sum(leaves, axis=0), *(part["sums"] for part in parts))
-        attention = {name: [attending.means(layer) for layer in layers] for name, layers in summed.items()}
-        found = {what: _in_order(of) for what, of in {**joined, **parts[0]["first"], "attention": attention}.items()}
+        joined = jax.tree.map(
+            lambda *leaves: np.concatenate(leaves)[: self.num_examples],
+            *(part["each"] for part in parts),
+        )
+        summed = jax.tree.map(
+            lambda *leaves: np.sum(leaves, axis=0), *(part["sums"] for part in parts)
+        )
+        attention = {
+            name: [attending.means(layer) for layer in layers] for name, layers in summed.items()
+        }
+        found = {
+            what: _in_order(of)
+            for what, of in {**joined, **parts[0]["first"], "attention": attention}.items()
+        }
         return Observed(**found, aligned=parts[0]["aligned"])
 
     def score(self, length: int, off: knock_out.Off) -> dict[str, float]:
         """Exact match and token accuracy under teacher forcing, with some encodings off."""
         found = [self._score(*args, off) for args in self.batches(length)]
-        return {name: float(np.concatenate([part[name] for part in found])[: self.num_examples].mean()) for name in found[0]}
+        return {
+            name: float(np.concatenate([part[name] for part in found])[: self.num_examples].mean())
+            for name in found[0]
+        }
 
     def said(self, length: int) -> list[tuple[list[int], list[int]]]:
-        """What the model says greedily, and what is right, of each example: up to the end token, and no more tokens than are right."""
+        """What the model says greedily, and what is right, of each example: up to the end token,
+        and no more tokens than are right.
+        """
         parts = [jax.tree.map(np.asarray, self._said(*args)) for args in self.batches(length)]
-        said, lengths, right, counts = (np.concatenate(leaves)[: self.num_examples] for leaves in zip(*parts, strict=True))
+        said, lengths, right, counts = (
+            np.concatenate(leaves)[: self.num_examples] for leaves in zip(*parts, strict=True)
+        )
         return [
-            (s[: min(n, c)].tolist(), r[:c].tolist()) for s, n, r, c in zip(said, lengths, right, counts, strict=True)
-        ]  # fmt: skip
+            (s[: min(n, c)].tolist(), r[:c].tolist())
+            for s, n, r, c in zip(said, lengths, right, counts, strict=True)
+        ]
 
     @property
     def end(self) -> int | None:
@@ -156,13 +194,23 @@ class Bench:
 
     @property
     def forced(self) -> bool:
-        """Whether answers are read in one pass: an encoder's, and where some tokens are given whatever the model says."""
+        """Whether answers are read in one pass: an encoder's, and where some tokens are given
+        whatever the model says.
+        """
         return _forced(self.made)
 
     def batches(self, length: int, params: Any = None) -> Iterator[tuple[Any, ...]]:
-        """What a compiled question is asked with: parameters, the length, the number of the first example, how many count, and data."""
+        """What a compiled question is asked with: parameters, the length, the number of the first
+        example, how many count, and data.
+        """
         for first in range(0, self.num_examples, self.size):
-            yield (self.params if params is None else params), np.int32(length), np.int32(first), np.int32(self.num_examples), self.data
+            yield (
+                (self.params if params is None else params),
+                np.int32(length),
+                np.int32(first),
+                np.int32(self.num_examples),
+                self.data,
+            )
 
 
 def _in_order(by_name: dict[str, Any]) -> dict[str, Any]:
@@ -187,23 +235,38 @@ def out_of_reach(made: Setup, length: int) -> str | None:
     return step.out_of_reach(made, length, 0)
 
 
-def _observe(made: Setup, bound: int, size: int, params: Any, length: Array, first: Array, count: Array, data: Any) -> dict[str, Any]:
+def _observe(
+    made: Setup,
+    bound: int,
+    size: int,
+    params: Any,
+    length: Array,
+    first: Array,
+    count: Array,
+    data: Any,
+) -> dict[str, Any]:
     drawn = draw(made, bound, size, length, first, data)
     _, seen = recorded(made.model(params), drawn.answering, drawn.source)
     stacks, sink = list(seen.hidden), int(made.run.model.sink_token)
-    streams: dict[str, Any] = dict(zip(reversed(stacks), (drawn.answering, drawn.source), strict=False))
+    streams: dict[str, Any] = dict(
+        zip(reversed(stacks), (drawn.answering, drawn.source), strict=False)
+    )
     counted = (first + jnp.arange(size) < count)[:, None]
     sums: dict[str, list[Any]] = {}
     for name, layers in seen.attended.items():
         answers = name in ("cross", stacks[-1])
-        asks = drawn.batch.target if answers else streams[name].mask  # the places that must give a token; of an encoder beside, all
+        asks = (
+            drawn.batch.target if answers else streams[name].mask
+        )  # the places that must give a token; of an encoder beside, all
         asks = jnp.pad(asks, ((0, 0), (sink, 0))) & counted
         aligned = jnp.pad(drawn.aligned, ((0, 0), (sink, 0), (sink, 0)))
         fits = answers and (drawn.source is None or name == "cross")
         for layer in layers:
             named = aligned if fits else jnp.zeros((size, *layer.weights.shape[2:]), bool)
             sums.setdefault(name, []).append(attending.sums(layer.weights, layer.mask, asks, named))
-    pick = lambda what: {name: [getattr(layer, what) for layer in layers] for name, layers in seen.attended.items()}
+    pick = lambda what: {
+        name: [getattr(layer, what) for layer in layers] for name, layers in seen.attended.items()
+    }
     mask = pick("mask")
     each = {
         "hidden": {name: [x[:, sink:] for x in states] for name, states in seen.hidden.items()},
@@ -213,10 +276,25 @@ def _observe(made: Setup, bound: int, size: int, params: Any, length: Array, fir
         "mask": {name: [m[:, :, sink:, sink:] for m in layers] for name, layers in mask.items()},
     }
     first_one = {"first": pick("weights"), "first_mask": mask}
-    return {"each": each, "sums": sums, "first": jax.tree.map(lambda leaf: leaf[0], first_one), "aligned": drawn.aligned[0]}
+    return {
+        "each": each,
+        "sums": sums,
+        "first": jax.tree.map(lambda leaf: leaf[0], first_one),
+        "aligned": drawn.aligned[0],
+    }
 
 
-def _score(made: Setup, bound: int, size: int, params: Any, length: Array, first: Array, count: Array, data: Any, off: knock_out.Off):
+def _score(
+    made: Setup,
+    bound: int,
+    size: int,
+    params: Any,
+    length: Array,
+    first: Array,
+    count: Array,
+    data: Any,
+    off: knock_out.Off,
+):
     drawn = draw(made, bound, size, length, first, data)
     logits = knock_out.logits(made.model(params), off, drawn.answering, drawn.source)
     batch = drawn.batch
@@ -225,12 +303,26 @@ def _score(made: Setup, bound: int, size: int, params: Any, length: Array, first
     return {"exact_match": (right | ~batch.target).all(axis=1), "token_accuracy": tokens}
 
 
-def _said(made: Setup, bound: int, size: int, params: Any, length: Array, first: Array, count: Array, data: Any) -> tuple[Array, ...]:
-    """What is said [B, T], how many tokens until its end token, that included; what is right, and how many tokens that has."""
+def _said(
+    made: Setup,
+    bound: int,
+    size: int,
+    params: Any,
+    length: Array,
+    first: Array,
+    count: Array,
+    data: Any,
+) -> tuple[Array, ...]:
+    """What is said [B, T], how many tokens until its end token, that included; what is right, and
+    how many tokens that has.
+    """
     drawn, vocabulary = draw(made, bound, size, length, first, data), words(made)
     labels, room = drawn.batch.labels, made.task.target_bound(bound) + made.layout.end_token
     spoken = labels != vocabulary.pad
-    begins, counts = spoken.argmax(axis=1), spoken.sum(axis=1)  # the place that gives the first token
+    begins, counts = (
+        spoken.argmax(axis=1),
+        spoken.sum(axis=1),
+    )  # the place that gives the first token
     places = begins[:, None] + jnp.arange(room)[None]
     right = jnp.take_along_axis(labels, jnp.minimum(places, labels.shape[1] - 1), axis=1)
     model = made.model(params)
@@ -238,7 +330,9 @@ def _said(made: Setup, bound: int, size: int, params: Any, length: Array, first:
         logits = model(drawn.answering, drawn.source)
         chosen = jnp.where(drawn.batch.target, logits.argmax(axis=-1), labels)
         said = jnp.take_along_axis(chosen, jnp.minimum(places, labels.shape[1] - 1), axis=1)
-        ended = (said == vocabulary.end) if made.layout.end_token else jnp.zeros_like(said, dtype=bool)
+        ended = (
+            (said == vocabulary.end) if made.layout.end_token else jnp.zeros_like(said, dtype=bool)
+        )
         return said, jnp.where(ended, jnp.arange(room)[None], room).min(axis=1) + 1, right, counts
     width = labels.shape[1] - room + 1
     positions = tuple(
@@ -246,5 +340,7 @@ def _said(made: Setup, bound: int, size: int, params: Any, length: Array, first:
     )  # with one for the last token that is said, which nobody reads
     prompt, mask = drawn.answering.tokens[:, :width], jnp.arange(width)[None] <= begins[:, None]
     end = vocabulary.end if made.layout.end_token else -1
-    said, lengths = generate(model, prompt, mask, end=end, max_tokens=room, positions=positions, source=drawn.source)
+    said, lengths = generate(
+        model, prompt, mask, end=end, max_tokens=room, positions=positions, source=drawn.source
+    )
     return said, lengths + 1, right, counts

@@ -1,4 +1,6 @@
-"""All numbers of a trained run, as rows that JSON can hold. Layers and heads count from 1, as in the pictures."""
+"""All numbers of a trained run, as rows that JSON can hold. Layers and heads count from 1, as in
+the pictures.
+"""
 
 import collections
 import dataclasses
@@ -25,8 +27,8 @@ class Through:
       terms, attention: one row a step, attention, layer and head.
       input: of codes that are added to tokens, one row a step.
       curve: that of the record: the step, and validation exact match by length.
-      threshold: of exact match, from which on the task is learnt; learnt_at: the first step of the curve where the mean of its
-        lengths up to the training length has it, None if there is none.
+      threshold: of exact match, from which on the task is learnt; learnt_at: the first step of the
+        curve where the mean of its lengths up to the training length has it, None if there is none.
     """
 
     terms: Rows
@@ -44,8 +46,10 @@ class Findings:
     Attributes:
       about: what was looked at: the run, its task, lengths, examples.
       input: of codes that are added to tokens, one row a state of training.
-      terms, attention, probes: one row a state of training, length, attention or stack, layer and, of the first two, head.
-      knock_out: one row an encoding, layer and head that are off, and length; with nothing off first.
+      terms, attention, probes: one row a state of training, length, attention or stack, layer and,
+        of the first two, head.
+      knock_out: one row an encoding, layer and head that are off, and length; with nothing off
+        first.
       failures: one row a length.
       through: what is known of the states between.
       reasons: why something is not there.
@@ -68,8 +72,14 @@ class Findings:
         return {**told, "through": dataclasses.asdict(self.through)}
 
 
-def find(finished: Finished, lengths: Sequence[int], num_examples: int | None = None, kept: Iterable[tuple[int, Any]] = ()) -> Findings:
-    """Looks at a run's test examples of these lengths, and before and through training at those of the first.
+def find(
+    finished: Finished,
+    lengths: Sequence[int],
+    num_examples: int | None = None,
+    kept: Iterable[tuple[int, Any]] = (),
+) -> Findings:
+    """Looks at a run's test examples of these lengths, and before and through training at those of
+    the first.
 
     Args:
       kept: the parameters after so many steps, in order.
@@ -77,7 +87,9 @@ def find(finished: Finished, lengths: Sequence[int], num_examples: int | None = 
     Raises:
       UserError: it cannot be given one of them.
     """
-    bench = Bench(finished, lengths, **({} if num_examples is None else {"num_examples": num_examples}))
+    bench = Bench(
+        finished, lengths, **({} if num_examples is None else {"num_examples": num_examples})
+    )
     initial = bench.initial()
     before = [] if initial is None else [_look(bench, lengths[0], {"when": BEFORE}, initial)]
     after = [_look(bench, n, {"when": AFTER}) for n in lengths]
@@ -85,10 +97,16 @@ def find(finished: Finished, lengths: Sequence[int], num_examples: int | None = 
     why = inputs.why_not(finished.made)
     at_input = None if why else inputs.numbers(bench, lengths[0])
     ends = {AFTER: bench.params} if initial is None else {BEFORE: initial, AFTER: bench.params}
-    reasons = [] if initial is not None else ["It started from another run, so nothing is shown of the state before training."]
+    reasons = (
+        []
+        if initial is not None
+        else ["It started from another run, so nothing is shown of the state before training."]
+    )
     return Findings(
         about=_about(finished, bench, lengths),
-        input=[{"when": when, **at_input(params)} for when, params in ends.items()] if at_input else [],
+        input=[{"when": when, **at_input(params)} for when, params in ends.items()]
+        if at_input
+        else [],
         terms=[row for look in looks for row in look.terms],
         attention=[row for look in looks for row in look.attention],
         probes=[row for look in looks for row in look.probes],
@@ -102,7 +120,9 @@ def find(finished: Finished, lengths: Sequence[int], num_examples: int | None = 
 
 @dataclasses.dataclass(frozen=True)
 class _Look:
-    """Rows of one state at one length, and the little that is shown: all that was observed would not fit for every length at once."""
+    """Rows of one state at one length, and the little that is shown: all that was observed would
+    not fit for every length at once.
+    """
 
     terms: Rows
     attention: Rows
@@ -116,7 +136,9 @@ def _look(bench: Bench, length: int, when: dict[str, Any], params: Any = None) -
 
 
 def lengths_of(finished: Finished, asked: Sequence[int] | None) -> tuple[int, ...]:
-    """Those asked for, each once; else the training length, and one and a half times and twice that as far as the run can be given it."""
+    """Those asked for, each once; else the training length, and one and a half times and twice that
+    as far as the run can be given it.
+    """
     if asked:
         return tuple(dict.fromkeys(asked))
     longest = finished.made.run.train.max_length
@@ -143,10 +165,19 @@ def _about(finished: Finished, bench: Bench, lengths: Sequence[int]) -> dict[str
 
 
 def _through(
-    finished: Finished, bench: Bench, length: int, kept: Iterable[tuple[int, Any]], at_input: Callable[[Any], dict[str, Any]] | None
+    finished: Finished,
+    bench: Bench,
+    length: int,
+    kept: Iterable[tuple[int, Any]],
+    at_input: Callable[[Any], dict[str, Any]] | None,
 ) -> Through:
-    curve = [{"step": point["step"], "exact_match": point["exact_match"]} for point in finished.record["curve"]]
-    found = Through([], [], [], curve, finished.made.task.threshold, _learnt_at(finished.made, curve))
+    curve = [
+        {"step": point["step"], "exact_match": point["exact_match"]}
+        for point in finished.record["curve"]
+    ]
+    found = Through(
+        [], [], [], curve, finished.made.task.threshold, _learnt_at(finished.made, curve)
+    )
     for step, params in kept:
         look = _look(bench, length, {"step": step}, params)
         found.terms.extend(look.terms)
@@ -158,9 +189,17 @@ def _through(
 def _learnt_at(made: Setup, curve: Rows) -> int | None:
     """As `metrics.learnt` says it of a record whose validation is a point of the curve."""
     exposure = {"max_length": made.run.train.max_length, "learnt_threshold": made.task.threshold}
-    of_validation = {"split": "validation", "metric": "exact_match", "change": None, "sources": None}
+    of_validation = {
+        "split": "validation",
+        "metric": "exact_match",
+        "change": None,
+        "sources": None,
+    }
     for point in curve:
-        rows = [{**of_validation, "length": int(length), "value": value} for length, value in point["exact_match"].items()]
+        rows = [
+            {**of_validation, "length": int(length), "value": value}
+            for length, value in point["exact_match"].items()
+        ]
         if metrics.learnt({"status": "finished", "exposure": exposure, "rows": rows}):
             return point["step"]
     return None
@@ -169,20 +208,35 @@ def _learnt_at(made: Setup, curve: Rows) -> int | None:
 def _terms(state: dict[str, Any], seen: Observed) -> Rows:
     rows = []
     for name in seen.q:
-        for layer, (q, k, mask) in enumerate(zip(seen.q[name], seen.k[name], seen.mask[name], strict=True), start=1):
+        for layer, (q, k, mask) in enumerate(
+            zip(seen.q[name], seen.k[name], seen.mask[name], strict=True), start=1
+        ):
             sees, seen_by = (np.asarray(mask.any(axis=axes)) for axes in ((1, 3), (1, 2)))
-            found = terms.shares(terms.by_place(q, sees), terms.by_place(k, seen_by), mask, one_stream=name != "cross")
+            found = terms.shares(
+                terms.by_place(q, sees),
+                terms.by_place(k, seen_by),
+                mask,
+                one_stream=name != "cross",
+            )
             for head in range(q.shape[2]):
                 shares = dict(zip(terms.TERMS, map(_number, found.shares[:, head]), strict=True))
-                more = {"together": _number(found.together[head]), "nearness": _number(found.nearness[head])}
-                rows.append({**state, "attention": name, "layer": layer, "head": head + 1, **shares, **more})
+                more = {
+                    "together": _number(found.together[head]),
+                    "nearness": _number(found.nearness[head]),
+                }
+                rows.append(
+                    {**state, "attention": name, "layer": layer, "head": head + 1, **shares, **more}
+                )
     return rows
 
 
 def _attention(state: dict[str, Any], seen: Observed) -> Rows:
     return [
         {**state, "attention": name, "layer": layer, "head": head + 1}
-        | {key: None if name == "cross" and key == "distance" else values[head] for key, values in found.items()}
+        | {
+            key: None if name == "cross" and key == "distance" else values[head]
+            for key, values in found.items()
+        }
         for name, layers in seen.attention.items()
         for layer, found in enumerate(layers, start=1)
         for head in range(len(found["entropy"]))
@@ -200,12 +254,30 @@ def _probes(state: dict[str, Any], seen: Observed) -> Rows:
 
 
 def _knocked_out(bench: Bench, length: int) -> Rows:
-    def row(encoding: str | None, where: str | None, layer: int | None, head: int | None, off: knock_out.Off) -> dict[str, Any]:
-        place = {"layer": None if layer is None else layer + 1, "head": None if head is None else head + 1}
-        return {"encoding": encoding, "where": where, **place, "length": length, **bench.score(length, off)}
+    def row(
+        encoding: str | None,
+        where: str | None,
+        layer: int | None,
+        head: int | None,
+        off: knock_out.Off,
+    ) -> dict[str, Any]:
+        place = {
+            "layer": None if layer is None else layer + 1,
+            "head": None if head is None else head + 1,
+        }
+        return {
+            "encoding": encoding,
+            "where": where,
+            **place,
+            "length": length,
+            **bench.score(length, off),
+        }
 
     none = row(None, None, None, None, knock_out.nothing_off(bench.made))
-    return [none, *(row(k.encoding, k.where, k.layer, k.head, k.off) for k in knock_out.all_of(bench.made))]
+    return [
+        none,
+        *(row(k.encoding, k.where, k.layer, k.head, k.off) for k in knock_out.all_of(bench.made)),
+    ]
 
 
 def _failures(bench: Bench, length: int) -> dict[str, Any]:
@@ -214,7 +286,9 @@ def _failures(bench: Bench, length: int) -> dict[str, Any]:
     failed = len(pairs) - kinds[None]
     at = [anatomy.first_error(*pair) for pair in pairs]
     most = max(len(right) for _, right in pairs)
-    places = collections.Counter(a for a, (_, right) in zip(at, pairs, strict=True) if a < len(right))
+    places = collections.Counter(
+        a for a, (_, right) in zip(at, pairs, strict=True) if a < len(right)
+    )
     return {
         "length": length,
         "examples": len(pairs),

@@ -1,7 +1,8 @@
-"""Where a code is added to the token: the four terms of the first layer with the two taken apart, and how far they share directions.
+"""Where a code is added to the token: the four terms of the first layer with the two taken apart,
+and how far they share directions.
 
-A norm before attention divides by the size of the sum; with that size as it is, it acts on token and code apart. Its own
-offset counts as the token's.
+A norm before attention divides by the size of the sum; with that size as it is, it acts on token
+and code apart. Its own offset counts as the token's.
 """
 
 import functools
@@ -23,7 +24,10 @@ from pe_lab.model.terms import Stream
 from pe_lab.training.step import Setup
 
 NONE = "No encoding is added to the tokens, so token and code cannot be taken apart at the input."
-OTHERS = "What meets the tokens at the input is not added, so token and code cannot be taken apart there."
+OTHERS = (
+    "What meets the tokens at the input is not added, so token and code cannot be taken apart "
+    "there."
+)
 
 
 def why_not(made: Setup) -> str | None:
@@ -35,21 +39,35 @@ def why_not(made: Setup) -> str | None:
 
 
 def numbers(bench: Bench, length: int) -> Callable[[Any], dict[str, Any]]:
-    """What is asked of parameters: rms of token and code, how far they share directions, the four terms as means over the heads.
+    """What is asked of parameters: rms of token and code, how far they share directions, the four
+    terms as means over the heads.
 
-    Of the tokens and the positions that the examples have, each once: rows of the table that no input holds keep their start.
+    Of the tokens and the positions that the examples have, each once: rows of the table that no
+    input holds keep their start.
     """
     look = jax.jit(functools.partial(_look, bench.made, bench.bound, bench.size))
 
     def of(params: Any) -> dict[str, Any]:
         parts = [jax.tree.map(np.asarray, look(*args)) for args in bench.batches(length, params)]
-        joined = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: bench.num_examples], *(each for _, each in parts))
+        joined = jax.tree.map(
+            lambda *leaves: np.concatenate(leaves)[: bench.num_examples],
+            *(each for _, each in parts),
+        )
         return {"length": length, **_numbers(parts[0][0], **joined)}
 
     return of
 
 
-def _numbers(table: np.ndarray, tokens: Any, valid: Any, positions: Any, codes: Any, q: Any, k: Any, mask: Any) -> dict[str, Any]:
+def _numbers(
+    table: np.ndarray,
+    tokens: Any,
+    valid: Any,
+    positions: Any,
+    codes: Any,
+    q: Any,
+    k: Any,
+    mask: Any,
+) -> dict[str, Any]:
     _, once = np.unique(positions[valid], axis=0, return_index=True)
     tokens, codes = table[np.unique(tokens[valid])], codes[valid][once]
     found = terms.shares(q, k, mask).shares
@@ -58,12 +76,25 @@ def _numbers(table: np.ndarray, tokens: Any, valid: Any, positions: Any, codes: 
         "rms of token": _rms(tokens),
         "rms of code": _rms(codes),
         **terms.orthogonality(tokens, codes),
-        "four terms": dict(zip(terms.TERMS, known.mean(axis=1).tolist() if known.size else [None] * len(terms.TERMS), strict=True)),
+        "four terms": dict(
+            zip(
+                terms.TERMS,
+                known.mean(axis=1).tolist() if known.size else [None] * len(terms.TERMS),
+                strict=True,
+            )
+        ),
     }
 
 
 def _look(
-    made: Setup, bound: int, size: int, params: Any, length: Array, first: Array, _: Array, data: Any
+    made: Setup,
+    bound: int,
+    size: int,
+    params: Any,
+    length: Array,
+    first: Array,
+    _: Array,
+    data: Any,
 ) -> tuple[Array, dict[str, Any]]:
     """The table of tokens, and of each example what `_numbers` takes."""
     drawn = draw(made, bound, size, length, first, data)
@@ -86,8 +117,14 @@ def _look(
 
 def _positions(stack: Stack, stream: Stream) -> Array:
     """Of every token what the input encodings read, [B, L, _]."""
-    read = [stream.positions[scheme][0] for scheme in sorted({site.scheme for site in stack.input_sites})]
-    rows = [jnp.broadcast_to(p, (len(stream.tokens), *p.shape[1:])).reshape(*stream.tokens.shape, -1) for p in read]
+    read = [
+        stream.positions[scheme][0]
+        for scheme in sorted({site.scheme for site in stack.input_sites})
+    ]
+    rows = [
+        jnp.broadcast_to(p, (len(stream.tokens), *p.shape[1:])).reshape(*stream.tokens.shape, -1)
+        for p in read
+    ]
     return jnp.concatenate(rows, axis=-1)
 
 
@@ -99,17 +136,23 @@ def token_and_code(stack: Stack, stream: Stream) -> tuple[Array, Array]:
 
 
 def projected(stack: Stack, parts: tuple[Array, Array], which: str) -> tuple[Array, Array]:
-    """Token's and code's part of the first layer's queries or keys, [B, L, H, Dh] each; without the temperature of queries."""
+    """Token's and code's part of the first layer's queries or keys, [B, L, H, Dh] each; without the
+    temperature of queries.
+    """
     block = stack.blocks[0]
     if block.pre_norm:
         parts = _normed(block.norms[0], parts)
-    heads = [getattr(block.attention, which)(x).reshape(*x.shape[:2], block.attention.num_heads, -1) for x in parts]
+    heads = [
+        getattr(block.attention, which)(x).reshape(*x.shape[:2], block.attention.num_heads, -1)
+        for x in parts
+    ]
     norm = getattr(block.attention, f"{which}_norm")
     return (heads[0], heads[1]) if norm is None else _normed(norm, (heads[0], heads[1]))
 
 
 def tempered(attention: Attention, parts: tuple[Array, Array], mask: Array) -> tuple[Array, Array]:
-    """Parts of queries times their temperature, a factor of log n where n keys are in sight: they sum to what meets the keys.
+    """Parts of queries times their temperature, a factor of log n where n keys are in sight: they
+    sum to what meets the keys.
 
     Args:
       mask: [B|1, H|1, L, S], True where a query sees a key.

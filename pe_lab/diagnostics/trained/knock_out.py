@@ -1,7 +1,9 @@
-"""What is left of a model when one of its encodings is switched off, on one head, on a layer, or everywhere.
+"""What is left of a model when one of its encodings is switched off, on one head, on a layer, or
+everywhere.
 
-An encoding in attention is switched off by the heads that it acts on, which are terms of the forward
-pass and may be traced: one program serves all knock-outs. An encoding at the input is left out.
+An encoding in attention is switched off by the heads that it acts on, which are terms of the
+forward pass and may be traced: one program serves all knock-outs. An encoding at the input is left
+out.
 """
 
 import dataclasses
@@ -40,7 +42,8 @@ class Off:
     """What is switched off, in the order of `parts`.
 
     Attributes:
-      attention: [P, H], for each part in attention True at the heads where it is off; may be traced.
+      attention: [P, H], for each part in attention True at the heads where it is off; may be
+        traced.
       inputs: static, for each part at the input whether it is off.
     """
 
@@ -63,31 +66,56 @@ class KnockOut:
 
 
 def parts(made: Setup) -> list[Part]:
-    """Of a model, in the order in which `Off` names them: those in attention, then those at the inputs."""
+    """Of a model, in the order in which `Off` names them: those in attention, then those at the
+    inputs.
+    """
     model, inside, at_input = made.run.model, [], []
     named = list(zip(names(model.encodings), model.encodings, strict=True))
     for stack, built in made.abstract_model.stacks.items():
         for where in (stack, "cross") if built.cross_sites else (stack,):
-            acting = [(name, spec) for name, spec in named if spec.share is not None and spec.acts_in(where)]
+            acting = [
+                (name, spec)
+                for name, spec in named
+                if spec.share is not None and spec.acts_in(where)
+            ]
             for layer in range(model.num_layers):
-                inside += [Part(name, where, layer) for name, spec in acting if spec.layers is None or layer in spec.layers]
-        at_input += [Part(name, "input", None) for name, spec in named if spec.share is None and spec.acts_in(stack)]
+                inside += [
+                    Part(name, where, layer)
+                    for name, spec in acting
+                    if spec.layers is None or layer in spec.layers
+                ]
+        at_input += [
+            Part(name, "input", None)
+            for name, spec in named
+            if spec.share is None and spec.acts_in(stack)
+        ]
     return inside + at_input
 
 
 def names(encodings: Sequence[Encoding]) -> list[str]:
-    """Each its name in a config; where several share that, with the arguments that tell them apart, or else with their number."""
+    """Each its name in a config; where several share that, with the arguments that tell them apart,
+    or else with their number.
+    """
     told = [encoding.to_dict() for encoding in encodings]
     alike = [[other for other in told if other["name"] == own["name"]] for own in told]
     found = [
-        label({k: v for k, v in own.items() if k == "name" or any(other[k] != v for other in others)})
+        label(
+            {k: v for k, v in own.items() if k == "name" or any(other[k] != v for other in others)}
+        )
         for own, others in zip(told, alike, strict=True)
     ]
-    return [f"{name} ({found[: i + 1].count(name)})" if found.count(name) > 1 else name for i, name in enumerate(found)]
+    return [
+        f"{name} ({found[: i + 1].count(name)})" if found.count(name) > 1 else name
+        for i, name in enumerate(found)
+    ]
 
 
-def logits(model: Transformer, off: Off, stream: Stream, source: Stream | None = None) -> Float[Array, "b l v"]:
-    """Logits with encodings switched off. Those at the inputs are taken from the model: merge another."""
+def logits(
+    model: Transformer, off: Off, stream: Stream, source: Stream | None = None
+) -> Float[Array, "b l v"]:
+    """Logits with encodings switched off. Those at the inputs are taken from the model: merge
+    another.
+    """
     _remove_inputs(model, off.inputs)
     terms = switched_off(model, model.position_terms(stream, source), off.attention)
     return model(stream, source, terms=terms)
@@ -118,7 +146,10 @@ def switched_off(model: Transformer, terms: Terms, off: Bool[Array, "p h"]) -> T
 
     def layers(of_layers: tuple[AttentionTerms, ...]) -> tuple[AttentionTerms, ...]:
         hook = model.answering.kernels.hook
-        return tuple(attention_terms([encoding(e) for e in layer.encodings], layer.visible, hook=hook) for layer in of_layers)
+        return tuple(
+            attention_terms([encoding(e) for e in layer.encodings], layer.visible, hook=hook)
+            for layer in of_layers
+        )
 
     def stack(of_stack: StackTerms) -> StackTerms:
         attention, cross = layers(of_stack.attention), layers(of_stack.cross)

@@ -1,4 +1,6 @@
-"""What a model computes inside while it reads a batch: hidden states, queries, keys and attention weights."""
+"""What a model computes inside while it reads a batch: hidden states, queries, keys and attention
+weights.
+"""
 
 import dataclasses
 from collections.abc import Callable
@@ -57,7 +59,9 @@ class _Recorder(AttentionEncoding):
     layer uses. Another encoding that replaces the weighted sum still does.
     """
 
-    requirements = Requirements(relative=True, reads_positions=False, cross=True, replaces=("logits", "combine"))
+    requirements = Requirements(
+        relative=True, reads_positions=False, cross=True, replaces=("logits", "combine")
+    )
 
     def __init__(self, inputs: Callable[..., None], weights: Callable[[Any], None]):
         self.record_inputs, self.record_weights = inputs, weights
@@ -95,8 +99,12 @@ class _RecordedBlock(nnx.Module):
         return out, keys
 
 
-def recorded(model: Transformer, stream: Stream, source: Stream | None = None) -> tuple[jax.Array, Recorded]:
-    """Logits, and what the model computed on the way. The model's blocks are replaced: merge another."""
+def recorded(
+    model: Transformer, stream: Stream, source: Stream | None = None
+) -> tuple[jax.Array, Recorded]:
+    """Logits, and what the model computed on the way. The model's blocks are replaced: merge
+    another.
+    """
     hidden: dict[str, list[Any]] = {}
     attended: dict[str, list[Attended]] = {}
     terms = _with_recorders(model, model.position_terms(stream, source), attended)
@@ -113,11 +121,16 @@ def recorded(model: Transformer, stream: Stream, source: Stream | None = None) -
 def _with_recorders(model: Transformer, terms: Terms, attended: dict[str, list[Attended]]) -> Terms:
     """The terms with a recorder on every layer of attention."""
 
-    def layers(name: str, of_layers: tuple[AttentionTerms, ...], queries: View, keys: View) -> tuple[AttentionTerms, ...]:
+    def layers(
+        name: str, of_layers: tuple[AttentionTerms, ...], queries: View, keys: View
+    ) -> tuple[AttentionTerms, ...]:
         site = Site(index=0)  # any: a recorder does not read its tokens
         Q, K = queries.tokens(site, 0), keys.tokens(site, 0)
         recorder = LayerEncoding(_recorder(attended.setdefault(name, [])), None, Q, K)
-        return tuple(dataclasses.replace(layer, encodings=(recorder, *layer.encodings)) for layer in of_layers)
+        return tuple(
+            dataclasses.replace(layer, encodings=(recorder, *layer.encodings))
+            for layer in of_layers
+        )
 
     def stack(name: str, of_stack: StackTerms, memory: StackTerms | None) -> StackTerms:
         view = of_stack.view

@@ -1,4 +1,6 @@
-"""What the inspection of a trained run leaves: trained.md, trained.json, and pictures as PNG and PDF."""
+"""What the inspection of a trained run leaves: trained.md, trained.json, and pictures as PNG and
+PDF.
+"""
 
 import json
 from collections.abc import Sequence
@@ -16,18 +18,26 @@ from pe_lab.training.finished import load, through_training
 
 
 def write(run: Path, lengths: Sequence[int] | None, folder: Path) -> str:
-    """Everything of a run, named as the results folder and its id, into a folder; returns what is left without its encodings.
+    """Everything of a run, named as the results folder and its id, into a folder; returns what is
+    left without its encodings.
 
     Raises:
-      UserError: there is no such run, it cannot be loaded, or it cannot be given one of the lengths.
+      UserError: there is no such run, it cannot be loaded, or it cannot be given one of the
+        lengths.
     """
     finished = load(run.parent, run.name)
-    found = find(finished, lengths_of(finished, lengths), kept=through_training(run.parent, finished.record))
+    found = find(
+        finished, lengths_of(finished, lengths), kept=through_training(run.parent, finished.record)
+    )
     folder.mkdir(parents=True, exist_ok=True)
-    for old in [file for suffix in SUFFIXES for file in folder.glob(f"trained_*{suffix}")]:  # of another run, or of other lengths
+    for old in [
+        file for suffix in SUFFIXES for file in folder.glob(f"trained_*{suffix}")
+    ]:  # of another run, or of other lengths
         old.unlink()
     drawn = pictures.draw(found, folder) | through.draw(found, folder)
-    (folder / "trained.json").write_text(json.dumps(found.to_json(), allow_nan=False, indent=1) + "\n", encoding="utf-8")
+    (folder / "trained.json").write_text(
+        json.dumps(found.to_json(), allow_nan=False, indent=1) + "\n", encoding="utf-8"
+    )
     (folder / "trained.md").write_text(page(found, drawn), encoding="utf-8")
     return knock_outs(found)
 
@@ -36,30 +46,86 @@ def page(found: Findings, drawn: dict[str, str]) -> str:
     """The whole page; `drawn` is what it shows to the stem of its picture."""
     config = found.about["config"]
     encodings = " + ".join(spec["name"] for spec in config["model"]["encodings"]) or "no encoding"
-    names = {"encoding": encodings, "positions": label(config["positions"]), "task": label(config["task"]), **found.about}
+    names = {
+        "encoding": encodings,
+        "positions": label(config["positions"]),
+        "task": label(config["task"]),
+        **found.about,
+    }
     parts = [captions.head(names)]
-    for what, stem in ((what, stem) for what, stem in drawn.items() if what.startswith("attention")):
+    for what, stem in (
+        (what, stem) for what, stem in drawn.items() if what.startswith("attention")
+    ):
         _, name, length = what.split()
         parts.append(f"![{name}, length {length}]({stem}.png)")
-    parts += [captions.MAPS, "## Heads as examples grow", _shown(drawn, "heads"), captions.HEADS, attention(found)]
-    parts += ["## Token and place in the logits", _shown(drawn, "terms"), captions.FOUR_TERMS, four_terms(found)]
-    parts += ["## Token and code at the input", captions.INPUT, at_input(found)] if found.input else []
+    parts += [
+        captions.MAPS,
+        "## Heads as examples grow",
+        _shown(drawn, "heads"),
+        captions.HEADS,
+        attention(found),
+    ]
+    parts += [
+        "## Token and place in the logits",
+        _shown(drawn, "terms"),
+        captions.FOUR_TERMS,
+        four_terms(found),
+    ]
+    parts += (
+        ["## Token and code at the input", captions.INPUT, at_input(found)] if found.input else []
+    )
     parts += ["## Where place is known", _shown(drawn, "probes"), captions.PROBES, probes(found)]
-    parts += ["## What is left without the encoding", _shown(drawn, "knock_out"), captions.KNOCK_OUT, knock_outs(found)]
-    parts += ["## How answers fail", _shown(drawn, "failures"), captions.failures(found), failures(found)]
+    parts += [
+        "## What is left without the encoding",
+        _shown(drawn, "knock_out"),
+        captions.KNOCK_OUT,
+        knock_outs(found),
+    ]
+    parts += [
+        "## How answers fail",
+        _shown(drawn, "failures"),
+        captions.failures(found),
+        failures(found),
+    ]
     if found.through.terms:
-        parts += ["## Through training", _shown(drawn, "through_training"), captions.through_training(found), through_steps(found)]
+        parts += [
+            "## Through training",
+            _shown(drawn, "through_training"),
+            captions.through_training(found),
+            through_steps(found),
+        ]
     if found.through.input:
-        parts += [_shown(drawn, "through_training_input"), captions.INPUT_THROUGH_TRAINING, input_through_steps(found)]
+        parts += [
+            _shown(drawn, "through_training_input"),
+            captions.INPUT_THROUGH_TRAINING,
+            input_through_steps(found),
+        ]
     missing = [*([] if found.through.terms else [captions.NOT_KEPT]), *found.reasons]
-    parts += ["## What is not here", "\n".join(f"- {reason}" for reason in missing)] if missing else []
+    parts += (
+        ["## What is not here", "\n".join(f"- {reason}" for reason in missing)] if missing else []
+    )
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def attention(found: Findings) -> str:
     keys = ("entropy", "aligned", "by_chance", "distance")
-    header = ["state", "length", "layer", "head", "entropy / log n", "mass on the named token", "were all keys alike", "distance"]
-    return _table(header, [[*_state(r), _layer(r), str(r["head"]), *(_number(r[key]) for key in keys)] for r in found.attention])
+    header = [
+        "state",
+        "length",
+        "layer",
+        "head",
+        "entropy / log n",
+        "mass on the named token",
+        "were all keys alike",
+        "distance",
+    ]
+    return _table(
+        header,
+        [
+            [*_state(r), _layer(r), str(r["head"]), *(_number(r[key]) for key in keys)]
+            for r in found.attention
+        ],
+    )
 
 
 def four_terms(found: Findings) -> str:
@@ -68,15 +134,32 @@ def four_terms(found: Findings) -> str:
     for row in found.terms:
         groups.setdefault((*_state(row), _layer(row)), []).append(row)
     keys = ("cc", "cp", "pc", "pp", "together", "nearness")
-    header = ["state", "length", "layer", *(pictures.TERM_NAMES[t] for t in keys[:4]), "together", "nearness"]
-    return _table(header, [[*group, *(_number(pictures.mean(r[key] for r in rows)) for key in keys)] for group, rows in groups.items()])
+    header = [
+        "state",
+        "length",
+        "layer",
+        *(pictures.TERM_NAMES[t] for t in keys[:4]),
+        "together",
+        "nearness",
+    ]
+    return _table(
+        header,
+        [
+            [*group, *(_number(pictures.mean(r[key] for r in rows)) for key in keys)]
+            for group, rows in groups.items()
+        ],
+    )
 
 
 def at_input(found: Findings) -> str:
     names = [name for name in found.input[0] if name not in ("when", "length", "four terms")]
     body = [[name, *(_number(row[name]) for row in found.input)] for name in names]
     body += [
-        [f"{pictures.TERM_NAMES[t]}, first layer", *(_number(row["four terms"][t]) for row in found.input)] for t in pictures.TERM_NAMES
+        [
+            f"{pictures.TERM_NAMES[t]}, first layer",
+            *(_number(row["four terms"][t]) for row in found.input),
+        ]
+        for t in pictures.TERM_NAMES
     ]
     return _table(["number", *(row["when"] for row in found.input)], body)
 
@@ -89,18 +172,41 @@ def through_steps(found: Findings) -> str:
         groups.setdefault((str(terms["step"]), _layer(terms)), []).append(attention | terms)
     heads = ["entropy / log n", "mass on the named token", "were all keys alike"]
     header = ["steps", "layer", *pictures.TERM_NAMES.values(), "together", "nearness", *heads]
-    return _table(header, [[*group, *(_number(pictures.mean(r[key] for r in rows)) for key in keys)] for group, rows in groups.items()])
+    return _table(
+        header,
+        [
+            [*group, *(_number(pictures.mean(r[key] for r in rows)) for key in keys)]
+            for group, rows in groups.items()
+        ],
+    )
 
 
 def input_through_steps(found: Findings) -> str:
-    names = [name for name in found.through.input[0] if name not in ("step", "length", "four terms")]
-    return _table(["steps", *names], [[str(row["step"]), *(_number(row[name]) for name in names)] for row in found.through.input])
+    names = [
+        name for name in found.through.input[0] if name not in ("step", "length", "four terms")
+    ]
+    return _table(
+        ["steps", *names],
+        [
+            [str(row["step"]), *(_number(row[name]) for name in names)]
+            for row in found.through.input
+        ],
+    )
 
 
 def probes(found: Findings) -> str:
     return _table(
         ["state", "length", "stack", "after layer", "R²", "mean error in tokens"],
-        [[*_state(r), r["stack"], str(r["layer"] or "input"), _number(r["r2"]), _number(r["error"])] for r in found.probes],
+        [
+            [
+                *_state(r),
+                r["stack"],
+                str(r["layer"] or "input"),
+                _number(r["r2"]),
+                _number(r["error"]),
+            ]
+            for r in found.probes
+        ],
     )
 
 
@@ -114,7 +220,10 @@ def knock_outs(found: Findings) -> str:
         head = "" if row["encoding"] is None else str(row["head"] or "all")
         place = (off, "" if row["encoding"] is None else where, head)
         rows.setdefault(place, []).append(f"{row['exact_match']:.2f} ({row['token_accuracy']:.2f})")
-    return _table(["off", "where", "heads", *(f"length {n}" for n in lengths)], [[*place, *cells] for place, cells in rows.items()])
+    return _table(
+        ["off", "where", "heads", *(f"length {n}" for n in lengths)],
+        [[*place, *cells] for place, cells in rows.items()],
+    )
 
 
 def failures(found: Findings) -> str:
@@ -122,7 +231,14 @@ def failures(found: Findings) -> str:
     body = []
     for row in found.failures:
         shares = [_number(share) for share in row["shares"].values()]
-        body.append([str(row["length"]), f"{row['failed']} of {row['examples']}", *shares, _median(row["first_error"])])
+        body.append(
+            [
+                str(row["length"]),
+                f"{row['failed']} of {row['examples']}",
+                *shares,
+                _median(row["first_error"]),
+            ]
+        )
     return _table(header, body)
 
 

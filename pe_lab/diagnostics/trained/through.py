@@ -1,4 +1,6 @@
-"""The pictures of a run through its training: four-term shares, heads and what it has learnt; token and code at the input."""
+"""The pictures of a run through its training: four-term shares, heads and what it has learnt; token
+and code at the input.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -8,19 +10,33 @@ from pe_lab.diagnostics.trained.findings import Findings, Rows, Through
 from pe_lab.diagnostics.trained.pictures import LINES, TERM_COLORS, TERM_NAMES, mean, xy
 from pe_lab.diagnostics.trained.terms import TERMS
 
-_HEADS = {"aligned": "attention on the\nnamed token", "entropy": "spread of attention\n(entropy / log n)"}
-_LOOKS = {"cc": "token looks for token", "cp": "token looks at place", "pc": "place looks for token", "pp": "place looks at place"}
+_HEADS = {
+    "aligned": "attention on the\nnamed token",
+    "entropy": "spread of attention\n(entropy / log n)",
+}
+_LOOKS = {
+    "cc": "token looks for token",
+    "cp": "token looks at place",
+    "pc": "place looks for token",
+    "pp": "place looks at place",
+}
 _CHANCE = {"color": "0.4", "linestyle": ":"}
 _BESIDE = 1.9  # inches: the legends
-_INPUT = {  # of each panel, by its title: a line's name and number, and those of what to compare it with
+# of each panel, by its title: a line's name and number, and those of what to compare it with
+_INPUT = {
     "how loud they are": {"rms of the code": "rms of code", "rms of the token": "rms of token"},
-    "cosine of tokens and codes": {"rms": "rms cosine", "of random directions": "rms cosine of random directions"},
+    "cosine of tokens and codes": {
+        "rms": "rms cosine",
+        "of random directions": "rms cosine of random directions",
+    },
     "shared directions": {"overlap": "overlap", "by chance": "overlap by chance"},
 }
 
 
 def draw(found: Findings, folder: Path) -> dict[str, str]:
-    """Writes them as PNG and PDF where something was kept; the stem of each file by what it shows."""
+    """Writes them as PNG and PDF where something was kept; the stem of each file by what it
+    shows.
+    """
     written: dict[str, str] = {}
 
     def save(what: str, figure: Any) -> None:
@@ -36,20 +52,35 @@ def draw(found: Findings, folder: Path) -> dict[str, str]:
 
 
 def _layers(found: Through, trained_length: int) -> Any:
-    """A column a layer: areas of the four shares, a line a head, and below them what was learnt at the same step."""
+    """A column a layer: areas of the four shares, a line a head, and below them what was learnt at
+    the same step.
+    """
     rows = found.terms
     columns = list(dict.fromkeys((row["attention"], row["layer"]) for row in rows))
-    heads = {key: label for key, label in _HEADS.items() if any(row[key] is not None for row in found.attention)}
+    heads = {
+        key: label
+        for key, label in _HEADS.items()
+        if any(row[key] is not None for row in found.attention)
+    }
     ratios = [2.0, *(1.0 for _ in heads), 1.0]
     size = (max(drawing.WIDTH, 1.6 * len(columns) + _BESIDE), 1.15 * sum(ratios) + 0.8)
     figure, axes = drawing.pyplot().subplots(
-        len(ratios), len(columns), figsize=size, squeeze=False, sharex=True, sharey="row", height_ratios=ratios, layout="constrained"
+        len(ratios),
+        len(columns),
+        figsize=size,
+        squeeze=False,
+        sharex=True,
+        sharey="row",
+        height_ratios=ratios,
+        layout="constrained",
     )
     several = len({name for name, _ in columns}) > 1
     for line, (name, layer) in zip(axes.T, columns, strict=True):
         line[0].set_title(f"{name}, layer {layer}" if several else f"layer {layer}")
         _areas(line[0], [row for row in rows if (row["attention"], row["layer"]) == (name, layer)])
-        of_layer = [row for row in found.attention if (row["attention"], row["layer"]) == (name, layer)]
+        of_layer = [
+            row for row in found.attention if (row["attention"], row["layer"]) == (name, layer)
+        ]
         for axis, key in zip(line[1:-1], heads, strict=True):
             _lines(axis, of_layer, key)
         _learnt(line[-1], found.curve, trained_length)
@@ -57,14 +88,22 @@ def _layers(found: Through, trained_length: int) -> Any:
             axis.set_ylim(0, 1 if axis is line[0] else 1.04)
             if found.learnt_at is not None:
                 label = "first learnt" if axis is line[-1] else None
-                axis.axvline(found.learnt_at, color="black", linestyle="--", linewidth=1, label=label)
+                axis.axvline(
+                    found.learnt_at, color="black", linestyle="--", linewidth=1, label=label
+                )
         line[-1].set_xlim(0, max(row["step"] for row in (*rows, *found.curve)) or 1)
         line[-1].set_xlabel("training steps")
         line[-1].locator_params(axis="x", nbins=5, integer=True)
-    for axis, label in zip(axes[:, 0], ("share of what sets\nlogits apart", *heads.values(), "validation\nexact match"), strict=True):
+    for axis, label in zip(
+        axes[:, 0],
+        ("share of what sets\nlogits apart", *heads.values(), "validation\nexact match"),
+        strict=True,
+    ):
         axis.set_ylabel(label)
     _legends(axes)
-    figure.suptitle(f"Inside the model, training step by step (examples of length {rows[0]['length']})")
+    figure.suptitle(
+        f"Inside the model, training step by step (examples of length {rows[0]['length']})"
+    )
     return figure
 
 
@@ -72,21 +111,41 @@ def _legends(axes: Any) -> None:
     """Beside each row what is new in it, areas in the order in which they lie."""
     known: dict[str, Any] = {}
     for i, line in enumerate(axes):
-        found = {name: handle for axis in line for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)}
+        found = {
+            name: handle
+            for axis in line
+            for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
         new = {name: handle for name, handle in found.items() if name not in known}
         known |= new
         if new:
             names, areas = list(new), i == 0
             names = names[::-1] if areas else names
             handles = [new[name] for name in names]
-            line[-1].legend(handles, names, loc="center left", bbox_to_anchor=(1.02, 0.5), labelspacing=1.2 if areas else 0.5)
+            line[-1].legend(
+                handles,
+                names,
+                loc="center left",
+                bbox_to_anchor=(1.02, 0.5),
+                labelspacing=1.2 if areas else 0.5,
+            )
 
 
 def _areas(axis: Any, rows: Rows) -> None:
     steps = sorted({row["step"] for row in rows})
-    heights = [[mean(row[term] for row in rows if row["step"] == step) or 0.0 for step in steps] for term in TERMS]
+    heights = [
+        [mean(row[term] for row in rows if row["step"] == step) or 0.0 for step in steps]
+        for term in TERMS
+    ]
     names = [f"{TERM_NAMES[term]}\n({_LOOKS[term]})" for term in TERMS]
-    axis.stackplot(steps, heights, labels=names, colors=[TERM_COLORS[term] for term in TERMS], edgecolor="white", linewidth=0.4)
+    axis.stackplot(
+        steps,
+        heights,
+        labels=names,
+        colors=[TERM_COLORS[term] for term in TERMS],
+        edgecolor="white",
+        linewidth=0.4,
+    )
     axis.grid(visible=False)
 
 
@@ -95,21 +154,42 @@ def _lines(axis: Any, rows: Rows, key: str) -> None:
     rows = [row for row in rows if row[key] is not None]
     steps, heads = (sorted({row[what] for row in rows}) for what in ("step", "head"))
     for head in heads:
-        color, label = (LINES[head - 1][0], f"head {head}") if len(heads) <= len(LINES) else ("0.75", "each head")
-        axis.plot(*xy([(row["step"], row[key]) for row in rows if row["head"] == head]), color=color, linewidth=1.1, label=label)
+        color, label = (
+            (LINES[head - 1][0], f"head {head}")
+            if len(heads) <= len(LINES)
+            else ("0.75", "each head")
+        )
+        axis.plot(
+            *xy([(row["step"], row[key]) for row in rows if row["head"] == head]),
+            color=color,
+            linewidth=1.1,
+            label=label,
+        )
     if len(heads) > len(LINES):
         means = [mean(row[key] for row in rows if row["step"] == step) for step in steps]
         axis.plot(steps, means, color=LINES[0][0], label="mean over heads")
     if rows and key == "aligned":
-        axis.plot(*xy(sorted({(row["step"], row["by_chance"]) for row in rows})), **_CHANCE, label="all keys alike")
+        axis.plot(
+            *xy(sorted({(row["step"], row["by_chance"]) for row in rows})),
+            **_CHANCE,
+            label="all keys alike",
+        )
 
 
 def _learnt(axis: Any, curve: Rows, trained_length: int) -> None:
     """Exact match of each length of the curve: full lines up to the training length."""
     lengths = sorted({int(length) for point in curve for length in point["exact_match"]})
     for i, length in enumerate(lengths):
-        points = [(p["step"], p["exact_match"][str(length)]) for p in curve if str(length) in p["exact_match"]]
-        shown = {"color": "black", "linestyle": "-"} if length <= trained_length else {"color": "0.45", "linestyle": "-."}
+        points = [
+            (p["step"], p["exact_match"][str(length)])
+            for p in curve
+            if str(length) in p["exact_match"]
+        ]
+        shown = (
+            {"color": "black", "linestyle": "-"}
+            if length <= trained_length
+            else {"color": "0.45", "linestyle": "-."}
+        )
         axis.plot(
             *xy(points),
             **shown,
@@ -124,10 +204,16 @@ def _learnt(axis: Any, curve: Rows, trained_length: int) -> None:
 
 def _input(rows: Rows) -> Any:
     """How loud the code is beside the token, and how far the two share directions, by step."""
-    figure, axes = drawing.pyplot().subplots(1, len(_INPUT), figsize=(drawing.WIDTH, 2.2), layout="constrained")
+    figure, axes = drawing.pyplot().subplots(
+        1, len(_INPUT), figsize=(drawing.WIDTH, 2.2), layout="constrained"
+    )
     for axis, (title, lines) in zip(axes, _INPUT.items(), strict=True):
-        for (label, key), shown in zip(lines.items(), ({"color": LINES[0][0]}, _CHANCE), strict=True):
-            axis.plot([row["step"] for row in rows], [row[key] for row in rows], **shown, label=label)
+        for (label, key), shown in zip(
+            lines.items(), ({"color": LINES[0][0]}, _CHANCE), strict=True
+        ):
+            axis.plot(
+                [row["step"] for row in rows], [row[key] for row in rows], **shown, label=label
+            )
         axis.set(title=title, xlabel="training steps")
         axis.set_ylim(0, 1.15 * max(row[key] for row in rows for key in lines.values()) or 1.0)
         axis.locator_params(axis="x", nbins=4, integer=True)

@@ -1,4 +1,6 @@
-"""A worker of this machine: a process of pe_lab.training.worker in one place, which trains a cell after another in forks of itself."""
+"""A worker of this machine: a process of pe_lab.training.worker in one place, which trains a cell
+after another in forks of itself.
+"""
 
 import contextlib
 import json
@@ -34,12 +36,19 @@ class Worker:
 
     def _close(self) -> None:
         if self.process is not None:
-            with contextlib.suppress(BrokenPipeError), self.process:  # closes its pipes, at which it ends
+            with (
+                contextlib.suppress(BrokenPipeError),
+                self.process,
+            ):  # closes its pipes, at which it ends
                 pass
         self.process = self.cell = None
 
-    def train(self, cell_file: Path, folder: Path, log: Path, on_line: Callable[[str], None]) -> int:
-        """The exit status of a cell, negative for a signal; `on_line` is called with what it prints, and errors go to the log."""
+    def train(
+        self, cell_file: Path, folder: Path, log: Path, on_line: Callable[[str], None]
+    ) -> int:
+        """The exit status of a cell, negative for a signal; `on_line` is called with what it
+        prints, and errors go to the log.
+        """
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("", encoding="utf-8")
         process = self._started(log)
@@ -77,7 +86,12 @@ class Worker:
             command = [sys.executable, "-m", "pe_lab.training.worker"]
             with open(log, "a", encoding="utf-8") as errors:
                 self.process = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env=self.environment
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    text=True,
+                    env=self.environment,
                 )
             self.pin(self.process.pid)
         return self.process

@@ -1,4 +1,6 @@
-"""What a launcher is. It only starts cells, each a command of its own, and says how they ended: records are the same under all."""
+"""What a launcher is. It only starts cells, each a command of its own, and says how they ended:
+records are the same under all.
+"""
 
 import abc
 import json
@@ -11,7 +13,8 @@ from typing import Any
 from pe_lab import plugins
 from pe_lab.errors import UserError
 
-ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"  # XLA's, for a worker that has one core
+# XLA's, for a worker that has one core
+ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 OnEvent = Callable[[str, dict[str, Any]], None]
 
 
@@ -46,7 +49,9 @@ class Launcher(abc.ABC):
 
 
 def launcher(spec: Any, workers: int | None = None) -> Launcher:
-    """The launcher of a config's dict(name=..., ...); `workers`, where given, in place of its own."""
+    """The launcher of a config's dict(name=..., ...); `workers`, where given, in place of its
+    own.
+    """
     if not isinstance(spec, Mapping):
         raise UserError(f"config.launcher is given as dict(name=..., ...), got {spec!r}.")
     given = {**spec} if workers is None else {**spec, "workers": workers}
@@ -66,7 +71,10 @@ def environment(folder: Path) -> dict[str, str]:
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }
     path = os.pathsep.join(p or os.getcwd() for p in sys.path)
-    return {"PYTHONPATH": path, **{name: os.environ.get(name, value) for name, value in cache.items()}}
+    return {
+        "PYTHONPATH": path,
+        **{name: os.environ.get(name, value) for name, value in cache.items()},
+    }
 
 
 def one_thread() -> dict[str, str]:

@@ -1,7 +1,9 @@
-"""Starts cells on this machine: one pinned one-thread worker a core, or one worker a GPU; fewer workers share the GPUs.
+"""Starts cells on this machine: one pinned one-thread worker a core, or one worker a GPU; fewer
+workers share the GPUs.
 
-Every cell has a process of its own, forked by its worker after the imports that all need, so one that dies takes
-nothing with it. Two one-thread workers train 1.2 to 1.3 times as much as one worker on two threads.
+Every cell has a process of its own, forked by its worker after the imports that all need, so one
+that dies takes nothing with it. Two one-thread workers train 1.2 to 1.3 times as much as one worker
+on two threads.
 """
 
 import contextlib
@@ -28,11 +30,17 @@ _GRACE = 60.0  # seconds that workers have for a checkpoint when all is to stop
 
 def available_cores() -> list[int]:
     """The cores that this process may use."""
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    return (
+        sorted(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else list(range(os.cpu_count() or 1))
+    )
 
 
 def gpus() -> list[str]:
-    """The NVIDIA devices that JAX could use here, as CUDA names them, found without starting JAX."""
+    """The NVIDIA devices that JAX could use here, as CUDA names them, found without starting
+    JAX.
+    """
     plugin = any(importlib.util.find_spec(f"jax_cuda{version}_plugin") for version in (12, 13))
     if not plugin or not (os.environ.get("JAX_PLATFORMS") or "cuda").startswith(("cuda", "gpu")):
         return []
@@ -60,7 +68,9 @@ class Local(Launcher):
         workers = self.at_once(len(cell_files))
         supervisor = _Supervisor(folder, on_event, cell_files)
         places = [Place.of(i, workers) for i in range(min(workers, len(cell_files)))]
-        threads = [threading.Thread(target=supervisor.work, args=(place,), daemon=True) for place in places]
+        threads = [
+            threading.Thread(target=supervisor.work, args=(place,), daemon=True) for place in places
+        ]
         for thread in threads:
             thread.start()
         try:
@@ -118,7 +128,11 @@ class _Supervisor:
             self.on_event(file.stem, {"event": "saved" if free else "elsewhere"})
         elif self.stopping.is_set() and status < 0:  # before it could save, or after the grace
             self.on_event(file.stem, {"event": "stopped"})
-        elif status == locks.LATER:  # another sweep is at it, or it was asked to leave: it is looked at again after all others
+        elif (
+            status == locks.LATER
+            # another sweep is at it, or it was asked to leave: it is looked at again after all
+            # others
+        ):
             self.on_event(file.stem, {"event": "left" if free else "elsewhere"})
             self.waiting.put(file)
             return True
@@ -132,7 +146,10 @@ class _Supervisor:
 
     def _end(self, file: Path, status: int, error: str | None = None) -> None:
         self.statuses[file.stem] = status
-        self.on_event(file.stem, {"event": "ended", "status": status} | ({} if error is None else {"error": error}))
+        self.on_event(
+            file.stem,
+            {"event": "ended", "status": status} | ({} if error is None else {"error": error}),
+        )
 
     def _run(self, file: Path, worker: Worker) -> int:
         log = self.folder / "logs" / f"{file.stem}.log"
@@ -148,7 +165,9 @@ class _Supervisor:
         return worker.train(file, self.folder, log, on_line)
 
     def stop(self) -> None:
-        """Asks all that run to save and leave; after a while, or when interrupted again, ends them."""
+        """Asks all that run to save and leave; after a while, or when interrupted again, ends
+        them.
+        """
         self.stopping.set()
         for file in list(self.running):
             self.on_event(file.stem, {"event": "saving"})
@@ -197,6 +216,8 @@ def _is_free(file: Path) -> bool:
 
 
 def _event(line: str) -> dict[str, Any] | None:
-    """What a cell reports is a JSON object with an "event"; all else that it prints is for its log."""
+    """What a cell reports is a JSON object with an "event"; all else that it prints is for its
+    log.
+    """
     found = json_object(line)
     return found if found and "event" in found else None

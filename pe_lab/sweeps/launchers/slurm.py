@@ -2,11 +2,13 @@
 
 It needs submitit: `.venv/bin/pip install -e '.[slurm]'`.
 
-    python -m experiments.sweep --config=configs/mine.py --config.launcher.name=slurm --config.launcher.gpus=1
+    python -m experiments.sweep --config=configs/mine.py --config.launcher.name=slurm
+    --config.launcher.gpus=1
 
-A task is the command that the local launcher runs. One that saves and leaves, asked by SIGTERM before it is preempted
-or its time is up, puts itself back into the queue, whether the sweep still runs or not. Of submitit's jobs only the
-script is used: its pickles of functions and results are not, so nothing in a results folder is ever unpickled.
+A task is the command that the local launcher runs. One that saves and leaves, asked by SIGTERM
+before it is preempted or its time is up, puts itself back into the queue, whether the sweep still
+runs or not. Of submitit's jobs only the script is used: its pickles of functions and results are
+not, so nothing in a results folder is ever unpickled.
 """
 
 import contextlib
@@ -22,19 +24,28 @@ from typing import Any
 
 from pe_lab import locks
 from pe_lab.errors import UserError, one_line
-from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, environment, json_object, one_thread
+from pe_lab.sweeps.launchers.base import (
+    Launcher,
+    OnEvent,
+    command,
+    environment,
+    json_object,
+    one_thread,
+)
 
 _LOOK_AGAIN = 5.0  # seconds
 _NOTICE = 60  # seconds before its time is up at which a task is asked to leave
 _ARRAY = 1000  # tasks; Slurm's MaxArraySize is 1001 unless a cluster says otherwise
-_SIGNAL = 100  # and the number of a signal is the script's status for it: accounts show the shell's 128 + 9 as 9
+# and the number of a signal is the script's status for it: accounts show the shell's 128 + 9 as 9
+_SIGNAL = 100
 _KILLED, _CANCELLED = -9, -15
 _KILLS = ("TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE")
 _ENDED = {"COMPLETED": 0, "CANCELLED": _CANCELLED, **dict.fromkeys(_KILLS, _KILLED)}
 
 
 class Slurm(Launcher):
-    """Tasks of a cluster that keeps accounts (slurmdbd) and sees the results folder from all its machines.
+    """Tasks of a cluster that keeps accounts (slurmdbd) and sees the results folder from all its
+    machines.
 
     What has no argument here is given by Slurm's own variables: SBATCH_QOS, SBATCH_CONSTRAINT, …
 
@@ -61,11 +72,19 @@ class Slurm(Launcher):
         super().__init__(workers=workers)
         if cpus < 1 or gpus < 0 or minutes < 2 or (memory_gb is not None and memory_gb <= 0):
             raise ValueError(
-                f"slurm needs cpus from 1, gpus from 0, minutes from 2, memory_gb above 0: got {cpus}, {gpus}, {minutes}, {memory_gb}."
+                f"slurm needs cpus from 1, gpus from 0, minutes from 2, memory_gb above 0: got "
+                f"{cpus}, {gpus}, {minutes}, {memory_gb}."
             )
         self.cpus = cpus
         memory = None if memory_gb is None else f"{round(memory_gb * 1024)}M"
-        given = dict(time=minutes, cpus_per_task=cpus, gpus_per_node=gpus or None, mem=memory, partition=partition, account=account)
+        given = dict(
+            time=minutes,
+            cpus_per_task=cpus,
+            gpus_per_node=gpus or None,
+            mem=memory,
+            partition=partition,
+            account=account,
+        )
         self.resources = {name: value for name, value in given.items() if value is not None}
         self.environment = one_thread() if cpus == 1 and not gpus else {}
 
@@ -86,12 +105,20 @@ class Slurm(Launcher):
         executor = _submitit().SlurmExecutor(folder / "slurm")
         (folder / "logs").mkdir(parents=True, exist_ok=True)
         array = f"0-{len(cell_files) - 1}%{self.at_once(len(cell_files))}"
-        extra = dict(array=array, requeue=True, signal=f"TERM@{_NOTICE}", output=str(folder / "slurm" / "%A_%a.log"))
+        extra = dict(
+            array=array,
+            requeue=True,
+            signal=f"TERM@{_NOTICE}",
+            output=str(folder / "slurm" / "%A_%a.log"),
+        )
         executor.update_parameters(
             **self.resources,
             job_name=f"pe_lab:{folder.name}",
             setup=[
-                *(f"export {name}={shlex.quote(value)}" for name, value in {**environment(folder), **self.environment}.items()),
+                *(
+                    f"export {name}={shlex.quote(value)}"
+                    for name, value in {**environment(folder), **self.environment}.items()
+                ),
                 f"cells=({' '.join(file.stem for file in cell_files)})",
                 "cell=${cells[$SLURM_ARRAY_TASK_ID]}",
             ],
@@ -101,16 +128,24 @@ class Slurm(Launcher):
                 f"exit $((status > 128 ? status - 128 + {_SIGNAL} : status))",
             ],
             stderr_to_stdout=True,
-            use_srun=False,  # our own says how many cores, which Slurm from 22.05 asks for, and where errors go
+            # our own says how many cores, which Slurm from 22.05 asks for, and where errors go
+            use_srun=False,
             additional_parameters=extra,
         )
         (folder / "slurm").mkdir(exist_ok=True)
         *python, file, where = command(cell_files[0].parent.absolute() / "$cell.json", folder)
-        srun = ["srun", "--unbuffered", f"--cpus-per-task={self.cpus}", f"--error={folder / 'logs' / '$cell.log'}"]
+        srun = [
+            "srun",
+            "--unbuffered",
+            f"--cpus-per-task={self.cpus}",
+            f"--error={folder / 'logs' / '$cell.log'}",
+        ]
         line = " ".join(_quoted(word) for word in (*srun, *python, file, where))
         try:
             with contextlib.redirect_stderr(io.StringIO()):  # what it prints is in its error too
-                return executor._submit_command(line).job_id  # the way of submitit that pickles nothing
+                return executor._submit_command(
+                    line
+                ).job_id  # the way of submitit that pickles nothing
         except RuntimeError as e:
             raise UserError(f"Slurm does not take the cells: {one_line(e)}.") from e
 
@@ -124,7 +159,9 @@ class _InQueue:
 
 
 class _Watch:
-    """Tasks until they have ended: the queue says which are there, accounting how one ended, its progress file what it said."""
+    """Tasks until they have ended: the queue says which are there, accounting how one ended, its
+    progress file what it said.
+    """
 
     def __init__(self, launcher: Slurm, folder: Path, on_event: OnEvent):
         self.launcher, self.folder, self.on_event = launcher, folder, on_event
@@ -138,12 +175,18 @@ class _Watch:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Tasks that are left, after Ctrl-C, are cancelled: those that run are asked to save and leave."""
+        """Tasks that are left, after Ctrl-C, are cancelled: those that run are asked to save and
+        leave.
+        """
         if self.tasks:
-            subprocess.run(["scancel", *sorted({task.partition("_")[0] for task in self.tasks})], check=False)
+            subprocess.run(
+                ["scancel", *sorted({task.partition("_")[0] for task in self.tasks})], check=False
+            )
 
     def submit(self, cell_files: Sequence[Path]) -> None:
-        self.said |= {file.stem: self._progress(file) for file in cell_files}  # before any of them can say more
+        self.said |= {
+            file.stem: self._progress(file) for file in cell_files
+        }  # before any of them can say more
         array = self.launcher.submit(cell_files, self.folder)
         for i, file in enumerate(cell_files):
             self.tasks[f"{array}_{i}"] = file
@@ -173,7 +216,11 @@ class _Watch:
             self.on_event(file.stem, {"event": "left"})
         if now.state == "RUNNING" and (restarted or before.state != "RUNNING"):
             self.on_event(file.stem, {"event": "started"})
-        if now.state != "PENDING" and (said := self._progress(file)) and said != self.said[file.stem]:
+        if (
+            now.state != "PENDING"
+            and (said := self._progress(file))
+            and said != self.said[file.stem]
+        ):
             self.said[file.stem] = said
             self.on_event(file.stem, said)
 
@@ -228,7 +275,8 @@ def _check_accounting() -> None:
         raise UserError("There is no Slurm here: squeue cannot be run.")
     if _asked("sacct", "-n", "-X") is None:
         raise UserError(
-            "This Slurm keeps no accounts (sacct fails), and the slurm launcher could not tell how a task ended: use --write_cells."
+            "This Slurm keeps no accounts (sacct fails), and the slurm launcher could not tell "
+            "how a task ended: use --write_cells."
         )
 
 
@@ -243,13 +291,17 @@ def _queue() -> dict[str, _InQueue] | None:
 
 
 def _ended(tasks: Sequence[str]) -> dict[str, int]:
-    """How tasks that have left the queue ended, as launchers say it; without those that are not yet in the accounts."""
+    """How tasks that have left the queue ended, as launchers say it; without those that are not yet
+    in the accounts.
+    """
     arrays = ",".join({task.partition("_")[0] for task in tasks})
     found = _asked("sacct", "--parsable2", "-X", "-o", "JobID,State,ExitCode", "-j", arrays)
     if not found:
         return {}
     accounts = _submitit().slurm.slurm.SlurmInfoWatcher().read_info(found)
-    return {task: status for task in tasks if (status := _status(accounts.get(task, {}))) is not None}
+    return {
+        task: status for task in tasks if (status := _status(accounts.get(task, {}))) is not None
+    }
 
 
 def _status(account: dict[str, str]) -> int | None:

@@ -14,9 +14,21 @@ COLORS = sorted({style.color for style in styles.STYLES.values()} | set(styles._
 # What readers without one kind of cone see, in linear RGB: Machado, Oliveira and Fernandes 2009, severity 1
 CONES = {
     "all": np.eye(3),
-    "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-    "no blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    "no red": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "no green": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "no blue": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
 }
 
 
@@ -44,7 +56,10 @@ def oklab(rgb):
 def test_all_shades_are_told_apart(cones):
     seen = {color: oklab(np.array(CONES[cones]) @ linear(color)) for color in COLORS}
     assert len(seen) == 11
-    near = {pair: np.linalg.norm(seen[pair[0]] - seen[pair[1]]) for pair in itertools.combinations(seen, 2)}
+    near = {
+        pair: np.linalg.norm(seen[pair[0]] - seen[pair[1]])
+        for pair in itertools.combinations(seen, 2)
+    }
     assert min(near.values()) >= 0.045, min(near, key=near.get)  # twice what is just noticed
 
 
@@ -62,8 +77,13 @@ def test_no_two_encodings_look_the_same():
 def test_what_has_a_style_is_an_encoding_and_its_hue_is_its_section_of_the_catalogue():
     """So that nobody wonders why two are alike."""
     assert set(styles.STYLES) <= set(plugins.names("encodings"))
-    sections = re.split(r"^## ", (ROOT / "docs" / "encodings.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    of_section = [set(re.findall(r"^\| `(\w+)` \|", s, re.MULTILINE)) & set(styles.STYLES) - {"nope"} for s in sections]
+    sections = re.split(
+        r"^## ", (ROOT / "docs" / "encodings.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    of_section = [
+        set(re.findall(r"^\| `(\w+)` \|", s, re.MULTILINE)) & set(styles.STYLES) - {"nope"}
+        for s in sections
+    ]
     for shades, _, names in styles._FAMILIES:
         assert {styles.STYLES[name].color for name in names.split()} == set(shades)
         assert set(names.split()) in of_section
@@ -76,7 +96,9 @@ def test_a_users_own_encoding_looks_the_same_everywhere_and_like_none_of_pe_labs
 
 
 def test_several_encodings_have_the_colour_of_the_first_and_the_marker_of_the_last():
-    assert styles.of_encodings([{"name": "rope", "base": 5e5}, {"name": "alibi"}]) == styles.Style("#0a6da0", "s")
+    assert styles.of_encodings([{"name": "rope", "base": 5e5}, {"name": "alibi"}]) == styles.Style(
+        "#0a6da0", "s"
+    )
     assert styles.of_encodings([]) == styles.of_name("nope")
 
 

@@ -27,7 +27,14 @@ def chromium():
 def study(tmp_path_factory):
     """Two tasks, five encodings, two schemes, five seeds, offsets, failures and a run without a record."""
     folder = tmp_path_factory.mktemp("study")
-    synthetic.write(folder, tasks=("copy", "sort"), schemes=("contiguous", "randomized"), rates=(), seeds=5, missing=(3,))
+    synthetic.write(
+        folder,
+        tasks=("copy", "sort"),
+        schemes=("contiguous", "randomized"),
+        rates=(),
+        seeds=5,
+        missing=(3,),
+    )
     return report.write(results.load(folder), folder)
 
 
@@ -60,7 +67,11 @@ def test_a_column_sorts_up_and_down_by_mouse_and_by_keyboard(page):
     head.get_by_role("button").click()
     assert head.get_attribute("aria-sort") == "descending"
     values = lambda: [
-        float(v) for v in page.locator("#numbers tbody tr td:nth-child(8)").evaluate_all("c => c.map(x => x.dataset.value)") if v
+        float(v)
+        for v in page.locator("#numbers tbody tr td:nth-child(8)").evaluate_all(
+            "c => c.map(x => x.dataset.value)"
+        )
+        if v
     ]
     assert values() == sorted(values(), reverse=True)
     page.keyboard.press("Enter")  # the button has the focus
@@ -72,7 +83,9 @@ def test_a_column_sorts_up_and_down_by_mouse_and_by_keyboard(page):
 def test_a_word_filters_chart_and_all_tables(page):
     everything, marks = rows(page), lines(page)
     page.fill("#filter", "ALIBI rand")
-    page.wait_for_function("(n) => document.querySelectorAll('#chart svg .mark-symbol path').length < n", arg=marks)
+    page.wait_for_function(
+        "(n) => document.querySelectorAll('#chart svg .mark-symbol path').length < n", arg=marks
+    )
     assert len(everything) == 10
     assert [name.strip() for name in rows(page)] == ["copy · alibi · randomized † ‡"]
     assert lines(page) == len(synthetic.LENGTHS)
@@ -94,7 +107,9 @@ def test_a_mark_says_value_interval_and_seeds(page):
     assert re.search(r"0\.\d+, median", said)
     assert re.search(r"0\.\d+ to 0?[01]\.\d+ \(order statistics\)", said)
     assert "5: " in said
-    assert page.locator("#numbers tr.hot").inner_text().strip().startswith("copy · alibi · contiguous")
+    assert (
+        page.locator("#numbers tr.hot").inner_text().strip().startswith("copy · alibi · contiguous")
+    )
 
 
 def test_a_row_with_the_focus_stands_out_in_the_chart(page):
@@ -108,19 +123,24 @@ def test_metric_task_and_offset_are_chosen(page):
     page.select_option("#metric", label="token accuracy")
     page.select_option("#task", label="sort")
     page.select_option("#offset", label="16")
-    page.wait_for_function("[...document.querySelectorAll('#chart svg text')].some((t) => t.textContent === 'token accuracy')")
+    page.wait_for_function(
+        "[...document.querySelectorAll('#chart svg text')].some((t) => t.textContent === 'token accuracy')"
+    )
     assert all(name.strip().startswith("sort") for name in rows(page))
     assert "not learnt" in page.locator("#numbers tbody tr").first.inner_text()
     found = json.loads(page.locator("#data").text_content())
     cell = found["variants"][10]["values"]["token_accuracy"][1][0]
-    assert page.locator("#numbers tbody tr").first.locator("td").nth(3).get_attribute("data-value") == str(cell["c"])
+    assert page.locator("#numbers tbody tr").first.locator("td").nth(3).get_attribute(
+        "data-value"
+    ) == str(cell["c"])
 
 
 def test_a_variant_leaves_the_chart_when_its_box_is_unticked(page):
     before = lines(page)
     page.locator("#numbers tbody tr input").first.press("Space")
     page.wait_for_function(
-        "(n) => document.querySelectorAll('#chart svg .mark-symbol path').length === n", arg=before - len(synthetic.LENGTHS)
+        "(n) => document.querySelectorAll('#chart svg .mark-symbol path').length === n",
+        arg=before - len(synthetic.LENGTHS),
     )
 
 

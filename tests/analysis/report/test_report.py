@@ -24,14 +24,25 @@ PUBLISHED = ROOT / "results" / "published"
 
 
 def small(folder, **more):
-    return synthetic.write(folder, **{**dict(encodings=("rope", "alibi"), seeds=2, rates=(), tasks=(), schemes=(), offsets=(0,)), **more})
+    return synthetic.write(
+        folder,
+        **{
+            **dict(
+                encodings=("rope", "alibi"), seeds=2, rates=(), tasks=(), schemes=(), offsets=(0,)
+            ),
+            **more,
+        },
+    )
 
 
 def asked(folder, tmp_path):
     """What the downloaded config of a study asks for."""
     _, entries = records.study_of(folder)
     file = tmp_path / "again.py"
-    file.write_text(study_file.source(results.load(folder), entries, records.analysis_of(folder)), encoding="utf-8")
+    file.write_text(
+        study_file.source(results.load(folder), entries, records.analysis_of(folder)),
+        encoding="utf-8",
+    )
     spec = importlib.util.spec_from_file_location("again", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -42,12 +53,18 @@ def asked(folder, tmp_path):
 def test_the_config_that_is_downloaded_asks_for_the_same_runs(name, tmp_path):
     module, entries = asked(PUBLISHED / name, tmp_path)
     again = study.expand(name, module.get_config().to_dict(), module.sweep(), tmp_path)
-    shown = lambda labels: {axis: text for axis, text in labels.items() if text}  # what differs without a label may stand there too
-    assert [(shown(e.labels), e.run.run_id) for e in again.entries] == [(shown(labels), run_id) for labels, run_id in entries]
+    shown = lambda labels: {
+        axis: text for axis, text in labels.items() if text
+    }  # what differs without a label may stand there too
+    assert [(shown(e.labels), e.run.run_id) for e in again.entries] == [
+        (shown(labels), run_id) for labels, run_id in entries
+    ]
 
 
 def test_it_says_what_the_study_declares(tmp_path):
-    module, _ = asked(synthetic.write(tmp_path / "s", runs=4, analysis={"question": "Why?\n'''"}), tmp_path)
+    module, _ = asked(
+        synthetic.write(tmp_path / "s", runs=4, analysis={"question": "Why?\n'''"}), tmp_path
+    )
     assert module.analysis() == {"question": "Why?\n'''"}
 
 
@@ -62,7 +79,13 @@ found = results.load(folder)
 tables.write(found, folder)
 print(report.write(found, folder).stat().st_size, time.process_time())
 """
-    done = subprocess.run([sys.executable, "-c", program, folder], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program, folder],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     size, seconds = map(float, done.stdout.split())
     assert size < 5e6
     assert seconds < 20
@@ -81,7 +104,10 @@ def test_every_number_of_a_variant_is_there(tmp_path):
     said = data.of(found, found)
     (rope, alibi) = said["variants"]
     assert rope["values"]["exact_match"] == [
-        [{"s": [1.0, 0.996, None], "c": 0.998, "k": "median"}, {"s": [0.5, 0.3, None], "c": 0.4, "k": "median"}]
+        [
+            {"s": [1.0, 0.996, None], "c": 0.998, "k": "median"},
+            {"s": [0.5, 0.3, None], "c": 0.4, "k": "median"},
+        ]
     ]
     assert alibi["values"]["exact_match"][0][1] == {"w": "the table ends"}
     assert (rope["learnt"], rope["success"], rope["bad"]) == ([1, 3], [0, 3], [1, 0])
@@ -93,15 +119,28 @@ def test_settings_stand_once_where_all_runs_share_them(tmp_path):
     found = results.load(small(tmp_path))
     said = data.of(found, found)
     assert said["common"]["train.steps"] == 800
-    assert said["runs"][3]["config"] == {"seed": 1, "data_seed": 1, "model.encodings": [{"name": "alibi"}]}
+    assert said["runs"][3]["config"] == {
+        "seed": 1,
+        "data_seed": 1,
+        "model.encodings": [{"name": "alibi"}],
+    }
     assert len(said["origins"]) == 1
 
 
 def test_two_studies_are_compared_cell_by_cell_on_the_seeds_of_both(tmp_path):
-    one = [(point("rope", i), record(f"r{i}", i, test={4: 1.0, 8: 0.5 + 0.1 * i}, validation={4: 1.0})) for i in range(5)]
-    other = [(point("rope", i), record(f"r{i}", i, test={8: 0.4, 16: 0.1}, validation={4: 1.0})) for i in range(1, 6)]
+    one = [
+        (point("rope", i), record(f"r{i}", i, test={4: 1.0, 8: 0.5 + 0.1 * i}, validation={4: 1.0}))
+        for i in range(5)
+    ]
+    other = [
+        (point("rope", i), record(f"r{i}", i, test={8: 0.4, 16: 0.1}, validation={4: 1.0}))
+        for i in range(1, 6)
+    ]
     more = [(point("alibi", 0), record("a", 0, test={8: 0.1}))]
-    found = [results.load(write_study(tmp_path / n, *entries, name=n)) for n, entries in (("one", one), ("other", other + more))]
+    found = [
+        results.load(write_study(tmp_path / n, *entries, name=n))
+        for n, entries in (("one", one), ("other", other + more))
+    ]
     (table,) = against.tables(*found)
     (row,) = table.rows
     assert [cell.text for cell in row] == ["rope", "8", "0.70 (5)", "0.40 (5)", "+0.35", "4", "–"]
@@ -111,7 +150,13 @@ def test_two_studies_are_compared_cell_by_cell_on_the_seeds_of_both(tmp_path):
 def test_a_difference_has_an_interval_from_five_pairs(tmp_path):
     found = []
     for name, less in (("one", 0.0), ("other", 0.1)):
-        entries = [(point("rope", i), record(f"r{i}", i, test={8: 0.9 - less * (1 + i)}, validation={4: 1.0})) for i in range(5)]
+        entries = [
+            (
+                point("rope", i),
+                record(f"r{i}", i, test={8: 0.9 - less * (1 + i)}, validation={4: 1.0}),
+            )
+            for i in range(5)
+        ]
         found.append(results.load(write_study(tmp_path / name, *entries, name=name)))
     (table,) = against.tables(*found)
     assert table.rows[0][4].text == "+0.30 [+0.10, +0.50]"
@@ -119,7 +164,13 @@ def test_a_difference_has_an_interval_from_five_pairs(tmp_path):
 
 def test_what_is_not_alike_under_one_name_is_said(tmp_path):
     studies = [
-        results.load(write_study(tmp_path / name, (point("rope", 0), record(f"r{n}", test={8: 0.5}, max_length=n, told=n == 4)), name=name))
+        results.load(
+            write_study(
+                tmp_path / name,
+                (point("rope", 0), record(f"r{n}", test={8: 0.5}, max_length=n, told=n == 4)),
+                name=name,
+            )
+        )
         for name, n in (("one", 4), ("other", 8))
     ]
     (table,) = against.tables(*studies)
@@ -139,7 +190,9 @@ def test_without_its_libraries_it_says_how_to_have_them(tmp_path, monkeypatch):
 
 
 def test_an_installed_package_has_the_page():
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"]
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "setuptools"
+    ]["package-data"]
     (pattern,) = told["pe_lab.analysis.report"]
     assert {p.name for p in report.HERE.glob(pattern)} == {"page.html.jinja", "page.css", "page.js"}
 
@@ -152,7 +205,10 @@ def test_the_command_writes_it_and_names_it(tmp_path):
     assert "one against other" in (tmp_path / "one" / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("flags", "said"), [((), "Which study?"), (("--study=/nowhere/at_all",), "There is no study in /nowhere/at_all")])
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [((), "Which study?"), (("--study=/nowhere/at_all",), "There is no study in /nowhere/at_all")],
+)
 def test_a_mistake_is_one_line(flags, said):
     done = call("report", *flags)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
@@ -161,7 +217,9 @@ def test_a_mistake_is_one_line(flags, said):
 
 def test_variants_of_the_same_settings_are_matched_whatever_they_are_called(tmp_path):
     one = small(tmp_path / "one", encodings=("rope",), name="one")
-    other = small(tmp_path / "other", encodings=("rope",), schemes=("contiguous", "shifted"), name="other")
+    other = small(
+        tmp_path / "other", encodings=("rope",), schemes=("contiguous", "shifted"), name="other"
+    )
     (table,) = against.tables(results.load(one), results.load(other))
     assert {row[0].text for row in table.rows} == {"rope / contiguous"}
     assert {row[-1].text for row in table.rows} == {"the same runs"}

@@ -11,7 +11,9 @@ from tests import models
 def test_a_permutation_changes_nothing_of_a_set_and_something_of_a_sequence(encoding):
     changed = numbers.permuted(models.settings(), "encoder", encoding)
     assert (changed < 1e-5) is (encoding == "nope")
-    assert numbers.permuted(models.settings(), "decoder", encoding) > 0.1  # its mask has an order of its own
+    assert (
+        numbers.permuted(models.settings(), "decoder", encoding) > 0.1
+    )  # its mask has an order of its own
 
 
 def test_the_map_that_is_written_down_is_the_map():
@@ -33,7 +35,9 @@ def test_random_directions_have_the_cosine_of_their_width():
 
 
 def test_rows_in_order_are_told_from_rows_without():
-    ordered, random = (order_of(Probe({"name": name}).table(18)) for name in ("sinusoidal", "learned"))
+    ordered, random = (
+        order_of(Probe({"name": name}).table(18)) for name in ("sinusoidal", "learned")
+    )
     assert ordered["cosine of rows 1 apart"] > ordered["cosine of rows 2 apart"] > 0.8
     assert abs(random["cosine of rows 1 apart"]) < 0.1
     assert ordered["nearer is more similar"] > 0.9

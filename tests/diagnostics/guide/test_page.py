@@ -38,7 +38,12 @@ def test_a_number_that_no_record_has_is_not_left_out():
 
 
 def test_numbers_of_a_study_are_medians_over_its_seeds():
-    said = page.render('{{ exact_match("quickstart", "shaw", 16) }} {{ solved("quickstart", "shaw") }}', {}, {}, ROOT / guide.STUDIES)
+    said = page.render(
+        '{{ exact_match("quickstart", "shaw", 16) }} {{ solved("quickstart", "shaw") }}',
+        {},
+        {},
+        ROOT / guide.STUDIES,
+    )
     table = (ROOT / guide.STUDIES / "quickstart" / "table.md").read_text(encoding="utf-8")
     (row,) = [line for line in table.splitlines() if re.match(r"\| shaw +\| \d/3", line)][:1]
     value, learnt = said.split(" ", 1)
@@ -49,9 +54,16 @@ def test_numbers_of_a_study_are_medians_over_its_seeds():
 def test_an_upper_bound_is_not_rounded_down():
     """Of the record, 1.3e-06: "no more than 1e-06" would be wrong."""
     measured = {"fresh": {"change": 1.3152607607480604e-06, "step": 1.361}}
-    said = page.render("{{ measured.fresh.change | power_at_most }} {{ measured.fresh.step | at_most }}", {}, measured, ROOT)
+    said = page.render(
+        "{{ measured.fresh.change | power_at_most }} {{ measured.fresh.step | at_most }}",
+        {},
+        measured,
+        ROOT,
+    )
     assert said == "2e-06 1.37"
-    guided, template = ((ROOT / path).read_text(encoding="utf-8") for path in (guide.GUIDE, guide.TEMPLATE))
+    guided, template = (
+        (ROOT / path).read_text(encoding="utf-8") for path in (guide.GUIDE, guide.TEMPLATE)
+    )
     assert "no logit differs by more than 2e-06" in guided
     bounds = re.findall(r"(?:more than|between 0 and)\s+\{\{([^}]*)\}\}", template)
     assert len(bounds) == 4
@@ -62,6 +74,8 @@ def test_a_number_has_the_signs_that_its_table_has():
     said = page.render(
         '{{ exact_match("journey", "copy · encoder · nope", 8) }} {{ exact_match("journey", "copy · decoder · nope", 8) }}'
         ' {{ exact_match("journey", "copy · decoder · normalized", 12) }} {{ exact_match("journey", "copy · decoder · shaw", 12) }}',
-        {}, {}, ROOT / guide.STUDIES,
-    )  # fmt: skip
+        {},
+        {},
+        ROOT / guide.STUDIES,
+    )
     assert [re.sub(r"[\d.]", "", number) for number in said.split()] == [r"\*†", r"\*", "†", ""]

@@ -13,5 +13,8 @@ def finished(*encodings, params=None, **changes):
     run = tiny.run(*encodings, **changes)
     made = step.setup(run)
     if params is None:
-        params = jax.tree.map(lambda leaf: leaf[0], jax.jit(lambda r: step.init(made, r))(tiny.replicas({"seed": run.seed}))["params"])
+        params = jax.tree.map(
+            lambda leaf: leaf[0],
+            jax.jit(lambda r: step.init(made, r))(tiny.replicas({"seed": run.seed}))["params"],
+        )
     return Finished(made, {"config": run.to_dict(), "curve": []}, jax.tree.map(jnp.asarray, params))

@@ -45,7 +45,10 @@ def test_a_right_answer_has_no_kind():
     assert kind(tokens("abc"), tokens("abc"), None) is None
 
 
-@pytest.mark.parametrize(("what", "said"), [("wrong tokens", "abcxefgh"), ("off by one place", "acdefghx"), ("looped", "abcxyxyx")])
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [("wrong tokens", "abcxefgh"), ("off by one place", "acdefghx"), ("looped", "abcxyxyx")],
+)
 def test_what_says_no_end_cannot_stop_early_or_late(what, said):
     assert kind(tokens(said), tokens("abcdefgh"), None) == what
 
@@ -56,11 +59,23 @@ def test_an_answer_that_repeats_itself_is_no_loop_where_the_right_one_does():
 
 
 @pytest.mark.parametrize(
-    ("text", "count"), [("", 0), ("a", 0), ("ab", 0), ("aa", 1), ("aaaa", 3), ("ababa", 3), ("abcab", 2), ("abcxabd", 0)]
+    ("text", "count"),
+    [
+        ("", 0),
+        ("a", 0),
+        ("ab", 0),
+        ("aa", 1),
+        ("aaaa", 3),
+        ("ababa", 3),
+        ("abcab", 2),
+        ("abcxabd", 0),
+    ],
 )
 def test_what_is_said_again_is_counted_from_the_end_and_may_overlap(text, count):
     assert said_again(tokens(text)) == count
 
 
 def test_the_first_error_counts_from_zero_and_what_is_missing_is_one():
-    assert [first_error(tokens(said), tokens("abc.")) for said in ("xbc.", "abx.", "ab.", "ab", "abc.")] == [0, 2, 2, 2, 4]
+    assert [
+        first_error(tokens(said), tokens("abc.")) for said in ("xbc.", "abx.", "ab.", "ab", "abc.")
+    ] == [0, 2, 2, 2, 4]

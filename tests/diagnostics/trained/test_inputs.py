@@ -33,12 +33,17 @@ def test_the_parts_of_token_and_code_sum_to_the_queries_and_keys_that_attention_
     model = nnx.merge(nnx.graphdef(model), models.moved(models.params(model)))
     parts = inputs.token_and_code(model.decoder, READ)
     np.testing.assert_allclose(
-        parts[0] + parts[1], model.decoder.embed(READ.tokens, model.decoder.position_embeddings(READ.positions)), atol=1e-6
+        parts[0] + parts[1],
+        model.decoder.embed(READ.tokens, model.decoder.position_embeddings(READ.positions)),
+        atol=1e-6,
     )
     q, k = (inputs.projected(model.decoder, parts, which) for which in ("query", "key"))
     attention, sink = model.decoder.blocks[0].attention, int(model.decoder.sink is not None)
     layer = recorded(model, READ)[1].attended["decoder"][0]
-    for split, whole in ((inputs.tempered(attention, q, layer.mask[:, :, sink:]), layer.q), (k, layer.k)):
+    for split, whole in (
+        (inputs.tempered(attention, q, layer.mask[:, :, sink:]), layer.q),
+        (k, layer.k),
+    ):
         np.testing.assert_allclose(split[0] + split[1], whole[:, sink:], atol=1e-5)
         assert np.abs(split[1]).max() > 0.01
 
@@ -70,7 +75,10 @@ def test_rows_of_tokens_that_no_input_holds_count_for_nothing():
 
     plain = numbers("sinusoidal")
     assert numbers("sinusoidal", change=louder(words.pad, words.end)) == plain
-    assert numbers("sinusoidal", change=louder(words.begin))["rms of token"] > 2 * plain["rms of token"]
+    assert (
+        numbers("sinusoidal", change=louder(words.begin))["rms of token"]
+        > 2 * plain["rms of token"]
+    )
 
 
 def test_codes_are_those_of_the_positions_of_all_examples_each_once(monkeypatch):
@@ -81,7 +89,11 @@ def test_codes_are_those_of_the_positions_of_all_examples_each_once(monkeypatch)
     drawn = draw(run.made, 3, 5, jnp.int32(3), jnp.int32(0), None).answering
     positions = np.unique(np.asarray(drawn.positions[0][0])[np.asarray(drawn.mask)])
     assert len(positions) > 10  # more than an example has
-    code = np.asarray(run.made.model(run.params).decoder.input_encodings[0].scaled_embedding(jnp.asarray(positions)[None]))
+    code = np.asarray(
+        run.made.model(run.params)
+        .decoder.input_encodings[0]
+        .scaled_embedding(jnp.asarray(positions)[None])
+    )
     found = inputs.numbers(Bench(run, [3]), 3)(run.params)
     assert found["rms of code"] == pytest.approx(np.sqrt(np.square(code).mean()), rel=1e-6)
 
@@ -103,7 +115,11 @@ def test_a_code_of_scale_zero_has_no_part_and_a_large_one_all():
 
 @pytest.mark.parametrize(
     ("encodings", "why"),
-    [(("sinusoidal", "rope"), None), (("rope",), inputs.NONE), (({"name": "sinusoidal", "combine": "multiply"},), inputs.OTHERS)],
+    [
+        (("sinusoidal", "rope"), None),
+        (("rope",), inputs.NONE),
+        (({"name": "sinusoidal", "combine": "multiply"},), inputs.OTHERS),
+    ],
 )
 def test_what_is_not_added_cannot_be_taken_apart(encodings, why):
     assert inputs.why_not(step.setup(tiny.run(*encodings))) == why

@@ -39,7 +39,18 @@ def without():
 
 
 ALL, NONE = ((True, True), (True, True)), ((False, False), (False, False))
-EVERY_HOOK = ["rope", "t5_bias", "pope", "hard_alibi", "shaw", "stick_breaking", "rotary_value", "dape", "fox", "xpos"]
+EVERY_HOOK = [
+    "rope",
+    "t5_bias",
+    "pope",
+    "hard_alibi",
+    "shaw",
+    "stick_breaking",
+    "rotary_value",
+    "dape",
+    "fox",
+    "xpos",
+]
 
 
 def plugin(name):
@@ -58,7 +69,11 @@ def test_off_on_a_layer_is_the_model_that_has_it_on_the_others():
     model = models.build("rope")
     for layer in (0, 1):
         left = models.build({"name": "rope", "layers": (1 - layer,)})
-        np.testing.assert_allclose(logits(model, off(np.eye(2)[layer][:, None] * [1, 1])), models.run(left, READ)[MASK], atol=1e-5)
+        np.testing.assert_allclose(
+            logits(model, off(np.eye(2)[layer][:, None] * [1, 1])),
+            models.run(left, READ)[MASK],
+            atol=1e-5,
+        )
 
 
 def test_each_head_and_both_are_other_models():
@@ -82,7 +97,16 @@ def test_one_of_two_encodings_of_a_layer_is_switched_off_alone():
     both = models.build("rope", "t5_bias")
     table = nnx.to_pure_dict(nnx.state(both, nnx.Param))
     alone = models.build("t5_bias")
-    nnx.update(alone, {**table, "decoder": {**table["decoder"], "attention_encodings": {0: table["decoder"]["attention_encodings"][1]}}})
+    nnx.update(
+        alone,
+        {
+            **table,
+            "decoder": {
+                **table["decoder"],
+                "attention_encodings": {0: table["decoder"]["attention_encodings"][1]},
+            },
+        },
+    )
     rows = [(True, True), (False, False)] * 2  # of each layer, in its order
     np.testing.assert_allclose(logits(both, off(rows)), models.run(alone, READ)[MASK], atol=1e-5)
 
@@ -90,7 +114,9 @@ def test_one_of_two_encodings_of_a_layer_is_switched_off_alone():
 def test_a_code_at_the_input_is_switched_off():
     model = models.build("sinusoidal")
     np.testing.assert_allclose(logits(model, off((), [True])), without(), atol=1e-5)
-    np.testing.assert_allclose(logits(model, off((), [False])), models.run(model, READ)[MASK], atol=1e-5)
+    np.testing.assert_allclose(
+        logits(model, off((), [False])), models.run(model, READ)[MASK], atol=1e-5
+    )
 
 
 def test_the_parts_of_a_model_and_all_that_can_be_switched_off():
@@ -102,7 +128,10 @@ def test_the_parts_of_a_model_and_all_that_can_be_switched_off():
         Part("sinusoidal", "input", None),
         Part("sinusoidal", "input", None),
     ]
-    found = {(k.encoding, k.where, k.layer, k.head): (k.off.attention.tolist(), k.off.inputs) for k in knock_out.all_of(made)}
+    found = {
+        (k.encoding, k.where, k.layer, k.head): (k.off.attention.tolist(), k.off.inputs)
+        for k in knock_out.all_of(made)
+    }
     nothing, inputs = [[False, False], [False, False]], (False, False)
     assert found == {
         ("t5_bias", None, None, None): ([[True, True], [True, True]], inputs),
@@ -122,8 +151,15 @@ def test_encodings_of_one_name_have_names_of_their_own():
     def names(*specs):
         return knock_out.names(config.encodings(specs))
 
-    assert names(*({"name": "rope", "axis": axis} for axis in (0, 1))) == ["rope(axis=0)", "rope(axis=1)"]
-    assert names({"name": "alibi"}, {"name": "rope", "base": 5e5, "layers": (0,)}, {"name": "rope", "layers": (1,)}) == [
+    assert names(*({"name": "rope", "axis": axis} for axis in (0, 1))) == [
+        "rope(axis=0)",
+        "rope(axis=1)",
+    ]
+    assert names(
+        {"name": "alibi"},
+        {"name": "rope", "base": 5e5, "layers": (0,)},
+        {"name": "rope", "layers": (1,)},
+    ) == [
         "alibi",
         "rope(base=500000.0, layers=(0,))",
         "rope(base=10000.0, layers=(1,))",
@@ -133,7 +169,11 @@ def test_encodings_of_one_name_have_names_of_their_own():
 
 def test_the_parts_are_the_encodings_of_the_model_in_its_order():
     bias = {"name": "t5_bias", "stacks": ("decoder", "cross"), "share": False}
-    made = step.setup(tiny.run(bias, "sinusoidal", {"name": "rope", "layers": (1,)}, layout__name="encoder_decoder"))
+    made = step.setup(
+        tiny.run(
+            bias, "sinusoidal", {"name": "rope", "layers": (1,)}, layout__name="encoder_decoder"
+        )
+    )
     built = [
         (step.name_of(stack.attention_encodings[site.index]), where, layer)
         for name, stack in made.abstract_model.stacks.items()
@@ -141,4 +181,8 @@ def test_the_parts_are_the_encodings_of_the_model_in_its_order():
         for layer, sites in enumerate(layers)
         for site in sites
     ]
-    assert [(part.encoding, part.where, part.layer) for part in knock_out.parts(made) if part.layer is not None] == built
+    assert [
+        (part.encoding, part.where, part.layer)
+        for part in knock_out.parts(made)
+        if part.layer is not None
+    ] == built

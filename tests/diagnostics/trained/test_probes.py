@@ -13,7 +13,9 @@ def noise(width=6):
 
 def test_a_place_that_is_linearly_encoded_is_read_off():
     hidden = noise()
-    hidden[..., 0] = 3 * np.arange(10) - 5 + hidden[..., 1]  # the other channel undoes what is on top
+    hidden[..., 0] = (
+        3 * np.arange(10) - 5 + hidden[..., 1]
+    )  # the other channel undoes what is on top
     found = of_place(hidden, EVERY)
     assert found.r2 == pytest.approx(1, abs=1e-6)
     assert found.error == pytest.approx(0, abs=1e-3)
@@ -30,7 +32,9 @@ def test_it_is_scored_on_examples_that_it_was_not_fitted_on():
     assert of_place(hidden, EVERY).r2 == pytest.approx(1)
     hidden[20:] *= -1  # the second half says it the other way round: off by 2p
     found = of_place(hidden, EVERY)
-    assert found.r2 == pytest.approx(1 - (4 * np.arange(10.0) ** 2).mean() / np.arange(10).var(), rel=1e-4)
+    assert found.r2 == pytest.approx(
+        1 - (4 * np.arange(10.0) ** 2).mean() / np.arange(10).var(), rel=1e-4
+    )
     assert found.error == pytest.approx(9)
 
 

@@ -14,7 +14,9 @@ MASK = models.prefix([6, 4], 6)
 
 
 def streams(architecture):
-    source = models.stream(models.random_tokens(2, 5, size=9, seed=3), mask=models.prefix([5, 3], 5))
+    source = models.stream(
+        models.random_tokens(2, 5, size=9, seed=3), mask=models.prefix([5, 3], 5)
+    )
     return models.stream(TOKENS, mask=MASK), source if architecture == "encoder_decoder" else None
 
 
@@ -24,7 +26,9 @@ def run(*encodings, architecture="decoder", **changes):
     model = models.build(*encodings, architecture=architecture, **changes)
     read = streams(architecture)
     graph, params = nnx.split(model)
-    logits, seen = jax.jit(lambda params, *read: recorded(nnx.merge(graph, params), *read))(params, *read)
+    logits, seen = jax.jit(lambda params, *read: recorded(nnx.merge(graph, params), *read))(
+        params, *read
+    )
     return model, models.run(model, *read), np.asarray(logits), seen
 
 
@@ -41,16 +45,22 @@ def test_recording_changes_no_logits(architecture, encodings, changes):
     model, plain, logits, seen = run(*encodings, architecture=architecture, **changes)
     np.testing.assert_allclose(logits[MASK], plain[MASK], atol=1e-5)
     applied = 2 * changes.get("num_loops", 1)
-    assert {name: len(states) for name, states in seen.hidden.items()} == dict.fromkeys(model.stacks, 1 + applied)
+    assert {name: len(states) for name, states in seen.hidden.items()} == dict.fromkeys(
+        model.stacks, 1 + applied
+    )
     names = {*model.stacks, *(["cross"] if architecture == "encoder_decoder" else [])}
-    assert {name: len(layers) for name, layers in seen.attended.items()} == dict.fromkeys(names, applied)
+    assert {name: len(layers) for name, layers in seen.attended.items()} == dict.fromkeys(
+        names, applied
+    )
 
 
 def test_the_last_hidden_states_are_those_that_become_logits():
     model, _, logits, seen = run("rope", architecture="encoder_decoder")
     last = model.logits(model.decoder.norm(seen.hidden["decoder"][-1]))
     np.testing.assert_allclose(np.asarray(last)[MASK], logits[MASK], atol=1e-5)
-    np.testing.assert_allclose(seen.hidden["decoder"][0], model.decoder.embed(TOKENS, ()), atol=1e-6)
+    np.testing.assert_allclose(
+        seen.hidden["decoder"][0], model.decoder.embed(TOKENS, ()), atol=1e-6
+    )
 
 
 def test_weights_are_the_softmax_of_queries_and_keys_that_see_each_other():
@@ -71,5 +81,9 @@ def test_weights_are_those_of_an_encoding_that_replaces_the_softmax():
         sticks, rotation = own_terms.encodings
         q, k = rotation.encoding.transform_qk(layer.q, layer.k, rotation.Q, rotation.K)
         s = jnp.einsum("blhe,bshe->bhls", q, k) / np.sqrt(q.shape[-1])
-        np.testing.assert_allclose(layer.weights, sticks.encoding.normalize(s, layer.mask), atol=1e-5)
-        assert not np.diagonal(layer.weights, axis1=2, axis2=3).any()  # a softmax would see the token itself
+        np.testing.assert_allclose(
+            layer.weights, sticks.encoding.normalize(s, layer.mask), atol=1e-5
+        )
+        assert not np.diagonal(
+            layer.weights, axis1=2, axis2=3
+        ).any()  # a softmax would see the token itself

@@ -31,7 +31,9 @@ def test_orthogonal_tokens_and_codes_have_no_cross_terms():
     assert (cp, pc) == (0, 0)
     assert cc + pp == pytest.approx(1)
     assert min(cc, pp) > 0.1
-    assert found.together[0] == pytest.approx(1, abs=0.1)  # cc and pp are independent, and there are 64 examples
+    assert found.together[0] == pytest.approx(
+        1, abs=0.1
+    )  # cc and pp are independent, and there are 64 examples
 
 
 def test_shares_by_hand():
@@ -53,11 +55,17 @@ def test_keys_out_of_sight_count_for_nothing():
     (qc, qp), (kc, kp) = parts(), parts()
     mask = CAUSAL & (np.arange(L) < 4)
     behind = np.where(np.arange(L)[:, None, None] < 4, kc, 1e9)
-    np.testing.assert_allclose(terms.shares((qc, qp), (behind, kp), mask).shares, terms.shares((qc, qp), (kc, kp), mask).shares)
+    np.testing.assert_allclose(
+        terms.shares((qc, qp), (behind, kp), mask).shares,
+        terms.shares((qc, qp), (kc, kp), mask).shares,
+    )
 
 
 def test_every_head_is_its_own():
-    q, k = (tuple(np.concatenate(pair, axis=2) for pair in zip(parts(), parts(), strict=True)) for _ in range(2))
+    q, k = (
+        tuple(np.concatenate(pair, axis=2) for pair in zip(parts(), parts(), strict=True))
+        for _ in range(2)
+    )
     both = terms.shares(q, k, CAUSAL)
     alone = terms.shares(tuple(x[:, :, 1:] for x in q), tuple(x[:, :, 1:] for x in k), CAUSAL)
     np.testing.assert_allclose(both.shares[:, 1], alone.shares[:, 0])
@@ -68,7 +76,9 @@ def test_nearness_is_one_where_place_by_place_is_minus_the_distance():
     zero, place = np.zeros((N, L, 1, 2)), np.arange(L, dtype=float)
     q = np.broadcast_to(np.stack([np.ones(L), -place], axis=1)[None, :, None], zero.shape)
     k = np.broadcast_to(np.stack([place, np.ones(L)], axis=1)[None, :, None], zero.shape)
-    found = terms.shares((zero, q), (zero, k), CAUSAL)  # key - query, which is minus the distance where keys come before
+    found = terms.shares(
+        (zero, q), (zero, k), CAUSAL
+    )  # key - query, which is minus the distance where keys come before
     assert found.nearness[0] == pytest.approx(1)
     assert found.shares[:, 0] == pytest.approx([0, 0, 0, 1])
     assert terms.shares((zero, q), (zero, -k), CAUSAL).nearness[0] == pytest.approx(-1)
@@ -118,7 +128,10 @@ def test_random_directions_share_what_chance_says():
 
 def test_the_same_directions_are_shared_and_others_are_not():
     axes = np.eye(8)
-    same, apart = terms.orthogonality(axes[:4], 3 * axes[:4]), terms.orthogonality(axes[:4], axes[4:])
+    same, apart = (
+        terms.orthogonality(axes[:4], 3 * axes[:4]),
+        terms.orthogonality(axes[:4], axes[4:]),
+    )
     assert (same["largest cosine"], same["overlap"]) == pytest.approx((1, 1))
     assert (apart["largest cosine"], apart["overlap"]) == pytest.approx((0, 0))
     assert apart["directions of the codes"] == 4
@@ -128,19 +141,33 @@ def test_the_four_terms_of_random_weights_are_the_reference():
     """Twelve random tokens with sinusoidal codes, every query seeing every key."""
     drawn, known = tables.drawn(), reference.entry("diag_four_terms_random_init")
     codes = tables.sinusoidal(np.arange(12), 32)
-    q, k = (tuple((x @ W)[None, :, None] for x in (drawn.tokens, codes)) for W in (drawn.queries, drawn.keys))
+    q, k = (
+        tuple((x @ W)[None, :, None] for x in (drawn.tokens, codes))
+        for W in (drawn.queries, drawn.keys)
+    )
     found = terms.shares(q, k, np.ones((1, 1, 12, 12), bool)).shares[:, 0]
-    assert dict(zip(terms.TERMS, found, strict=True)) == pytest.approx(known["value"], abs=known["tol"])
+    assert dict(zip(terms.TERMS, found, strict=True)) == pytest.approx(
+        known["value"], abs=known["tol"]
+    )
 
 
 @pytest.mark.parametrize("width", [8, 64, 512])
 def test_random_directions_are_as_orthogonal_as_the_reference_and_the_theory_say(width):
     """Of all pairs of 400: any two differ in some bit of their number."""
-    known, directions, place = reference.entry(f"diag_random_orthogonality_d{width}"), tables.drawn().directions[width], np.arange(400)
+    known, directions, place = (
+        reference.entry(f"diag_random_orthogonality_d{width}"),
+        tables.drawn().directions[width],
+        np.arange(400),
+    )
     found = terms.orthogonality(directions, directions)
-    halves = [terms.orthogonality(directions[place >> b & 1 == 0], directions[place >> b & 1 == 1]) for b in range(9)]
+    halves = [
+        terms.orthogonality(directions[place >> b & 1 == 0], directions[place >> b & 1 == 1])
+        for b in range(9)
+    ]
     expected = {
-        "std_cos": np.sqrt(without_itself(found["rms cosine"] ** 2)),  # their mean is 0 to five digits
+        "std_cos": np.sqrt(
+            without_itself(found["rms cosine"] ** 2)
+        ),  # their mean is 0 to five digits
         "theory_1_over_sqrt_d": found["rms cosine of random directions"],
         "mean_abs": without_itself(found["mean absolute cosine"]),
         "theory_mean_abs": found["mean absolute cosine of random directions"],

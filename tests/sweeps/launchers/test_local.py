@@ -35,7 +35,9 @@ def run(program, folder):
 
 worker.serve(run)
 """
-needs_affinity = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system pins no processes")
+needs_affinity = pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity"), reason="this system pins no processes"
+)
 
 
 @pytest.fixture
@@ -44,7 +46,10 @@ def launch(tmp_path, monkeypatch):
     serve = tmp_path / "serve.py"
     serve.write_text(SERVE, encoding="utf-8")
     stub = tmp_path / "python"
-    stub.write_text(f'#!/bin/sh\ntest "$1 $2" = "-m pe_lab.training.worker" && exec "{sys.executable}" "{serve}"\n', encoding="utf-8")
+    stub.write_text(
+        f'#!/bin/sh\ntest "$1 $2" = "-m pe_lab.training.worker" && exec "{sys.executable}" "{serve}"\n',
+        encoding="utf-8",
+    )
     stub.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(stub))
     monkeypatch.delenv("XLA_FLAGS", raising=False)
@@ -54,7 +59,9 @@ def launch(tmp_path, monkeypatch):
         for name, program in programs.items():
             (tmp_path / f"{name}.json").write_text(program, encoding="utf-8")
         files = [tmp_path / f"{name}.json" for name in programs]
-        statuses = local.Local(workers=workers).launch(files, tmp_path, on_event or (lambda cell, event: events.append((cell, event))))
+        statuses = local.Local(workers=workers).launch(
+            files, tmp_path, on_event or (lambda cell, event: events.append((cell, event)))
+        )
         return statuses, events
 
     return call
@@ -67,11 +74,15 @@ def kinds(events):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_failing_or_killed_worker_does_not_stop_the_others(launch, workers):
     killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-    statuses, events = launch({"bad": "raise SystemExit(3)", "dead": killed, "typo": "def f(:", "good": ""}, workers)
+    statuses, events = launch(
+        {"bad": "raise SystemExit(3)", "dead": killed, "typo": "def f(:", "good": ""}, workers
+    )
     assert statuses == {"bad": 3, "dead": -9, "typo": 1, "good": 0}
     expected = Counter((cell, kind) for cell in statuses for kind in ("started", "ended"))
     assert Counter(kinds(events)) == expected + Counter([("dead", "died"), ("dead", "started")])
-    assert {cell: event["status"] for cell, event in events if event["event"] == "ended"} == statuses
+    assert {
+        cell: event["status"] for cell, event in events if event["event"] == "ended"
+    } == statuses
 
 
 def test_a_cell_whose_worker_dies_is_tried_once_more(launch):
@@ -79,7 +90,14 @@ def test_a_cell_whose_worker_dies_is_tried_once_more(launch):
     once = "import os, pathlib, signal, sys; p = pathlib.Path(sys.argv[1] + '.tried'); p.exists() or p.touch() or os.kill(os.getpid(), 9)"
     statuses, events = launch({"a": once, "b": ""})
     assert statuses == {"a": 0, "b": 0}
-    assert kinds(events) == [("a", "started"), ("a", "died"), ("b", "started"), ("b", "ended"), ("a", "started"), ("a", "ended")]
+    assert kinds(events) == [
+        ("a", "started"),
+        ("a", "died"),
+        ("b", "started"),
+        ("b", "ended"),
+        ("a", "started"),
+        ("a", "ended"),
+    ]
     assert ("a", {"event": "died", "signal": 9}) in events
 
 
@@ -97,18 +115,30 @@ def test_a_worker_that_is_killed_above_its_cell_is_started_again(launch):
     statuses, events = launch({"a": f'{first}; print(\'{{"event": "here"}}\')', "b": ""})
     assert statuses == {"a": 0, "b": 0}
     tried = [("a", "started"), ("a", "here")]
-    assert kinds(events) == [*tried, ("a", "died"), ("b", "started"), ("b", "ended"), *tried, ("a", "ended")]
+    assert kinds(events) == [
+        *tried,
+        ("a", "died"),
+        ("b", "started"),
+        ("b", "ended"),
+        *tried,
+        ("a", "ended"),
+    ]
 
 
 def test_a_folder_that_cannot_be_written_fails_its_cells_and_not_the_sweep(launch, tmp_path):
     (tmp_path / "logs").write_text("in the way of the folder of logs", encoding="utf-8")
     statuses, events = launch({"a": "", "b": ""})
     assert statuses == {"a": 1, "b": 1}
-    assert ["logs" in event["error"] for _, event in events if event["event"] == "ended"] == [True, True]
+    assert ["logs" in event["error"] for _, event in events if event["event"] == "ended"] == [
+        True,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_cell_that_another_sweep_is_at_waits_until_all_others_are_done(launch, tmp_path, monkeypatch, workers):
+def test_a_cell_that_another_sweep_is_at_waits_until_all_others_are_done(
+    launch, tmp_path, monkeypatch, workers
+):
     monkeypatch.setattr(local, "_LOOK_AGAIN", 0.05)
     events, others = [], locks.held(tmp_path / "taken.lock")
     assert others.__enter__()
@@ -119,10 +149,16 @@ def test_a_cell_that_another_sweep_is_at_waits_until_all_others_are_done(launch,
             others.__exit__(None, None, None)
 
     refuses = f"import pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); sys.exit(0 if p.exists() else p.touch() or {locks.LATER})"
-    statuses, _ = launch({"taken": "", "refuses": refuses, "late": "import time; time.sleep(0.5)"}, workers, on_event)
+    statuses, _ = launch(
+        {"taken": "", "refuses": refuses, "late": "import time; time.sleep(0.5)"}, workers, on_event
+    )
     assert statuses == {"taken": 0, "refuses": 0, "late": 0}
     order = kinds(events)
-    assert order.index(("taken", "elsewhere")) < order.index(("late", "ended")) < order.index(("taken", "started"))
+    assert (
+        order.index(("taken", "elsewhere"))
+        < order.index(("late", "ended"))
+        < order.index(("taken", "started"))
+    )
     assert order.count(("refuses", "started")) == 2
     assert order.count(("refuses", "ended")) == 1
 
@@ -145,11 +181,19 @@ def test_a_worker_reports_in_json_and_anything_else_goes_to_its_log(launch, tmp_
         ("a", {"event": "progress", "step": 3}),
         ("a", {"event": "ended", "status": 0}),
     ]
-    assert sorted((tmp_path / "logs" / "a.log").read_text(encoding="utf-8").split("\n")) == ["", "hello", "oh no"]
+    assert sorted((tmp_path / "logs" / "a.log").read_text(encoding="utf-8").split("\n")) == [
+        "",
+        "hello",
+        "oh no",
+    ]
 
 
 def test_a_worker_is_given_its_cell_and_the_folder(launch, tmp_path):
-    launch({"a": "import sys; from pathlib import Path; Path(sys.argv[1], 'said').write_text(sys.argv[0])"})
+    launch(
+        {
+            "a": "import sys; from pathlib import Path; Path(sys.argv[1], 'said').write_text(sys.argv[0])"
+        }
+    )
     assert (tmp_path / "said").read_text(encoding="utf-8") == str(tmp_path / "a.json")
 
 
@@ -159,7 +203,9 @@ def test_every_one_of_several_workers_is_pinned_to_a_core_with_one_thread(launch
     pinned = [event for _, event in events if event["event"] == "pinned"]
     assert [len(event["cores"]) for event in pinned] == [1, 1, 1]
     assert {event["cores"][0] for event in pinned} <= set(local.available_cores())
-    assert {event["flags"] for event in pinned} == {"--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
+    assert {event["flags"] for event in pinned} == {
+        "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    }
 
 
 @needs_affinity
@@ -171,9 +217,14 @@ def test_a_worker_alone_has_all_cores_and_threads(launch):
 
 def test_flags_of_the_user_are_kept(launch, monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=x")
-    program = 'import json, os; print(json.dumps({"event": "flags", "are": os.environ["XLA_FLAGS"]}))'
+    program = (
+        'import json, os; print(json.dumps({"event": "flags", "are": os.environ["XLA_FLAGS"]}))'
+    )
     _, events = launch({"a": program}, workers=2)
-    assert events[1][1]["are"] == "--xla_dump_to=x --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    assert (
+        events[1][1]["are"]
+        == "--xla_dump_to=x --xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    )
 
 
 # Ends when two cells have started, so that no worker takes the cells of another.
@@ -199,16 +250,25 @@ def test_where_there_are_gpus_every_worker_has_one_and_is_not_pinned(launch, mon
     assert placed == [("0", False, cores), ("1", False, cores)]
 
 
-SHARES = [(1, ["0,1,2,3"]), (2, ["0,2", "1,3"]), (3, ["0,3", "1", "2"]), (5, ["0", "1", "2", "3", "0"])]
+SHARES = [
+    (1, ["0,1,2,3"]),
+    (2, ["0,2", "1,3"]),
+    (3, ["0,3", "1", "2"]),
+    (5, ["0", "1", "2", "3", "0"]),
+]
 
 
 @pytest.mark.parametrize(("workers", "shares"), SHARES)
 def test_fewer_workers_than_gpus_share_them_and_more_take_turns(monkeypatch, workers, shares):
     monkeypatch.setattr(local, "gpus", lambda: ["0", "1", "2", "3"])
-    assert [local.Place.of(i, workers).environment()["CUDA_VISIBLE_DEVICES"] for i in range(workers)] == shares
+    assert [
+        local.Place.of(i, workers).environment()["CUDA_VISIBLE_DEVICES"] for i in range(workers)
+    ] == shares
 
 
-@pytest.mark.parametrize(("gpus", "expected"), [(["0", "1", "7"], 3), ([], len(local.available_cores()))])
+@pytest.mark.parametrize(
+    ("gpus", "expected"), [(["0", "1", "7"], 3), ([], len(local.available_cores()))]
+)
 def test_there_is_a_worker_a_gpu_or_else_a_core(monkeypatch, gpus, expected):
     monkeypatch.setattr(local, "gpus", lambda: gpus)
     assert local.default_workers() == expected
@@ -229,7 +289,9 @@ def test_gpus_are_those_that_jax_and_cuda_are_told_to_use(monkeypatch):
     assert local.gpus() == []
 
 
-def test_workers_share_a_compilation_cache_and_import_what_this_process_imports(launch, tmp_path, monkeypatch):
+def test_workers_share_a_compilation_cache_and_import_what_this_process_imports(
+    launch, tmp_path, monkeypatch
+):
     monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")  # conftest's
     (tmp_path / "only_here.py").write_text("", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -273,24 +335,39 @@ SLEEPER = 'import time; print(\'{"event": "ready"}\', flush=True); time.sleep(60
 
 
 def test_ctrl_c_asks_what_is_running_to_leave_and_waits_for_it(interrupted):
-    saves = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(75))); " + SLEEPER
+    saves = (
+        "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(75))); "
+        + SLEEPER
+    )
     assert kinds(interrupted({"a": saves}))[1:] == [("a", "ready"), ("a", "saving"), ("a", "saved")]
 
 
 def test_what_does_not_leave_in_time_is_killed(interrupted, monkeypatch):
     monkeypatch.setattr(local, "_GRACE", 0.2)
     deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEPER
-    assert kinds(interrupted({"a": deaf}))[1:] == [("a", "ready"), ("a", "saving"), ("a", "stopped")]
+    assert kinds(interrupted({"a": deaf}))[1:] == [
+        ("a", "ready"),
+        ("a", "saving"),
+        ("a", "stopped"),
+    ]
 
 
 @pytest.mark.parametrize("status", [0, 3])
 def test_what_ends_while_all_are_asked_to_leave_is_done_or_failed(interrupted, status):
-    ends = f"import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit({status})); " + SLEEPER
+    ends = (
+        f"import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit({status})); "
+        + SLEEPER
+    )
     assert interrupted({"a": ends})[-1] == ("a", {"event": "ended", "status": status})
 
 
 def test_nothing_is_started_after_ctrl_c(interrupted):
-    assert kinds(interrupted({"a": SLEEPER, "b": ""})) == [("a", "started"), ("a", "ready"), ("a", "saving"), ("a", "stopped")]
+    assert kinds(interrupted({"a": SLEEPER, "b": ""})) == [
+        ("a", "started"),
+        ("a", "ready"),
+        ("a", "saving"),
+        ("a", "stopped"),
+    ]
 
 
 @pytest.mark.parametrize("line", ["3", "[1]", "{}"])

@@ -10,7 +10,9 @@ from pe_lab.errors import UserError
 from pe_lab.sweeps.launchers import slurm
 from pe_lab.sweeps.launchers.base import launcher
 
-pytest.importorskip("submitit", reason="submitit is not installed: .venv/bin/pip install -e '.[slurm]'")
+pytest.importorskip(
+    "submitit", reason="submitit is not installed: .venv/bin/pip install -e '.[slurm]'"
+)
 
 # sbatch runs the tasks of an array at once, each in a process; what squeue and sacct say of them stands in files.
 PLAYED = """
@@ -71,7 +73,10 @@ def launch(tmp_path, monkeypatch):
     played, folder = tmp_path / "slurm's", tmp_path / "a study"
     (folder / "cells").mkdir(parents=True)
     played.mkdir()
-    _command(played / "python", f'test "$1 $2" = "-m pe_lab.training.cell" && exec "{sys.executable}" -S "$3" "$4"')
+    _command(
+        played / "python",
+        f'test "$1 $2" = "-m pe_lab.training.cell" && exec "{sys.executable}" -S "$3" "$4"',
+    )
     for name in ("sbatch", "srun", "squeue", "sacct", "scancel", "scontrol"):
         _command(played / name, f'exec "{sys.executable}" -S "{played / "played.py"}" {name} "$@"')
     (played / "played.py").write_text(PLAYED, encoding="utf-8")
@@ -94,10 +99,14 @@ def launch(tmp_path, monkeypatch):
 
 
 def kinds(events, cell):
-    return [event["event"] for name, event in events if name == cell and event["event"] != "started"]
+    return [
+        event["event"] for name, event in events if name == cell and event["event"] != "started"
+    ]
 
 
-TRIED = "import os, pathlib, sys; p = pathlib.Path(sys.argv[0] + '.tried'); p.exists() or p.touch() or "
+TRIED = (
+    "import os, pathlib, sys; p = pathlib.Path(sys.argv[0] + '.tried'); p.exists() or p.touch() or "
+)
 
 
 def test_statuses_are_those_of_the_local_launcher_whatever_happens_to_a_task(launch):
@@ -116,7 +125,9 @@ def test_statuses_are_those_of_the_local_launcher_whatever_happens_to_a_task(lau
     assert kinds(events, "left") == ["queued", "left", "queued", "ended"]
     assert ("dead", {"event": "died", "signal": 9}) in events
     assert (launch.folder / "logs" / "bad.log").read_text(encoding="utf-8") == "oh no\n"
-    assert {file.suffix for file in (launch.folder / "slurm").iterdir()} == {".sh"}  # nothing of it is pickled
+    assert {file.suffix for file in (launch.folder / "slurm").iterdir()} == {
+        ".sh"
+    }  # nothing of it is pickled
 
 
 def test_a_restart_is_seen_though_the_task_was_never_seen_waiting(launch):
@@ -138,10 +149,14 @@ def test_a_restart_is_seen_though_the_task_was_never_seen_waiting(launch):
 def test_what_a_cell_said_last_is_an_event_and_what_an_earlier_one_said_is_not(launch):
     (launch.folder / "progress").mkdir()
     for cell in ("a", "b"):
-        (launch.folder / "progress" / f"{cell}.json").write_text('{"event": "progress", "step": 1}', encoding="utf-8")
+        (launch.folder / "progress" / f"{cell}.json").write_text(
+            '{"event": "progress", "step": 1}', encoding="utf-8"
+        )
     says = "import pathlib, sys; pathlib.Path(sys.argv[1], 'progress', 'a.json').write_text('{\"event\": \"progress\", \"step\": 5}')"
     _, events = launch({"a": says, "b": ""})
-    assert [(cell, event) for cell, event in events if "step" in event] == [("a", {"event": "progress", "step": 5})]
+    assert [(cell, event) for cell, event in events if "step" in event] == [
+        ("a", {"event": "progress", "step": 5})
+    ]
 
 
 SEEN = """
@@ -150,18 +165,44 @@ pathlib.Path(sys.argv[0] + ".seen").write_text(os.environ.get("XLA_FLAGS", "") +
 """
 
 
-@pytest.mark.parametrize(("cpus", "flags"), [(1, "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"), (3, "")])
-def test_a_task_of_one_core_has_one_thread_and_all_share_a_compilation_cache(launch, monkeypatch, cpus, flags):
+@pytest.mark.parametrize(
+    ("cpus", "flags"),
+    [(1, "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"), (3, "")],
+)
+def test_a_task_of_one_core_has_one_thread_and_all_share_a_compilation_cache(
+    launch, monkeypatch, cpus, flags
+):
     monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")  # conftest's
     assert launch({"a": SEEN}, cpus=cpus)[0] == {"a": 0}
-    assert (launch.folder / "cells" / "a.json.seen").read_text(encoding="utf-8") == f"{flags}{launch.folder.parent / '.jax_cache'}"
+    assert (launch.folder / "cells" / "a.json.seen").read_text(
+        encoding="utf-8"
+    ) == f"{flags}{launch.folder.parent / '.jax_cache'}"
 
 
 def test_resources_stand_in_the_script(launch):
-    launch({"a": "", "b": "", "c": ""}, workers=2, partition="gpu", account="mine", cpus=4, gpus=1, memory_gb=2.5, minutes=30)
+    launch(
+        {"a": "", "b": "", "c": ""},
+        workers=2,
+        partition="gpu",
+        account="mine",
+        cpus=4,
+        gpus=1,
+        memory_gb=2.5,
+        minutes=30,
+    )
     script = (launch.played / "job-1").read_text(encoding="utf-8")
-    options = {line.removeprefix("#SBATCH ") for line in script.splitlines() if line.startswith("#SBATCH")}
-    asked = {"--array=0-2%2", "--partition=gpu", "--account=mine", "--cpus-per-task=4", "--gpus-per-node=1", "--mem=2560M", "--time=30"}
+    options = {
+        line.removeprefix("#SBATCH ") for line in script.splitlines() if line.startswith("#SBATCH")
+    }
+    asked = {
+        "--array=0-2%2",
+        "--partition=gpu",
+        "--account=mine",
+        "--cpus-per-task=4",
+        "--gpus-per-node=1",
+        "--mem=2560M",
+        "--time=30",
+    }
     assert asked | {"--requeue", "--signal=TERM@60"} <= options
     assert "srun --unbuffered --cpus-per-task=4 " in script
 
@@ -192,14 +233,25 @@ def test_a_cell_that_slurm_takes_no_more_ends_as_it_was_and_the_others_go_on(lau
     dies = f"import os, pathlib; pathlib.Path({str(refuses)!r}).write_text('#!/bin/sh\\nexit 1\\n'); os.kill(os.getpid(), 9)"
     statuses, events = launch({"a": dies, "b": "import time; time.sleep(1)"})
     assert statuses == {"a": -9, "b": 0}
-    assert "Slurm does not take the cells" in next(e["error"] for cell, e in events if (cell, e["event"]) == ("a", "ended"))
+    assert "Slurm does not take the cells" in next(
+        e["error"] for cell, e in events if (cell, e["event"]) == ("a", "ended")
+    )
 
 
 ACCOUNTS = [
-    ("COMPLETED", "0:0", 0), ("FAILED", "1:0", 1), ("FAILED", "75:0", 75), ("FAILED", "127:0", 127), ("FAILED", "109:0", -9),
-    ("FAILED", "0:9", -9), ("OUT_OF_MEMORY", "0:125", -9), ("NODE_FAIL", "0:0", -9), ("TIMEOUT", "0:0", -9),
-    ("CANCELLED by 0", "0:0", -15), ("REQUEUED", "0:0", None), ("RUNNING", "0:0", None),
-]  # fmt: skip
+    ("COMPLETED", "0:0", 0),
+    ("FAILED", "1:0", 1),
+    ("FAILED", "75:0", 75),
+    ("FAILED", "127:0", 127),
+    ("FAILED", "109:0", -9),
+    ("FAILED", "0:9", -9),
+    ("OUT_OF_MEMORY", "0:125", -9),
+    ("NODE_FAIL", "0:0", -9),
+    ("TIMEOUT", "0:0", -9),
+    ("CANCELLED by 0", "0:0", -15),
+    ("REQUEUED", "0:0", None),
+    ("RUNNING", "0:0", None),
+]
 
 
 @pytest.mark.parametrize(("state", "code", "status"), ACCOUNTS)
@@ -216,7 +268,12 @@ def test_a_task_that_was_cancelled_is_not_tried_again(launch, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"), [("squeue", "There is no Slurm here"), ("sacct", "keeps no accounts"), ("sbatch", "does not take the cells")]
+    ("name", "sentence"),
+    [
+        ("squeue", "There is no Slurm here"),
+        ("sacct", "keeps no accounts"),
+        ("sbatch", "does not take the cells"),
+    ],
 )
 def test_what_is_missing_is_said(launch, name, sentence, capfd):
     (launch.played / name).write_text("#!/bin/sh\necho no >&2\nexit 1\n", encoding="utf-8")
@@ -232,7 +289,16 @@ def test_submitit_is_asked_for_where_it_is_missing(launch, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "wrong", [dict(cpus=0), dict(gpus=-1), dict(minutes=1), dict(memory_gb=0.0), dict(workers=0), dict(partition=3), dict(queue="x")]
+    "wrong",
+    [
+        dict(cpus=0),
+        dict(gpus=-1),
+        dict(minutes=1),
+        dict(memory_gb=0.0),
+        dict(workers=0),
+        dict(partition=3),
+        dict(queue="x"),
+    ],
 )
 def test_wrong_resources_are_refused(wrong):
     with pytest.raises(UserError):
@@ -241,7 +307,9 @@ def test_wrong_resources_are_refused(wrong):
 
 def test_launchers_are_plugins():
     assert plugins.names("sweeps.launchers") == ["local", "slurm"]
-    with pytest.raises(UserError, match=r"pe_lab/sweeps/launchers has no 'slrum'. Did you mean 'slurm'\?"):
+    with pytest.raises(
+        UserError, match=r"pe_lab/sweeps/launchers has no 'slrum'. Did you mean 'slurm'\?"
+    ):
         launcher({"name": "slrum"})
     with pytest.raises(UserError, match=r"config.launcher is given as dict"):
         launcher("slurm")
