@@ -1,8 +1,7 @@
 """What each encoding adds to a step of training, over NoPE in the same model.
 
     python -m experiments.benchmark --compare --steps=15 --config=configs/encoding_costs.py
-    [--out=FILE.json] python -m experiments.benchmark --compare --steps=7
-    --config=configs/encoding_costs.py \\
+    python -m experiments.benchmark --compare --steps=7 --config=configs/encoding_costs.py \\
         --config.train.max_length=255 --config.train.batch_size=8
 
 Contexts of 80 tokens, or of 512: 2 n + 2. Nothing is learnt here; about ten minutes each on two

@@ -2,7 +2,6 @@
 machine's own matrix product.
 
     taskset -c 0 python -m experiments.benchmark --compare --steps=9 --config=configs/engine.py
-    [--out=FILE.json]
 
 Five layers, width 64, 8 heads, batch 128, strings of 1 to 40 symbols (contexts of 4 to 82 tokens),
 or all of 19 (40 tokens). One core: a sweep has a worker on each. Found: docs/performance.md, from

@@ -2,9 +2,8 @@
 Or how fast tasks draw.
 
     python -m experiments.benchmark --config=configs/gpt2.py [--config.train.batch_size=2]
-                                    [--steps=3] [--out=FILE.json] [--compare [--only=rope,t5_bias]]
-                                    [--profile] [--replicas=1,9] [--evaluation] [--peer]
-                                    [--workers=2]
+        [--steps=3] [--out=FILE.json] [--compare [--only=rope,t5_bias]] [--profile]
+        [--replicas=1,9] [--evaluation] [--peer] [--workers=2]
     python -m experiments.benchmark --tasks [--out=FILE.json]
 
 Of the config alone, without its sweep; with --compare of every run of the sweep, one step of each

@@ -1,10 +1,10 @@
 """Adds evaluations to the finished runs of a study, without training, and writes its tables again.
 
     python -m experiments.evaluate --study=exposure --lengths=8,16,32 [--offsets=0,100]
-                                   [--positions="randomized(maximum=64)"]
-                                   [--encodings="rope(scaling=yarn, factor=4, trained_length=18)"]
-                                   [--select=model.encodings=rope] [--select=seed=0]
-                                   [--only_missing] [--allow_changed_code]
+        [--positions="randomized(maximum=64)"]
+        [--encodings="rope(scaling=yarn, factor=4, trained_length=18)"]
+        [--select=model.encodings=rope] [--select=seed=0] [--only_missing]
+        [--allow_changed_code]
 
 What --positions and --encodings leave open is as the run was trained; --encodings=none removes all.
 Nothing is overwritten: what a run has measured already is an error. A changed file of an encoding,

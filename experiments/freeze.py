@@ -1,7 +1,7 @@
 """Freezes the examples that a study's evaluation looks at, as data sets that any program can read.
 
-    python -m experiments.freeze --config=configs/quickstart.py [--config.evaluate.lengths=4,8]
-    [--out=FOLDER]
+    python -m experiments.freeze --config=configs/quickstart.py
+        [--config.evaluate.lengths=4,8] [--out=FOLDER]
 
 They are those that would be drawn. With config.evaluate.frozen=FOLDER a study reads them instead;
 what it measures stays equal to the last digit. A set is never changed: other lengths or counts are

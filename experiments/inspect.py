@@ -1,9 +1,8 @@
 """Shows what encodings are, before any training or in a trained model: a scorecard, every number
 behind it, and pictures.
 
-    python -m experiments.inspect --encodings=sinusoidal,binary,learned [--length=64] [--width=64]
-    [--num_heads=4]
-                                  [--positions=normalized] [--out=results/inspect]
+    python -m experiments.inspect --encodings=sinusoidal,binary,learned
+        [--length=64] [--width=64] [--num_heads=4] [--positions=normalized] [--out=results/inspect]
     python -m experiments.inspect --run=results/quickstart/RUN_ID [--lengths=8,16] [--out=FOLDER]
 
 Encodings stand as in a config, with arguments or a class of one's own: --encodings="rope(base=5e5),

@@ -177,7 +177,7 @@ def test_the_small_form_is_asked_for_on_the_command_line(name, monkeypatch):
 )
 def test_a_study_has_the_runs_and_the_command_that_it_names(name):
     about = module(name).__doc__
-    (promised,) = re.findall(r"([\d,]+) runs\b", about)
+    (promised,) = re.findall(r"([\d,]+)\s+runs\b", about)
     assert len(expanded(name).runs) == int(promised.replace(",", ""))
     assert f"python -m experiments.sweep --config=configs/{name}.py" in about
     assert (

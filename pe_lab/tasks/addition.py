@@ -1,10 +1,13 @@
 """Add long numbers.
 
-    6 5 3 + 0 4 9 -> 2 0 7 0 7 5 + 2 -> 9 5  # padding="none", reverse_operands=True, zero=False 0 5
-    7 + 0 4 8 + 0 9 6 -> 0 0 0 > 7 5 0 > 5 0 1 > 1 0 2  # padding="answer", operands=3,
-    scratchpad=True h3 0 h2 6 h1 5 + h3 0 h2 0 h1 7 -> h1 2 h2 7 h3 0  # padding="answer", hints=8 6
-    5 3 + 0 4 9 -> 0 1 1 0  # answer="carries" 3 7 5 8 -> 0 4 1  # interleaved=True,
-    reverse_operands=True 7 _ 5 _ _ + 2 -> 9 5  # padding="none", reverse_operands=True, blanks=0.1
+    6 5 3 + 0 4 9 -> 2 0 7 0
+    7 5 + 2 -> 9 5  # padding="none", reverse_operands=True, zero=False
+    0 5 7 + 0 4 8 + 0 9 6 -> 0 0 0 > 7 5 0 > 5 0 1 > 1 0 2
+        # the line before: padding="answer", operands=3, scratchpad=True
+    h3 0 h2 6 h1 5 + h3 0 h2 0 h1 7 -> h1 2 h2 7 h3 0  # padding="answer", hints=8
+    6 5 3 + 0 4 9 -> 0 1 1 0  # answer="carries"
+    3 7 5 8 -> 0 4 1  # interleaved=True, reverse_operands=True
+    7 _ 5 _ _ + 2 -> 9 5  # padding="none", reverse_operands=True, blanks=0.1
     1 0 + 1 1 -> 1 0 1  # base=2, padding="none", reverse_answer=False, total_length=True
 
 In training, length n is an upper bound on the digits of an operand; `lengths` says how they are

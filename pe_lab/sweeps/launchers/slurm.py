@@ -2,8 +2,8 @@
 
 It needs submitit: `.venv/bin/pip install -e '.[slurm]'`.
 
-    python -m experiments.sweep --config=configs/mine.py --config.launcher.name=slurm
-    --config.launcher.gpus=1
+    python -m experiments.sweep --config=configs/mine.py --config.launcher.name=slurm \\
+        --config.launcher.gpus=1
 
 A task is the command that the local launcher runs. One that saves and leaves, asked by SIGTERM
 before it is preempted or its time is up, puts itself back into the queue, whether the sweep still
