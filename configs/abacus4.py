@@ -17,7 +17,7 @@ digits that the row names.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 TASKS = [
     grid.labelled(

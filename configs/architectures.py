@@ -9,7 +9,7 @@ distinct and those of reverse may repeat, so the tasks differ in more than direc
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 
 def get_config(smoke=False):

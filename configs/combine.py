@@ -11,7 +11,7 @@ results/published/combine/README.md.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 
 def get_config(smoke=False):

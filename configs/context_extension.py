@@ -11,7 +11,7 @@ results/published/context_extension/README.md.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 _TOKENS = 18  # of the longest training example: begin, 8 symbols, separator, 8 symbols
 

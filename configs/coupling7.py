@@ -18,7 +18,7 @@ checkpoint is chosen by the loss on the test lengths; here it is the last. Four 
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 TASKS = [
     grid.labelled("addition", dict(name="addition")),

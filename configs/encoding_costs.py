@@ -9,7 +9,7 @@ cores. Found: docs/encodings.md, from results/published/encoding_costs.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 ENCODINGS = (
     "nope",

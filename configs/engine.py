@@ -9,7 +9,7 @@ results/published/engine.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 ENCODINGS = ("nope", "sinusoidal", "learned", "rope", "alibi", "t5_bias")
 

@@ -10,7 +10,7 @@ about 6 minutes on two cores. What comes out: results/published/exposure/README.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 
 def get_config(smoke=False):

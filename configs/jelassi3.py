@@ -17,7 +17,7 @@ out the end: it is exact_match_without_end.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 TASKS = [
     grid.labelled("copy", dict(name="copy", num_symbols=26, distinct=False)),

@@ -15,7 +15,7 @@ results/published/journey/README.md.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 ENCODINGS = (
     "nope",

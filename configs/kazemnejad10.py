@@ -14,7 +14,7 @@ each head, as in the authors' code.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 LONG = [  # lengths 3..20, test up to 40
     grid.labelled("copy", dict(name="copy", num_symbols=100, distinct=False)),

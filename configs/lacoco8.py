@@ -17,7 +17,7 @@ of positions is left out. Rows are single lengths: a bin is the mean of its.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 TASKS = [
     grid.labelled("bin_majority", dict(name="majority")),

@@ -14,7 +14,7 @@ about 25 minutes on two cores.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 LENGTH = 128  # bytes of a window in training
 

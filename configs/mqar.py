@@ -17,7 +17,7 @@ and none.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 
 def get_config(smoke=False):

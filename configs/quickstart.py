@@ -7,7 +7,7 @@ results/published/quickstart/README.md.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 
 def get_config():

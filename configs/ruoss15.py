@@ -18,7 +18,7 @@ Choose by validation, or say that you did not.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 TASKS = [
     *(

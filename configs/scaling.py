@@ -8,7 +8,7 @@ token. Contexts of 2 n + 2 tokens. Its record and what it shows: docs/performanc
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 TOKENS = (64, 128, 256, 512, 1024, 2048)
 WIDTHS = (32, 64, 128, 256, 512)

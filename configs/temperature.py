@@ -8,7 +8,7 @@ temperature, on copy.
 """
 
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 
 def get_config(smoke=False):

@@ -30,9 +30,9 @@ from absl import flags
 
 from configs import base
 from experiments import command_line
-from pe_lab import config, plugins, records
-from pe_lab.config import Run
-from pe_lab.errors import UserError, one_line, unknown
+from pe_lab.runs import config, plugins, records
+from pe_lab.runs.config import Run
+from pe_lab.runs.errors import UserError, one_line, unknown
 from pe_lab.sweeps import study
 from pe_lab.sweeps.launchers import local
 from pe_lab.training import benchmark, peer, profile, throughput

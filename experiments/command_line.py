@@ -18,9 +18,9 @@ from typing import Any
 from absl import flags
 from ml_collections import ConfigDict, config_flags
 
-from pe_lab.errors import UserError, one_line, unknown
-from pe_lab.sweeps import grid
-from pe_lab.sweeps.grid import Point
+from pe_lab.runs import grid
+from pe_lab.runs.errors import UserError, one_line, unknown
+from pe_lab.runs.grid import Point
 
 _OTHER_TYPE = re.compile(  # what ml_collections raises
     r"override field '(.+?)'.* is of original type <class '(.+?)'> and .* type <class '(.+?)'>"

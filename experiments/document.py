@@ -16,10 +16,10 @@ from absl import flags
 
 from configs import base
 from experiments import command_line, guide, readmes, tour
-from pe_lab import config, plugins, records
 from pe_lab.analysis import coverage
 from pe_lab.diagnostics import page as encodings
-from pe_lab.errors import UserError
+from pe_lab.runs import config, plugins, records
+from pe_lab.runs.errors import UserError
 from pe_lab.tasks import _catalogue as catalogue
 from pe_lab.training.cell import provenance
 

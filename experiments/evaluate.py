@@ -19,9 +19,9 @@ from typing import Any
 from absl import flags
 
 from experiments import command_line, tables
-from pe_lab import records
-from pe_lab.errors import UserError
-from pe_lab.labels import parse
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.labels import parse
 from pe_lab.sweeps import measure
 
 _STUDY = flags.DEFINE_string("study", None, "its name below results/, or its folder")

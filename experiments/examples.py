@@ -10,8 +10,8 @@ from pathlib import Path
 from absl import flags
 
 from experiments import command_line
-from pe_lab import plugins
-from pe_lab.labels import label
+from pe_lab.runs import plugins
+from pe_lab.runs.labels import label
 from pe_lab.sweeps import study
 from pe_lab.training import held_out
 from pe_lab.training.evaluate import asked

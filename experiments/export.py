@@ -15,7 +15,7 @@ from absl import flags
 
 from experiments import command_line
 from pe_lab.analysis import writers
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 
 _RESULTS = flags.DEFINE_string("results", None, "the study's folder")
 _TO = flags.DEFINE_string("to", None, "tensorboard or wandb")

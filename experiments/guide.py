@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from configs import quickstart
-from pe_lab import config, records
 from pe_lab.diagnostics.guide import numbers, page, pictures, trained
+from pe_lab.runs import config, records
 from pe_lab.training.cell import provenance
 
 GUIDE, TEMPLATE, MEASURED = (

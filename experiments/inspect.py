@@ -20,8 +20,8 @@ from absl import flags
 from experiments import command_line
 from pe_lab.diagnostics import report
 from pe_lab.diagnostics.probe import Probe
-from pe_lab.errors import UserError
-from pe_lab.labels import parse_several
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.labels import parse_several
 
 _ENCODINGS = flags.DEFINE_string("encodings", None, "encodings side by side, with commas between")
 _LENGTH = flags.DEFINE_integer("length", 64, "tokens of an example", lower_bound=1)

@@ -13,9 +13,9 @@ from typing import Any
 from absl import flags
 
 from experiments import command_line, tables
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.grid import Point
 from pe_lab.sweeps import study, sweep
-from pe_lab.sweeps.grid import Point
 from pe_lab.sweeps.launchers.base import launcher
 
 _RESULTS = flags.DEFINE_string("results", None, "the study's folder; default results/<study>")

@@ -14,7 +14,7 @@ from absl import flags
 from experiments import command_line
 from pe_lab.analysis import planning, plots, results
 from pe_lab.analysis import tables as _tables
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import changed_code
 
 

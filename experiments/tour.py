@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 
 TOUR = Path("docs/tour.ipynb")
 _PARTS = ("pe_lab", "configs")  # of the checkout, that the notebook finds in the folder

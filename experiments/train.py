@@ -6,7 +6,7 @@ Its folder is results/train_<study> unless given. Exit status as for a sweep.
 """
 
 from experiments import command_line, sweep
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 
 def main(file: command_line.StudyFile) -> int:

@@ -1,7 +1,7 @@
 """Checks of arguments that take one of a few choices. Standard library only.
 
 The choices of an argument are its `Literal` annotation. Classes that extend `ChecksChoices` reject
-other values when they are called, and `pe_lab.plugins` rejects them in configs with the same
+other values when they are called, and `pe_lab.runs.plugins` rejects them in configs with the same
 sentence.
 """
 

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from pe_lab import config
 from pe_lab.kernels import REFERENCE, Kernels
 from pe_lab.model.terms import Stream
 from pe_lab.model.transformer import Transformer
+from pe_lab.runs import config
 from tests import tiny
 
 VOCABULARIES = {

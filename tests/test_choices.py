@@ -7,7 +7,6 @@ from typing import Any, Literal
 import pytest
 from flax import nnx
 
-from pe_lab import plugins
 from pe_lab.choices import ChecksChoices, choice_error, has_choices
 from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.deberta import DeBERTa
@@ -16,8 +15,9 @@ from pe_lab.encodings.kerple import KERPLE
 from pe_lab.encodings.nope import NoPE
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.sinusoidal import Sinusoidal
-from pe_lab.errors import UserError
 from pe_lab.positions.randomized import Randomized
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
 from pe_lab.tasks.addition import Addition
 
 RNGS = nnx.Rngs(params=0)

@@ -11,10 +11,10 @@ import pytest
 
 from configs import encoding_costs
 from experiments import document
-from pe_lab import plugins
 from pe_lab.diagnostics import page
 from pe_lab.diagnostics.scorecard import PROPERTIES
-from pe_lab.errors import UserError
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
 from pe_lab.tasks import _catalogue as tasks
 from tests import engine_table
 from tests.encodings import catalogue

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from experiments import readmes
-from pe_lab import config
 from pe_lab.analysis import cells, formats, metrics, prose, results, statistics, tables
+from pe_lab.runs import config
 from pe_lab.sweeps import study
 
 ROOT = Path(__file__).parents[1]

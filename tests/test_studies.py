@@ -10,8 +10,8 @@ import pytest
 from absl.testing import flagsaver
 
 from experiments import command_line
-from pe_lab import config, records
 from pe_lab.analysis import formats, results, tables
+from pe_lab.runs import config, records
 from pe_lab.sweeps import study, sweep
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.training import cell as training

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from configs import base
-from pe_lab import config, records
+from pe_lab.runs import config, records
 from pe_lab.training.cell import run_cell
 
 

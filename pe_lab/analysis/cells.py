@@ -12,7 +12,7 @@ from pe_lab.analysis.formats import DASH, Cell
 from pe_lab.analysis.metrics import Limit, Measured
 from pe_lab.analysis.results import Results, Variant
 from pe_lab.analysis.statistics import Interval
-from pe_lab.declaration import BY_LENGTH, Metric, Place
+from pe_lab.runs.analysis_spec import BY_LENGTH, Metric, Place
 
 TOLD, SEEN, REPEATED, EDGE = "†", "‡", "§", "(edge)"
 SIGNS = {

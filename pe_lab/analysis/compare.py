@@ -20,8 +20,8 @@ from pe_lab.analysis import attainable, metrics, selection, statistics
 from pe_lab.analysis.metrics import BITS
 from pe_lab.analysis.results import Results, Variant
 from pe_lab.analysis.statistics import Interval, Ranks
-from pe_lab.declaration import SEPARATOR, Contrast, Metric, Place, Success, parts
-from pe_lab.errors import unknown
+from pe_lab.runs.analysis_spec import SEPARATOR, Contrast, Metric, Place, Success, parts
+from pe_lab.runs.errors import unknown
 
 
 @dataclass(frozen=True)

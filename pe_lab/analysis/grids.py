@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pe_lab import declaration
 from pe_lab.analysis import metrics
 from pe_lab.analysis.results import EVALUATED_WITH, Results, Variant
-from pe_lab.declaration import AS_TRAINED, Metric, Place
-from pe_lab.errors import UserError
+from pe_lab.runs import analysis_spec
+from pe_lab.runs.analysis_spec import AS_TRAINED, Metric, Place
+from pe_lab.runs.errors import UserError
 
 _NUMBERS = ("length", "offset")
 
@@ -57,7 +57,7 @@ class Grid:
     meets where they cross.
     """
 
-    asked: declaration.Table
+    asked: analysis_spec.Table
     kind: tuple[Any, ...]  # its value on what there is one table for each of
     rows: list[tuple[Any, ...]]
     columns: list[tuple[Any, ...]]
@@ -81,7 +81,7 @@ class Grid:
         ]
 
 
-def grids(results: Results, asked: declaration.Table) -> list[Grid]:
+def grids(results: Results, asked: analysis_spec.Table) -> list[Grid]:
     """One for each value of what is left beside rows and columns."""
     points = [
         p
@@ -108,14 +108,14 @@ def grids(results: Results, asked: declaration.Table) -> list[Grid]:
     return made
 
 
-def _points(results: Results, asked: declaration.Table) -> list[Point]:
+def _points(results: Results, asked: analysis_spec.Table) -> list[Point]:
     dimensions = _dimensions(asked)
     lengths = results.lengths if "length" in dimensions else [None]
     offsets = results.offsets if "offset" in dimensions else [asked.metric.place.offset]
     return [Point(v, n, o) for v, o, n in itertools.product(results.variants, offsets, lengths)]
 
 
-def _dimensions(asked: declaration.Table) -> tuple[str, ...]:
+def _dimensions(asked: analysis_spec.Table) -> tuple[str, ...]:
     return (*asked.rows, *asked.columns, *asked.each, *asked.only)
 
 
@@ -136,7 +136,7 @@ def _keys(points: Sequence[Point], dimensions: Sequence[str]) -> list[tuple[Any,
     )
 
 
-def placed(asked: declaration.Table, point: Point, metric: Metric | None = None) -> Metric:
+def placed(asked: analysis_spec.Table, point: Point, metric: Metric | None = None) -> Metric:
     """A metric of the table at the length and offset of a point, where these are among its
     dimensions.
 
@@ -153,7 +153,7 @@ def placed(asked: declaration.Table, point: Point, metric: Metric | None = None)
     return metric
 
 
-def one_a_task(asked: declaration.Table, points: list[Point]) -> list[Variant]:
+def one_a_task(asked: analysis_spec.Table, points: list[Point]) -> list[Variant]:
     """The variants of a cell: one, or one for each task.
 
     Raises:

@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 
 METRIC = "negative_log_likelihood_by_place"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pe_lab import records
 from pe_lab.analysis import likelihood, statistics
-from pe_lab.declaration import BY_LENGTH, Metric, Place, Success
+from pe_lab.runs import records
+from pe_lab.runs.analysis_spec import BY_LENGTH, Metric, Place, Success
 
 FLOOR_CORRECTED = "floor_corrected_token_accuracy"
 BITS, BITS_SLIDING = (

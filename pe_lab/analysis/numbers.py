@@ -23,7 +23,7 @@ from pe_lab.analysis import (
 )
 from pe_lab.analysis.compare import Comparison
 from pe_lab.analysis.results import Variant
-from pe_lab.errors import UserError, unknown
+from pe_lab.runs.errors import UserError, unknown
 
 UNSOLVED, REVEALS = r"\*", "†"
 

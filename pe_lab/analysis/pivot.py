@@ -5,13 +5,13 @@ left (grids.py), in words.
 from collections.abc import Sequence
 from typing import Any
 
-from pe_lab import declaration
 from pe_lab.analysis import cells, compare, metrics
 from pe_lab.analysis.formats import DASH, Cell, Table
 from pe_lab.analysis.grids import Grid, Point, grids, one_a_task, placed, title
 from pe_lab.analysis.results import Results, Variant
-from pe_lab.declaration import BY_LENGTH, Metric
-from pe_lab.labels import agrees
+from pe_lab.runs import analysis_spec
+from pe_lab.runs.analysis_spec import BY_LENGTH, Metric
+from pe_lab.runs.labels import agrees
 
 WORDS = {
     "success": "seeds that succeed",
@@ -40,7 +40,7 @@ SHOWN = {
 }
 
 
-def tables(results: Results, asked: declaration.Table) -> list[Table]:
+def tables(results: Results, asked: analysis_spec.Table) -> list[Table]:
     """The tables of a description.
 
     Args:
@@ -59,7 +59,7 @@ def column(metric: Metric, results: Results) -> str:
         words = f"{words} {cells.place_of(results, metric)}"
     elif metric.place.offset:
         words = f"{words}, {metric.place}"
-    shown = SHOWN[metric.show] if metric.name not in declaration.COUNTS else ""
+    shown = SHOWN[metric.show] if metric.name not in analysis_spec.COUNTS else ""
     return metric.label or (f"{words}, {shown}" if shown else words)
 
 
@@ -90,7 +90,7 @@ def _table(results: Results, grid: Grid) -> Table:
     )
 
 
-def name_of(results: Results, asked: declaration.Table) -> str:
+def name_of(results: Results, asked: analysis_spec.Table) -> str:
     """Its title, or one from what it shows."""
     if asked.title or asked.measures:
         return asked.title or f"By {title(asked.rows)}"
@@ -101,7 +101,7 @@ def name_of(results: Results, asked: declaration.Table) -> str:
 
 
 def _row(
-    results: Results, asked: declaration.Table, row: tuple[Any, ...], found: list[list[Point]]
+    results: Results, asked: analysis_spec.Table, row: tuple[Any, ...], found: list[list[Point]]
 ) -> tuple[Cell, ...]:
     variants = list({p.variant.name: p.variant for points in found for p in points}.values())
     label = " · ".join(filter(None, map(str, row))) or DASH
@@ -115,7 +115,9 @@ def _row(
     return (first, *body, *([_figure(asked.published, label, variants)] if asked.published else []))
 
 
-def _cell(results: Results, asked: declaration.Table, points: list[Point], metric: Metric) -> Cell:
+def _cell(
+    results: Results, asked: analysis_spec.Table, points: list[Point], metric: Metric
+) -> Cell:
     """Of one variant, or of one for each task; with its signs."""
     variants = one_a_task(asked, points)
     if not variants:
@@ -130,7 +132,7 @@ def _cell(results: Results, asked: declaration.Table, points: list[Point], metri
 
 
 def signs(
-    results: Results, asked: declaration.Table, variants: Sequence[Variant], metric: Metric
+    results: Results, asked: analysis_spec.Table, variants: Sequence[Variant], metric: Metric
 ) -> str:
     """What a number must be read with: who is told the answer's length, who saw the positions
     there, and that no seed has learnt.
@@ -154,7 +156,7 @@ def signs(
     return cells.TOLD * told + cells.SEEN * seen + cells.REPEATED * repeated + "*" * unlearnt
 
 
-def _is_repeated(results: Results, variants: Sequence[Variant], place: declaration.Place) -> bool:
+def _is_repeated(results: Results, variants: Sequence[Variant], place: analysis_spec.Place) -> bool:
     """Whether training can draw some of the test inputs at a place."""
     first, last = place.lengths or (0, 0)
     lengths = {n for n in results.lengths if first <= n <= last}
@@ -164,19 +166,19 @@ def _is_repeated(results: Results, variants: Sequence[Variant], place: declarati
     return bool(lengths & results.repeated_lengths)
 
 
-def _told_in_rows(asked: declaration.Table) -> bool:
+def _told_in_rows(asked: analysis_spec.Table) -> bool:
     """Whether all of a row is of one variant, whose name then says that it is told."""
     return asked.rows == ("variant",) or bool(asked.measures)
 
 
-def _says_nothing_unlearnt(asked: declaration.Table, metric: Metric) -> bool:
+def _says_nothing_unlearnt(asked: analysis_spec.Table, metric: Metric) -> bool:
     """Whether a number of what has not learnt would mislead: of a test, in a table that does not
     count who has learnt.
     """
     return metric.name not in _OF_TRAINING and "learnt" not in [m.name for m in asked.measures]
 
 
-def _figure(published: declaration.Published, name: str, variants: Sequence[Variant]) -> Cell:
+def _figure(published: analysis_spec.Published, name: str, variants: Sequence[Variant]) -> Cell:
     """A paper's figure, beside runs of its full protocol alone."""
     value = published.figures.get(name)
     runs = [r for v in variants for r in v.runs]
@@ -205,7 +207,7 @@ def _said(dimension: str, value: Any) -> str:
     return f"length {value}" if dimension == "length" else str(value)
 
 
-def _caption(asked: declaration.Table) -> str:
+def _caption(asked: analysis_spec.Table) -> str:
     shown = {
         "median": "Median over seeds",
         "mean": "Mean and standard deviation over seeds",
@@ -215,7 +217,7 @@ def _caption(asked: declaration.Table) -> str:
     }
     over = (
         ""
-        if asked.measures or asked.metric.name in declaration.COUNTS
+        if asked.measures or asked.metric.name in analysis_spec.COUNTS
         else f"{shown[asked.metric.show]}. "
     )
     return f"{over}{asked.note}".strip()
@@ -223,13 +225,15 @@ def _caption(asked: declaration.Table) -> str:
 
 def _notes(
     results: Results,
-    asked: declaration.Table,
+    asked: analysis_spec.Table,
     variants: Sequence[Variant],
     body: Sequence[Sequence[Cell]],
 ) -> tuple[str, ...]:
     text = " ".join(cell.text for row in body for cell in row)
     counts = [len(v.finished) for v in variants]
-    shown = {m.show for m in asked.measures or (asked.metric,) if m.name not in declaration.COUNTS}
+    shown = {
+        m.show for m in asked.measures or (asked.metric,) if m.name not in analysis_spec.COUNTS
+    }
     notes = [cells.intervals_note(counts, show) for show in ("median", "iqm") if show in shown]
     if any(m.name == "success" for m in asked.measures or (asked.metric,)):
         notes += [
@@ -268,7 +272,7 @@ def oracle_note(results: Results) -> str:
     )
 
 
-def _in_header(sign: str, results: Results, asked: declaration.Table) -> bool:
+def _in_header(sign: str, results: Results, asked: analysis_spec.Table) -> bool:
     if sign == cells.REPEATED:
         return "length" in asked.columns and bool(results.repeated_lengths)
     lengths = "length" in (*asked.rows, *asked.columns) and len(results.max_lengths) == 1

@@ -20,7 +20,7 @@ import numpy as np
 from pe_lab.analysis import attainable, compare, statistics
 from pe_lab.analysis.compare import Comparison, Counts
 from pe_lab.analysis.results import Results
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 
 MOST = 60  # seeds of each variant that are tried
 _CAUTION = (

@@ -6,11 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pe_lab import declaration, records
 from pe_lab.analysis import likelihood, metrics, statistics
 from pe_lab.analysis.metrics import Measured
-from pe_lab.declaration import SEPARATOR, Declaration
-from pe_lab.labels import label
+from pe_lab.runs import analysis_spec, records
+from pe_lab.runs.analysis_spec import SEPARATOR, Declaration
+from pe_lab.runs.labels import label
 
 _SEED_AXES = ("seed", "data_seed")
 EVALUATED_WITH = "evaluated with"  # the axis of what stood in place of what was trained
@@ -171,8 +171,8 @@ def load(folder: Path) -> Results:
     missing = sum(run_id not in found for run_id in {i for _, i in entries})
     plain = [Variant(n, tuple(runs.values()), labels=own) for n, (own, runs) in groups.items()]
     variants = tuple(v for each in plain for v in _with_changes(each))
-    declared = declaration.declared(records.analysis_of(folder))
-    declaration.check(
+    declared = analysis_spec.declared(records.analysis_of(folder))
+    analysis_spec.check(
         declared, [own for own, _ in groups.values()], [v.change for v in variants if v.change]
     )
     return Results(name, variants, missing, declared)

@@ -16,7 +16,7 @@ import numpy as np
 from pe_lab.analysis import metrics, statistics
 from pe_lab.analysis.results import EVALUATED_WITH, Results, Variant
 from pe_lab.analysis.statistics import Interval
-from pe_lab.declaration import SEPARATOR
+from pe_lab.runs.analysis_spec import SEPARATOR
 
 
 def chosen(results: Results) -> Results:

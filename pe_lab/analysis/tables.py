@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pe_lab import records
 from pe_lab.analysis import compare, formats, pivot, selection, statistics, views
 from pe_lab.analysis.formats import Table
 from pe_lab.analysis.metrics import BITS, BITS_SLIDING, FLOOR_CORRECTED
 from pe_lab.analysis.results import Results
+from pe_lab.runs import records
 
 
 def write(results: Results, folder: Path) -> str:

@@ -9,7 +9,7 @@ from pe_lab.analysis import attainable, cells, compare, metrics, pivot, selectio
 from pe_lab.analysis.formats import DASH, Cell, Table
 from pe_lab.analysis.metrics import BITS, BITS_SLIDING, FLOOR_CORRECTED
 from pe_lab.analysis.results import Results, Variant
-from pe_lab.declaration import Metric
+from pe_lab.runs.analysis_spec import Metric
 
 _EXACT = (
     "Exact match: every token of the answer, its end included, is right, on the same examples for "

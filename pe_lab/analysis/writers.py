@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from pe_lab import records
-from pe_lab.errors import UserError, unknown
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError, unknown
 
 _OFF_CURVE = ("step", "exact_match", "code_ratio")
 

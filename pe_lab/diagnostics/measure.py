@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from pe_lab.diagnostics import biases, codes, rotations, shifts, similarity
 from pe_lab.diagnostics.probe import Probe
 from pe_lab.encodings.base import Tokens
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 
 Number = float | int  # counts are whole
 Numbers = dict[str, Number | None]

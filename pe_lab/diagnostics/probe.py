@@ -26,10 +26,10 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, Float, Int, Num
 
-from pe_lab import plugins
 from pe_lab.encodings.base import Tokens
-from pe_lab.errors import UserError, one_line
-from pe_lab.labels import label
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.labels import label
 
 DRAWS = 16  # of queries, keys and inputs a head, from standard normals
 SEQUENCES = 1024  # of random tokens, where tokens decide

@@ -8,7 +8,7 @@ from pe_lab.analysis.plots.drawing import SUFFIXES
 from pe_lab.diagnostics import pictures, scorecard
 from pe_lab.diagnostics.captions import caption
 from pe_lab.diagnostics.probe import Probe
-from pe_lab.errors import UserError, one_line
+from pe_lab.runs.errors import UserError, one_line
 
 
 def write(probes: Sequence[Probe], folder: Path) -> str:

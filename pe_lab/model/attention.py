@@ -13,11 +13,11 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Bool, Float
 
-from pe_lab import config
 from pe_lab.encodings.base import weighted_sum
 from pe_lab.encodings.ops import masked_softmax
 from pe_lab.kernels import REFERENCE, Kernels
 from pe_lab.model.terms import AttentionTerms, LayerEncoding, add, on_heads
+from pe_lab.runs import config
 
 _SSMAX_START = 0.43  # of SSMax's learned factor: the value of the paper's figure 1
 

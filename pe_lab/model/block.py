@@ -8,10 +8,10 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Float, Key
 
-from pe_lab import config
 from pe_lab.kernels import Kernels
 from pe_lab.model.attention import Attention, Keys
 from pe_lab.model.terms import AttentionTerms
+from pe_lab.runs import config
 
 # Dropout streams of a block's sublayers. Another number is another experiment.
 _ATTENTION, _FEEDFORWARD, _CROSS = range(3)

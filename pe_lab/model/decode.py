@@ -14,11 +14,11 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from pe_lab.errors import UserError
 from pe_lab.model.attention import Keys
 from pe_lab.model.stack import Stack
 from pe_lab.model.terms import StackTerms, Stream, View, with_sink
 from pe_lab.model.transformer import Transformer
+from pe_lab.runs.errors import UserError
 
 
 @dataclasses.dataclass(frozen=True)

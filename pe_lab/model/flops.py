@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pe_lab import config
+from pe_lab.runs import config
 
 
 def forward_flops(

@@ -8,9 +8,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Float, Int, Key
 
-from pe_lab import config, plugins
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
-from pe_lab.errors import UserError
 from pe_lab.kernels import Kernels
 from pe_lab.model.attention import Keys
 from pe_lab.model.block import Block, dropout, fold_keys, make_norm
@@ -28,6 +26,8 @@ from pe_lab.model.terms import (
     view_of,
     visible,
 )
+from pe_lab.runs import config, plugins
+from pe_lab.runs.errors import UserError
 
 # Streams of the initialization key, then of a stack's own key: an encoding's draws never change
 # the parameters of the backbone.

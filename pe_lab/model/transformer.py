@@ -21,13 +21,13 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Float, Key
 
-from pe_lab import config
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.kernels import REFERENCE, Kernels
 from pe_lab.model.attention import Keys
 from pe_lab.model.block import fold_keys
 from pe_lab.model.stack import Stack
 from pe_lab.model.terms import Biases, StackTerms, Stream
+from pe_lab.runs import config
 
 _OUTPUT = 2  # stream of the initialization key; stacks have 0, 1 and 3
 

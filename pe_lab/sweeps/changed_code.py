@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pe_lab import code_versions, plugins
+from pe_lab.runs import code_versions, plugins
 
 
 def changed_plugins(records: Iterable[dict[str, Any]]) -> dict[str, list[str]]:

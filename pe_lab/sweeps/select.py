@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pe_lab import records
-from pe_lab.errors import UserError, unknown
-from pe_lab.labels import agrees, label
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.labels import agrees, label
 
 _KEYS = ("study", "run_id", "select", "match")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pe_lab import config, locks, records
-from pe_lab.errors import UserError
+from pe_lab.runs import config, locks, records
+from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import changed_code
 
 STATES = ("done", "running", "failed", "left")

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pe_lab import config, declaration, records
-from pe_lab.config import Cell, Run
-from pe_lab.errors import UserError, unknown
+from pe_lab.runs import analysis_spec, config, records
+from pe_lab.runs.config import Cell, Run
+from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.grid import Point
 from pe_lab.sweeps import select
-from pe_lab.sweeps.grid import Point
 
 SEEDS = ("seed", "data_seed")  # axes that tell the runs of one variant apart
 
@@ -33,7 +33,7 @@ class Study:
     entries: tuple[Entry, ...]
     analysis: Mapping[str, Any] = field(
         default_factory=dict
-    )  # what it says of its analysis; see pe_lab/declaration.py
+    )  # what it says of its analysis; see pe_lab/runs/analysis_spec.py
 
     @property
     def runs(self) -> list[Run]:
@@ -87,8 +87,8 @@ def expand(
     _check_same_runs(entries)
     analysis = {} if analysis is None else analysis
     changes = {change.label for entry in entries for change in entry.run.evaluate.changes}
-    declaration.check(
-        declaration.declared(analysis), [_without_seeds(e.labels) for e in entries], changes
+    analysis_spec.check(
+        analysis_spec.declared(analysis), [_without_seeds(e.labels) for e in entries], changes
     )
     return Study(name, tuple(entries), analysis)
 

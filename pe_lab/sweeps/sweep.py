@@ -10,9 +10,9 @@ from typing import Any
 
 import jax
 
-from pe_lab import config, records
-from pe_lab.config import Cell, Run
-from pe_lab.errors import UserError, one_line
+from pe_lab.runs import config, records
+from pe_lab.runs.config import Cell, Run
+from pe_lab.runs.errors import UserError, one_line
 from pe_lab.sweeps import changed_code
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.launchers.base import Launcher

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from pe_lab.tasks.base import Vocabulary
 
 VOCABULARY = Vocabulary(256, tuple(chr(b) if 33 <= b < 127 else f"x{b:02x}" for b in range(256)))

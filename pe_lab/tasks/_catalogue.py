@@ -10,8 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from pe_lab import plugins
-from pe_lab.errors import UserError
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
 from pe_lab.tasks.base import Task, floors
 
 LENGTHS = (10, 40, 100, 500)  # of floors, those that a task has; the nearest where it ends before

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from pe_lab.tasks._bytes import VOCABULARY, alike, joined
 from pe_lab.tasks.base import Example, Task, Vocabulary
 
@@ -101,7 +101,7 @@ class AlignedText(Task):
     @functools.cached_property
     def _pairs(self) -> dict[str, dict[str, np.ndarray]]:
         """Split -> its pairs in the order of their longer sides."""
-        from pe_lab.datasets import installed, text  # TFDS takes a second to import
+        from pe_lab.data import installed, text  # TFDS takes a second to import
 
         folder, name, features = Path(self.data_dir), self.dataset, (self.source, self.target)
         if name is None or name == "installed":

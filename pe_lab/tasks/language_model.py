@@ -75,7 +75,7 @@ class LanguageModel(Task):
     @functools.cached_property
     def _texts(self) -> dict[str, np.ndarray]:
         """Split -> its documents, a line's end behind each."""
-        from pe_lab.datasets import installed, text  # TFDS takes a second to import
+        from pe_lab.data import installed, text  # TFDS takes a second to import
 
         folder, name = Path(self.data_dir), self.dataset
         if name is None or name == "installed":

@@ -22,9 +22,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from pe_lab import locks, records
-from pe_lab.config import Cell, Run
-from pe_lab.errors import UserError, one_line
+from pe_lab.runs import locks, records
+from pe_lab.runs.config import Cell, Run
+from pe_lab.runs.errors import UserError, one_line
 from pe_lab.tasks.base import floors
 from pe_lab.training import checkpoints, devices, step
 from pe_lab.training.evaluate import Evaluator, Place, grid, is_done

@@ -17,8 +17,8 @@ import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
-from pe_lab import records
-from pe_lab.errors import UserError, one_line
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError, one_line
 
 _KEPT = 2
 _CURVE = "curve"  # below a cell's folder: what is kept of every point of its curve

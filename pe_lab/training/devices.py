@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 
 REPLICAS, BATCH = "replicas", "batch"
 

@@ -18,11 +18,11 @@ import numpy as np
 import optax
 from jaxtyping import Array
 
-from pe_lab import config, records
-from pe_lab.errors import UserError
 from pe_lab.kernels import microbatches
 from pe_lab.model.transformer import Transformer
-from pe_lab.plugins import Plugin
+from pe_lab.runs import config, records
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import Plugin
 from pe_lab.tasks.base import Example
 from pe_lab.training import devices, held_out, step
 from pe_lab.training.finished import adopt

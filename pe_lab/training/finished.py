@@ -12,12 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab import config, records
-from pe_lab.config import Cell, Run
-from pe_lab.errors import UserError
 from pe_lab.model.stack import Stack, is_encoding
 from pe_lab.model.terms import Site
 from pe_lab.model.transformer import Transformer
+from pe_lab.runs import config, records
+from pe_lab.runs.config import Cell, Run
+from pe_lab.runs.errors import UserError
 from pe_lab.training import checkpoints, step
 from pe_lab.training.step import Setup, State
 

@@ -17,10 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from pe_lab import plugins
-from pe_lab.errors import UserError
-from pe_lab.labels import label
-from pe_lab.plugins import Plugin
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.labels import label
+from pe_lab.runs.plugins import Plugin
 from pe_lab.tasks.base import Example, Task, Vocabulary
 from pe_lab.training import splits
 from pe_lab.training.step import EVALUATION, Setup, fold, stream_key
@@ -124,7 +124,7 @@ def freeze(task: Plugin, counts: Counts, folder: Path) -> Written:
     Raises:
       UserError: the task has no examples of a length, or what is there is not what would be drawn.
     """
-    from pe_lab.datasets import frozen  # imports TFDS, which takes a second
+    from pe_lab.data import frozen  # imports TFDS, which takes a second
 
     made = plugins.build("tasks", task)
     for length in sorted({n for _, n in counts}):
@@ -157,7 +157,7 @@ class Frozen:
     """
 
     def __init__(self, folder: Path, task: Plugin):
-        from pe_lab.datasets import frozen
+        from pe_lab.data import frozen
 
         self.folder, self.name, self.task = (
             folder,

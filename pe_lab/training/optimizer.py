@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from pe_lab import config
 from pe_lab.model.stack import is_encoding
+from pe_lab.runs import config
 
 
 def schedule(train: config.Train) -> optax.Schedule:

@@ -18,14 +18,14 @@ import optax
 from flax import nnx
 from jaxtyping import Array, Float, Key
 
-from pe_lab import plugins
-from pe_lab.config import Run
-from pe_lab.errors import UserError
 from pe_lab.kernels import Kernels, choose, microbatches
 from pe_lab.model.flops import forward_flops
 from pe_lab.model.terms import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.positions.base import PositionScheme
+from pe_lab.runs import plugins
+from pe_lab.runs.config import Run
+from pe_lab.runs.errors import UserError
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.layouts import LAYOUTS, Batch, Layout, pack, packed
 from pe_lab.training import devices, leaks, splits

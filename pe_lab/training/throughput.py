@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab import plugins
-from pe_lab.errors import one_line
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import one_line
 from pe_lab.tasks.base import Task
 
 BATCH, LENGTH = 128, 40

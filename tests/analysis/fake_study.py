@@ -1,6 +1,6 @@
 """A study's folder with records made by hand, for tests of what reads them."""
 
-from pe_lab import records
+from pe_lab.runs import records
 
 
 def record(

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from pe_lab import records
+from pe_lab.runs import records
 
 LENGTHS, OFFSETS = (4, 8, 12, 16, 24, 32), (0, 16)
 TRAINED = 8  # symbols

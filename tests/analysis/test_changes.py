@@ -5,9 +5,9 @@ import io
 
 import pytest
 
-from pe_lab import records
 from pe_lab.analysis import metrics, plots, results, tables
 from pe_lab.analysis.plots import drawing
+from pe_lab.runs import records
 from tests.analysis.fake_study import point, record, write_study
 
 LINEAR, NORMALIZED = "rope(scaling=linear)", "normalized"

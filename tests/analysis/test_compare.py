@@ -1,10 +1,10 @@
 import pytest
 
-from pe_lab import declaration
 from pe_lab.analysis import compare, results, statistics
 from pe_lab.analysis.compare import Counts
-from pe_lab.declaration import Contrast, Place
-from pe_lab.errors import UserError
+from pe_lab.runs import analysis_spec
+from pe_lab.runs.analysis_spec import Contrast, Place
+from pe_lab.runs.errors import UserError
 from tests.analysis.fake_study import point, record, write_study
 
 LEARNT = {4: 1.0}
@@ -181,7 +181,7 @@ def test_a_contrast_of_labels_is_every_pair_that_agrees_in_all_others(tmp_path):
 
 def test_a_contrast_may_have_a_place_of_its_own(tmp_path):
     found = study(tmp_path, {"rope": [0.2, 0.2], "alibi": [0.1, 0.1]}, [])
-    asked = declaration.declared(
+    asked = analysis_spec.declared(
         {"contrasts": [{"a": "rope", "b": "alibi", "length": 4}]}
     ).contrasts[0]
     c = compare.compare(found, *compare.pairs(found, asked)[0], asked.place)

@@ -2,9 +2,9 @@ import math
 
 import pytest
 
-from pe_lab import records
 from pe_lab.analysis import likelihood
-from pe_lab.errors import UserError
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
 
 
 def row(value, length=4, metric=likelihood.METRIC):

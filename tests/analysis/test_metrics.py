@@ -2,10 +2,10 @@ import math
 
 import pytest
 
-from pe_lab import records
 from pe_lab.analysis import metrics
 from pe_lab.analysis.metrics import Limit, Measured
-from pe_lab.declaration import Metric, Place, Success
+from pe_lab.runs import records
+from pe_lab.runs.analysis_spec import Metric, Place, Success
 from tests.analysis.fake_study import record
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from pe_lab.analysis import numbers, results, tables
 from pe_lab.analysis.numbers import Numbers
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from tests.analysis.fake_study import point, record, write_study
 
 SOLVED = {4: 1.0}

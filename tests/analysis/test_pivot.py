@@ -1,8 +1,8 @@
 import pytest
 
 from pe_lab.analysis import pivot, results, selection
-from pe_lab.declaration import declared
-from pe_lab.errors import UserError
+from pe_lab.runs.analysis_spec import declared
+from pe_lab.runs.errors import UserError
 from tests.analysis import synthetic
 from tests.analysis.fake_study import point, record, write_study
 

@@ -3,7 +3,7 @@ import pytest
 
 from pe_lab.analysis import planning, results, statistics
 from pe_lab.analysis.compare import Counts
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from tests.analysis.fake_study import point, record, write_study
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from pe_lab.analysis import prose
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from tests.analysis.fake_study import point, record, write_study
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pe_lab import records
 from pe_lab.analysis import pivot, results, tables
-from pe_lab.declaration import declared
+from pe_lab.runs import records
+from pe_lab.runs.analysis_spec import declared
 from tests.analysis.fake_study import point, record, write_study
 
 NOTE = "§: training can draw some of the test inputs of this length."

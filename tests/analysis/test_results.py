@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab import records
 from pe_lab.analysis import metrics, results
-from pe_lab.errors import UserError
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
 from tests.analysis.fake_study import point, record, two_variants, write_study
 
 

@@ -2,9 +2,9 @@ import math
 
 import pytest
 
-from pe_lab import records
 from pe_lab.analysis import metrics, results, selection, statistics, tables, views
-from pe_lab.declaration import Metric, Place
+from pe_lab.runs import records
+from pe_lab.runs.analysis_spec import Metric, Place
 from tests.analysis.fake_study import record, write_study
 
 RATE = "train.learning_rate"

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from pe_lab import records
 from pe_lab.analysis import formats, metrics, results, tables, views
+from pe_lab.runs import records
 from tests.analysis import synthetic
 from tests.analysis.fake_study import point, record, two_variants, write_study
 

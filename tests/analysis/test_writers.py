@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab import records
 from pe_lab.analysis import writers
-from pe_lab.errors import UserError
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
 from tests.experiments.entry_points import ROOT, call
 
 STUDY = ROOT / "results" / "published" / "quickstart"

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab import records
+from pe_lab.runs import records
 from tests.cluster.slurm_cluster import SlurmCluster
 
 ROOT = Path(__file__).parents[2]
 STUDY = """
 from ml_collections import ConfigDict
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 from tests import tiny
 
 def get_config():

@@ -3,7 +3,7 @@ import pytest
 
 from pe_lab.diagnostics import measure
 from pe_lab.diagnostics.probe import Probe
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from tests import reference
 from tests.diagnostics import tables
 

@@ -3,7 +3,7 @@ import pytest
 
 from pe_lab.diagnostics.probe import Probe
 from pe_lab.encodings.alibi import slopes
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from tests.diagnostics import tables
 
 NORMALIZED = {"name": "normalized"}

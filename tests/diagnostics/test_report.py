@@ -5,7 +5,7 @@ from pe_lab.analysis.plots import drawing
 from pe_lab.diagnostics import captions, panels, pictures, report, scorecard
 from pe_lab.diagnostics.probe import Probe
 from pe_lab.diagnostics.scorecard import Row
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 
 
 def probe(name, length=8, width=16, num_heads=2, **arguments):

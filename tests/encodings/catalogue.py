@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from flax import nnx
 
-from pe_lab import plugins
+from pe_lab.runs import plugins
 from tests.encodings import laws
 
 COSTS = Path(__file__).parents[2] / "results" / "published" / "encoding_costs" / "costs.json"

@@ -17,13 +17,14 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from pe_lab import config, kernels, plugins
+from pe_lab import kernels
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.requirements import Requirements
 from pe_lab.model.decode import decode, extend, start
 from pe_lab.model.stack import is_encoding
 from pe_lab.model.terms import Stream
 from pe_lab.model.transformer import Transformer
+from pe_lab.runs import config, plugins
 from tests import models
 from tests.models import ARCHITECTURES, assert_close, assert_differs, stream
 

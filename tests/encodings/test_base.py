@@ -16,7 +16,7 @@ from pe_lab.encodings.sinusoidal import Sinusoidal
 from pe_lab.encodings.sliding_window import SlidingWindow
 from pe_lab.encodings.stick_breaking import StickBreaking
 from pe_lab.encodings.t5_bias import T5Bias
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from tests import models
 from tests.encodings import codes, laws
 from tests.encodings.codes import attend

@@ -5,8 +5,8 @@ import pytest
 
 from pe_lab.encodings.cope import CoPE
 from pe_lab.encodings.rope import RoPE
-from pe_lab.errors import UserError
 from pe_lab.kernels.encodings import cope as fast
+from pe_lab.runs.errors import UserError
 from tests import models, reference
 from tests.encodings import codes
 from tests.encodings.codes import attend

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab import plugins
-from pe_lab.errors import UserError
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
 from tests import choices
 from tests.encodings import catalogue, codes, laws
 from tests.models import ARCHITECTURES

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from pe_lab import plugins
 from pe_lab.encodings.base import Tokens
 from pe_lab.model.terms import View, visible
+from pe_lab.runs import plugins
 from tests.encodings import laws
 from tests.encodings.codes import attend
 

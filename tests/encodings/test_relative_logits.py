@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.relative_logits import RelativeLogits
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from tests import models, reference
 from tests.encodings import codes
 

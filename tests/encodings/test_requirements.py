@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab import plugins
 from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding, OffsetBias
 from pe_lab.encodings.cope import CoPE
 from pe_lab.encodings.requirements import Requirements
+from pe_lab.runs import plugins
 from tests.encodings import catalogue, laws
 
 NAMES = plugins.names("encodings")

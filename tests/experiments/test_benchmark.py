@@ -8,7 +8,7 @@ import pytest
 from absl.testing import flagsaver
 
 from experiments import benchmark, command_line
-from pe_lab import plugins
+from pe_lab.runs import plugins
 from pe_lab.training import benchmark as costs
 from pe_lab.training import step, throughput
 from tests import tiny
@@ -131,7 +131,7 @@ def call(monkeypatch, capsys, tmp_path):
 
 
 SWEEP = """
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 def sweep():
     return grid.product({"model.encodings": [(dict(name="nope"),), (dict(name="shaw", clip=2),)]})
 """

@@ -7,13 +7,13 @@ from absl import flags
 from ml_collections import config_flags
 
 from experiments import command_line
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from tests.experiments import entry_points
 from tests.experiments.entry_points import ROOT
 
 STUDY = """
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 def get_config():
     c = base.get_config()

@@ -10,8 +10,8 @@ import pytest
 from absl.testing import flagsaver
 
 from experiments import command_line, evaluate
-from pe_lab import records
-from pe_lab.sweeps import grid, study
+from pe_lab.runs import grid, records
+from pe_lab.sweeps import study
 from tests import tiny
 
 ROOT = Path(__file__).parents[2]

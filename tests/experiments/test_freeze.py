@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab import plugins
+from pe_lab.runs import plugins
 from pe_lab.training import held_out
 from tests import tiny
 from tests.experiments import entry_points
 
 CONFIG = """
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 def get_config():
     c = base.get_config()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab import records
+from pe_lab.runs import records
 from tests.analysis import synthetic
 from tests.analysis.fake_study import point, record, write_study
 from tests.experiments.entry_points import call
@@ -229,7 +229,7 @@ class Fails(AttentionEncoding):
 '''
 STUDY = """
 from configs import base
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 def get_config():
     c = base.get_config()
     c.task = dict(name="copy", num_symbols=6)

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from pe_lab.config import STACKS
 from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.t5_bias import T5Bias
-from pe_lab.errors import UserError
 from pe_lab.kernels import REFERENCE, choose
 from pe_lab.model import attention
 from pe_lab.model.decode import decode, start
 from pe_lab.model.flops import forward_flops
 from pe_lab.model.transformer import Transformer
+from pe_lab.runs.config import STACKS
+from pe_lab.runs.errors import UserError
 from tests import models
 from tests.encodings import laws
 from tests.models import ARCHITECTURES, VOCABULARIES, build, params, prefix, stream

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab import records
 from pe_lab.analysis import results
+from pe_lab.runs import records
 from tests.experiments.entry_points import ROOT, call
 
 MODULE = '''
@@ -24,7 +24,8 @@ CHANGES = dict(model__num_layers=1, train__learning_rate=1e-2, evaluate__curve_e
 TRAIN = """
 import sys
 from pathlib import Path
-from pe_lab.sweeps import grid, study
+from pe_lab.sweeps import study
+from pe_lab.runs import grid
 from tests import tiny
 from tests.sweeps.test_changed_code import CHANGES, NAME
 folder = Path(sys.argv[1])
@@ -111,7 +112,7 @@ def test_a_sweep_does_not_extend_the_evaluation_of_a_run_of_changed_code(work):
     config = work / "fake.py"
     config.write_text(
         "from ml_collections import ConfigDict\n"
-        "from pe_lab.sweeps import grid\n"
+        "from pe_lab.runs import grid\n"
         "from tests import tiny\n"
         "from tests.sweeps.test_changed_code import CHANGES, NAME\n"
         "def get_config():\n"

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab import records
+from pe_lab.runs import records
 
 ROOT = Path(__file__).parents[2]
 KILLS = 30
 STUDY = """
 from ml_collections import ConfigDict
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 from tests import tiny
 
 def get_config():
@@ -32,7 +32,7 @@ def sweep():
 """
 WIDE = """
 from ml_collections import ConfigDict
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 from tests import tiny
 
 def get_config():

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab import records
-from pe_lab.errors import UserError
-from pe_lab.sweeps import grid, study, sweep
+from pe_lab.runs import grid, records
+from pe_lab.runs.errors import UserError
+from pe_lab.sweeps import study, sweep
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.training import cell as training
 from pe_lab.training.evaluate import grid as places

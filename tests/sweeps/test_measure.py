@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from pe_lab import records
-from pe_lab.errors import UserError
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import measure
 from pe_lab.training import cell as training
 from tests import tiny

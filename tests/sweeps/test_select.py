@@ -1,7 +1,7 @@
 import pytest
 
-from pe_lab import records
-from pe_lab.errors import UserError
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import select
 from pe_lab.training.cell import blank_record
 from tests import tiny

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from pe_lab import locks, records
-from pe_lab.errors import UserError
+from pe_lab.runs import locks, records
+from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import status
 from pe_lab.training.cell import blank_record
 from tests import tiny

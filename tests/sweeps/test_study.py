@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from configs import base
-from pe_lab import records
-from pe_lab.errors import UserError
-from pe_lab.records import row
-from pe_lab.sweeps import grid, study
+from pe_lab.runs import grid, records
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import row
+from pe_lab.sweeps import study
 from pe_lab.training.evaluate import is_done
 
 ROPE, ALIBI, NOPE = ((dict(name=n),) for n in ("rope", "alibi", "nope"))

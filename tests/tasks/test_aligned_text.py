@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.datasets import installed
-from pe_lab.errors import UserError
+from pe_lab.data import installed
+from pe_lab.runs.errors import UserError
 from pe_lab.tasks.aligned_text import AlignedText
 
 HERE = Path(__file__).parent

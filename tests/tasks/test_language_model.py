@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.datasets import installed, text
-from pe_lab.errors import UserError
+from pe_lab.data import installed, text
+from pe_lab.runs.errors import UserError
 from pe_lab.tasks.language_model import LanguageModel
 from pe_lab.tasks.layouts import Decoder
 from pe_lab.training import step

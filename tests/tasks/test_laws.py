@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pe_lab import plugins
+from pe_lab.runs import plugins
 from pe_lab.tasks.base import floors
 from tests import choices
 

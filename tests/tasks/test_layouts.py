@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab import plugins
+from pe_lab.runs import plugins
 from pe_lab.tasks.base import Example, Task, Vocabulary
 from pe_lab.tasks.copy import Copy
 from pe_lab.tasks.layouts import LAYOUTS, Batch, Decoder, Encoder, EncoderDecoder, pack, packed

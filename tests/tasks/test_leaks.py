@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import pytest
 
-from pe_lab.errors import UserError
 from pe_lab.positions.abacus import Abacus
 from pe_lab.positions.base import PositionScheme, indices
 from pe_lab.positions.contiguous import Contiguous
@@ -15,6 +14,7 @@ from pe_lab.positions.coupled import Coupled
 from pe_lab.positions.grid import Grid
 from pe_lab.positions.normalized import Normalized
 from pe_lab.positions.two_stream import TwoStream
+from pe_lab.runs.errors import UserError
 from pe_lab.tasks.layouts import LAYOUTS
 from pe_lab.training import step
 from pe_lab.training.leaks import revealed

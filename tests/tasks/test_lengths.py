@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab import plugins
+from pe_lab.runs import plugins
 from pe_lab.tasks.addition import Addition
 from pe_lab.tasks.bitwise_or import BitwiseOr
 from pe_lab.tasks.multiplication import Multiplication

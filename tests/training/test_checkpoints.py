@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from orbax.checkpoint import v1 as orbax
 
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from pe_lab.training import checkpoints
 
 STATE = {

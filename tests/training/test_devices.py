@@ -9,8 +9,8 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab import records
-from pe_lab.errors import UserError
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
 from pe_lab.training import checkpoints, devices, step
 from pe_lab.training.cell import main
 from pe_lab.training.finished import shapes_of

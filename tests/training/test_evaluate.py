@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab import config
-from pe_lab.errors import UserError
 from pe_lab.model.terms import Stream
+from pe_lab.runs import config
+from pe_lab.runs.errors import UserError
 from pe_lab.training import held_out, step
 from pe_lab.training.evaluate import Evaluator, Place, asked, changed, grid, is_done
 from tests import tiny

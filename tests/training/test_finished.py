@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab import records
-from pe_lab.errors import UserError
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
 from pe_lab.training import checkpoints, step
 from pe_lab.training.cell import Training, record_failure
 from pe_lab.training.finished import (

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab import plugins
-from pe_lab.errors import UserError
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
 from pe_lab.training import held_out, step
 from pe_lab.training.cell import run_cell
 from pe_lab.training.evaluate import Evaluator, asked, grid

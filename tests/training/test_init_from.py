@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab import records
-from pe_lab.config import Cell
-from pe_lab.errors import UserError
+from pe_lab.runs import records
+from pe_lab.runs.config import Cell
+from pe_lab.runs.errors import UserError
 from pe_lab.training import cell as cells
 from pe_lab.training import step
 from pe_lab.training.cell import Training

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab import plugins
 from pe_lab.model import decode
+from pe_lab.runs import plugins
 from pe_lab.training import evaluate, step
 from tests import tiny
 from tests.encodings import laws

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from pe_lab.training import step
 from pe_lab.training.evaluate import Evaluator, Place
 from tests import tiny

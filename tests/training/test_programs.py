@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab import records
+from pe_lab.runs import records
 from tests import tiny
 
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab import plugins
-from pe_lab.errors import UserError
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
 from pe_lab.training import step
 from tests import tiny
 from tests.tiny import replicas

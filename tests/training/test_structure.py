@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.errors import UserError
 from pe_lab.model.decode import decode, extend, start
+from pe_lab.runs.errors import UserError
 from pe_lab.training import step
 from pe_lab.training.evaluate import Evaluator, Place
 from tests import models, tiny

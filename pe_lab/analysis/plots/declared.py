@@ -8,13 +8,13 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pe_lab import declaration
 from pe_lab.analysis import cells, pivot
 from pe_lab.analysis.grids import Grid, as_numbers, grids, one_a_task, placed
 from pe_lab.analysis.metrics import Limit
 from pe_lab.analysis.plots import drawing, lengths, styles
 from pe_lab.analysis.results import Results
-from pe_lab.declaration import BY_LENGTH
+from pe_lab.runs import analysis_spec
+from pe_lab.runs.analysis_spec import BY_LENGTH
 
 _ENCODINGS = ("model.encodings", "variant")
 _SHADES = ("#1a1a1a", "#5a5a5a", "#959595")  # of rows that are no encodings
@@ -34,11 +34,11 @@ _CENTRES = {
 }
 
 
-def table(results: Results, asked: declaration.Table) -> Any:
+def table(results: Results, asked: analysis_spec.Table) -> Any:
     """One table, a panel for each value of what is left; None of several measures, of counts, and
     where there are no numbers.
     """
-    if asked.measures or asked.metric.name in declaration.COUNTS:
+    if asked.measures or asked.metric.name in analysis_spec.COUNTS:
         return None
     found = [
         grid for grid in grids(results, asked) if any(grid.seeds(*place) for place in grid.found)

@@ -10,7 +10,7 @@ from pe_lab.analysis import statistics
 from pe_lab.analysis.plots import styles
 from pe_lab.analysis.results import EVALUATED_WITH, Results, Variant
 from pe_lab.analysis.statistics import BOOTSTRAP_FROM, Centre
-from pe_lab.declaration import SEPARATOR
+from pe_lab.runs.analysis_spec import SEPARATOR
 
 WIDTH = 7.0  # inches: a page's text
 _SETTINGS = {

@@ -11,7 +11,7 @@ from pe_lab.analysis import metrics, statistics
 from pe_lab.analysis.metrics import Measured
 from pe_lab.analysis.plots import drawing, panels
 from pe_lab.analysis.results import Results, Variant
-from pe_lab.declaration import Metric
+from pe_lab.runs.analysis_spec import Metric
 
 _COSTS = {
     "train_flops": "FLOPs a run",

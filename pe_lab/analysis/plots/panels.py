@@ -11,7 +11,7 @@ from typing import Any
 
 from pe_lab.analysis.plots import drawing, styles
 from pe_lab.analysis.results import Variant
-from pe_lab.declaration import SEPARATOR
+from pe_lab.runs.analysis_spec import SEPARATOR
 
 _COLUMNS = (4, 3)  # where they follow no axis: the one that leaves fewer places empty
 MOST = 24  # variants that have a panel each

@@ -9,7 +9,7 @@ from typing import Any
 from pe_lab.analysis import metrics, selection, statistics
 from pe_lab.analysis.plots import drawing, panels, styles
 from pe_lab.analysis.results import Results, Variant
-from pe_lab.declaration import Metric
+from pe_lab.runs.analysis_spec import Metric
 
 _AXIS = "train.learning_rate"
 

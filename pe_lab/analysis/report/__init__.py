@@ -9,12 +9,12 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from pe_lab import records
 from pe_lab.analysis import formats, selection, tables
 from pe_lab.analysis.report import against as _against
 from pe_lab.analysis.report import data, study_file
 from pe_lab.analysis.results import Results
-from pe_lab.errors import UserError
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
 
 HERE = Path(__file__).parent
 _VEGA = "window.vegaEmbed = vegaEmbed;"

@@ -8,7 +8,7 @@ from pe_lab.analysis import cells, compare, metrics, statistics
 from pe_lab.analysis.formats import Cell, Table
 from pe_lab.analysis.metrics import BITS
 from pe_lab.analysis.results import Results, Variant
-from pe_lab.declaration import Metric, Place
+from pe_lab.runs.analysis_spec import Metric, Place
 
 _NO_SETTINGS = ("seed", "data_seed", "evaluate", "checkpoints", "execution")
 

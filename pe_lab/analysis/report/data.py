@@ -12,7 +12,7 @@ from pe_lab.analysis.cells import SEEN
 from pe_lab.analysis.metrics import BITS, BITS_SLIDING, FLOOR_CORRECTED
 from pe_lab.analysis.plots import drawing, styles
 from pe_lab.analysis.results import Results, Variant
-from pe_lab.declaration import BY_LENGTH
+from pe_lab.runs.analysis_spec import BY_LENGTH
 
 _LABELS = {
     "exact_match": "exact match",

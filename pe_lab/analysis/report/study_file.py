@@ -20,7 +20,7 @@ Of commit {commits}. {missing}Labels stand beside values; a run has the id that 
 
 from ml_collections import ConfigDict
 
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
 
 CONFIG = {config}
 

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from pe_lab import config
 from pe_lab.diagnostics import codes, scorecard, shifts
 from pe_lab.diagnostics.probe import Probe
 from pe_lab.diagnostics.trained import terms
 from pe_lab.model.terms import Stream
 from pe_lab.model.transformer import Transformer
+from pe_lab.runs import config
 
 NORMALIZED = Probe({"name": "raw_index"}, positions={"name": "normalized"})
 SHIFT, FAR = 7, 1024  # of the map that is written down; the positions that it is tried on

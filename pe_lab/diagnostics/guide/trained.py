@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from pe_lab import records
 from pe_lab.diagnostics import similarity
 from pe_lab.diagnostics.trained import through
 from pe_lab.diagnostics.trained.findings import Findings, find
-from pe_lab.errors import UserError
-from pe_lab.sweeps import grid, sweep
+from pe_lab.runs import grid, records
+from pe_lab.runs.errors import UserError
+from pe_lab.sweeps import sweep
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.sweeps.study import expand
 from pe_lab.training.finished import load, through_training

@@ -13,7 +13,7 @@ from pe_lab.analysis.plots.drawing import SUFFIXES
 from pe_lab.diagnostics.trained import anatomy, captions, pictures, through
 from pe_lab.diagnostics.trained.findings import Findings, find, lengths_of
 from pe_lab.diagnostics.trained.terms import TERMS
-from pe_lab.labels import label
+from pe_lab.runs.labels import label
 from pe_lab.training.finished import load, through_training
 
 

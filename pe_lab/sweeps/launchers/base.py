@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pe_lab import plugins
-from pe_lab.errors import UserError
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
 
 # XLA's, for a worker that has one core
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pe_lab import locks
-from pe_lab.errors import one_line
+from pe_lab.runs import locks
+from pe_lab.runs.errors import one_line
 from pe_lab.sweeps.launchers._worker import Worker
 from pe_lab.sweeps.launchers.base import Launcher, OnEvent, environment, json_object, one_thread
 

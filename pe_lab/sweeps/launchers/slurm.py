@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pe_lab import locks
-from pe_lab.errors import UserError, one_line
+from pe_lab.runs import locks
+from pe_lab.runs.errors import UserError, one_line
 from pe_lab.sweeps.launchers.base import (
     Launcher,
     OnEvent,

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pe_lab import plugins
 from pe_lab.analysis.plots import styles
+from pe_lab.runs import plugins
 
 ROOT = Path(__file__).parents[3]
 COLORS = sorted({style.color for style in styles.STYLES.values()} | set(styles._VIOLET))

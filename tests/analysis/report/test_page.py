@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from pe_lab import records
 from pe_lab.analysis import report, results
+from pe_lab.runs import records
 from tests.analysis import synthetic
 from tests.analysis.report import pages
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab import records
 from pe_lab.analysis import report, results
 from pe_lab.analysis.report import against, data, study_file
-from pe_lab.errors import UserError
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import study
 from tests.analysis import synthetic
 from tests.analysis.fake_study import point, record, two_variants, write_study

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pe_lab.diagnostics.guide import trained
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 from tests import tiny
 
 

@@ -3,10 +3,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab import records
 from pe_lab.diagnostics.trained import knock_out
 from pe_lab.diagnostics.trained.bench import Bench, draw
-from pe_lab.errors import UserError
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
 from pe_lab.training import step
 from pe_lab.training.finished import load
 from tests import tiny

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from pe_lab import config
 from pe_lab.diagnostics.trained import knock_out
 from pe_lab.diagnostics.trained.knock_out import Off, Part
+from pe_lab.runs import config
 from pe_lab.training import step
 from tests import models, tiny
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab import locks
+from pe_lab.runs import locks
 from pe_lab.sweeps.launchers import local
 
 # A worker that is pinned after it has started waits for that, then says where it runs.

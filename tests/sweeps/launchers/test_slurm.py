@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from pe_lab import locks, plugins
-from pe_lab.errors import UserError
+from pe_lab.runs import locks, plugins
+from pe_lab.runs.errors import UserError
 from pe_lab.sweeps.launchers import slurm
 from pe_lab.sweeps.launchers.base import launcher
 

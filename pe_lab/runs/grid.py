@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pe_lab.labels import label
+from pe_lab.runs.labels import label
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from configs import base
-from pe_lab import config, plugins
-from pe_lab.config import Cell
-from pe_lab.errors import UserError
-from pe_lab.plugins import Plugin
+from pe_lab.runs import config, plugins
+from pe_lab.runs.config import Cell
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import Plugin
 from tests.positions.test_laws import ARGUMENTS
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from pe_lab.errors import one_line, unknown
+from pe_lab.runs.errors import one_line, unknown
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
-from pe_lab.errors import UserError, one_line, unknown
+from pe_lab.runs.errors import UserError, one_line, unknown
 
 ROOT = Path("/usr/share")
 _SHORTEST, _LONGEST = 500, 60_000  # bytes of a document

@@ -13,9 +13,9 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from pe_lab.datasets import builders
-from pe_lab.datasets.builders import Row, Rows
-from pe_lab.errors import UserError, one_line, unknown
+from pe_lab.data import builders
+from pe_lab.data.builders import Row, Rows
+from pe_lab.runs.errors import UserError, one_line, unknown
 
 _HELD_OUT = 10  # percent of a corpus that each of validation and test gets
 _AT_ONCE = 10_000  # examples that are read together

@@ -1,8 +1,8 @@
 import pytest
 
-from pe_lab.errors import UserError
-from pe_lab.labels import agrees, label, parse, parse_several
-from pe_lab.sweeps import grid
+from pe_lab.runs import grid
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.labels import agrees, label, parse, parse_several
 
 ROPE = dict(name="rope", scaling="yarn", factor=4.0, trained_length=None)
 ROTARY = dict(name="rope", base=500.0, layers=[0, 1])

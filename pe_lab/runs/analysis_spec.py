@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from pe_lab.errors import UserError, unknown
+from pe_lab.runs.errors import UserError, unknown
 
 BY_LENGTH = (  # metrics that a run has at each length
     *(

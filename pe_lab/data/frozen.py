@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from pe_lab.datasets import builders
-from pe_lab.datasets.builders import Row, Rows
-from pe_lab.errors import UserError, one_line
+from pe_lab.data import builders
+from pe_lab.data.builders import Row, Rows
+from pe_lab.runs.errors import UserError, one_line
 
 VERSION = "2.0.0"  # since 2.0.0 training does not draw the inputs of evaluation
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pe_lab import code_versions, records
-from pe_lab.errors import UserError
+from pe_lab.runs import code_versions, records
+from pe_lab.runs.errors import UserError
 from tests.analysis.fake_study import record
 
 TRAINED = {"encodings/rope": "a", "tasks/copy": "t"}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pe_lab.errors import UserError
+from pe_lab.runs.errors import UserError
 
 _CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")  # a user's own, package.module:Class
 

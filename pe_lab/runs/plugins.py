@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pe_lab.choices import choice_error, parameters
-from pe_lab.errors import UserError, one_line, unknown
+from pe_lab.runs.errors import UserError, one_line, unknown
 
 # What a constructor may ask for by parameter name; everything else it takes comes from the config.
 CONTEXT = {
@@ -124,7 +124,7 @@ def source_digest(family: str, name: str) -> str | None:
     if ":" in name:
         file = inspect.getsourcefile(find(family, name))
     else:
-        file = str(Path(__file__).parent / family.replace(".", "/") / f"{name}.py")
+        file = str(Path(__file__).parents[1] / family.replace(".", "/") / f"{name}.py")
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file else None
 
 

@@ -3,8 +3,8 @@ import struct
 
 import pytest
 
-from pe_lab.datasets import installed, text
-from pe_lab.errors import UserError
+from pe_lab.data import installed, text
+from pe_lab.runs.errors import UserError
 
 LONG = "A licence of more than five hundred bytes. " * 20
 

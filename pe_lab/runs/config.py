@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_type_hints
 
-from pe_lab import plugins
-from pe_lab.errors import UserError, unknown
-from pe_lab.labels import label
-from pe_lab.plugins import Plugin
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.labels import label
+from pe_lab.runs.plugins import Plugin
 
 # The stacks of each architecture, under the name of the layout that feeds it; "cross" is the
 # decoder's second attention.

@@ -20,9 +20,9 @@ from collections.abc import Collection, Container, Mapping
 from pathlib import Path
 from typing import Any
 
-from pe_lab import code_versions
-from pe_lab.code_versions import Sources
-from pe_lab.errors import UserError, one_line
+from pe_lab.runs import code_versions
+from pe_lab.runs.code_versions import Sources
+from pe_lab.runs.errors import UserError, one_line
 
 SCHEMA_VERSION, _OLDEST = 6, 2
 _ADDED: dict[str, dict[str, Any]] = {  # to configs, by versions 3 to 6

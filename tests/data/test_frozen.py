@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pe_lab.datasets import frozen
-from pe_lab.errors import UserError
+from pe_lab.data import frozen
+from pe_lab.runs.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 ABOUT = {"task": {"name": "copy"}, "seed": 0, "counts": {"test": {"3": 20}, "validation": {"3": 2}}}
@@ -45,7 +45,7 @@ def contents(folder):
 PROGRAM = """
 import sys, time
 from pathlib import Path
-from tests.datasets.test_frozen import write
+from tests.data.test_frozen import write
 folder, me, other = Path(sys.argv[1]), *sys.argv[2:]
 (folder / me).touch()
 while not (folder / other).exists():

@@ -1,8 +1,8 @@
 import pytest
 
-from pe_lab import declaration
-from pe_lab.declaration import Contrast, Declaration, Metric, Place, Success, declared
-from pe_lab.errors import UserError
+from pe_lab.runs import analysis_spec
+from pe_lab.runs.analysis_spec import Contrast, Declaration, Metric, Place, Success, declared
+from pe_lab.runs.errors import UserError
 
 AT_TWO = {"name": "exact_match", "at": 2}
 POINTS = [
@@ -232,7 +232,7 @@ def test_the_only_offset_of_a_table_is_that_of_its_metrics():
 )
 def test_what_is_not_in_the_sweep_is_refused_with_the_near_names(data, words):
     with pytest.raises(UserError, match=words):
-        declaration.check(declared(data), POINTS, ["YaRN"])
+        analysis_spec.check(declared(data), POINTS, ["YaRN"])
 
 
 def test_names_labels_and_changes_of_the_sweep_are_known():
@@ -258,7 +258,7 @@ def test_names_labels_and_changes_of_the_sweep_are_known():
             {"rows": ("variant", "offset"), "only": {"length": "1024", "offset": "512"}},
         ),
     }
-    declaration.check(declared(asked), POINTS, ["YaRN"])
+    analysis_spec.check(declared(asked), POINTS, ["YaRN"])
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_names_labels_and_changes_of_the_sweep_are_known():
     ],
 )
 def test_a_name_is_its_labels(side, parts):
-    assert declaration.parts(side) == parts
+    assert analysis_spec.parts(side) == parts
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.datasets import text
-from pe_lab.errors import UserError
+from pe_lab.data import text
+from pe_lab.runs.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 SPLITS = ("train", "validation", "test")
@@ -209,7 +209,7 @@ PROGRAM = """
 import sys
 import tempfile
 from pathlib import Path
-from pe_lab.datasets import text
+from pe_lab.data import text
 from pe_lab.tasks.language_model import LanguageModel
 found = LanguageModel(path="README.md", data_dir=sys.argv[1]).data("train")["bytes"].tobytes()
 begins = Path("README.md").read_bytes().startswith(found[:-1])

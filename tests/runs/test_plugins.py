@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from flax import nnx
 
-from pe_lab import plugins
 from pe_lab.encodings.base import AttentionEncoding
-from pe_lab.errors import UserError
-from pe_lab.plugins import Plugin
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import Plugin
 
 FAMILIES = ("encodings", "positions", "tasks")
 OWN = """
@@ -33,7 +33,7 @@ def not_a_class():
 
 
 def files_of(family):
-    found = (Path(plugins.__file__).parent / family).glob("[!_]*.py")
+    found = (Path(plugins.__file__).parents[1] / family).glob("[!_]*.py")
     return sorted(f.stem for f in found if f.stem not in ("base", "layouts", "ops", "requirements"))
 
 

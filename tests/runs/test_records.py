@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab import records
-from pe_lab.errors import UserError
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
 
 
 def record(run_id="0123456789abcdef", **changes):

@@ -1,7 +1,7 @@
 import pytest
 
-from pe_lab.sweeps import grid
-from pe_lab.sweeps.grid import Choice
+from pe_lab.runs import grid
+from pe_lab.runs.grid import Choice
 
 
 def values(points):

@@ -4,12 +4,12 @@ import signal
 import subprocess
 import sys
 
-from pe_lab import locks
+from pe_lab.runs import locks
 
 HOLDS = """
 import sys, time
 from pathlib import Path
-from pe_lab import locks
+from pe_lab.runs import locks
 with locks.held(Path(sys.argv[1])) as mine:
     print(mine, flush=True)
     time.sleep(60)
