@@ -31,8 +31,8 @@ from absl import flags
 from configs import base
 from experiments import command_line
 from pe_lab.runs import config, plugins, records
-from pe_lab.runs.config import Run
 from pe_lab.runs.errors import UserError, one_line, unknown
+from pe_lab.runs.run import Run
 from pe_lab.sweeps import study
 from pe_lab.sweeps.launchers import local
 from pe_lab.training import benchmark, peer, profile, throughput

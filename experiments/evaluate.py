@@ -19,7 +19,7 @@ from typing import Any
 from absl import flags
 
 from experiments import command_line, tables
-from pe_lab.runs import records
+from pe_lab.runs import study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import parse
 from pe_lab.sweeps import measure
@@ -43,8 +43,8 @@ _ALLOW_CHANGED_CODE = flags.DEFINE_bool(
 def main() -> int:
     if not _STUDY.value or not _LENGTHS.value:
         raise UserError("Which study, and which lengths? --study=exposure --lengths=8,16,32.")
-    folder = records.folder_of(_STUDY.value, Path("results/here"))
-    records.study_of(folder)  # the tables need it: fail before anything is measured
+    folder = study_files.folder_of(_STUDY.value, Path("results/here"))
+    study_files.study_of(folder)  # the tables need it: fail before anything is measured
     lengths, offsets = (
         command_line.whole_numbers(name, flags.FLAGS[name].value or [])
         for name in ("lengths", "offsets")

@@ -13,6 +13,7 @@ from pe_lab.kernels import REFERENCE, Kernels
 from pe_lab.model.terms import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import config
+from pe_lab.runs.run import Model
 from tests import tiny
 
 VOCABULARIES = {
@@ -23,7 +24,7 @@ VOCABULARIES = {
 ARCHITECTURES = tuple(VOCABULARIES)
 
 
-def settings(*encodings: str | dict[str, Any], **changes: Any) -> config.Model:
+def settings(*encodings: str | dict[str, Any], **changes: Any) -> Model:
     """A tiny model's, with fields changed; without encodings where none are named."""
     specs = tuple({"name": e} if isinstance(e, str) else e for e in encodings)
     return dataclasses.replace(

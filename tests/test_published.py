@@ -2,6 +2,8 @@
 
 import importlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from experiments import readmes
 from pe_lab.analysis import cells, formats, metrics, prose, results, statistics, tables
 from pe_lab.runs import config
+from pe_lab.runs.run import from_record
 from pe_lab.sweeps import study
 
 ROOT = Path(__file__).parents[1]
@@ -29,6 +32,7 @@ def test_every_record_names_a_clean_commit_and_the_run_that_its_config_is(folder
         assert run["provenance"]["commit"]
         assert not run["provenance"]["dirty"]
         assert config.from_dict(run["config"]).run_id == run["run_id"]
+        assert from_record(run["config"]) == config.from_dict(run["config"])
 
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
@@ -134,3 +138,23 @@ def test_the_sizes_in_the_docs_are_the_committed_costs():
 
 def _size(count):
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
+
+
+def test_records_are_read_and_run_ids_are_made_without_jax():
+    program = """
+import sys
+sys.modules["jax"] = sys.modules["flax"] = None  # an import of one of them is an error
+from pathlib import Path
+from pe_lab.runs import records
+from pe_lab.runs.run import from_record
+count = 0
+for folder in map(Path, sys.argv[1:]):
+    for run_id, record in records.read_all(folder).items():
+        assert from_record(record["config"]).run_id == run_id, record["run_id"]
+        count += 1
+print(count)
+"""
+    command = [sys.executable, "-c", program, *map(str, PUBLISHED)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.stderr == ""
+    assert int(result.stdout) > 500

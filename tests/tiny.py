@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from configs import base
 from pe_lab.runs import config, records
+from pe_lab.runs.run import Cell, Run
 from pe_lab.training.cell import run_cell
 
 
@@ -41,7 +42,7 @@ def values(**changes: Any) -> dict[str, Any]:
     return plain
 
 
-def run(*encodings: str | dict[str, Any], **changes: Any) -> config.Run:
+def run(*encodings: str | dict[str, Any], **changes: Any) -> Run:
     """A tiny run with these encodings, sinusoidal by default."""
     specs = tuple({"name": e} if isinstance(e, str) else e for e in encodings) or (
         {"name": "sinusoidal"},
@@ -49,8 +50,8 @@ def run(*encodings: str | dict[str, Any], **changes: Any) -> config.Run:
     return config.from_dict(values(model__encodings=specs, **changes))
 
 
-def cell(*encodings: str | dict[str, Any], seeds: int = 2, **changes: Any) -> config.Cell:
-    return config.Cell(tuple(run(*encodings, seed=s, **changes) for s in range(seeds)))
+def cell(*encodings: str | dict[str, Any], seeds: int = 2, **changes: Any) -> Cell:
+    return Cell(tuple(run(*encodings, seed=s, **changes) for s in range(seeds)))
 
 
 def replicas(*changes: dict[str, Any]) -> dict[str, jax.Array]:
@@ -60,7 +61,7 @@ def replicas(*changes: dict[str, Any]) -> dict[str, jax.Array]:
 
 
 def train(
-    folder: Path, cell: config.Cell, report: Callable = lambda event: None
+    folder: Path, cell: Cell, report: Callable = lambda event: None
 ) -> dict[int, dict[str, Any]]:
     """Trains a cell as a sweep's worker does; its records by seed."""
     records.write_json(

@@ -8,7 +8,7 @@ from typing import Any
 
 from pe_lab.analysis import likelihood, metrics, statistics
 from pe_lab.analysis.metrics import Measured
-from pe_lab.runs import analysis_spec, records
+from pe_lab.runs import analysis_spec, records, study_files
 from pe_lab.runs.analysis_spec import SEPARATOR, Declaration
 from pe_lab.runs.labels import label
 
@@ -157,7 +157,7 @@ def load(folder: Path) -> Results:
     Raises:
       UserError: no study there, a damaged record, or an analysis that does not fit the study.
     """
-    name, entries = records.study_of(folder)
+    name, entries = study_files.study_of(folder)
     found = records.read_all(folder)
     shown = _axes_to_show([labels for labels, _ in entries])
     groups: dict[str, tuple[dict[str, str], dict[str, dict[str, Any]]]] = {}
@@ -171,7 +171,7 @@ def load(folder: Path) -> Results:
     missing = sum(run_id not in found for run_id in {i for _, i in entries})
     plain = [Variant(n, tuple(runs.values()), labels=own) for n, (own, runs) in groups.items()]
     variants = tuple(v for each in plain for v in _with_changes(each))
-    declared = analysis_spec.declared(records.analysis_of(folder))
+    declared = analysis_spec.declared(study_files.analysis_of(folder))
     analysis_spec.check(
         declared, [own for own, _ in groups.values()], [v.change for v in variants if v.change]
     )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from pe_lab.runs import records
+from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError, unknown
 
 _OFF_CURVE = ("step", "exact_match", "code_ratio")
@@ -100,7 +100,7 @@ def export(folder: Path, to: str, out: Path, **options: Any) -> int:
     """
     if to not in WRITERS:
         raise unknown("--to", to, WRITERS)
-    study, entries = records.study_of(folder)
+    study, entries = study_files.study_of(folder)
     found = records.read_all(folder)
     labels = {
         run_id: " ".join(v for axis, v in named.items() if v and axis != "seed") or study

@@ -17,7 +17,7 @@ from pe_lab.encodings.base import weighted_sum
 from pe_lab.encodings.ops import masked_softmax
 from pe_lab.kernels import REFERENCE, Kernels
 from pe_lab.model.terms import AttentionTerms, LayerEncoding, add, on_heads
-from pe_lab.runs import config
+from pe_lab.runs.run import Model
 
 _SSMAX_START = 0.43  # of SSMax's learned factor: the value of the paper's figure 1
 
@@ -121,7 +121,7 @@ class Attention(nnx.Module):
       kernels: implementations of attention and of matrix products.
     """
 
-    def __init__(self, model: config.Model, *, kernels: Kernels, rngs: nnx.Rngs):
+    def __init__(self, model: Model, *, kernels: Kernels, rngs: nnx.Rngs):
         width, dtype = model.width, jnp.dtype(model.compute_dtype)
 
         def linear() -> nnx.Linear:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Key
 from pe_lab.kernels import Kernels
 from pe_lab.model.attention import Attention, Keys
 from pe_lab.model.terms import AttentionTerms
-from pe_lab.runs import config
+from pe_lab.runs.run import Model
 
 # Dropout streams of a block's sublayers. Another number is another experiment.
 _ATTENTION, _FEEDFORWARD, _CROSS = range(3)
@@ -22,7 +22,7 @@ _ACTIVATIONS: dict[str, Callable] = {"relu": jax.nn.relu, "gelu": jax.nn.gelu}
 class FeedForward(nnx.Module):
     """Two linear maps with an activation between them; swiglu gates the hidden layer."""
 
-    def __init__(self, model: config.Model, *, kernels: Kernels, rngs: nnx.Rngs):
+    def __init__(self, model: Model, *, kernels: Kernels, rngs: nnx.Rngs):
         dtype = jnp.dtype(model.compute_dtype)
 
         def linear(inputs: int, outputs: int) -> nnx.Linear:
@@ -48,7 +48,7 @@ class Block(nnx.Module):
     Vanishing Variance in Transformer Length Generalization", https://arxiv.org/abs/2504.02827.
     """
 
-    def __init__(self, model: config.Model, cross: bool, *, kernels: Kernels, rngs: nnx.Rngs):
+    def __init__(self, model: Model, cross: bool, *, kernels: Kernels, rngs: nnx.Rngs):
         self.pre_norm = model.norm_position == "pre"
         self.dropout = model.dropout
         self.attention = Attention(model, kernels=kernels, rngs=rngs)
@@ -101,7 +101,7 @@ class Block(nnx.Module):
         return x if self.pre_norm else self.norms[sublayer](x)
 
 
-def make_norm(model: config.Model, rngs: nnx.Rngs) -> Any:
+def make_norm(model: Model, rngs: nnx.Rngs) -> Any:
     return _NORMS[model.norm](model.width, dtype=jnp.dtype(model.compute_dtype), rngs=rngs)
 
 

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 
-from pe_lab.runs import config
+from pe_lab.runs.run import Model
 
 
-def forward_flops(
-    model: config.Model, vocabularies: Mapping[str, int], lengths: Mapping[str, int]
-) -> int:
+def forward_flops(model: Model, vocabularies: Mapping[str, int], lengths: Mapping[str, int]) -> int:
     """Floating-point operations of the matrix products of one example without padding.
 
     Args:

@@ -26,8 +26,9 @@ from pe_lab.model.terms import (
     view_of,
     visible,
 )
-from pe_lab.runs import config, plugins
+from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.run import Encoding, Model
 
 # Streams of the initialization key, then of a stack's own key: an encoding's draws never change
 # the parameters of the backbone.
@@ -46,7 +47,7 @@ class Stack(nnx.Module):
 
     def __init__(
         self,
-        model: config.Model,
+        model: Model,
         name: str,
         vocabulary_size: int,
         cross: bool,
@@ -286,7 +287,7 @@ class _Modules:
     layer_sites: tuple[tuple[Site, ...], ...]
 
 
-def _build(model: config.Model, stack: str, key: Key[Array, ""]) -> _Modules:
+def _build(model: Model, stack: str, key: Key[Array, ""]) -> _Modules:
     """The encodings that the config gives to a stack ("encoder", "decoder" or "cross")."""
     at_input: list[InputEncoding] = []
     input_sites: list[Site] = []
@@ -312,7 +313,7 @@ def _build(model: config.Model, stack: str, key: Key[Array, ""]) -> _Modules:
     return _Modules(at_input, tuple(input_sites), in_attention, tuple(map(tuple, layers)))
 
 
-def _module(model: config.Model, spec: config.Encoding, stack: str, key: Key[Array, ""]) -> Any:
+def _module(model: Model, spec: Encoding, stack: str, key: Key[Array, ""]) -> Any:
     needs = plugins.find("encodings", spec.name).requirements  # type: ignore[attr-defined]
     if stack == "cross" and not needs.cross:
         why = "is not defined between two streams, so it cannot act in cross-attention"

@@ -1,7 +1,7 @@
 """The transformer: an encoder, a decoder, or both, over token ids.
 
 Vaswani et al. 2017, "Attention Is All You Need", https://arxiv.org/abs/1706.03762, with today's
-usual choices as fields of `config.Model`. A decoder is one causal stack, an encoder one
+usual choices as fields of `run.Model`. A decoder is one causal stack, an encoder one
 bidirectional stack. An encoder–decoder has one of each, and the decoder's blocks attend to the
 encoder's output.
 
@@ -27,7 +27,7 @@ from pe_lab.model.attention import Keys
 from pe_lab.model.block import fold_keys
 from pe_lab.model.stack import Stack
 from pe_lab.model.terms import Biases, StackTerms, Stream
-from pe_lab.runs import config
+from pe_lab.runs.run import Model
 
 _OUTPUT = 2  # stream of the initialization key; stacks have 0, 1 and 3
 
@@ -55,7 +55,7 @@ class Transformer(nnx.Module):
 
     def __init__(
         self,
-        model: config.Model,
+        model: Model,
         vocabularies: Mapping[str, int],
         *,
         kernels: Kernels = REFERENCE,

@@ -42,6 +42,13 @@ class Plugin:
     name: str
     arguments: tuple[tuple[str, Any], ...]
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Plugin":
+        """Return the plugin of the plain values that `to_dict` gave. Nothing is imported."""
+        arguments = dict(values)
+        name = arguments.pop("name")
+        return cls(name, tuple(sorted((key, _argument(v)) for key, v in arguments.items())))
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "name": self.name,
@@ -54,6 +61,15 @@ class Plugin:
             self,
             *(part for _, v in self.arguments if isinstance(v, Plugin) for part in v.parts()),
         ]
+
+
+def _argument(value: Any) -> Any:
+    """Return an argument of plain values: a plugin, a tuple, or the value."""
+    if isinstance(value, Mapping):
+        return Plugin.from_dict(value)
+    if isinstance(value, list | tuple):
+        return tuple(_argument(item) for item in value)
+    return value
 
 
 def names(family: str) -> list[str]:

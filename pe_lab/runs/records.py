@@ -20,17 +20,11 @@ from collections.abc import Collection, Container, Mapping
 from pathlib import Path
 from typing import Any
 
-from pe_lab.runs import code_versions
+from pe_lab.runs import code_versions, older_records
 from pe_lab.runs.code_versions import Sources
 from pe_lab.runs.errors import UserError, one_line
 
 SCHEMA_VERSION, _OLDEST = 6, 2
-_ADDED: dict[str, dict[str, Any]] = {  # to configs, by versions 3 to 6
-    "evaluate": {"frozen": None, "exact_operands": "none"},
-    "execution": {"batch_devices": 1},
-    "checkpoints": {"keep_curve": False},
-    "train": {"drawing": 1},
-}
 ROUNDING = 1e-9  # below a threshold: the mean of three times 0.99 is a little less than it
 STATUSES = ("finished", "diverged", "failed")
 _KEYS = {
@@ -203,37 +197,6 @@ def clash(record: dict[str, Any], row: dict[str, Any]) -> UserError:
     )
 
 
-def study_of(folder: Path) -> tuple[str, list[tuple[dict[str, str], str]]]:
-    """Name and entries (labels by axis, run_id) of the study in a folder.
-
-    Raises:
-      UserError: there is none, or its study.json is damaged.
-    """
-    try:
-        study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
-        return study["name"], [(e["labels"], e["run_id"]) for e in study["entries"]]
-    except (FileNotFoundError, NotADirectoryError) as e:
-        raise UserError(f"There is no study in {folder}: {folder}/study.json is missing.") from e
-    except (OSError, ValueError, KeyError, TypeError) as e:
-        raise UserError(
-            f"{folder}/study.json is damaged ({one_line(e)}): run the sweep again to write it."
-        ) from e
-
-
-def analysis_of(folder: Path) -> dict[str, Any]:
-    """What the study in a folder says of its analysis, as plain data; nothing where it says
-    nothing.
-    """
-    return json.loads((folder / "study.json").read_text(encoding="utf-8")).get("analysis", {})
-
-
-def folder_of(study: str, here: Path) -> Path:
-    """The folder of a study as seen from another's: "" for the same one, a name for one beside it,
-    or a path.
-    """
-    return here if not study else Path(study) if "/" in study else here.parent / study
-
-
 def path_of(folder: Path, run_id: str) -> Path:
     return folder / "records" / f"{plain(run_id)}.json"
 
@@ -286,30 +249,10 @@ def read(path: Path) -> dict[str, Any]:
         raise _damaged(
             path, f"it should {'' if wrong & _KEYS else 'not '}have the key {min(wrong)!r}"
         )
-    return record if version == SCHEMA_VERSION else _of_this_version(record)
-
-
-def _of_this_version(record: dict[str, Any]) -> dict[str, Any]:
-    record = {**record, "schema_version": SCHEMA_VERSION, "config": complete(record["config"])}
-    record["rows"] = [{"sources": None, **row} for row in record["rows"]]
+    if version == SCHEMA_VERSION:
+        return record
+    record = {**older_records.upgrade(record), "schema_version": SCHEMA_VERSION}
     return {**record, "digest": digest(record)}
-
-
-def complete(settings: dict[str, Any]) -> dict[str, Any]:
-    """A run's config from an older record or cell file, with the keys that came later, as they were
-    when there was no choice.
-    """
-    settings = settings | {group: added | settings[group] for group, added in _ADDED.items()}
-    execution = dict(settings["execution"])
-    if "attention" in execution:  # the name of `kernels` before version 6
-        form = execution.pop("attention")
-        execution["kernels"] = "reference" if form == "explicit" else form
-    evaluate, longest = settings["evaluate"], settings["train"]["max_length"]
-    validated = [n for n in evaluate["lengths"] if n <= longest]  # what version 5 and earlier did
-    return settings | {
-        "execution": execution,
-        "evaluate": {"validation_lengths": validated} | evaluate,
-    }
 
 
 def read_all(folder: Path, without: Container[Path] = ()) -> dict[str, dict[str, Any]]:

@@ -10,9 +10,9 @@ import jax
 
 from pe_lab.runs import code_versions, config, records
 from pe_lab.runs.code_versions import Sources
-from pe_lab.runs.config import Cell
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import agrees
+from pe_lab.runs.run import Cell
 from pe_lab.sweeps import select as selection
 from pe_lab.tasks.base import floors
 from pe_lab.training import step

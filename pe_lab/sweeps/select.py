@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pe_lab.runs import records
+from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.labels import agrees, label
 
@@ -66,7 +66,7 @@ def resolve(
     study = asked.get("study") or ""
     if "run_id" in asked:
         return {**values, "init_from": {"study": study, "run_id": asked["run_id"]}}
-    known = list(before) if not study else _configs(records.folder_of(study, folder))
+    known = list(before) if not study else _configs(study_files.folder_of(study, folder))
     return {
         **values,
         "init_from": {

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pe_lab.runs import config, locks, records
+from pe_lab.runs import locks, older_records, records, study_files
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.run import from_record
 from pe_lab.sweeps import changed_code
 
 STATES = ("done", "running", "failed", "left")
@@ -47,7 +48,7 @@ def read(folder: Path) -> Status:
     Raises:
       UserError: there is no study.
     """
-    name, entries = records.study_of(folder)
+    name, entries = study_files.study_of(folder)
     damaged = records.damaged(folder)
     found = records.read_all(folder, without=damaged)
     cells = _cells(folder)
@@ -115,7 +116,7 @@ def _cells(folder: Path) -> list[_Cell]:
         if not cell:
             continue
         run_ids = cell.get("run_ids") or [
-            config.from_dict(records.complete(run)).run_id for run in cell["runs"]
+            from_record(older_records.upgrade_config(run)).run_id for run in cell["runs"]
         ]
         found.append(
             _Cell(

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab.runs import analysis_spec, config, records
-from pe_lab.runs.config import Cell, Run
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Point
+from pe_lab.runs.run import Cell, Run
 from pe_lab.sweeps import select
 
 SEEDS = ("seed", "data_seed")  # axes that tell the runs of one variant apart

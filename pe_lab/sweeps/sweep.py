@@ -10,9 +10,9 @@ from typing import Any
 
 import jax
 
-from pe_lab.runs import config, records
-from pe_lab.runs.config import Cell, Run
+from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.run import Cell, Run, from_record
 from pe_lab.sweeps import changed_code
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.launchers.base import Launcher
@@ -127,7 +127,7 @@ def plan(study: Study, folder: Path) -> Plan:
 def _check_name(study: Study, folder: Path) -> None:
     """That the folder holds no study of another name, whose tables would be replaced."""
     try:
-        name, _ = records.study_of(folder)
+        name, _ = study_files.study_of(folder)
     except UserError:  # there is none, or its file is damaged and will be written again
         return
     if name != study.name:
@@ -143,7 +143,7 @@ def _check_parents(cells: list[Cell], folder: Path) -> None:
     for run in (run for cell in cells for run in cell.runs):
         if run.init_from is None or run.init_from.run_id in coming:
             continue
-        there = records.folder_of(run.init_from.study, folder)
+        there = study_files.folder_of(run.init_from.study, folder)
         path = records.path_of(there, run.init_from.run_id)
         if not path.exists() or records.read(path)["checkpoint"] is None:
             raise UserError(
@@ -204,11 +204,11 @@ def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
     Raises:
       UserError: there is no study, or a record is damaged.
     """
-    name, entries = records.study_of(folder)
+    name, entries = study_files.study_of(folder)
     failed = [
         record for record in records.read_all(folder).values() if record["status"] == "failed"
     ]
-    cells = studies.cells(config.from_dict(record["config"]) for record in failed)
+    cells = studies.cells(from_record(record["config"]) for record in failed)
     return _train(
         cells, {run_id: _name(labels) or name for labels, run_id in entries}, folder, launcher
     )

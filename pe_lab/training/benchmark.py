@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.runs.config import Cell, Run
+from pe_lab.runs.run import Cell, Run
 from pe_lab.training import step
 from pe_lab.training.evaluate import Evaluator, grid
 from pe_lab.training.finished import replicas_of, shapes_of

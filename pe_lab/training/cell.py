@@ -23,8 +23,8 @@ import jax
 import numpy as np
 
 from pe_lab.runs import locks, records
-from pe_lab.runs.config import Cell, Run
 from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.run import Cell, Run, plain
 from pe_lab.tasks.base import floors
 from pe_lab.training import checkpoints, devices, step
 from pe_lab.training.evaluate import Evaluator, Place, grid, is_done
@@ -131,8 +131,8 @@ class Training:
     def _check_curve(self, notes: dict[str, Any]) -> None:
         """Refuse a checkpoint whose curve rests on operands of other lengths than this run's."""
         run = self.cell.run
-        measured = notes.get("exact_operands", "none")  # older checkpoints have no such note
-        if run.evaluated_with(measured) != run.evaluated_task:
+        measured = notes["exact_operands"]
+        if notes["evaluated_task"] != plain(run.evaluated_task):
             raise UserError(
                 f"The checkpoint in {self.checkpoints} was measured with "
                 f"config.evaluate.exact_operands={measured!r} "
@@ -143,6 +143,7 @@ class Training:
     def _save(self) -> None:
         notes = {"curve": self.curve, "train_seconds": self.train_seconds, "memory": self.memory}
         notes["exact_operands"] = self.cell.run.evaluate.exact_operands
+        notes["evaluated_task"] = plain(self.cell.run.evaluated_task)
         checkpoints.save(self.checkpoints, self.now, self.state, notes)
 
     @property

@@ -20,9 +20,10 @@ from jaxtyping import Array
 
 from pe_lab.kernels import microbatches
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs import config, records
+from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.run import Change, Run, plain
 from pe_lab.tasks.base import Example
 from pe_lab.training import devices, held_out, step
 from pe_lab.training.finished import adopt
@@ -162,7 +163,7 @@ class Place:
     split: str
     length: int
     offset: int
-    change: config.Change | None = None
+    change: Change | None = None
 
     def row(
         self, metric: str, value: Any, count: int, reason: str | None = None, **more: Any
@@ -178,7 +179,7 @@ class Place:
         return records.place_of(self.row("", None, 0))
 
 
-def changed(made: Setup, change: config.Change) -> Setup:
+def changed(made: Setup, change: Change) -> Setup:
     """A cell's setup with a change.
 
     Raises:
@@ -189,7 +190,7 @@ def changed(made: Setup, change: config.Change) -> Setup:
     return found
 
 
-def grid(run: config.Run) -> list[Place]:
+def grid(run: Run) -> list[Place]:
     """All that a run's config asks for.
 
     Validation is `validation_lengths` at offset 0; the test grid is lengths x offsets, for what was
@@ -202,7 +203,7 @@ def grid(run: config.Run) -> list[Place]:
     return list(dict.fromkeys(validation + test))  # a length given twice is measured once
 
 
-def is_done(run: config.Run, found: dict[str, dict[str, Any]]) -> bool:
+def is_done(run: Run, found: dict[str, dict[str, Any]]) -> bool:
     """Whether a run's record has all that its evaluation asks for; a failed one is tried again.
 
     Raises:
@@ -226,10 +227,10 @@ def is_done(run: config.Run, found: dict[str, dict[str, Any]]) -> bool:
     return all(place in measured for place in wanted)
 
 
-def _check_same_task(run: config.Run, record: dict[str, Any]) -> None:
+def _check_same_task(run: Run, record: dict[str, Any]) -> None:
     """Refuse a record whose rows rest on operands of other lengths."""
     measured = record["config"]["evaluate"]["exact_operands"]
-    if run.evaluated_with(measured) != run.evaluated_task:
+    if record["config"]["evaluated_task"] != plain(run.evaluated_task):
         raise UserError(
             f"The run {run.run_id} was measured with config.evaluate.exact_operands={measured!r} "
             f"and this study asks for {run.evaluate.exact_operands!r}: choose another results "
@@ -237,7 +238,7 @@ def _check_same_task(run: config.Run, record: dict[str, Any]) -> None:
         )
 
 
-def asked(runs: Iterable[config.Run]) -> Mapping[Plugin, held_out.Counts]:
+def asked(runs: Iterable[Run]) -> Mapping[Plugin, held_out.Counts]:
     """Task -> how many examples of each split and length the evaluations and curves of runs look
     at.
     """
@@ -253,7 +254,7 @@ def asked(runs: Iterable[config.Run]) -> Mapping[Plugin, held_out.Counts]:
     return found
 
 
-def frozen_of(run: config.Run) -> held_out.Frozen | None:
+def frozen_of(run: Run) -> held_out.Frozen | None:
     """The frozen examples that a run's evaluation reads; None where it draws them.
 
     Raises:
@@ -284,12 +285,12 @@ class Evaluator:
     def __init__(self, made: Setup, lengths: Iterable[int], compiled: Callable):
         self.made, self.compiled = made, compiled
         self.bound = max(lengths)
-        self.changed: dict[config.Change | None, Setup] = {None: made}
+        self.changed: dict[Change | None, Setup] = {None: made}
         self.programs: dict[Any, Callable] = {}
         self.data = functools.cache(made.data)  # of a split
         self.frozen = frozen_of(made.run)
 
-    def setup(self, change: config.Change | None) -> Setup:
+    def setup(self, change: Change | None) -> Setup:
         """The cell's setup with a change."""
         if change not in self.changed:
             self.changed[change] = changed(self.made, change)  # type: ignore[arg-type]

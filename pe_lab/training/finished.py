@@ -15,9 +15,9 @@ import numpy as np
 from pe_lab.model.stack import Stack, is_encoding
 from pe_lab.model.terms import Site
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs import config, records
-from pe_lab.runs.config import Cell, Run
+from pe_lab.runs import config, older_records, records, study_files
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.run import Cell, Run
 from pe_lab.training import checkpoints, step
 from pe_lab.training.step import Setup, State
 
@@ -25,7 +25,7 @@ from pe_lab.training.step import Setup, State
 def read_cell(file: Path) -> Cell:
     """A cell from the file that a sweep wrote."""
     runs = json.loads(file.read_text(encoding="utf-8"))["runs"]
-    return Cell(tuple(config.from_dict(records.complete(values)) for values in runs))
+    return Cell(tuple(config.from_dict(older_records.upgrade_config(values)) for values in runs))
 
 
 def replicas_of(cell: Cell, first_steps: list[int]) -> dict[str, np.ndarray]:
@@ -149,7 +149,7 @@ def parent_of(run: Run, folder: Path) -> Finished | None:
     """What a run of the study in `folder` starts from."""
     if run.init_from is None:
         return None
-    parent = load(records.folder_of(run.init_from.study, folder), run.init_from.run_id)
+    parent = load(study_files.folder_of(run.init_from.study, folder), run.init_from.run_id)
     check_drawing(run, parent.record)
     return parent
 

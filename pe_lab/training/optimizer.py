@@ -6,10 +6,10 @@ import optax
 from jaxtyping import Array, Float
 
 from pe_lab.model.stack import is_encoding
-from pe_lab.runs import config
+from pe_lab.runs.run import Train
 
 
-def schedule(train: config.Train) -> optax.Schedule:
+def schedule(train: Train) -> optax.Schedule:
     """The learning rate at each step as a fraction of its peak: linear warm-up, then cosine, linear
     or constant.
     """
@@ -26,7 +26,7 @@ def schedule(train: config.Train) -> optax.Schedule:
 
 
 def optimizer(
-    train: config.Train, learning_rate: Float[Array, ""], weight_decay: Float[Array, ""]
+    train: Train, learning_rate: Float[Array, ""], weight_decay: Float[Array, ""]
 ) -> optax.GradientTransformation:
     """The transformation of one replica; its two scalars may be traced.
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from pe_lab.runs.config import Run
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.run import Run
 from pe_lab.training.benchmark import Program, _peak
 
 # What x-transformers calls an encoding; of others the step is not timed.

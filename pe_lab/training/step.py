@@ -24,8 +24,8 @@ from pe_lab.model.terms import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.positions.base import PositionScheme
 from pe_lab.runs import plugins
-from pe_lab.runs.config import Run
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.run import Run
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.layouts import LAYOUTS, Batch, Layout, pack, packed
 from pe_lab.training import devices, leaks, splits

@@ -24,7 +24,8 @@ from pe_lab.model.decode import decode, extend, start
 from pe_lab.model.stack import is_encoding
 from pe_lab.model.terms import Stream
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs import config, plugins
+from pe_lab.runs import plugins
+from pe_lab.runs.run import STACKS, Model
 from tests import models
 from tests.models import ARCHITECTURES, assert_close, assert_differs, stream
 
@@ -101,7 +102,7 @@ class Subject:
     changes: tuple[tuple[str, Any], ...] = ()  # other fields of the model
 
     @functools.cached_property
-    def model(self) -> config.Model:
+    def model(self) -> Model:
         specs = self.spec if isinstance(self.spec, tuple) else (self.spec,)
         return models.settings(*map(self._placed, specs), **dict(self.changes))
 
@@ -113,7 +114,7 @@ class Subject:
             and cls.requirements.site == "attention"
             and cls.requirements.cross
         )
-        return {**spec, "stacks": config.STACKS[self.architecture]} if everywhere else spec
+        return {**spec, "stacks": STACKS[self.architecture]} if everywhere else spec
 
     def build(self, seed: int = 0, kernels: kernels.Kernels = kernels.REFERENCE) -> Transformer:
         vocabularies = models.VOCABULARIES[self.architecture]

@@ -7,7 +7,7 @@ import pytest
 from flax import nnx
 
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs.config import STACKS
+from pe_lab.runs.run import STACKS
 from tests import models
 from tests.model import equations
 from tests.models import VOCABULARIES, moved, params, prefix, settings

@@ -10,8 +10,8 @@ from flax import nnx
 from pe_lab.model.decode import _generate, decode, extend, generate, start
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import plugins
-from pe_lab.runs.config import STACKS
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.run import STACKS
 from pe_lab.training import evaluate, held_out, step
 from tests import models, tiny
 from tests.models import build, prefix, stream

@@ -14,8 +14,8 @@ from pe_lab.model import attention
 from pe_lab.model.decode import decode, start
 from pe_lab.model.flops import forward_flops
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs.config import STACKS
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.run import STACKS
 from tests import models
 from tests.encodings import laws
 from tests.models import ARCHITECTURES, VOCABULARIES, build, params, prefix, stream

@@ -6,9 +6,9 @@ import pytest
 
 from configs import base
 from pe_lab.runs import config, plugins
-from pe_lab.runs.config import Cell
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.run import STACKS, Cell, Run, from_record
 from tests.positions.test_laws import ARGUMENTS
 
 
@@ -54,6 +54,7 @@ def test_a_run_comes_back_from_its_values_also_through_json():
     )
     assert config.from_dict(made.to_dict()) == made
     assert config.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+    assert from_record(json.loads(json.dumps(made.to_dict()))) == made
 
 
 def test_every_default_is_resolved_into_the_run():
@@ -70,6 +71,7 @@ def test_every_default_is_resolved_into_the_run():
             scale=1.0,
             stacks=None,
             axis=None,
+            reads_positions=True,
         )
     ]
 
@@ -356,7 +358,9 @@ def test_what_no_training_could_use_is_refused(changes, words):
         run(**changes)
 
 
-@pytest.mark.parametrize("section", [f.name for f in dataclasses.fields(config.Run)])
+@pytest.mark.parametrize(
+    "section", [f.name for f in dataclasses.fields(Run) if f.name != "evaluated_task"]
+)
 def test_no_key_may_be_missing(section):
     whole = values()
     if section != "data_seed":
@@ -540,9 +544,7 @@ def test_the_run_id_holds_the_operands_where_training_depends_on_them():
 )
 def test_an_encoding_acts_between_the_streams_only_when_asked_to(stacks, acts):
     made = run(layout__name="encoder_decoder", **encodings(dict(name="t5_bias", stacks=stacks)))
-    assert [
-        s for s in config.STACKS["encoder_decoder"] if made.model.encodings[0].acts_in(s)
-    ] == acts
+    assert [s for s in STACKS["encoder_decoder"] if made.model.encodings[0].acts_in(s)] == acts
 
 
 def test_an_encoding_at_the_input_does_not_act_between_the_streams():
@@ -695,3 +697,38 @@ def test_the_run_id_names_the_drawing_and_that_of_an_older_run_does_not():
     assert first.run_id != second.run_id
     assert "drawing" not in first.identity()["train"]
     assert second.identity()["train"]["drawing"] == 2
+
+
+def test_an_encoding_may_name_its_heads_and_its_own_position_scheme():
+    fire = dict(name="fire", positions=dict(name="contiguous"), heads=(0, 1))
+    (encoding,) = run(**encodings(fire)).model.encodings
+    assert encoding.heads == (0, 1)
+    assert encoding.positions == Plugin("contiguous", ())
+
+
+def test_heads_and_a_scheme_are_part_of_the_run_id_only_where_they_are_set():
+    plain = run(**encodings(dict(name="fire")))
+    assert "heads" not in plain.identity()["model"]["encodings"][0]
+    assert "positions" not in plain.identity()["model"]["encodings"][0]
+    changed = [dict(heads=(0,)), dict(heads=(1,)), dict(positions=dict(name="contiguous"))]
+    ids = {run(**encodings(dict(name="fire", **change))).run_id for change in changed}
+    assert len({plain.run_id, *ids}) == 4
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (dict(name="fire", heads=(0, 9)), r"fire's heads must be some of 0\.\.\d+, each once"),
+        (dict(name="fire", heads=(0, 0)), r"fire's heads must be some of 0\.\.\d+, each once"),
+        (dict(name="fire", heads=1), r"fire's heads must be a tuple of whole numbers or None"),
+        (dict(name="learned", heads=(0,)), r"learned acts at the input: it takes no heads\."),
+        (
+            dict(name="nope", positions=dict(name="contiguous")),
+            r"nope reads no positions: it takes no positions\.",
+        ),
+        (dict(name="fire", positions=dict(name="contigous")), r"contigous.*contiguous"),
+    ],
+)
+def test_heads_and_schemes_that_do_not_exist_are_refused(spec, words):
+    with pytest.raises(UserError, match=words):
+        run(**encodings(spec))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.runs import records
+from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError
 
 
@@ -178,8 +178,13 @@ def test_another_schema_version_is_refused(tmp_path):
 
 
 OLD_SETTINGS = {
+    "task": {"name": "copy"},
+    "model": {"encodings": [{"name": "rope"}, {"name": "fox"}]},
     "train": {"max_length": 8},
-    "evaluate": {"lengths": [4, 8, 16]},
+    "evaluate": {
+        "lengths": [4, 8, 16],
+        "changes": [{"label": "bare", "positions": None, "encodings": [{"name": "nope"}]}],
+    },
     "execution": {},
     "checkpoints": {},
 }
@@ -200,11 +205,21 @@ def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as
     path = of_version_2(tmp_path)
     before = path.read_bytes()
     found = records.read(path)
+    nope = {"name": "nope", "reads_positions": False}
     now = {
         "seed": 1,
+        "task": {"name": "copy"},
+        "evaluated_task": {"name": "copy"},
+        "model": {
+            "encodings": [
+                {"name": "rope", "reads_positions": True},
+                {"name": "fox", "reads_positions": False},
+            ]
+        },
         "train": {"max_length": 8, "drawing": 1},
         "evaluate": {
             "lengths": [4, 8, 16],
+            "changes": [{"label": "bare", "positions": None, "encodings": [nope]}],
             "frozen": None,
             "exact_operands": "none",
             "validation_lengths": [4, 8],
@@ -383,7 +398,7 @@ def test_what_has_been_measured_is_never_overwritten(rows, words):
     [("", "a/here"), ("other", "a/other"), ("/x/other", "/x/other"), ("b/c", "b/c")],
 )
 def test_a_studys_folder_is_this_one_one_beside_it_or_a_path(study, expected):
-    assert records.folder_of(study, Path("a/here")) == Path(expected)
+    assert study_files.folder_of(study, Path("a/here")) == Path(expected)
 
 
 @pytest.mark.parametrize("name", ["", "../x", "/etc/x", "a/b", ".hidden", "a\\b", "a\0b"])

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from configs import base
-from pe_lab.runs import grid, records
+from pe_lab.runs import grid, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import row
 from pe_lab.sweeps import study
@@ -297,9 +297,12 @@ def test_what_a_study_says_of_its_analysis_stands_in_its_file_and_changes_no_run
     asked, plain = analysed(said), analysed({})
     assert [run.run_id for run in asked.runs] == [run.run_id for run in plain.runs]
     asked.write(tmp_path)
-    assert records.analysis_of(tmp_path) == {"question": "Why?", "contrasts": [["rope", "alibi"]]}
+    assert study_files.analysis_of(tmp_path) == {
+        "question": "Why?",
+        "contrasts": [["rope", "alibi"]],
+    }
     plain.write(tmp_path)
-    assert records.analysis_of(tmp_path) == {}
+    assert study_files.analysis_of(tmp_path) == {}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pe_lab.runs import records
-from pe_lab.runs.config import Cell, Run
+from pe_lab.runs.run import Cell, Run
 from pe_lab.training import checkpoints, step
 from pe_lab.training.cell import Training
 from pe_lab.training.finished import point_of

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import records
+from pe_lab.runs import older_records
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.base import floors
 from pe_lab.training import held_out, step
@@ -100,7 +100,7 @@ def test_a_record_of_a_task_that_was_exact_before_is_read_as_it_is(task):
 def test_a_record_of_version_5_has_the_older_meaning():
     settings = addition("longest").to_dict()
     del settings["evaluate"]["exact_operands"]
-    assert records.complete(settings)["evaluate"]["exact_operands"] == "none"
+    assert older_records.upgrade_config(settings)["evaluate"]["exact_operands"] == "none"
 
 
 def test_a_frozen_set_of_the_older_meaning_is_not_read(tmp_path):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pe_lab.runs import records
-from pe_lab.runs.config import Cell
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.run import Cell
 from pe_lab.training import cell as cells
 from pe_lab.training import step
 from pe_lab.training.cell import Training

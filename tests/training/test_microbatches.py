@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pe_lab.encodings.t5_bias import T5Bias
 from pe_lab.kernels import microbatches
-from pe_lab.runs.config import Cell
+from pe_lab.runs.run import Cell
 from pe_lab.training import step
 from pe_lab.training.finished import replicas_of
 from tests import tiny

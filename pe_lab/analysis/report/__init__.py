@@ -13,7 +13,7 @@ from pe_lab.analysis import formats, selection, tables
 from pe_lab.analysis.report import against as _against
 from pe_lab.analysis.report import data, study_file
 from pe_lab.analysis.results import Results
-from pe_lab.runs import records
+from pe_lab.runs import study_files
 from pe_lab.runs.errors import UserError
 
 HERE = Path(__file__).parent
@@ -74,11 +74,11 @@ def _tables(results: Results, against: Results | None) -> list[formats.Table]:
 
 def _downloads(results: Results, folder: Path) -> dict[str, str]:
     """File name -> text."""
-    _, entries = records.study_of(folder)
+    _, entries = study_files.study_of(folder)
     return {
         "table.csv": tables.as_csv(results),
         "table.tex": tables.latex(results),
-        f"{results.name}.py": study_file.source(results, entries, records.analysis_of(folder)),
+        f"{results.name}.py": study_file.source(results, entries, study_files.analysis_of(folder)),
     }
 
 

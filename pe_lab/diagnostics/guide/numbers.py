@@ -16,6 +16,7 @@ from pe_lab.diagnostics.trained import terms
 from pe_lab.model.terms import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import config
+from pe_lab.runs.run import Model
 
 NORMALIZED = Probe({"name": "raw_index"}, positions={"name": "normalized"})
 SHIFT, FAR = 7, 1024  # of the map that is written down; the positions that it is tried on
@@ -23,7 +24,7 @@ WIDTHS = (16, 64, 512)
 _TOKENS = 1000  # of a table with random rows
 
 
-def fresh(model: config.Model) -> dict[str, Any]:
+def fresh(model: Model) -> dict[str, Any]:
     """All of it, as JSON; `model` gives the sizes of what is not yet trained."""
     binary = Probe({"name": "binary"}).table(64)
     return {
@@ -50,7 +51,7 @@ _ORDER = {  # architecture and encoding
 }
 
 
-def permuted(settings: config.Model, architecture: str, encoding: str, length: int = 16) -> float:
+def permuted(settings: Model, architecture: str, encoding: str, length: int = 16) -> float:
     """The most that a permutation of the tokens changes of the logits, once they are put back in
     order, over the logits' rms.
     """

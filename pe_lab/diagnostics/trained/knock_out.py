@@ -17,8 +17,8 @@ from jaxtyping import Array, Bool, Float
 
 from pe_lab.model.terms import AttentionTerms, LayerEncoding, StackTerms, Stream, attention_terms
 from pe_lab.model.transformer import Terms, Transformer
-from pe_lab.runs.config import Encoding
 from pe_lab.runs.labels import label
+from pe_lab.runs.run import Encoding
 from pe_lab.training.step import Setup
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from pe_lab.analysis import report, results
 from pe_lab.analysis.report import against, data, study_file
-from pe_lab.runs import records
+from pe_lab.runs import study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import study
 from tests.analysis import synthetic
@@ -37,10 +37,10 @@ def small(folder, **more):
 
 def asked(folder, tmp_path):
     """What the downloaded config of a study asks for."""
-    _, entries = records.study_of(folder)
+    _, entries = study_files.study_of(folder)
     file = tmp_path / "again.py"
     file.write_text(
-        study_file.source(results.load(folder), entries, records.analysis_of(folder)),
+        study_file.source(results.load(folder), entries, study_files.analysis_of(folder)),
         encoding="utf-8",
     )
     spec = importlib.util.spec_from_file_location("again", file)

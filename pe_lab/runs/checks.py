@@ -1,0 +1,181 @@
+"""The ranges of a run's settings, and how settings must agree with each other.
+
+Each check raises a UserError with one sentence that names the setting as a config does.
+"""
+
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.run import STACKS, Encoding, Run
+
+_AT_LEAST_ONE = (
+    "model.width",
+    "model.num_layers",
+    "model.num_heads",
+    "model.feedforward_width",
+    "model.num_loops",
+    "model.sliding_window",
+    "train.steps",
+    "train.batch_size",
+    "train.min_length",
+    "train.num_examples",
+    "evaluate.num_examples",
+    "evaluate.batch_size",
+    "evaluate.curve_every",
+    "evaluate.curve_examples",
+    "execution.chunk_steps",
+    "execution.max_replicas",
+    "execution.batch_devices",
+    "layout.examples_per_context",
+)
+_ABOVE_ZERO = ("train.learning_rate", "train.clip_norm", "train.epsilon")
+_AT_LEAST_ZERO = (
+    "train.extra_steps",
+    "train.warmup_steps",
+    "train.final_rate_fraction",
+    "train.weight_decay",
+    "train.encoding_rate_factor",
+    "train.encoding_weight_decay",
+)
+_BELOW_ONE = ("model.dropout", "train.beta1", "train.beta2")
+
+
+def check(run: Run) -> None:
+    """Check every setting of a run that is resolved.
+
+    Raises:
+      UserError: a value is out of range, or two values do not fit each other.
+    """
+    _check_ranges(run)
+    _check_model(run)
+    _check_training(run)
+    _check_evaluation(run)
+    check_encodings(run)
+    for override in run.evaluate.changes:
+        check_encodings(override.apply(run))
+
+
+def _setting(run: Run, path: str) -> int | float | None:
+    """Return the value of a path such as "train.steps"."""
+    group, name = path.split(".")
+    return getattr(getattr(run, group), name)
+
+
+def _check_ranges(run: Run) -> None:
+    for name, seed in {"seed": run.seed, "data_seed": run.data_seed}.items():
+        if not 0 <= seed < 2**31:
+            raise UserError(f"config.{name} must be from 0 to {2**31 - 1}, got {seed}.")
+    for path in _AT_LEAST_ONE:
+        value = _setting(run, path)
+        if value is not None and value < 1:
+            raise UserError(f"config.{path} must be at least 1, got {value}.")
+    for path in _ABOVE_ZERO:
+        value = _setting(run, path)
+        if value is not None and value <= 0:
+            raise UserError(f"config.{path} must be more than 0, got {value}.")
+    for path in _AT_LEAST_ZERO:
+        value = _setting(run, path)
+        if value is not None and value < 0:
+            raise UserError(f"config.{path} must be at least 0, got {value}.")
+    for path in _BELOW_ONE:
+        value = _setting(run, path)
+        if value is not None and not 0 <= value < 1:
+            raise UserError(f"config.{path} must be in [0, 1), got {value}.")
+
+
+def _check_model(run: Run) -> None:
+    width, num_heads = run.model.width, run.model.num_heads
+    if width % num_heads:
+        raise UserError(f"config.model.num_heads must divide the width {width}, got {num_heads}.")
+    devices = run.execution.batch_devices
+    sizes = {"train": run.train.batch_size, "evaluate": run.evaluate.batch_size}
+    for group, size in sizes.items():
+        if size % devices:
+            raise UserError(
+                f"config.execution.batch_devices must divide config.{group}.batch_size {size}, "
+                f"got {devices}."
+            )
+
+
+def _check_training(run: Run) -> None:
+    train = run.train
+    if train.max_length < train.min_length:
+        raise UserError(
+            f"config.train.max_length must be at least min_length {train.min_length}, "
+            f"got {train.max_length}."
+        )
+    if train.drawing not in (1, 2):
+        raise UserError(f"config.train.drawing must be 1 or 2, got {train.drawing}.")
+    if train.criterion is None:
+        return
+    if not 0 < train.criterion <= 1:
+        raise UserError(
+            f"config.train.criterion is an exact match, more than 0 and at most 1, "
+            f"got {train.criterion}."
+        )
+    if not any(length <= train.max_length for length in run.evaluate.curve_lengths):
+        raise UserError(
+            f"config.train.criterion is watched on the curve: config.evaluate.curve_lengths needs "
+            f"a length up to {train.max_length}."
+        )
+
+
+def _check_evaluation(run: Run) -> None:
+    evaluate, longest = run.evaluate, run.train.max_length
+    if not evaluate.lengths:
+        raise UserError("config.evaluate.lengths must hold a length.")
+    validation = evaluate.validation_lengths
+    if not validation or max(validation) > longest:
+        raise UserError(
+            f"config.evaluate.validation_lengths must hold a length, and none beyond the training "
+            f"length {longest}, got {validation}."
+        )
+    if min(evaluate.all_lengths) < 1:
+        raise UserError("config.evaluate's lengths must be at least 1.")
+    if not evaluate.offsets or min(evaluate.offsets) < 0:
+        raise UserError(
+            f"config.evaluate.offsets must hold an offset, and none below 0, "
+            f"got {evaluate.offsets}."
+        )
+    labels = [override.label for override in evaluate.changes]
+    repeated = {label for label in labels if labels.count(label) > 1}
+    if repeated:
+        raise UserError(
+            f"Two of config.evaluate.changes are called {min(repeated)!r}: give one of them "
+            f"another label."
+        )
+
+
+def check_encodings(run: Run) -> None:
+    """Check that encodings act on layers, heads and stacks that exist.
+
+    Raises:
+      UserError: one does not.
+    """
+    for encoding in run.model.encodings:
+        _check_indices(encoding, "layers", run.model.num_layers)
+        _check_indices(encoding, "heads", run.model.num_heads)
+        _check_stacks(encoding, run.layout.name)
+
+
+def _check_indices(encoding: Encoding, name: str, count: int) -> None:
+    """Check an encoding's layers or heads, of which the model has `count`."""
+    indices = getattr(encoding, name)
+    if indices is None:
+        return
+    valid = len(set(indices)) == len(indices) and set(indices) <= set(range(count))
+    # No heads at all is a useful control: it equals nope. No layers is a mistake.
+    if not valid or (name == "layers" and not indices):
+        raise UserError(
+            f"{encoding.name}'s {name} must be some of 0..{count - 1}, each once, got {indices}."
+        )
+
+
+def _check_stacks(encoding: Encoding, layout: str) -> None:
+    if encoding.stacks is None:
+        return
+    is_input = encoding.share is None
+    stacks = [stack for stack in STACKS[layout] if not (is_input and stack == "cross")]
+    if not encoding.stacks or not set(encoding.stacks) <= set(stacks):
+        raise UserError(
+            f"{encoding.name}'s stacks must be some of {', '.join(stacks)} in the {layout} layout, "
+            f"got {encoding.stacks}."
+        )

@@ -1,0 +1,365 @@
+"""A run as plain data: every setting of one training and its evaluation, and the run's id.
+
+A `Run` is made from a user's config by `config.from_dict`, which checks every value and imports
+the encodings, the position scheme and the task. `from_record` makes the same run from a record,
+checks nothing and imports nothing. configs/base.py says what each setting means.
+"""
+
+import dataclasses
+import functools
+import hashlib
+import json
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_type_hints
+
+from pe_lab.runs import plugins
+from pe_lab.runs.plugins import Plugin
+
+# The stacks of each architecture. A stack bears the name of the layout that feeds it. "cross" is
+# the decoder's second attention.
+STACKS = {
+    "decoder": ("decoder",),
+    "encoder": ("encoder",),
+    "encoder_decoder": ("encoder", "decoder", "cross"),
+}
+# The groups of settings that change neither the weights nor the run's id.
+_WITHOUT_EFFECT_ON_WEIGHTS = ("evaluate", "checkpoints", "execution", "evaluated_task")
+
+
+@dataclass(frozen=True)
+class Encoding(Plugin):
+    """An encoding with its arguments, and the part of the model in which it acts."""
+
+    # None for an input encoding, which has neither.
+    layers: tuple[int, ...] | None  # None: all layers
+    share: bool | None  # one module for all layers, or one for each layer
+    # Which heads read it. None: all heads.
+    heads: tuple[int, ...] | None
+    # "encoder", "decoder" or "cross". None: every input, or every self-attention.
+    stacks: tuple[str, ...] | None
+    # The axis that it reads of positions with several. None: it reads all axes.
+    axis: int | None
+    # Its own position scheme. None: the scheme of the run.
+    positions: Plugin | None
+    # The class says it. It is here so that a run's id is known without importing the class.
+    reads_positions: bool
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Encoding":
+        """Return the encoding of the plain values that `to_dict` gave."""
+        arguments = dict(values)
+        layers, heads, stacks = (arguments.pop(k, None) for k in ("layers", "heads", "stacks"))
+        share, axis = arguments.pop("share", None), arguments.pop("axis", None)
+        positions = arguments.pop("positions", None)
+        reads_positions = arguments.pop("reads_positions")
+        plugin = Plugin.from_dict(arguments)
+        return cls(
+            name=plugin.name,
+            arguments=plugin.arguments,
+            layers=None if layers is None else tuple(layers),
+            share=share,
+            heads=None if heads is None else tuple(heads),
+            stacks=None if stacks is None else tuple(stacks),
+            axis=axis,
+            positions=None if positions is None else Plugin.from_dict(positions),
+            reads_positions=reads_positions,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.settings(), "reads_positions": self.reads_positions}
+
+    def settings(self) -> dict[str, Any]:
+        """Return the values that a config may hold."""
+        values = {**super().to_dict(), "stacks": self.stacks, "axis": self.axis}
+        if self.share is not None:
+            values |= {"layers": self.layers, "share": self.share}
+        # Runs from before these two existed keep their ids, so they are left out where unused.
+        if self.heads is not None:
+            values["heads"] = self.heads
+        if self.positions is not None:
+            values["positions"] = self.positions.to_dict()
+        return values
+
+    def acts_in(self, stack: str) -> bool:
+        """Return whether it acts in a stack. In cross-attention it acts only if it names it."""
+        if self.stacks is None:
+            return stack != "cross"
+        return stack in self.stacks
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How an example becomes tokens. The architecture that reads them follows from the name."""
+
+    name: Literal["decoder", "encoder", "encoder_decoder"]
+    end_token: bool
+    examples_per_context: int
+    document_mask: bool
+
+
+@dataclass(frozen=True)
+class Model:
+    """Sizes, choices and encodings of the transformer."""
+
+    width: int
+    num_layers: int
+    num_heads: int
+    feedforward_width: int
+    activation: Literal["relu", "gelu", "swiglu"]
+    norm: Literal["layer", "rms"]
+    norm_position: Literal["pre", "post"]
+    dropout: float
+    scale_embeddings: bool
+    tied_output: bool
+    qk_norm: bool
+    logit_temperature: Literal["none", "log_n", "ssmax"]
+    norm_after_attention: bool
+    sliding_window: int | None
+    sink_token: bool
+    num_loops: int
+    compute_dtype: Literal["float32", "bfloat16"]
+    encodings: tuple[Encoding, ...]
+
+
+@dataclass(frozen=True)
+class Train:
+    """Batches, lengths, loss and optimizer."""
+
+    steps: int
+    criterion: float | None
+    extra_steps: int
+    batch_size: int
+    min_length: int
+    max_length: int
+    length_per: Literal["example", "step"]
+    num_examples: int | None
+    loss_reduction: Literal["token", "example"]
+    learning_rate: float
+    schedule: Literal["cosine", "linear", "constant"]
+    warmup_steps: int
+    final_rate_fraction: float
+    beta1: float
+    beta2: float
+    epsilon: float
+    weight_decay: float
+    clip_norm: float
+    encoding_rate_factor: float
+    encoding_weight_decay: float
+    drawing: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an evaluation puts in place of what a run was trained with. None: nothing."""
+
+    label: str
+    positions: Plugin | None
+    encodings: tuple[Encoding, ...] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return plain(self)
+
+    def apply(self, run: "Run") -> "Run":
+        """Return the run as it would have been with this change."""
+        positions = self.positions or run.positions
+        encodings = run.model.encodings if self.encodings is None else self.encodings
+        model = dataclasses.replace(run.model, encodings=encodings)
+        return dataclasses.replace(run, positions=positions, model=model)
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """What is measured at the end of training, and during it."""
+
+    lengths: tuple[int, ...]
+    validation_lengths: tuple[int, ...]  # never None: a config's None is resolved
+    offsets: tuple[int, ...]
+    changes: tuple[Change, ...]  # what a spec leaves open is as the run was trained
+    exact_operands: Literal["longest", "all", "none"]
+    num_examples: int
+    batch_size: int
+    curve_every: int
+    curve_lengths: tuple[int, ...]
+    curve_examples: int
+    frozen: str | None
+
+    @property
+    def all_lengths(self) -> tuple[int, ...]:
+        """Every length that is evaluated."""
+        return (*self.lengths, *self.validation_lengths, *self.curve_lengths)
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """When a training is saved. The interval is in seconds."""
+
+    interval: float
+    keep_final: bool
+    keep_curve: bool
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a run is executed. This changes the speed and not the experiment."""
+
+    replicas: Literal["auto", "map", "vmap"]
+    kernels: Literal["auto", "reference"]
+    remat: bool
+    chunk_steps: int
+    max_replicas: int
+    batch_devices: int
+
+
+@dataclass(frozen=True)
+class InitFrom:
+    """The run whose final parameters another run starts from."""
+
+    study: str  # the name of a folder next to this study's, a path, or "" for the same study
+    run_id: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training and its evaluation."""
+
+    seed: int
+    data_seed: int
+    task: Plugin
+    layout: Layout
+    positions: Plugin
+    model: Model
+    train: Train
+    evaluate: Evaluate
+    checkpoints: Checkpoints
+    execution: Execution
+    init_from: InitFrom | None
+    # The task that evaluation draws from: `task` with exact operands. The class of the task says
+    # how, so it is stored.
+    evaluated_task: Plugin
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, complete: `from_record` gives the same run back."""
+        return plain(self)
+
+    def identity(self) -> dict[str, Any]:
+        """Return all that determines the weights."""
+        fields = [f.name for f in dataclasses.fields(self)]
+        content = {
+            n: plain(getattr(self, n)) for n in fields if n not in _WITHOUT_EFFECT_ON_WEIGHTS
+        }
+        content["model"]["encodings"] = [plain(e.settings()) for e in self.model.encodings]
+        content["init_from"] = self.init_from and self.init_from.run_id
+        holds_out = self.train.drawing > 1
+        if not holds_out:  # runs from before there was a choice keep their ids
+            del content["train"]["drawing"]
+        has_criterion = self.train.criterion is not None
+        if has_criterion:  # then the measurements of the curve decide when training ends
+            evaluate = self.evaluate
+            content["curve"] = plain(
+                [evaluate.curve_every, evaluate.curve_lengths, evaluate.curve_examples]
+            )
+        # Training leaves out the inputs that this task holds out, or ends by its curve.
+        if (holds_out or has_criterion) and self.evaluated_task != self.task:
+            content["evaluated_task"] = plain(self.evaluated_task)
+        if not any(encoding.reads_positions for encoding in self.model.encodings):
+            content["positions"] = None
+        return content
+
+    @functools.cached_property
+    def run_id(self) -> str:
+        """Hash of the identity, 16 hexadecimal digits."""
+        return _hash(self.identity())
+
+    def sources(self) -> dict[str, str | None]:
+        """Return a hash of each plugin's file. Settings alone do not say which code was run."""
+        by_family: list[tuple[str, Plugin]] = [("tasks", self.task), ("positions", self.positions)]
+        for encoding in self.model.encodings:
+            by_family.append(("encodings", encoding))
+            if encoding.positions is not None:
+                by_family.append(("positions", encoding.positions))
+        digests = {}
+        for family, plugin in by_family:
+            for part in plugin.parts():
+                digests[f"{family}/{part.name}"] = plugins.source_digest(family, part.name)
+        return digests
+
+    def without_replica(self) -> "Run":
+        """The run's cell: the run without the seeds and the scalar hyperparameters."""
+        train = dataclasses.replace(self.train, learning_rate=0.0, weight_decay=0.0)
+        return dataclasses.replace(self, seed=0, data_seed=0, train=train, init_from=None)
+
+    def replica(self) -> dict[str, Any]:
+        """The settings in which the replicas of one cell differ."""
+        return {
+            "seed": self.seed,
+            "data_seed": self.data_seed,
+            "learning_rate": self.train.learning_rate,
+            "weight_decay": self.train.weight_decay,
+            "init_from": self.init_from and self.init_from.run_id,
+        }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Runs that differ in their replica only, and train in one compiled program."""
+
+    runs: tuple[Run, ...]
+
+    def __post_init__(self):
+        if len({run.without_replica() for run in self.runs}) != 1:
+            raise ValueError(
+                "The runs of a cell differ in seeds, learning rate and weight decay only."
+            )
+
+    @property
+    def run(self) -> Run:
+        """The first run. Its seeds and scalar hyperparameters hold for itself alone."""
+        return self.runs[0]
+
+    @property
+    def cell_id(self) -> str:
+        """Hash of the run ids."""
+        return _hash([run.run_id for run in self.runs])
+
+
+def from_record(settings: Mapping[str, Any]) -> Run:
+    """Return the run of a record's "config". Nothing is checked and no JAX is imported."""
+    return _typed(Run, settings)
+
+
+def _typed(hint: Any, value: Any) -> Any:
+    """Return a plain value as the dataclass, tuple or number that the hint names."""
+    if value is None:
+        return None
+    if typing.get_origin(hint) is types.UnionType:
+        hint = next(option for option in typing.get_args(hint) if option is not types.NoneType)
+    if typing.get_origin(hint) is tuple:
+        item, _ = typing.get_args(hint)
+        return tuple(_typed(item, part) for part in value)
+    if not dataclasses.is_dataclass(hint):
+        return value
+    if isinstance(hint, type) and issubclass(hint, Plugin):
+        return hint.from_dict(value)
+    hints = get_type_hints(hint)
+    return hint(**{name: _typed(hints[name], value[name]) for name in hints})  # type: ignore[operator]
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON knows it: dataclasses as dictionaries, tuples as lists."""
+    if isinstance(value, Plugin):
+        return plain(value.to_dict())
+    if dataclasses.is_dataclass(value):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return value
+
+
+def _hash(content: Any) -> str:
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
