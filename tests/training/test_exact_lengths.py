@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import older_records
+from pe_lab.runs import config, older_records
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.base import floors
 from pe_lab.training import held_out, step
@@ -71,11 +71,9 @@ def older(run, count=16, exact="none"):
     """A record with all rows of a run, measured with this setting."""
     rows = [place.row("exact_match", 0.5, count) for place in grid(run)]
     evaluate = dataclasses.replace(run.evaluate, exact_operands=exact)
-    return {
-        "status": "finished",
-        "rows": rows,
-        "config": dataclasses.replace(run, evaluate=evaluate).to_dict(),
-    }
+    measured_task = config.evaluated_task(run.task, exact)
+    measured = dataclasses.replace(run, evaluate=evaluate, evaluated_task=measured_task)
+    return {"status": "finished", "rows": rows, "config": measured.to_dict()}
 
 
 def test_a_record_of_the_older_meaning_is_refused():
