@@ -10,7 +10,7 @@ import numpy as np
 from flax import nnx
 
 from pe_lab.kernels import REFERENCE, Kernels
-from pe_lab.model.terms import Stream
+from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import config
 from pe_lab.runs.run import Model

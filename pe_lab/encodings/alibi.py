@@ -25,10 +25,12 @@ from pe_lab.encodings.requirements import Requirements
 
 def slopes(num_heads: int) -> tuple[float, ...]:
     """Press et al.'s slope of each head, for any number of heads."""
-    below = 2 ** (num_heads.bit_length() - 1)
+    below = 2 ** (num_heads.bit_length() - 1)  # the power of two below, or the number itself
+    above = 2 * below
     series = [2.0 ** (-8 * h / below) for h in range(1, below + 1)]
-    between = [2.0 ** (-8 * h / (2 * below)) for h in range(1, 2 * below + 1, 2)]
-    return tuple(series + between[: num_heads - below])
+    every_other = [2.0 ** (-8 * h / above) for h in range(1, above + 1, 2)]
+    missing = num_heads - below
+    return tuple(series + every_other[:missing])
 
 
 class ALiBi(OffsetBias):
@@ -59,13 +61,16 @@ class ALiBi(OffsetBias):
             )
         self.form = form
         self.slopes = slopes(num_heads)
-        self.log_slopes = nnx.Param(jnp.log(jnp.asarray(self.slopes))) if learn_slopes else None
+        # The logarithm is learned, so that slopes stay positive.
+        log_slopes = jnp.log(jnp.asarray(self.slopes))
+        self.log_slopes = nnx.Param(log_slopes) if learn_slopes else None
 
     def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
         offset = offset.astype(jnp.float32)
         distance = -offset if self.form == "causal" else jnp.abs(offset)
         if self.form == "asymmetric":
-            distance = distance - 0.5 * (offset < 0)
+            is_past = offset < 0
+            distance = distance - 0.5 * is_past
         slope = jnp.asarray(self.slopes)
         if self.log_slopes is not None:
             slope = jnp.exp(self.log_slopes[...])

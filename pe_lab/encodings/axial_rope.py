@@ -29,7 +29,13 @@ class AxialRoPE(AttentionEncoding):
 
     requirements = Requirements(relative=True, num_axes=2, cross=True)
 
-    def __init__(self, *, num_axes: int = 2, base: float = 100.0, head_dim: int):
+    def __init__(
+        self,
+        *,
+        num_axes: int = 2,
+        base: float = 100.0,
+        head_dim: int,
+    ):
         if num_axes < 2:
             raise ValueError(
                 f"AxialRoPE reads positions of two axes or more, got num_axes={num_axes}; of one, "
@@ -41,19 +47,26 @@ class AxialRoPE(AttentionEncoding):
                 f"divide the head width {head_dim}."
             )
         pairs = head_dim // 2 // num_axes
+        frequencies = base ** (-np.arange(pairs) / pairs)
         self.num_axes = num_axes
-        self.frequencies = tuple((base ** (-np.arange(pairs) / pairs)).tolist())
+        self.frequencies = tuple(frequencies.tolist())
         self.require(num_axes=num_axes)
 
     def transform_qk(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
-        of_queries = self.angles(Q.positions)[:, :, None]
-        of_keys = self.angles(K.positions)[:, :, None]
-        return rotate(q, of_queries), rotate(k, of_keys)
+        query_angles = self.angles(Q.positions)[:, :, None]  # all heads rotate by one angle
+        key_angles = self.angles(K.positions)[:, :, None]
+        return rotate(q, query_angles), rotate(k, key_angles)
 
     def angles(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l p"]:
         """The angles of all axes, one axis after the other."""
         check_axes(positions, self.num_axes, "AxialRoPE")
-        by_axis = [angles(positions[..., a], self.frequencies) for a in range(self.num_axes)]
+        by_axis = []
+        for axis in range(self.num_axes):
+            by_axis.append(angles(positions[..., axis], self.frequencies))
         return jnp.concatenate(by_axis, axis=-1)

@@ -10,23 +10,23 @@ embedding, A axes of a position, P pairs of channels that rotate.
 """
 
 import dataclasses
-import functools
 import inspect
-from collections.abc import Callable
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
-from jaxtyping import Array, Bool, Float, Num, Shaped
+from jaxtyping import Array, Bool, Float, Int, Num, PyTree, Shaped
 
 from pe_lab.choices import ChecksChoices
-from pe_lab.encodings.ops import check_axes, masked_softmax
+from pe_lab.encodings._checks import check_arguments, check_declared, constructor_signature
+from pe_lab.encodings.ops import check_axes, masked_softmax, pad_channels
 from pe_lab.encodings.requirements import Requirements
 
 Lift = Literal["pad", "project"]
 
 
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Tokens:
     """The tokens of one side of an attention call (queries or keys), as encodings see them.
@@ -42,10 +42,10 @@ class Tokens:
     """
 
     positions: Num[Array, "#b l *a"]
-    slots: Any = None
-    lengths: Any = None
-    features: Any = None
-    arange: bool = False
+    slots: Int[Array, "#b l"] | None = None
+    lengths: Int[Array, "_"] | None = None
+    features: PyTree = None
+    arange: bool = dataclasses.field(default=False, metadata=dict(static=True))
 
     def on_axis(self, axis: int | None) -> "Tokens":
         """The same tokens with one axis of their positions; None keeps all axes.
@@ -61,94 +61,23 @@ class Tokens:
         return dataclasses.replace(self, positions=self.positions[..., axis])
 
 
-jax.tree_util.register_dataclass(Tokens, ["positions", "slots", "lengths", "features"], ["arange"])
-
-
-def _check_tokens(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method with a check of `Q`, `K` and all parameters annotated as `Tokens`.
-
-    Without it a bare array fails inside the method, where the error does not name the cause. The
-    check reads types only, so compiled programs do not contain it.
-    """
-    signature = inspect.signature(method)
-    names = list(signature.parameters)
-    annotated = [name for name in names if signature.parameters[name].annotation is Tokens]
-    of_tokens = {*annotated, *({"Q", "K"} & set(names))}
-    if not of_tokens:
-        return method
-
-    @functools.wraps(method)
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        values = {**dict(zip(names, args, strict=False)), **kwargs}
-        for name in of_tokens:
-            value = values.get(name)
-            if name in values and not isinstance(value, Tokens):
-                hook = f"{type(args[0]).__name__}.{method.__name__}"
-                got = type(value).__name__
-                message = f"{hook} takes Tokens as {name}, got {got}: pass Tokens(positions)."
-                raise TypeError(message)
-        return method(*args, **kwargs)
-
-    return checked
-
-
 class _Encoding(ChecksChoices, nnx.Module):
-    """What both kinds of encoding share: declared requirements and a readable signature."""
+    """Base of both kinds of encoding: declared requirements and a readable signature."""
 
     requirements: Requirements
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
-        cls.__signature__ = _signature(cls)  # type: ignore[attr-defined]  # Flax hides it from help
+        # Flax's metaclass hides the arguments of the constructor from `help`.
+        cls.__signature__ = constructor_signature(cls)  # type: ignore[attr-defined]
         for name, method in list(vars(cls).items()):
             if inspect.isfunction(method) and not name.startswith("_"):
-                setattr(cls, name, _check_tokens(method))
+                checked = check_arguments(method, Tokens, names=("Q", "K"))
+                setattr(cls, name, checked)
 
     def require(self, **changes: Any) -> None:
         """Change requirements that depend on constructor arguments."""
         self.requirements = dataclasses.replace(self.requirements, **changes)
-
-
-_HOOK_OF = {"logits": "transform_logits", "normalize": "normalize", "combine": "combine"}
-
-
-def _check_declared(cls: Any) -> None:
-    """What a class computes must be declared: attention would skip it, and DAPE misread it.
-
-    Raises:
-      TypeError: `requirements.replaces` lacks a part that the class computes, or a class that is
-        `only_bias` has another hook.
-    """
-    for part, hook in _HOOK_OF.items():
-        if _overrides(cls, hook) and part not in cls.requirements.replaces:
-            needed = f"requirements = Requirements(replaces=({part!r},))"
-            raise TypeError(f"{cls.__name__} has its own {hook}, so it must declare {needed}.")
-    for hook in ("transform_qk", "mask", *_HOOK_OF.values()):
-        if _overrides(cls, hook) and cls.requirements.only_bias:
-            message = f"{cls.__name__} has its own {hook}, so it must declare only_bias=False."
-            raise TypeError(message)
-
-
-def _overrides(cls: type, hook: str) -> bool:
-    """Whether a class, or a parent of it, has its own hook."""
-    return getattr(cls, hook) is not getattr(AttentionEncoding, hook)
-
-
-def _signature(cls: type) -> inspect.Signature:
-    """Signature of a constructor, with the arguments that it passes on to its parents as **rest."""
-    parameters: dict[str, inspect.Parameter] = {}
-    for owner in cls.__mro__:
-        if owner is object or "__init__" not in vars(owner):
-            continue
-        declared = list(inspect.signature(vars(owner)["__init__"]).parameters.values())[1:]
-        for parameter in declared:
-            parameters.setdefault(parameter.name, parameter)
-        passes_on = any(p.kind is p.VAR_KEYWORD for p in declared)
-        if not passes_on or owner.__module__ == "flax.nnx.module":
-            break
-    keyword_only = [p for p in parameters.values() if p.kind is p.KEYWORD_ONLY]
-    positional = [p for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    return inspect.Signature(keyword_only or positional)
 
 
 class InputEncoding(_Encoding):
@@ -186,11 +115,12 @@ class InputEncoding(_Encoding):
         self.width = width
         self.combine = combine
         self.scale = nnx.Param(jnp.asarray(scale)) if learn_scale else scale
-        input_width = width + channels if combine == "concat" else channels
-        projects = combine == "concat" or lift == "project"
-        self.projection = (
-            nnx.Linear(input_width, width, use_bias=False, rngs=rngs) if projects else None
-        )
+        projection = None
+        if combine == "concat":
+            projection = nnx.Linear(width + channels, width, use_bias=False, rngs=rngs)
+        elif lift == "project":
+            projection = nnx.Linear(channels, width, use_bias=False, rngs=rngs)
+        self.projection = projection
 
     def embed(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l c"]:
         """Embedding of each position, [B|1, L] (or [B|1, L, A]) -> [B|1, L, C], in float32."""
@@ -204,26 +134,33 @@ class InputEncoding(_Encoding):
             return embedding
         if self.projection is not None:
             return self.projection(embedding)
-        missing = self.width - embedding.shape[-1]
-        return jnp.pad(embedding, ((0, 0), (0, 0), (0, missing)))
+        return pad_channels(embedding, self.width)
 
     def combine_with(
-        self, x: Float[Array, "b l d"], embedding: Float[Array, "#b l c"]
+        self,
+        x: Float[Array, "b l d"],
+        embedding: Float[Array, "#b l c"],
     ) -> Float[Array, "b l d"]:
-        """Token embeddings combined with what `scaled_embedding` returned."""
+        """Token embeddings combined with the result of `scaled_embedding`."""
         embedding = embedding.astype(x.dtype)
         if self.combine == "add":
             return x + embedding
         if self.combine == "multiply":
             return x * embedding
         assert self.projection is not None
-        embedding = jnp.broadcast_to(embedding, (*x.shape[:2], embedding.shape[-1]))
-        return self.projection(jnp.concatenate([x, embedding], axis=-1))
+        # One row of positions serves all examples, but concatenation does not broadcast.
+        batch, length, _ = x.shape
+        embedding = jnp.broadcast_to(embedding, (batch, length, embedding.shape[-1]))
+        both = jnp.concatenate([x, embedding], axis=-1)
+        return self.projection(both)
 
     def __call__(
-        self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
+        self,
+        x: Float[Array, "b l d"],
+        positions: Num[Array, "#b l *a"],
     ) -> Float[Array, "b l d"]:
-        return self.combine_with(x, self.scaled_embedding(positions))
+        embedding = self.scaled_embedding(positions)
+        return self.combine_with(x, embedding)
 
 
 class AttentionEncoding(_Encoding):
@@ -236,9 +173,13 @@ class AttentionEncoding(_Encoding):
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
-        _check_declared(cls)
+        check_declared(cls, AttentionEncoding)
 
-    def features(self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]) -> Any:
+    def features(
+        self,
+        x: Float[Array, "b l d"],
+        positions: Num[Array, "#b l *a"],
+    ) -> tuple[PyTree, PyTree]:
         """State of each token: (for queries, for keys), each None or leaves [B, L, ...].
 
         The state of the keys is cached together with keys and values.
@@ -246,7 +187,11 @@ class AttentionEncoding(_Encoding):
         return None, None
 
     def transform_qk(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
         """Queries and keys of the product. They may widen; the scale stays 1 / sqrt(Dh)."""
         return q, k
@@ -256,7 +201,11 @@ class AttentionEncoding(_Encoding):
         return None
 
     def content_bias(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b h l s"] | None:
         """Additive term [B, H, L, S] that reads the raw queries, keys or features."""
         return None
@@ -278,19 +227,28 @@ class AttentionEncoding(_Encoding):
         return s
 
     def normalize(
-        self, s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]
+        self,
+        s: Float[Array, "b h l s"],
+        mask: Bool[Array, "_ _ l s"],
     ) -> Float[Array, "b h l s"]:
         """Attention weights, zeros if a query sees no key. Declare replaces=("normalize",)."""
         return masked_softmax(s, mask)
 
     def combine(
-        self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        w: Float[Array, "b h l s"],
+        v: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b l h e"]:
         """Weighted sum of values. Declare replaces=("combine",)."""
         return weighted_sum(w, v)
 
 
-def weighted_sum(w: Float[Array, "b h l s"], v: Float[Array, "b s h e"]) -> Float[Array, "b l h e"]:
+def weighted_sum(
+    w: Float[Array, "b h l s"],
+    v: Float[Array, "b s h e"],
+) -> Float[Array, "b l h e"]:
     return jnp.einsum("bhls,bshe->blhe", w, v)
 
 
@@ -302,7 +260,9 @@ def relative(Q: Tokens, K: Tokens) -> Num[Array, "b l s"]:
     """
     for side in (Q, K):
         check_axes(side.positions, 1, "An encoding of offsets")
-    return K.positions[:, None, :] - Q.positions[:, :, None]
+    of_keys = K.positions[:, None, :]
+    of_queries = Q.positions[:, :, None]
+    return of_keys - of_queries
 
 
 class OffsetBias(AttentionEncoding):
@@ -318,4 +278,5 @@ class OffsetBias(AttentionEncoding):
         raise NotImplementedError
 
     def bias(self, Q: Tokens, K: Tokens) -> Float[Array, "_ h l s"]:
-        return jnp.moveaxis(self.of_offset(relative(Q, K)), 0, 1)
+        by_head = self.of_offset(relative(Q, K))  # [H, B|1, L, S]
+        return jnp.moveaxis(by_head, 0, 1)

@@ -32,9 +32,11 @@ class Binary(InputEncoding):
         self.require(max_positions=2**num_bits)
 
     def embed(self, positions: Num[Array, "b l"]) -> Float[Array, "b l c"]:
-        bits = positions[..., None] >> jnp.arange(self.num_bits)[None, None] & 1
+        shifts = jnp.arange(self.num_bits)[None, None]
+        bits = positions[..., None] >> shifts & 1
         values = bits.astype(jnp.float32)
         if self.signed:
             values = 2 * values - 1
+        # Beyond the last bit embeddings would repeat, so there is none.
         inside = (positions >= 0) & (positions < 2**self.num_bits)
         return jnp.where(inside[..., None], values, jnp.nan)

@@ -30,6 +30,7 @@ class Chunks(AttentionEncoding):
         self.size = size
 
     def mask(self, Q: Tokens, K: Tokens) -> Bool[Array, "_ _ l s"]:
-        of_queries = jnp.floor_divide(Q.positions, self.size)
-        of_keys = jnp.floor_divide(K.positions, self.size)
-        return (of_queries[:, :, None] == of_keys[:, None, :])[:, None]
+        query_chunks = jnp.floor_divide(Q.positions, self.size)
+        key_chunks = jnp.floor_divide(K.positions, self.size)
+        same_chunk = query_chunks[:, :, None] == key_chunks[:, None, :]  # [B|1, L, S]
+        return same_chunk[:, None]  # in every head

@@ -42,7 +42,13 @@ class CoPE(AttentionEncoding):
         replaces=("logits",),
     )
 
-    def __init__(self, *, num_positions: int = 64, scaled: bool = False, head_dim: int):
+    def __init__(
+        self,
+        *,
+        num_positions: int = 64,
+        scaled: bool = False,
+        head_dim: int,
+    ):
         if num_positions < 2:
             raise ValueError(
                 f"CoPE interpolates between rows, so it needs two positions or more, got "
@@ -52,9 +58,12 @@ class CoPE(AttentionEncoding):
         self.table = nnx.Param(jnp.zeros((num_positions, head_dim)))
 
     def counts(
-        self, s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]
+        self,
+        s: Float[Array, "b h l s"],
+        mask: Bool[Array, "_ _ l s"],
     ) -> Float[Array, "b h l s"]:
         """p: for each query, the sum of its gates from each key on, at most the last row."""
+        # The mask is causal, so a sum over the keys from j on ends at the query.
         gates = jnp.where(mask, jax.nn.sigmoid(s), 0.0)
         count = jax.lax.cumsum(gates, axis=3, reverse=True)
         return jnp.minimum(count, self.table.shape[0] - 1.0)
@@ -68,17 +77,22 @@ class CoPE(AttentionEncoding):
         K: Tokens,
         mask: Bool[Array, "_ _ l s"],
     ) -> Float[Array, "b h l s"]:
-        by_row = jnp.einsum("blhe,pe->bhlp", q, self.scale * self.table[...])
+        table = self.scale * self.table[...]
+        # q·e for every row of the table: L * P products instead of L * S.
+        by_row = jnp.einsum("blhe,pe->bhlp", q, table)
         return s + interpolate(by_row, self.counts(s, mask))
 
 
 def interpolate(
-    by_row: Float[Array, "b h l p"], count: Float[Array, "b h l s"]
+    by_row: Float[Array, "b h l p"],
+    count: Float[Array, "b h l s"],
 ) -> Float[Array, "b h l s"]:
     """Each query's values at counts in 0..P-1, linear between the rows of the table."""
     below = jnp.floor(count)
     row = below.astype(jnp.int32)
-    next_row = jnp.minimum(row + 1, by_row.shape[-1] - 1)
+    last_row = by_row.shape[-1] - 1
+    next_row = jnp.minimum(row + 1, last_row)
     value = jnp.take_along_axis(by_row, row, axis=-1)
-    slope = jnp.take_along_axis(by_row, next_row, axis=-1) - value
+    next_value = jnp.take_along_axis(by_row, next_row, axis=-1)
+    slope = next_value - value
     return value + (count - below) * slope

@@ -1,7 +1,7 @@
 """DAPE: a small network reads the logits and the bias of all heads and adds to their sum.
 
 Zheng et al. 2024, "DAPE: Data-Adaptive Positional Encoding for Length Extrapolation",
-https://arxiv.org/abs/2405.14722. Layers and their initialization are those of
+https://arxiv.org/abs/2405.14722. Layers and their initialization follow
 chuanyang-Zheng/DAPE at 51cf9bd, DAPE.py.
 
 With kernel_size > 1 the network also sees the neighboring keys: Zheng et al. 2024, "DAPE V2:
@@ -14,12 +14,11 @@ the array then have no effect.
 """
 
 import dataclasses
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
-from jaxtyping import Array, Bool, Float, Num
+from jaxtyping import Array, Bool, Float, Num, PyTree
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
 from pe_lab.encodings.ops import uniform_linear
@@ -74,7 +73,11 @@ class DAPE(AttentionEncoding):
         self.into = uniform_linear(kernel_size * 2 * num_heads, hidden, rngs)
         self.out = uniform_linear(kernel_size * hidden, num_heads, rngs)
 
-    def features(self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]) -> Any:
+    def features(
+        self,
+        x: Float[Array, "b l d"],
+        positions: Num[Array, "#b l *a"],
+    ) -> tuple[PyTree, PyTree]:
         return self.inner.features(x, positions)
 
     def transform_logits(
@@ -86,7 +89,8 @@ class DAPE(AttentionEncoding):
         K: Tokens,
         mask: Bool[Array, "_ _ l s"],
     ) -> Float[Array, "b h l s"]:
-        return self.adapt(s, self.inner_bias(q, k, Q, K), mask)
+        bias = self.inner_bias(q, k, Q, K)
+        return self.adapt(s, bias, mask)
 
     def adapt(
         self,
@@ -96,26 +100,44 @@ class DAPE(AttentionEncoding):
     ) -> Float[Array, "b h l s"]:
         """s + b + f(s, b)."""
         b = jnp.broadcast_to(bias, s.shape)
-        both = jnp.moveaxis(jnp.concatenate([s, b], axis=1), 1, 3)  # [B, L, S, 2H]
-        hidden = jax.nn.leaky_relu(self.into(self.around(both, mask)), 0.01)
-        return s + b + jnp.moveaxis(self.out(self.around(hidden, mask)), 3, 1)
+        both = jnp.concatenate([s, b], axis=1)
+        both = jnp.moveaxis(both, 1, 3)  # [B, L, S, 2H]
+        hidden = self.into(self.with_neighbors(both, mask))
+        hidden = jax.nn.leaky_relu(hidden, 0.01)
+        f = self.out(self.with_neighbors(hidden, mask))  # [B, L, S, H]
+        return s + b + jnp.moveaxis(f, 3, 1)
 
     def inner_bias(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "_ _ l s"]:
         """b, the bias of the inner encoding."""
-        terms = [self.inner.bias(Q, K), self.inner.content_bias(q, k, Q, K)]
-        present = [term for term in terms if term is not None]
-        return sum(present[1:], present[0])
+        bias = self.inner.bias(Q, K)
+        content_bias = self.inner.content_bias(q, k, Q, K)
+        if bias is None:
+            assert content_bias is not None  # an encoding that is only a bias has one
+            return content_bias
+        if content_bias is None:
+            return bias
+        return bias + content_bias
 
-    def around(
-        self, x: Float[Array, "b l s c"], mask: Bool[Array, "_ _ l s"]
+    def with_neighbors(
+        self,
+        x: Float[Array, "b l s c"],
+        mask: Bool[Array, "_ _ l s"],
     ) -> Float[Array, "b l s d"]:
         """The numbers of each key and its neighbors; zeros for keys that no head may see."""
         if self.kernel_size == 1:
             return x
-        reach, num_keys = self.kernel_size // 2, x.shape[2]
-        visible = jnp.where(mask.any(axis=1)[..., None], x, 0.0)
+        reach = self.kernel_size // 2
+        num_keys = x.shape[2]
+        is_visible = mask.any(axis=1)[..., None]  # the network reads all heads at once
+        visible = jnp.where(is_visible, x, 0.0)
         padded = jnp.pad(visible, ((0, 0), (0, 0), (reach, reach), (0, 0)))
-        shifted = [padded[:, :, n : n + num_keys] for n in range(self.kernel_size)]
+        shifted = []
+        for start in range(self.kernel_size):
+            shifted.append(padded[:, :, start : start + num_keys])
         return jnp.concatenate(shifted, axis=3)

@@ -8,7 +8,7 @@ As in all of its code, both terms read the row of i - j. The paper's equation 4 
 position-to-content term.
 
 Differs in what layers share. In the original all layers have one table, and each layer has its own
-projections, which from the second version on are those of the content. Here each layer has its own
+projections, which from the second version on also project the content. Here each layer has its own
 table and projections, without biases, and share=True shares both among all layers. The table has no
 norm. The absolute positions of the original's mask decoder are not included.
 """
@@ -64,43 +64,64 @@ class DeBERTa(AttentionEncoding):
             )
         if not terms or len(set(terms)) < len(terms):
             raise ValueError(f"DeBERTa needs 'c2p', 'p2c' or both, each once, got {terms}.")
-        self.terms, self.two_sided, self.max_distance = terms, bidirectional, max_distance
+        self.terms = terms
+        self.two_sided = bidirectional
+        self.max_distance = max_distance
         self.rows = _rows(max_distance, buckets)
         num_rows = 2 * (buckets or max_distance)
-        self.table = nnx.Param(nnx.initializers.normal(0.02)(rngs.params(), (num_rows, width)))
-        initialize = nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
-        shape = (width, num_heads, head_dim)
-        self.projections = nnx.Dict({t: nnx.Param(initialize(rngs.params(), shape)) for t in terms})
+        normal = nnx.initializers.normal(0.02)
+        lecun_normal = nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
+        self.table = nnx.Param(normal(rngs.params(), (num_rows, width)))
+        projections = {}
+        for term in terms:
+            matrix = lecun_normal(rngs.params(), (width, num_heads, head_dim))
+            projections[term] = nnx.Param(matrix)
+        self.projections = nnx.Dict(**projections)
 
     def row(self, distances: Shaped[Array, "*o"]) -> Int[Array, "*o"]:
         """The table's row for each distance, query position - key position."""
         clipped = jnp.clip(distances, -self.max_distance, self.max_distance - 1)
-        return jnp.asarray(self.rows)[clipped + self.max_distance]
+        index = clipped + self.max_distance
+        return jnp.asarray(self.rows)[index]
 
     def transform_qk(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
-        return q / math.sqrt(1 + len(self.terms)), k
+        num_terms = 1 + len(self.terms)  # q·k is one of them
+        return q / math.sqrt(num_terms), k
 
     def content_bias(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b h l s"]:
         """q·W_k P and k·W_q P, each at the row of i - j."""
-        scale = 1 / math.sqrt((1 + len(self.terms)) * q.shape[-1])
-        rows = self.row(-relative(Q, K))[:, None]
+        num_terms = 1 + len(self.terms)
+        scale = 1 / math.sqrt(num_terms * q.shape[-1])
+        distance = -relative(Q, K)
+        rows = self.row(distance)[:, None]  # [B|1, 1, L, S]
         terms = []
         if "c2p" in self.terms:
             by_row = jnp.einsum("blhe,rhe->bhlr", scale * q, self.projected("c2p"))
             terms.append(take_rows(by_row, rows))
         if "p2c" in self.terms:
             by_row = jnp.einsum("bshe,rhe->bhsr", scale * k, self.projected("p2c"))
-            of_keys = take_rows(by_row, jnp.swapaxes(rows, 2, 3))
-            terms.append(jnp.swapaxes(of_keys, 2, 3))
+            # Keys read rows here, so queries and keys change places.
+            rows_of_keys = jnp.swapaxes(rows, 2, 3)
+            by_key = take_rows(by_row, rows_of_keys)  # [B, H, S, L]
+            terms.append(jnp.swapaxes(by_key, 2, 3))
         return sum(terms[1:], terms[0])
 
     def projected(self, term: str) -> Float[Array, "r h e"]:
         """The table's rows times W_k (c2p) or W_q (p2c)."""
-        return jnp.einsum("rd,dhe->rhe", self.table[...], self.projections[term][...])
+        projection = self.projections[term][...]
+        return jnp.einsum("rd,dhe->rhe", self.table[...], projection)
 
 
 def _rows(max_distance: int, buckets: int | None) -> tuple[int, ...]:
@@ -108,9 +129,12 @@ def _rows(max_distance: int, buckets: int | None) -> tuple[int, ...]:
     distances = np.arange(-max_distance, max_distance)
     if buckets is None:
         return tuple((distances + max_distance).tolist())
-    exact = buckets // 2
+    exact = buckets // 2  # up to this distance each has its own row
     size = np.maximum(np.abs(distances), 1)
-    share = np.log(size / exact) / np.log((max_distance - 1) / exact)
+    largest = max_distance - 1
+    share = np.log(size / exact) / np.log(largest / exact)
     beyond = exact + np.ceil(share * (exact - 1))
-    bucket = np.where(size <= exact, distances, np.sign(distances) * beyond).astype(int)
-    return tuple(np.clip(bucket + buckets, 0, 2 * buckets - 1).tolist())
+    signed = np.sign(distances) * beyond
+    bucket = np.where(size <= exact, distances, signed).astype(int)
+    rows = np.clip(bucket + buckets, 0, 2 * buckets - 1)
+    return tuple(rows.tolist())

@@ -52,13 +52,19 @@ class DynamicPositionBias(OffsetBias):
                 f"got {hidden} and {depth}."
             )
         sizes = [1, *[hidden] * depth, num_heads]
-        self.layers = nnx.List([uniform_linear(n, m, rngs) for n, m in itertools.pairwise(sizes)])
+        layers = []
+        for inputs, outputs in itertools.pairwise(sizes):
+            layers.append(uniform_linear(inputs, outputs, rngs))
+        self.layers = nnx.List(layers)
         self.logarithmic = logarithmic
 
     def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
+        # Query position - key position, the opposite sign of an offset here.
         x = -offset.astype(jnp.float32)[..., None]
         if self.logarithmic:
             x = jnp.sign(x) * jnp.log1p(jnp.abs(x))
-        for layer in list(self.layers)[:-1]:
+        *hidden_layers, last_layer = self.layers
+        for layer in hidden_layers:
             x = jax.nn.silu(layer(x))
-        return jnp.moveaxis(self.layers[-1](x), -1, 0)
+        by_head = last_layer(x)  # [*O, H]
+        return jnp.moveaxis(by_head, -1, 0)

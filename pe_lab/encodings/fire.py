@@ -3,7 +3,7 @@
 Li et al. 2023, "Functional Interpolation for Relative Positions Improves Long Context
 Transformers", https://arxiv.org/abs/2310.04418.
 
-Initialization and sizes are those of the ports in mcleish7/arithmetic at 55af9d5 and
+Initialization and sizes follow the ports in mcleish7/arithmetic at 55af9d5 and
 chuanyang-Zheng/DAPE at 5667d28, which agree except for a halved threshold in the latter. Both
 layers are PyTorch's nn.Linear: weights and biases are initialized uniformly within 1 /
 sqrt(fan_in). The random biases matter. The network reads values in 0..1, so without them the
@@ -71,17 +71,22 @@ class FIRE(AttentionEncoding):
 
     def normalized_distance(self, Q: Tokens, K: Tokens) -> Float[Array, "b l s"]:
         """psi(distance) / psi(max(i, threshold)), [B|1, L, S]."""
-        scale = self.psi(jnp.maximum(Q.positions.astype(jnp.float32), self.threshold))
+        i = Q.positions.astype(jnp.float32)
+        scale = self.psi(jnp.maximum(i, self.threshold))  # [B|1, L]
         distance = jnp.abs(relative(Q, K)).astype(jnp.float32)
         return self.psi(distance) / (scale + EPSILON)[..., None]
 
     def bias(self, Q: Tokens, K: Tokens) -> Float[Array, "_ h l s"]:
-        return self.network(self.normalized_distance(Q, K)[:, None])
+        x = self.normalized_distance(Q, K)
+        return self.network(x[:, None])
 
     def network(self, x: Float[Array, "b 1 l s"]) -> Float[Array, "b h l s"]:
-        """The network at each number. Channels come before the long axes."""
+        """The network at each number."""
+        # Channels come before the long axes, so that a CPU's vectors run along tokens.
         column = (1, -1, 1, 1)
         into_bias = self.into.bias[...].reshape(column)  # type: ignore[index]
         out_bias = self.out.bias[...].reshape(column)  # type: ignore[index]
-        hidden = jax.nn.relu(self.into.kernel[...].reshape(column) * x + into_bias)
-        return jnp.einsum("bcls,ch->bhls", hidden, self.out.kernel[...]) + out_bias
+        into = self.into.kernel[...].reshape(column)
+        hidden = jax.nn.relu(into * x + into_bias)  # [B|1, C, L, S]
+        out = jnp.einsum("bcls,ch->bhls", hidden, self.out.kernel[...])
+        return out + out_bias

@@ -1,7 +1,7 @@
 """Forgetting attention: a forget gate of each token decays the attention to all earlier tokens.
 
 Lin et al. 2025, "Forgetting Transformer: Softmax Attention with a Forget Gate",
-https://arxiv.org/abs/2503.02130. Gates and their initialization are those of
+https://arxiv.org/abs/2503.02130. Gates and their initialization follow
 zhixuan-lin/forgetting-transformer at 246d5e3, modeling_forgetting_transformer.py.
 
 CABLE is the same function. Veisi et al. 2025, "Context-aware Biases for Length Extrapolation",
@@ -14,7 +14,7 @@ grows with the length, and a bfloat16 q·k would lose the difference of two larg
 """
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -80,7 +80,7 @@ class FoX(AttentionEncoding):
             projection = nnx.Linear(
                 width,
                 num_heads,
-                dtype=jnp.float32,
+                dtype=jnp.float32,  # in every model: the bias is a sum of many gates
                 kernel_init=nnx.initializers.normal(0.02),
                 bias_init=nnx.initializers.constant(bias_start),
                 rngs=rngs,
@@ -88,31 +88,51 @@ class FoX(AttentionEncoding):
         self.projection = projection
 
     def features(
-        self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
+        self,
+        x: Float[Array, "b l d"],
+        positions: Num[Array, "#b l *a"],
     ) -> tuple[None, Float[Array, "b l h"]]:
         """The log of each token's gates."""
         if self.projection is not None:
-            logits: Any = self.projection(x)
+            logits = self.projection(x)
         else:
-            logits = self.logits[...] if self.logits is not None else jnp.asarray(self.fixed)
-            logits = jnp.broadcast_to(logits[None, None], (*x.shape[:2], self.num_heads))
+            # Gates that read no token are the same at every token.
+            of_heads = self.logits[...] if self.logits is not None else jnp.asarray(self.fixed)
+            batch, length, _ = x.shape
+            shape = (batch, length, self.num_heads)
+            logits = jnp.broadcast_to(of_heads[None, None], shape)
         return None, jax.nn.log_sigmoid(logits)
 
     def content_bias(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b h l s"]:
-        to_key = jnp.cumsum(K.features, axis=1)
-        to_query = jnp.take_along_axis(to_key, Q.slots[..., None], axis=1)
-        return jnp.moveaxis(to_query, 2, 1)[..., None] - jnp.moveaxis(to_key, 2, 1)[:, :, None]
+        """c_i - c_j, where c sums the logs of the gates up to a token."""
+        assert Q.slots is not None
+        of_keys = jnp.cumsum(K.features, axis=1)  # [B, S, H]
+        of_queries = jnp.take_along_axis(of_keys, Q.slots[..., None], axis=1)
+        of_queries = jnp.moveaxis(of_queries, 2, 1)[..., None]  # [B, H, L, 1]
+        of_keys = jnp.moveaxis(of_keys, 2, 1)[:, :, None]  # [B, H, 1, S]
+        return of_queries - of_keys
 
 
-def _logits(decay_times: tuple[float, ...], num_heads: int) -> tuple[float, ...]:
+def _logits(
+    decay_times: tuple[float, ...],
+    num_heads: int,
+) -> tuple[float, ...]:
     """b with log sigmoid(b) = -1 / T, for the decay time T of each head."""
     if len(decay_times) != 2 or not 0 < decay_times[0] <= decay_times[1]:
         raise ValueError(
             f"FoX's decay_times are the shortest and the longest, above 0, got {decay_times}."
         )
-    shortest, longest = map(math.log, decay_times)
-    steps = [h / max(num_heads - 1, 1) for h in range(num_heads)]
-    rates = [math.exp(-shortest - step * (longest - shortest)) for step in steps]
-    return tuple(-math.log(math.expm1(rate)) for rate in rates)
+    shortest, longest = math.log(decay_times[0]), math.log(decay_times[1])
+    last_head = max(num_heads - 1, 1)
+    logits = []
+    for head in range(num_heads):
+        log_time = shortest + head / last_head * (longest - shortest)
+        rate = math.exp(-log_time)
+        logits.append(-math.log(math.expm1(rate)))
+    return tuple(logits)

@@ -36,5 +36,8 @@ class HardALiBi(AttentionEncoding):
 
     def mask(self, Q: Tokens, K: Tokens) -> Bool[Array, "_ _ l s"]:
         distance = -relative(Q, K)[:, None]
-        head = jnp.arange(self.num_heads).reshape(1, -1, 1, 1)
-        return (head >= self.masked_heads) | ((distance >= 0) & (distance <= head))
+        head = jnp.arange(self.num_heads)
+        head = head.reshape(1, -1, 1, 1)
+        sees_all = head >= self.masked_heads
+        is_near = (distance >= 0) & (distance <= head)  # head 0 sees its own token alone
+        return sees_all | is_near

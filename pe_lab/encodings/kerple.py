@@ -5,7 +5,7 @@ https://arxiv.org/abs/2205.09921. Both forms are conditionally positive definite
 
 Differs from the authors' code (chijames/KERPLE at 73f1ee2, megatron/mpu/layers.py), which clamps
 the parameters in place during the forward pass. Here the clamp is part of the formula, so the
-gradient is that of the function that is computed. Distances count on both sides; the paper is
+gradient belongs to the function that is computed. Distances count on both sides; the paper is
 causal.
 """
 
@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Shaped
 from pe_lab.encodings.base import OffsetBias
 from pe_lab.encodings.requirements import Requirements
 
-# Both limits are those of the authors' code.
+# Both limits follow the authors' code.
 _LEAST = 1e-2  # parameters stay positive
 _LARGEST_POWER = 2.0  # a larger power of the distance is no such kernel
 
@@ -46,7 +46,8 @@ class KERPLE(OffsetBias):
         self.form = form
         scale_or_power = jax.random.uniform(rngs.params(), (num_heads,), maxval=2.0)
         self.scale_or_power = nnx.Param(scale_or_power)
-        self.rate = nnx.Param(jax.random.uniform(rngs.params(), (num_heads,)))
+        rate = jax.random.uniform(rngs.params(), (num_heads,))
+        self.rate = nnx.Param(rate)
 
     def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
         distance = jnp.abs(offset).astype(jnp.float32)[None]

@@ -6,8 +6,8 @@ root of their number, as in the ports (willGuimont/learnable_fourier_positional_
 220e938).
 
 The ports disagree on the initialization, a normal distribution with a parameter gamma. Here its
-standard deviation is 1 / gamma. The paper's own sizes could not be read; the defaults are those of
-that port.
+standard deviation is 1 / gamma. The paper's own sizes could not be read; the defaults are the
+port's.
 """
 
 import math
@@ -53,18 +53,23 @@ class LearnableFourier(InputEncoding):
         super().__init__(width, width=width, rngs=rngs, **rest)
         self.num_axes = num_axes
         self.require(num_axes=num_axes)
-        frequencies = jax.random.normal(rngs.params(), (num_features // 2, num_axes)) / gamma
+        shape = (num_features // 2, num_axes)
+        frequencies = jax.random.normal(rngs.params(), shape) / gamma
         self.frequencies = nnx.Param(frequencies)
         self.into = nnx.Linear(num_features, hidden_width, rngs=rngs)
         self.out = nnx.Linear(hidden_width, width, rngs=rngs)
 
     def fourier_features(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l f"]:
         """[cos, sin] / sqrt(F), before the network."""
-        p = positions.astype(jnp.float32).reshape(*positions.shape[:2], self.num_axes)
+        batch, length = positions.shape[:2]
+        p = positions.astype(jnp.float32)
+        p = p.reshape(batch, length, self.num_axes)  # one axis is not an axis of the array
         angles = jnp.einsum("bla,fa->blf", p, self.frequencies[...])
         features = jnp.concatenate([jnp.cos(angles), jnp.sin(angles)], axis=-1)
-        return features / math.sqrt(features.shape[-1])
+        num_features = features.shape[-1]
+        return features / math.sqrt(num_features)
 
     def embed(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l d"]:
         hidden = self.into(self.fourier_features(positions))
-        return self.out(jax.nn.gelu(hidden, approximate=False))
+        hidden = jax.nn.gelu(hidden, approximate=False)  # PyTorch's default, JAX's is True
+        return self.out(hidden)

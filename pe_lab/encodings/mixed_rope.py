@@ -22,9 +22,9 @@ class MixedRoPE(AttentionEncoding):
     Relative. Positions are [B|1, L, 2]. Angles are float32 products, with an error of 1e-3 at
     position 1e5. Pairs are neighboring channels.
 
-    The frequencies are initialized as two copies of a geometric series. Those of the first half of
-    the pairs point in a random direction of the plane, one for each head. Those of the second half
-    are perpendicular to it.
+    The frequencies are initialized as two copies of a geometric series. The copy of the first
+    half of the pairs points in a random direction of the plane, one for each head. The copy of the
+    second half is perpendicular to it.
 
     Args:
       base: base of the geometric series of the initial frequencies, 10 in the paper's models.
@@ -32,27 +32,46 @@ class MixedRoPE(AttentionEncoding):
 
     requirements = Requirements(relative=True, num_axes=2, cross=True, per_layer=True)
 
-    def __init__(self, *, base: float = 10.0, num_heads: int, head_dim: int, rngs: nnx.Rngs):
+    def __init__(
+        self,
+        *,
+        base: float = 10.0,
+        num_heads: int,
+        head_dim: int,
+        rngs: nnx.Rngs,
+    ):
         if head_dim % 4:
             raise ValueError(
                 f"MixedRoPE starts from two directions of equally many pairs, so 4 must divide "
                 f"the head width {head_dim}."
             )
+        half = head_dim // 4  # pairs in each of the two directions
         series = base ** (-np.arange(0, head_dim, 4) / head_dim)
-        size = jnp.asarray(np.tile(series, 2), jnp.float32)[None]
-        across = jnp.repeat(jnp.asarray([0.0, jnp.pi / 2]), head_dim // 4)[None]
-        direction = jax.random.uniform(rngs.params(), (num_heads, 1), maxval=2 * jnp.pi) + across
-        frequencies = jnp.stack([size * jnp.cos(direction), size * jnp.sin(direction)])
-        self.frequencies = nnx.Param(frequencies)  # [A, H, P]
+        size = jnp.asarray(np.tile(series, 2), jnp.float32)[None]  # [1, P]
+        across = jnp.repeat(jnp.asarray([0.0, jnp.pi / 2]), half)[None]
+        random = jax.random.uniform(rngs.params(), (num_heads, 1), maxval=2 * jnp.pi)
+        direction = random + across  # [H, P]
+        fx = size * jnp.cos(direction)
+        fy = size * jnp.sin(direction)
+        self.frequencies = nnx.Param(jnp.stack([fx, fy]))  # [A, H, P]
 
     def transform_qk(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
-        return rotate(q, self.angles(Q.positions)), rotate(k, self.angles(K.positions))
+        q = rotate(q, self.angles(Q.positions))
+        k = rotate(k, self.angles(K.positions))
+        return q, k
 
     def angles(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l h p"]:
         check_axes(positions, 2, "MixedRoPE")
+        # Plain products: `ops.angles` is exact, but its frequencies are constants.
         frequencies = self.frequencies[...]
-        x = positions[..., 0, None, None].astype(jnp.float32) * frequencies[0][None, None]
-        y = positions[..., 1, None, None].astype(jnp.float32) * frequencies[1][None, None]
-        return x + y
+        x = positions[..., 0, None, None].astype(jnp.float32)
+        x_angle = x * frequencies[0][None, None]
+        y = positions[..., 1, None, None].astype(jnp.float32)
+        y_angle = y * frequencies[1][None, None]
+        return x_angle + y_angle

@@ -1,7 +1,7 @@
 """Many sines of the position and no cosines: unique, bounded and smooth, but without a shift map.
 
 No paper: the step before Vaswani et al. 2017 (https://arxiv.org/abs/1706.03762), whose cosines add
-what is missing here. With sines alone no linear map takes embedding(p) to embedding(p + shift).
+the missing half. With sines alone no linear map takes embedding(p) to embedding(p + shift).
 """
 
 import jax.numpy as jnp
@@ -24,5 +24,7 @@ class MultiSine(InputEncoding):
         self.base = base
 
     def embed(self, positions: Num[Array, "b l"]) -> Float[Array, "b l d"]:
-        frequencies = self.base ** (-np.arange(self.width) / self.width)
-        return jnp.sin(angles(positions, frequencies.tolist()))
+        exponents = -np.arange(self.width) / self.width
+        frequencies = self.base**exponents
+        phases = angles(positions, frequencies.tolist())
+        return jnp.sin(phases)

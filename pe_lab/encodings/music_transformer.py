@@ -57,12 +57,21 @@ class MusicTransformer(AttentionEncoding):
         """The table's row for each distance, query position - key position, and if there is one."""
         first = 1 - self.max_distance if self.two_sided else 0
         inside = (distances >= first) & (distances < self.max_distance)
-        return jnp.where(inside, distances - first, 0), inside
+        row = jnp.where(inside, distances - first, 0)
+        return row, inside
 
     def content_bias(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b h l s"]:
         """q·E[i - j] / sqrt(Dh), and 0 where the distance has no vector."""
-        row, inside = self.row(-relative(Q, K))
-        by_row = jnp.einsum("blhe,hre->bhlr", q / math.sqrt(q.shape[-1]), self.table[...])
-        return jnp.where(inside[:, None], take_rows(by_row, row[:, None]), 0)
+        distance = -relative(Q, K)
+        row, inside = self.row(distance)
+        q = q / math.sqrt(q.shape[-1])
+        # Products with every row, then the row of each key: no array [B, H, L, S, Dh].
+        by_row = jnp.einsum("blhe,hre->bhlr", q, self.table[...])
+        by_key = take_rows(by_row, row[:, None])
+        return jnp.where(inside[:, None], by_key, 0)

@@ -2,36 +2,46 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
+from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Num
 
 
-def check_axes(positions: Num[Array, "b l *a"], num_axes: int, name: str) -> Num[Array, "b l *a"]:
+def check_axes(
+    positions: Num[Array, "b l *a"],
+    num_axes: int,
+    name: str,
+) -> Num[Array, "b l *a"]:
     """The positions, if they have `num_axes` axes.
 
     Raises:
       ValueError: they have another number of axes.
     """
-    axes = positions.shape[2:]
-    if axes != (() if num_axes == 1 else (num_axes,)):
+    axes = () if num_axes == 1 else (num_axes,)
+    if positions.shape[2:] != axes:
         expected = "[B, L]" if num_axes == 1 else f"[B, L, {num_axes}]"
         raise ValueError(f"{name} reads positions {expected}, got {list(positions.shape)}.")
     return positions
 
 
 def masked_softmax(
-    s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]
+    s: Float[Array, "b h l s"],
+    mask: Bool[Array, "_ _ l s"],
 ) -> Float[Array, "b h l s"]:
     """Softmax over the allowed keys in float32; zeros with zero gradients if no key is allowed."""
-    s = jnp.where(mask, s.astype(jnp.float32), jnp.finfo(jnp.float32).min)
-    largest = jax.lax.stop_gradient(s.max(axis=-1, keepdims=True))
+    float32 = jnp.finfo(jnp.float32)
+    # Not -inf: in a row without keys, -inf minus the maximum would be NaN.
+    s = jnp.where(mask, s.astype(jnp.float32), float32.min)
+    largest = s.max(axis=-1, keepdims=True)
+    largest = jax.lax.stop_gradient(largest)  # the result does not depend on it
     e = jnp.where(mask, jnp.exp(s - largest), 0.0)
-    return e / jnp.maximum(e.sum(axis=-1, keepdims=True), jnp.finfo(jnp.float32).tiny)
+    total = e.sum(axis=-1, keepdims=True)
+    return e / jnp.maximum(total, float32.tiny)
 
 
 def uniform_linear(inputs: int, outputs: int, rngs: nnx.Rngs) -> nnx.Linear:
@@ -41,13 +51,20 @@ def uniform_linear(inputs: int, outputs: int, rngs: nnx.Rngs) -> nnx.Linear:
     """
     limit = inputs**-0.5
 
-    def initialize(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+    def initialize(
+        key: Array,
+        shape: tuple[int, ...],
+        dtype: DTypeLike,
+    ) -> Array:
         return jax.random.uniform(key, shape, dtype, -limit, limit)
 
     return nnx.Linear(inputs, outputs, kernel_init=initialize, bias_init=initialize, rngs=rngs)
 
 
-def lookup(table: Float[Array, "n c"], index: Num[Array, "*o"]) -> Float[Array, "*o c"]:
+def lookup(
+    table: Float[Array, "n c"],
+    index: Num[Array, "*o"],
+) -> Float[Array, "*o c"]:
     """Rows of a table; NaN for an index outside of it, negative ones included.
 
     Raises:
@@ -56,36 +73,50 @@ def lookup(table: Float[Array, "n c"], index: Num[Array, "*o"]) -> Float[Array, 
     if not jnp.issubdtype(index.dtype, jnp.integer):
         raise TypeError(f"A table is read at whole positions, got {index.dtype}.")
     inside = (index >= 0) & (index < table.shape[0])
-    rows = jnp.take(table, jnp.where(inside, index, 0), axis=0)
+    safe_index = jnp.where(inside, index, 0)
+    rows = jnp.take(table, safe_index, axis=0)
     return jnp.where(inside[..., None], rows, jnp.nan)
 
 
 def geometric_frequencies(base: float, channels: int) -> tuple[float, ...]:
     """base^(-2m / channels) for each pair m of channels, in radians per position."""
-    return tuple((base ** (-np.arange(0, channels, 2) / channels)).tolist())
+    exponents = -np.arange(0, channels, 2) / channels
+    frequencies = base**exponents
+    return tuple(frequencies.tolist())
 
 
-def angles(positions: Num[Array, "*p"], frequencies: Sequence[float]) -> Float[Array, "*p f"]:
+def angles(
+    positions: Num[Array, "*p"],
+    frequencies: Sequence[float],
+) -> Float[Array, "*p f"]:
     """positions x frequencies in radians, in (-pi, pi) up to whole turns.
 
     Exact to 1e-6 below position 2^24. The error of a plain float32 product is 1e-3 at position 1e5.
     A whole position times a frequency's share of a turn is a product of integers modulo 2^32, whose
     overflow drops whole turns. The fraction of a position is multiplied as usual.
     """
+    # Turns per position, in units of 2^-32 turns: a whole part that products modulo 2^32 keep
+    # exact, and a rest below one unit.
     turns = np.asarray(frequencies, np.float64) / (2 * math.pi) * 2.0**32
-    high = (np.floor(turns) % 2.0**32).astype(np.uint32)
-    low = (turns % 1.0).astype(np.float32)
     row = (*(1,) * positions.ndim, -1)
-    fractional = jnp.issubdtype(positions.dtype, jnp.floating)
-    whole = (jnp.floor(positions) if fractional else positions).astype(jnp.int32)[..., None]
-    product = jax.lax.bitcast_convert_type(whole, jnp.uint32) * high.reshape(row)
-    carried = jnp.floor(whole.astype(jnp.float32) * low.reshape(row)).astype(jnp.int32)
-    phase = jax.lax.bitcast_convert_type(product, jnp.int32) + carried
+    high = (np.floor(turns) % 2.0**32).astype(np.uint32).reshape(row)
+    low = (turns % 1.0).astype(np.float32).reshape(row)
+
+    is_fractional = jnp.issubdtype(positions.dtype, jnp.floating)
+    integer = jnp.floor(positions) if is_fractional else positions
+    integer = integer.astype(jnp.int32)[..., None]
+    unsigned = jax.lax.bitcast_convert_type(integer, jnp.uint32)
+    product = unsigned * high
+    rest = jnp.floor(integer.astype(jnp.float32) * low).astype(jnp.int32)
+    # As a signed integer, the phase is between minus and plus half a turn.
+    phase = jax.lax.bitcast_convert_type(product, jnp.int32) + rest
     angle = phase.astype(jnp.float32) * (2 * math.pi / 2.0**32)
-    if not fractional:
+    if not is_fractional:
         return angle
-    fraction = (positions - jnp.floor(positions)).astype(jnp.float32)[..., None]
-    return angle + fraction * jnp.asarray(frequencies, jnp.float32).reshape(row)
+    fraction = positions - jnp.floor(positions)
+    fraction = fraction.astype(jnp.float32)[..., None]
+    plain_frequencies = jnp.asarray(frequencies, jnp.float32).reshape(row)
+    return angle + fraction * plain_frequencies
 
 
 def rotate(
@@ -102,22 +133,37 @@ def rotate(
       amplitude: factor on the rotated channels.
     """
     rotated = 2 * angles.shape[-1]
-    pair_axis = -1 if layout == "interleaved" else -2  # of pairs as [..., P, 2] or [..., 2, P]
-    pair_shape = (-1, 2) if layout == "interleaved" else (2, -1)
+    pair_axis, pair_shape = -1, (-1, 2)  # pairs as [..., P, 2]
+    if layout == "half":
+        pair_axis, pair_shape = -2, (2, -1)  # pairs as [..., 2, P]
     cos, sin = amplitude * jnp.cos(angles), amplitude * jnp.sin(angles)
     channels = (*cos.shape[:-1], rotated)
     cos = jnp.stack([cos, cos], axis=pair_axis).reshape(channels)
     sin = jnp.stack([-sin, sin], axis=pair_axis).reshape(channels)
-    first, rest = x[..., :rotated].astype(jnp.float32), x[..., rotated:]
+
+    first = x[..., :rotated].astype(jnp.float32)
+    rest = x[..., rotated:]
     # Flipping pairs is faster on a CPU than taking the two halves apart and joining them again.
-    partners = jnp.flip(first.reshape(*x.shape[:-1], *pair_shape), axis=pair_axis)
-    y = (first * cos + partners.reshape(first.shape) * sin).astype(x.dtype)
-    return jnp.concatenate([y, rest], axis=-1) if rest.shape[-1] else y
+    pairs = first.reshape(*x.shape[:-1], *pair_shape)
+    partners = jnp.flip(pairs, axis=pair_axis).reshape(first.shape)
+    y = first * cos + partners * sin
+    y = y.astype(x.dtype)
+    if rest.shape[-1] == 0:
+        return y
+    return jnp.concatenate([y, rest], axis=-1)
 
 
 def take_rows(
-    by_row: Float[Array, "b h l r"], rows: Int[Array, "_ _ l s"]
+    by_row: Float[Array, "b h l r"],
+    rows: Int[Array, "_ _ l s"],
 ) -> Float[Array, "b h l s"]:
     """Each query's value for the row of each key; rows are [B|1, H|1, L, S]."""
-    rows = jnp.broadcast_to(rows, (*by_row.shape[:3], rows.shape[-1]))
+    num_keys = rows.shape[-1]
+    rows = jnp.broadcast_to(rows, (*by_row.shape[:3], num_keys))
     return jnp.take_along_axis(by_row, rows, axis=-1)
+
+
+def pad_channels(x: Float[Array, "b l c"], channels: int) -> Float[Array, "b l d"]:
+    """The numbers of each token, followed by zeros up to a number of channels."""
+    missing = channels - x.shape[-1]
+    return jnp.pad(x, ((0, 0), (0, 0), (0, missing)))

@@ -1,7 +1,7 @@
 """PaTH: every token between key and query transforms the query by its own Householder-like matrix.
 
 Yang et al. 2025, "PaTH Attention: Position Encoding via Accumulating Householder Transformations",
-https://arxiv.org/abs/2505.16381. Projections and their initialization are those of
+https://arxiv.org/abs/2505.16381. Projections and their initialization follow
 fla-org/flash-linear-attention at 27289fc, layers/path_attn.py.
 
 Differs in that w comes from its own token alone. The paper's short convolution of three tokens
@@ -14,8 +14,8 @@ contiguous block of T is the T of its own tokens, so one T serves every pair of 
 processed from the last to the first, and the change of the later queries is carried along.
 """
 
+import functools
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -50,53 +50,84 @@ class PaTH(AttentionEncoding):
     )
 
     def __init__(
-        self, *, rank: int = 32, width: int, num_heads: int, head_dim: int, rngs: nnx.Rngs
+        self,
+        *,
+        rank: int = 32,
+        width: int,
+        num_heads: int,
+        head_dim: int,
+        rngs: nnx.Rngs,
     ):
         if rank < 1:
             raise ValueError(f"PaTH's rank must be at least 1, got {rank}.")
         normal = nnx.initializers.normal(0.02)
-        options: Any = dict(kernel_init=normal, dtype=jnp.float32, rngs=rngs)
-        self.down = nnx.Linear(width, rank, use_bias=False, **options)
-        self.up = nnx.Linear(rank, num_heads * head_dim, use_bias=False, **options)
-        self.strength = nnx.Linear(width, num_heads, **options)
+        linear = functools.partial(nnx.Linear, kernel_init=normal, dtype=jnp.float32, rngs=rngs)
+        self.down = linear(width, rank, use_bias=False)
+        self.up = linear(rank, num_heads * head_dim, use_bias=False)
+        self.strength = linear(width, num_heads)
         self.num_heads = num_heads
 
     def features(
-        self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
+        self,
+        x: Float[Array, "b l d"],
+        positions: Num[Array, "#b l *a"],
     ) -> tuple[None, tuple[Float[Array, "b l h e"], Float[Array, "b l h"]]]:
         """Each token's w and beta. Zeros, as in empty slots of a cache, make H the identity."""
-        w = self.up(self.down(x)).reshape(*x.shape[:2], self.num_heads, -1)
-        w = w * jax.lax.rsqrt((w**2).sum(axis=-1, keepdims=True) + _EPSILON)
-        return None, (w, 2 * jax.nn.sigmoid(self.strength(x)))
+        batch, length, _ = x.shape
+        w = self.up(self.down(x))
+        w = w.reshape(batch, length, self.num_heads, -1)
+        squared_length = (w**2).sum(axis=-1, keepdims=True)
+        w = w * jax.lax.rsqrt(squared_length + _EPSILON)
+        beta = 2 * jax.nn.sigmoid(self.strength(x))  # [B, L, H]
+        return None, (w, beta)
 
     def content_bias(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b h l s"]:
+        assert Q.slots is not None
+        assert K.slots is not None
         w, beta = K.features
-        size = min(_BLOCK, k.shape[1])
-        is_past = K.slots[:, None, None, :] <= Q.slots[:, None, :, None]  # or the query's own token
-        is_past = _blocks(is_past, 3, size)
+        num_keys = k.shape[1]
+        size = min(_BLOCK, num_keys)
+        # The query's own token is included: its matrix is the first that transforms the query.
+        is_past = K.slots[:, None, None, :] <= Q.slots[:, None, :, None]
+        is_past = _blocks(is_past, 3, size)  # [N, B, 1, L, C]
         W = jnp.moveaxis(_blocks(w, 1, size), 3, 2)  # [N, B, H, C, Dh]
-        keys = jnp.moveaxis(_blocks(k.astype(jnp.float32), 1, size), 3, 2)
-        scale = jnp.moveaxis(_blocks(beta, 1, size), 3, 2)[..., None]
-        among = scale * jnp.einsum("nbhae,nbhce->nbhac", W, W)
-        on_keys = jnp.tril(jnp.einsum("nbhae,nbhce->nbhac", W, keys), -1)
-        T = _inverse(among) * jnp.swapaxes(scale, 3, 4)
-        TW, TK = T @ W, T @ on_keys
-        queries = jnp.moveaxis(q, 1, 2).astype(jnp.float32)
+        keys = _blocks(k.astype(jnp.float32), 1, size)
+        keys = jnp.moveaxis(keys, 3, 2)  # [N, B, H, C, Dh]
+        scale = _blocks(beta, 1, size)
+        scale = jnp.moveaxis(scale, 3, 2)[..., None]  # [N, B, H, C, 1]
 
-        def block(change, of_block):
-            """The change of the logits in one block, and the change of the queries before it."""
-            W, keys, TW, TK, is_past = of_block
+        # T = (I + strictly lower part of diag(beta) W W^T)^-1 diag(beta)
+        w_products = scale * jnp.einsum("nbhae,nbhce->nbhac", W, W)
+        # A key meets the matrices of later tokens only, hence the strictly lower part.
+        key_products = jnp.tril(jnp.einsum("nbhae,nbhce->nbhac", W, keys), -1)
+        T = _inverse(w_products) * jnp.swapaxes(scale, 3, 4)
+        TW = T @ W
+        TK = T @ key_products
+        queries = jnp.moveaxis(q, 1, 2).astype(jnp.float32)  # [B, H, L, Dh]
+
+        def process_block(
+            change: Float[Array, "b h l e"],
+            block: tuple[Array, ...],
+        ) -> tuple[Float[Array, "b h l e"], Float[Array, "b h l c"]]:
+            """The change of the queries before a block, and of the logits in it."""
+            W, keys, TW, TK, is_past = block
             product = jnp.einsum("bhle,bhce->bhlc", queries + change, W)
-            along = jnp.where(is_past, product, 0.0)
-            of_logits = jnp.einsum("bhle,bhce->bhlc", change, keys) - along @ TK
-            return change - along @ TW, of_logits
+            product = jnp.where(is_past, product, 0.0)
+            logit_change = jnp.einsum("bhle,bhce->bhlc", change, keys) - product @ TK
+            return change - product @ TW, logit_change
 
-        of_blocks = (W, keys, TW, TK, is_past)
+        blocks = (W, keys, TW, TK, is_past)
         no_change = jnp.zeros_like(queries)
-        _, by_block = jax.lax.scan(block, no_change, of_blocks, reverse=True)  # [N, B, H, L, C]
-        bias = jnp.moveaxis(by_block, 0, 3).reshape(*queries.shape[:3], -1)[..., : k.shape[1]]
+        _, by_block = jax.lax.scan(process_block, no_change, blocks, reverse=True)
+        bias = jnp.moveaxis(by_block, 0, 3)  # [B, H, L, N, C]
+        bias = bias.reshape(*queries.shape[:3], -1)
+        bias = bias[..., :num_keys]  # without the zeros that fill the last block
         return bias / math.sqrt(q.shape[-1])
 
 
@@ -107,22 +138,32 @@ def _inverse(square: Float[Array, "*b c c"]) -> Float[Array, "*b c c"]:
     There are only products, and none grows like the powers of N. The gradient of a triangular solve
     sometimes hangs on CPU (jax 0.10.2).
     """
-    size, width = square.shape[-1], 1
+    size = square.shape[-1]
     inverse = jnp.broadcast_to(jnp.eye(size), square.shape)
     index = jnp.arange(size)
+    width = 1
     while width < size:
-        pair, second = index // (2 * width), index // width % 2
-        corner = (pair[:, None] == pair[None]) & (second[:, None] > second[None])
-        between = jnp.where(jnp.broadcast_to(corner, square.shape), square, 0.0)
+        # Blocks of this width are inverted; two neighbors form a pair, joined by their corner.
+        pair = index // (2 * width)
+        half = index // width % 2
+        same_pair = pair[:, None] == pair[None]
+        corner = same_pair & (half[:, None] > half[None])
+        corner = jnp.broadcast_to(corner, square.shape)
+        between = jnp.where(corner, square, 0.0)
         inverse = inverse - inverse @ between @ inverse
         width = 2 * width
     return inverse
 
 
-def _blocks(x: Shaped[Array, "..."], axis: int, size: int) -> Shaped[Array, "n ..."]:
+def _blocks(
+    x: Shaped[Array, "..."],
+    axis: int,
+    size: int,
+) -> Shaped[Array, "n ..."]:
     """An axis split into blocks of C, which become the first axis; zeros fill the last block."""
     widths = [(0, 0)] * x.ndim
     widths[axis] = (0, -x.shape[axis] % size)
     x = jnp.pad(x, widths)
-    blocks = x.reshape(*x.shape[:axis], -1, size, *x.shape[axis + 1 :])
+    before, after = x.shape[:axis], x.shape[axis + 1 :]
+    blocks = x.reshape(*before, -1, size, *after)
     return jnp.moveaxis(blocks, axis, 0)

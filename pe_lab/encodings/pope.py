@@ -43,24 +43,37 @@ class PoPE(AttentionEncoding):
         head_dim: int,
         rngs: nnx.Rngs,
     ):
-        self.frequencies = tuple((base ** (-np.arange(head_dim) / head_dim)).tolist())
+        frequencies = base ** (-np.arange(head_dim) / head_dim)
+        self.frequencies = tuple(frequencies.tolist())
         shape = (num_heads, head_dim)
         uniform = jax.random.uniform(rngs.params(), shape, minval=-2 * math.pi, maxval=0.0)
-        self.delta = nnx.Param(uniform if start == "uniform" else jnp.zeros(shape))
+        delta = uniform if start == "uniform" else jnp.zeros(shape)
+        self.delta = nnx.Param(delta)
 
     def transform_qk(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
         raw = self.delta[...]
         # jnp.clip would halve the gradient at the initial value 0.
-        delta = jnp.where(raw > 0, 0.0, jnp.maximum(raw, -2 * math.pi))
-        of_queries = angles(Q.positions, self.frequencies)[:, :, None]
-        of_keys = angles(K.positions, self.frequencies)[:, :, None]
-        return _polar(q, of_queries), _polar(k, of_keys + delta[None, None])
+        delta = jnp.maximum(raw, -2 * math.pi)
+        delta = jnp.where(raw > 0, 0.0, delta)
+        query_angles = angles(Q.positions, self.frequencies)[:, :, None]  # [B|1, L, 1, Dh]
+        key_angles = angles(K.positions, self.frequencies)[:, :, None]
+        q = _polar(q, query_angles)
+        k = _polar(k, key_angles + delta[None, None])
+        return q, k
 
 
-def _polar(x: Float[Array, "b l h e"], angle: Float[Array, "#b l #h e"]) -> Float[Array, "b l h f"]:
+def _polar(
+    x: Float[Array, "b l h e"],
+    angle: Float[Array, "#b l #h e"],
+) -> Float[Array, "b l h f"]:
     """Each channel as a point of the plane at a magnitude and an angle: first all x, then all y."""
     magnitude = jax.nn.softplus(x.astype(jnp.float32))
     points = [magnitude * jnp.cos(angle), magnitude * jnp.sin(angle)]
-    return jnp.concatenate(points, axis=-1).astype(x.dtype)
+    points_of_head = jnp.concatenate(points, axis=-1)  # [B, L, H, 2 Dh]
+    return points_of_head.astype(x.dtype)

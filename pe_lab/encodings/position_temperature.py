@@ -33,19 +33,35 @@ class PositionTemperature(AttentionEncoding):
 
     requirements = Requirements(coarse=True, cross=True)
 
-    def __init__(self, *, rate: float = 0.1, start: int = 8192, steps: bool = True):
+    def __init__(
+        self,
+        *,
+        rate: float = 0.1,
+        start: int = 8192,
+        steps: bool = True,
+    ):
         if start < 1:
             raise ValueError(f"PositionTemperature needs a start of at least 1, got {start}.")
-        self.rate, self.start, self.steps = rate, start, steps
+        self.rate = rate
+        self.start = start
+        self.steps = steps
 
     def factor(self, positions: Num[Array, "b l"]) -> Float[Array, "b l"]:
         """The factor of the queries at these positions."""
         count = positions + 1
-        whole = 1 + count // self.start
-        multiple = whole if self.steps else jnp.maximum(count / self.start, 1)
-        return 1 + self.rate * jnp.log(multiple.astype(jnp.float32))
+        whole_multiple = 1 + count // self.start
+        multiple = whole_multiple if self.steps else jnp.maximum(count / self.start, 1)
+        logarithm = jnp.log(multiple.astype(jnp.float32))
+        return 1 + self.rate * logarithm
 
     def transform_qk(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
-        return (q * self.factor(Q.positions)[:, :, None, None]).astype(q.dtype), k
+        # Queries alone, because a logit grows with the query's position and not the key's.
+        factor = self.factor(Q.positions)[:, :, None, None]  # [B|1, L, 1, 1]
+        q = (q * factor).astype(q.dtype)
+        return q, k

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import InputEncoding
-from pe_lab.encodings.ops import angles
+from pe_lab.encodings.ops import angles, pad_channels
 
 
 class RandomFourier(InputEncoding):
@@ -38,15 +38,18 @@ class RandomFourier(InputEncoding):
         super().__init__(width, width=width, **rest)
         self.num_axes = num_axes
         self.require(num_axes=num_axes)
-        drawn = std * np.random.default_rng(draw).standard_normal((num_axes, width // 2))
-        self.frequencies = tuple(map(tuple, drawn.tolist()))  # turns per position, for each axis
+        generator = np.random.default_rng(draw)
+        frequencies = std * generator.standard_normal((num_axes, width // 2))
+        self.frequencies = tuple(map(tuple, frequencies.tolist()))  # turns per position, by axis
 
     def embed(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l d"]:
-        axes = positions.reshape(*positions.shape[:2], self.num_axes)
+        batch, length = positions.shape[:2]
+        axes = positions.reshape(batch, length, self.num_axes)
         by_axis = []
         for axis, turns in enumerate(self.frequencies):
             radians = [2 * math.pi * frequency for frequency in turns]
             by_axis.append(angles(axes[..., axis], radians))
         total = sum(by_axis[1:], by_axis[0])
-        embedding = jnp.concatenate([jnp.sin(total), jnp.cos(total)], axis=-1)
-        return jnp.pad(embedding, ((0, 0), (0, 0), (0, self.width - embedding.shape[-1])))
+        sines, cosines = jnp.sin(total), jnp.cos(total)
+        embedding = jnp.concatenate([sines, cosines], axis=-1)
+        return pad_channels(embedding, self.width)

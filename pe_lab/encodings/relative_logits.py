@@ -5,7 +5,7 @@ transformers, models/inkling/modeling_inkling.py, InklingRelativeLogits.
 
 Inkling also multiplies queries and this bias by a temperature that grows with the position, on
 layers without a window. The temperature is no part of the encoding and is left out. On Inkling's
-layers with a window, the extent is that of the window. W_r is initialized like the backbone's
+layers with a window, the extent is the window's. W_r is initialized like the backbone's
 matrices.
 """
 
@@ -49,22 +49,33 @@ class RelativeLogits(AttentionEncoding):
             )
         lecun_normal = nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
         mixture = lecun_normal(rngs.params(), (width, num_heads, num_profiles))
-        profiles = nnx.initializers.normal(0.02)(rngs.params(), (num_profiles, extent))
+        normal = nnx.initializers.normal(0.02)
+        profiles = normal(rngs.params(), (num_profiles, extent))
         self.extent = extent
         self.mixture = nnx.Param(mixture)  # W_r
         self.profiles = nnx.Param(profiles)  # P
 
     def features(
-        self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
+        self,
+        x: Float[Array, "b l d"],
+        positions: Num[Array, "#b l *a"],
     ) -> tuple[Float[Array, "b l h c"], None]:
         """The mixture of each query's heads, and nothing for keys."""
-        return jnp.einsum("bld,dhc->blhc", x.astype(jnp.float32), self.mixture[...]), None
+        x = x.astype(jnp.float32)
+        mixture = jnp.einsum("bld,dhc->blhc", x, self.mixture[...])
+        return mixture, None
 
     def content_bias(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b h l s"]:
         """(W_r x_i)·P[:, i - j] for distances below the extent, else 0."""
         distance = -relative(Q, K)[:, None]
         inside = (distance >= 0) & (distance < self.extent)
         by_distance = jnp.einsum("blhc,co->bhlo", Q.features, self.profiles[...])
-        return jnp.where(inside, take_rows(by_distance, jnp.where(inside, distance, 0)), 0)
+        safe_distance = jnp.where(inside, distance, 0)
+        by_key = take_rows(by_distance, safe_distance)
+        return jnp.where(inside, by_key, 0)

@@ -6,7 +6,7 @@ from typing import Literal
 
 @dataclasses.dataclass(frozen=True)
 class Requirements:
-    """What an encoding needs from the model and what it guarantees.
+    """Needs of an encoding, and properties that it guarantees.
 
     The model refuses combinations that these fields exclude, and the laws of the tests read them.
 

@@ -10,25 +10,7 @@ p-RoPE (Barbero et al. 2024, "Round and Round We Go! What makes Rotary Positiona
 useful?", https://arxiv.org/abs/2410.06205) spreads the frequencies over all r channels and then
 drops the lowest.
 
-Context extension divides frequencies by up to s, so that s times the trained positions rotate by
-angles that training has seen:
-  linear  all pairs. Chen et al. 2023, "Extending Context Window of Large Language Models via
-          Positional Interpolation", https://arxiv.org/abs/2306.15595.
-  ntk     the slowest pair fully, the fastest not at all: bloc97's NTK-aware base, as in section 3.1
-          of YaRN's paper.
-  yarn    Peng et al. 2023, "YaRN: Efficient Context Window Extension of Large Language Models",
-          sections 3.2 and 3.4, https://arxiv.org/abs/2309.00071.
-  llama3  Llama 3.1, apply_scaling in meta-llama/llama-models at 43e87a3, models/llama3/model.py.
-  dynamic_ntk  ntk with a factor of 1 up to the trained length, which then grows with the length of
-          the example; _compute_dynamic_ntk_parameters of Hugging Face's modeling_rope_utils.py.
-  longrope  each pair by its own factor, found by search, with one set of factors up to the trained
-          length and one beyond. Ding et al. 2024, "LongRoPE: Extending LLM Context Window Beyond 2
-          Million Tokens", https://arxiv.org/abs/2402.13753; _compute_longrope_parameters of the
-          same file, also for the amplitude.
-
-YaRN follows its authors' code and Hugging Face's: between two whole pairs the divisor changes
-linearly with the pair. In the paper it is linear in the turns that a pair makes in the trained
-length, as in llama3.
+The methods of context extension (`scaling`) are in _rope_scaling.py, with their sources.
 """
 
 import math
@@ -38,122 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
+from pe_lab.encodings import _rope_scaling as scalings
 from pe_lab.encodings.base import AttentionEncoding, Tokens
 from pe_lab.encodings.ops import angles, rotate
 from pe_lab.encodings.requirements import Requirements
-
-
-def linear(theta: np.ndarray, factor: float) -> np.ndarray:
-    """All frequencies divided by s."""
-    return theta / factor
-
-
-def ntk(theta: np.ndarray, factor: float) -> np.ndarray:
-    """The frequencies of base * s^(r / (r - 2)): pair m is divided by s^(2m / (r - 2))."""
-    return theta / factor ** _share(theta, "ntk")
-
-
-def dynamic_ntk(
-    theta: np.ndarray, factor: float, trained_length: int, lengths: Num[Array, "b"]
-) -> Float[Array, "b p"]:
-    """Frequencies of ntk for the factor s * L / L0 - (s - 1), at least 1, for each length L."""
-    grown = 1 + factor * (jnp.maximum(lengths / trained_length, 1.0) - 1)
-    share = jnp.asarray(_share(theta, "dynamic_ntk"), jnp.float32)
-    return jnp.asarray(theta, jnp.float32)[None] / grown[:, None] ** share[None]
-
-
-def yarn(
-    theta: np.ndarray,
-    factor: float,
-    base: float,
-    trained_length: int | None,
-    beta_fast: float,
-    beta_slow: float,
-) -> np.ndarray:
-    """Frequencies divided by s after the pair that turns beta_slow times in the trained length.
-
-    They are unchanged up to the pair that turns beta_fast times.
-    """
-    if not (base > 1 and beta_fast > beta_slow > 0):
-        got = f"{base:g}, {beta_fast:g} and {beta_slow:g}"
-        raise ValueError(
-            f"RoPE's scaling 'yarn' needs a base above 1 and beta_fast > beta_slow > 0, got {got}."
-        )
-    length, rotated = _checked(trained_length, "yarn"), 2 * len(theta)
-
-    def pair(turns: float) -> float:
-        return rotated * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base))
-
-    low = max(math.floor(pair(beta_fast)), 0)
-    high = min(math.ceil(pair(beta_slow)), rotated - 1)
-    width = max(
-        high - low, 1e-3
-    )  # a step at low if the two ends meet, or cross outside of the pairs
-    return _blend(theta, factor, 1 - np.clip((np.arange(len(theta)) - low) / width, 0, 1))
-
-
-def llama3(
-    theta: np.ndarray,
-    factor: float,
-    trained_length: int | None,
-    low_frequency_factor: float,
-    high_frequency_factor: float,
-) -> np.ndarray:
-    """Frequencies divided by s up to `low` turns in the trained length.
-
-    They are unchanged from `high` turns on, and linear in the turns between the two.
-    """
-    low, high = low_frequency_factor, high_frequency_factor
-    if not 0 <= low < high:
-        raise ValueError(
-            "RoPE's low_frequency_factor must be below its high_frequency_factor and not negative, "
-            f"got {low:g} and {high:g}."
-        )
-    turns = _checked(trained_length, "llama3") * theta / (2 * math.pi)
-    return _blend(theta, factor, np.clip((turns - low) / (high - low), 0, 1))
-
-
-def longrope(theta: np.ndarray, factors: tuple[float, ...], name: str) -> np.ndarray:
-    """Each frequency divided by its own factor."""
-    if len(factors) != len(theta) or not all(f > 0 for f in factors):
-        raise ValueError(
-            f"RoPE's {name} are one positive factor for each of the {len(theta)} pairs, "
-            f"got {factors}."
-        )
-    return theta / np.asarray(factors)
-
-
-def growth(scaling: str, factor: float, trained_length: int | None) -> float:
-    """The factor of the rotated channels of queries and keys."""
-    if scaling == "yarn":
-        return 0.1 * math.log(factor) + 1
-    if scaling == "longrope" and factor > 1:
-        length = _checked(trained_length, scaling, least=2)
-        return math.sqrt(1 + math.log(factor) / math.log(length))
-    return 1.0
-
-
-def _share(theta: np.ndarray, scaling: str) -> np.ndarray:
-    """Exponent of the divisor of each pair: 0 for the first, 1 for the last."""
-    if len(theta) == 1:
-        raise ValueError(
-            f"RoPE's scaling {scaling!r} leaves the first pair alone, so it needs another: "
-            "the rotated part has 2 channels."
-        )
-    return np.linspace(0, 1, len(theta))
-
-
-def _blend(theta: np.ndarray, factor: float, kept: np.ndarray) -> np.ndarray:
-    return theta * kept + theta / factor * (1 - kept)
-
-
-def _checked(trained_length: int | None, scaling: str, least: int = 1) -> int:
-    if trained_length is None or trained_length < least:
-        raise ValueError(
-            f"RoPE's scaling {scaling!r} needs trained_length, the positions seen in training, "
-            f"got {trained_length}."
-        )
-    return trained_length
 
 
 def _rotated(head_dim: int, fraction: float) -> int:
@@ -170,9 +40,21 @@ def _rotated(head_dim: int, fraction: float) -> int:
     return rotated
 
 
+def _num_turning(rotated: int, proportion: float) -> int:
+    """The number of pairs that rotate."""
+    turning = math.floor(proportion * rotated / 2)
+    if not 1 <= turning <= rotated // 2:
+        raise ValueError(
+            f"RoPE's proportion must leave between one pair and all {rotated // 2} of them "
+            f"turning, got {proportion:g}."
+        )
+    return turning
+
+
 def _lengths(K: Tokens) -> Num[Array, "b"]:
-    """Lengths of the keys' examples so far; if unknown, as if positions started from 0."""
+    """Lengths of the keys' examples so far."""
     if K.lengths is None:
+        # Unknown: as if positions started from 0.
         return K.positions.max(axis=1) + 1
     return K.lengths
 
@@ -196,7 +78,7 @@ class RoPE(AttentionEncoding):
       base: base of the geometric series of wavelengths, 10000 in the paper.
       layout: which channels form a pair, see above.
       fraction: share of the head width that rotates, r = fraction * Dh.
-      scaling: method of context extension, see above.
+      scaling: method of context extension; _rope_scaling.py describes all.
       factor: s, the new length divided by the trained length; with dynamic_ntk, the rate at which
         the divisor grows.
       trained_length: positions seen in training; yarn, llama3, dynamic_ntk and longrope need it.
@@ -232,49 +114,38 @@ class RoPE(AttentionEncoding):
         head_dim: int,
     ):
         rotated = _rotated(head_dim, fraction)
-        turning = math.floor(proportion * rotated / 2)
-        if not 1 <= turning <= rotated // 2:
-            raise ValueError(
-                f"RoPE's proportion must leave between one pair and all {rotated // 2} of them "
-                f"turning, got {proportion:g}."
-            )
-        if not factor >= 1:
-            raise ValueError(
-                "RoPE's factor says how many times longer the context becomes, "
-                f"so it is at least 1, got {factor:g}."
-            )
-        if scaling == "none" and factor != 1:
-            raise ValueError(
-                f"RoPE's factor {factor:g} needs a scaling: 'linear', 'ntk', 'yarn', 'llama3', "
-                "'dynamic_ntk' or 'longrope'."
-            )
-        if scaling != "longrope" and (long_factors or short_factors):
-            raise ValueError(
-                "RoPE's long_factors and short_factors are of the scaling 'longrope', "
-                f"got {scaling!r}."
-            )
+        turning = _num_turning(rotated, proportion)
+        scalings.check_arguments(scaling, factor, (*long_factors, *short_factors))
         theta = far = base ** (-np.arange(0, rotated, 2) / rotated)
         if scaling == "linear":
-            theta = linear(theta, factor)
+            theta = scalings.linear(theta, factor)
         elif scaling == "ntk":
-            theta = ntk(theta, factor)
+            theta = scalings.ntk(theta, factor)
         elif scaling == "yarn":
-            theta = yarn(theta, factor, base, trained_length, beta_fast, beta_slow)
+            theta = scalings.yarn(theta, factor, base, trained_length, beta_fast, beta_slow)
         elif scaling == "llama3":
-            theta = llama3(
-                theta, factor, trained_length, low_frequency_factor, high_frequency_factor
+            theta = scalings.llama3(
+                theta,
+                factor,
+                trained_length,
+                low_frequency_factor,
+                high_frequency_factor,
             )
         elif scaling == "longrope":
-            far = longrope(theta, long_factors, "long_factors")
-            theta = longrope(theta, short_factors, "short_factors")
+            far = scalings.longrope(theta, long_factors, "long_factors")
+            theta = scalings.longrope(theta, short_factors, "short_factors")
         elif scaling == "dynamic_ntk":
-            _share(theta, scaling)  # raises its error
+            # Its frequencies are computed later, and its error is raised now.
+            scalings.pair_exponents(theta, scaling)
         reads_length = scaling in ("dynamic_ntk", "longrope")
-        self.trained_length = _checked(trained_length, scaling) if reads_length else None
+        self.trained_length = None
+        if reads_length:
+            self.trained_length = scalings.check_trained_length(trained_length, scaling)
         self.require(reads_length=reads_length)
         self.scaling = scaling
         self.factor = factor
-        self.amplitude = growth(scaling, factor, trained_length)
+        self.amplitude = scalings.growth(scaling, factor, trained_length)
+        # A frequency of 0 leaves a pair as it is.
         rotates = np.arange(rotated // 2) < turning
         self.frequencies = tuple((theta * rotates).tolist())
         self.far_frequencies = tuple((far * rotates).tolist())
@@ -282,10 +153,16 @@ class RoPE(AttentionEncoding):
         self.rotated = rotated
 
     def transform_qk(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         lengths = _lengths(K) if self.requirements.reads_length else None
-        return self.rotate(q, Q, lengths), self.rotate(k, K, lengths)
+        q = self.rotate(q, Q, lengths)
+        k = self.rotate(k, K, lengths)
+        return q, k
 
     def rotate(
         self,
@@ -298,14 +175,21 @@ class RoPE(AttentionEncoding):
         return rotate(x, angle, self.layout, self.amplitude)
 
     def angles(
-        self, positions: Num[Array, "b l"], lengths: Num[Array, "c"] | None = None
+        self,
+        positions: Num[Array, "b l"],
+        lengths: Num[Array, "c"] | None = None,
     ) -> Float[Array, "_ l p"]:
         """Angles [B|1, L, P] of positions; only dynamic_ntk and longrope read the lengths."""
         if self.trained_length is None or lengths is None:
             return angles(positions, self.frequencies)
         if self.scaling == "dynamic_ntk":
             theta = np.asarray(self.frequencies)
-            frequencies = dynamic_ntk(theta, self.factor, self.trained_length, lengths)
+            frequencies = scalings.dynamic_ntk(
+                theta,
+                self.factor,
+                self.trained_length,
+                lengths,
+            )
             return positions.astype(jnp.float32)[..., None] * frequencies[:, None]
         near = angles(positions, self.frequencies)
         far = angles(positions, self.far_frequencies)

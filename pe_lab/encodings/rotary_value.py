@@ -11,11 +11,10 @@ this second rotation out.
 
 from typing import Literal
 
-import numpy as np
 from jaxtyping import Array, Float
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens, weighted_sum
-from pe_lab.encodings.ops import angles, rotate
+from pe_lab.encodings.ops import angles, geometric_frequencies, rotate
 from pe_lab.encodings.requirements import Requirements
 
 
@@ -50,26 +49,39 @@ class RotaryValue(AttentionEncoding):
                 f"RotaryValue rotates pairs, so {fraction} of the head width {head_dim} must be "
                 f"an even number of channels."
             )
-        self.frequencies = tuple((base ** (-np.arange(0, rotated, 2) / rotated)).tolist())
+        self.frequencies = geometric_frequencies(base, rotated)
         self.layout = layout
         self.absolute = absolute
         self.require(relative=not absolute)
 
     def transform_qk(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         return self._rotate(q, Q), self._rotate(k, K)
 
     def combine(
-        self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        w: Float[Array, "b h l s"],
+        v: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b l h e"]:
-        out = weighted_sum(w, self._rotate(v, K))
+        rotated = self._rotate(v, K)
+        out = weighted_sum(w, rotated)
         if self.absolute:
             return out
+        # R(p') v rotated back by the query's position p is R(p' - p) v.
         return self._rotate(out, Q, sign=-1.0)
 
     def _rotate(
-        self, x: Float[Array, "b l h e"], tokens: Tokens, sign: float = 1.0
+        self,
+        x: Float[Array, "b l h e"],
+        tokens: Tokens,
+        sign: float = 1.0,
     ) -> Float[Array, "b l h e"]:
         angle = sign * angles(tokens.positions, self.frequencies)
         return rotate(x, angle[:, :, None], self.layout)

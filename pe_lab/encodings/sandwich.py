@@ -1,7 +1,7 @@
 """Sandwich: the inner product of two sinusoidal embeddings as a bias, flatter in later heads.
 
 Chi et al. 2022, "Dissecting Transformer Length Extrapolation via the Lens of Receptive Field
-Analysis", https://arxiv.org/abs/2212.10356. Frequencies and slopes are those of NVIDIA's NeMo at
+Analysis", https://arxiv.org/abs/2212.10356. Frequencies and slopes follow NVIDIA's NeMo at
 000b931 (sandwich_relative_position_embedding.py). NeMo subtracts a constant, the value at distance
 0, which keeps the bias at most 0 and changes no softmax. The paper's own text could not be read.
 """
@@ -27,20 +27,32 @@ class Sandwich(OffsetBias):
 
     requirements = Requirements(only_bias=True, relative=True, cross=True)
 
-    def __init__(self, *, code_width: int = 128, base: float = 10000.0, num_heads: int):
+    def __init__(
+        self,
+        *,
+        code_width: int = 128,
+        base: float = 10000.0,
+        num_heads: int,
+    ):
         if code_width < 2 or code_width % 2:
             raise ValueError(
                 "Sandwich's code_width counts sines and cosines, so it must be even and "
                 f"at least 2, got {code_width}."
             )
         k = np.arange(1, code_width // 2 + 1)
-        self.frequencies = tuple((base ** (-2 * k / code_width)).tolist())
-        self.slopes = tuple((num_heads / (8 * np.arange(1, num_heads + 1))).tolist())
+        frequencies = base ** (-2 * k / code_width)
+        heads = np.arange(1, num_heads + 1)
+        slopes = num_heads / (8 * heads)
+        self.frequencies = tuple(frequencies.tolist())
+        self.slopes = tuple(slopes.tolist())
 
     def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
-        cosines = jnp.cos(angles(offset, self.frequencies)).sum(axis=-1)
-        return self.by_head(cosines - len(self.frequencies))
+        phases = angles(offset, self.frequencies)  # [*O, C/2]
+        cosines = jnp.cos(phases).sum(axis=-1)
+        at_distance_0 = len(self.frequencies)
+        return self.by_head(cosines - at_distance_0)
 
     def by_head(self, x: Float[Array, "*o"]) -> Float[Array, "h *o"]:
         """The same numbers times the slope of each head."""
-        return jnp.multiply.outer(jnp.asarray(self.slopes), x)
+        slopes = jnp.asarray(self.slopes)
+        return jnp.multiply.outer(slopes, x)

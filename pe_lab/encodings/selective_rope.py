@@ -1,7 +1,7 @@
 """Selective RoPE: rotation by the sum of angles that each token gives.
 
 Movahedi et al. 2025, "Selective Rotary Position Embedding", https://arxiv.org/abs/2511.17388.
-Projections, defaults and initialization are those of timurcarstensen/selective-rope at 9d06c33,
+Projections, defaults and initialization follow timurcarstensen/selective-rope at 9d06c33,
 modules/rotary.py.
 
 Differs in that a token's step comes from the token alone. The authors' causal convolution of four
@@ -9,7 +9,7 @@ tokens needs more state than the cache of keys holds. (Their skip_conv is someth
 differences of steps, which the sum undoes.)
 """
 
-from typing import Any
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -66,29 +66,47 @@ class SelectiveRoPE(AttentionEncoding):
         if rank < 1:
             raise ValueError(f"SelectiveRoPE's rank must be at least 1, got {rank}.")
         normal = nnx.initializers.normal(0.02)
-        options: Any = dict(kernel_init=normal, dtype=jnp.float32, rngs=rngs)
-        factors = temperature * base ** (-np.arange(0, head_dim, 2) / head_dim)
+        # float32 in every model: sums of many steps are exact to 1e-4.
+        linear = functools.partial(nnx.Linear, kernel_init=normal, dtype=jnp.float32, rngs=rngs)
+        exponents = -np.arange(0, head_dim, 2) / head_dim
+        factors = temperature * base**exponents
+        num_pairs = num_heads * head_dim // 2
         self.factors = tuple(factors.tolist())
-        self.down = nnx.Linear(width, rank, use_bias=False, **options)
-        self.up = nnx.Linear(rank, num_heads * head_dim // 2, use_bias=False, **options)
-        self.gate = nnx.Linear(width, num_heads, **options) if gate else None
+        self.down = linear(width, rank, use_bias=False)
+        self.up = linear(rank, num_pairs, use_bias=False)
+        self.gate = linear(width, num_heads) if gate else None
         self.num_heads = num_heads
 
     def features(
-        self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
+        self,
+        x: Float[Array, "b l d"],
+        positions: Num[Array, "#b l *a"],
     ) -> tuple[None, Float[Array, "b l h p"]]:
         """The steps of each token's pairs, before their factors."""
-        parts = x.astype(jnp.float32).reshape(*x.shape[:2], self.num_heads, -1)
+        batch, length, _ = x.shape
+        parts = x.astype(jnp.float32).reshape(batch, length, self.num_heads, -1)
         squared_length = (parts**2).sum(axis=-1, keepdims=True)
-        x = (parts * jax.lax.rsqrt(squared_length + _EPSILON)).reshape(x.shape)
-        steps = self.up(self.down(x)).reshape(*x.shape[:2], self.num_heads, -1)
+        parts = parts * jax.lax.rsqrt(squared_length + _EPSILON)
+        x = parts.reshape(x.shape)
+        steps = self.up(self.down(x))
+        steps = steps.reshape(batch, length, self.num_heads, -1)
         if self.gate is None:
             return None, steps
-        return None, steps * jax.nn.sigmoid(self.gate(x))[..., None]
+        gate = jax.nn.sigmoid(self.gate(x))  # [B, L, H]
+        return None, steps * gate[..., None]
 
     def transform_qk(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
-        of_keys = jnp.cumsum(K.features, axis=1) * jnp.asarray(self.factors)[None, None, None]
-        of_queries = jnp.take_along_axis(of_keys, Q.slots[..., None, None], axis=1)
-        return rotate(q, of_queries, "half"), rotate(k, of_keys, "half")
+        assert Q.slots is not None
+        sums = jnp.cumsum(K.features, axis=1)  # [B, S, H, P]
+        key_angles = sums * jnp.asarray(self.factors)[None, None, None]
+        # A query has the angle of its own key, which a cache holds at the query's slot.
+        query_angles = jnp.take_along_axis(key_angles, Q.slots[..., None, None], axis=1)
+        q = rotate(q, query_angles, "half")
+        k = rotate(k, key_angles, "half")
+        return q, k

@@ -15,11 +15,10 @@ import math
 from typing import Literal
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens, relative
-from pe_lab.encodings.ops import angles, rotate
+from pe_lab.encodings.ops import angles, geometric_frequencies, rotate
 from pe_lab.encodings.requirements import Requirements
 
 
@@ -61,39 +60,54 @@ class SelfExtend(AttentionEncoding):
                 f"SelfExtend rotates pairs, so {fraction} of the head width {head_dim} must be an "
                 f"even number of channels."
             )
-        self.frequencies = tuple((base ** (-np.arange(0, rotated, 2) / rotated)).tolist())
+        self.frequencies = geometric_frequencies(base, rotated)
         self.window = window
         self.group = group
         self.layout = layout
 
     def transform_qk(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         return self._rotate(q, Q.positions), self._rotate(k, K.positions)
 
     def content_bias(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b h l s"]:
         """The difference between grouped and exact logits of far keys."""
         shift = self.window - self.window // self.group
-        grouped = self._logits(q, k, Q.positions // self.group + shift, K.positions // self.group)
-        exact = self._logits(q, k, Q.positions, K.positions)
-        is_far = -relative(Q, K)[:, None] >= self.window
+        query_groups = Q.positions // self.group + shift
+        key_groups = K.positions // self.group
+        grouped = self._logits(q, k, query_groups, key_groups)
+        exact = self._logits(q, k, Q.positions, K.positions)  # already in q·k
+        distance = -relative(Q, K)[:, None]
+        is_far = distance >= self.window
         return jnp.where(is_far, grouped - exact, 0.0)
 
     def _logits(
         self,
         q: Float[Array, "b l h e"],
         k: Float[Array, "b s h e"],
-        of_queries: Num[Array, "_ l"],
-        of_keys: Num[Array, "_ s"],
+        query_positions: Num[Array, "_ l"],
+        key_positions: Num[Array, "_ s"],
     ) -> Float[Array, "b h l s"]:
         """RoPE's logits of queries and keys at these positions."""
-        q, k = self._rotate(q, of_queries), self._rotate(k, of_keys)
+        q = self._rotate(q, query_positions)
+        k = self._rotate(k, key_positions)
         product = jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)
         return product / math.sqrt(q.shape[-1])
 
     def _rotate(
-        self, x: Float[Array, "b l h e"], positions: Num[Array, "_ l"]
+        self,
+        x: Float[Array, "b l h e"],
+        positions: Num[Array, "_ l"],
     ) -> Float[Array, "b l h e"]:
-        return rotate(x, angles(positions, self.frequencies)[:, :, None], self.layout)
+        angle = angles(positions, self.frequencies)[:, :, None]
+        return rotate(x, angle, self.layout)

@@ -55,30 +55,46 @@ class Shaw(AttentionEncoding):
         self.two_sided = bidirectional
         self.key_table = nnx.Param(start(rngs.params(), shape))
         self.value_table = nnx.Param(start(rngs.params(), shape)) if values else None
-        self.require(replaces=("combine",) if values else ())
+        if not values:
+            self.require(replaces=())  # so that attention can be fused
 
     def index(self, Q: Tokens, K: Tokens) -> Int[Array, "b l s"]:
         """Row of the table for each offset."""
-        return jnp.clip(relative(Q, K), -self.clip, self.clip) + self.clip
+        clipped = jnp.clip(relative(Q, K), -self.clip, self.clip)
+        return clipped + self.clip
 
     def content_bias(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b h l s"]:
         """q·a[clip(offset)] / sqrt(Dh): the product with every row, then the row of each key."""
-        table = self.of_heads(self.key_table, q.shape[2])
-        by_row = jnp.einsum("blhe,hre->bhlr", q / math.sqrt(q.shape[-1]), table)
-        return take_rows(by_row, self.index(Q, K)[:, None])
+        num_heads, head_dim = q.shape[2:]
+        table = self.of_heads(self.key_table, num_heads)
+        q = q / math.sqrt(head_dim)
+        by_row = jnp.einsum("blhe,hre->bhlr", q, table)
+        rows = self.index(Q, K)[:, None]
+        return take_rows(by_row, rows)
 
     def combine(
-        self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        w: Float[Array, "b h l s"],
+        v: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b l h e"]:
         out = weighted_sum(w, v)
         if self.value_table is None:
             return out
-        vectors = self.of_heads(self.value_table, w.shape[1])[:, self.index(Q, K)]
-        vectors = jnp.broadcast_to(vectors, (len(vectors), len(w), *vectors.shape[2:]))
+        batch, num_heads = w.shape[:2]
+        table = self.of_heads(self.value_table, num_heads)
+        vectors = table[:, self.index(Q, K)]  # [H, B|1, L, S, Dh]
+        vectors = jnp.broadcast_to(vectors, (num_heads, batch, *vectors.shape[2:]))
         return out + jnp.einsum("bhls,hblse->blhe", w, vectors.astype(w.dtype))
 
     def of_heads(self, table: nnx.Param, num_heads: int) -> Float[Array, "h r e"]:
         """A table for each head, the same one if heads share it."""
-        return jnp.broadcast_to(table[...], (num_heads, *table.shape[1:]))
+        _, rows, channels = table.shape
+        return jnp.broadcast_to(table[...], (num_heads, rows, channels))

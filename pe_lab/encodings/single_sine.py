@@ -27,4 +27,6 @@ class SingleSine(InputEncoding):
         self.period = period
 
     def embed(self, positions: Num[Array, "b l"]) -> Float[Array, "b l 1"]:
-        return jnp.sin(angles(positions, [2 * math.pi / self.period]))
+        frequency = 2 * math.pi / self.period
+        phase = angles(positions, [frequency])  # exact, also at large positions
+        return jnp.sin(phase)

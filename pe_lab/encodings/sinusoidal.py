@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import InputEncoding
-from pe_lab.encodings.ops import angles
+from pe_lab.encodings.ops import angles, pad_channels
 
 
 class Sinusoidal(InputEncoding):
@@ -49,10 +49,14 @@ class Sinusoidal(InputEncoding):
         elif self.layout == "concat":
             exponents = np.arange(0, width - 1, 2) / width
         else:
-            exponents = np.arange(width // 2) / max(width // 2 - 1, 1)
-        phases = angles(positions, (self.base**-exponents).tolist())
+            steps = max(width // 2 - 1, 1)  # the last frequency is exactly 1 / base
+            exponents = np.arange(width // 2) / steps
+        frequencies = self.base**-exponents
+        phases = angles(positions, frequencies.tolist())
+        sines, cosines = jnp.sin(phases), jnp.cos(phases)
         if self.layout == "interleaved":
-            pairs = jnp.stack([jnp.sin(phases), jnp.cos(phases)], axis=-1)
-            return pairs.reshape(*positions.shape, -1)[..., :width]
-        halves = jnp.concatenate([jnp.sin(phases), jnp.cos(phases)], axis=-1)
-        return jnp.pad(halves, ((0, 0), (0, 0), (0, width - halves.shape[-1])))
+            pairs = jnp.stack([sines, cosines], axis=-1)  # [B|1, L, pairs, 2]
+            embedding = pairs.reshape(*positions.shape, -1)
+            return embedding[..., :width]  # an odd width has a sine more than cosines
+        halves = jnp.concatenate([sines, cosines], axis=-1)
+        return pad_channels(halves, width)

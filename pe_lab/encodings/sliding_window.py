@@ -33,4 +33,6 @@ class SlidingWindow(AttentionEncoding):
         self.size = size
 
     def mask(self, Q: Tokens, K: Tokens) -> Bool[Array, "_ _ l s"]:
-        return (jnp.abs(relative(Q, K)) < self.size)[:, None]
+        distance = jnp.abs(relative(Q, K))
+        is_near = distance < self.size  # [B|1, L, S]
+        return is_near[:, None]

@@ -1,12 +1,12 @@
 """Stick-breaking attention: from the query backward, each key takes a share of the weight left.
 
 Tan et al. 2024, "Scaling Stick-Breaking Attention: An Efficient Implementation and In-depth Study",
-https://arxiv.org/abs/2410.17980. Weights are those of shawntan/stickbreaking-attention at ea69b8d,
+https://arxiv.org/abs/2410.17980. Weights follow shawntan/stickbreaking-attention at ea69b8d,
 sb_ref.py.
 
 The weight that no key takes is dropped, as in the authors' published 3B model. `remainder` gives it
 to a learned vector, like sb_remainder in IBM/dolomite-engine at 0637ab9,
-models/stickbreaking/attention.py. A token does not see itself. `attend_current` is that of
+models/stickbreaking/attention.py. A token does not see itself. `attend_current` follows
 fla-org/flash-linear-attention at 617966b, ops/stickbreaking_attn/naive.py.
 """
 
@@ -49,29 +49,44 @@ class StickBreaking(AttentionEncoding):
         head_dim: int,
     ):
         self.attend_current = attend_current
-        self.rest = nnx.Param(jnp.zeros((num_heads, head_dim))) if remainder else None
-        self.require(replaces=("normalize", "combine") if remainder else ("normalize",))
+        no_remainder = jnp.zeros((num_heads, head_dim))
+        self.rest = nnx.Param(no_remainder) if remainder else None
+        if not remainder:
+            self.require(replaces=("normalize",))  # values are summed as usual
 
     def mask(self, Q: Tokens, K: Tokens) -> Bool[Array, "b 1 l s"]:
-        ahead = K.slots[:, None, None, :] - Q.slots[:, None, :, None]
+        assert Q.slots is not None
+        assert K.slots is not None
+        key_slots = K.slots[:, None, None, :]
+        query_slots = Q.slots[:, None, :, None]
+        ahead = key_slots - query_slots  # slots, because the order of tokens matters alone
         return ahead <= 0 if self.attend_current else ahead < 0
 
     def normalize(
-        self, s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]
+        self,
+        s: Float[Array, "b h l s"],
+        mask: Bool[Array, "_ _ l s"],
     ) -> Float[Array, "b h l s"]:
         s = jnp.where(mask, s.astype(jnp.float32), 0.0)
         # The log of the share that each key leaves; a masked key leaves all.
         log_left = jnp.where(mask, jax.nn.log_sigmoid(-s), 0.0)
-        from_key = jax.lax.cumsum(log_left, axis=3, reverse=True)
-        weights = jnp.exp(s + from_key)  # log sigmoid(s) = s + log sigmoid(-s)
+        # The sum includes the key itself, because log sigmoid(s) = s + log sigmoid(-s).
+        log_left_from_key = jax.lax.cumsum(log_left, axis=3, reverse=True)
+        weights = jnp.exp(s + log_left_from_key)
         return jnp.where(mask, weights, 0.0)
 
     def combine(
-        self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        w: Float[Array, "b h l s"],
+        v: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b l h e"]:
         out = weighted_sum(w, v)
         if self.rest is None:
             return out
-        left = jnp.moveaxis(1 - w.sum(axis=-1, dtype=jnp.float32), 1, 2)
-        remainder = left[..., None] * self.rest[...][None, None]
+        # In float32: in bfloat16 the sum of a long row would be off by more than the remainder.
+        left = 1 - w.sum(axis=-1, dtype=jnp.float32)  # [B, H, L]
+        left = jnp.moveaxis(left, 1, 2)[..., None]
+        remainder = left * self.rest[...][None, None]  # [B, L, H, Dh]
         return (out + remainder).astype(v.dtype)

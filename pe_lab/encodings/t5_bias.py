@@ -52,22 +52,26 @@ class T5Bias(OffsetBias):
         self.num_buckets = num_buckets
         self.max_distance = max_distance
         self.two_sided = bidirectional
-        table = width**-0.5 * jax.random.normal(rngs.params(), (num_buckets, num_heads))
-        self.table = nnx.Param(table)
+        normal = jax.random.normal(rngs.params(), (num_buckets, num_heads))
+        self.table = nnx.Param(width**-0.5 * normal)
 
     def bucket(self, offsets: Shaped[Array, "*o"]) -> Int[Array, "*o"]:
         """The bucket of each offset, key position - query position."""
         if self.two_sided:
             buckets = self.num_buckets // 2
-            start, distance = jnp.where(offsets > 0, buckets, 0), jnp.abs(offsets)
+            first_bucket = jnp.where(offsets > 0, buckets, 0)
+            distance = jnp.abs(offsets)
         else:
             buckets = self.num_buckets
-            start, distance = jnp.zeros_like(offsets), jnp.maximum(-offsets, 0)
-        exact = buckets // 2
-        positive = jnp.maximum(distance, 1).astype(jnp.float32)
+            first_bucket = jnp.zeros_like(offsets)
+            distance = jnp.maximum(-offsets, 0)
+        exact = buckets // 2  # distances below it have a bucket of their own
+        positive = jnp.maximum(distance, 1).astype(jnp.float32)  # 0 has no logarithm
         ratio = jnp.log(positive / exact) / math.log(self.max_distance / exact)
-        beyond = jnp.minimum(exact + (ratio * (buckets - exact)).astype(jnp.int32), buckets - 1)
-        return start + jnp.where(distance < exact, distance, beyond)
+        beyond = exact + (ratio * (buckets - exact)).astype(jnp.int32)
+        beyond = jnp.minimum(beyond, buckets - 1)
+        return first_bucket + jnp.where(distance < exact, distance, beyond)
 
     def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
-        return jnp.take(self.table[...].T, self.bucket(offset), axis=1)
+        by_head = self.table[...].T  # [H, buckets]
+        return jnp.take(by_head, self.bucket(offset), axis=1)

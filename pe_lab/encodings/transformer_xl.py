@@ -52,28 +52,42 @@ class TransformerXL(AttentionEncoding):
         lecun_normal = nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
         self.two_sided = bidirectional
         self.frequencies = tuple(base ** (-k / width) for k in range(0, width, 2))
-        self.query_bias = nnx.Param(normal(rngs.params(), (num_heads, head_dim)))  # u
-        self.position_bias = nnx.Param(normal(rngs.params(), (num_heads, head_dim)))  # v
-        self.projection = nnx.Param(
-            lecun_normal(rngs.params(), (width, num_heads, head_dim))
-        )  # W_R
+        u = normal(rngs.params(), (num_heads, head_dim))
+        v = normal(rngs.params(), (num_heads, head_dim))
+        W_R = lecun_normal(rngs.params(), (width, num_heads, head_dim))
+        self.query_bias = nnx.Param(u)
+        self.position_bias = nnx.Param(v)
+        self.projection = nnx.Param(W_R)
 
     def sinusoid(self, distances: Num[Array, "*p"]) -> Float[Array, "*p d"]:
         """R: the sines of all frequencies, then their cosines."""
         phases = angles(distances, self.frequencies)
-        return jnp.concatenate([jnp.sin(phases), jnp.cos(phases)], axis=-1)
+        sines, cosines = jnp.sin(phases), jnp.cos(phases)
+        return jnp.concatenate([sines, cosines], axis=-1)
 
     def transform_qk(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
-        return (q + self.query_bias[...][None, None]).astype(q.dtype), k
+        # (q + u)·k is the ordinary product of changed queries.
+        u = self.query_bias[...][None, None]
+        return (q + u).astype(q.dtype), k
 
     def content_bias(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b h l s"]:
         """(q + v)·W_R R(i - j) / sqrt(Dh), the second term of the logits."""
-        q = (q + self.position_bias[...][None, None]) / math.sqrt(q.shape[-1])
+        v = self.position_bias[...][None, None]
+        q = (q + v) / math.sqrt(q.shape[-1])
         distance = -relative(Q, K)
-        projected = jnp.einsum("blsd,dhe->blshe", self.sinusoid(distance), self.projection[...])
+        R = self.sinusoid(distance)  # [B|1, L, S, D]
+        projected = jnp.einsum("blsd,dhe->blshe", R, self.projection[...])
         projected = jnp.broadcast_to(projected, (len(q), *projected.shape[1:]))
         return jnp.einsum("blhe,blshe->bhls", q, projected)

@@ -1,7 +1,7 @@
 """xPos: a rotary embedding whose pairs also decay with the distance.
 
 Sun et al. 2022, "A Length-Extrapolatable Transformer", section 3.2,
-https://arxiv.org/abs/2212.10554. Constants are those of microsoft/torchscale at 776b070,
+https://arxiv.org/abs/2212.10554. Constants follow microsoft/torchscale at 776b070,
 torchscale/component/xpos_relative_position.py.
 
 The authors' code counts positions from the middle of the current length. Here they are counted back
@@ -56,22 +56,36 @@ class XPos(AttentionEncoding):
         self.decay = tuple(decay.tolist())  # decrease of the logarithm per position
 
     def transform_qk(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
-        last = K.positions.max(axis=1, keepdims=True)
-        of_queries = self._exponents(last - Q.positions)
-        of_queries = jnp.where(of_queries <= _REACH, of_queries, jnp.nan)
-        of_keys = -self._exponents(last - K.positions)
-        return self._rotate(q, Q, of_queries), self._rotate(k, K, of_keys)
+        last = K.positions.max(axis=1, keepdims=True)  # the origin, which cancels in the logits
+        query_exponents = self._exponents(last - Q.positions)
+        # Beyond the reach a factor would overflow: NaN instead of a wrong logit.
+        query_exponents = jnp.where(query_exponents <= _REACH, query_exponents, jnp.nan)
+        key_exponents = -self._exponents(last - K.positions)
+        q = self._rotate(q, Q, query_exponents)
+        k = self._rotate(k, K, key_exponents)
+        return q, k
 
     def _exponents(self, distance: Num[Array, "b l"]) -> Float[Array, "b l p"]:
         decay = jnp.asarray(self.decay, jnp.float32)
-        return distance.astype(jnp.float32)[..., None] * decay[None, None]
+        distance = distance.astype(jnp.float32)[..., None]
+        return distance * decay[None, None]
 
     def _rotate(
-        self, x: Float[Array, "b l h e"], tokens: Tokens, exponents: Float[Array, "#b l p"]
+        self,
+        x: Float[Array, "b l h e"],
+        tokens: Tokens,
+        exponents: Float[Array, "#b l p"],
     ) -> Float[Array, "b l h e"]:
         """Rotated, with each pair multiplied by e^exponent."""
-        powers = jnp.repeat(jnp.exp(exponents), 2, axis=-1)[:, :, None]
+        powers = jnp.exp(exponents)
+        powers = jnp.repeat(powers, 2, axis=-1)[:, :, None]  # both channels of a pair
         angle = angles(tokens.positions, self.frequencies)[:, :, None]
-        return rotate(x.astype(jnp.float32) * powers, angle).astype(x.dtype)
+        # In float32, because the factors of queries and keys only cancel there.
+        scaled = x.astype(jnp.float32) * powers
+        return rotate(scaled, angle).astype(x.dtype)

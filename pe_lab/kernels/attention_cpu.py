@@ -1,21 +1,31 @@
 """Exact softmax attention for CPUs and narrow heads, with its own gradient.
 
-Tokens are on the minor axis, so that tokens fill the vector registers instead of the few channels
-of a head. Products with narrow heads are multiply-adds, which are fused with the exponential. The
-weighted sum is normalized at the end, and its denominators are one more row of the same product.
-The maximum is subtracted only if exp could overflow.
-"""
+It replaces logits, softmax and weighted sum in `attend`. The plain form has the few channels of a
+head on the minor axis; a CPU computes it slowly, for four reasons that are avoided here:
+  Tokens are on the minor axis, so that they fill the vector registers.
+  Products of narrow heads are multiply-adds, which are fused with the exponential.
+  The weighted sum is normalized at the end, and its denominators are a row of the same product.
+  The maximum is subtracted only if exp could overflow.
 
-from typing import Any
+Shape letters here: H heads, B batch, F channels of queries and keys, E channels of values, S keys,
+L queries. Arrays are [H, B, channels, tokens], logits [H, B, S, L].
+"""
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
-_BATCH = ((0, 1), (0, 1))
+_BATCH = ((0, 1), (0, 1))  # batch axes of a product: heads and examples
+_CHANNELS, _KEYS, _TOKENS = 2, 2, 3  # axes of [H, B, channels, tokens] and of [H, B, S, L]
 _SAFE_LOGIT = 60.0  # exp(60), and sums and products of some of them, are well inside float32
 _NARROW = 16  # channels up to which multiply-adds are faster than a product of matrices
+
+Channels = Float[Array, "h b _ _"]
+Pairs = Float[Array, "h b s l"]
+Mask = Bool[Array, "_ _ s l"]
+Bias = Float[Array, "_ _ s l"]
+Saved = tuple[Channels, Channels, Channels, Pairs, Channels, Channels, Array | None]
 
 
 def attention(
@@ -30,62 +40,111 @@ def attention(
     dtype = v.dtype
     q, k, v = (jnp.transpose(x.astype(jnp.float32), (2, 0, 3, 1)) for x in (q, k, v))
     q = q * scale
-    mask = jnp.transpose(mask, (1, 0, 3, 2))
-    bias = None if bias is None else jnp.transpose(bias.astype(jnp.float32), (1, 0, 3, 2))
-    return jnp.transpose(_attention(q, k, v, mask, bias), (1, 3, 0, 2)).astype(dtype)
+    mask = jnp.transpose(mask, (1, 0, 3, 2))  # [H|1, B|1, S, L]
+    if bias is not None:
+        bias = jnp.transpose(bias.astype(jnp.float32), (1, 0, 3, 2))
+    out = _attention(q, k, v, mask, bias)
+    return jnp.transpose(out, (1, 3, 0, 2)).astype(dtype)
 
 
 @jax.custom_vjp
-def _attention(q, k, v, mask, bias):
-    """q, k, v [H, B, channels, tokens]; mask and bias [H|1, B|1, S, L]."""
-    return _forward(q, k, v, mask, bias)[0]
+def _attention(
+    q: Float[Array, "h b f l"],
+    k: Float[Array, "h b f s"],
+    v: Float[Array, "h b e s"],
+    mask: Mask,
+    bias: Bias | None,
+) -> Float[Array, "h b e l"]:
+    out, _ = _forward(q, k, v, mask, bias)
+    return out
 
 
-def _forward(q, k, v, mask, bias):
-    e = _exponentials(q, k, mask, bias)
-    summed = _dot(
-        jnp.concatenate([v, jnp.ones_like(v[:, :, :1])], axis=2), e, 3, 2
-    )  # its last row: the denominators
-    n = summed[:, :, -1:]
-    r = jnp.where(n > 0, 1 / jnp.where(n > 0, n, 1), jnp.where(n == 0, 0, n))  # NaN stays NaN
-    o = summed[:, :, :-1] * r
-    return o, (q, k, v, e, o, r, None if bias is None else bias[:, :, :0])  # of the bias, its shape
+def _forward(
+    q: Float[Array, "h b f l"],
+    k: Float[Array, "h b f s"],
+    v: Float[Array, "h b e s"],
+    mask: Mask,
+    bias: Bias | None,
+) -> tuple[Float[Array, "h b e l"], Saved]:
+    exponentials = _exponentials(q, k, mask, bias)
+    values_and_ones = _with_ones(v)
+    sums = _dot(values_and_ones, exponentials, _TOKENS, _KEYS)  # [H, B, E + 1, L]
+    total = sums[:, :, -1:]
+    sees_a_key = total > 0
+    inverse = 1 / jnp.where(sees_a_key, total, 1)
+    # A query without keys has a total of 0 and gets zeros; a NaN stays NaN.
+    zero_or_nan = jnp.where(total == 0, 0, total)
+    inverse = jnp.where(sees_a_key, inverse, zero_or_nan)
+    out = sums[:, :, :-1] * inverse
+    shape_of_bias = None if bias is None else bias[:, :, :0]  # an empty array with its axes
+    return out, (q, k, v, exponentials, out, inverse, shape_of_bias)
 
 
-def _backward(saved, g):
-    q, k, v, e, o, r, shared = saved
-    g = g * r
-    d = (g * o).sum(2, keepdims=True)
-    g, v1 = lax.optimization_barrier(
-        (jnp.concatenate([g, -d], 2), jnp.concatenate([v, jnp.ones_like(v[:, :, :1])], 2))
-    )
-    ds = e * _outer(v1, g)
-    g = g[:, :, :-1]
-    of_bias = None if shared is None else _summed(ds, shared.shape)
-    return _dot(k, ds, 3, 2), _dot(q, ds, 3, 3), _dot(g, e, 3, 3), None, of_bias
+def _backward(
+    saved: Saved,
+    g: Float[Array, "h b e l"],
+) -> tuple[Array, Array, Array, None, Array | None]:
+    q, k, v, exponentials, out, inverse, shape_of_bias = saved
+    # Weights are exponentials times the inverse of their sum, which g takes over.
+    g = g * inverse
+    correction = (g * out).sum(_CHANNELS, keepdims=True)
+    # One product gives g·v minus the correction. The barrier keeps its factors in memory, where
+    # the compiler would build them anew for each of its uses.
+    g_and_correction = jnp.concatenate([g, -correction], _CHANNELS)
+    g_and_correction, values_and_ones = lax.optimization_barrier((g_and_correction, _with_ones(v)))
+    s_gradient = exponentials * _outer(values_and_ones, g_and_correction)
+    g = g_and_correction[:, :, :-1]
+    bias_gradient = None
+    if shape_of_bias is not None:
+        bias_gradient = _sum_shared(s_gradient, shape_of_bias.shape)
+    q_gradient = _dot(k, s_gradient, _TOKENS, _KEYS)
+    k_gradient = _dot(q, s_gradient, _TOKENS, _TOKENS)
+    v_gradient = _dot(g, exponentials, _TOKENS, _TOKENS)
+    return q_gradient, k_gradient, v_gradient, None, bias_gradient
 
 
-def _exponentials(q, k, mask, bias) -> Any:
-    """exp of the logits [H, B, S, L], up to one factor for each query; 0 where masked."""
-
-    def direct(q, k):
-        return jnp.where(mask, jnp.exp(_logits(q, k, bias)), 0.0)
-
-    def shifted(q, k):
-        s = jnp.where(mask, _logits(q, k, bias), jnp.finfo(jnp.float32).min)
-        return jnp.where(mask, jnp.exp(s - s.max(2, keepdims=True)), 0.0)
-
-    largest = jnp.sqrt(
-        jnp.square(q).sum(2).max() * jnp.square(k).sum(2).max()
-    )  # of all products, by Cauchy and Schwarz
-    return lax.cond(largest + _reach(bias, mask) < _SAFE_LOGIT, direct, shifted, q, k)
+def _with_ones(v: Float[Array, "h b e s"]) -> Float[Array, "h b f s"]:
+    """Values and one more channel of ones, whose weighted sum is the sum of weights."""
+    ones = jnp.ones_like(v[:, :, :1])
+    return jnp.concatenate([v, ones], axis=_CHANNELS)
 
 
-def _logits(q, k, bias) -> Any:
-    return _outer(k, q) if bias is None else _outer(k, q) + bias
+def _exponentials(
+    q: Float[Array, "h b f l"],
+    k: Float[Array, "h b f s"],
+    mask: Mask,
+    bias: Bias | None,
+) -> Pairs:
+    """exp of the logits, up to one factor for each query; 0 where masked."""
+
+    def direct(q: Array, k: Array) -> Array:
+        s = _logits(q, k, bias)
+        return jnp.where(mask, jnp.exp(s), 0.0)
+
+    def shifted(q: Array, k: Array) -> Array:
+        s = _logits(q, k, bias)
+        s = jnp.where(mask, s, jnp.finfo(jnp.float32).min)
+        largest = s.max(_KEYS, keepdims=True)
+        return jnp.where(mask, jnp.exp(s - largest), 0.0)
+
+    # No product is larger, by Cauchy and Schwarz.
+    q_squared = jnp.square(q).sum(_CHANNELS).max()
+    k_squared = jnp.square(k).sum(_CHANNELS).max()
+    largest_product = jnp.sqrt(q_squared * k_squared)
+    is_safe = largest_product + _reach(bias, mask) < _SAFE_LOGIT
+    return lax.cond(is_safe, direct, shifted, q, k)
 
 
-def _reach(bias: Any, mask: Any) -> Any:
+def _logits(
+    q: Float[Array, "h b f l"],
+    k: Float[Array, "h b f s"],
+    bias: Bias | None,
+) -> Pairs:
+    product = _outer(k, q)
+    return product if bias is None else product + bias
+
+
+def _reach(bias: Bias | None, mask: Mask) -> Float[Array, ""] | float:
     """Largest bias at any key, or largest negative bias at the best visible key of a query.
 
     Where every query sees its own key, the bias of that key bounds the best one from below.
@@ -93,38 +152,42 @@ def _reach(bias: Any, mask: Any) -> Any:
     if bias is None:
         return 0.0
     lowest = bias.min()
-    if bias.shape[2] == bias.shape[3]:
+    num_keys, num_queries = bias.shape[2:]
+    if num_keys == num_queries:
         itself = jnp.diagonal(mask, axis1=2, axis2=3)
-        sees_itself = (itself | ~mask.any(axis=2)).all()
-        lowest = jnp.where(sees_itself, jnp.diagonal(bias, axis1=2, axis2=3).min(), lowest)
+        sees_itself = (itself | ~mask.any(axis=_KEYS)).all()  # or no key at all
+        bias_of_itself = jnp.diagonal(bias, axis1=2, axis2=3).min()
+        lowest = jnp.where(sees_itself, bias_of_itself, lowest)
     return jnp.maximum(bias.max(), -lowest)
 
 
-def _outer(a, b):
-    """a[..., d, j] b[..., d, i] summed over d -> [..., j, i]."""
-    if a.shape[2] > _NARROW:
-        return _dot(a, b, 2, 2)
+def _outer(a: Float[Array, "h b f s"], b: Float[Array, "h b f l"]) -> Pairs:
+    """a[..., f, s] b[..., f, l] summed over channels f."""
+    channels = a.shape[_CHANNELS]
+    if channels > _NARROW:
+        return _dot(a, b, _CHANNELS, _CHANNELS)
     s = a[:, :, 0, :, None] * b[:, :, 0, None, :]
-    for d in range(1, a.shape[2]):
-        s = s + a[:, :, d, :, None] * b[:, :, d, None, :]
+    for channel in range(1, channels):
+        s = s + a[:, :, channel, :, None] * b[:, :, channel, None, :]
     return s
 
 
-def _dot(a, b, axis_a, axis_b):
-    return lax.dot_general(a, b, (((axis_a,), (axis_b,)), _BATCH))
+def _dot(a: Float[Array, "..."], b: Float[Array, "..."], axis_a: int, axis_b: int) -> Array:
+    """The product over one axis of each, for every head and example."""
+    contracted = ((axis_a,), (axis_b,))
+    return lax.dot_general(a, b, (contracted, _BATCH))
 
 
-def _summed(ds, shape):
-    """The gradient of a bias that heads or examples share.
-
-    A product with ones takes a tenth of the time of a sum on a CPU.
-    """
+def _sum_shared(gradient: Float[Array, "_ _ _ _"], shape: tuple[int, ...]) -> Array:
+    """The gradient of a bias of this shape, whose first two axes are of size 1 where shared."""
     for axis, size in enumerate(shape[:2]):
-        if size < ds.shape[axis]:
-            ds = jnp.expand_dims(
-                jnp.tensordot(jnp.ones(ds.shape[axis]), ds, (0, axis), precision="highest"), axis
-            )
-    return ds
+        if size == gradient.shape[axis]:
+            continue
+        # A product with ones takes a tenth of the time of a sum on a CPU.
+        ones = jnp.ones(gradient.shape[axis])
+        total = jnp.tensordot(ones, gradient, (0, axis), precision="highest")
+        gradient = jnp.expand_dims(total, axis)
+    return gradient
 
 
 _attention.defvjp(_forward, _backward)
@@ -136,12 +199,19 @@ def add_bias(s: Float[Array, "b h l s"], bias: Float[Array, "_ _ l s"]) -> Float
     return s + bias
 
 
-def _add_bias_forward(s, bias):
-    return s + bias, jnp.zeros((*bias.shape[:2], 0))
+def _add_bias_forward(
+    s: Float[Array, "b h l s"],
+    bias: Float[Array, "_ _ l s"],
+) -> tuple[Float[Array, "b h l s"], Float[Array, "_ _ 0"]]:
+    shape_of_bias = jnp.zeros((*bias.shape[:2], 0))
+    return s + bias, shape_of_bias
 
 
-def _add_bias_backward(saved, g):
-    return g, _summed(g, saved.shape)
+def _add_bias_backward(
+    shape_of_bias: Float[Array, "_ _ 0"],
+    g: Float[Array, "b h l s"],
+) -> tuple[Float[Array, "b h l s"], Float[Array, "_ _ l s"]]:
+    return g, _sum_shared(g, shape_of_bias.shape)
 
 
 add_bias.defvjp(_add_bias_forward, _add_bias_backward)

@@ -1,4 +1,8 @@
-"""JAX's fused attention, for accelerators."""
+"""JAX's fused attention, for accelerators.
+
+It replaces logits, softmax and weighted sum in `attend`. On a GPU or TPU the compiler fuses them,
+so that logits need not be written to memory.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -14,8 +18,18 @@ def attention(
     scale: float,
 ) -> Float[Array, "b l h e"]:
     """softmax(scale q·k + bias) v over the allowed keys; zeros for a query that sees no key."""
-    wider = q.shape[-1] - v.shape[-1]  # JAX's form wants values as wide as keys
+    channels = v.shape[-1]
+    wider = q.shape[-1] - channels  # JAX's form wants values as wide as keys
     values = jnp.pad(v, ((0, 0), (0, 0), (0, 0), (0, wider)))
-    out = jax.nn.dot_product_attention(q, k, values, bias=bias, mask=mask, scale=scale)
-    sees_a_key = jnp.moveaxis(mask.any(axis=-1, keepdims=True), 1, 2)
-    return jnp.where(sees_a_key, out[..., : v.shape[-1]], 0)
+    out = jax.nn.dot_product_attention(
+        q,
+        k,
+        values,
+        bias=bias,
+        mask=mask,
+        scale=scale,
+    )
+    # A query without keys gets the mean of all values from JAX's form.
+    sees_a_key = mask.any(axis=-1, keepdims=True)
+    sees_a_key = jnp.moveaxis(sees_a_key, 1, 2)  # [B|1, L, H|1, 1]
+    return jnp.where(sees_a_key, out[..., :channels], 0)

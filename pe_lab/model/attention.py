@@ -6,12 +6,11 @@ keys that queries receive and in the mask.
 
 import dataclasses
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, PyTree
 
 from pe_lab.encodings.base import weighted_sum
 from pe_lab.encodings.ops import masked_softmax
@@ -22,21 +21,18 @@ from pe_lab.runs.run import Model
 _SSMAX_START = 0.43  # of SSMax's learned factor: the value of the paper's figure 1
 
 
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Keys:
-    """What queries attend to, and what a cache holds.
+    """The keys and values that queries attend to. A cache holds the same.
 
     Attributes:
-      k, v: [B, S, H, Dh].
-      features: for each encoding of the layer, its state of the keys.
+      features: for each encoding of the layer, its state of the keys, leaves [B, S, ...].
     """
 
-    k: Any
-    v: Any
-    features: tuple[Any, ...] = ()
-
-
-jax.tree_util.register_dataclass(Keys, ["k", "v", "features"], [])
+    k: Float[Array, "b s h e"]
+    v: Float[Array, "b s h e"]
+    features: tuple[PyTree, ...] = ()
 
 
 def attend(
@@ -55,17 +51,21 @@ def attend(
       log_n_factor: q·k is multiplied by this times log n, where n keys are visible to the query.
     """
     encodings, mask, bias = terms.encodings, terms.mask, terms.bias
-    scale = 1 / math.sqrt(q.shape[-1])
+    scale = 1 / math.sqrt(q.shape[-1])  # before an encoding widens queries and keys
     if log_n_factor is not None:
-        q = _scaled_by_log_n(q, mask, log_n_factor)
+        q = _scale_by_log_n(q, mask, log_n_factor)
+
     raw_q, raw_k = q, k
     for e in encodings:
-        content_bias = kernels.hook(e.encoding, "content_bias")(raw_q, raw_k, e.Q, e.K)
-        if content_bias is not None:
-            bias = add(bias, on_heads(e.heads, content_bias, 0))
+        content_bias = kernels.hook(e.encoding, "content_bias")
+        term = content_bias(raw_q, raw_k, e.Q, e.K)
+        if term is not None:
+            bias = add(bias, on_heads(e.heads, term, 0))
         q, k = _transform_qk(e, q, k, kernels)
-    replaced = {part for e in encodings for part in e.encoding.requirements.replaces}
-    if kernels.attention is not None and not replaced:
+
+    # The fused path: softmax attention that no encoding replaces a part of.
+    is_plain = not any(e.encoding.requirements.replaces for e in encodings)
+    if kernels.attention is not None and is_plain:
         return kernels.attention(q, k, v, mask, bias, scale)
 
     s = scale * jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)
@@ -73,40 +73,57 @@ def attend(
         s = kernels.add_bias(s, bias)
     for e in encodings:
         transform_logits = kernels.hook(e.encoding, "transform_logits")
-        s = on_heads(e.heads, transform_logits(s, raw_q, raw_k, e.Q, e.K, mask), s)
+        new_s = transform_logits(s, raw_q, raw_k, e.Q, e.K, mask)
+        s = on_heads(e.heads, new_s, s)
 
     weights = masked_softmax(s, mask)
     for e in encodings:
         if "normalize" in e.encoding.requirements.replaces:
-            weights = on_heads(e.heads, e.encoding.normalize(s, mask), weights)
-    weights = weights.astype(v.dtype)
+            new_weights = e.encoding.normalize(s, mask)
+            weights = on_heads(e.heads, new_weights, weights)
+    weights = weights.astype(v.dtype)  # only now: softmax is float32 in every model
 
     out = weighted_sum(weights, v)
     for e in encodings:
         if "combine" in e.encoding.requirements.replaces:
             combine = kernels.hook(e.encoding, "combine")
-            out = on_heads(e.heads, combine(weights, v, e.Q, e.K), out, axis=2)
+            new_out = combine(weights, v, e.Q, e.K)
+            out = on_heads(e.heads, new_out, out, axis=2)
     return out
 
 
-def _transform_qk(e: LayerEncoding, q: Any, k: Any, kernels: Kernels) -> tuple[Any, Any]:
-    """Queries and keys as an encoding changes them; other heads keep theirs."""
-    new_q, new_k = kernels.hook(e.encoding, "transform_qk")(q, k, e.Q, e.K)
+def _transform_qk(
+    e: LayerEncoding,
+    q: Float[Array, "b l h e"],
+    k: Float[Array, "b s h e"],
+    kernels: Kernels,
+) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
+    """Queries and keys as an encoding changes them; its other heads keep theirs."""
+    transform_qk = kernels.hook(e.encoding, "transform_qk")
+    new_q, new_k = transform_qk(q, k, e.Q, e.K)
     if e.heads is None:
         return new_q, new_k
-    wider = new_q.shape[-1] - q.shape[-1]  # zeros add nothing to a product
-    q, k = (jnp.pad(x, ((0, 0), (0, 0), (0, 0), (0, wider))) for x in (q, k))
-    return on_heads(e.heads, new_q, q, axis=2), on_heads(e.heads, new_k, k, axis=2)
+    wider = new_q.shape[-1] - q.shape[-1]
+    widths = ((0, 0), (0, 0), (0, 0), (0, wider))  # zeros add nothing to a product
+    q = jnp.pad(q, widths)
+    k = jnp.pad(k, widths)
+    q = on_heads(e.heads, new_q, q, axis=2)
+    k = on_heads(e.heads, new_k, k, axis=2)
+    return q, k
 
 
-def _scaled_by_log_n(
-    q: Float[Array, "b l h e"], mask: Bool[Array, "_ _ l s"], factor: Any
+def _scale_by_log_n(
+    q: Float[Array, "b l h e"],
+    mask: Bool[Array, "_ _ l s"],
+    factor: Float[Array, "h"] | float,
 ) -> Float[Array, "b l h e"]:
-    """Queries times factor * log n; logits are scaled by it, and biases are not."""
-    n = jnp.maximum(mask.sum(axis=-1), 1)  # [B|1, H|1, L]
-    factor = jnp.reshape(jnp.asarray(factor, jnp.float32), (1, -1, 1))
-    temperature = jnp.log(n.astype(jnp.float32)) * factor
-    return (q * jnp.moveaxis(temperature, 1, 2)[..., None]).astype(q.dtype)
+    """Queries times factor * log n. It scales q·k and leaves biases as they are."""
+    n = jnp.maximum(mask.sum(axis=-1), 1)  # [B|1, H|1, L]; at least 1 for a query without keys
+    factor_of_head = jnp.asarray(factor, jnp.float32)
+    factor_of_head = jnp.reshape(factor_of_head, (1, -1, 1))
+    temperature = jnp.log(n.astype(jnp.float32)) * factor_of_head
+    temperature = jnp.moveaxis(temperature, 1, 2)[..., None]  # [B|1, L, H|1, 1]
+    return (q * temperature).astype(q.dtype)
 
 
 class Attention(nnx.Module):
@@ -121,13 +138,23 @@ class Attention(nnx.Module):
       kernels: implementations of attention and of matrix products.
     """
 
-    def __init__(self, model: Model, *, kernels: Kernels, rngs: nnx.Rngs):
+    def __init__(
+        self,
+        model: Model,
+        *,
+        kernels: Kernels,
+        rngs: nnx.Rngs,
+    ):
         width, dtype = model.width, jnp.dtype(model.compute_dtype)
 
         def linear() -> nnx.Linear:
-            product = kernels.dot_general
             return nnx.Linear(
-                width, width, use_bias=False, dtype=dtype, dot_general=product, rngs=rngs
+                width,
+                width,
+                use_bias=False,
+                dtype=dtype,
+                dot_general=kernels.dot_general,
+                rngs=rngs,
             )
 
         def norm() -> nnx.RMSNorm:
@@ -135,7 +162,10 @@ class Attention(nnx.Module):
 
         self.num_heads = model.num_heads
         self.kernels = kernels
-        self.query, self.key, self.value, self.out = linear(), linear(), linear(), linear()
+        self.query = linear()
+        self.key = linear()
+        self.value = linear()
+        self.out = linear()
         self.query_norm = norm() if model.qk_norm else None
         self.key_norm = norm() if model.qk_norm else None
         is_ssmax = model.logit_temperature == "ssmax"
@@ -154,16 +184,19 @@ class Attention(nnx.Module):
         """Keys, values and encodings' features of inputs.
 
         Args:
-          cross: the inputs are those of another stream, and not those of the queries.
+          cross: the inputs belong to another stream than the queries.
         """
         x = jnp.where(valid[..., None], x, 0)
-        k, v = self._heads(self.key(x)), self._heads(self.value(x))
+        k = self._split_heads(self.key(x))
+        v = self._split_heads(self.value(x))
         if self.key_norm is not None:
             k = self.key_norm(k)
         features = []
         for e in terms.encodings:
+            # In self-attention `e.K` may be a whole cache, and the inputs are the queries.
             positions = e.K.positions if cross else e.Q.positions
-            features.append(e.encoding.features(x, positions)[1])
+            _, key_features = e.encoding.features(x, positions)
+            features.append(key_features)
         return Keys(k, v, tuple(features))
 
     def __call__(
@@ -175,28 +208,38 @@ class Attention(nnx.Module):
     ) -> Float[Array, "b l d"]:
         """For each input, the weighted sum of the values that it may see, projected."""
         x = jnp.where(valid[..., None], x, 0)
-        q = self._heads(self.query(x))
+        q = self._split_heads(self.query(x))
         if self.query_norm is not None:
             q = self.query_norm(q)
         terms = _with_features(terms, x, keys.features)
-        factor: Any = 1.0 if self.log_n else None
+        factor: Float[Array, h] | float | None = 1.0 if self.log_n else None
         if self.log_n_factor is not None:
             factor = self.log_n_factor[...]
-        out = attend(q, keys.k, keys.v, terms, kernels=self.kernels, log_n_factor=factor)
+        out = attend(
+            q,
+            keys.k,
+            keys.v,
+            terms,
+            kernels=self.kernels,
+            log_n_factor=factor,
+        )
         return self.out(out.reshape(x.shape))
 
-    def _heads(self, x: Float[Array, "b l d"]) -> Float[Array, "b l h e"]:
-        return x.reshape(*x.shape[:2], self.num_heads, -1)
+    def _split_heads(self, x: Float[Array, "b l d"]) -> Float[Array, "b l h e"]:
+        batch, length, _ = x.shape
+        return x.reshape(batch, length, self.num_heads, -1)
 
 
 def _with_features(
-    terms: AttentionTerms, x: Float[Array, "b l d"], of_keys: tuple[Any, ...]
+    terms: AttentionTerms,
+    x: Float[Array, "b l d"],
+    key_features: tuple[PyTree, ...],
 ) -> AttentionTerms:
     """The terms with encodings' features of queries and keys."""
     encodings = []
-    for e, key_features in zip(terms.encodings, of_keys, strict=True):
-        query_features = e.encoding.features(x, e.Q.positions)[0]
-        Q = dataclasses.replace(e.Q, features=query_features)
-        K = dataclasses.replace(e.K, features=key_features)
+    for e, of_keys in zip(terms.encodings, key_features, strict=True):
+        of_queries, _ = e.encoding.features(x, e.Q.positions)
+        Q = dataclasses.replace(e.Q, features=of_queries)
+        K = dataclasses.replace(e.K, features=of_keys)
         encodings.append(dataclasses.replace(e, Q=Q, K=K))
     return dataclasses.replace(terms, encodings=tuple(encodings))

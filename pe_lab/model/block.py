@@ -1,68 +1,100 @@
 """One layer: attention, cross-attention and feed-forward, each with norm, dropout and residual."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Bool, Float, Key
 
 from pe_lab.kernels import Kernels
 from pe_lab.model.attention import Attention, Keys
 from pe_lab.model.terms import AttentionTerms
 from pe_lab.runs.run import Model
 
-# Dropout streams of a block's sublayers. Another number is another experiment.
+# Sublayers: indices of their norms and of their dropout streams. Another number is another
+# experiment.
 _ATTENTION, _FEEDFORWARD, _CROSS = range(3)
-_NORMS: dict[str, Any] = {"layer": nnx.LayerNorm, "rms": nnx.RMSNorm}
-_ACTIVATIONS: dict[str, Callable] = {"relu": jax.nn.relu, "gelu": jax.nn.gelu}
+
+Norm = nnx.LayerNorm | nnx.RMSNorm
+_NORMS: Mapping[str, type[nnx.LayerNorm] | type[nnx.RMSNorm]] = {
+    "layer": nnx.LayerNorm,
+    "rms": nnx.RMSNorm,
+}
+_ACTIVATIONS: Mapping[str, Callable] = {
+    "relu": jax.nn.relu,
+    "gelu": jax.nn.gelu,
+}
 
 
 class FeedForward(nnx.Module):
     """Two linear maps with an activation between them; swiglu gates the hidden layer."""
 
-    def __init__(self, model: Model, *, kernels: Kernels, rngs: nnx.Rngs):
-        dtype = jnp.dtype(model.compute_dtype)
+    def __init__(
+        self,
+        model: Model,
+        *,
+        kernels: Kernels,
+        rngs: nnx.Rngs,
+    ):
+        width, hidden_width = model.width, model.feedforward_width
 
         def linear(inputs: int, outputs: int) -> nnx.Linear:
-            product = kernels.dot_general
-            return nnx.Linear(inputs, outputs, dtype=dtype, dot_general=product, rngs=rngs)
+            return nnx.Linear(
+                inputs,
+                outputs,
+                dtype=jnp.dtype(model.compute_dtype),
+                dot_general=kernels.dot_general,
+                rngs=rngs,
+            )
 
         self.activation = model.activation
-        self.into = linear(model.width, model.feedforward_width)
-        self.out = linear(model.feedforward_width, model.width)
+        self.into = linear(width, hidden_width)
+        self.out = linear(hidden_width, width)
         is_gated = model.activation == "swiglu"
-        self.gate = linear(model.width, model.feedforward_width) if is_gated else None
+        self.gate = linear(width, hidden_width) if is_gated else None
 
     def __call__(self, x: Float[Array, "b l d"]) -> Float[Array, "b l d"]:
         if self.gate is not None:
-            return self.out(jax.nn.silu(self.gate(x)) * self.into(x))
-        return self.out(_ACTIVATIONS[self.activation](self.into(x)))
+            gate = jax.nn.silu(self.gate(x))
+            return self.out(gate * self.into(x))
+        activation = _ACTIVATIONS[self.activation]
+        hidden = activation(self.into(x))
+        return self.out(hidden)
 
 
 class Block(nnx.Module):
     """Self-attention, cross-attention in a decoder with an encoder, feed-forward.
 
-    The optional norm after attention, before the residual sum, is that of Li et al. 2025, "On
+    The optional norm after attention, before the residual sum, is from Li et al. 2025, "On
     Vanishing Variance in Transformer Length Generalization", https://arxiv.org/abs/2504.02827.
     """
 
-    def __init__(self, model: Model, cross: bool, *, kernels: Kernels, rngs: nnx.Rngs):
+    def __init__(
+        self,
+        model: Model,
+        cross: bool,
+        *,
+        kernels: Kernels,
+        rngs: nnx.Rngs,
+    ):
+        num_attentions = 2 if cross else 1
         self.pre_norm = model.norm_position == "pre"
         self.dropout = model.dropout
         self.attention = Attention(model, kernels=kernels, rngs=rngs)
         self.cross = Attention(model, kernels=kernels, rngs=rngs) if cross else None
         self.feedforward = FeedForward(model, kernels=kernels, rngs=rngs)
-        self.norms = nnx.List([make_norm(model, rngs) for _ in range(2 + cross)])
-        num_after = (1 + cross) * model.norm_after_attention
+        # nnx.List, because Flax does not look for parameters in plain lists.
+        num_sublayers = num_attentions + 1
+        self.norms = nnx.List([make_norm(model, rngs) for _ in range(num_sublayers)])
+        num_after = num_attentions if model.norm_after_attention else 0
         self.after_attention = nnx.List([make_norm(model, rngs) for _ in range(num_after)])
 
     def __call__(
         self,
         x: Float[Array, "b l d"],
-        valid: Any,
-        keys_of: Callable[[Keys], Keys],
+        valid: Bool[Array, "b l"],
+        with_cache: Callable[[Keys], Keys] | None,
         terms: AttentionTerms,
         cross: tuple[Keys, AttentionTerms] | None,
         dropout_keys: Key[Array, "b"] | None,
@@ -70,51 +102,82 @@ class Block(nnx.Module):
         """The block's output, and the keys that its self-attention used.
 
         Args:
-          valid: [B, L], False at padding.
-          keys_of: the keys to attend to, from those of these inputs; a cache adds earlier ones.
+          valid: False at padding.
+          with_cache: the function from the keys of these inputs to all keys so far.
           terms: of self-attention.
           cross: an encoder's keys, and the terms of cross-attention.
         """
-        y = self.normed(x, _ATTENTION)
-        keys = keys_of(self.attention.keys(y, valid, terms))
+        y = self.norm_input(x, _ATTENTION)
+        keys = self.attention.keys(y, valid, terms)
+        if with_cache is not None:
+            keys = with_cache(keys)
         y = self.attention(y, valid, keys, terms)
-        x = self.residual(x, self.normed_after(y, 0), _ATTENTION, dropout_keys)
+        x = self.add_residual(x, self.norm_attention(y, 0), _ATTENTION, dropout_keys)
         if self.cross is not None and cross is not None:
-            y = self.cross(self.normed(x, _CROSS), valid, *cross)
-            x = self.residual(x, self.normed_after(y, 1), _CROSS, dropout_keys)
-        y = self.feedforward(self.normed(x, _FEEDFORWARD))
-        return self.residual(x, y, _FEEDFORWARD, dropout_keys), keys
+            y = self.norm_input(x, _CROSS)
+            y = self.cross(y, valid, *cross)
+            x = self.add_residual(x, self.norm_attention(y, 1), _CROSS, dropout_keys)
+        y = self.norm_input(x, _FEEDFORWARD)
+        y = self.feedforward(y)
+        x = self.add_residual(x, y, _FEEDFORWARD, dropout_keys)
+        return x, keys
 
-    def normed(self, x: Float[Array, "b l d"], sublayer: int) -> Float[Array, "b l d"]:
-        """The input of a sublayer."""
+    def norm_input(
+        self,
+        x: Float[Array, "b l d"],
+        sublayer: int,
+    ) -> Float[Array, "b l d"]:
+        """The input of a sublayer: normalized before it, or not at all."""
         return self.norms[sublayer](x) if self.pre_norm else x
 
-    def normed_after(self, y: Float[Array, "b l d"], which: int) -> Float[Array, "b l d"]:
-        """The output of self-attention (0) or cross-attention (1)."""
-        return self.after_attention[which](y) if self.after_attention else y
-
-    def residual(
-        self, x: Float[Array, "b l d"], y: Float[Array, "b l d"], sublayer: int, dropout_keys: Any
+    def norm_attention(
+        self,
+        y: Float[Array, "b l d"],
+        index: int,
     ) -> Float[Array, "b l d"]:
-        """The sum of a sublayer's input and output."""
-        x = x + dropout(y, self.dropout, fold_keys(dropout_keys, sublayer))
+        """The output of self-attention (0) or cross-attention (1), normalized if the model does."""
+        return self.after_attention[index](y) if self.after_attention else y
+
+    def add_residual(
+        self,
+        x: Float[Array, "b l d"],
+        y: Float[Array, "b l d"],
+        sublayer: int,
+        dropout_keys: Key[Array, "b"] | None,
+    ) -> Float[Array, "b l d"]:
+        """The sum of a sublayer's input and output, normalized after it if not before."""
+        y = dropout(y, self.dropout, fold_keys(dropout_keys, sublayer))
+        x = x + y
         return x if self.pre_norm else self.norms[sublayer](x)
 
 
-def make_norm(model: Model, rngs: nnx.Rngs) -> Any:
-    return _NORMS[model.norm](model.width, dtype=jnp.dtype(model.compute_dtype), rngs=rngs)
+def make_norm(model: Model, rngs: nnx.Rngs) -> Norm:
+    norm = _NORMS[model.norm]
+    dtype = jnp.dtype(model.compute_dtype)
+    return norm(model.width, dtype=dtype, rngs=rngs)
 
 
 def dropout(
-    x: Float[Array, "b l d"], rate: float, keys: Key[Array, "b"] | None
+    x: Float[Array, "b l d"],
+    rate: float,
+    keys: Key[Array, "b"] | None,
 ) -> Float[Array, "b l d"]:
     """Dropout with one key for each example, so that it does not depend on the others."""
     if keys is None or rate == 0:
         return x
-    kept = jax.vmap(lambda key: jax.random.bernoulli(key, 1 - rate, x.shape[1:]))(keys)
-    return jnp.where(kept, x / (1 - rate), 0)
+
+    def mask_of_example(key: Key[Array, ""]) -> Bool[Array, "l d"]:
+        return jax.random.bernoulli(key, 1 - rate, x.shape[1:])
+
+    mask = jax.vmap(mask_of_example)(keys)
+    return jnp.where(mask, x / (1 - rate), 0)
 
 
-def fold_keys(keys: Key[Array, "b"] | None, index: int) -> Key[Array, "b"] | None:
+def fold_keys(
+    keys: Key[Array, "b"] | None,
+    index: int,
+) -> Key[Array, "b"] | None:
     """`jax.random.fold_in` of every key."""
-    return None if keys is None else jax.vmap(lambda key: jax.random.fold_in(key, index))(keys)
+    if keys is None:
+        return None
+    return jax.vmap(jax.random.fold_in, in_axes=(0, None))(keys, index)

@@ -1,7 +1,7 @@
 """The transformer: an encoder, a decoder, or both, over token ids.
 
 Vaswani et al. 2017, "Attention Is All You Need", https://arxiv.org/abs/1706.03762, with today's
-usual choices as fields of `run.Model`. A decoder is one causal stack, an encoder one
+usual choices as fields of `Model`. A decoder is one causal stack, an encoder one
 bidirectional stack. An encoder–decoder has one of each, and the decoder's blocks attend to the
 encoder's output.
 
@@ -14,7 +14,6 @@ The forward pass has two halves. `position_terms` computes all that depends on p
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,9 +23,11 @@ from jaxtyping import Array, Float, Key
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.kernels import REFERENCE, Kernels
 from pe_lab.model.attention import Keys
+from pe_lab.model.biases import Biases
 from pe_lab.model.block import fold_keys
 from pe_lab.model.stack import Stack
-from pe_lab.model.terms import Biases, StackTerms, Stream
+from pe_lab.model.streams import Stream
+from pe_lab.model.terms import StackTerms
 from pe_lab.runs.run import Model
 
 _OUTPUT = 2  # stream of the initialization key; stacks have 0, 1 and 3
@@ -68,13 +69,15 @@ class Transformer(nnx.Module):
 
         self.encoder = stack("encoder")
         self.decoder = stack("decoder", cross="encoder" in vocabularies)
+        answering = "decoder" if "decoder" in vocabularies else "encoder"
+        output_key = jax.random.fold_in(key, _OUTPUT)
         output = nnx.Linear(
             model.width,
-            vocabularies["decoder" if "decoder" in vocabularies else "encoder"],
+            vocabularies[answering],
             use_bias=False,
             dtype=jnp.dtype(model.compute_dtype),
             dot_general=kernels.dot_general,
-            rngs=nnx.Rngs(params=jax.random.fold_in(key, _OUTPUT)),
+            rngs=nnx.Rngs(params=output_key),
         )
         self.output = None if model.tied_output else output
 
@@ -93,11 +96,13 @@ class Transformer(nnx.Module):
 
     @property
     def input_encodings(self) -> list[InputEncoding]:
-        return [e for stack in self.stacks.values() for e in stack.input_encodings]
+        stacks = self.stacks.values()
+        return [e for stack in stacks for e in stack.input_encodings]
 
     @property
     def attention_encodings(self) -> list[AttentionEncoding]:
-        return [e for stack in self.stacks.values() for e in stack.attention_encodings]
+        stacks = self.stacks.values()
+        return [e for stack in stacks for e in stack.attention_encodings]
 
     def position_terms(
         self,
@@ -109,32 +114,35 @@ class Transformer(nnx.Module):
         """The first half of the forward pass: all that depends on positions alone.
 
         Args:
-          stream: what the answering stack reads.
-          source: what the encoder of an encoder–decoder reads.
+          stream: the input of the answering stack.
+          source: the input of the encoder of an encoder–decoder.
           biases: of `shared_biases`, for as many tokens or more.
         """
-        biases = biases or {}
-        if source is None:
-            return Terms(self.answering.position_terms(stream, None, biases.get("answering")))
-        assert self.encoder is not None
-        encoder = self.encoder.position_terms(source, None, biases.get("source"))
-        memory = encoder.view
+        biases = {} if biases is None else biases
+        encoder = None
+        if source is not None:
+            assert self.encoder is not None
+            encoder = self.encoder.position_terms(source, None, biases.get("source"))
+        memory = None if encoder is None else encoder.view
         answering = self.answering.position_terms(stream, memory, biases.get("answering"))
         return Terms(answering, encoder)
 
     def shared_biases(
-        self, stream: Stream, source: Stream | None = None, *, learned: bool
-    ) -> dict[str, dict]:
+        self,
+        stream: Stream,
+        source: Stream | None = None,
+        *,
+        learned: bool,
+    ) -> dict[str, Biases]:
         """Biases that all examples of a batch share; learned ones, or those without parameters."""
-        view = self.answering.view(stream)
-        if source is None:
-            return {"answering": self.answering.shared_biases(view, None, learned=learned)}
-        assert self.encoder is not None
-        memory = self.encoder.view(source)
-        return {
-            "source": self.encoder.shared_biases(memory, None, learned=learned),
-            "answering": self.answering.shared_biases(view, memory, learned=learned),
-        }
+        biases: dict[str, Biases] = {}
+        view, memory = self.answering.view(stream), None
+        if source is not None:
+            assert self.encoder is not None
+            memory = self.encoder.view(source)
+            biases["source"] = self.encoder.shared_biases(memory, None, learned=learned)
+        biases["answering"] = self.answering.shared_biases(view, memory, learned=learned)
+        return biases
 
     def __call__(
         self,
@@ -148,22 +156,35 @@ class Transformer(nnx.Module):
         """Logits in float32: of the next token (decoder), of the same one (encoder).
 
         Args:
-          stream: what the answering stack reads.
-          source: what the encoder of an encoder–decoder reads.
+          stream: the input of the answering stack.
+          source: the input of the encoder of an encoder–decoder.
           terms: of `position_terms` for these streams; None: they are computed.
           dropout_keys: one for each example; None turns dropout off.
           remat: recompute inner values in the backward pass instead of keeping them.
         """
-        terms = self.position_terms(stream, source) if terms is None else terms
+        if terms is None:
+            terms = self.position_terms(stream, source)
         memory = None
         if source is not None:
-            memory = self.memory(source, terms, fold_keys(dropout_keys, 1), remat)
-        keys = fold_keys(dropout_keys, 0)
-        x = self.answering(stream.tokens, terms.answering, memory, dropout_keys=keys, remat=remat)
-        return self.logits(x if self.answering.sink is None else x[:, 1:])
+            memory_keys = fold_keys(dropout_keys, 1)
+            memory = self.memory(source, terms, memory_keys, remat)
+        x = self.answering(
+            stream.tokens,
+            terms.answering,
+            memory,
+            dropout_keys=fold_keys(dropout_keys, 0),
+            remat=remat,
+        )
+        if self.answering.sink is not None:
+            x = x[:, 1:]  # the sink token predicts nothing
+        return self.logits(x)
 
     def memory(
-        self, source: Stream, terms: Terms, dropout_keys: Any = None, remat: bool = False
+        self,
+        source: Stream,
+        terms: Terms,
+        dropout_keys: Key[Array, "b"] | None = None,
+        remat: bool = False,
     ) -> tuple[Keys, ...]:
         """The encoder's output as keys of the decoder's cross-attention."""
         assert self.encoder is not None
@@ -175,5 +196,6 @@ class Transformer(nnx.Module):
     def logits(self, x: Float[Array, "b l d"]) -> Float[Array, "b l v"]:
         if self.output is not None:
             return self.output(x).astype(jnp.float32)
+        # Tied: the rows of the embedding are the columns of the output's matrix.
         table = self.answering.embedding.embedding[...].astype(x.dtype)
         return jnp.einsum("bld,vd->blv", x, table, preferred_element_type=jnp.float32)

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.model.stack import Stack, is_encoding
-from pe_lab.model.terms import Site
+from pe_lab.model.sites import Site, is_encoding
+from pe_lab.model.stack import Stack
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import config, older_records, records, study_files
 from pe_lab.runs.errors import UserError

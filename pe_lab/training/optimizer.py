@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from pe_lab.model.stack import is_encoding
+from pe_lab.model.sites import is_encoding
 from pe_lab.runs.run import Train
 
 

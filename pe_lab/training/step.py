@@ -20,7 +20,7 @@ from jaxtyping import Array, Float, Key
 
 from pe_lab.kernels import Kernels, choose, microbatches
 from pe_lab.model.flops import forward_flops
-from pe_lab.model.terms import Stream
+from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.positions.base import PositionScheme
 from pe_lab.runs import plugins

@@ -21,8 +21,8 @@ from pe_lab import kernels
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.requirements import Requirements
 from pe_lab.model.decode import decode, extend, start
-from pe_lab.model.stack import is_encoding
-from pe_lab.model.terms import Stream
+from pe_lab.model.sites import is_encoding
+from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import plugins
 from pe_lab.runs.run import STACKS, Model

@@ -9,7 +9,8 @@ from pe_lab.encodings.base import AttentionEncoding, Tokens
 from pe_lab.kernels.attention_cpu import add_bias
 from pe_lab.model import attention
 from pe_lab.model.attention import Attention
-from pe_lab.model.terms import LayerEncoding, View, attention_terms, visible
+from pe_lab.model.streams import View
+from pe_lab.model.terms import LayerEncoding, attention_terms, visible
 from tests import models
 from tests.encodings.codes import attend
 

@@ -8,7 +8,7 @@ import pytest
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.requirements import Requirements
 from pe_lab.model.decode import extend, start
-from pe_lab.model.terms import at_valid_positions, view_of, with_sink
+from pe_lab.model.streams import at_valid_positions, view_of, with_sink
 from tests import models
 
 VALID = jnp.asarray([[True, True, True, False], [True, False, False, False]])

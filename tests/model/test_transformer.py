@@ -324,7 +324,7 @@ def test_bfloat16_leaves_parameters_positions_bias_and_softmax_in_float32(monkey
     assert {str(p.dtype) for p in jax.tree.leaves(params(model))} == {"float32"}
     cache = start(model, (jnp.arange(9)[None, None],), 2, source())
     assert {
-        str(leaf.dtype) for keys in (*cache.keys, *cache.memory[0]) for leaf in (keys.k, keys.v)
+        str(leaf.dtype) for keys in (*cache.keys, *cache.memory.keys) for leaf in (keys.k, keys.v)
     } == {"bfloat16"}
 
 
@@ -497,7 +497,7 @@ def test_flops_by_hand():
 def test_keys_of_an_encoders_output_are_made_once_a_layer():
     model = build(architecture="encoder_decoder", num_layers=2, num_loops=3)
     cache = start(model, (jnp.arange(5)[None, None],), 2, source())
-    memory_keys, _ = cache.memory
+    memory_keys = cache.memory.keys
     assert len(memory_keys) == 2
     assert len(cache.keys) == 6
 

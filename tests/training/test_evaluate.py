@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.model.terms import Stream
+from pe_lab.model.streams import Stream
 from pe_lab.runs import config
 from pe_lab.runs.errors import UserError
 from pe_lab.training import held_out, step

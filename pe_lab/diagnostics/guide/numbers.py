@@ -13,7 +13,7 @@ from flax import nnx
 from pe_lab.diagnostics import codes, scorecard, shifts
 from pe_lab.diagnostics.probe import Probe
 from pe_lab.diagnostics.trained import terms
-from pe_lab.model.terms import Stream
+from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import config
 from pe_lab.runs.run import Model

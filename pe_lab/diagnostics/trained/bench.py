@@ -15,7 +15,7 @@ from jaxtyping import Array
 from pe_lab.diagnostics.trained import attending, knock_out
 from pe_lab.diagnostics.trained.recording import recorded
 from pe_lab.model.decode import generate
-from pe_lab.model.terms import Stream
+from pe_lab.model.streams import Stream
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import Cell
 from pe_lab.tasks.base import Vocabulary

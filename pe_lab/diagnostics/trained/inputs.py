@@ -20,7 +20,7 @@ from pe_lab.diagnostics.trained.bench import Bench, draw
 from pe_lab.diagnostics.trained.recording import recorded
 from pe_lab.model.attention import Attention
 from pe_lab.model.stack import Stack
-from pe_lab.model.terms import Stream
+from pe_lab.model.streams import Stream
 from pe_lab.training.step import Setup
 
 NONE = "No encoding is added to the tokens, so token and code cannot be taken apart at the input."

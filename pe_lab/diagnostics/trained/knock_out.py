@@ -15,7 +15,8 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, Bool, Float
 
-from pe_lab.model.terms import AttentionTerms, LayerEncoding, StackTerms, Stream, attention_terms
+from pe_lab.model.streams import Stream
+from pe_lab.model.terms import AttentionTerms, LayerEncoding, StackTerms, attention_terms
 from pe_lab.model.transformer import Terms, Transformer
 from pe_lab.runs.labels import label
 from pe_lab.runs.run import Encoding

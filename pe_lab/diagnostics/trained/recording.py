@@ -13,7 +13,9 @@ from flax import nnx
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.requirements import Requirements
 from pe_lab.model.block import Block
-from pe_lab.model.terms import AttentionTerms, LayerEncoding, Site, StackTerms, Stream, View
+from pe_lab.model.sites import Site
+from pe_lab.model.streams import Stream, View
+from pe_lab.model.terms import AttentionTerms, LayerEncoding, StackTerms
 from pe_lab.model.transformer import Terms, Transformer
 
 

@@ -1,4 +1,8 @@
-"""Biases of positions alone, computed for offsets where positions are consecutive."""
+"""Biases of positions alone, for consecutive positions, on CPUs and accelerators.
+
+They replace `bias`. The plain form computes a number for each of L * S pairs; there are only
+L + S - 1 offsets, so these compute a number for each offset and spread it.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -12,18 +16,25 @@ from pe_lab.kernels.diagonals import Diagonals
 
 
 def offset_bias(
-    encoding: OffsetBias, diagonals: Diagonals, Q: Tokens, K: Tokens
+    encoding: OffsetBias,
+    diagonals: Diagonals,
+    Q: Tokens,
+    K: Tokens,
 ) -> Float[Array, "_ h l s"]:
     """The bias of L+S-1 offsets instead of L * S pairs."""
     if not (Q.arange and K.arange):
         return encoding.bias(Q, K)
     num_queries, num_keys = Q.positions.shape[1], K.positions.shape[1]
-    by_offset = encoding.of_offset(jnp.arange(1 - num_queries, num_keys))
+    offsets = jnp.arange(1 - num_queries, num_keys)
+    by_offset = encoding.of_offset(offsets)  # [H, L + S - 1]
     return diagonals.toeplitz(by_offset, num_queries)[None]
 
 
 def sandwich(
-    encoding: Sandwich, diagonals: Diagonals, Q: Tokens, K: Tokens
+    encoding: Sandwich,
+    diagonals: Diagonals,
+    Q: Tokens,
+    K: Tokens,
 ) -> Float[Array, "_ h l s"]:
     """cos(a - b) = cos a cos b + sin a sin b, which needs no array [B, L, S, C]."""
     if Q.arange and K.arange:
@@ -32,21 +43,33 @@ def sandwich(
     k = angles(K.positions, encoding.frequencies)
     cosines = jnp.einsum("blc,bsc->bls", jnp.cos(q), jnp.cos(k))
     sines = jnp.einsum("blc,bsc->bls", jnp.sin(q), jnp.sin(k))
-    return jnp.moveaxis(encoding.by_head(cosines + sines - len(encoding.frequencies)), 0, 1)
+    sum_of_cosines = cosines + sines
+    at_distance_0 = len(encoding.frequencies)
+    by_head = encoding.by_head(sum_of_cosines - at_distance_0)
+    return jnp.moveaxis(by_head, 0, 1)
 
 
-def fire(encoding: FIRE, diagonals: Diagonals, Q: Tokens, K: Tokens) -> Float[Array, "_ h l s"]:
+def fire(
+    encoding: FIRE,
+    diagonals: Diagonals,
+    Q: Tokens,
+    K: Tokens,
+) -> Float[Array, "_ h l s"]:
     """Below the threshold the network depends on the distance alone, and sees L+S-1 distances."""
     if not (Q.arange and K.arange):
         return encoding.bias(Q, K)
     num_queries, num_keys = Q.positions.shape[1], K.positions.shape[1]
 
     def of_distances() -> Float[Array, "1 h l s"]:
-        distance = jnp.abs(jnp.arange(1 - num_queries, num_keys)).astype(jnp.float32)
+        offsets = jnp.arange(1 - num_queries, num_keys)
+        distance = jnp.abs(offsets).astype(jnp.float32)
+        # max(i, threshold) is the threshold for every query.
         scale = encoding.psi(encoding.threshold) + EPSILON
-        by_head = encoding.network((encoding.psi(distance) / scale).reshape(1, 1, 1, -1))
+        normalized = encoding.psi(distance) / scale
+        by_head = encoding.network(normalized.reshape(1, 1, 1, -1))
         return diagonals.toeplitz(by_head[0, :, 0], num_queries)[None]
 
     # jax.lax.cond reserves memory for the residuals of both branches, so this one saves none.
     of_pairs = jax.checkpoint(lambda: encoding.bias(Q, K))
-    return jax.lax.cond(Q.positions.max() <= encoding.threshold, of_distances, of_pairs)
+    is_below = Q.positions.max() <= encoding.threshold
+    return jax.lax.cond(is_below, of_distances, of_pairs)

@@ -1,4 +1,8 @@
-"""CoPE with a gradient that is a product instead of a scatter, ten times faster on a CPU."""
+"""CoPE with a gradient of its own, on CPUs and accelerators.
+
+It replaces `transform_logits`. The forward pass is the same. The plain form's gradient adds to the
+rows of the table by a scatter; here it is a product, which is ten times faster on a CPU.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -7,6 +11,8 @@ from jaxtyping import Array, Bool, Float
 from pe_lab.encodings.base import Tokens
 from pe_lab.encodings.cope import CoPE, interpolate
 from pe_lab.kernels.diagonals import Diagonals
+
+Saved = tuple[Float[Array, "b h l p"], Float[Array, "b h l s"]]
 
 _QUERIES = 64  # whose gradients are summed at once: few enough for a processor's cache
 
@@ -21,33 +27,49 @@ def transform_logits(
     K: Tokens,
     mask: Bool[Array, "_ _ l s"],
 ) -> Float[Array, "b h l s"]:
-    by_row = jnp.einsum("blhe,pe->bhlp", q, encoding.scale * encoding.table[...])
+    table = encoding.scale * encoding.table[...]
+    by_row = jnp.einsum("blhe,pe->bhlp", q, table)
     return s + _interpolate(by_row, encoding.counts(s, mask))
 
 
 @jax.custom_vjp
-def _interpolate(by_row, count):
+def _interpolate(
+    by_row: Float[Array, "b h l p"],
+    count: Float[Array, "b h l s"],
+) -> Float[Array, "b h l s"]:
     return interpolate(by_row, count)
 
 
-def _forward(by_row, count):
+def _forward(
+    by_row: Float[Array, "b h l p"],
+    count: Float[Array, "b h l s"],
+) -> tuple[Float[Array, "b h l s"], Saved]:
     return interpolate(by_row, count), (by_row, count)
 
 
-def _backward(saved, g):
+def _backward(
+    saved: Saved,
+    g: Float[Array, "b h l s"],
+) -> tuple[Float[Array, "b h l p"], Float[Array, "b h l s"]]:
     """The gradient of each query's rows is a product of g with the weights of interpolation."""
     by_row, count = saved
-    rows = jnp.arange(by_row.shape[-1], dtype=by_row.dtype)
+    num_rows, num_keys = by_row.shape[-1], count.shape[-1]
+    rows = jnp.arange(num_rows, dtype=by_row.dtype)
 
-    def of_query(arguments):
+    def gradient_of_query(
+        arguments: tuple[Float[Array, "s"], Float[Array, "s"]],
+    ) -> Float[Array, "p"]:
         count, g = arguments
-        weights = jnp.maximum(1 - jnp.abs(count[:, None] - rows[None]), 0)
+        # A row's weight falls linearly from 1 at its count to 0 at the neighboring counts.
+        weights = jnp.maximum(1 - jnp.abs(count[:, None] - rows[None]), 0)  # [S, P]
         return g @ weights
 
-    flat = (count.reshape(-1, count.shape[-1]), g.reshape(-1, g.shape[-1]))
-    by_row_gradient = jax.lax.map(of_query, flat, batch_size=_QUERIES).reshape(by_row.shape)
-    slopes = jnp.diff(by_row, axis=-1, append=by_row[..., -1:])
-    slope = jnp.take_along_axis(slopes, jnp.floor(count).astype(jnp.int32), axis=-1)
+    queries = (count.reshape(-1, num_keys), g.reshape(-1, num_keys))
+    by_query = jax.lax.map(gradient_of_query, queries, batch_size=_QUERIES)
+    by_row_gradient = by_query.reshape(by_row.shape)
+    slopes = jnp.diff(by_row, axis=-1, append=by_row[..., -1:])  # 0 after the last row
+    below = jnp.floor(count).astype(jnp.int32)
+    slope = jnp.take_along_axis(slopes, below, axis=-1)
     return by_row_gradient, g * slope
 
 

@@ -1,4 +1,9 @@
-"""DeBERTa where positions are consecutive: a product with the row of each offset, then skewed."""
+"""DeBERTa for consecutive positions, on CPUs and accelerators.
+
+It replaces `content_bias`. The plain form multiplies by every row of the table and gathers the row
+of each pair, with a scatter as its gradient. This one multiplies by the rows of the L + S - 1
+offsets that occur, and spreads the products without a gather.
+"""
 
 import math
 
@@ -20,7 +25,8 @@ def content_bias(
 ) -> Float[Array, "b h l s"]:
     if not (Q.arange and K.arange):
         return encoding.content_bias(q, k, Q, K)
-    scale = 1 / math.sqrt((1 + len(encoding.terms)) * q.shape[-1])
+    num_terms = 1 + len(encoding.terms)
+    scale = 1 / math.sqrt(num_terms * q.shape[-1])
     num_queries, num_keys = q.shape[1], k.shape[1]
     terms = []
     if "c2p" in encoding.terms:
@@ -30,17 +36,25 @@ def content_bias(
     if "p2c" in encoding.terms:
         first = 1 - num_keys if encoding.two_sided else 0  # nor a query behind
         offsets = range(first, num_queries)
-        of_keys = _term(encoding, diagonals, scale * k, "p2c", offsets, num_queries)
-        terms.append(jnp.swapaxes(of_keys, 2, 3))
+        by_key = _term(encoding, diagonals, scale * k, "p2c", offsets, num_queries)
+        terms.append(jnp.swapaxes(by_key, 2, 3))  # [B, H, S, L] -> [B, H, L, S]
     return sum(terms[1:], terms[0])
 
 
-def _term(encoding: DeBERTa, diagonals: Diagonals, x, term: str, offsets: range, others: int):
+def _term(
+    encoding: DeBERTa,
+    diagonals: Diagonals,
+    x,
+    term: str,
+    offsets: range,
+    others: int,
+):
     """x of one side against the projected rows of its offsets to the `others` of the other side."""
     sign = 1 if term == "p2c" else -1  # rows are of query position - key position
-    rows = encoding.table[...][encoding.row(sign * jnp.asarray(offsets))]
+    distances = sign * jnp.asarray(offsets)
+    rows = encoding.table[...][encoding.row(distances)]
     vectors = jnp.einsum("od,dhe->ohe", rows, encoding.projections[term][...])
-    # a product by example is twice as fast on a CPU
+    # A product by example is twice as fast on a CPU.
     vectors = jnp.broadcast_to(vectors, (len(x), *vectors.shape))
     by_offset = jnp.einsum("blhe,bohe->bhlo", x, vectors)
     skipped = x.shape[1] - 1 + offsets.start  # offsets before the first that is computed

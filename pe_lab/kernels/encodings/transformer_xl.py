@@ -1,4 +1,8 @@
-"""Transformer-XL without an array of one sinusoid for each pair."""
+"""Transformer-XL on CPUs and accelerators, without a sinusoid for each pair.
+
+It replaces `content_bias`. The plain form projects an array [L, S, D]. This one projects one
+sinusoid for each offset where positions are consecutive, and elsewhere one for each token.
+"""
 
 import math
 
@@ -24,19 +28,22 @@ def content_bias(
     R(i - j) is a rotation of R(-j) by i, so (q + v)·W_R R(i - j) = (W_R' (q + v) rotated by
     i)·R(-j), a product of D channels a head instead of Dh.
     """
-    q = (q + encoding.position_bias[...][None, None]) / math.sqrt(q.shape[-1])
-    projection = encoding.projection[...]
+    v = encoding.position_bias[...][None, None]
+    q = (q + v) / math.sqrt(q.shape[-1])
+    projection = encoding.projection[...]  # W_R
     if Q.arange and K.arange:
         num_queries, num_keys = q.shape[1], k.shape[1]
         last = num_keys if encoding.two_sided else 1  # in causal attention no key lies ahead
         offset = jnp.arange(1 - num_queries, last)
-        projected = jnp.einsum("od,dhe->ohe", encoding.sinusoid(-offset), projection)
-        # a product by example is twice as fast on a CPU
+        R = encoding.sinusoid(-offset)  # [O, D]
+        projected = jnp.einsum("od,dhe->ohe", R, projection)
+        # A product by example is twice as fast on a CPU.
         projected = jnp.broadcast_to(projected, (len(q), *projected.shape))
-        return diagonals.skew(jnp.einsum("blhe,bohe->bhlo", q, projected), num_keys)
+        by_offset = jnp.einsum("blhe,bohe->bhlo", q, projected)
+        return diagonals.skew(by_offset, num_keys)
     in_channels = jnp.einsum("blhe,dhe->blhd", q, projection)
     rotation = angles(Q.positions, encoding.frequencies)[:, :, None]
-    rotated = rotate(in_channels, rotation, "half")
+    rotated = rotate(in_channels, rotation, "half")  # pairs of a sine and a cosine
     keys = encoding.sinusoid(-K.positions)
     keys = jnp.broadcast_to(keys, (len(q), *keys.shape[1:]))
     return jnp.einsum("blhd,bsd->bhls", rotated, keys)

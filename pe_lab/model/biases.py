@@ -1,0 +1,82 @@
+"""Biases that all examples of a batch share, computed once for all its micro-batches.
+
+Two layers have the same bias if they have the same encodings and the same row of positions, so a
+bias is stored under both. It is computed for the longest examples and cut for shorter ones.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jaxtyping import Array, Float
+
+from pe_lab.model.sites import Site
+from pe_lab.model.streams import View
+from pe_lab.model.terms import Hook, LayerEncoding, total_bias
+
+BiasKey = tuple[tuple[int, ...], int]  # the encodings of a layer, and its row of positions
+Biases = Mapping[
+    BiasKey, Float[Array, "_ _ _ _"]
+]  # [H|1, B|1, S, L], as attention on a CPU reads it
+
+# From the axes [B|1, H|1, L, S] to those that attention on a CPU reads, and back.
+_STORED = (1, 0, 3, 2)
+
+
+def bias_key(
+    sites: tuple[Site, ...],
+    layer: int,
+    queries: View,
+    keys: View,
+) -> BiasKey:
+    """The encodings and the row of positions that a layer's bias depends on."""
+    indices = tuple(site.index for site in sites)
+    has_own_row = max(queries.num_rows, keys.num_rows) > 1
+    return indices, layer if has_own_row else 0
+
+
+def cut(
+    bias: Float[Array, "_ _ s l"],
+    num_queries: int,
+    num_keys: int,
+) -> Float[Array, "_ _ _ _"]:
+    """The first tokens of a stored bias, as [B|1, H|1, L, S]."""
+    first = bias[:, :, :num_keys, :num_queries]
+    return jnp.transpose(first, _STORED)
+
+
+def shared_biases(
+    layers: Iterable[tuple[BiasKey, tuple[LayerEncoding, ...]]],
+    hook: Hook,
+    *,
+    learned: bool,
+) -> Biases:
+    """Biases of layers whose examples all have the same one.
+
+    Args:
+      learned: those with parameters, or those without.
+    """
+    biases: dict[BiasKey, Float[Array, "_ _ _ _"]] = {}
+    for key, encodings in layers:
+        if not _is_shared(encodings) or _is_learned(encodings) != learned:
+            continue
+        bias = total_bias(encodings, hook)
+        if bias is not None:
+            biases[key] = bias
+    return {key: jnp.transpose(bias, _STORED) for key, bias in biases.items()}
+
+
+def _is_shared(encodings: tuple[LayerEncoding, ...]) -> bool:
+    """Whether all examples have the same bias."""
+    for e in encodings:
+        one_row = len(e.Q.positions) == len(e.K.positions) == 1
+        if not one_row or e.encoding.requirements.reads_length:
+            return False
+    return True
+
+
+def _is_learned(encodings: tuple[LayerEncoding, ...]) -> bool:
+    """Whether an encoding has parameters."""
+    states = [nnx.state(e.encoding, nnx.Param) for e in encodings]
+    return any(jax.tree.leaves(state) for state in states)

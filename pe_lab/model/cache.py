@@ -1,0 +1,135 @@
+"""The cache of decoding: keys and values of the tokens so far, and the slots that are left.
+
+A context has S slots. A prefill writes the keys of a whole prompt, a step one token's.
+Examples may have filled different numbers of slots.
+"""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int
+
+from pe_lab.model.attention import Keys
+from pe_lab.model.stack import Stack
+from pe_lab.model.streams import Positions, View
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Memory:
+    """The encoder's output as a decoder reads it.
+
+    Attributes:
+      keys: for each layer of the decoder.
+      view: of the encoder's stream.
+    """
+
+    keys: tuple[Keys, ...]
+    view: View
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Cache:
+    """State of decoding.
+
+    Attributes:
+      positions: of each position scheme, of every slot of the context, [N, B|1, S].
+      filled: number of slots that hold tokens.
+      keys: of each applied layer, buffers of S slots.
+      memory: of an encoder–decoder.
+    """
+
+    positions: tuple[Positions, ...]
+    filled: Int[Array, "b"]
+    keys: tuple[Keys, ...]
+    memory: Memory | None = None
+
+    @property
+    def num_slots(self) -> int:
+        """S."""
+        return self.positions[0].shape[2]
+
+
+@dataclasses.dataclass(frozen=True)
+class CacheViews:
+    """Views of a cache that next tokens are added to.
+
+    Attributes:
+      queries: the next tokens.
+      keys: all slots, next tokens included.
+      write: the slots of the next tokens; S, which does not exist, for padding.
+    """
+
+    queries: View
+    keys: View
+    write: Int[Array, "b l"]
+
+
+def view_cache(cache: Cache, mask: Bool[Array, "b l"]) -> CacheViews:
+    """Views of the next tokens and of all slots.
+
+    Padded tokens have the slot and position of their example's last token, and are not written.
+
+    Args:
+      mask: True at the next tokens.
+    """
+    room = cache.num_slots
+    filled = cache.filled + mask.sum(axis=1)
+    first_slot = cache.filled[:, None]
+    next_slots = first_slot + jnp.arange(mask.shape[1])[None]
+    write = jnp.where(mask, next_slots, room)
+    last_slot = jnp.maximum(filled - 1, 0)[:, None]
+    last_slot = jnp.minimum(last_slot, room - 1)  # of a context that is full
+    query_slots = jnp.minimum(next_slots, last_slot)
+    query_positions = tuple(_take_slots(p, query_slots) for p in cache.positions)
+    arange = (False,) * len(query_positions)  # queries and keys start at different positions
+    queries = View(query_positions, mask, query_slots, filled, arange=arange)
+    all_slots = jnp.arange(room)[None]
+    is_filled = all_slots < filled[:, None]
+    keys = View(cache.positions, is_filled, all_slots, filled, arange=arange)
+    return CacheViews(queries, keys, write)
+
+
+def _take_slots(positions: Positions, slots: Int[Array, "b l"]) -> Positions:
+    """Positions [N, B|1, S, ...] at each example's slots: [N, B, L, ...]."""
+    num_rows, batch = len(positions), len(slots)
+    rows = jnp.broadcast_to(positions, (num_rows, batch, *positions.shape[2:]))
+    axes = (1,) * (rows.ndim - 3)  # broadcast over the axes of a position
+    index = slots[None].reshape(1, *slots.shape, *axes)
+    return jnp.take_along_axis(rows, index, axis=2)
+
+
+def write_keys(buffer: Keys, slots: Int[Array, "b l"], new: Keys) -> Keys:
+    """The buffer with new keys in their slots; slots beyond its end are dropped."""
+
+    def write(old: Array, values: Array) -> Array:
+        examples = jnp.arange(len(slots))[:, None]
+        return old.at[examples, slots].set(values, mode="drop")
+
+    return jax.tree.map(write, buffer, new)
+
+
+def empty_keys(stack: Stack, cache: Cache) -> tuple[Keys, ...]:
+    """Buffers of zeros for every applied layer."""
+    batch, room = len(cache.filled), cache.num_slots
+    no_tokens = jnp.zeros((batch, 0), bool)
+    keys = view_cache(cache, no_tokens).keys
+
+    def layer_keys() -> list[tuple]:
+        inputs = jnp.zeros((batch, room, stack.embedding.features), stack.dtype)
+        terms = stack.self_attention_terms(keys, keys)
+        by_layer = []
+        for step in range(stack.depth):
+            layer = step % len(stack.blocks)
+            attention = stack.blocks[layer].attention
+            new = attention.keys(inputs, keys.valid, terms[layer])
+            # As a tuple, because shapes are no arrays, as the fields of `Keys` are.
+            by_layer.append((new.k, new.v, new.features))
+        return by_layer
+
+    # Only shapes and types are needed, and only the layers know their features.
+    shapes = jax.eval_shape(layer_keys)
+    layers = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    return tuple(Keys(k, v, features) for k, v, features in layers)

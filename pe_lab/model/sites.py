@@ -1,0 +1,159 @@
+"""The encodings of a stack, and where each of them acts.
+
+A stack holds each encoding once. A `Site` says that an encoding acts on a layer, so one table can
+serve all layers, each layer can have its own, and a layer without sites is a NoPE layer.
+"""
+
+import dataclasses
+from collections.abc import Hashable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jaxtyping import Array, Bool, Key
+
+from pe_lab.encodings.base import AttentionEncoding, InputEncoding
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.run import Encoding, Model
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """Where one encoding acts.
+
+    Attributes:
+      index: of the encoding among the stack's modules.
+      scheme: index of the position scheme that it reads.
+      axis: the axis of positions that it reads; None: all.
+      heads: the heads that it acts on; None: all.
+    """
+
+    index: int
+    scheme: int = 0
+    axis: int | None = None
+    heads: tuple[int, ...] | None = None
+
+    def head_mask(self, num_heads: int) -> Bool[Array, "h"] | None:
+        """True at the heads that the encoding acts on; None: all."""
+        if self.heads is None:
+            return None
+        heads = jnp.asarray(self.heads, jnp.int32)  # a type, because there may be none
+        return jnp.isin(jnp.arange(num_heads), heads)
+
+
+LayerSites = tuple[tuple[Site, ...], ...]  # the sites of each layer
+
+
+@dataclasses.dataclass(frozen=True)
+class StackEncodings:
+    """The encodings of a stack, and where they act.
+
+    Attributes:
+      at_input: input encodings.
+      input_sites: one for each input encoding.
+      in_attention: encodings in attention.
+      layer_sites: sites of the encodings in attention.
+    """
+
+    at_input: tuple[InputEncoding, ...]
+    input_sites: tuple[Site, ...]
+    in_attention: tuple[AttentionEncoding, ...]
+    layer_sites: LayerSites
+
+
+def build(
+    model: Model,
+    stack: str,
+    key: Key[Array, ""],
+) -> StackEncodings:
+    """The encodings that the config gives to a stack ("encoder", "decoder" or "cross").
+
+    Raises:
+      UserError: an encoding is not defined there, or two replace the same part of attention.
+    """
+    at_input: list[InputEncoding] = []
+    input_sites: list[Site] = []
+    in_attention: list[AttentionEncoding] = []
+    layers: list[list[Site]] = [[] for _ in range(model.num_layers)]
+    for i, spec in enumerate(model.encodings):
+        if not spec.acts_in(stack):
+            continue
+        # A key for each spec and copy: removing an encoding does not change the others' draws.
+        spec_key = jax.random.fold_in(key, i)
+        if spec.share is None:  # at the input
+            input_sites.append(Site(len(at_input), axis=spec.axis))
+            module_key = jax.random.fold_in(spec_key, 0)
+            at_input.append(_module(model, spec, stack, module_key))
+            continue
+        on_layers = range(model.num_layers) if spec.layers is None else spec.layers
+        groups = [on_layers] if spec.share else [[layer] for layer in on_layers]
+        for copy, group in enumerate(groups):
+            site = Site(len(in_attention), axis=spec.axis)
+            for layer in group:
+                layers[layer].append(site)
+            module_key = jax.random.fold_in(spec_key, copy)
+            in_attention.append(_module(model, spec, stack, module_key))
+    for sites in layers:
+        _check_replaced_once([in_attention[site.index] for site in sites])
+    layer_sites = tuple(tuple(sites) for sites in layers)
+    return StackEncodings(
+        tuple(at_input),
+        tuple(input_sites),
+        tuple(in_attention),
+        layer_sites,
+    )
+
+
+def _module(
+    model: Model,
+    spec: Encoding,
+    stack: str,
+    key: Key[Array, ""],
+) -> Any:
+    """One encoding, built with the sizes of the model: an input or an attention encoding."""
+    needs = plugins.find("encodings", spec.name).requirements  # type: ignore[attr-defined]
+    why = None
+    if stack == "cross" and not needs.cross:
+        why = "is not defined between two streams, so it cannot act in cross-attention"
+    if stack == "encoder" and not needs.bidirectional:
+        why = "is not defined for bidirectional attention, which the encoder uses"
+    if stack == "decoder" and not needs.causal:
+        why = "is not defined for causal attention, which the decoder uses"
+    if why is not None:
+        raise UserError(f"{spec.name} {why}.")
+    return plugins.build(
+        "encodings",
+        spec,
+        width=model.width,
+        num_heads=model.num_heads,
+        head_dim=model.width // model.num_heads,
+        num_layers=model.num_layers,
+        bidirectional=stack != "decoder",
+        rngs=nnx.Rngs(params=key),
+    )
+
+
+def _check_replaced_once(encodings: list[AttentionEncoding]) -> None:
+    """Check that at most one encoding of a layer replaces each part of attention."""
+    for part in ("normalize", "combine"):
+        names = [type(e).__name__ for e in encodings if part in e.requirements.replaces]
+        if len(names) > 1:
+            both = " and ".join(names)
+            raise UserError(f"{both} cannot act on one layer: each has its own {part}.")
+
+
+def shifted(layers: LayerSites, by: int) -> LayerSites:
+    """Sites whose modules come after `by` others."""
+
+    def shift(site: Site) -> Site:
+        return dataclasses.replace(site, index=site.index + by)
+
+    return tuple(tuple(shift(site) for site in sites) for sites in layers)
+
+
+def is_encoding(path: tuple[Hashable, ...]) -> bool:
+    """Whether a path into the parameters belongs to an encoding."""
+    names = {str(getattr(part, "key", part)) for part in path}
+    return not names.isdisjoint(("input_encodings", "attention_encodings"))

@@ -1,0 +1,130 @@
+"""The input of a stack, and the view of it that the layers read.
+
+A `Stream` is what a caller passes. Its `View` has a sink token, if the model uses one, and gives
+every padded token the position of a valid one, so that no encoding handles padding.
+
+Positions of one scheme are [N, B|1, L], or [N, B|1, L, A] with several axes. N is 1 or the number
+of layers.
+"""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Num
+
+from pe_lab.encodings.base import Tokens
+from pe_lab.model.sites import Site
+
+Positions = Num[Array, "_ _ _ ..."]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Stream:
+    """The input of one stack.
+
+    Attributes:
+      tokens: ids.
+      positions: of each position scheme. The first scheme is the study's, the others belong to
+        encodings.
+      mask: True at tokens, False at padding, which follows the tokens.
+      segments: tokens of different segments do not see each other. None: one segment.
+      arange: static, for each scheme: its positions are consecutive, one row for the whole batch.
+    """
+
+    tokens: Int[Array, "b l"]
+    positions: tuple[Positions, ...]
+    mask: Bool[Array, "b l"]
+    segments: Int[Array, "b l"] | None = None
+    arange: tuple[bool, ...] = dataclasses.field(
+        default=(False,),
+        metadata=dict(static=True),
+    )
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class View:
+    """A stream as the layers of a stack see it.
+
+    Attributes:
+      positions: as in `Stream`, padded tokens at the position of the last valid one.
+      valid: True at tokens.
+      slots: index of each token on the key axis; None across two streams.
+      lengths: number of valid tokens of each example.
+      segments: as in `Stream`.
+      arange: static, as in `Stream`.
+    """
+
+    positions: tuple[Positions, ...]
+    valid: Bool[Array, "b l"]
+    slots: Int[Array, "#b l"] | None
+    lengths: Int[Array, "b"]
+    segments: Int[Array, "b l"] | None = None
+    arange: tuple[bool, ...] = dataclasses.field(
+        default=(False,),
+        metadata=dict(static=True),
+    )
+
+    def tokens(self, site: Site, layer: int) -> Tokens:
+        """The tokens as an encoding sees them on a layer."""
+        rows = self.positions[site.scheme]
+        row = layer if len(rows) > 1 else 0
+        arange = self.arange[site.scheme]
+        tokens = Tokens(rows[row], self.slots, self.lengths, features=None, arange=arange)
+        return tokens.on_axis(site.axis)
+
+    def without_slots(self) -> "View":
+        """A view for attention between two streams, which have no common key axis."""
+        return dataclasses.replace(self, slots=None)
+
+    @property
+    def num_rows(self) -> int:
+        """N, 1 or the number of layers."""
+        return max(len(positions) for positions in self.positions)
+
+
+def view_of(stream: Stream, sink: bool) -> View:
+    """The view of a stream.
+
+    Args:
+      sink: a sink token comes before the others, one position before the first.
+    """
+    valid, segments = stream.mask, stream.segments
+    positions = tuple(at_valid_positions(p, valid) for p in stream.positions)
+    if sink:
+        positions = tuple(with_sink(p) for p in positions)
+        valid = jnp.pad(valid, ((0, 0), (1, 0)), constant_values=True)
+        if segments is not None:
+            # The segment of the sink does not matter: every query sees it.
+            segments = jnp.pad(segments, ((0, 0), (1, 0)))
+    slots = jnp.arange(valid.shape[1])[None]
+    lengths = valid.sum(axis=1)  # the sink token counts, as in a cache
+    return View(positions, valid, slots, lengths, segments, stream.arange)
+
+
+def at_valid_positions(positions: Positions, valid: Bool[Array, "b l"]) -> Positions:
+    """Positions with padded tokens at their example's last valid position.
+
+    Encodings then never see a position that no token has. One row for the whole batch stays as it
+    is: a longer example has its positions.
+    """
+    if positions.shape[1] == 1 < len(valid):
+        return positions
+    batch, length = valid.shape
+    axes = (1,) * (positions.ndim - 3)  # broadcast over the axes of a position
+    slots = jnp.arange(length)[None]
+    valid_slots = jnp.where(valid, slots, 0)
+    last_slot = valid_slots.max(axis=1)  # 0 of an example without tokens
+    index = last_slot[None, :, None]
+    index = index.reshape(1, batch, 1, *axes)
+    last_position = jnp.take_along_axis(positions, index, axis=2)  # [N, B, 1, ...]
+    is_valid = valid[None].reshape(1, batch, length, *axes)
+    return jnp.where(is_valid, positions, last_position)
+
+
+def with_sink(positions: Positions) -> Positions:
+    """Positions with one more in front, one before the first: [N, B|1, 1 + L, ...]."""
+    before_first = positions[:, :, :1] - 1
+    return jnp.concatenate([before_first, positions], axis=2)
