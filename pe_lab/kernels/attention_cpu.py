@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float
 
 _BATCH = ((0, 1), (0, 1))  # batch axes of a product: heads and examples
 _CHANNELS, _KEYS, _TOKENS = 2, 2, 3  # axes of [H, B, channels, tokens] and of [H, B, S, L]
+_PAIRS = (1, 0, 3, 2)  # from [B, H, L, S] to [H, B, S, L]
 _SAFE_LOGIT = 60.0  # exp(60), and sums and products of some of them, are well inside float32
 _NARROW = 16  # channels up to which multiply-adds are faster than a product of matrices
 
@@ -38,13 +39,22 @@ def attention(
 ) -> Float[Array, "b l h e"]:
     """softmax(scale q·k + bias) v over the allowed keys; zeros for a query that sees no key."""
     dtype = v.dtype
-    q, k, v = (jnp.transpose(x.astype(jnp.float32), (2, 0, 3, 1)) for x in (q, k, v))
+    q = _tokens_last(q)
+    k = _tokens_last(k)
+    v = _tokens_last(v)
     q = q * scale
-    mask = jnp.transpose(mask, (1, 0, 3, 2))  # [H|1, B|1, S, L]
+    mask = jnp.transpose(mask, _PAIRS)
     if bias is not None:
-        bias = jnp.transpose(bias.astype(jnp.float32), (1, 0, 3, 2))
-    out = _attention(q, k, v, mask, bias)
-    return jnp.transpose(out, (1, 3, 0, 2)).astype(dtype)
+        bias = bias.astype(jnp.float32)
+        bias = jnp.transpose(bias, _PAIRS)
+    out = _attention(q, k, v, mask, bias)  # [H, B, E, L]
+    out = jnp.transpose(out, (1, 3, 0, 2))
+    return out.astype(dtype)
+
+
+def _tokens_last(x: Float[Array, "b l h e"]) -> Float[Array, "h b e l"]:
+    x = x.astype(jnp.float32)
+    return jnp.transpose(x, (2, 0, 3, 1))
 
 
 @jax.custom_vjp
@@ -123,7 +133,8 @@ def _exponentials(
 
     def shifted(q: Array, k: Array) -> Array:
         s = _logits(q, k, bias)
-        s = jnp.where(mask, s, jnp.finfo(jnp.float32).min)
+        least = jnp.finfo(jnp.float32).min
+        s = jnp.where(mask, s, least)
         largest = s.max(_KEYS, keepdims=True)
         return jnp.where(mask, jnp.exp(s - largest), 0.0)
 
@@ -144,7 +155,10 @@ def _logits(
     return product if bias is None else product + bias
 
 
-def _reach(bias: Bias | None, mask: Mask) -> Float[Array, ""] | float:
+def _reach(
+    bias: Bias | None,
+    mask: Mask,
+) -> Float[Array, ""] | float:
     """Largest bias at any key, or largest negative bias at the best visible key of a query.
 
     Where every query sees its own key, the bias of that key bounds the best one from below.
@@ -161,7 +175,10 @@ def _reach(bias: Bias | None, mask: Mask) -> Float[Array, ""] | float:
     return jnp.maximum(bias.max(), -lowest)
 
 
-def _outer(a: Float[Array, "h b f s"], b: Float[Array, "h b f l"]) -> Pairs:
+def _outer(
+    a: Float[Array, "h b f s"],
+    b: Float[Array, "h b f l"],
+) -> Pairs:
     """a[..., f, s] b[..., f, l] summed over channels f."""
     channels = a.shape[_CHANNELS]
     if channels > _NARROW:
@@ -172,13 +189,21 @@ def _outer(a: Float[Array, "h b f s"], b: Float[Array, "h b f l"]) -> Pairs:
     return s
 
 
-def _dot(a: Float[Array, "..."], b: Float[Array, "..."], axis_a: int, axis_b: int) -> Array:
+def _dot(
+    a: Float[Array, "..."],
+    b: Float[Array, "..."],
+    axis_a: int,
+    axis_b: int,
+) -> Float[Array, "..."]:
     """The product over one axis of each, for every head and example."""
     contracted = ((axis_a,), (axis_b,))
     return lax.dot_general(a, b, (contracted, _BATCH))
 
 
-def _sum_shared(gradient: Float[Array, "_ _ _ _"], shape: tuple[int, ...]) -> Array:
+def _sum_shared(
+    gradient: Float[Array, "_ _ _ _"],
+    shape: tuple[int, ...],
+) -> Array:
     """The gradient of a bias of this shape, whose first two axes are of size 1 where shared."""
     for axis, size in enumerate(shape[:2]):
         if size == gradient.shape[axis]:
@@ -194,7 +219,10 @@ _attention.defvjp(_forward, _backward)
 
 
 @jax.custom_vjp
-def add_bias(s: Float[Array, "b h l s"], bias: Float[Array, "_ _ l s"]) -> Float[Array, "b h l s"]:
+def add_bias(
+    s: Float[Array, "b h l s"],
+    bias: Float[Array, "_ _ l s"],
+) -> Float[Array, "b h l s"]:
     """The sum. A bias that examples or heads share gets its gradient by a product with ones."""
     return s + bias
 

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from pe_lab.kernels.diagonals import pad_last
+
 
 def attention(
     q: Float[Array, "b l h f"],
@@ -20,7 +22,7 @@ def attention(
     """softmax(scale q·k + bias) v over the allowed keys; zeros for a query that sees no key."""
     channels = v.shape[-1]
     wider = q.shape[-1] - channels  # JAX's form wants values as wide as keys
-    values = jnp.pad(v, ((0, 0), (0, 0), (0, 0), (0, wider)))
+    values = pad_last(v, after=wider)
     out = jax.nn.dot_product_attention(
         q,
         k,

@@ -26,8 +26,8 @@ class Diagonals:
         Offsets that are left out at the end count as 0.
     """
 
-    toeplitz: Callable[[Float[Array, "h o"], int], Float[Array, "h l s"]]
-    skew: Callable[[Float[Array, "b h l o"], int], Float[Array, "b h l s"]]
+    toeplitz: Callable[[Array, int], Array]
+    skew: Callable[[Array, int], Array]
 
 
 def toeplitz_cpu(
@@ -65,7 +65,7 @@ def skew_accelerator(
     batch, heads, num_queries, num_offsets = x.shape
     all_offsets = num_queries + num_keys - 1
     missing = all_offsets + 1 - num_offsets  # one more, which shifts the next row by one
-    padded = jnp.pad(x, ((0, 0), (0, 0), (0, 0), (0, missing)))
+    padded = pad_last(x, after=missing)
     flat = padded.reshape(batch, heads, -1)
     flat = flat[..., : num_queries * all_offsets]
     skewed = flat.reshape(batch, heads, num_queries, all_offsets)
@@ -88,7 +88,7 @@ def _skew_forward(
 ) -> tuple[Float[Array, "b h l s"], Float[Array, "0 o"]]:
     num_queries, num_offsets = x.shape[2:]
     missing = num_queries + num_keys - 1 - num_offsets
-    padded = jnp.pad(x, ((0, 0), (0, 0), (0, 0), (0, missing)))
+    padded = pad_last(x, after=missing)
     first = jnp.arange(num_queries)[::-1]
     shape_of_x = jnp.zeros((0, num_offsets))  # an empty array, the only way to save a number
     return _slices(padded, first, num_keys), shape_of_x
@@ -102,7 +102,7 @@ def _skew_backward(
     """The gradient of a row is the row of g, moved to the offsets that it was taken from."""
     num_queries, num_offsets = g.shape[2], shape_of_x.shape[1]
     missing = max(0, num_offsets - num_keys)
-    padded = jnp.pad(g, ((0, 0), (0, 0), (0, 0), (num_queries - 1, missing)))
+    padded = pad_last(g, before=num_queries - 1, after=missing)
     first = jnp.arange(num_queries)
     return (_slices(padded, first, num_offsets),)
 
@@ -117,10 +117,25 @@ def _slices(
 ) -> Float[Array, "b h l s"]:
     """`size` columns of each row, from the row's own first column."""
 
-    def row(x: Float[Array, "b h o"], first: Int[Array, ""]) -> Float[Array, "b h s"]:
+    def row(
+        x: Float[Array, "b h o"],
+        first: Int[Array, ""],
+    ) -> Float[Array, "b h s"]:
         return jax.lax.dynamic_slice_in_dim(x, first, slice_size=size, axis=-1)
 
     return jax.vmap(row, in_axes=(2, 0), out_axes=2)(x, first)
+
+
+def pad_last(
+    x: Float[Array, "*b o"],
+    *,
+    before: int = 0,
+    after: int,
+) -> Float[Array, "*b p"]:
+    """Zeros before and after the numbers of the last axis."""
+    widths = [(0, 0)] * x.ndim
+    widths[-1] = (before, after)
+    return jnp.pad(x, widths)
 
 
 CPU = Diagonals(toeplitz_cpu, skew_cpu)

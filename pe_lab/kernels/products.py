@@ -16,11 +16,18 @@ DimensionNumbers = tuple[
     tuple[Sequence[int], Sequence[int]],
     tuple[Sequence[int], Sequence[int]],
 ]
+_NO_BATCH: tuple[tuple[()], tuple[()]] = ((), ())
+_OVER_TOKENS = (((0,), (0,)), _NO_BATCH)  # n of x [n, d] and g [n, f]
+_OVER_OUTPUTS = (((1,), (1,)), _NO_BATCH)  # f of g [n, f] and w [d, f]
+
 Saved = tuple[Float[Array, "n d"], Float[Array, "d f"]]
 
 
 @jax.custom_vjp
-def product(x: Float[Array, "n d"], w: Float[Array, "d f"]) -> Float[Array, "n f"]:
+def product(
+    x: Float[Array, "n d"],
+    w: Float[Array, "d f"],
+) -> Float[Array, "n f"]:
     """The product x w."""
     return x @ w
 
@@ -39,13 +46,13 @@ def _backward(
     x, w = saved
     x_is_narrower = x.shape[1] <= g.shape[1]
     narrow, wide = (x, g) if x_is_narrower else (g, x)
-    over_tokens = (((0,), (0,)), ((), ()))
-    w_gradient = lax.dot_general(narrow, wide, over_tokens)
+    w_gradient = lax.dot_general(narrow, wide, _OVER_TOKENS)
     # Without the barrier the compiler swaps the factors and copies one.
     w_gradient = lax.optimization_barrier(w_gradient)
-    over_outputs = (((1,), (1,)), ((), ()))
-    x_gradient = lax.dot_general(g, w, over_outputs)
-    return x_gradient, w_gradient if x_is_narrower else w_gradient.T
+    x_gradient = lax.dot_general(g, w, _OVER_OUTPUTS)
+    if not x_is_narrower:
+        w_gradient = w_gradient.T
+    return x_gradient, w_gradient
 
 
 product.defvjp(_forward, _backward)
@@ -60,7 +67,7 @@ def dot_general(
     preferred_element_type: DTypeLike | None = None,
 ) -> Float[Array, "..."]:
     """`lax.dot_general` as Flax's Linear calls it: the last axis of x with the first of w."""
-    last_with_first = (((x.ndim - 1,), (0,)), ((), ()))
+    last_with_first = (((x.ndim - 1,), (0,)), _NO_BATCH)
     if dimension_numbers != last_with_first:
         return lax.dot_general(
             x,

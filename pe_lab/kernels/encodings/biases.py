@@ -24,7 +24,8 @@ def offset_bias(
     """The bias of L+S-1 offsets instead of L * S pairs."""
     if not (Q.arange and K.arange):
         return encoding.bias(Q, K)
-    num_queries, num_keys = Q.positions.shape[1], K.positions.shape[1]
+    num_queries = Q.positions.shape[1]
+    num_keys = K.positions.shape[1]
     offsets = jnp.arange(1 - num_queries, num_keys)
     by_offset = encoding.of_offset(offsets)  # [H, L + S - 1]
     return diagonals.toeplitz(by_offset, num_queries)[None]
@@ -41,8 +42,9 @@ def sandwich(
         return offset_bias(encoding, diagonals, Q, K)
     q = angles(Q.positions, encoding.frequencies)
     k = angles(K.positions, encoding.frequencies)
-    cosines = jnp.einsum("blc,bsc->bls", jnp.cos(q), jnp.cos(k))
-    sines = jnp.einsum("blc,bsc->bls", jnp.sin(q), jnp.sin(k))
+    products = "blc,bsc->bls"
+    cosines = jnp.einsum(products, jnp.cos(q), jnp.cos(k))
+    sines = jnp.einsum(products, jnp.sin(q), jnp.sin(k))
     sum_of_cosines = cosines + sines
     at_distance_0 = len(encoding.frequencies)
     by_head = encoding.by_head(sum_of_cosines - at_distance_0)
@@ -58,7 +60,8 @@ def fire(
     """Below the threshold the network depends on the distance alone, and sees L+S-1 distances."""
     if not (Q.arange and K.arange):
         return encoding.bias(Q, K)
-    num_queries, num_keys = Q.positions.shape[1], K.positions.shape[1]
+    num_queries = Q.positions.shape[1]
+    num_keys = K.positions.shape[1]
 
     def of_distances() -> Float[Array, "1 h l s"]:
         offsets = jnp.arange(1 - num_queries, num_keys)

@@ -61,11 +61,13 @@ def _backward(
     ) -> Float[Array, "p"]:
         count, g = arguments
         # A row's weight falls linearly from 1 at its count to 0 at the neighboring counts.
-        weights = jnp.maximum(1 - jnp.abs(count[:, None] - rows[None]), 0)  # [S, P]
+        distance = jnp.abs(count[:, None] - rows[None])  # [S, P]
+        weights = jnp.maximum(1 - distance, 0)
         return g @ weights
 
-    queries = (count.reshape(-1, num_keys), g.reshape(-1, num_keys))
-    by_query = jax.lax.map(gradient_of_query, queries, batch_size=_QUERIES)
+    counts = count.reshape(-1, num_keys)
+    gradients = g.reshape(-1, num_keys)
+    by_query = jax.lax.map(gradient_of_query, (counts, gradients), batch_size=_QUERIES)
     by_row_gradient = by_query.reshape(by_row.shape)
     slopes = jnp.diff(by_row, axis=-1, append=by_row[..., -1:])  # 0 after the last row
     below = jnp.floor(count).astype(jnp.int32)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from pe_lab.encodings.base import Tokens
 from pe_lab.encodings.deberta import DeBERTa
-from pe_lab.kernels.diagonals import Diagonals
+from pe_lab.kernels.diagonals import Diagonals, pad_last
 
 
 def content_bias(
@@ -32,7 +32,8 @@ def content_bias(
     if "c2p" in encoding.terms:
         last = num_keys if encoding.two_sided else 1  # in causal attention no key lies ahead
         offsets = range(1 - num_queries, last)
-        terms.append(_term(encoding, diagonals, scale * q, "c2p", offsets, num_keys))
+        term = _term(encoding, diagonals, scale * q, "c2p", offsets, num_keys)
+        terms.append(term)
     if "p2c" in encoding.terms:
         first = 1 - num_keys if encoding.two_sided else 0  # nor a query behind
         offsets = range(first, num_queries)
@@ -58,5 +59,5 @@ def _term(
     vectors = jnp.broadcast_to(vectors, (len(x), *vectors.shape))
     by_offset = jnp.einsum("blhe,bohe->bhlo", x, vectors)
     skipped = x.shape[1] - 1 + offsets.start  # offsets before the first that is computed
-    padded = jnp.pad(by_offset, ((0, 0), (0, 0), (0, 0), (skipped, 0)))
+    padded = pad_last(by_offset, before=skipped, after=0)
     return diagonals.skew(padded, others)

@@ -78,7 +78,8 @@ def _spread(
     first = max(clip - furthest_back, 0)
     last = clip + 1 + min(furthest_ahead, clip)
     # Offsets beyond the clip repeat the outer rows.
-    beyond = (max(furthest_back - clip, 0), max(furthest_ahead - clip, 0))
-    widths = ((0, 0), (0, 0), (0, 0), beyond)
+    beyond_back = max(furthest_back - clip, 0)
+    beyond_ahead = max(furthest_ahead - clip, 0)
+    widths = ((0, 0), (0, 0), (0, 0), (beyond_back, beyond_ahead))
     by_offset = jnp.pad(by_row[..., first:last], widths, mode="edge")
     return diagonals.skew(by_offset, num_keys)

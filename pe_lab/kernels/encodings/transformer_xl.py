@@ -45,5 +45,6 @@ def content_bias(
     rotation = angles(Q.positions, encoding.frequencies)[:, :, None]
     rotated = rotate(in_channels, rotation, "half")  # pairs of a sine and a cosine
     keys = encoding.sinusoid(-K.positions)
-    keys = jnp.broadcast_to(keys, (len(q), *keys.shape[1:]))
+    _, num_keys, width = keys.shape
+    keys = jnp.broadcast_to(keys, (len(q), num_keys, width))
     return jnp.einsum("blhd,bsd->bhls", rotated, keys)
