@@ -5,6 +5,8 @@ import inspect
 from collections.abc import Callable, Collection
 from typing import Any
 
+from pe_lab.encodings.requirements import Requirements
+
 # Part of attention -> the hook that computes it in another way.
 _HOOK_OF = {"logits": "transform_logits", "normalize": "normalize", "combine": "combine"}
 
@@ -41,10 +43,11 @@ def check_arguments(method: Callable, kind: type, names: Collection[str]) -> Cal
     return with_check
 
 
-def check_declared(cls: Any, base: type) -> None:
+def check_declared(cls: type, requirements: Requirements, base: type) -> None:
     """Check that a class declares its parts: attention would skip others, and DAPE misread them.
 
     Args:
+      requirements: of the class.
       base: the class whose hooks change nothing.
 
     Raises:
@@ -56,11 +59,11 @@ def check_declared(cls: Any, base: type) -> None:
         return getattr(cls, hook) is not getattr(base, hook)
 
     for part, hook in _HOOK_OF.items():
-        if overrides(hook) and part not in cls.requirements.replaces:
+        if overrides(hook) and part not in requirements.replaces:
             needed = f"requirements = Requirements(replaces=({part!r},))"
             raise TypeError(f"{cls.__name__} has its own {hook}, so it must declare {needed}.")
     for hook in ("transform_qk", "mask", *_HOOK_OF.values()):
-        if overrides(hook) and cls.requirements.only_bias:
+        if overrides(hook) and requirements.only_bias:
             raise TypeError(
                 f"{cls.__name__} has its own {hook}, so it must declare only_bias=False."
             )

@@ -173,7 +173,7 @@ class AttentionEncoding(_Encoding):
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
-        check_declared(cls, AttentionEncoding)
+        check_declared(cls, cls.requirements, base=AttentionEncoding)
 
     def features(
         self,

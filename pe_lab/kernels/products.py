@@ -6,10 +6,10 @@ order that needs no copy, and a barrier keeps XLA from changing it.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 from jax import lax
-from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
 DimensionNumbers = tuple[
@@ -62,20 +62,12 @@ def dot_general(
     x: Float[Array, "..."],
     w: Float[Array, "d f"],
     dimension_numbers: DimensionNumbers,
-    *,
-    precision: lax.PrecisionLike = None,
-    preferred_element_type: DTypeLike | None = None,
+    **options: Any,
 ) -> Float[Array, "..."]:
     """`lax.dot_general` as Flax's Linear calls it: the last axis of x with the first of w."""
     last_with_first = (((x.ndim - 1,), (0,)), _NO_BATCH)
     if dimension_numbers != last_with_first:
-        return lax.dot_general(
-            x,
-            w,
-            dimension_numbers,
-            precision=precision,
-            preferred_element_type=preferred_element_type,
-        )
+        return lax.dot_general(x, w, dimension_numbers, **options)
     *axes, channels = x.shape
     tokens = x.reshape(-1, channels)
     return product(tokens, w).reshape(*axes, w.shape[1])
