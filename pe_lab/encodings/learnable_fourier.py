@@ -71,5 +71,7 @@ class LearnableFourier(InputEncoding):
 
     def embed(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l d"]:
         hidden = self.into(self.fourier_features(positions))
-        hidden = jax.nn.gelu(hidden, approximate=False)  # PyTorch's default, JAX's is True
+        hidden = jax.nn.gelu(
+            hidden, approximate=False
+        )  # as in PyTorch; JAX approximates by default
         return self.out(hidden)

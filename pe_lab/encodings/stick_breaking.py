@@ -85,7 +85,7 @@ class StickBreaking(AttentionEncoding):
         out = weighted_sum(w, v)
         if self.rest is None:
             return out
-        # In float32: in bfloat16 the sum of a long row would be off by more than the remainder.
+        # In float32: in bfloat16 the sum of a long row could be off by more than the remainder.
         left = 1 - w.sum(axis=-1, dtype=jnp.float32)  # [B, H, L]
         left = jnp.moveaxis(left, 1, 2)[..., None]
         remainder = left * self.rest[...][None, None]  # [B, L, H, Dh]

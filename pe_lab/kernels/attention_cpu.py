@@ -98,8 +98,8 @@ def _backward(
     # Weights are exponentials times the inverse of their sum, which g takes over.
     g = g * inverse
     correction = (g * out).sum(_CHANNELS, keepdims=True)
-    # One product gives g·v minus the correction. The barrier keeps its factors in memory, where
-    # the compiler would build them anew for each of its uses.
+    # One product gives g·v minus the correction. The barrier makes XLA write its factors to memory
+    # instead of fusing the concatenations into the product.
     g_and_correction = jnp.concatenate([g, -correction], _CHANNELS)
     g_and_correction, values_and_ones = lax.optimization_barrier((g_and_correction, _with_ones(v)))
     s_gradient = exponentials * _outer(values_and_ones, g_and_correction)

@@ -31,7 +31,7 @@ def attention(
         mask=mask,
         scale=scale,
     )
-    # A query without keys gets the mean of all values from JAX's form.
+    # JAX's form gives a query without keys a mean of values that it may not see.
     sees_a_key = mask.any(axis=-1, keepdims=True)
     sees_a_key = jnp.moveaxis(sees_a_key, 1, 2)  # [B|1, L, H|1, 1]
     return jnp.where(sees_a_key, out[..., :channels], 0)

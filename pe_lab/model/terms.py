@@ -150,7 +150,7 @@ def on_heads(
 ) -> Shaped[Array, "_ _ _ _"]:
     """`new` on the heads of an encoding and `old` on the others; heads are on `axis`."""
     if heads is None:
-        return new  # without a `where`, which fusion could compute in another way
+        return new  # exactly, and without the cost of a `where`
     shape = [1] * 4
     shape[axis] = len(heads)
     return jnp.where(heads.reshape(shape), new, old)
