@@ -27,16 +27,16 @@ from pathlib import Path
 from typing import Any
 
 from absl import flags
+from pe_lab.training.cell import provenance
 
 from configs import base
 from experiments import command_line
+from experiments.benchmarks import costs, peer, profile, throughput
 from pe_lab.runs import config, plugins, records
 from pe_lab.runs.errors import UserError, one_line, unknown
 from pe_lab.runs.run import Run
 from pe_lab.sweeps import study
 from pe_lab.sweeps.launchers import local
-from pe_lab.training import benchmark, peer, profile, throughput
-from pe_lab.training.cell import provenance
 
 _STEPS = flags.DEFINE_integer("steps", 3, "steps that are timed", lower_bound=0)
 _COMPARE = flags.DEFINE_boolean("compare", False, "measure the runs of the sweep beside each other")
@@ -88,22 +88,21 @@ def _measured(runs: list[Run]) -> list[dict[str, Any]]:
         if not steps:
             raise UserError("--profile needs steps to look at: --steps=1 or more.")
         return [
-            {"steps": steps, "profile": profile.profile(benchmark.Program(run), steps)}
-            for run in runs
+            {"steps": steps, "profile": profile.profile(costs.Program(run), steps)} for run in runs
         ]
     if not steps and (_REPLICAS.value or _EVALUATION.value or _PEER.value):
         raise UserError(
             "--replicas, --evaluation and --peer need steps to time: --steps=1 or more."
         )
     if _REPLICAS.value:
-        return benchmark.replicas(
+        return costs.replicas(
             runs[0], command_line.whole_numbers("replicas", _REPLICAS.value), steps
         )
     if _EVALUATION.value:
-        return [benchmark.evaluation(runs[0], steps)]
+        return [costs.evaluation(runs[0], steps)]
     if _PEER.value:
         return peer.compare(runs[0], steps)
-    return benchmark.compare(runs, steps) if _COMPARE.value else [benchmark.measure(runs[0], steps)]
+    return costs.compare(runs, steps) if _COMPARE.value else [costs.measure(runs[0], steps)]
 
 
 def _in_workers() -> int:

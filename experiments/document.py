@@ -21,7 +21,7 @@ from pe_lab.diagnostics import page as encodings
 from pe_lab.runs import config, plugins, records
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks import _catalogue as catalogue
-from pe_lab.training.cell import provenance
+from pe_lab.training.run_records import provenance
 
 PAGE, FLOORS = Path("docs/tasks.md"), Path("results/published/floors/floors.json")
 STATISTICS, COVERAGE = Path("docs/statistics.md"), Path("results/published/coverage/coverage.json")

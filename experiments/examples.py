@@ -11,22 +11,22 @@ from absl import flags
 
 from experiments import command_line
 from pe_lab.runs import plugins
+from pe_lab.runs.evaluation_points import example_counts
 from pe_lab.runs.labels import label
 from pe_lab.sweeps import study
-from pe_lab.training import held_out
-from pe_lab.training.evaluate import asked
+from pe_lab.training import evaluation_data
 
 _COUNT = flags.DEFINE_integer("count", 3, "examples of each length", lower_bound=1)
 
 
 def main(file: command_line.StudyFile) -> int:
     runs = study.expand(file.name, file.values, file.points, Path("results") / file.name).runs
-    for task, counts in asked(runs).items():
+    for task, counts in example_counts(runs).items():
         made = plugins.build("tasks", task)
         print(f"\n{label(task.to_dict())}")
         for length in sorted({n for split, n in counts if split == "test"}):
             print(f"  {length} {made.length_name}")
-            for prompt, target in held_out.as_text(made, length, _COUNT.value or 1):
+            for prompt, target in evaluation_data.as_text(made, length, _COUNT.value or 1):
                 print(f"    {prompt} -> {target}")
     return 0
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from absl import flags
 
 from experiments import command_line
+from pe_lab.runs.evaluation_points import example_counts
 from pe_lab.sweeps import study
-from pe_lab.training import held_out
-from pe_lab.training.evaluate import asked
+from pe_lab.training import frozen_data
 
 _OUT = flags.DEFINE_string("out", "results/frozen", "the folder of frozen sets")
 
@@ -23,8 +23,8 @@ _OUT = flags.DEFINE_string("out", "results/frozen", "the folder of frozen sets")
 def main(file: command_line.StudyFile) -> int:
     folder = Path(_OUT.value or "")
     runs = study.expand(file.name, file.values, file.points, Path("results") / file.name).runs
-    for task, counts in asked(runs).items():
-        done = held_out.freeze(task, counts, folder)
+    for task, counts in example_counts(runs).items():
+        done = frozen_data.freeze(task, counts, folder)
         print(
             f"{done.task}: {done.count} examples, sha256 {done.digest}\n  "
             f"{'written to' if done.new else 'already in'} {done.path}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from configs import quickstart
 from pe_lab.diagnostics.guide import numbers, page, pictures, trained
 from pe_lab.runs import config, records
-from pe_lab.training.cell import provenance
+from pe_lab.training.run_records import provenance
 
 GUIDE, TEMPLATE, MEASURED = (
     Path("docs/guide.md"),

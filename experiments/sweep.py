@@ -63,7 +63,7 @@ def run(
         return 0
     if _WRITE_CELLS.value:
         for file in sweep.write_cells(todo):
-            print(f"python -m pe_lab.training.cell {file} {folder}")
+            print(f"python -m pe_lab.training.process {file} {folder}")
         return 0
     if not todo.cells:
         print(f"{asked.name}: nothing to do, all {len(asked.runs)} runs are in {folder}.")

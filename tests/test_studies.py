@@ -12,11 +12,13 @@ from absl.testing import flagsaver
 from experiments import command_line
 from pe_lab.analysis import formats, results, tables
 from pe_lab.runs import config, records
+from pe_lab.runs.evaluation_points import grid as places
 from pe_lab.sweeps import study, sweep
 from pe_lab.sweeps.launchers.local import Local
-from pe_lab.training import cell as training
-from pe_lab.training import step
-from pe_lab.training.evaluate import grid as places
+from pe_lab.training import process
+from pe_lab.training.checks import out_of_reach
+from pe_lab.training.loop import train_run_group
+from pe_lab.training.setup import build_setup
 
 ROOT = Path(__file__).parents[1]
 WITH_SMOKE = ("architectures", "combine", "context_extension", "exposure", "journey", "temperature")
@@ -97,7 +99,7 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
     monkeypatch.setattr(
         Local,
         "launch",
-        lambda self, files, folder, *_: {file.stem: training.main(file, folder) for file in files},
+        lambda self, files, folder, *_: {file.stem: process.main(file, folder) for file in files},
     )
     assert sweep.run(sweep.plan(made, tmp_path), Local(workers=1)) == {}
 
@@ -132,7 +134,7 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
 def test_a_presets_small_form_trains_one_cell_and_measures_all_that_it_asks_for(name, tmp_path):
     made = expanded(name, tmp_path, smoke=True)
     (cell,) = sweep.plan(made, tmp_path).cells
-    training.run_cell(cell, tmp_path)
+    train_run_group(cell, tmp_path)
     (record,) = records.read_all(tmp_path).values()
     assert (record["status"], record["cost"]["steps"]) == ("finished", cell.run.train.steps)
     assert places_of(record) == {(p.split, p.length, p.offset, None) for p in places(cell.run)}
@@ -144,7 +146,7 @@ def test_a_presets_small_form_trains_one_cell_and_measures_all_that_it_asks_for(
 def test_every_cell_of_a_preset_can_be_set_up(name, tmp_path):
     cells = sweep.plan(expanded(name, tmp_path), tmp_path).cells
     for cell in cells:
-        step.setup(cell.run)
+        build_setup(cell.run)
 
 
 def places_of(record):
@@ -202,13 +204,10 @@ def test_the_table_of_exposure_ends_just_behind_its_farthest_position():
     ]
     assert [run.positions.name for run in runs] == ["contiguous", "shifted", "randomized"]
     for run in runs:
-        made = step.setup(run)
-        assert {step.out_of_reach(made, place.length, place.offset) for place in places(run)} == {
-            None
-        }
+        made = build_setup(run)
+        assert {out_of_reach(made, place.length, place.offset) for place in places(run)} == {None}
     assert (
-        step.out_of_reach(made, 16, 33)
-        == "learned has positions 0..97; length 16 asks for position 98"
+        out_of_reach(made, 16, 33) == "learned has positions 0..97; length 16 asks for position 98"
     )
 
 
@@ -227,14 +226,14 @@ def test_a_tuned_run_starts_from_the_trained_one_of_its_seed():
     }
     scalings = [dict(run.model.encodings[0].arguments)["scaling"] for run in tuned if run.seed == 0]
     assert scalings == ["none", "linear", "ntk", "yarn", "llama3"]
-    made = step.setup(trained[0])
+    made = build_setup(trained[0])
     assert {
         dict(c.encodings[0].arguments)["trained_length"] for c in trained[0].evaluate.changes
     } == {None, *made.num_tokens(8).values()}
 
 
 def parameters(name):
-    made = step.setup(config.from_dict(module(name).get_config().to_dict()))
+    made = build_setup(config.from_dict(module(name).get_config().to_dict()))
     return sum(leaf.size for leaf in jax.tree.leaves(made.abstract_params)), made
 
 

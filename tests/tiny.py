@@ -4,13 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from configs import base
 from pe_lab.runs import config, records
-from pe_lab.runs.run import Cell, Run
-from pe_lab.training.cell import run_cell
+from pe_lab.runs.run import Run, RunGroup
+from pe_lab.training.loop import train_run_group
+from pe_lab.training.state import Members
 
 
 def values(**changes: Any) -> dict[str, Any]:
@@ -50,22 +50,23 @@ def run(*encodings: str | dict[str, Any], **changes: Any) -> Run:
     return config.from_dict(values(model__encodings=specs, **changes))
 
 
-def cell(*encodings: str | dict[str, Any], seeds: int = 2, **changes: Any) -> Cell:
-    return Cell(tuple(run(*encodings, seed=s, **changes) for s in range(seeds)))
+def cell(*encodings: str | dict[str, Any], seeds: int = 2, **changes: Any) -> RunGroup:
+    return RunGroup(tuple(run(*encodings, seed=s, **changes) for s in range(seeds)))
 
 
-def replicas(*changes: dict[str, Any]) -> dict[str, jax.Array]:
-    """The replicas of a cell as its programs take them, each with its changes."""
+def members(*changes: dict[str, Any]) -> Members:
+    """The members of a run group as its programs take them, each with its changes."""
     base = {"seed": 0, "data_seed": 0, "first_step": 0, "learning_rate": 5e-3, "weight_decay": 0.0}
-    return {name: jnp.asarray([{**base, **each}[name] for each in changes]) for name in base}
+    fields = {name: jnp.asarray([{**base, **own}[name] for own in changes]) for name in base}
+    return Members(**fields)
 
 
 def train(
-    folder: Path, cell: Cell, report: Callable = lambda event: None
+    folder: Path, cell: RunGroup, report: Callable = lambda event: None
 ) -> dict[int, dict[str, Any]]:
     """Trains a cell as a sweep's worker does; its records by seed."""
     records.write_json(
-        folder / "cells" / f"{cell.cell_id}.json", {"runs": [run.to_dict() for run in cell.runs]}
+        folder / "cells" / f"{cell.group_id}.json", {"runs": [run.to_dict() for run in cell.runs]}
     )
-    run_cell(cell, folder, report)
+    train_run_group(cell, folder, report)
     return {run.seed: records.read(records.path_of(folder, run.run_id)) for run in cell.runs}

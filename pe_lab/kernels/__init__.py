@@ -11,6 +11,7 @@ from typing import Any, Literal
 import jax
 
 from pe_lab.encodings.base import AttentionEncoding
+from pe_lab.kernels import whole_batch
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,14 +24,22 @@ class Kernels:
         are written out.
       add_bias: (logits, bias) -> their sum.
       dot_general: the product of tokens with a matrix.
-      microbatches: the gradient of a step is a sum over parts of its batch.
+      value_and_grad: (loss, shared values) -> the function of a batch's loss and gradient.
+      summed: (function, batch) -> the sum of the function over the examples of the batch.
     """
 
     hook: Callable[[AttentionEncoding, str], Callable] = getattr
     attention: Callable[..., Any] | None = None
     add_bias: Callable[..., Any] = jax.numpy.add
     dot_general: Callable[..., Any] = jax.lax.dot_general
-    microbatches: bool = False
+    value_and_grad: Callable[..., Any] = whole_batch.value_and_grad
+    summed: Callable[..., Any] = whole_batch.summed
+
+    def with_whole_batches(self) -> "Kernels":
+        """The same kernels without micro-batches, whose loops cannot be batched over members."""
+        return dataclasses.replace(
+            self, value_and_grad=whole_batch.value_and_grad, summed=whole_batch.summed
+        )
 
 
 REFERENCE = Kernels()
@@ -46,14 +55,15 @@ def choose(kernels: Literal["auto", "reference"], platform: str) -> Kernels:
 
 
 def _cpu() -> Kernels:
-    from pe_lab.kernels import attention_cpu, encodings, products
+    from pe_lab.kernels import attention_cpu, encodings, microbatches, products
 
     return Kernels(
         hook=encodings.cpu_hook,
         attention=attention_cpu.attention,
         add_bias=attention_cpu.add_bias,
         dot_general=products.dot_general,
-        microbatches=True,
+        value_and_grad=microbatches.value_and_grad,
+        summed=microbatches.summed,
     )
 
 

@@ -7,13 +7,12 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.kernels import Kernels
 from pe_lab.model import sites
 from pe_lab.model.attention import Keys
 from pe_lab.model.biases import Biases, BiasKey, bias_key, cut, shared_biases
 from pe_lab.model.block import Block, dropout, fold_keys, make_norm
-from pe_lab.model.sites import LayerSites
+from pe_lab.model.sites import LayerSites, Site
 from pe_lab.model.streams import Positions, Stream, View, view_of
 from pe_lab.model.terms import (
     AttentionTerms,
@@ -82,13 +81,11 @@ class Stack(nnx.Module):
         """Layers applied to a token."""
         return self.num_loops * len(self.blocks)
 
-    def attention_axes(self) -> list[tuple[AttentionEncoding, int | None]]:
-        """Each encoding in attention, with the axis of positions that it reads."""
-        axes: dict[int, int | None] = {}
-        for layer_sites in self.layer_sites + self.cross_sites:
-            for site in layer_sites:
-                axes[site.index] = site.axis
-        return [(self.attention_encodings[i], axes[i]) for i in sorted(axes)]
+    def attention_sites(self) -> list[Site]:
+        """One site of each encoding in attention, in the order of the modules."""
+        layers = self.layer_sites + self.cross_sites
+        sites = {site.index: site for layer in layers for site in layer}
+        return [sites[i] for i in sorted(sites)]
 
     # The first half of the forward pass: positions, no tokens.
 

@@ -42,6 +42,27 @@ class Stream:
         metadata=dict(static=True),
     )
 
+    def select(self, rows: Int[Array, "r"]) -> "Stream":
+        """The stream of some examples; one row of positions for all examples stays as it is."""
+        return dataclasses.replace(
+            self,
+            tokens=self.tokens[rows],
+            positions=tuple(p if p.shape[1] == 1 else p[:, rows] for p in self.positions),
+            mask=self.mask[rows],
+            segments=None if self.segments is None else self.segments[rows],
+        )
+
+    def shorten(self, num_tokens: int) -> "Stream":
+        """The first tokens of every example."""
+        segments = self.segments
+        return dataclasses.replace(
+            self,
+            tokens=self.tokens[:, :num_tokens],
+            positions=tuple(p[:, :, :num_tokens] for p in self.positions),
+            mask=self.mask[:, :num_tokens],
+            segments=None if segments is None else segments[:, :num_tokens],
+        )
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)

@@ -286,13 +286,13 @@ class Run:
                 digests[f"{family}/{part.name}"] = plugins.source_digest(family, part.name)
         return digests
 
-    def without_replica(self) -> "Run":
-        """The run's cell: the run without the seeds and the scalar hyperparameters."""
+    def group_key(self) -> "Run":
+        """The run without seeds and scalar hyperparameters, equal for all runs of a run group."""
         train = dataclasses.replace(self.train, learning_rate=0.0, weight_decay=0.0)
         return dataclasses.replace(self, seed=0, data_seed=0, train=train, init_from=None)
 
-    def replica(self) -> dict[str, Any]:
-        """The settings in which the replicas of one cell differ."""
+    def member_settings(self) -> dict[str, Any]:
+        """The settings in which the members of a run group may differ."""
         return {
             "seed": self.seed,
             "data_seed": self.data_seed,
@@ -303,15 +303,15 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """Runs that differ in their replica only, and train in one compiled program."""
+class RunGroup:
+    """Runs that differ in their member settings alone, and train in one compiled program."""
 
     runs: tuple[Run, ...]
 
     def __post_init__(self):
-        if len({run.without_replica() for run in self.runs}) != 1:
+        if len({run.group_key() for run in self.runs}) != 1:
             raise ValueError(
-                "The runs of a cell differ in seeds, learning rate and weight decay only."
+                "The runs of a run group differ in seeds, learning rate and weight decay only."
             )
 
     @property
@@ -320,7 +320,7 @@ class Cell:
         return self.runs[0]
 
     @property
-    def cell_id(self) -> str:
+    def group_id(self) -> str:
         """Hash of the run ids."""
         return _hash([run.run_id for run in self.runs])
 

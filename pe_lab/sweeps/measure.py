@@ -11,14 +11,14 @@ import jax
 from pe_lab.runs import code_versions, config, records
 from pe_lab.runs.code_versions import Sources
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.labels import agrees
-from pe_lab.runs.run import Cell
+from pe_lab.runs.run import RunGroup
 from pe_lab.sweeps import select as selection
-from pe_lab.tasks.base import floors
-from pe_lab.training import step
-from pe_lab.training.cell import FLOOR_EXAMPLES
-from pe_lab.training.evaluate import Evaluator, Place, changed
-from pe_lab.training.finished import load_state
+from pe_lab.training.evaluate import Evaluator
+from pe_lab.training.setup import build_setup
+from pe_lab.training.trained_runs import load_state
+from pe_lab.training.warm_start import overridden
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Ask:
 class Job:
     """The runs of one cell that lack some places."""
 
-    cell: Cell
+    cell: RunGroup
     chosen: dict[str, dict[str, Any]]  # run_id -> record
-    places: list[Place]
+    places: list[EvaluationPoint]
     sources: Sources  # digests of the code that will measure
 
 
@@ -112,17 +112,17 @@ def _job(chosen: dict[str, dict[str, Any]], ask: Ask) -> Job:
     runs = [config.from_dict(record["config"]) for record in chosen.values()]
     change = None if ask.change is None else config.change(ask.change, runs[0])
     grid = [
-        Place("test", *at, change)
+        EvaluationPoint("test", *at, change)
         for at in dict.fromkeys(itertools.product(ask.lengths, ask.offsets))
     ]
     lengths = tuple(ask.lengths)
     asked = dataclasses.replace(
         runs[0], evaluate=dataclasses.replace(runs[0].evaluate, lengths=lengths)
     )
-    made = step.setup(asked, trained=False)
+    setup = build_setup(asked, trained=False)
     if change is not None:
-        changed(made, change)
-    sources = made.run.sources() if change is None else change.apply(made.run).sources()
+        overridden(setup, change)
+    sources = setup.run.sources() if change is None else change.apply(setup.run).sources()
     if not ask.allow_changed_code:
         _check_code(chosen.values(), sources)
     known = [records.places(record, sources) for record in chosen.values()]
@@ -131,7 +131,7 @@ def _job(chosen: dict[str, dict[str, Any]], ask: Ask) -> Job:
             if place.key in places and not ask.only_missing:
                 raise records.clash(record, place.row("", None, 0))
     missing = [place for place in grid if not all(place.key in places for places in known)]
-    return Job(Cell(tuple(runs)), chosen, missing, sources)
+    return Job(RunGroup(tuple(runs)), chosen, missing, sources)
 
 
 def _check_code(chosen: Iterable[dict[str, Any]], sources: Sources) -> None:
@@ -150,14 +150,12 @@ def _measure(folder: Path, job: Job) -> int:
     first = next(iter(job.chosen.values()))
     state, cell = load_state(folder, first)
     replicas = [record["checkpoint"]["replica"] for record in job.chosen.values()]
-    params = jax.tree.map(lambda leaf: leaf[jax.numpy.asarray(replicas)], state["params"])
+    params = jax.tree.map(lambda leaf: leaf[jax.numpy.asarray(replicas)], state.params)
     lengths = sorted({place.length for place in job.places})
     evaluator = Evaluator(
-        step.setup(cell.run), lengths, lambda f, *args: jax.jit(f).lower(*args).compile()
+        build_setup(cell.run), lengths, lambda f, *args: jax.jit(f).lower(*args).compile()
     )
-    measured = floors(
-        evaluator.made.evaluated_task, lengths, FLOOR_EXAMPLES, evaluator.data("test")
-    )
+    measured = evaluator.chance_levels(lengths)
     gained = 0
     for record, rows in zip(job.chosen.values(), evaluator.rows(params, job.places), strict=True):
         known = records.places(record, job.sources)

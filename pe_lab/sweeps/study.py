@@ -11,7 +11,7 @@ from typing import Any
 from pe_lab.runs import analysis_spec, config, records
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Point
-from pe_lab.runs.run import Cell, Run
+from pe_lab.runs.run import Run, RunGroup
 from pe_lab.sweeps import select
 
 SEEDS = ("seed", "data_seed")  # axes that tell the runs of one variant apart
@@ -161,7 +161,7 @@ def _override(values: dict[str, Any], path: str, value: Any) -> None:
     inner[last] = value
 
 
-def cells(runs: Iterable[Run]) -> list[Cell]:
+def cells(runs: Iterable[Run]) -> list[RunGroup]:
     """Runs that differ in their replica alone, together, at most execution.max_replicas in one
     cell.
 
@@ -177,10 +177,10 @@ def cells(runs: Iterable[Run]) -> list[Cell]:
 
     groups: dict[tuple[int, Run], list[Run]] = {}
     for run in by_id.values():
-        groups.setdefault((generation(run), run.without_replica()), []).append(run)
+        groups.setdefault((generation(run), run.group_key()), []).append(run)
     found = []
     for (_, key), group in sorted(groups.items(), key=lambda item: item[0][0]):
-        found += [Cell(tuple(runs)) for runs in _split(group, key.execution.max_replicas)]
+        found += [RunGroup(tuple(runs)) for runs in _split(group, key.execution.max_replicas)]
     return found
 
 
@@ -192,7 +192,7 @@ def _split(runs: Sequence[Run], most: int) -> list[Sequence[Run]]:
     return [runs[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def waves(cells: Iterable[Cell]) -> list[list[Cell]]:
+def waves(cells: Iterable[RunGroup]) -> list[list[RunGroup]]:
     """Cells in the order in which they can train: after those whose runs theirs start from."""
     left, done = list(cells), []
     while left:

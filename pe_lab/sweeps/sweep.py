@@ -10,18 +10,19 @@ from typing import Any
 
 import jax
 
-from pe_lab.runs import records, study_files
+from pe_lab.runs import records, run_group_files, study_files
 from pe_lab.runs.errors import UserError, one_line
-from pe_lab.runs.run import Cell, Run, from_record
+from pe_lab.runs.evaluation_points import is_done
+from pe_lab.runs.run import Run, RunGroup, from_record
 from pe_lab.sweeps import changed_code
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.launchers.base import Launcher
 from pe_lab.sweeps.progress import Progress
 from pe_lab.sweeps.study import Study
-from pe_lab.training import step
-from pe_lab.training.cell import record_failure
-from pe_lab.training.evaluate import changed, frozen_of, is_done
-from pe_lab.training.finished import check_drawing
+from pe_lab.training.frozen_data import frozen_of
+from pe_lab.training.run_records import write_failure
+from pe_lab.training.setup import build_setup
+from pe_lab.training.warm_start import check_drawing, overridden
 
 # For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
 # unpadded FLOPs, and what a worker needs to import, compile and evaluate.
@@ -35,7 +36,7 @@ class Plan:
 
     study: Study
     folder: Path
-    cells: tuple[Cell, ...]
+    cells: tuple[RunGroup, ...]
     changed_code: str | None  # a note on the runs whose code has changed since they were trained
     damaged: dict[
         Path, str
@@ -58,7 +59,7 @@ class Plan:
         for cell in self.cells:
             names = " + ".join(e.name for e in cell.run.model.encodings) or "no encoding"
             lines.append(
-                f"  {cell.cell_id}  {cell.run.task.name}, {cell.run.positions.name}, {names}: "
+                f"  {cell.group_id}  {cell.run.task.name}, {cell.run.positions.name}, {names}: "
                 f"{_counted(len(cell.runs), 'replica')}"
             )
         return "\n".join(lines)
@@ -69,7 +70,7 @@ class Plan:
             3 + len(cell.run.evaluate.changes) for cell in self.cells
         )  # first state, training, evaluation
         work = (
-            len(c.runs) * c.run.train.steps * step.setup(c.run).step_flops / _FLOPS_PER_SECOND
+            len(c.runs) * c.run.train.steps * build_setup(c.run).step_flops / _FLOPS_PER_SECOND
             for c in self.cells
         )
         seconds = sum(_SECONDS_A_CELL + each for each in work) / workers
@@ -116,9 +117,9 @@ def plan(study: Study, folder: Path) -> Plan:
     }.values():
         frozen_of(run)
     for cell in cells:
-        made = step.setup(cell.run)
-        for change in cell.run.evaluate.changes:
-            changed(made, change)
+        setup = build_setup(cell.run)
+        for override in cell.run.evaluate.changes:
+            overridden(setup, override)
     _check_parents(cells, folder)
     known = [found[run.run_id] for run in study.runs if run.run_id in found]
     return Plan(study, folder, tuple(cells), changed_code.note(known), damaged)
@@ -137,7 +138,7 @@ def _check_name(study: Study, folder: Path) -> None:
         )
 
 
-def _check_parents(cells: list[Cell], folder: Path) -> None:
+def _check_parents(cells: list[RunGroup], folder: Path) -> None:
     """That runs which others start from are there, or about to be."""
     coming = {run.run_id for cell in cells for run in cell.runs}
     for run in (run for cell in cells for run in cell.runs):
@@ -185,7 +186,11 @@ def write_cells(todo: Plan) -> list[Path]:
     the order in which they can train.
     """
     _prepare(todo)
-    return [_write(cell, todo.folder) for wave in studies.waves(todo.cells) for cell in wave]
+    return [
+        run_group_files.write(cell, todo.folder)
+        for wave in studies.waves(todo.cells)
+        for cell in wave
+    ]
 
 
 def _prepare(todo: Plan) -> None:
@@ -220,21 +225,21 @@ def _name(labels: dict[str, str]) -> str:
 
 
 def _train(
-    cells: Sequence[Cell], names: dict[str, str], folder: Path, launcher: Launcher
+    cells: Sequence[RunGroup], names: dict[str, str], folder: Path, launcher: Launcher
 ) -> dict[str, str]:
-    """Cell after cell; what failed."""
+    """RunGroup after cell; what failed."""
     shown = {
-        c.cell_id: (names.get(c.run.run_id, c.cell_id), c.run.train.steps, len(c.runs))
+        c.group_id: (names.get(c.run.run_id, c.group_id), c.run.train.steps, len(c.runs))
         for c in cells
     }
     statuses: dict[str, int] = {}
     with Progress(shown) as progress:
         for wave in studies.waves(cells):
-            files = [_write(cell, folder) for cell in wave]
+            files = [run_group_files.write(cell, folder) for cell in wave]
             statuses |= launcher.launch(files, folder, progress.event)
-    failed = [cell for cell in cells if statuses.get(cell.cell_id) != 0]
+    failed = [cell for cell in cells if statuses.get(cell.group_id) != 0]
     return {
-        run.run_id: _failure(run, folder, cell.cell_id, statuses.get(cell.cell_id))
+        run.run_id: _failure(run, folder, cell.group_id, statuses.get(cell.group_id))
         for cell in failed
         for run in cell.runs
     }
@@ -253,25 +258,12 @@ def _failure(run: Run, folder: Path, cell_id: str, status: int | None) -> str:
     sentence = f"its worker {how}: see {log}"
     try:
         if status is None or status < 0 or not path.exists():
-            record_failure(run, folder, sentence)
+            write_failure(run, folder, sentence)
         error = records.read(path)["error"] or sentence
         has_more = str(log) not in error and log.exists() and log.stat().st_size > 0
         return f"{error}; see {log}" if has_more else error
     except OSError as e:  # the disk is full, perhaps
         return f"{sentence}; and that could not be recorded ({one_line(e)})"
-
-
-def _write(cell: Cell, folder: Path) -> Path:
-    """The file that a process trains a cell from."""
-    file = folder / "cells" / f"{cell.cell_id}.json"
-    records.write_json(
-        file,
-        {
-            "runs": [run.to_dict() for run in cell.runs],
-            "run_ids": [run.run_id for run in cell.runs],
-        },
-    )
-    return file
 
 
 def _check_writable(folder: Path) -> None:

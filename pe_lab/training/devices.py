@@ -1,80 +1,85 @@
-"""Many devices in one process: replicas shard over them, and, where asked for, the batch of each
-replica.
+"""Several devices in one process: members shard over them, and a member's batch if requested.
 
-A mesh has two axes. Along "replicas" every device trains replicas of its own, so a replica's
-numbers are those that it has on one device. Along "batch" devices train the same replicas, each on
-its part of every batch, and sum what they find.
+A mesh has two axes. Along "members" every device trains its own members, so a member's numbers do
+not depend on the number of devices. Along "batch" devices train the same members, each on its part
+of every batch, and sum their gradients.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+from pe_lab.kernels import microbatches
 from pe_lab.runs.errors import UserError
 
-REPLICAS, BATCH = "replicas", "batch"
+MEMBERS, BATCH = "members", "batch"
 
 
-def for_batch(asked: int) -> int:
-    """Devices for a replica's batch, where so many are asked for: those, or fewer if this process
-    lacks them.
+def for_batch(batch_devices: int) -> int:
+    """Devices for a member's batch: as many as the config says, or fewer if there are not enough.
+
+    Fewer must divide the number in the config.
     """
-    return max(n for n in range(1, len(jax.local_devices()) + 1) if asked % n == 0)
+    numbers = range(1, len(jax.local_devices()) + 1)
+    return max(n for n in numbers if batch_devices % n == 0)
 
 
-def check(asked: int) -> None:
-    """That a training has the devices that it asks for.
+def check(batch_devices: int) -> None:
+    """Check that this process has the devices that a training needs.
 
     Raises:
-      UserError: it has not.
+      UserError: it has fewer.
     """
-    if for_batch(asked) < asked:
+    if for_batch(batch_devices) < batch_devices:
         raise UserError(
-            f"config.execution.batch_devices asks for {asked} devices; this process has "
+            f"config.execution.batch_devices asks for {batch_devices} devices; this process has "
             f"{len(jax.local_devices())}."
         )
 
 
-def mesh(num_replicas: int, batch_devices: int) -> Mesh:
-    """Of this process's devices: `batch_devices` for a replica's batch, along the other axis as
-    many as divide the replicas.
+def mesh(num_members: int, batch_devices: int) -> Mesh:
+    """A mesh of this process's devices: `batch_devices` along one axis.
+
+    The other axis has as many devices as divide the number of members.
     """
     devices = jax.local_devices()
     most = len(devices) // batch_devices
-    rows = max(n for n in range(1, most + 1) if num_replicas % n == 0)
-    return Mesh(
-        np.array(devices[: rows * batch_devices]).reshape(rows, batch_devices), (REPLICAS, BATCH)
-    )
+    rows = max(n for n in range(1, most + 1) if num_members % n == 0)
+    grid = np.array(devices[: rows * batch_devices]).reshape(rows, batch_devices)
+    return Mesh(grid, (MEMBERS, BATCH))
 
 
 def side_by_side(inner: Callable, batch_devices: int, f: Callable, *args: Any) -> Any:
-    """Maps a function of one replica over the replica axis of all arguments, by `inner` on each
-    device.
+    """Map a function of one member over the member axis of all arguments.
+
+    Args:
+      inner: maps the members of one device.
     """
     over = mesh(len(jax.tree.leaves(args)[0]), batch_devices)
     if over.size == 1:
         return inner(f, *args)
     sharded = jax.shard_map(
-        lambda *own: inner(f, *own),
+        lambda *parts: inner(f, *parts),
         mesh=over,
-        in_specs=P(REPLICAS),
-        out_specs=P(REPLICAS),
+        in_specs=P(MEMBERS),
+        out_specs=P(MEMBERS),
         check_vma=False,
     )
     return sharded(*args)
 
 
 def placed(tree: Any, batch_devices: int) -> Any:
-    """Arrays with a replica axis where their replicas are computed."""
+    """Arrays with a member axis, on the devices that compute their members."""
     return jax.device_put(tree, _sharding(tree, batch_devices))
 
 
 def abstractly_placed(tree: Any, batch_devices: int) -> Any:
-    """The same of leaves without values."""
+    """`placed` for leaves without values."""
     sharding = _sharding(tree, batch_devices)
     return jax.tree.map(
         lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding), tree
@@ -82,21 +87,19 @@ def abstractly_placed(tree: Any, batch_devices: int) -> Any:
 
 
 def _sharding(tree: Any, batch_devices: int) -> NamedSharding:
-    return NamedSharding(mesh(jax.tree.leaves(tree)[0].shape[0], batch_devices), P(REPLICAS))
+    num_members = jax.tree.leaves(tree)[0].shape[0]
+    return NamedSharding(mesh(num_members, batch_devices), P(MEMBERS))
 
 
-def share(tree: Any, batch_devices: int) -> Any:
-    """The part of [B, ...] leaves that this device of "batch" computes."""
+def share(batch: microbatches.Batch, batch_devices: int) -> Any:
+    """The examples of a batch that this device of the "batch" axis computes."""
     if batch_devices == 1:
-        return tree
-
-    def own(leaf):
-        size = len(leaf) // batch_devices
-        return jax.lax.dynamic_slice_in_dim(leaf, jax.lax.axis_index(BATCH) * size, size)
-
-    return jax.tree.map(own, tree)
+        return batch
+    size = len(batch.masks[0]) // batch_devices
+    first = jax.lax.axis_index(BATCH) * size
+    return batch.select(first + jnp.arange(size))
 
 
 def total(tree: Any, batch_devices: int) -> Any:
-    """The sum over the devices of "batch"."""
+    """The sum over the devices of the "batch" axis."""
     return tree if batch_devices == 1 else jax.lax.psum(tree, BATCH)

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import ArrayLike, Float
 
 from pe_lab.model.sites import is_encoding
 from pe_lab.runs.run import Train
@@ -26,7 +26,7 @@ def schedule(train: Train) -> optax.Schedule:
 
 
 def optimizer(
-    train: Train, learning_rate: Float[Array, ""], weight_decay: Float[Array, ""]
+    train: Train, learning_rate: Float[ArrayLike, ""], weight_decay: Float[ArrayLike, ""]
 ) -> optax.GradientTransformation:
     """The transformation of one replica; its two scalars may be traced.
 

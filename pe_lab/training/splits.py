@@ -164,7 +164,7 @@ class Trained:
     max_prompt: int
     max_target: int
 
-    def can_draw(self, rule: Rule, example: Example, length: Array) -> Bool[Array, ""]:
+    def can_draw(self, rule: Rule, example: Example, length: Int[Array, ""]) -> Bool[Array, ""]:
         """Whether training can draw the input of an evaluation example."""
         fits = (example.prompt_mask.sum() <= self.max_prompt) & (
             example.target_mask.sum() <= self.max_target

@@ -165,7 +165,7 @@ def _process(file):
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             command = (folder / "cmdline").read_text().split("\0")
-            if command[1:4] == ["-m", "pe_lab.training.cell", str(file)]:
+            if command[1:4] == ["-m", "pe_lab.training.process", str(file)]:
                 return int(folder.name), dict(
                     v.split("=", 1)
                     for v in (folder / "environ").read_text().split("\0")

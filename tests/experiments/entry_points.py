@@ -45,7 +45,7 @@ def call(module, *arguments, cwd=ROOT, path=()):
 def _serve():
     import pe_lab.analysis.tables
     import pe_lab.sweeps.sweep
-    import pe_lab.training.cell  # noqa: F401
+    import pe_lab.training.process  # noqa: F401
 
     for line in sys.stdin:
         asked = json.loads(line)

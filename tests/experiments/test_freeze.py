@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pe_lab.runs import plugins
-from pe_lab.training import held_out
+from pe_lab.training import evaluation_data, frozen_data
 from tests import tiny
 from tests.experiments import entry_points
 
@@ -56,7 +56,7 @@ def test_every_task_of_a_sweep_is_frozen_once_with_its_hash_and_what_is_there_is
     assert {str(p) for p in out.glob("frozen/*/*")} == {copy_path, parity_path}
     task = tiny.run().task
     assert [
-        len(held_out.Frozen(out, task).rows(*place, 4))
+        len(frozen_data.Frozen(out, task).rows(*place, 4))
         for place in (("validation", 2), ("test", 3))
     ] == [4, 4]
 
@@ -112,7 +112,7 @@ def test_examples_are_printed_as_text_those_that_are_measured(tmp_path):
     assert lines[1] == "copy(distinct=True, num_symbols=6)"
     assert lines[2] == "  2 symbols"
     task = plugins.build("tasks", tiny.run().task)
-    ((_, _, drawn),) = held_out.draw(task, {("test", 2): 1})
+    ((_, _, drawn),) = evaluation_data.draw(task, {("test", 2): 1})
     shown = " ".join(map(str, drawn.prompt[0][:2]))
     assert lines[3] == f"    {shown} -> {shown}"
     assert sum(" -> " in line for line in lines) == 2 * 2 * 2
@@ -120,7 +120,7 @@ def test_examples_are_printed_as_text_those_that_are_measured(tmp_path):
 
 def test_what_a_target_is_given_stands_in_brackets():
     task = plugins.build("tasks", plugins.resolve("tasks", {"name": "associative_recall"}))
-    ((_, target),) = held_out.as_text(task, task.min_length, 1)
+    ((_, target),) = evaluation_data.as_text(task, task.min_length, 1)
     words = target.split()
     assert any(word.startswith("[") and word.endswith("]") for word in words)
     assert not all(word.startswith("[") for word in words)

@@ -154,7 +154,7 @@ def test_cells_are_commands_for_any_scheduler(tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     commands = [line.split() for line in done.stdout.splitlines()]
-    assert [c[:3] for c in commands] == [["python", "-m", "pe_lab.training.cell"]] * 2
+    assert [c[:3] for c in commands] == [["python", "-m", "pe_lab.training.process"]] * 2
     for _, *arguments in commands:
         assert (
             subprocess.run(

@@ -12,7 +12,10 @@ from pe_lab.model.transformer import Transformer
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import STACKS
-from pe_lab.training import evaluate, held_out, step
+from pe_lab.training import evaluation_data, evaluation_sums
+from pe_lab.training.batches import add_positions
+from pe_lab.training.random_keys import EVALUATION, POSITIONS, fold, stream_key
+from pe_lab.training.setup import build_setup
 from tests import models, tiny
 from tests.models import build, prefix, stream
 from tests.tasks import test_laws as laws
@@ -268,16 +271,16 @@ ANSWERED_ALONE = [
 def examples(made):
     """Those of evaluation, laid out, and what the model reads of them."""
     key, (length,) = jax.random.key(0), made.run.evaluate.lengths
-    for name in (step.EVALUATION, evaluate.SPLITS.index("test"), length):
-        key = step.stream_key(key, name)
-    keys = step.fold(key, jnp.arange(COUNT))
+    for name in (EVALUATION, evaluation_data.SPLITS.index("test"), length):
+        key = stream_key(key, name)
+    keys = fold(key, jnp.arange(COUNT))
     data = made.data("test")
-    drawn = held_out.sample(
+    drawn = evaluation_data.sample(
         made.evaluated_task, made.split_rule, keys, jnp.asarray(length), length, data
     )
     batch = jax.vmap(lambda example: made.layout(made.task, example))(drawn)
-    return step.contexts(
-        made, batch, jax.vmap(lambda k: step.stream_key(k, step.POSITIONS))(keys), train=False
+    return add_positions(
+        made, batch, jax.vmap(lambda k: stream_key(k, POSITIONS))(keys), train=False
     )
 
 
@@ -322,13 +325,12 @@ def verdicts(made):
     answers, _ = generate(
         model, read.tokens, prompt, end=end, max_tokens=room, positions=positions, source=source
     )
-    where = {
-        k: jnp.asarray(v)
-        for k, v in dict(split=1, length=length, offset=0, first=0, num_examples=COUNT).items()
-    }
-    counted = evaluate.batch_sums(
-        made, length, jax.tree.map(lambda p: p[None], params), where, made.data("test")
-    )["exact_match"]
+    which = evaluation_sums.Examples(
+        *map(jnp.asarray, (1, length, 0, 0, COUNT))  # of the test split
+    )
+    counted = evaluation_sums.measure_batch(
+        made, length, jax.tree.map(lambda p: p[None], params), which, made.data("test")
+    ).sums.exact_match
     return batch, forced, answers, counted[0]
 
 
@@ -342,7 +344,7 @@ def assert_verdicts_agree(task, layout, scheme, **changes):
     )
     changes |= {"layout__name": layout, "positions": scheme, "evaluate__batch_size": COUNT}
     run = tiny.run("rope", "sinusoidal", task={"name": task}, **lengths, **changes)
-    made = step.setup(run)
+    made = build_setup(run)
     batch, forced, answers, counted = jax.tree.map(np.asarray, jax.jit(lambda: verdicts(made))())
     greedy = [
         a[: t.sum()].tolist() == labels[t].tolist()

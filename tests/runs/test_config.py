@@ -8,7 +8,7 @@ from configs import base
 from pe_lab.runs import config, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import Plugin
-from pe_lab.runs.run import STACKS, Cell, Run, from_record
+from pe_lab.runs.run import STACKS, Run, RunGroup, from_record
 from tests.positions.test_laws import ARGUMENTS
 
 
@@ -608,14 +608,14 @@ def test_a_change_reads_as_it_is_written(spec, label):
 
 def test_a_replica_is_two_seeds_a_learning_rate_a_weight_decay_and_a_parent():
     made = run(seed=3, train__learning_rate=0.5, train__weight_decay=0.25)
-    assert made.replica() == {
+    assert made.member_settings() == {
         "seed": 3,
         "data_seed": 3,
         "learning_rate": 0.5,
         "weight_decay": 0.25,
         "init_from": None,
     }
-    assert run(init_from=PARENT).replica()["init_from"] == "0123456789abcdef"
+    assert run(init_from=PARENT).member_settings()["init_from"] == "0123456789abcdef"
 
 
 REPLICAS = [
@@ -630,8 +630,8 @@ REPLICAS = [
 @pytest.mark.parametrize("changes", REPLICAS, ids=str)
 def test_runs_that_differ_in_their_replica_are_of_one_cell(changes):
     runs = (run(), run(**changes))
-    assert runs[0].without_replica() == runs[1].without_replica()
-    assert Cell(runs).run == runs[0]
+    assert runs[0].group_key() == runs[1].group_key()
+    assert RunGroup(runs).run == runs[0]
 
 
 @pytest.mark.parametrize(
@@ -641,18 +641,18 @@ def test_runs_that_differ_in_their_replica_are_of_one_cell(changes):
 )
 def test_a_cell_of_runs_that_differ_otherwise_is_refused(changes):
     with pytest.raises(ValueError, match="differ in seeds, learning rate and weight decay only"):
-        Cell((run(), run(**changes)))
+        RunGroup((run(), run(**changes)))
 
 
 def test_a_cell_without_runs_is_refused():
     with pytest.raises(ValueError, match="The runs of a cell"):
-        Cell(())
+        RunGroup(())
 
 
 def test_a_cell_is_known_by_its_runs():
     a, b = run(), run(seed=1)
-    assert Cell((a, b)).cell_id == Cell((run(), run(seed=1))).cell_id
-    assert len({Cell(runs).cell_id for runs in ((a,), (b,), (a, b), (b, a))}) == 4
+    assert RunGroup((a, b)).group_id == RunGroup((run(), run(seed=1))).group_id
+    assert len({RunGroup(runs).group_id for runs in ((a,), (b,), (a, b), (b, a))}) == 4
 
 
 def test_a_run_is_frozen():

@@ -6,11 +6,12 @@ import pytest
 
 from pe_lab.runs import grid, records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.evaluation_points import grid as places
+from pe_lab.runs.evaluation_points import is_done
 from pe_lab.sweeps import study, sweep
 from pe_lab.sweeps.launchers.local import Local
-from pe_lab.training import cell as training
-from pe_lab.training.evaluate import grid as places
-from pe_lab.training.evaluate import is_done
+from pe_lab.training import process, run_records
+from pe_lab.training.loop import train_run_group
 from tests import tiny
 
 ROPE, ALIBI, LEARNED = (
@@ -74,7 +75,7 @@ def test_a_parent_after_its_child_is_not_found():
 
 def test_a_child_is_in_a_later_cell_than_its_parent_even_where_they_differ_in_nothing_else():
     runs = expand(three_generations()).runs
-    assert runs[0].without_replica() == runs[4].without_replica() == runs[6].without_replica()
+    assert runs[0].group_key() == runs[4].group_key() == runs[6].group_key()
     found = study.cells(runs)
     assert [[run.run_id for run in cell.runs] for cell in found] == [
         [r.run_id for r in group] for group in (runs[:2], runs[2:4], runs[4:6], runs[6:])
@@ -102,7 +103,7 @@ def test_a_wave_holds_every_cell_whose_parents_have_trained(size, expected):
     cells = study.cells(runs)
     waves = study.waves(reversed(cells))
     assert [len(wave) for wave in waves] == expected
-    assert {cell.cell_id for wave in waves for cell in wave} == {cell.cell_id for cell in cells}
+    assert {cell.group_id for wave in waves for cell in wave} == {cell.group_id for cell in cells}
     trained = set()
     for wave in waves:
         assert all(
@@ -235,7 +236,7 @@ def test_a_parent_that_has_left_no_parameters_is_refused_before_anything_trains(
         with pytest.raises(UserError) as refused:
             sweep.plan(made, tmp_path / "second")
         assert str(refused.value) == sentence
-        records.write(tmp_path / "first", training.blank_record(parent) | {"status": "finished"})
+        records.write(tmp_path / "first", run_records.blank(parent) | {"status": "finished"})
     assert list((tmp_path / "second").iterdir()) == []
 
 
@@ -267,27 +268,26 @@ def swept(tmp_path_factory):
     )
     made = expand(grid.concat(points, *again), folder, **changes)
     todo, order = sweep.plan(made, folder), []
-    run_cell = training.run_cell
 
     def failing(cell, *args):
         if cell.run.init_from is None and cell.run.model.encodings[0].name == "rope":
             raise RuntimeError("no rope today")
-        run_cell(cell, *args)
+        train_run_group(cell, *args)
 
     class InProcess(Local):
         def launch(self, files, folder, on_event):
             order.append([file.stem for file in files])
-            return {file.stem: training.main(file, folder) for file in files}
+            return {file.stem: process.main(file, folder) for file in files}
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "run_cell", failing)
+        patch.setattr(process, "train_run_group", failing)
         failed = sweep.run(todo, InProcess())
     return made, folder, todo, order, failed
 
 
 def test_cells_start_only_after_those_that_theirs_start_from(swept):
     made, _, todo, order, _ = swept
-    of = {run.run_id: cell.cell_id for cell in todo.cells for run in cell.runs}
+    of = {run.run_id: cell.group_id for cell in todo.cells for run in cell.runs}
     assert [set(wave) for wave in order] == [
         {of[run.run_id] for run in made.runs[:2]},
         {of[run.run_id] for run in made.runs[2:]},

@@ -7,7 +7,7 @@ import pytest
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import measure
-from pe_lab.training import cell as training
+from pe_lab.training import run_records
 from tests import tiny
 
 LEARNED = dict(name="learned", max_positions=13)
@@ -289,7 +289,7 @@ def test_a_folder_without_records_is_named(tmp_path):
 
 def test_runs_that_have_not_finished_are_passed_over(folder):
     failed = tiny.run("alibi")
-    records.write(folder, training.blank_record(failed))
+    records.write(folder, run_records.blank(failed))
     assert measure.add(folder, ask(3, only_missing=True)) == 0
     assert records.read(records.path_of(folder, failed.run_id))["rows"] == []
     with pytest.raises(UserError, match=r"None of the 3 finished runs in .* is as selected"):

@@ -3,7 +3,7 @@ import pytest
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import select
-from pe_lab.training.cell import blank_record
+from pe_lab.training import run_records
 from tests import tiny
 
 ROPE = dict(name="rope", base=500.0, layers=[0, 1])
@@ -114,7 +114,7 @@ def test_a_run_that_was_itself_started_from_another_is_left_out_unless_asked_for
 def test_a_run_of_another_study_is_found_by_its_record(tmp_path):
     there = [tiny.run("rope", seed=seed) for seed in (0, 1)]
     for run in there:
-        records.write(tmp_path / "first", blank_record(run) | {"status": "finished"})
+        records.write(tmp_path / "first", run_records.blank(run) | {"status": "finished"})
     here = tiny.run("rope", train__steps=3)
     asked = dict(study="first", select=dict(model=dict(encodings="rope")))
     assert resolved(tmp_path / "second", asked, [here], seed=1) == {

@@ -7,7 +7,7 @@ import pytest
 from pe_lab.runs import locks, records
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import status
-from pe_lab.training.cell import blank_record
+from pe_lab.training import run_records
 from tests import tiny
 from tests.experiments.entry_points import call
 
@@ -24,7 +24,7 @@ def folder(tmp_path):
     ]
     records.write_json(tmp_path / "study.json", {"name": "x", "entries": entries})
     content = {"runs": [r.to_dict() for r in CELL.runs], "run_ids": [r.run_id for r in CELL.runs]}
-    records.write_json(tmp_path / "cells" / f"{CELL.cell_id}.json", content)
+    records.write_json(tmp_path / "cells" / f"{CELL.group_id}.json", content)
     for run, state, error in zip(
         CELL.runs,
         ("finished", "diverged", "failed"),
@@ -32,7 +32,9 @@ def folder(tmp_path):
         strict=False,
     ):
         cost = None if state == "failed" else COST
-        records.write(tmp_path, blank_record(run) | {"status": state, "error": error, "cost": cost})
+        records.write(
+            tmp_path, run_records.blank(run) | {"status": state, "error": error, "cost": cost}
+        )
     return tmp_path
 
 
@@ -56,10 +58,10 @@ def test_each_run_has_its_state_and_reason(folder):
 
 def test_a_run_whose_cell_a_process_is_at_runs(folder):
     said = {"event": "progress", "step": 4, "loss": 0.5, "steps_per_second": 8.0}
-    with locks.held(folder / "cells" / f"{CELL.cell_id}.lock"):
+    with locks.held(folder / "cells" / f"{CELL.group_id}.lock"):
         assert [s for s, _ in states(status.read(folder))] == ["done", "done", "running", "running"]
         assert status.read(folder).seconds_left is None  # it has not said how fast it is
-        records.write_json(folder / "progress" / f"{CELL.cell_id}.json", said)
+        records.write_json(folder / "progress" / f"{CELL.group_id}.json", said)
         found = status.read(folder)
     assert states(found)[2:] == [("running", "step 4 of 12, loss 0.5000")] * 2
     assert (found.workers, found.seconds_left) == (1, (12 - 4) * 4 / 8.0)
@@ -74,8 +76,8 @@ def test_cells_of_an_older_sweep_say_no_run_ids(folder):
     runs = [r.to_dict() for r in CELL.runs]
     for older in runs:  # nor what came later
         del older["checkpoints"]["keep_curve"]
-    records.write_json(folder / "cells" / f"{CELL.cell_id}.json", {"runs": runs})
-    with locks.held(folder / "cells" / f"{CELL.cell_id}.lock"):
+    records.write_json(folder / "cells" / f"{CELL.group_id}.json", {"runs": runs})
+    with locks.held(folder / "cells" / f"{CELL.group_id}.lock"):
         assert [s for s, _ in states(status.read(folder))] == ["done", "done", "running", "running"]
 
 

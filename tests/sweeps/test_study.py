@@ -6,9 +6,9 @@ import pytest
 from configs import base
 from pe_lab.runs import grid, study_files
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.records import row
 from pe_lab.sweeps import study
-from pe_lab.training.evaluate import is_done
 
 ROPE, ALIBI, NOPE = ((dict(name=n),) for n in ("rope", "alibi", "nope"))
 

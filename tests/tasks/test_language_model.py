@@ -9,7 +9,7 @@ from pe_lab.data import installed, text
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.language_model import LanguageModel
 from pe_lab.tasks.layouts import Decoder
-from pe_lab.training import step
+from pe_lab.training.setup import build_setup
 from tests import tiny
 
 DATA_DIR = str(Path(__file__).parents[2] / ".cache" / "datasets")
@@ -163,4 +163,4 @@ def test_a_text_has_no_prompt_for_an_encoder_to_read():
         UserError,
         match=r"^language_model has no prompt, so the encoder of the layout encoder_decoder would have nothing to read\.$",
     ):
-        step.setup(run)
+        build_setup(run)

@@ -16,8 +16,8 @@ from pe_lab.positions.normalized import Normalized
 from pe_lab.positions.two_stream import TwoStream
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.layouts import LAYOUTS
-from pe_lab.training import step
 from pe_lab.training.leaks import revealed
+from pe_lab.training.setup import build_setup
 from tests import tiny
 from tests.tasks import leaks
 from tests.tasks.test_laws import every, task
@@ -158,7 +158,7 @@ def test_positions_that_reveal_the_answer_are_refused(spec, layout):
         r"the position of a target token would reveal the answer\.$"
     )
     with pytest.raises(UserError, match=words):
-        step.setup(run(spec, "coupled", layout))
+        build_setup(run(spec, "coupled", layout))
 
 
 def test_positions_that_reveal_the_answer_are_refused_in_an_evaluation_too():
@@ -167,7 +167,7 @@ def test_positions_that_reveal_the_answer_are_refused_in_an_evaluation_too():
         "rope", task={"name": "sort"}, layout__name="encoder", evaluate__changes=(coupled,)
     )
     with pytest.raises(UserError, match="would reveal the answer"):
-        step.setup(made.evaluate.changes[0].apply(made), trained=False)
+        build_setup(made.evaluate.changes[0].apply(made), trained=False)
 
 
 def test_positions_that_nothing_reads_reveal_nothing():
@@ -177,7 +177,7 @@ def test_positions_that_nothing_reads_reveal_nothing():
         layout__name="encoder",
         positions={"name": "coupled", "max_position": 40},
     )
-    assert step.setup(made).revealed is None
+    assert build_setup(made).revealed is None
 
 
 @pytest.mark.parametrize(
@@ -201,4 +201,4 @@ def test_what_reveals_the_length_is_marked():
     forward, backward = (
         run({"name": "addition", **more}, "coupled", "decoder") for more in (FORWARD, {})
     )
-    assert [step.setup(each).knows_target_length for each in (forward, backward)] == [True, False]
+    assert [build_setup(each).knows_target_length for each in (forward, backward)] == [True, False]

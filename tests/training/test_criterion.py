@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from pe_lab.runs import records
-from pe_lab.runs.run import Cell, Run
-from pe_lab.training import checkpoints, step
-from pe_lab.training.cell import Training
-from pe_lab.training.finished import point_of
+from pe_lab.runs.run import Run, RunGroup
+from pe_lab.training import checkpoint, curve, step
+from pe_lab.training.loop import Training
+from pe_lab.training.state import CurvePoint, TrainState, initial_state
 from tests import tiny
 
 STEPS, EXTRA = 36, 5  # extra steps end neither with a chunk of 4 nor with the curve's 6
@@ -35,8 +35,8 @@ def run(rate, criterion: float | None = 0.4, extra_steps=EXTRA, **changes) -> Ru
     )
 
 
-def cell(**changes) -> Cell:
-    return Cell(tuple(run(rate, **changes) for rate in RATES))
+def cell(**changes) -> RunGroup:
+    return RunGroup(tuple(run(rate, **changes) for rate in RATES))
 
 
 def trained(folder, cell, report=lambda event: None) -> Training:
@@ -63,13 +63,13 @@ def fixed(tmp_path_factory):
 @pytest.fixture(scope="module")
 def stops(fixed):
     """Where each replica must stop, from the curves of the training without a criterion."""
-    reached = [[p["step"] for p in curve if p["exact_match"]["1"] >= 0.4] for curve in fixed.curve]
+    reached = [[p["step"] for p in curve if p["exact_match"]["1"] >= 0.4] for curve in fixed.curves]
     return [min(found[0] + EXTRA, STEPS) if found else STEPS for found in reached]
 
 
 def test_every_replica_stops_some_steps_after_it_meets_the_criterion(unbroken, stops):
     training, found = unbroken
-    assert training.state["stop_at"].tolist() == stops
+    assert training.state.stop_at.tolist() == stops
     assert sorted(stops) == [
         stops[1],
         stops[0],
@@ -78,24 +78,24 @@ def test_every_replica_stops_some_steps_after_it_meets_the_criterion(unbroken, s
     assert len(set(stops)) == 3
     assert [found[rate]["cost"]["steps"] for rate in RATES] == stops
     assert [found[rate]["exposure"]["steps"] for rate in RATES] == stops
-    assert training.now == STEPS
+    assert training.step == STEPS
 
 
 def points(training):
     """What was kept of its curve, as NumPy arrays."""
     return jax.tree.map(
-        np.asarray, list(checkpoints.points(training.checkpoints, point_of(training.state)))
+        np.asarray, list(checkpoint.points(training.checkpoints, CurvePoint.of(training.state)))
     )
 
 
 def test_from_there_on_and_at_every_point_before_its_parameters_are_those_of_as_many_fixed_steps(
     unbroken, stops, fixed
 ):
-    chunk = jax.jit(functools.partial(step.chunk, fixed.made))
-    state = jax.jit(functools.partial(step.init, fixed.made))(fixed.replicas)
+    chunk = jax.jit(functools.partial(step.chunk, fixed.setup))
+    state = jax.jit(functools.partial(initial_state, fixed.setup))(fixed.members)
     states = {0: state}
     for now in range(STEPS):
-        state, _ = chunk(state, fixed.replicas, jnp.asarray(1))
+        state, _ = chunk(state, fixed.members, jnp.asarray(1))
         states[now + 1] = state
     for r, stop in enumerate(stops):
         mine, theirs = (
@@ -103,15 +103,15 @@ def test_from_there_on_and_at_every_point_before_its_parameters_are_those_of_as_
             for s in (unbroken[0].state, states[stop])
         )
         for part in ("params", "optimizer"):
-            jax.tree.map(np.testing.assert_array_equal, mine[part], theirs[part])
+            jax.tree.map(np.testing.assert_array_equal, getattr(mine, part), getattr(theirs, part))
     kept = points(unbroken[0])
-    assert [point["step"].tolist() for point in kept] == [
+    assert [point.step.tolist() for point in kept] == [
         [min(now, stop) for stop in stops] for now in range(0, STEPS + 1, 6)
     ]
     for point in kept:
-        for r, trained_for in enumerate(point["step"].tolist()):
+        for r, trained_for in enumerate(point.step.tolist()):
             mine, theirs = (
-                jax.tree.map(lambda leaf, r=r: np.asarray(leaf[r]), s["params"])
+                jax.tree.map(lambda leaf, r=r: np.asarray(leaf[r]), s.params)
                 for s in (point, states[trained_for])
             )
             jax.tree.map(np.testing.assert_array_equal, mine, theirs)
@@ -126,12 +126,11 @@ def test_its_curve_ends_there(unbroken, stops, fixed):
 
 
 def test_a_replica_that_stops_is_bit_equal_in_any_company(unbroken, tmp_path):
-    alone = trained(tmp_path, Cell((run(RATES[0]),)))
+    alone = trained(tmp_path, RunGroup((run(RATES[0]),)))
     assert alone.now == alone.last < STEPS
     assert alone.curve[0] == unbroken[0].curve[0]
     mine, theirs = (
-        jax.tree.map(lambda leaf: np.asarray(leaf[0]), t.state["params"])
-        for t in (alone, unbroken[0])
+        jax.tree.map(lambda leaf: np.asarray(leaf[0]), t.state.params) for t in (alone, unbroken[0])
     )
     jax.tree.map(np.testing.assert_array_equal, mine, theirs)
 
@@ -164,12 +163,9 @@ def test_a_training_killed_after_a_replica_has_stopped_ends_bit_equal_to_an_unbr
 @pytest.mark.parametrize(("extra_steps", "expected"), [(0, 12), (4, 16), (1000, STEPS)])
 def test_extra_steps_never_go_beyond_the_last(extra_steps, expected):
     """The decision alone, on a curve that is exactly at the criterion at step 12, and above it at step 14."""
-    training = object.__new__(Training)
-    training.cell, training.curve = Cell((run(RATES[0], extra_steps=extra_steps),)), [[]]
-    training.made = step.setup(training.cell.run)
-    training.state = {"stop_at": jnp.asarray([STEPS], jnp.int32)}
+    train, points, stop_at = run(RATES[0], extra_steps=extra_steps).train, [], [STEPS]
     for now, exact_match in ((12, 0.4), (14, 1.0)):
-        training.state = {**training.state, "step": jnp.asarray([now])}
-        training.curve[0].append({"step": now, "exact_match": {"1": exact_match, "2": 0.0}})
-        training._stop_where_learnt()
-        assert training.state["stop_at"].tolist() == [expected]
+        points.append({"step": now, "exact_match": {"1": exact_match, "2": 0.0}})
+        state = TrainState({}, (), jnp.asarray([now]), jnp.asarray(stop_at), jnp.asarray([-1]))
+        stop_at = curve.stops([points], state, train).tolist()
+        assert stop_at == [expected]

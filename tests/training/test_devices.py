@@ -11,9 +11,9 @@ import pytest
 
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
-from pe_lab.training import checkpoints, devices, step
-from pe_lab.training.cell import main
-from pe_lab.training.finished import shapes_of
+from pe_lab.training import checkpoint, devices, process
+from pe_lab.training.setup import build_setup
+from pe_lab.training.state import abstract_state
 from tests import tiny
 
 SIZES = dict(model__dropout=0.1, train__steps=8, evaluate__curve_every=4, execution__replicas="map")
@@ -22,21 +22,22 @@ SIZES = dict(model__dropout=0.1, train__steps=8, evaluate__curve_every=4, execut
 def final(folder, cell):
     """Its runs' records, and the state that it ended with."""
     found = [records.read(records.path_of(folder, run.run_id)) for run in cell.runs]
-    state, _ = checkpoints.restore(
-        folder / "checkpoints" / cell.cell_id, shapes_of(step.setup(cell.run), len(cell.runs))
+    state, _ = checkpoint.restore(
+        folder / "checkpoints" / cell.group_id,
+        abstract_state(build_setup(cell.run), len(cell.runs)),
     )
     return found, state
 
 
 def trained(folder, cell, num_devices):
     """The same of a worker's process with so many devices, or of this one."""
-    file = folder / "cells" / f"{cell.cell_id}.json"
+    file = folder / "cells" / f"{cell.group_id}.json"
     records.write_json(file, {"runs": [run.to_dict() for run in cell.runs]})
     if num_devices == 1:
-        assert main(file, folder) == 0
+        assert process.main(file, folder) == 0
         return final(folder, cell)
     flags = f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count={num_devices}"
-    command = [sys.executable, "-m", "pe_lab.training.cell", str(file), str(folder)]
+    command = [sys.executable, "-m", "pe_lab.training.process", str(file), str(folder)]
     done = subprocess.run(
         command, env=dict(os.environ, XLA_FLAGS=flags), capture_output=True, text=True, check=False
     )
@@ -96,4 +97,4 @@ def test_a_training_that_asks_for_more_devices_than_there_are_is_a_sentence_and_
         UserError, match=r"config\.execution\.batch_devices asks for 2 devices; this process has 1"
     ):
         tiny.train(tmp_path, tiny.cell(execution__batch_devices=2))
-    assert step.setup(tiny.run(execution__batch_devices=2)).batch_devices == 1
+    assert build_setup(tiny.run(execution__batch_devices=2)).batch_devices == 1

@@ -10,10 +10,17 @@ import pytest
 from pe_lab.model.streams import Stream
 from pe_lab.runs import config
 from pe_lab.runs.errors import UserError
-from pe_lab.training import held_out, step
-from pe_lab.training.evaluate import Evaluator, Place, asked, changed, grid, is_done
+from pe_lab.runs.evaluation_points import EvaluationPoint, example_counts, grid, is_done
+from pe_lab.training import evaluation_data, step
+from pe_lab.training.batches import add_positions, draw_examples
+from pe_lab.training.checks import out_of_reach
+from pe_lab.training.evaluate import Evaluator
+from pe_lab.training.random_keys import EVALUATION, POSITIONS, SOURCE_POSITIONS, fold, stream_key
+from pe_lab.training.setup import build_setup
+from pe_lab.training.state import initial_state
+from pe_lab.training.warm_start import overridden
 from tests import tiny
-from tests.tiny import replicas
+from tests.tiny import members
 
 
 def compiled(f, *args, donate=()):
@@ -25,12 +32,12 @@ def trained(*encodings, steps=60, **changes):
     """The setup of a run, and two replicas trained so far that some answers are right and some are not."""
     run = tiny.run(*(encodings or ("rope",)), execution__chunk_steps=80, train__steps=80, **changes)
     made, which = (
-        step.setup(run),
-        replicas({"learning_rate": 1e-2}, {"learning_rate": 1e-2, "seed": 1}),
+        build_setup(run),
+        members({"learning_rate": 1e-2}, {"learning_rate": 1e-2, "seed": 1}),
     )
-    state = jax.jit(functools.partial(step.init, made))(which)
+    state = jax.jit(functools.partial(initial_state, made))(which)
     state, _ = jax.jit(functools.partial(step.chunk, made))(state, which, jnp.asarray(steps))
-    return made, state["params"]
+    return made, state.params
 
 
 def evaluator(made, *lengths):
@@ -47,10 +54,10 @@ def logits_of(made, params, r, split, length, count, offset=0):
     model = jax.jit(made.model(jax.tree.map(lambda p: p[r], params)).__call__)
     for i in range(count):
         key = jax.random.key(0)
-        for name in (step.EVALUATION, split, length, i):
+        for name in (EVALUATION, split, length, i):
             key = jax.random.fold_in(key, name)
-        batch = step.examples(made, key[None], jnp.asarray([length]), length)
-        key = jax.random.fold_in(key, step.POSITIONS)
+        batch = draw_examples(made, key[None], jnp.asarray([length]), length)
+        key = jax.random.fold_in(key, POSITIONS)
         stream, source = (
             Stream(
                 batch.tokens,
@@ -60,7 +67,7 @@ def logits_of(made, params, r, split, length, count, offset=0):
             None,
         )
         if batch.source_tokens is not None:
-            key = jax.random.fold_in(key, step.SOURCE_POSITIONS)
+            key = jax.random.fold_in(key, SOURCE_POSITIONS)
             source = Stream(
                 batch.source_tokens,
                 (made.scheme(key[None], batch.source_mask, train=False) + offset,),
@@ -74,7 +81,7 @@ def logits_of(made, params, r, split, length, count, offset=0):
 @pytest.mark.parametrize("offset", [0, 3])
 def test_metrics_by_hand(offset):
     made, params = trained()
-    sums = evaluator(made).measure(params, Place("test", 3, offset), 12)
+    sums = evaluator(made).measure(params, EvaluationPoint("test", 3, offset), 12)
     for r in range(2):
         exact = exact_without = right = 0
         nll, first = 0.0, [0] * 4
@@ -87,15 +94,15 @@ def test_metrics_by_hand(offset):
                 first[said.argmin()] += 1
             log_probability = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
             nll -= np.take_along_axis(log_probability, batch.labels[:, None], 1)[batch.target].sum()
-        got = sums[r]
-        assert (got["exact_match"], got["exact_match_without_end"], got["tokens_right"]) == (
+        got = sums[r].sums
+        assert (got.exact_match, got.exact_match_without_end, got.tokens_right) == (
             exact,
             exact_without,
             right,
         )
-        assert (got["tokens"], got["targets"], got["not_finite"]) == (36, 48, 0)
-        assert got["first_error"][:4].tolist() == first
-        assert got["losses"] == pytest.approx(nll, rel=1e-4)
+        assert (got.tokens, got.targets, got.not_finite) == (36, 48, 0)
+        assert got.first_error[:4].tolist() == first
+        assert got.losses == pytest.approx(nll, rel=1e-4)
         assert 0 < right < 36  # neither all nor none: the comparison says something
 
 
@@ -103,10 +110,10 @@ def test_metrics_by_hand(offset):
 def test_metrics_of_other_layouts_by_hand(layout):
     """Of a fresh model, with positions of each example's and each stream's own."""
     scheme = dict(name="randomized", maximum=32)
-    made = step.setup(
+    made = build_setup(
         tiny.run("rope", "sinusoidal", layout__name=layout, positions=scheme, model__num_layers=1)
     )
-    params = step.init(made, replicas({"seed": 2}))["params"]
+    params = initial_state(made, members({"seed": 2})).params
     right = first = 0
     nll = 0.0
     for batch, logits in logits_of(made, params, 0, 1, 3, 8, 1):
@@ -115,15 +122,16 @@ def test_metrics_of_other_layouts_by_hand(layout):
         first += not said[0]
         log_probability = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
         nll -= np.take_along_axis(log_probability, batch.labels[:, None], 1)[batch.target].sum()
-    (got,) = evaluator(made).measure(params, Place("test", 3, 1), 8)
-    assert (got["tokens_right"], got["tokens"], got["targets"], got["first_error"][0]) == (
+    (measured,) = evaluator(made).measure(params, EvaluationPoint("test", 3, 1), 8)
+    got = measured.sums
+    assert (got.tokens_right, got.tokens, got.targets, got.first_error[0]) == (
         right,
         24,
         32,
         first,
     )
-    assert got["losses"] == pytest.approx(nll, rel=1e-4)
-    assert got["code_ratio"].shape == (len(made.abstract_model.stacks),)
+    assert got.losses == pytest.approx(nll, rel=1e-4)
+    assert measured.scale_ratio.shape == (len(made.abstract_model.stacks),)
 
 
 def test_teacher_forced_exact_match_is_greedy_decoding():
@@ -145,7 +153,9 @@ def test_teacher_forced_exact_match_is_greedy_decoding():
             else:
                 last = said
         greedy.append([*tokens[target[1:]].tolist(), last] == batch.labels[target].tolist())
-    assert evaluator(made).measure(params, Place("test", 3, 0), 12)[0]["exact_match"] == sum(greedy)
+    assert evaluator(made).measure(params, EvaluationPoint("test", 3, 0), 12)[0][
+        "exact_match"
+    ] == sum(greedy)
     assert 0 < sum(greedy) < 12
 
 
@@ -153,24 +163,24 @@ def test_padding_and_batches_change_no_number():
     """Length 3 in the shapes of length 5 and of length 6, in batches of 8."""
     made, params = trained()
     measure = evaluator(made)
-    short = measure.measure(params, Place("test", 3, 0), 16)
+    short = measure.measure(params, EvaluationPoint("test", 3, 0), 16)
     measure.bound, measure.programs = 6, {}
-    padded = measure.measure(params, Place("test", 3, 0), 16)
+    padded = measure.measure(params, EvaluationPoint("test", 3, 0), 16)
     for name in ("exact_match", "exact_match_without_end", "tokens_right", "tokens", "targets"):
-        assert [s[name] for s in short] == [p[name] for p in padded]
+        assert [getattr(s.sums, name) for s in short] == [getattr(p.sums, name) for p in padded]
 
 
 def test_splits_and_lengths_have_examples_of_their_own():
     made, _ = trained()
     prompts = [
-        step.examples(made, step.fold(key(split), jnp.arange(4)), jnp.full(4, 3), 3).tokens.tolist()
+        draw_examples(made, fold(key(split), jnp.arange(4)), jnp.full(4, 3), 3).tokens.tolist()
         for split in (0, 1)
     ]
     assert prompts[0] != prompts[1]
 
 
 def key(split):
-    return step.stream_key(step.stream_key(jax.random.key(0), step.EVALUATION), split)
+    return stream_key(stream_key(jax.random.key(0), EVALUATION), split)
 
 
 def test_a_length_beyond_the_table_is_null_with_its_reason():
@@ -182,8 +192,8 @@ def test_a_length_beyond_the_table_is_null_with_its_reason():
 
 def beyond_table():
     run = tiny.run({"name": "learned", "max_positions": 8})
-    made = step.setup(run)
-    return made, step.init(made, replicas({}))["params"]
+    made = build_setup(run)
+    return made, initial_state(made, members({})).params
 
 
 def test_rows_are_the_grid_and_validation_is_in_distribution():
@@ -231,7 +241,7 @@ def test_all_lengths_and_offsets_share_one_program():
     measure = Evaluator(made, made.run.evaluate.lengths, compiled)
     for length in made.run.evaluate.lengths:
         for offset in (0, 3):
-            measure.measure(params, Place("test", length, offset), 8)
+            measure.measure(params, EvaluationPoint("test", length, offset), 8)
     assert len(programs) == 1
 
 
@@ -251,15 +261,15 @@ def numbers(measured):
         "not_finite",
     )
     return [
-        {name: int(sums[name]) for name in exact}
-        | {"losses": pytest.approx(float(sums["losses"]), rel=1e-5)}
-        for sums in measured
+        {name: int(getattr(member.sums, name)) for name in exact}
+        | {"losses": pytest.approx(float(member.sums.losses), rel=1e-5)}
+        for member in measured
     ]
 
 
 def measured(made, params, spec=None):
     change = None if spec is None else config.change(spec, made.run)
-    return numbers(evaluator(made).measure(params, Place("test", 3, 0, change), 16))
+    return numbers(evaluator(made).measure(params, EvaluationPoint("test", 3, 0, change), 16))
 
 
 def test_a_change_that_changes_nothing_gives_equal_numbers():
@@ -279,14 +289,14 @@ def test_another_scheme_at_evaluation_gives_its_own_numbers():
     as_trained, other = measured(made, params), measured(made, params, randomized)
     assert other != as_trained
     run = dataclasses.replace(made.run, positions=config.change(randomized, made.run).positions)
-    assert other == measured(step.setup(run), params)
+    assert other == measured(build_setup(run), params)
 
 
 def test_without_an_encoding_it_is_the_model_without_it_with_the_other_parameters():
     made, params = two_encodings()
     less = measured(made, params, dict(encodings=[dict(name="rope"), dict(name="t5_bias")]))
     stack = {name: part for name, part in params["decoder"].items() if name != "input_encodings"}
-    without = step.setup(tiny.run("rope", "t5_bias", model__num_layers=1))
+    without = build_setup(tiny.run("rope", "t5_bias", model__num_layers=1))
     assert less == measured(without, {**params, "decoder": stack})
     assert less != measured(made, params)
 
@@ -296,7 +306,7 @@ def test_rows_say_with_what_change_they_were_measured():
         positions=dict(name="randomized", maximum=8), encodings=[dict(name="rope")], label="other"
     )
     run = tiny.run("rope", evaluate__changes=[spec], evaluate__lengths=(2, 3, 5))
-    rows = rows_of(step.setup(run), trained(steps=1)[1])[0]
+    rows = rows_of(build_setup(run), trained(steps=1)[1])[0]
     exact = [
         (r["split"], r["length"], r["change"] and r["change"]["label"])
         for r in rows
@@ -348,28 +358,25 @@ def test_places_given_twice_are_measured_once():
     ],
 )
 def test_a_change_that_the_model_cannot_take_is_refused(spec, sentence):
-    made = step.setup(tiny.run("rope"))
+    made = build_setup(tiny.run("rope"))
     with pytest.raises(UserError, match=sentence):
-        changed(made, config.change(spec, made.run))
+        overridden(made, config.change(spec, made.run))
 
 
 def test_a_change_may_go_where_training_would_be_refused():
     """A table that ends within the training length is of no use in training; here it gives rows of null."""
-    made = step.setup(tiny.run({"name": "learned", "max_positions": 8}))
-    spread = changed(
+    made = build_setup(tiny.run({"name": "learned", "max_positions": 8}))
+    spread = overridden(
         made, config.change(dict(positions=dict(name="randomized", maximum=13)), made.run)
     )
-    assert (
-        step.out_of_reach(spread, 3, 0)
-        == "learned has positions 0..7; length 3 asks for position 12"
-    )
+    assert out_of_reach(spread, 3, 0) == "learned has positions 0..7; length 3 asks for position 12"
 
 
 def test_a_scratchpads_answer_is_scored_alone_as_well():
     """Parity of 3 bits by its prefixes: four tokens and the end. A model that is wrong about the first alone has the answer right."""
     task = {"name": "parity", "answer": "scratchpad"}
     made, which = (
-        step.setup(
+        build_setup(
             tiny.run(
                 "sinusoidal",
                 task=task,
@@ -378,43 +385,46 @@ def test_a_scratchpads_answer_is_scored_alone_as_well():
                 train__steps=80,
             )
         ),
-        replicas({"learning_rate": 1e-2}),
+        members({"learning_rate": 1e-2}),
     )
-    state = jax.jit(functools.partial(step.init, made))(which)
+    state = jax.jit(functools.partial(initial_state, made))(which)
     params = jax.jit(functools.partial(step.chunk, made))(state, which, jnp.asarray(60))[0][
         "params"
     ]
-    (sums,) = evaluator(made).measure(params, Place("test", 3, 0), 12)
+    (measured,) = evaluator(made).measure(params, EvaluationPoint("test", 3, 0), 12)
     answers = wholes = 0
     for batch, logits in logits_of(made, params, 0, 1, 3, 12):
         right = logits.argmax(-1) == batch.labels
         answers += right[batch.answer].all()
         wholes += right[batch.target][:-1].all()
         assert 0 < batch.answer.sum() < batch.target.sum() - 1
-    assert (sums["answer_exact_match"], sums["exact_match_without_end"]) == (answers, wholes)
+    assert (measured.sums.answer_exact_match, measured.sums.exact_match_without_end) == (
+        answers,
+        wholes,
+    )
     assert answers > wholes
-    plain = step.setup(tiny.run("sinusoidal", model__num_layers=1))
-    (rows,) = evaluator(plain).rows(params_of(plain), [Place("test", 3, 0)])
+    plain = build_setup(tiny.run("sinusoidal", model__num_layers=1))
+    (rows,) = evaluator(plain).rows(params_of(plain), [EvaluationPoint("test", 3, 0)])
     assert "answer_exact_match" not in {r["metric"] for r in rows}
 
 
 def params_of(made):
-    return jax.jit(functools.partial(step.init, made))(replicas({}))["params"]
+    return jax.jit(functools.partial(initial_state, made))(members({})).params
 
 
 def test_a_text_has_the_likelihood_of_every_place(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("the quick brown fox jumps over the lazy dog\n" * 20, encoding="utf-8")
     task = {"name": "language_model", "path": str(text), "data_dir": str(tmp_path / "data")}
-    made = step.setup(
+    made = build_setup(
         tiny.run("sinusoidal", task=task, layout__end_token=False, model__num_layers=1)
     )
     params, data = params_of(made), made.data("test")
-    (rows,) = evaluator(made).rows(params, [Place("test", 3, 0)])
+    (rows,) = evaluator(made).rows(params, [EvaluationPoint("test", 3, 0)])
     found = {r["metric"]: r["value"] for r in rows}
-    keys = held_out.keys(1, 3, jnp.arange(16))
-    batch, stream, _ = step.contexts(
-        made, step.examples(made, keys, jnp.full(16, 3), 3, data), keys, train=False
+    keys = evaluation_data.keys(1, 3, jnp.arange(16))
+    batch, stream, _ = add_positions(
+        made, draw_examples(made, keys, jnp.full(16, 3), 3, data), keys, train=False
     )
     logits = np.asarray(made.model(jax.tree.map(lambda p: p[0], params))(stream))
     losses = (
@@ -430,8 +440,8 @@ def test_validation_has_lengths_of_its_own():
     run = tiny.run("rope", evaluate__validation_lengths=(1, 3), evaluate__lengths=(2, 5))
     places = [("validation", 1), ("validation", 3), ("test", 2), ("test", 5)]
     assert [(place.split, place.length) for place in grid(run)] == places
-    assert list(next(iter(asked([run]).values()))) == places
-    rows = rows_of(step.setup(run), trained(steps=1)[1])[0]
+    assert list(next(iter(example_counts([run]).values()))) == places
+    rows = rows_of(build_setup(run), trained(steps=1)[1])[0]
     assert [(r["split"], r["length"]) for r in rows if r["metric"] == "overlap"] == places
 
 
@@ -448,4 +458,4 @@ def test_validation_lengths_that_a_task_lacks_are_refused():
     with pytest.raises(
         UserError, match=r"lego has no examples shorter than 2 .*got length 1: see config"
     ):
-        step.setup(run)
+        build_setup(run)

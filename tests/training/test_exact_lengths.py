@@ -11,10 +11,12 @@ import pytest
 
 from pe_lab.runs import config, older_records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.evaluation_points import EvaluationPoint, example_counts, grid, is_done
 from pe_lab.tasks.base import floors
-from pe_lab.training import held_out, step
-from pe_lab.training.cell import FLOOR_EXAMPLES
-from pe_lab.training.evaluate import Evaluator, Place, asked, grid, is_done
+from pe_lab.training import frozen_data, step
+from pe_lab.training.evaluate import CHANCE_LEVEL_EXAMPLES, Evaluator
+from pe_lab.training.setup import build_setup
+from pe_lab.training.state import initial_state
 from tests import tiny
 
 FREE = {"train__drawing": 1}  # no input is held out, so lengths are those of the task alone
@@ -28,12 +30,12 @@ def addition(exact, **changes):
 @functools.cache
 def answer_digits(exact):
     """Digits of all answers to 64 test examples of length 5."""
-    made = step.setup(addition(exact, evaluate__num_examples=64, **FREE))
-    params = step.init(made, tiny.replicas({}))["params"]
-    (sums,) = Evaluator(made, (5,), lambda f, *_: jax.jit(f)).measure(
-        params, Place("test", 5, 0), 64
+    made = build_setup(addition(exact, evaluate__num_examples=64, **FREE))
+    params = initial_state(made, tiny.members({})).params
+    (measured,) = Evaluator(made, (5,), lambda f, *_: jax.jit(f)).measure(
+        params, EvaluationPoint("test", 5, 0), 64
     )
-    return int(sums["tokens"])
+    return int(measured.sums.tokens)
 
 
 @pytest.mark.parametrize("exact", ["longest", "all"])
@@ -44,20 +46,20 @@ def test_evaluation_draws_operands_of_exactly_the_tested_length(exact):
 
 def test_training_draws_operands_of_up_to_the_trained_length():
     exact, older = (
-        step.setup(addition(value, train__min_length=3, **FREE)) for value in ("longest", "none")
+        build_setup(addition(value, train__min_length=3, **FREE)) for value in ("longest", "none")
     )
-    batches = [step.draw(made, jax.random.key(0), jnp.asarray(0))[0] for made in (exact, older)]
-    jax.tree.map(np.testing.assert_array_equal, *batches)
-    assert len(np.unique(np.asarray(batches[0].answer).sum(axis=1))) > 1
+    drawn = [step.draw(made, jax.random.key(0), jnp.asarray(0))[0] for made in (exact, older)]
+    jax.tree.map(np.testing.assert_array_equal, *drawn)
+    assert len(np.unique(np.asarray(drawn[0].answer).sum(axis=1))) > 1
 
 
 def test_the_floors_are_those_of_the_evaluated_examples(tmp_path):
     cell = tiny.cell("rope", seeds=1, task=ADDITION, train__steps=2, evaluate__curve_every=2)
     record = tiny.train(tmp_path, cell)[0]
     assert record["config"]["evaluate"]["exact_operands"] == "longest"
-    expected = floors(step.setup(cell.run).evaluated_task, [2, 3, 5], FLOOR_EXAMPLES)
+    expected = floors(build_setup(cell.run).evaluated_task, [2, 3, 5], CHANCE_LEVEL_EXAMPLES)
     assert record["floors"] == expected
-    assert record["floors"] != floors(step.setup(cell.run).task, [2, 3, 5], FLOOR_EXAMPLES)
+    assert record["floors"] != floors(build_setup(cell.run).task, [2, 3, 5], CHANCE_LEVEL_EXAMPLES)
 
 
 @pytest.mark.parametrize(
@@ -102,20 +104,20 @@ def test_a_record_of_version_5_has_the_older_meaning():
 
 
 def test_a_frozen_set_of_the_older_meaning_is_not_read(tmp_path):
-    held_out.freeze(*next(iter(asked([addition("none")]).items())), tmp_path)
-    held_out.Frozen(tmp_path, addition("none").evaluated_task)
+    frozen_data.freeze(*next(iter(example_counts([addition("none")]).items())), tmp_path)
+    frozen_data.Frozen(tmp_path, addition("none").evaluated_task)
     with pytest.raises(
         UserError,
         match=r"holds no frozen examples of addition\(.*lengths=one_longest.*but of addition",
     ):
-        held_out.Frozen(tmp_path, addition("longest").evaluated_task)
+        frozen_data.Frozen(tmp_path, addition("longest").evaluated_task)
 
 
 def test_a_checkpoint_with_a_curve_of_the_older_meaning_is_refused(tmp_path):
     changes = dict(seeds=1, task=ADDITION, **FREE)
     exact = ("none", "longest")
     cells = [tiny.cell("rope", evaluate__exact_operands=value, **changes) for value in exact]
-    assert cells[0].cell_id == cells[1].cell_id
+    assert cells[0].group_id == cells[1].group_id
     tiny.train(tmp_path, cells[0])
     for path in (tmp_path / "records").glob("*"):
         path.unlink()

@@ -1,5 +1,6 @@
 """A run that starts from another's final parameters, and goes on with its data."""
 
+import dataclasses
 import functools
 
 import jax
@@ -9,11 +10,11 @@ import pytest
 
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.run import Cell
-from pe_lab.training import cell as cells
-from pe_lab.training import step
-from pe_lab.training.cell import Training
-from pe_lab.training.finished import check_drawing
+from pe_lab.runs.run import RunGroup
+from pe_lab.training import process, step
+from pe_lab.training.loop import Training
+from pe_lab.training.state import initial_state
+from pe_lab.training.warm_start import check_drawing
 from tests import tiny
 
 SMALL = dict(model__num_layers=1, train__schedule="constant", evaluate__lengths=(3,))
@@ -22,7 +23,7 @@ PARENTS = tiny.cell("rope", train__steps=6, **SMALL)
 
 def children(*encodings, study="parents", parents=PARENTS, **changes):
     """A cell of runs that start from the runs of another, seed by seed."""
-    return Cell(
+    return RunGroup(
         tuple(
             tiny.run(
                 *(encodings or ("rope",)),
@@ -69,15 +70,12 @@ def test_every_replica_starts_from_its_own_parents_parameters_and_a_new_optimize
         folder, children(study=str(results / "parents") if study == "absolute" else study)
     )
     final = begun(results / "parents", PARENTS).state
-    equal(training.state["params"], final["params"])
-    fresh = jax.jit(functools.partial(step.init, training.made))(training.replicas)
-    equal(
-        {k: v for k, v in training.state.items() if k != "params"},
-        {k: v for k, v in fresh.items() if k != "params"},
-    )
+    equal(training.state.params, final.params)
+    fresh = jax.jit(functools.partial(initial_state, training.setup))(training.members)
+    equal(dataclasses.replace(training.state, params=None), dataclasses.replace(fresh, params=None))
     assert any(
         (a != b).any()
-        for a, b in zip(*map(jax.tree.leaves, (fresh["params"], final["params"])), strict=True)
+        for a, b in zip(*map(jax.tree.leaves, (fresh.params, final.params)), strict=True)
     )
 
 
@@ -87,27 +85,28 @@ def test_its_data_goes_on_where_its_parents_ended(results):
         begun(results / "parents", PARENTS),
         begun(results / "new", children(train__steps=6)),
     )
-    assert child.replicas["first_step"].tolist() == [6, 6]
-    chunk = jax.jit(functools.partial(step.chunk, parent.made))
-    further = {**parent.state, "stop_at": jnp.asarray([99, 99], jnp.int32)}
+    assert child.members.first_step.tolist() == [6, 6]
+    chunk = jax.jit(functools.partial(step.chunk, parent.setup))
+    further = dataclasses.replace(parent.state, stop_at=jnp.asarray([99, 99], jnp.int32))
     expected, found = (
         np.asarray(chunk(t, r, jnp.asarray(1))[1][:, 0])
-        for t, r in ((further, parent.replicas), (child.state, child.replicas))
+        for t, r in ((further, parent.members), (child.state, child.members))
     )
     np.testing.assert_array_equal(found, expected)
-    again = chunk(
-        child.state, {**child.replicas, "first_step": jnp.zeros(2, jnp.int32)}, jnp.asarray(1)
-    )[1][:, 0]
+    from_first = dataclasses.replace(child.members, first_step=jnp.zeros(2, jnp.int32))
+    again = chunk(child.state, from_first, jnp.asarray(1))[1][:, 0]
     assert (np.asarray(again) != expected).all()
 
 
 def test_what_its_parent_had_not_starts_fresh(results):
     training = begun(results / "new", children("rope", "learned"))
-    scratch = jax.jit(functools.partial(step.init, training.made))(training.replicas)["params"][
-        "decoder"
-    ].pop("input_encodings")
-    equal(training.state["params"]["decoder"].pop("input_encodings"), scratch)
-    equal(training.state["params"], begun(results / "parents", PARENTS).state["params"])
+    scratch = (
+        jax.jit(functools.partial(initial_state, training.setup))(training.members)
+        .params["decoder"]
+        .pop("input_encodings")
+    )
+    equal(training.state.params["decoder"].pop("input_encodings"), scratch)
+    equal(training.state.params, begun(results / "parents", PARENTS).state.params)
 
 
 def test_exposure_is_of_the_whole_ancestry(results):
@@ -130,9 +129,9 @@ def test_exposure_is_of_the_whole_ancestry(results):
 
 def test_a_grandchild_starts_from_a_child_in_its_own_study(results):
     first = begun(results / "study", children(study="", parents=CHILDREN, train__steps=3))
-    assert first.replicas["first_step"].tolist() == [10, 10]
-    equal(first.state["params"], begun(results / "study", CHILDREN).state["params"])
-    assert [run.replica()["init_from"] for run in GRANDCHILDREN.runs] == [
+    assert first.members.first_step.tolist() == [10, 10]
+    equal(first.state.params, begun(results / "study", CHILDREN).state.params)
+    assert [run.member_settings()["init_from"] for run in GRANDCHILDREN.runs] == [
         run.run_id for run in CHILDREN.runs
     ]
 
@@ -148,7 +147,7 @@ def test_a_child_resumed_from_its_own_checkpoint_does_not_start_again(results):
     assert child.now == 4
     assert any(
         (a != b).any()
-        for a, b in zip(*(jax.tree.leaves(t.state["params"]) for t in (child, parent)), strict=True)
+        for a, b in zip(*(jax.tree.leaves(t.state.params) for t in (child, parent)), strict=True)
     )
 
 
@@ -156,7 +155,7 @@ def test_a_missing_parent_is_recorded_as_the_failure_of_every_run_of_the_cell(re
     cell = children(study="parents", parents=tiny.cell("rope", train__steps=5, **SMALL))
     folder = tmp_path / "study"
     records.write_json(folder / "cell.json", {"runs": [run.to_dict() for run in cell.runs]})
-    assert cells.main(folder / "cell.json", folder) == 1
+    assert process.main(folder / "cell.json", folder) == 1
     found = records.read_all(folder)
     assert {(r["status"], r["error"]) for r in found.values()} == {
         ("failed", f"There is no run {cell.run.init_from.run_id} in {tmp_path / 'parents'}.")

@@ -9,7 +9,9 @@ import pytest
 
 from pe_lab.model import decode
 from pe_lab.runs import plugins
-from pe_lab.training import evaluate, step
+from pe_lab.training import evaluation_sums, step
+from pe_lab.training.setup import build_setup
+from pe_lab.training.state import initial_state
 from tests import tiny
 from tests.encodings import laws
 
@@ -26,7 +28,7 @@ def setup(name, platform, dtype):
     axes = laws.requirements(name).num_axes
     scheme = {"name": "contiguous"} if axes == 1 else {"name": "two_stream"}
     run = tiny.run(laws.spec(name), positions=scheme, model__compute_dtype=dtype)
-    return step.setup(run, platform=platform)
+    return build_setup(run, platform=platform)
 
 
 def abstract(f, *arguments):
@@ -42,18 +44,18 @@ def lower(f, platform, *arguments):
 
 def programs(experiment):
     """Name -> function and abstract arguments."""
-    members = tiny.replicas({}, {"seed": 1})
-    init = functools.partial(step.init, experiment)
+    members = tiny.members({}, {"seed": 1})
+    init = functools.partial(initial_state, experiment)
     state = abstract(init, members)
     steps = jax.ShapeDtypeStruct((), jnp.int32)
-    point = {key: np.int32(1) for key in ("split", "length", "offset", "first", "num_examples")}
+    point = evaluation_sums.Examples(*[np.int32(1)] * 5)
     bound = max(experiment.run.evaluate.lengths)
     return {
         "initialization": (init, members),
         "training": (functools.partial(step.chunk, experiment), state, members, steps),
         "evaluation": (
-            functools.partial(evaluate.batch_sums, experiment, bound),
-            state["params"],
+            functools.partial(evaluation_sums.measure_batch, experiment, bound),
+            state.params,
             point,
         ),
         "decoding": (functools.partial(answers, experiment), experiment.abstract_params),

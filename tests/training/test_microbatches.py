@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from pe_lab.encodings.t5_bias import T5Bias
 from pe_lab.kernels import microbatches
-from pe_lab.runs.run import Cell
+from pe_lab.runs.run import RunGroup
 from pe_lab.training import step
-from pe_lab.training.finished import replicas_of
+from pe_lab.training.setup import build_setup
+from pe_lab.training.state import initial_state, members_of
 from tests import tiny
 
 STRINGS = {"name": "copy", "num_symbols": 30, "distinct": False}
@@ -24,57 +25,62 @@ STRINGS = {"name": "copy", "num_symbols": 30, "distinct": False}
 def test_a_plan_divides_the_batch_and_its_last_shape_holds_the_longest(
     batch_size, longest, source, whole
 ):
-    shapes = {"answering": (batch_size, longest)} | (
-        {"source": (batch_size, source)} if source else {}
-    )
-    plan = microbatches.plan(shapes, whole=whole)
+    lengths = (longest, source) if source else (longest,)
+    plan = microbatches.plan(batch_size, lengths, whole=whole)
     assert batch_size % plan.rows == 0
     assert plan.rows == batch_size or not whole
     assert plan.rows == 1 or whole or plan.rows * (longest + source) <= 1.3 * microbatches.TOKENS
-    for name, (_, n) in shapes.items():
-        assert plan.shapes[name][-1] == n
-        assert list(plan.shapes[name]) == sorted(plan.shapes[name])
-        assert len(plan.shapes[name]) == plan.num_shapes <= microbatches.SHAPES
+    assert plan.shapes[-1] == lengths
+    assert len(plan.shapes) <= microbatches.SHAPES
+    for counts in zip(*plan.shapes, strict=True):
+        assert list(counts) == sorted(counts)
 
 
 def test_no_shape_is_for_fewer_tokens_than_the_shortest_example_has():
-    shapes = {"answering": (8, 100), "source": (8, 50)}
-    assert microbatches.plan(shapes).shapes == {
-        "answering": (20, 40, 60, 80, 100),
-        "source": (10, 20, 30, 40, 50),
-    }
-    assert microbatches.plan(shapes, least=61).shapes == {
-        "answering": (60, 80, 100),
-        "source": (30, 40, 50),
-    }
-    assert microbatches.plan(shapes, least=150).shapes == {"answering": (100,), "source": (50,)}
+    shapes = ((20, 10), (40, 20), (60, 30), (80, 40), (100, 50))
+    assert microbatches.plan(8, (100, 50)).shapes == shapes
+    assert microbatches.plan(8, (100, 50), least=61).shapes == shapes[2:]
+    assert microbatches.plan(8, (100, 50), least=150).shapes == shapes[4:]
 
 
-def test_each_example_is_summed_once_in_the_smallest_shape_that_holds_its_micro_batch():
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Numbered:
+    """A batch of one stream whose examples know their numbers."""
+
+    numbers: jax.Array
+    mask: jax.Array
+
+    @property
+    def masks(self):
+        return (self.mask,)
+
+    def select(self, rows):
+        return Numbered(self.numbers[rows], self.mask[rows])
+
+    def shorten(self, num_tokens):
+        return Numbered(self.numbers, self.mask[:, : num_tokens[0]])
+
+
+def test_each_example_is_summed_once_in_the_smallest_shape_that_holds_its_micro_batch(monkeypatch):
     lengths = jnp.array([3, 40, 10, 25, 11, 1, 30, 12])
     mask = jnp.arange(40)[None] < lengths[:, None]
-    plan = microbatches.Plan(2, {"answering": (12, 26, 40)})
+    plan = microbatches.Plan(2, ((12,), (26,), (40,)))
+    monkeypatch.setattr(microbatches, "plan", lambda *args, **options: plan)
 
-    def f(streams, number):
-        own = streams["answering"]
-        counts = jnp.zeros(8).at[own["index"][:, 0]].add(own["mask"].sum(axis=1))
+    def f(part):
+        empty = jnp.zeros(8)
         return {
-            "tokens": counts,
-            "shape": jnp.zeros(8).at[own["index"][:, 0]].add(own["mask"].shape[1]),
-            "numbers": jnp.zeros(4).at[number].add(1),
+            "tokens": empty.at[part.numbers].add(part.mask.sum(axis=1)),
+            "shape": empty.at[part.numbers].add(part.mask.shape[1]),
+            "times": empty.at[part.numbers].add(1),
         }
 
-    index = jnp.broadcast_to(jnp.arange(8)[:, None], mask.shape)
-    found = jax.jit(
-        lambda: microbatches.summed(
-            plan, f, {"answering": {"mask": mask, "index": index}}, {"answering": mask}
-        )
-    )()
-    np.testing.assert_array_equal(found["tokens"], lengths)
-    np.testing.assert_array_equal(
-        found["shape"], [12, 40, 12, 26, 12, 12, 40, 26]
-    )  # 12 shares a micro-batch with 25
-    np.testing.assert_array_equal(found["numbers"], np.ones(4))
+    sums = jax.jit(lambda: microbatches.summed(f, Numbered(jnp.arange(8), mask)))()
+    np.testing.assert_array_equal(sums["tokens"], lengths)
+    # 12 shares a micro-batch with 25
+    np.testing.assert_array_equal(sums["shape"], [12, 40, 12, 26, 12, 12, 40, 26])
+    np.testing.assert_array_equal(sums["times"], np.ones(8))
 
 
 CASES = [
@@ -112,18 +118,19 @@ def test_the_gradient_is_that_of_the_whole_batch(encoding, changes):
         model__num_layers=1,
         **changes,
     )
-    made = step.setup(run)
-    state = step.init(made, jax.tree.map(jnp.asarray, replicas_of(Cell((run,)), [0])))
-    params = jax.tree.map(lambda leaf: leaf[0], state["params"])
-    read = step.contexts(made, *step.draw(made, jax.random.key(3), jnp.asarray(5)), train=True)
-    assert microbatches.plan({"answering": read[1].mask.shape}).num_shapes > 1
+    made = build_setup(run)
+    state = initial_state(made, jax.tree.map(jnp.asarray, members_of(RunGroup((run,)), [0])))
+    params = jax.tree.map(lambda leaf: leaf[0], state.params)
+    batch = step.training_batch(made, jax.random.key(3), jnp.asarray(5))
+    longest = tuple(mask.shape[1] for mask in batch.masks)
+    assert len(microbatches.plan(24, longest).shapes) > 1
+    assert made.kernels.value_and_grad is microbatches.value_and_grad
+    whole = dataclasses.replace(made, kernels=made.kernels.with_whole_batches())
 
     def found(made):
-        return jax.jit(lambda params: step.value_and_grad(made, params, read, None))(params)
+        return jax.jit(lambda params: step.value_and_grad(made, params, batch))(params)
 
-    (loss, gradients), (expected, slopes) = (
-        found(dataclasses.replace(made, in_microbatches=each)) for each in (True, False)
-    )
+    (loss, gradients), (expected, slopes) = found(made), found(whole)
     assert float(loss) == pytest.approx(float(expected), rel=1e-6)
     for ours, theirs in zip(
         *(map(np.asarray, jax.tree.leaves(each)) for each in (gradients, slopes)), strict=True
@@ -153,9 +160,7 @@ def test_a_bias_that_examples_share_is_computed_once_a_step(monkeypatch, encodin
         model__num_layers=2,
         **changes,
     )
-    made = step.setup(run)
-    read = step.contexts(made, *step.draw(made, jax.random.key(3), jnp.asarray(5)), train=True)
-    jax.eval_shape(
-        lambda params: step.value_and_grad(made, params, read, None), made.abstract_params
-    )
+    made = build_setup(run)
+    batch = step.training_batch(made, jax.random.key(3), jnp.asarray(5))
+    jax.eval_shape(lambda params: step.value_and_grad(made, params, batch), made.abstract_params)
     assert len(calls) == times

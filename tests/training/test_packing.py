@@ -6,11 +6,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from flax import nnx
 
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.training import step
-from pe_lab.training.evaluate import Evaluator, Place
+from pe_lab.training.batches import add_positions, reduce_loss
+from pe_lab.training.checks import out_of_reach
+from pe_lab.training.evaluate import Evaluator
+from pe_lab.training.setup import build_setup
+from pe_lab.training.state import initial_state
 from tests import tiny
 
 CONTIGUOUS, RANDOMIZED = (
@@ -35,12 +39,12 @@ def made(layout="decoder", examples_per_context=1, document_mask=True, **changes
         layout__document_mask=document_mask,
         **changes,
     )
-    return step.setup(run)
+    return build_setup(run)
 
 
 def drawn(setup):
     """The first step's contexts."""
-    return step.contexts(setup, *step.draw(setup, jax.random.key(0), jnp.asarray(0)), train=True)
+    return add_positions(setup, *step.draw(setup, jax.random.key(0), jnp.asarray(0)), train=True)
 
 
 def first_loss(*args, **changes):
@@ -48,11 +52,8 @@ def first_loss(*args, **changes):
     setup = made(*args, **changes)
 
     def loss():
-        params = nnx.to_pure_dict(
-            nnx.state(step._model(setup.run, setup.task, setup.layout, setup.kernels, 0), nnx.Param)
-        )
-        read = drawn(setup)
-        return step.loss_of(setup, read, params, step.of_batch(setup, read))
+        batch = step.training_batch(setup, jax.random.key(0), jnp.asarray(0))
+        return step.batch_loss(setup, setup.initial_params(0), batch)
 
     return float(jax.jit(loss)())
 
@@ -79,8 +80,8 @@ def test_a_packed_training_step_is_the_step_of_the_same_examples_alone():
             train__schedule="constant",
             train__warmup_steps=0,
         )
-        which = tiny.replicas({"learning_rate": 0.05})
-        state = jax.jit(functools.partial(step.init, setup))(which)
+        which = tiny.members({"learning_rate": 0.05})
+        state = jax.jit(functools.partial(initial_state, setup))(which)
         return np.asarray(
             jax.jit(functools.partial(step.chunk, setup))(state, which, jnp.asarray(2))[1][0]
         )
@@ -93,8 +94,8 @@ def test_a_packed_training_step_is_the_step_of_the_same_examples_alone():
 def test_each_example_counts_once_in_a_mean_over_examples():
     losses = jnp.asarray([[1.0, 3.0, 9.0, 7.0, 5.0]])
     counted, segments = jnp.asarray([[1, 1, 0, 1, 0]]) > 0, jnp.asarray([[1, 1, 1, 2, 0]])
-    assert float(step.reduce_loss(losses, counted, "example", segments, 2)) == 4.5
-    assert float(step.reduce_loss(losses, counted, "token", segments, 2)) == pytest.approx(11 / 3)
+    assert float(reduce_loss(losses, counted, "example", segments, 2)) == 4.5
+    assert float(reduce_loss(losses, counted, "token", segments, 2)) == pytest.approx(11 / 3)
 
 
 def positions_of(positions, document_mask):
@@ -141,11 +142,11 @@ def test_evaluation_is_never_packed():
     setups = [made("decoder", 4, mask, evaluate__lengths=(3,)) for mask in (True, False)] + [
         made("decoder", 1)
     ]
-    params = step.init(setups[0], tiny.replicas({}))["params"]
+    params = initial_state(setups[0], tiny.members({})).params
     sums = [
-        Evaluator(setup, (3,), lambda f, *args: jax.jit(f)).measure(params, Place("test", 3, 0), 8)[
-            0
-        ]
+        Evaluator(setup, (3,), lambda f, *args: jax.jit(f)).measure(
+            params, EvaluationPoint("test", 3, 0), 8
+        )[0]
         for setup in setups
     ]
     for name in ("exact_match", "tokens", "losses", "first_error"):
@@ -162,7 +163,7 @@ def test_exposure_says_how_far_positions_ran(tmp_path):
         tmp_path, tiny.cell("rope", seeds=1, layout__document_mask=False, **changes)
     )[0]
     assert record["exposure"]["max_position"] == 3 * 8 - 1
-    assert step.setup(tiny.run("rope", layout__document_mask=True, **changes)).context_lengths(
+    assert build_setup(tiny.run("rope", layout__document_mask=True, **changes)).context_lengths(
         3, train=True
     ) == {"decoder": 8}
 
@@ -187,9 +188,9 @@ def test_positions_that_end_within_the_context_are_refused_unless_examples_count
 ):
     two = dict(positions=positions, layout__examples_per_context=2)
     with pytest.raises(UserError, match=sentence):
-        step.setup(tiny.run(encoding, layout__document_mask=False, **two))
-    alone = step.setup(tiny.run(encoding, layout__document_mask=True, **two))
-    assert step.out_of_reach(alone, 3, 0) is None
+        build_setup(tiny.run(encoding, layout__document_mask=False, **two))
+    alone = build_setup(tiny.run(encoding, layout__document_mask=True, **two))
+    assert out_of_reach(alone, 3, 0) is None
 
 
 @pytest.mark.parametrize("layout", ["decoder", "encoder_decoder"])

@@ -15,7 +15,6 @@ ROOT = Path(__file__).parents[2]
 LOGGED = """
 import logging, sys
 from pathlib import Path
-from pe_lab.training import cell
 logging.basicConfig(stream=sys.stderr)
 logging.getLogger("jax._src.compiler").setLevel(logging.DEBUG)
 sys.exit(cell.main(Path(sys.argv[1]), Path(sys.argv[2])))
@@ -63,6 +62,6 @@ def train(tmp_path):
 
 def test_a_cell_compiles_four_programs_and_none_where_the_cache_has_them(train):
     """First state, training, evaluation at all lengths, floors; saving and what follows compile nothing."""
-    four = ["jit__answers", "jit_batch_sums", "jit_chunk", "jit_init"]
+    four = ["jit__answers", "jit_chunk", "jit_initial_state", "jit_measure_batch"]
     assert train("cold") == [four, []]
     assert train("warm") == [[], four]

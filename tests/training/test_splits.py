@@ -13,7 +13,9 @@ from pe_lab.tasks.parity import Parity
 from pe_lab.tasks.regular import Regular
 from pe_lab.tasks.repeat import Repeat
 from pe_lab.tasks.reverse import Reverse
-from pe_lab.training import held_out, splits, step
+from pe_lab.training import evaluation_data, splits, step
+from pe_lab.training.random_keys import EXAMPLES, LENGTHS, fold, stream_key
+from pe_lab.training.setup import build_setup
 from tests import tiny
 from tests.tasks import test_laws as task_laws
 
@@ -111,10 +113,11 @@ def test_an_evaluation_example_depends_on_its_own_key_alone():
     rule = splits.rule(task)
     length = jnp.asarray(6)
     few, many = (
-        held_out.sample(task, rule, held_out.keys(1, 6, jnp.arange(n)), length, 6) for n in (8, 40)
+        evaluation_data.sample(task, rule, evaluation_data.keys(1, 6, jnp.arange(n)), length, 6)
+        for n in (8, 40)
     )
     jax.tree.map(np.testing.assert_array_equal, few, jax.tree.map(lambda leaf: leaf[:8], many))
-    wide = held_out.sample(task, rule, held_out.keys(1, 6, jnp.arange(8)), length, 9)
+    wide = evaluation_data.sample(task, rule, evaluation_data.keys(1, 6, jnp.arange(8)), length, 9)
     np.testing.assert_array_equal(few.prompt, wide.prompt[:, :6])
 
 
@@ -131,14 +134,14 @@ LONG = dict(
 
 def test_training_draws_no_held_out_input_and_keeps_the_others():
     runs = (tiny.run(**LONG, train__batch_size=64, train__drawing=n) for n in (2, 1))
-    made, before = map(step.setup, runs)
+    made, before = map(build_setup, runs)
     key = jax.random.key(3)
     now, then = (
         jax.jit(functools.partial(step.draw, m))(key, jnp.asarray(0))[0] for m in (made, before)
     )
     same = (np.asarray(now.tokens) == np.asarray(then.tokens)).all(axis=1)
-    rule, keys = made.split_rule, step.fold(step.stream_key(key, step.EXAMPLES), jnp.arange(64))
-    lengths = step.fold(step.stream_key(key, step.LENGTHS), jnp.arange(64))
+    rule, keys = made.split_rule, fold(stream_key(key, EXAMPLES), jnp.arange(64))
+    lengths = fold(stream_key(key, LENGTHS), jnp.arange(64))
     lengths = jax.vmap(lambda k: jax.random.randint(k, (), 1, 6))(lengths)
     plain = splits.draw(made.task, splits.Rule(None), keys, lengths, 5, held_out=False)
     wrong = np.asarray(jax.vmap(rule.holds_out)(plain))
@@ -148,7 +151,7 @@ def test_training_draws_no_held_out_input_and_keeps_the_others():
 
 
 def test_replicas_side_by_side_draw_what_they_draw_alone():
-    made, keys = step.setup(tiny.run(**LONG)), jax.random.split(jax.random.key(4), 3)
+    made, keys = build_setup(tiny.run(**LONG)), jax.random.split(jax.random.key(4), 3)
     draw = functools.partial(step.draw, made)
     beside = jax.jit(jax.vmap(draw, in_axes=(0, None)))(keys, jnp.asarray(1))
     after = jax.jit(lambda keys: jax.lax.map(lambda key: draw(key, jnp.asarray(1)), keys))(keys)
@@ -160,7 +163,7 @@ def test_replicas_side_by_side_draw_what_they_draw_alone():
 
 
 def test_a_finite_training_set_has_no_held_out_input():
-    made = step.setup(tiny.run(**LONG, train__num_examples=8, train__min_length=5))
+    made = build_setup(tiny.run(**LONG, train__num_examples=8, train__min_length=5))
     draw = jax.jit(functools.partial(step.draw, made))
     first, second = (draw(jax.random.key(6), jnp.asarray(i))[0].tokens for i in (0, 1))
     np.testing.assert_array_equal(first, second)

@@ -9,13 +9,17 @@ import pytest
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.training import step
+from pe_lab.training.batches import reduce_loss
+from pe_lab.training.checks import out_of_reach
+from pe_lab.training.setup import build_setup
+from pe_lab.training.state import initial_state
 from tests import tiny
-from tests.tiny import replicas
+from tests.tiny import members
 
 
 def trained(run, which, steps=6):
-    made = step.setup(run)
-    state = jax.jit(functools.partial(step.init, made))(which)
+    made = build_setup(run)
+    state = jax.jit(functools.partial(initial_state, made))(which)
     return jax.jit(functools.partial(step.chunk, made))(state, which, jnp.asarray(steps))
 
 
@@ -28,14 +32,14 @@ RUN = tiny.run("rope", "learned", execution__chunk_steps=8, execution__replicas=
 
 def test_under_map_a_replica_is_bit_equal_in_any_company():
     mine = {"seed": 3, "data_seed": 4}
-    state, losses = trained(RUN, replicas(mine))
-    with_others, losses_there = trained(RUN, replicas({"seed": 1}, mine, {"learning_rate": 0.1}))
+    state, losses = trained(RUN, members(mine))
+    with_others, losses_there = trained(RUN, members({"seed": 1}, mine, {"learning_rate": 0.1}))
     jax.tree.map(np.testing.assert_array_equal, of(state, 0), of(with_others, 1))
     np.testing.assert_array_equal(losses[0], losses_there[1])
 
 
 def test_vmap_computes_what_map_does():
-    two = replicas({"seed": 1}, {"seed": 2})
+    two = members({"seed": 1}, {"seed": 2})
     vmapped = dataclasses.replace(
         RUN, execution=dataclasses.replace(RUN.execution, replicas="vmap")
     )
@@ -44,14 +48,14 @@ def test_vmap_computes_what_map_does():
 
 def test_each_replica_scalar_matters():
     changes = ({}, {"seed": 1}, {"data_seed": 1}, {"learning_rate": 0.05}, {"weight_decay": 5.0})
-    base, *others = (trained(RUN, replicas(c))[1][0] for c in changes)
+    base, *others = (trained(RUN, members(c))[1][0] for c in changes)
     for losses in others:
         assert np.abs(losses - base).max() > 1e-5
 
 
 def test_chunks_of_any_size_give_the_same_bits():
-    made, which = step.setup(RUN), replicas({})
-    init, chunk = (jax.jit(functools.partial(f, made)) for f in (step.init, step.chunk))
+    made, which = build_setup(RUN), members({})
+    init, chunk = (jax.jit(functools.partial(f, made)) for f in (initial_state, step.chunk))
     whole, _ = chunk(init(which), which, jnp.asarray(7))
     parts, _ = chunk(init(which), which, jnp.asarray(2))
     parts, losses = chunk(parts, which, jnp.asarray(5))
@@ -63,7 +67,7 @@ def test_chunks_of_any_size_give_the_same_bits():
 def test_the_loss_falls(layout):
     sizes = {} if layout == "decoder" else {"model__num_layers": 1}
     _, losses = trained(
-        tiny.run("rope", layout__name=layout, execution__chunk_steps=80, **sizes), replicas({}), 80
+        tiny.run("rope", layout__name=layout, execution__chunk_steps=80, **sizes), members({}), 80
     )
     assert losses[0, -1] < 0.8 * losses[0, 0]
 
@@ -71,45 +75,45 @@ def test_the_loss_falls(layout):
 def test_computing_inner_values_again_changes_no_loss():
     again = dataclasses.replace(RUN, execution=dataclasses.replace(RUN.execution, remat=True))
     np.testing.assert_allclose(
-        trained(again, replicas({}))[1], trained(RUN, replicas({}))[1], rtol=1e-4
+        trained(again, members({}))[1], trained(RUN, members({}))[1], rtol=1e-4
     )
 
 
 def test_in_bfloat16_it_trains_and_its_parameters_stay_float32():
     run = tiny.run("rope", "t5_bias", model__compute_dtype="bfloat16", execution__chunk_steps=80)
-    state, losses = trained(run, replicas({}), 80)
+    state, losses = trained(run, members({}), 80)
     assert losses[0, -1] < 0.8 * losses[0, 0]
-    assert {leaf.dtype for leaf in jax.tree.leaves(state["params"])} == {jnp.dtype("float32")}
+    assert {leaf.dtype for leaf in jax.tree.leaves(state.params)} == {jnp.dtype("float32")}
 
 
 def test_a_step_of_data_is_counted_from_the_first_step():
     """A run that starts where another ended draws what that one would have drawn next."""
-    made, later = step.setup(RUN), replicas({"first_step": 3})
-    _, losses = trained(RUN, replicas({}))
-    before = jax.jit(functools.partial(step.init, made))(replicas({}))
-    before, _ = jax.jit(functools.partial(step.chunk, made))(before, replicas({}), jnp.asarray(3))
+    made, later = build_setup(RUN), members({"first_step": 3})
+    _, losses = trained(RUN, members({}))
+    before = jax.jit(functools.partial(initial_state, made))(members({}))
+    before, _ = jax.jit(functools.partial(step.chunk, made))(before, members({}), jnp.asarray(3))
     _, after = jax.jit(functools.partial(step.chunk, made))(
-        {**before, "step": jnp.asarray([0])}, later, jnp.asarray(3)
+        dataclasses.replace(before, step=jnp.asarray([0])), later, jnp.asarray(3)
     )
     np.testing.assert_array_equal(after[0, :3], losses[0, 3:6])
 
 
 def test_a_replica_that_diverges_stops_there_and_its_cell_goes_on():
-    state, losses = trained(RUN, replicas({}, {"learning_rate": np.nan}, {}))
-    assert state["diverged_at"].tolist() == [
+    state, losses = trained(RUN, members({}, {"learning_rate": np.nan}, {}))
+    assert state.diverged_at.tolist() == [
         -1,
         1,
         -1,
     ]  # the first step's update spoils the second's loss
     assert np.isfinite(np.asarray(losses[0])).all()
-    sound, _ = trained(RUN, replicas({}))
+    sound, _ = trained(RUN, members({}))
     jax.tree.map(np.testing.assert_array_equal, of(sound, 0), of(state, 0))
     jax.tree.map(np.testing.assert_array_equal, of(sound, 0), of(state, 2))
 
 
 @functools.cache
 def drawing(run):
-    return jax.jit(functools.partial(step.draw, step.setup(run)))
+    return jax.jit(functools.partial(step.draw, build_setup(run)))
 
 
 def batch_of(run, seed, now):
@@ -153,8 +157,8 @@ def test_lengths_are_uniform_for_each_example_or_one_a_step():
 def test_loss_reductions_by_hand():
     losses = jnp.asarray([[1.0, 3.0, 9.0], [5.0, 9.0, 9.0]])
     counted = jnp.asarray([[True, True, False], [True, False, False]])
-    assert float(step.reduce_loss(losses, counted, "token")) == 3
-    assert float(step.reduce_loss(losses, counted, "example")) == 3.5
+    assert float(reduce_loss(losses, counted, "token")) == 3
+    assert float(reduce_loss(losses, counted, "example")) == 3.5
 
 
 @pytest.mark.parametrize(
@@ -186,7 +190,7 @@ def test_loss_reductions_by_hand():
 def test_what_cannot_be_trained_is_refused_with_a_sentence(run, sentence):
     encoding, changes = run
     with pytest.raises(UserError, match=sentence):
-        step.setup(tiny.run(encoding, **changes))
+        build_setup(tiny.run(encoding, **changes))
 
 
 @pytest.mark.parametrize(
@@ -203,7 +207,7 @@ def test_what_cannot_be_trained_is_refused_with_a_sentence(run, sentence):
 def test_a_model_is_told_the_targets_length_by_its_layout_or_by_positions_that_it_reads(
     layout, encoding, scheme, expected
 ):
-    made = step.setup(tiny.run(encoding, layout__name=layout, positions={"name": scheme}))
+    made = build_setup(tiny.run(encoding, layout__name=layout, positions={"name": scheme}))
     assert made.knows_target_length is expected
 
 
@@ -214,12 +218,12 @@ def test_what_reads_no_positions_takes_any_scheme():
         "shifted": {"max_shift": 3},
     }.items():
         assert plugins.find("positions", name)
-        step.setup(tiny.run("nope", positions={"name": name, **arguments}))
+        build_setup(tiny.run("nope", positions={"name": name, **arguments}))
 
 
 def test_nope_goes_beyond_what_a_scheme_has_positions_for():
-    made = step.setup(tiny.run("nope", positions={"name": "randomized", "maximum": 5}))
-    assert step.out_of_reach(made, 5, 100) is None
+    made = build_setup(tiny.run("nope", positions={"name": "randomized", "maximum": 5}))
+    assert out_of_reach(made, 5, 100) is None
 
 
 def test_a_table_of_the_decoder_alone_need_not_reach_along_the_source():
@@ -238,13 +242,13 @@ def test_a_table_of_the_decoder_alone_need_not_reach_along_the_source():
     }
     table = {"name": "learned", "max_positions": 2}
     assert (
-        step.out_of_reach(step.setup(tiny.run({**table, "stacks": ("decoder",)}, **changes)), 7, 0)
+        out_of_reach(build_setup(tiny.run({**table, "stacks": ("decoder",)}, **changes)), 7, 0)
         is None
     )
     with pytest.raises(
         UserError, match=r"learned has positions 0\.\.1; length 7 asks for position 6"
     ):
-        step.setup(tiny.run(table, **changes))
+        build_setup(tiny.run(table, **changes))
 
 
 def test_what_examples_are_drawn_from_has_a_digest():
@@ -253,6 +257,6 @@ def test_what_examples_are_drawn_from_has_a_digest():
         tiny.run(task={"name": "scan", "max_train": n}, train__max_length=3, evaluate__lengths=(3,))
         for n in (22, 25)
     )
-    digest = step.setup(scan).data_digest
-    assert digest == step.setup(scan).data_digest != step.setup(other).data_digest
-    assert step.setup(tiny.run()).data_digest is None
+    digest = build_setup(scan).data_digest
+    assert digest == build_setup(scan).data_digest != build_setup(other).data_digest
+    assert build_setup(tiny.run()).data_digest is None

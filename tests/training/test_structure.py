@@ -7,16 +7,21 @@ import pytest
 
 from pe_lab.model.decode import decode, extend, start
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.training import step
-from pe_lab.training.evaluate import Evaluator, Place
+from pe_lab.training.batches import add_positions
+from pe_lab.training.checks import out_of_reach
+from pe_lab.training.evaluate import Evaluator
+from pe_lab.training.setup import build_setup
+from pe_lab.training.state import initial_state
 from tests import models, tiny
 
 BIPE = ({"name": "learned", "max_positions": 16, "axis": 0}, {"name": "rope", "axis": 1})
 
 
 def read(run, train=True, offset=0):
-    made = step.setup(run)
-    return step.contexts(
+    made = build_setup(run)
+    return add_positions(
         made, *step.draw(made, jax.random.key(3), jnp.asarray(0)), train=train, offset=offset
     )
 
@@ -59,8 +64,8 @@ def test_positions_of_two_axes_reach_the_encodings_of_each_axis_and_an_offset_bo
     ]
     shifted = read(run, offset=5)[1].positions
     np.testing.assert_array_equal(shifted[0], stream.positions[0] + 5)
-    made = step.setup(run)
-    model = made.model(jax.tree.map(jnp.asarray, step.init(made, tiny.replicas({}))["params"] | {}))
+    made = build_setup(run)
+    model = made.model(jax.tree.map(jnp.asarray, initial_state(made, tiny.members({})).params | {}))
     model = jax.tree.map(lambda leaf: leaf[0], model)
     base = models.run(model, stream)
     for axis in range(2):
@@ -104,13 +109,16 @@ def test_examples_packed_without_a_document_mask_count_anew_under_packed():
 
 
 def test_a_model_of_two_axes_is_evaluated():
-    made = step.setup(tiny.run(*BIPE, positions={"name": "two_stream"}))
+    made = build_setup(tiny.run(*BIPE, positions={"name": "two_stream"}))
     evaluator = Evaluator(made, (3,), lambda f, *_: jax.jit(f))
     (found,) = evaluator.measure(
-        step.init(made, tiny.replicas({}))["params"], Place("test", 3, 0), 16
+        initial_state(made, tiny.members({})).params, EvaluationPoint("test", 3, 0), 16
     )
-    assert (found["targets"], found["not_finite"]) == (64, 0)  # 16 examples of 3 symbols and an end
-    assert found["code_ratio"].shape == (1,)
+    assert (found.sums.targets, found.sums.not_finite) == (
+        64,
+        0,
+    )  # 16 examples of 3 symbols and an end
+    assert found.scale_ratio.shape == (1,)
 
 
 def test_a_table_of_places_inside_a_part_needs_rows_for_the_longest_part_only():
@@ -123,24 +131,24 @@ def test_a_table_of_places_inside_a_part_needs_rows_for_the_longest_part_only():
             **changes,
         )
 
-    step.setup(bipe(4, evaluate__lengths=(2, 3)))
+    build_setup(bipe(4, evaluate__lengths=(2, 3)))
     with pytest.raises(
         UserError,
         match=r"learned has positions 0\.\.2; length 3 asks for position 3: training there",
     ):
-        step.setup(bipe(3))
+        build_setup(bipe(3))
     assert (
-        step.out_of_reach(step.setup(bipe(4)), 5, 0)
+        out_of_reach(build_setup(bipe(4)), 5, 0)
         == "learned has positions 0..3; length 5 asks for position 5"
     )
-    made = step.setup(bipe(8, layout__examples_per_context=2, layout__document_mask=False))
+    made = build_setup(bipe(8, layout__examples_per_context=2, layout__document_mask=False))
     assert made.readers(3, train=True)[0][1:] == (16, 3)
 
 
 @pytest.mark.parametrize("layout", ["decoder", "encoder", "encoder_decoder"])
 def test_parts_are_those_of_the_layouts_structure(layout):
-    made = step.setup(tiny.run("rope", layout__name=layout, train__min_length=3))
-    batch, *_ = step.contexts(made, *step.draw(made, jax.random.key(0), jnp.asarray(0)), train=True)
+    made = build_setup(tiny.run("rope", layout__name=layout, train__min_length=3))
+    batch, *_ = add_positions(made, *step.draw(made, jax.random.key(0), jnp.asarray(0)), train=True)
     found = made.layout.parts(made.task, 3)
     for stack, structure in zip(
         found, [s for s in (batch.source_structure, batch.structure) if s is not None], strict=True
@@ -182,7 +190,7 @@ def test_parts_are_those_of_the_layouts_structure(layout):
 )
 def test_encodings_and_schemes_that_do_not_fit_are_refused(encoding, scheme, sentence):
     with pytest.raises(UserError, match=sentence):
-        step.setup(tiny.run(encoding, positions={"name": scheme}))
+        build_setup(tiny.run(encoding, positions={"name": scheme}))
 
 
 def test_what_reads_lengths_takes_one_example_a_context_and_tells_the_targets_length():
@@ -191,19 +199,19 @@ def test_what_reads_lengths_takes_one_example_a_context_and_tells_the_targets_le
         UserError,
         match=r"rope reads an example's length with these arguments, so config\.layout\.examples_per_context must be 1",
     ):
-        step.setup(tiny.run(dynamic, layout__examples_per_context=2))
-    assert step.setup(tiny.run(dynamic)).knows_target_length
-    assert not step.setup(tiny.run("rope")).knows_target_length
+        build_setup(tiny.run(dynamic, layout__examples_per_context=2))
+    assert build_setup(tiny.run(dynamic)).knows_target_length
+    assert not build_setup(tiny.run("rope")).knows_target_length
 
 
 @pytest.mark.parametrize("encoding", ["fox", {"name": "dape", "inner": "alibi", "kernel_size": 3}])
 def test_what_sums_over_tokens_between_packs_no_examples_apart_with_a_sink_token(encoding):
     packed = dict(layout__examples_per_context=2, model__sink_token=True)
     with pytest.raises(UserError, match="cannot pack examples apart with a sink token"):
-        step.setup(tiny.run(encoding, **packed))
-    step.setup(tiny.run(encoding, layout__examples_per_context=2))
-    step.setup(tiny.run("stick_breaking", **packed))
+        build_setup(tiny.run(encoding, **packed))
+    build_setup(tiny.run(encoding, layout__examples_per_context=2))
+    build_setup(tiny.run("stick_breaking", **packed))
 
 
 def test_what_reads_no_positions_takes_any_axes():
-    step.setup(tiny.run("fox", positions={"name": "two_stream"}))
+    build_setup(tiny.run("fox", positions={"name": "two_stream"}))

@@ -18,7 +18,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import sweep
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.sweeps.study import expand
-from pe_lab.training.finished import load, through_training
+from pe_lab.training.trained_runs import load, params_through_training
 
 ENCODINGS = ("sinusoidal", "learned")
 _EXAMPLES = 128
@@ -81,8 +81,8 @@ def look(
 
 def _inside(folder: Path, run_id: str) -> Findings:
     finished = load(folder, run_id)
-    length = finished.made.run.train.max_length
-    return find(finished, [length], _EXAMPLES, through_training(folder, finished.record))
+    length = finished.setup.run.train.max_length
+    return find(finished, [length], _EXAMPLES, params_through_training(folder, finished.record))
 
 
 def _ends(found: Findings, layer: int) -> dict[str, dict[str, float]]:
@@ -124,9 +124,11 @@ def _tables(folder: Path, run_id: str) -> dict[str, Float[np.ndarray, "l d"]]:
     finished = load(folder, run_id)
     kept = [
         params
-        for _, params in through_training(folder, records.read(records.path_of(folder, run_id)))
+        for _, params in params_through_training(
+            folder, records.read(records.path_of(folder, run_id))
+        )
     ]
-    models = {"before training": finished.made.model(kept[0]), "after": finished.model}
+    models = {"before training": finished.setup.model(kept[0]), "after": finished.model}
     tables = {}
     for when, model in models.items():
         learned: Any = model.answering.input_encodings[0]

@@ -17,13 +17,15 @@ from pe_lab.diagnostics.trained.recording import recorded
 from pe_lab.model.decode import generate
 from pe_lab.model.streams import Stream
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.run import Cell
+from pe_lab.runs.run import RunGroup
 from pe_lab.tasks.base import Vocabulary
 from pe_lab.tasks.layouts import Batch
-from pe_lab.training import held_out, step
-from pe_lab.training.finished import Finished, replicas_of
-from pe_lab.training.held_out import SPLITS
-from pe_lab.training.step import Setup
+from pe_lab.training import batches, checks, evaluation_data
+from pe_lab.training.evaluation_data import SPLITS
+from pe_lab.training.random_keys import POSITIONS, stream_keys
+from pe_lab.training.setup import Setup
+from pe_lab.training.state import initial_state, members_of, of_member
+from pe_lab.training.trained_runs import TrainedRun
 
 EXAMPLES = 128  # of each length, or as many as the run's evaluation has
 _AT_ONCE = 32
@@ -45,19 +47,21 @@ class Drawn:
     aligned: Any
 
 
-def draw(made: Setup, bound: int, size: int, length: Array, first: Array, data: Any) -> Drawn:
+def draw(setup: Setup, bound: int, size: int, length: Array, first: Array, data: Any) -> Drawn:
     """Test examples number first, first + 1, … of a length, the same that evaluation looks at."""
-    keys = held_out.keys(SPLITS.index("test"), length, first + jnp.arange(size))
-    examples = held_out.sample(made.evaluated_task, made.split_rule, keys, length, bound, data)
-    batch = jax.vmap(functools.partial(made.layout, made.task))(examples)
-    position_keys = jax.vmap(lambda key: step.stream_key(key, step.POSITIONS))(keys)
-    _, answering, source = step.contexts(made, batch, position_keys, train=False)
+    keys = evaluation_data.keys(SPLITS.index("test"), length, first + jnp.arange(size))
+    examples = evaluation_data.sample(
+        setup.evaluated_task, setup.split_rule, keys, length, bound, data
+    )
+    batch = jax.vmap(functools.partial(setup.layout, setup.task))(examples)
+    position_keys = stream_keys(keys, POSITIONS)
+    _, answering, source = batches.add_positions(setup, batch, position_keys, train=False)
     numbered = dataclasses.replace(
         examples,
         target=examples.alignment,
         answer_mask=examples.target_mask & (examples.alignment >= 0),
     )
-    names = jax.vmap(functools.partial(made.layout, made.task))(
+    names = jax.vmap(functools.partial(setup.layout, setup.task))(
         numbered
     )  # labels are now numbers of prompt tokens
     of_keys = batch.structure if source is None else batch.source_structure
@@ -118,31 +122,29 @@ class Bench:
       UserError: the run cannot be given a length.
     """
 
-    def __init__(self, finished: Finished, lengths: Sequence[int], num_examples: int = EXAMPLES):
-        made = self.made = finished.made
+    def __init__(self, finished: TrainedRun, lengths: Sequence[int], num_examples: int = EXAMPLES):
+        setup = self.setup = finished.setup
         for length in lengths:
-            if reason := out_of_reach(made, length):
-                raise UserError(f"{reason}: the run {made.run.run_id} cannot be looked at there.")
+            if reason := out_of_reach(setup, length):
+                raise UserError(f"{reason}: the run {setup.run.run_id} cannot be looked at there.")
         self.params, self.bound = finished.params, max(lengths)
-        self.num_examples = min(num_examples, made.run.evaluate.num_examples)
-        tokens = max(made.num_tokens(self.bound).values()) + made.run.model.sink_token
-        fits = max(1, _WEIGHTS // (made.run.model.num_heads * tokens**2))
+        self.num_examples = min(num_examples, setup.run.evaluate.num_examples)
+        tokens = max(setup.num_tokens(self.bound).values()) + setup.run.model.sink_token
+        fits = max(1, _WEIGHTS // (setup.run.model.num_heads * tokens**2))
         self.size = min(1 << fits.bit_length() - 1, _AT_ONCE)
-        self.data = made.data("test")
-        sizes = (made, self.bound, self.size)
+        self.data = setup.data("test")
+        sizes = (setup, self.bound, self.size)
         self._observe, self._score, self._said = (
             jax.jit(functools.partial(f, *sizes)) for f in (_observe, _score, _said)
         )
 
     def initial(self) -> Any:
         """The parameters that training started from; None where these are another run's."""
-        if self.made.run.init_from is not None:
+        if self.setup.run.init_from is not None:
             return None
-        replicas = jax.tree.map(jnp.asarray, replicas_of(Cell((self.made.run,)), [0]))
-        return jax.tree.map(
-            lambda leaf: leaf[0],
-            jax.jit(functools.partial(step.init, self.made))(replicas)["params"],
-        )
+        members = jax.tree.map(jnp.asarray, members_of(RunGroup((self.setup.run,)), [0]))
+        state = jax.jit(functools.partial(initial_state, self.setup))(members)
+        return of_member(state.params, 0)
 
     def observe(self, length: int, params: Any = None) -> Observed:
         """Everything inside, of all examples of a length; with other parameters than the final ones
@@ -190,14 +192,14 @@ class Bench:
     @property
     def end(self) -> int | None:
         """The id after which an answer ends."""
-        return words(self.made).end if self.made.layout.end_token else None
+        return words(self.setup).end if self.setup.layout.end_token else None
 
     @property
     def forced(self) -> bool:
         """Whether answers are read in one pass: an encoder's, and where some tokens are given
         whatever the model says.
         """
-        return _forced(self.made)
+        return _forced(self.setup)
 
     def batches(self, length: int, params: Any = None) -> Iterator[tuple[Any, ...]]:
         """What a compiled question is asked with: parameters, the length, the number of the first
@@ -218,25 +220,25 @@ def _in_order(by_name: dict[str, Any]) -> dict[str, Any]:
     return {name: by_name[name] for name in ("encoder", "decoder", "cross") if name in by_name}
 
 
-def _forced(made: Setup) -> bool:
-    return made.abstract_model.decoder is None or made.task.gives_tokens
+def _forced(setup: Setup) -> bool:
+    return setup.abstract_model.decoder is None or setup.task.gives_tokens
 
 
-def words(made: Setup) -> Vocabulary:
+def words(setup: Setup) -> Vocabulary:
     """Of what is said."""
-    size = made.layout.vocabularies(made.task)[list(made.num_tokens(1))[-1]]
-    return next(v for v in (made.task.target_vocabulary, made.task.vocabulary) if v.size == size)
+    size = setup.layout.vocabularies(setup.task)[list(setup.num_tokens(1))[-1]]
+    return next(v for v in (setup.task.target_vocabulary, setup.task.vocabulary) if v.size == size)
 
 
-def out_of_reach(made: Setup, length: int) -> str | None:
+def out_of_reach(setup: Setup, length: int) -> str | None:
     """Why there is nothing of a length to look at; None if there is."""
-    if length < made.task.min_length or length > (made.task.max_length or length):
-        return f"{made.run.task.name} with these arguments has no examples of length {length}"
-    return step.out_of_reach(made, length, 0)
+    if length < setup.task.min_length or length > (setup.task.max_length or length):
+        return f"{setup.run.task.name} with these arguments has no examples of length {length}"
+    return checks.out_of_reach(setup, length, 0)
 
 
 def _observe(
-    made: Setup,
+    setup: Setup,
     bound: int,
     size: int,
     params: Any,
@@ -245,9 +247,9 @@ def _observe(
     count: Array,
     data: Any,
 ) -> dict[str, Any]:
-    drawn = draw(made, bound, size, length, first, data)
-    _, seen = recorded(made.model(params), drawn.answering, drawn.source)
-    stacks, sink = list(seen.hidden), int(made.run.model.sink_token)
+    drawn = draw(setup, bound, size, length, first, data)
+    _, seen = recorded(setup.model(params), drawn.answering, drawn.source)
+    stacks, sink = list(seen.hidden), int(setup.run.model.sink_token)
     streams: dict[str, Any] = dict(
         zip(reversed(stacks), (drawn.answering, drawn.source), strict=False)
     )
@@ -285,7 +287,7 @@ def _observe(
 
 
 def _score(
-    made: Setup,
+    setup: Setup,
     bound: int,
     size: int,
     params: Any,
@@ -295,8 +297,8 @@ def _score(
     data: Any,
     off: knock_out.Off,
 ):
-    drawn = draw(made, bound, size, length, first, data)
-    logits = knock_out.logits(made.model(params), off, drawn.answering, drawn.source)
+    drawn = draw(setup, bound, size, length, first, data)
+    logits = knock_out.logits(setup.model(params), off, drawn.answering, drawn.source)
     batch = drawn.batch
     right = jnp.isfinite(logits).all(axis=-1) & (logits.argmax(axis=-1) == batch.labels)
     tokens = (right & batch.answer).sum(axis=1) / jnp.maximum(batch.answer.sum(axis=1), 1)
@@ -304,7 +306,7 @@ def _score(
 
 
 def _said(
-    made: Setup,
+    setup: Setup,
     bound: int,
     size: int,
     params: Any,
@@ -316,8 +318,8 @@ def _said(
     """What is said [B, T], how many tokens until its end token, that included; what is right, and
     how many tokens that has.
     """
-    drawn, vocabulary = draw(made, bound, size, length, first, data), words(made)
-    labels, room = drawn.batch.labels, made.task.target_bound(bound) + made.layout.end_token
+    drawn, vocabulary = draw(setup, bound, size, length, first, data), words(setup)
+    labels, room = drawn.batch.labels, setup.task.target_bound(bound) + setup.layout.end_token
     spoken = labels != vocabulary.pad
     begins, counts = (
         spoken.argmax(axis=1),
@@ -325,13 +327,13 @@ def _said(
     )  # the place that gives the first token
     places = begins[:, None] + jnp.arange(room)[None]
     right = jnp.take_along_axis(labels, jnp.minimum(places, labels.shape[1] - 1), axis=1)
-    model = made.model(params)
-    if _forced(made):
+    model = setup.model(params)
+    if _forced(setup):
         logits = model(drawn.answering, drawn.source)
         chosen = jnp.where(drawn.batch.target, logits.argmax(axis=-1), labels)
         said = jnp.take_along_axis(chosen, jnp.minimum(places, labels.shape[1] - 1), axis=1)
         ended = (
-            (said == vocabulary.end) if made.layout.end_token else jnp.zeros_like(said, dtype=bool)
+            (said == vocabulary.end) if setup.layout.end_token else jnp.zeros_like(said, dtype=bool)
         )
         return said, jnp.where(ended, jnp.arange(room)[None], room).min(axis=1) + 1, right, counts
     width = labels.shape[1] - room + 1
@@ -339,7 +341,7 @@ def _said(
         jnp.concatenate([p, p[:, :, -1:]], axis=2) for p in drawn.answering.positions
     )  # with one for the last token that is said, which nobody reads
     prompt, mask = drawn.answering.tokens[:, :width], jnp.arange(width)[None] <= begins[:, None]
-    end = vocabulary.end if made.layout.end_token else -1
+    end = vocabulary.end if setup.layout.end_token else -1
     said, lengths = generate(
         model, prompt, mask, end=end, max_tokens=room, positions=positions, source=drawn.source
     )

@@ -12,8 +12,8 @@ import numpy as np
 from pe_lab.analysis import metrics
 from pe_lab.diagnostics.trained import anatomy, inputs, knock_out, probes, terms
 from pe_lab.diagnostics.trained.bench import Bench, Observed, Shown, out_of_reach
-from pe_lab.training.finished import Finished
-from pe_lab.training.step import Setup
+from pe_lab.training.setup import Setup
+from pe_lab.training.trained_runs import TrainedRun
 
 Rows = list[dict[str, Any]]
 BEFORE, AFTER = "before training", "after training"
@@ -73,7 +73,7 @@ class Findings:
 
 
 def find(
-    finished: Finished,
+    finished: TrainedRun,
     lengths: Sequence[int],
     num_examples: int | None = None,
     kept: Iterable[tuple[int, Any]] = (),
@@ -94,7 +94,7 @@ def find(
     before = [] if initial is None else [_look(bench, lengths[0], {"when": BEFORE}, initial)]
     after = [_look(bench, n, {"when": AFTER}) for n in lengths]
     looks = [*before, *after]
-    why = inputs.why_not(finished.made)
+    why = inputs.why_not(finished.setup)
     at_input = None if why else inputs.numbers(bench, lengths[0])
     ends = {AFTER: bench.params} if initial is None else {BEFORE: initial, AFTER: bench.params}
     reasons = (
@@ -135,27 +135,27 @@ def _look(bench: Bench, length: int, when: dict[str, Any], params: Any = None) -
     return _Look(_terms(state, seen), _attention(state, seen), _probes(state, seen), seen.shown)
 
 
-def lengths_of(finished: Finished, asked: Sequence[int] | None) -> tuple[int, ...]:
+def lengths_of(finished: TrainedRun, asked: Sequence[int] | None) -> tuple[int, ...]:
     """Those asked for, each once; else the training length, and one and a half times and twice that
     as far as the run can be given it.
     """
     if asked:
         return tuple(dict.fromkeys(asked))
-    longest = finished.made.run.train.max_length
+    longest = finished.setup.run.train.max_length
     found = [longest]
     for length in (longest * 3 // 2, 2 * longest):
-        if out_of_reach(finished.made, length) is not None:
+        if out_of_reach(finished.setup, length) is not None:
             break
         found.append(length)
     return tuple(dict.fromkeys(found))
 
 
-def _about(finished: Finished, bench: Bench, lengths: Sequence[int]) -> dict[str, Any]:
-    run = finished.made.run
+def _about(finished: TrainedRun, bench: Bench, lengths: Sequence[int]) -> dict[str, Any]:
+    run = finished.setup.run
     return {
         "run_id": run.run_id,
         "config": finished.record["config"],
-        "unit": finished.made.task.length_name,
+        "unit": finished.setup.task.length_name,
         "trained_length": run.train.max_length,
         "lengths": list(lengths),
         "examples": bench.num_examples,
@@ -165,7 +165,7 @@ def _about(finished: Finished, bench: Bench, lengths: Sequence[int]) -> dict[str
 
 
 def _through(
-    finished: Finished,
+    finished: TrainedRun,
     bench: Bench,
     length: int,
     kept: Iterable[tuple[int, Any]],
@@ -176,7 +176,7 @@ def _through(
         for point in finished.record["curve"]
     ]
     found = Through(
-        [], [], [], curve, finished.made.task.threshold, _learnt_at(finished.made, curve)
+        [], [], [], curve, finished.setup.task.threshold, _learnt_at(finished.setup, curve)
     )
     for step, params in kept:
         look = _look(bench, length, {"step": step}, params)
@@ -186,9 +186,9 @@ def _through(
     return found
 
 
-def _learnt_at(made: Setup, curve: Rows) -> int | None:
+def _learnt_at(setup: Setup, curve: Rows) -> int | None:
     """As `metrics.learnt` says it of a record whose validation is a point of the curve."""
-    exposure = {"max_length": made.run.train.max_length, "learnt_threshold": made.task.threshold}
+    exposure = {"max_length": setup.run.train.max_length, "learnt_threshold": setup.task.threshold}
     of_validation = {
         "split": "validation",
         "metric": "exact_match",
@@ -273,10 +273,10 @@ def _knocked_out(bench: Bench, length: int) -> Rows:
             **bench.score(length, off),
         }
 
-    none = row(None, None, None, None, knock_out.nothing_off(bench.made))
+    none = row(None, None, None, None, knock_out.nothing_off(bench.setup))
     return [
         none,
-        *(row(k.encoding, k.where, k.layer, k.head, k.off) for k in knock_out.all_of(bench.made)),
+        *(row(k.encoding, k.where, k.layer, k.head, k.off) for k in knock_out.all_of(bench.setup)),
     ]
 
 

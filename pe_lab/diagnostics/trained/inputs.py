@@ -21,7 +21,7 @@ from pe_lab.diagnostics.trained.recording import recorded
 from pe_lab.model.attention import Attention
 from pe_lab.model.stack import Stack
 from pe_lab.model.streams import Stream
-from pe_lab.training.step import Setup
+from pe_lab.training.setup import Setup
 
 NONE = "No encoding is added to the tokens, so token and code cannot be taken apart at the input."
 OTHERS = (
@@ -30,9 +30,9 @@ OTHERS = (
 )
 
 
-def why_not(made: Setup) -> str | None:
+def why_not(setup: Setup) -> str | None:
     """Why there are no token and code to be taken apart; None if there are."""
-    encodings = made.abstract_model.answering.input_encodings
+    encodings = setup.abstract_model.answering.input_encodings
     if not encodings:
         return NONE
     return OTHERS if any(encoding.combine != "add" for encoding in encodings) else None
@@ -45,7 +45,7 @@ def numbers(bench: Bench, length: int) -> Callable[[Any], dict[str, Any]]:
     Of the tokens and the positions that the examples have, each once: rows of the table that no
     input holds keep their start.
     """
-    look = jax.jit(functools.partial(_look, bench.made, bench.bound, bench.size))
+    look = jax.jit(functools.partial(_look, bench.setup, bench.bound, bench.size))
 
     def of(params: Any) -> dict[str, Any]:
         parts = [jax.tree.map(np.asarray, look(*args)) for args in bench.batches(length, params)]
@@ -87,7 +87,7 @@ def _numbers(
 
 
 def _look(
-    made: Setup,
+    setup: Setup,
     bound: int,
     size: int,
     params: Any,
@@ -97,9 +97,9 @@ def _look(
     data: Any,
 ) -> tuple[Array, dict[str, Any]]:
     """The table of tokens, and of each example what `_numbers` takes."""
-    drawn = draw(made, bound, size, length, first, data)
-    stream, stack = drawn.answering, made.model(params).answering
-    _, seen = recorded(made.model(params), stream, drawn.source)
+    drawn = draw(setup, bound, size, length, first, data)
+    stream, stack = drawn.answering, setup.model(params).answering
+    _, seen = recorded(setup.model(params), stream, drawn.source)
     sink = int(stack.sink is not None)
     mask = seen.attended[list(seen.hidden)[-1]][0].mask[:, :, sink:]
     parts = token_and_code(stack, stream)

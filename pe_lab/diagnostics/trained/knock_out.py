@@ -20,7 +20,7 @@ from pe_lab.model.terms import AttentionTerms, LayerEncoding, StackTerms, attent
 from pe_lab.model.transformer import Terms, Transformer
 from pe_lab.runs.labels import label
 from pe_lab.runs.run import Encoding
-from pe_lab.training.step import Setup
+from pe_lab.training.setup import Setup
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,13 +66,13 @@ class KnockOut:
     off: Off
 
 
-def parts(made: Setup) -> list[Part]:
+def parts(setup: Setup) -> list[Part]:
     """Of a model, in the order in which `Off` names them: those in attention, then those at the
     inputs.
     """
-    model, inside, at_input = made.run.model, [], []
+    model, inside, at_input = setup.run.model, [], []
     named = list(zip(names(model.encodings), model.encodings, strict=True))
-    for stack, built in made.abstract_model.stacks.items():
+    for stack, built in setup.abstract_model.stacks.items():
         for where in (stack, "cross") if built.cross_sites else (stack,):
             acting = [
                 (name, spec)
@@ -160,9 +160,9 @@ def switched_off(model: Transformer, terms: Terms, off: Bool[Array, "p h"]) -> T
     return Terms(stack(terms.answering), source)
 
 
-def all_of(made: Setup) -> Iterator[KnockOut]:
+def all_of(setup: Setup) -> Iterator[KnockOut]:
     """Each encoding everywhere, on each layer and on each head."""
-    found, num_heads = parts(made), made.run.model.num_heads
+    found, num_heads = parts(setup), setup.run.model.num_heads
 
     def off(chosen: list[bool], head: int | None = None) -> Off:
         of_parts = list(zip(chosen, found, strict=True))
@@ -182,10 +182,10 @@ def all_of(made: Setup) -> Iterator[KnockOut]:
                 yield KnockOut(part.encoding, part.where, part.layer, head, off(alone, head))
 
 
-def nothing_off(made: Setup) -> Off:
-    found = parts(made)
+def nothing_off(setup: Setup) -> Off:
+    found = parts(setup)
     in_attention = sum(part.where != "input" for part in found)
     return Off(
-        np.zeros((in_attention, made.run.model.num_heads), bool),
+        np.zeros((in_attention, setup.run.model.num_heads), bool),
         (False,) * (len(found) - in_attention),
     )

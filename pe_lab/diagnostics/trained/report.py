@@ -14,7 +14,7 @@ from pe_lab.diagnostics.trained import anatomy, captions, pictures, through
 from pe_lab.diagnostics.trained.findings import Findings, find, lengths_of
 from pe_lab.diagnostics.trained.terms import TERMS
 from pe_lab.runs.labels import label
-from pe_lab.training.finished import load, through_training
+from pe_lab.training.trained_runs import load, params_through_training
 
 
 def write(run: Path, lengths: Sequence[int] | None, folder: Path) -> str:
@@ -27,7 +27,9 @@ def write(run: Path, lengths: Sequence[int] | None, folder: Path) -> str:
     """
     finished = load(run.parent, run.name)
     found = find(
-        finished, lengths_of(finished, lengths), kept=through_training(run.parent, finished.record)
+        finished,
+        lengths_of(finished, lengths),
+        kept=params_through_training(run.parent, finished.record),
     )
     folder.mkdir(parents=True, exist_ok=True)
     for old in [

@@ -60,7 +60,7 @@ def launcher(spec: Any, workers: int | None = None) -> Launcher:
 
 def command(cell_file: Path, folder: Path) -> list[str]:
     """What trains a cell."""
-    return [sys.executable, "-m", "pe_lab.training.cell", str(cell_file), str(folder)]
+    return [sys.executable, "-m", "pe_lab.training.process", str(cell_file), str(folder)]
 
 
 def environment(folder: Path) -> dict[str, str]:

@@ -3,18 +3,21 @@
 import jax
 import jax.numpy as jnp
 
-from pe_lab.training import step
-from pe_lab.training.finished import Finished
+from pe_lab.training.setup import build_setup
+from pe_lab.training.state import initial_state
+from pe_lab.training.trained_runs import TrainedRun
 from tests import tiny
 
 
 def finished(*encodings, params=None, **changes):
     """With its first parameters, or others."""
     run = tiny.run(*encodings, **changes)
-    made = step.setup(run)
+    made = build_setup(run)
     if params is None:
         params = jax.tree.map(
             lambda leaf: leaf[0],
-            jax.jit(lambda r: step.init(made, r))(tiny.replicas({"seed": run.seed}))["params"],
+            jax.jit(lambda r: initial_state(made, r))(tiny.members({"seed": run.seed})).params,
         )
-    return Finished(made, {"config": run.to_dict(), "curve": []}, jax.tree.map(jnp.asarray, params))
+    return TrainedRun(
+        made, {"config": run.to_dict(), "curve": []}, jax.tree.map(jnp.asarray, params)
+    )

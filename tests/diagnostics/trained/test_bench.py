@@ -7,8 +7,8 @@ from pe_lab.diagnostics.trained import knock_out
 from pe_lab.diagnostics.trained.bench import Bench, draw
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
-from pe_lab.training import step
-from pe_lab.training.finished import load
+from pe_lab.training.setup import build_setup
+from pe_lab.training.trained_runs import load
 from tests import tiny
 from tests.diagnostics.trained.looked_at import finished
 
@@ -121,7 +121,7 @@ def test_a_sink_token_is_seen_and_is_none_of_the_tokens():
     ("layout", "row"), [("decoder", 4), ("encoder", 3), ("encoder_decoder", 0)]
 )
 def test_the_task_names_the_token_of_the_prompt_that_each_label_is(layout, row):
-    made = step.setup(
+    made = build_setup(
         tiny.run("rope", layout__name=layout, task={"name": "reverse", "num_symbols": 6})
     )
     found = draw(made, 5, 3, jnp.int32(3), jnp.int32(0), None)

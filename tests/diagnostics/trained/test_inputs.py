@@ -10,7 +10,7 @@ from pe_lab.diagnostics.trained import inputs
 from pe_lab.diagnostics.trained.bench import Bench, draw
 from pe_lab.diagnostics.trained.recording import recorded
 from pe_lab.diagnostics.trained.terms import TERMS
-from pe_lab.training import step
+from pe_lab.training.setup import build_setup
 from tests import models, tiny
 from tests.diagnostics.trained.looked_at import finished
 
@@ -63,7 +63,7 @@ def numbers(encoding, *, change=lambda params: params, **changes):
 
 def test_rows_of_tokens_that_no_input_holds_count_for_nothing():
     """Of a decoder padding and END, which it says and never reads."""
-    made = step.setup(tiny.run())
+    made = build_setup(tiny.run())
     words = made.task.vocabulary
 
     def louder(*ids):
@@ -90,7 +90,7 @@ def test_codes_are_those_of_the_positions_of_all_examples_each_once(monkeypatch)
     positions = np.unique(np.asarray(drawn.positions[0][0])[np.asarray(drawn.mask)])
     assert len(positions) > 10  # more than an example has
     code = np.asarray(
-        run.made.model(run.params)
+        run.setup.model(run.params)
         .decoder.input_encodings[0]
         .scaled_embedding(jnp.asarray(positions)[None])
     )
@@ -122,7 +122,7 @@ def test_a_code_of_scale_zero_has_no_part_and_a_large_one_all():
     ],
 )
 def test_what_is_not_added_cannot_be_taken_apart(encodings, why):
-    assert inputs.why_not(step.setup(tiny.run(*encodings))) == why
+    assert inputs.why_not(build_setup(tiny.run(*encodings))) == why
 
 
 def test_a_head_whose_logits_do_not_differ_is_not_among_those_of_the_mean():

@@ -9,7 +9,7 @@ from flax import nnx
 from pe_lab.diagnostics.trained import knock_out
 from pe_lab.diagnostics.trained.knock_out import Off, Part
 from pe_lab.runs import config
-from pe_lab.training import step
+from pe_lab.training.setup import build_setup
 from tests import models, tiny
 
 MASK = models.prefix([6, 4], 6)
@@ -121,7 +121,7 @@ def test_a_code_at_the_input_is_switched_off():
 
 def test_the_parts_of_a_model_and_all_that_can_be_switched_off():
     bias = {"name": "t5_bias", "stacks": ("decoder", "cross"), "layers": (1,)}
-    made = step.setup(tiny.run("sinusoidal", bias, layout__name="encoder_decoder"))
+    made = build_setup(tiny.run("sinusoidal", bias, layout__name="encoder_decoder"))
     assert knock_out.parts(made) == [
         Part("t5_bias", "decoder", 1),
         Part("t5_bias", "cross", 1),
@@ -169,13 +169,17 @@ def test_encodings_of_one_name_have_names_of_their_own():
 
 def test_the_parts_are_the_encodings_of_the_model_in_its_order():
     bias = {"name": "t5_bias", "stacks": ("decoder", "cross"), "share": False}
-    made = step.setup(
+    made = build_setup(
         tiny.run(
             bias, "sinusoidal", {"name": "rope", "layers": (1,)}, layout__name="encoder_decoder"
         )
     )
+    named = {
+        name: [p.name for p in made.placements if p.encoding in list(stack.attention_encodings)]
+        for name, stack in made.abstract_model.stacks.items()
+    }
     built = [
-        (step.name_of(stack.attention_encodings[site.index]), where, layer)
+        (named[name][site.index], where, layer)
         for name, stack in made.abstract_model.stacks.items()
         for where, layers in ((name, stack.layer_sites), ("cross", stack.cross_sites))
         for layer, sites in enumerate(layers)

@@ -76,7 +76,7 @@ def test_it_has_learnt_where_the_curve_first_has_the_threshold_up_to_the_trainin
 
 def test_the_caption_tells_a_run_that_did_not_learn_from_one_that_was_not_asked(found):
     def says(curve):
-        return captions.through_training(
+        return captions.params_through_training(
             dataclasses.replace(
                 found, through=dataclasses.replace(found.through, curve=curve, learnt_at=None)
             )
@@ -98,7 +98,7 @@ def test_the_page_shows_both_pictures_with_a_row_a_step_and_layer(found, tmp_pat
     }
     page = report.page(found, drawn)
     assert all(f"]({stem}.png)" in page for stem in stems)
-    assert captions.through_training(found) in page
+    assert captions.params_through_training(found) in page
     assert "reaches 0.99. This run does first at step 12, the dashed line." in page
     assert captions.INPUT_THROUGH_TRAINING in page
     assert captions.NOT_KEPT not in page

@@ -16,11 +16,11 @@ import pytest
 
 from pe_lab.runs import config, locks, plugins, records
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.run import Cell
-from pe_lab.training import cell as cells
-from pe_lab.training import checkpoints
-from pe_lab.training.cell import Training, run_cell
-from pe_lab.training.finished import trained_model
+from pe_lab.runs.run import RunGroup
+from pe_lab.training import checkpoint, process, run_records
+from pe_lab.training.loop import Training, train_run_group
+from pe_lab.training.run_records import write_failure
+from pe_lab.training.trained_runs import trained_model
 from tests import tiny
 from tests.positions.test_laws import ARGUMENTS
 
@@ -39,7 +39,7 @@ def measured(record):
 
 def test_a_cell_leaves_a_complete_record_for_every_replica(tmp_path):
     events = []
-    run_cell(tiny.cell("sinusoidal", "rope"), tmp_path, events.append)
+    train_run_group(tiny.cell("sinusoidal", "rope"), tmp_path, events.append)
     found = by_seed(tmp_path)
     assert sorted(found) == [0, 1]
     record = found[1]
@@ -71,7 +71,7 @@ def test_an_encoder_decoder_leaves_records_like_any_other(tmp_path):
     changes = dict(
         layout__name="encoder_decoder", model__num_layers=1, train__steps=2, evaluate__lengths=(3,)
     )
-    run_cell(tiny.cell(*encodings, seeds=1, **changes), tmp_path)
+    train_run_group(tiny.cell(*encodings, seeds=1, **changes), tmp_path)
     record = by_seed(tmp_path)[0]
     assert (
         record["status"],
@@ -95,7 +95,7 @@ QUICK = (
 def test_nopes_rows_are_equal_to_the_last_digit_under_every_scheme(tmp_path, schemes):
     rows = []
     for i, scheme in enumerate(schemes):
-        run_cell(tiny.cell("nope", seeds=1, positions=scheme), tmp_path / str(i))
+        train_run_group(tiny.cell("nope", seeds=1, positions=scheme), tmp_path / str(i))
         rows.append(by_seed(tmp_path / str(i))[0]["rows"])
     assert any(r["value"] for r in rows[0])
     for others in rows[1:]:
@@ -113,7 +113,7 @@ SELDOM = tiny.cell(
 def start(folder, cell=CELL):
     file = folder / "cell.json"
     records.write_json(file, {"runs": [run.to_dict() for run in cell.runs]})
-    command = [sys.executable, "-m", "pe_lab.training.cell", str(file), str(folder)]
+    command = [sys.executable, "-m", "pe_lab.training.process", str(file), str(folder)]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
@@ -134,7 +134,7 @@ def test_a_training_killed_in_mid_run_ends_bit_equal_to_an_unbroken_one(tmp_path
     assert process.returncode == 0
     assert events[0]["event"] == "resumed"
     assert 16 <= events[0]["step"] < 60
-    run_cell(CELL, unbroken)
+    train_run_group(CELL, unbroken)
     for seed in (0, 1):
         assert measured(by_seed(broken)[seed]) == measured(by_seed(unbroken)[seed])
     states = [Training(CELL, folder, print).state for folder in (broken, unbroken)]
@@ -155,7 +155,7 @@ def test_a_finished_training_is_evaluated_again_without_training_and_nothing_mea
     tmp_path,
 ):
     """Every old value is marked by hand: measured again, it would be another. The second run lacks a length that the first has."""
-    run_cell(tiny.cell("rope"), tmp_path)
+    train_run_group(tiny.cell("rope"), tmp_path)
     before = by_seed(tmp_path)
     for seed, record in before.items():
         record["rows"] = [
@@ -170,7 +170,7 @@ def test_a_finished_training_is_evaluated_again_without_training_and_nothing_mea
         evaluate__offsets=(0, 4),
         evaluate__changes=[dict(encodings=(), label="bare")],
     )
-    run_cell(tiny.cell("rope", **more), tmp_path, events.append)
+    train_run_group(tiny.cell("rope", **more), tmp_path, events.append)
     assert [e["event"] for e in events] == ["resumed", "evaluating", "finished"]
     expected = [
         (3, 4, None),
@@ -207,7 +207,7 @@ def test_a_diverged_replica_is_recorded_and_the_others_finish(tmp_path):
     wild = dataclasses.replace(
         runs[1], train=dataclasses.replace(runs[1].train, learning_rate=1e30)
     )
-    run_cell(Cell((runs[0], wild)), tmp_path)
+    train_run_group(RunGroup((runs[0], wild)), tmp_path)
     found = by_seed(tmp_path)
     assert (found[0]["status"], found[1]["status"]) == ("finished", "diverged")
     assert found[1]["error"].startswith("the loss or its gradient was not finite at step ")
@@ -219,10 +219,10 @@ def test_a_damaged_checkpoint_is_set_aside_with_a_sentence_and_its_runs_trained_
     tmp_path, capsys
 ):
     cell = tiny.cell("rope", seeds=1)
-    folder = tmp_path / "checkpoints" / cell.cell_id
-    checkpoints.save(folder, 4, {"params": jnp.zeros(3)}, {})
+    folder = tmp_path / "checkpoints" / cell.group_id
+    checkpoint.save(folder, 4, {"params": jnp.zeros(3)}, {})
     records.write_json(tmp_path / "cell.json", {"runs": [r.to_dict() for r in cell.runs]})
-    assert cells.main(tmp_path / "cell.json", tmp_path) == 0
+    assert process.main(tmp_path / "cell.json", tmp_path) == 0
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [e["why"].rpartition(" (")[2] for e in said if e["event"] == "damaged"] == [
         "its arrays have other names, shapes or types); it is set aside as 4.damaged-1, and training goes on from what was before it."
@@ -251,15 +251,15 @@ def test_a_training_that_is_asked_to_leave_saves_and_goes_on_to_the_same_end(tmp
         "event": "resumed",
         "step": last,
     }  # saved where it left, long before its checkpoints were due
-    run_cell(SELDOM, unbroken)
+    train_run_group(SELDOM, unbroken)
     assert measured(by_seed(broken)[0]) == measured(by_seed(unbroken)[0])
 
 
 def test_an_unforeseen_error_is_recorded_with_its_type(tmp_path, monkeypatch, capsys):
     cell = tiny.cell("rope", seeds=1)
     records.write_json(tmp_path / "cell.json", {"runs": [r.to_dict() for r in cell.runs]})
-    monkeypatch.setattr(cells, "run_cell", lambda *a: 1 / 0)
-    assert cells.main(tmp_path / "cell.json", tmp_path) == 1
+    monkeypatch.setattr(process, "train_run_group", lambda *a: 1 / 0)
+    assert process.main(tmp_path / "cell.json", tmp_path) == 1
     assert by_seed(tmp_path)[0]["error"] == "ZeroDivisionError: division by zero"
     assert json.loads(capsys.readouterr().out)["event"] == "failed"
 
@@ -269,31 +269,31 @@ def test_a_cell_that_another_process_is_at_or_has_finished_is_left_alone(tmp_pat
     file = tmp_path / "cell.json"
     records.write_json(file, {"runs": [r.to_dict() for r in cell.runs]})
     with locks.held(tmp_path / "cell.lock"):
-        assert cells.main(file, tmp_path) == locks.LATER
+        assert process.main(file, tmp_path) == locks.LATER
     assert not by_seed(tmp_path)
-    run_cell(cell, tmp_path)
-    monkeypatch.setattr(cells, "run_cell", lambda *a: 1 / 0)
-    assert cells.main(file, tmp_path) == 0
+    train_run_group(cell, tmp_path)
+    monkeypatch.setattr(process, "train_run_group", lambda *a: 1 / 0)
+    assert process.main(file, tmp_path) == 0
     assert by_seed(tmp_path)[0]["status"] == "finished"
 
 
 def test_a_failure_never_replaces_a_result(tmp_path):
     cell = tiny.cell("rope", seeds=1)
-    run_cell(cell, tmp_path)
-    cells.record_failure(cell.run, tmp_path, "lost its worker")
+    train_run_group(cell, tmp_path)
+    write_failure(cell.run, tmp_path, "lost its worker")
     assert by_seed(tmp_path)[0]["status"] == "finished"
 
 
 def test_final_parameters_are_dropped_when_not_wanted(tmp_path):
     cell = tiny.cell("rope", seeds=1, checkpoints__keep_final=False, checkpoints__keep_curve=True)
-    run_cell(cell, tmp_path)
-    assert not (tmp_path / "checkpoints" / cell.cell_id).exists()
+    train_run_group(cell, tmp_path)
+    assert not (tmp_path / "checkpoints" / cell.group_id).exists()
     assert by_seed(tmp_path)[0]["checkpoint"] is None
 
 
 def test_what_cannot_be_built_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(UserError, match="must be even, got 3"):
-        run_cell(tiny.cell("rope", model__width=6), tmp_path)
+        train_run_group(tiny.cell("rope", model__width=6), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -301,7 +301,7 @@ def test_a_trained_model_comes_back_with_its_final_parameters(tmp_path):
     cell = tiny.cell("rope", "learned")
     tiny.train(tmp_path, cell)
     model = trained_model(tmp_path, cell.runs[1].run_id)
-    final = Training(cell, tmp_path, print).state["params"]
+    final = Training(cell, tmp_path, print).state.params
     np.testing.assert_array_equal(
         model.decoder.input_encodings[0].table[...],
         final["decoder"]["input_encodings"][0]["table"][1],
@@ -326,15 +326,15 @@ def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch)
     )
     monkeypatch.syspath_prepend(tmp_path)
     spec = dict(name=f"{package.name}.steps:Steps", size=3)
-    run_cell(tiny.cell(spec, seeds=1), tmp_path / "results")
+    train_run_group(tiny.cell(spec, seeds=1), tmp_path / "results")
     record = by_seed(tmp_path / "results")[0]
     assert record["status"] == "finished"
     assert record["config"]["model"]["encodings"] == [
         {**spec, "layers": None, "share": True, "stacks": None, "axis": None}
     ]
-    drop = Training(tiny.cell(spec, seeds=1), tmp_path / "results", print).state["params"][
-        "decoder"
-    ]["attention_encodings"][0]["drop"]
+    drop = Training(tiny.cell(spec, seeds=1), tmp_path / "results", print).state.params["decoder"][
+        "attention_encodings"
+    ][0]["drop"]
     assert np.abs(np.asarray(drop) - 1).max() > 1e-4  # it was trained
 
 
@@ -358,4 +358,4 @@ def test_untracked_files_of_the_code_make_provenance_dirty(tmp_path, path, dirty
         subprocess.run([*git, *command], cwd=tmp_path, check=True)
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_text("a = 1")
-    assert cells.has_uncommitted_code(tmp_path / "pe_lab") is dirty
+    assert run_records.has_uncommitted_code(tmp_path / "pe_lab") is dirty

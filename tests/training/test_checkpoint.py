@@ -6,7 +6,7 @@ import pytest
 from orbax.checkpoint import v1 as orbax
 
 from pe_lab.runs.errors import UserError
-from pe_lab.training import checkpoints
+from pe_lab.training import checkpoint
 
 STATE = {
     "params": {"encodings": {0: {"table": jnp.arange(600.0).reshape(2, 300)}}},
@@ -17,26 +17,26 @@ NOTES = {"curve": [[{"step": 0, "loss": None}]]}
 
 
 def test_a_state_and_its_notes_come_back(tmp_path):
-    checkpoints.save(tmp_path, 3, STATE, NOTES)
-    state, notes = checkpoints.restore(tmp_path, STATE)
+    checkpoint.save(tmp_path, 3, STATE, NOTES)
+    state, notes = checkpoint.restore(tmp_path, STATE)
     np.testing.assert_array_equal(
-        state["params"]["encodings"][0]["table"], STATE["params"]["encodings"][0]["table"]
+        state.params["encodings"][0]["table"], STATE["params"]["encodings"][0]["table"]
     )
     np.testing.assert_array_equal(state["optimizer"][0], [1, 2])
     assert notes == NOTES
 
 
 def test_nothing_saved_is_nothing_restored(tmp_path):
-    assert checkpoints.restore(tmp_path / "none", STATE) is None
+    assert checkpoint.restore(tmp_path / "none", STATE) is None
 
 
 def test_the_newest_step_and_the_one_before_are_kept_and_at_the_end_the_newest_alone(tmp_path):
     for step in (2, 10, 11):
-        checkpoints.save(tmp_path, step, {**STATE, "step": jnp.asarray([step, step])}, NOTES)
+        checkpoint.save(tmp_path, step, {**STATE, "step": jnp.asarray([step, step])}, NOTES)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["10", "11"]
-    checkpoints.keep_last(tmp_path)
+    checkpoint.keep_last(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["11"]
-    assert checkpoints.restore(tmp_path, STATE)[0]["step"].tolist() == [11, 11]
+    assert checkpoint.restore(tmp_path, STATE)[0]["step"].tolist() == [11, 11]
 
 
 def at(*steps):
@@ -45,25 +45,25 @@ def at(*steps):
 
 def test_points_of_the_curve_stay_when_older_steps_go_and_go_with_the_folder(tmp_path):
     for step in (0, 2, 10, 11):
-        checkpoints.save_point(tmp_path, step, at(step, step))
-        checkpoints.save(tmp_path, step, at(step, step), NOTES)
-    checkpoints.save_point(tmp_path, 2, at(2, 1))  # once more, as a training that was killed does
-    checkpoints.keep_last(tmp_path)
+        checkpoint.save_point(tmp_path, step, at(step, step))
+        checkpoint.save(tmp_path, step, at(step, step), NOTES)
+    checkpoint.save_point(tmp_path, 2, at(2, 1))  # once more, as a training that was killed does
+    checkpoint.keep_last(tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["11", "curve"]
-    assert [state["step"].tolist() for state in checkpoints.points(tmp_path, STATE)] == [
+    assert [state.step.tolist() for state in checkpoint.points(tmp_path, STATE)] == [
         [0, 0],
         [2, 1],
         [10, 10],
         [11, 11],
     ]
-    checkpoints.remove(tmp_path)
-    assert list(checkpoints.points(tmp_path, STATE)) == []
+    checkpoint.remove(tmp_path)
+    assert list(checkpoint.points(tmp_path, STATE)) == []
 
 
 def test_a_point_is_read_when_it_is_asked_for_and_a_damaged_one_is_one_sentence(tmp_path):
     for step in (0, 6):
-        checkpoints.save_point(tmp_path, step, at(step, step))
-    found = checkpoints.points(tmp_path, STATE)
+        checkpoint.save_point(tmp_path, step, at(step, step))
+    found = checkpoint.points(tmp_path, STATE)
     assert next(found)["step"].tolist() == [0, 0]
     for file in (tmp_path / "curve" / "6").rglob("*"):
         if file.is_file():
@@ -76,10 +76,10 @@ def test_a_point_is_read_when_it_is_asked_for_and_a_damaged_one_is_one_sentence(
 def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_restored(tmp_path):
     said: list[str] = []
     for step in (2, 10):
-        checkpoints.save(tmp_path, step, {**STATE, "step": jnp.asarray([step, step])}, NOTES)
+        checkpoint.save(tmp_path, step, {**STATE, "step": jnp.asarray([step, step])}, NOTES)
     other = {**STATE, "more": jnp.zeros(2)}
     assert (
-        checkpoints.restore(tmp_path, other, said.append) is None
+        checkpoint.restore(tmp_path, other, said.append) is None
     )  # another structure: neither fits
     assert sorted(p.name for p in tmp_path.iterdir()) == ["10.damaged-1", "2.damaged-1"]
     assert [s.partition(" is damaged")[0].rpartition("/")[2] for s in said] == ["10", "2"]
@@ -89,21 +89,21 @@ def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_restored(tmp_path)
     for file in (tmp_path / "10").rglob("*"):
         if file.is_file():
             file.write_bytes(b"")
-    state, notes = checkpoints.restore(tmp_path, STATE, said.append)
-    assert (state["step"].tolist(), notes) == ([2, 2], NOTES)
+    state, notes = checkpoint.restore(tmp_path, STATE, said.append)
+    assert (state.step.tolist(), notes) == ([2, 2], NOTES)
     assert said[-1].endswith(
         "it is set aside as 10.damaged-1, and training goes on from what was before it."
     )
 
 
 def test_a_save_that_was_killed_in_the_middle_is_not_seen(tmp_path):
-    checkpoints.save(tmp_path, 3, STATE, NOTES)
-    checkpoints.save_point(tmp_path, 3, STATE)
+    checkpoint.save(tmp_path, 3, STATE, NOTES)
+    checkpoint.save_point(tmp_path, 3, STATE)
     for folder in (tmp_path, tmp_path / "curve"):
         (folder / "5.orbax-checkpoint-tmp").mkdir()
-    assert checkpoints.restore(tmp_path, STATE)[0]["step"].tolist() == [3, 3]
-    assert len(list(checkpoints.points(tmp_path, STATE))) == 1
-    checkpoints.remove_unfinished(tmp_path)
+    assert checkpoint.restore(tmp_path, STATE)[0]["step"].tolist() == [3, 3]
+    assert len(list(checkpoint.points(tmp_path, STATE))) == 1
+    checkpoint.remove_unfinished(tmp_path)
     assert sorted(p.name for p in tmp_path.rglob("[35c]*") if p.is_dir()) == ["3", "3", "curve"]
 
 
@@ -117,7 +117,7 @@ def data_files(folder):
 )
 def test_a_flipped_byte_is_refused_wherever_it_is(tmp_path):
     """Every file of the checkpoint, a byte in its middle: restored right or refused, never restored wrong."""
-    checkpoints.save(tmp_path, 3, STATE, NOTES)
+    checkpoint.save(tmp_path, 3, STATE, NOTES)
     sentences: list[str] = []
     for file in sorted(p for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_size):
         sound = file.read_bytes()
@@ -127,12 +127,12 @@ def test_a_flipped_byte_is_refused_wherever_it_is(tmp_path):
             + sound[len(sound) // 2 + 1 :]
         )
         try:
-            state, notes = checkpoints.restore(tmp_path, STATE)
+            state, notes = checkpoint.restore(tmp_path, STATE)
         except UserError as e:
             sentences.append(str(e))
         else:
             np.testing.assert_array_equal(
-                state["params"]["encodings"][0]["table"], STATE["params"]["encodings"][0]["table"]
+                state.params["encodings"][0]["table"], STATE["params"]["encodings"][0]["table"]
             )
             assert notes == NOTES
         file.write_bytes(sound)
@@ -146,7 +146,7 @@ def test_a_flipped_byte_is_refused_wherever_it_is(tmp_path):
 
 def test_a_wrong_number_is_seen_by_the_digest(tmp_path, monkeypatch):
     """Storage that returns other numbers without complaint, as orbax does for a flipped byte of uncompressed data."""
-    checkpoints.save(tmp_path, 3, STATE, NOTES)
+    checkpoint.save(tmp_path, 3, STATE, NOTES)
     sound = orbax.load
 
     def load(*args):
@@ -154,7 +154,7 @@ def test_a_wrong_number_is_seen_by_the_digest(tmp_path, monkeypatch):
 
     monkeypatch.setattr(orbax, "load", load)
     with pytest.raises(UserError, match="does not match its digest"):
-        checkpoints.restore(tmp_path, STATE)
+        checkpoint.restore(tmp_path, STATE)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +166,6 @@ def test_a_wrong_number_is_seen_by_the_digest(tmp_path, monkeypatch):
     ],
 )
 def test_another_structure_is_refused(tmp_path, like):
-    checkpoints.save(tmp_path, 3, STATE, NOTES)
+    checkpoint.save(tmp_path, 3, STATE, NOTES)
     with pytest.raises(UserError, match="other names, shapes or types"):
-        checkpoints.restore(tmp_path, like)
+        checkpoint.restore(tmp_path, like)

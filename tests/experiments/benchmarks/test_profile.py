@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from pe_lab.training import benchmark, profile
+from experiments.benchmarks import costs, profile
 from tests import tiny
 
 
 @pytest.fixture(scope="module")
 def found():
-    return profile.profile(benchmark.Program(tiny.run("cope")), 2)
+    return profile.profile(costs.Program(tiny.run("cope")), 2)
 
 
 def test_an_encodings_own_work_stands_under_its_own_name(found):

@@ -1,6 +1,6 @@
 """How fast tasks draw: a batch of 128 examples at length 40, on one core.
 
-python -m pe_lab.training.throughput NAME ...    # what `table` starts; prints a JSON line for each
+python -m experiments.benchmarks.throughput NAME ...    # started by `table`; prints JSON lines
 """
 
 import json
@@ -35,7 +35,7 @@ def table(names: Sequence[str]) -> Iterator[dict[str, Any]]:
       examples come from data made beforehand; error, why there are no figures; cores, 1 wherever
       the system can bind a process.
     """
-    command = [sys.executable, "-m", "pe_lab.training.throughput", *names]
+    command = [sys.executable, "-m", "experiments.benchmarks.throughput", *names]
     with subprocess.Popen(
         command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True
     ) as process:

@@ -8,9 +8,9 @@ import pytest
 from absl.testing import flagsaver
 
 from experiments import benchmark, command_line
+from experiments.benchmarks import costs, throughput
 from pe_lab.runs import plugins
-from pe_lab.training import benchmark as costs
-from pe_lab.training import step, throughput
+from pe_lab.training.setup import build_setup
 from tests import tiny
 
 WIDTH, WORDS, TOKENS, BATCH = 16, 6 + 5, 1 + 3 + 1 + 3, 8
@@ -58,7 +58,7 @@ def test_steps_are_timed_and_compiling_is_not_among_them(found):
 
 
 def kept(**changes):
-    return costs._kept_bytes(step.setup(run(**changes)))
+    return costs._kept_bytes(build_setup(run(**changes)))
 
 
 @pytest.mark.parametrize(("dtype", "size"), [("float32", 4), ("bfloat16", 2)])
@@ -91,7 +91,7 @@ def test_several_runs_are_compared_step_by_step_with_the_first(monkeypatch):
     monkeypatch.setattr(
         costs.Program,
         "seconds",
-        lambda self, number=None: next(times[self.made.run.model.encodings[0].name]),
+        lambda self, number=None: next(times[self.setup.run.model.encodings[0].name]),
     )
     first, other = costs.compare([run(), run("rope")], 2)
     assert (first["times_first"], first["times_first_quartiles"]) == (1.0, [1.0, 1.0])
@@ -292,7 +292,7 @@ def test_a_mistake_is_one_line_and_status_2_before_anything_is_measured(
     assert err.startswith(f"error: {sentence}".replace("FOLDER", str(tmp_path)))
 
 
-def test_replicas_of_one_program_are_timed_beside_one_alone(call, tmp_path):
+def test_members_of_one_program_are_timed_beside_one_alone(call, tmp_path):
     out = tmp_path / "figures.json"
     status, _, err = call(
         "--replicas=1,3", "--steps=2", f"--out={out}", "--config.execution.replicas=map"

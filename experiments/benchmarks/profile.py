@@ -12,9 +12,10 @@ from typing import Any
 
 import jax
 
-from pe_lab.training.benchmark import Program
+import pe_lab
+from experiments.benchmarks.costs import Program
 
-PACKAGE = str(Path(__file__).parents[1]) + "/"
+PACKAGE = str(Path(pe_lab.__file__).parent) + "/"
 INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%?([\w.-]+) = .*stack_frame_id=(\d+)")
 SECTIONS = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 

@@ -11,16 +11,13 @@ import pytest
 
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
-from pe_lab.training import checkpoints, step
-from pe_lab.training.cell import Training, record_failure
-from pe_lab.training.finished import (
-    adopt,
-    load,
-    load_state,
-    point_of,
-    through_training,
-    trained_model,
-)
+from pe_lab.training import checkpoint
+from pe_lab.training.loop import Training
+from pe_lab.training.run_records import write_failure
+from pe_lab.training.setup import build_setup
+from pe_lab.training.state import CurvePoint, initial_state
+from pe_lab.training.trained_runs import load, load_state, params_through_training, trained_model
+from pe_lab.training.warm_start import adopt
 from tests import tiny
 
 CELL = tiny.cell(
@@ -48,7 +45,7 @@ def folder(trained, tmp_path):
 
 
 def test_a_run_comes_back_with_its_record_its_setup_and_its_own_final_parameters(trained):
-    final = Training(CELL, trained, print).state["params"]
+    final = Training(CELL, trained, print).state.params
     for r, run in enumerate(CELL.runs):
         found = load(trained, run.run_id)
         jax.tree.map(
@@ -56,7 +53,7 @@ def test_a_run_comes_back_with_its_record_its_setup_and_its_own_final_parameters
             found.params,
             jax.tree.map(lambda leaf, r=r: leaf[r], final),
         )
-        assert (found.record["run_id"], found.made.run.run_id) == (run.run_id, run.run_id)
+        assert (found.record["run_id"], found.setup.run.run_id) == (run.run_id, run.run_id)
         table = trained_model(trained, run.run_id).decoder.input_encodings[0].table[...]
         np.testing.assert_array_equal(table, final["decoder"]["input_encodings"][0]["table"][r])
 
@@ -64,19 +61,19 @@ def test_a_run_comes_back_with_its_record_its_setup_and_its_own_final_parameters
 def test_the_state_of_its_whole_cell_comes_back(trained):
     record = records.read(records.path_of(trained, CELL.runs[1].run_id))
     state, cell = load_state(trained, record)
-    assert (cell, state["step"].tolist()) == (CELL, [2, 2])
+    assert (cell, state.step.tolist()) == (CELL, [2, 2])
 
 
 def through(folder, run):
-    return through_training(folder, records.read(records.path_of(folder, run.run_id)))
+    return params_through_training(folder, records.read(records.path_of(folder, run.run_id)))
 
 
 def test_what_was_kept_through_training_begins_as_the_run_did_and_ends_with_its_final_parameters(
     trained,
 ):
-    init = jax.jit(functools.partial(step.init, step.setup(CELL.run)))(
-        tiny.replicas({"seed": 0}, {"seed": 1})
-    )["params"]
+    init = jax.jit(functools.partial(initial_state, build_setup(CELL.run)))(
+        tiny.members({"seed": 0}, {"seed": 1})
+    ).params
     for r, run in enumerate(CELL.runs):
         (first, before), (last, after) = through(trained, run)
         assert (first, last) == (0, 2)
@@ -85,18 +82,19 @@ def test_what_was_kept_through_training_begins_as_the_run_did_and_ends_with_its_
 
 
 def test_a_replica_that_stopped_before_the_others_has_each_state_once(folder):
-    where = folder / "checkpoints" / CELL.cell_id
-    *_, last = checkpoints.points(
+    where = folder / "checkpoints" / CELL.group_id
+    *_, last = checkpoint.points(
         where,
-        point_of(load_state(folder, records.read(records.path_of(folder, CELL.run.run_id)))[0]),
+        CurvePoint.of(
+            load_state(folder, records.read(records.path_of(folder, CELL.run.run_id)))[0]
+        ),
     )
-    checkpoints.save_point(
+    checkpoint.save_point(
         where,
         8,
-        {
-            "params": jax.tree.map(lambda leaf: leaf + 1, last["params"]),
-            "step": jnp.asarray([2, 8], jnp.int32),
-        },
+        CurvePoint(
+            jax.tree.map(lambda leaf: leaf + 1, last.params), jnp.asarray([2, 8], jnp.int32)
+        ),
     )
     first, second = (dict(through(folder, run)) for run in CELL.runs)
     assert (list(first), list(second)) == ([0, 2], [0, 2, 8])
@@ -105,7 +103,7 @@ def test_a_replica_that_stopped_before_the_others_has_each_state_once(folder):
 
 
 def test_where_no_point_was_kept_there_is_none_and_what_cannot_be_loaded_is_refused(folder):
-    shutil.rmtree(folder / "checkpoints" / CELL.cell_id / "curve")
+    shutil.rmtree(folder / "checkpoints" / CELL.group_id / "curve")
     assert list(through(folder, CELL.run)) == []
     shutil.rmtree(folder / "cells")
     with pytest.raises(UserError, match="is missing"):
@@ -119,7 +117,7 @@ def test_a_run_that_is_not_there_is_one_sentence(trained):
 
 @pytest.mark.parametrize("status", ["failed", "diverged"])
 def test_a_run_that_has_not_finished_is_one_sentence(tmp_path, status):
-    record_failure(CELL.run, tmp_path, "why")
+    write_failure(CELL.run, tmp_path, "why")
     record = records.read(records.path_of(tmp_path, CELL.run.run_id))
     records.write(tmp_path, {**record, "status": status})
     with pytest.raises(
@@ -142,7 +140,7 @@ def test_a_checkpoint_that_is_gone_is_one_sentence(folder):
     shutil.rmtree(folder / "checkpoints")
     with pytest.raises(
         UserError,
-        match=rf"^The checkpoint of {CELL.run.run_id} is gone: .*{CELL.cell_id} does not hold step 2\.$",
+        match=rf"^The checkpoint of {CELL.run.run_id} is gone: .*{CELL.group_id} does not hold step 2\.$",
     ):
         load(folder, CELL.run.run_id)
 
@@ -158,13 +156,13 @@ def test_a_folder_with_records_alone_as_published_is_one_sentence(folder):
     shutil.rmtree(folder / "cells")
     with pytest.raises(
         UserError,
-        match=rf"^The checkpoint of {CELL.run.run_id} is gone: .*{CELL.cell_id}\.json is missing\.$",
+        match=rf"^The checkpoint of {CELL.run.run_id} is gone: .*{CELL.group_id}\.json is missing\.$",
     ):
         load(folder, CELL.run.run_id)
 
 
 def made(*encodings, **changes):
-    return step.setup(tiny.run(*encodings, **changes))
+    return build_setup(tiny.run(*encodings, **changes))
 
 
 def numbered(setup, first=0):

@@ -13,58 +13,59 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.runs.run import Cell, Run
+from pe_lab.runs.evaluation_points import grid
+from pe_lab.runs.run import Run, RunGroup
 from pe_lab.training import step
-from pe_lab.training.evaluate import Evaluator, grid
-from pe_lab.training.finished import replicas_of, shapes_of
+from pe_lab.training.evaluate import Evaluator
+from pe_lab.training.setup import Setup, build_setup
+from pe_lab.training.state import TrainState, abstract_state, initial_state, members_of
 
 
 class Program:
-    """The compiled training of a run's replicas: of the run alone, or of so many seeds."""
+    """The compiled training of a run, or of several seeds of it as one run group."""
 
-    def __init__(self, run: Run, num_replicas: int = 1):
-        self.made = step.setup(run)
-        cell = Cell(tuple(dataclasses.replace(run, seed=run.seed + i) for i in range(num_replicas)))
-        self.replicas = jax.tree.map(jnp.asarray, replicas_of(cell, [0] * num_replicas))
+    def __init__(self, run: Run, num_members: int = 1):
+        self.setup = build_setup(run)
+        runs = [dataclasses.replace(run, seed=run.seed + i) for i in range(num_members)]
+        members = members_of(RunGroup(tuple(runs)), [0] * num_members)
+        self.members = jax.tree.map(jnp.asarray, members)
         started = time.monotonic()
-        chunk = functools.partial(step.chunk, self.made)
-        self.data = self.made.data("train")
-        arguments = (shapes_of(self.made, num_replicas), self.replicas, jnp.asarray(1), self.data)
+        chunk = functools.partial(step.chunk, self.setup)
+        self.data = self.setup.data("train")
+        state = abstract_state(self.setup, num_members)
+        arguments = (state, self.members, jnp.asarray(1), self.data)
         self.compiled = jax.jit(chunk, donate_argnums=(0,)).lower(*arguments).compile()
         self.compile_seconds = time.monotonic() - started
 
     def costs(self) -> dict[str, Any]:
-        """What can be said without running it."""
+        """The costs that are known without running the program."""
         memory: Any = self.compiled.memory_analysis()
+        shapes = [leaf.shape for leaf in jax.tree.leaves(self.setup.abstract_params)]
         return {
-            "parameters": sum(
-                int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(self.made.abstract_params)
-            ),
+            "parameters": sum(int(np.prod(shape)) for shape in shapes),
             "state_bytes": memory.argument_size_in_bytes,
-            "kept_bytes": _kept_bytes(self.made),
+            "kept_bytes": _kept_bytes(self.setup),
             "temporary_bytes": memory.temp_size_in_bytes,
-            "step_flops": self.made.step_flops,
+            "step_flops": self.setup.step_flops,
             "compile_seconds": self.compile_seconds,
         }
 
     @functools.cached_property
-    def state(self) -> step.State:
-        return jax.jit(functools.partial(step.init, self.made))(self.replicas)
+    def state(self) -> TrainState:
+        return jax.jit(functools.partial(initial_state, self.setup))(self.members)
 
     def seconds(self, number: int | None = None) -> float:
-        """Of one step, from the state that the last one left.
+        """Seconds of one step from the present state.
 
         Args:
-          number: of the step whose batch it takes; by default the next. Two programs with one
-            number meet the same lengths.
+          number: of the step whose batch it takes; None: the next. Two programs with the same
+            number get the same lengths.
         """
-        state = (
-            self.state
-            if number is None
-            else self.state | {"step": jnp.full_like(self.state["step"], number)}
-        )
+        state = self.state
+        if number is not None:
+            state = dataclasses.replace(state, step=jnp.full_like(state.step, number))
         started = time.monotonic()
-        self.state, losses = self.compiled(state, self.replicas, jnp.asarray(1), self.data)
+        self.state, losses = self.compiled(state, self.members, jnp.asarray(1), self.data)
         jax.block_until_ready(losses)
         return time.monotonic() - started
 
@@ -128,7 +129,7 @@ def replicas(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, 
     for i, (count, program) in enumerate(zip(counts, programs, strict=True)):
         first, own, peak = turns[:, i].T
         costs = program.costs()
-        how = "vmap" if program.made.vmapped else "map"
+        how = "vmap" if program.setup.vmapped else "map"
         rates = {
             "seconds_per_step": float(np.median(own)),
             "replica_steps_per_second": float(np.median(count / own)),
@@ -158,8 +159,8 @@ def evaluation(run: Run, num_steps: int) -> dict[str, Any]:
         compiled += time.monotonic() - started
         return found
 
-    evaluator, places = Evaluator(program.made, run.evaluate.all_lengths, compile_), grid(run)
-    params = program.state["params"]
+    evaluator, places = Evaluator(program.setup, run.evaluate.all_lengths, compile_), grid(run)
+    params = program.state.params
     evaluator.rows(params, places[:1])
     started = time.monotonic()
     evaluator.rows(params, places)
@@ -213,18 +214,13 @@ def _peak(size: int = 1024) -> float:
 _product = jax.jit(jnp.matmul)
 
 
-def _kept_bytes(made: step.Setup) -> int:
-    data = made.data("train")
+def _kept_bytes(setup: Setup) -> int:
+    """Bytes that the forward pass of a step keeps for the backward pass, before any compiler."""
+    data = setup.data("train")
 
     def kept(params: Any) -> Any:
-        key = jax.random.key(0)
-        read = step.contexts(made, *step.draw(made, key, jnp.asarray(0), data), train=True)
-        batch = step.of_batch(
-            made,
-            read,
-            jax.random.split(key, made.run.train.batch_size) if made.run.model.dropout else None,
-        )
-        return jax.vjp(lambda p: step.loss_of(made, read, p, batch), params)[1]
+        batch = step.training_batch(setup, jax.random.key(0), jnp.asarray(0), data)
+        return jax.vjp(lambda p: step.batch_loss(setup, p, batch), params)[1]
 
-    leaves = jax.tree.leaves(jax.eval_shape(kept, made.abstract_params))
+    leaves = jax.tree.leaves(jax.eval_shape(kept, setup.abstract_params))
     return int(sum(np.prod(leaf.shape) * leaf.dtype.itemsize for leaf in leaves))

@@ -11,11 +11,15 @@ import pytest
 
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
-from pe_lab.training import held_out, step
-from pe_lab.training.cell import run_cell
-from pe_lab.training.evaluate import Evaluator, asked, grid
+from pe_lab.runs.evaluation_points import example_counts, grid
+from pe_lab.training import frozen_data
+from pe_lab.training.evaluate import Evaluator
+from pe_lab.training.loop import train_run_group
+from pe_lab.training.random_keys import EVALUATION
+from pe_lab.training.setup import build_setup
+from pe_lab.training.state import initial_state
 from tests import tiny
-from tests.tiny import replicas
+from tests.tiny import members
 from tests.training import varied
 
 DAMAGED = (
@@ -29,8 +33,8 @@ COUNTS = {("validation", 3): 4, ("test", 3): 6, ("test", 5): 6}
 def folder(tmp_path_factory):
     """Frozen sets of the tiny run's copy, and of a task with all that an example may have."""
     found = tmp_path_factory.mktemp("frozen")
-    for task, counts in (*asked([tiny.run()]).items(), (VARIED, COUNTS)):
-        assert held_out.freeze(task, counts, found).new
+    for task, counts in (*example_counts([tiny.run()]).items(), (VARIED, COUNTS)):
+        assert frozen_data.freeze(task, counts, found).new
     return found
 
 
@@ -44,21 +48,21 @@ def test_a_run_asks_for_its_grid_and_its_curve():
         ("test", 3): 16,
         ("test", 5): 16,
     }
-    assert asked([run]) == {run.task: places}
+    assert example_counts([run]) == {run.task: places}
     longer = tiny.run(train__max_length=5, evaluate__num_examples=30, evaluate__lengths=(3, 5))
     more = {("validation", 3): 30, ("validation", 5): 30, ("test", 3): 30, ("test", 5): 30}
-    assert asked([run, longer]) == {run.task: {**places, **more}}
+    assert example_counts([run, longer]) == {run.task: {**places, **more}}
     other = tiny.run(task={"name": "parity"})
-    assert list(asked([run, other])) == [run.task, other.task]
+    assert list(example_counts([run, other])) == [run.task, other.task]
 
 
 @pytest.mark.parametrize("bound", [5, 8])
 def test_what_is_read_is_what_is_drawn_leaf_by_leaf(folder, bound):
     task = varied.Varied()
-    frozen = held_out.Frozen(folder, VARIED)
+    frozen = frozen_data.Frozen(folder, VARIED)
     for (split, length), count in COUNTS.items():
         key = jax.random.key(0)
-        for name in (step.EVALUATION, ("validation", "test").index(split), length):
+        for name in (EVALUATION, ("validation", "test").index(split), length):
             key = jax.random.fold_in(key, name)
         drawn = [
             task.sample(jax.random.fold_in(key, i), jnp.asarray(length), bound)
@@ -72,7 +76,7 @@ def test_what_is_read_is_what_is_drawn_leaf_by_leaf(folder, bound):
 
 
 def test_a_batch_begins_where_it_is_told_and_what_is_behind_the_last_is_a_repeat(folder):
-    frozen = held_out.Frozen(folder, VARIED)
+    frozen = frozen_data.Frozen(folder, VARIED)
     whole, part = (frozen.batch(("test", 5), 6, *which, 5) for which in ((0, 6), (4, 4)))
     for all_, some in zip(jax.tree.leaves(whole), jax.tree.leaves(part), strict=True):
         np.testing.assert_array_equal(some, all_[[4, 5, 0, 1]])
@@ -86,12 +90,12 @@ def test_every_row_is_the_same_to_the_last_digit_whether_drawn_or_read(tmp_path)
     """Of a fresh model, whose likelihoods have all their digits; in batches, the last one not full; padded to a longer length."""
     places = dict(evaluate__lengths=(2, 3), evaluate__num_examples=12, evaluate__offsets=(0, 2))
     run = tiny.run(task={"name": varied.NAME}, model__num_layers=1, **places)
-    held_out.freeze(*next(iter(asked([run]).items())), tmp_path)
+    frozen_data.freeze(*next(iter(example_counts([run]).items())), tmp_path)
     reading = dataclasses.replace(
         run, evaluate=dataclasses.replace(run.evaluate, frozen=str(tmp_path))
     )
-    params = step.init(step.setup(run), replicas({}, {"seed": 3}))["params"]
-    drawn, read = (Evaluator(step.setup(each), (2, 3), compiled) for each in (run, reading))
+    params = initial_state(build_setup(run), members({}, {"seed": 3})).params
+    drawn, read = (Evaluator(build_setup(each), (2, 3), compiled) for each in (run, reading))
     rows = read.rows(params, grid(reading))
     assert rows == drawn.rows(params, grid(run))
     assert read.data.cache_info().currsize == 0  # nothing was drawn
@@ -119,7 +123,7 @@ def test_a_training_that_reads_leaves_the_record_of_one_that_draws(folder, tmp_p
     )
     for key in ("run_id", "rows", "floors", "curve", "exposure"):
         assert drawn[key] == read[key]
-    (one,) = held_out.Frozen(folder, tiny.run().task).sets
+    (one,) = frozen_data.Frozen(folder, tiny.run().task).sets
     assert (drawn["provenance"]["frozen"], read["provenance"]["frozen"]) == (None, [one.sha256])
 
 
@@ -156,13 +160,13 @@ def test_what_does_not_fit_is_refused_before_anything_is_trained(
 ):
     cell = tiny.cell("rope", seeds=1, **{"evaluate__frozen": str(folder), **changes})
     with pytest.raises(UserError) as refused:
-        run_cell(cell, tmp_path)
+        train_run_group(cell, tmp_path)
     assert sentence in str(refused.value)
     assert not list(tmp_path.iterdir())
 
 
 def test_fewer_of_the_examples_are_the_first_ones(folder):
-    frozen = held_out.Frozen(folder, tiny.run().task)
+    frozen = frozen_data.Frozen(folder, tiny.run().task)
     some, all_ = (frozen.batch(("test", 3), count, 0, 3, 3) for count in (3, 16))
     jax.tree.map(np.testing.assert_array_equal, some, all_)
 
@@ -170,8 +174,8 @@ def test_fewer_of_the_examples_are_the_first_ones(folder):
 def test_what_is_frozen_later_stands_beside_and_is_found(folder, tmp_path):
     both = shutil.copytree(folder, tmp_path / "both")
     task = tiny.run().task
-    assert held_out.freeze(task, {("test", 6): 3}, both).new
-    frozen = held_out.Frozen(both, task)
+    assert frozen_data.freeze(task, {("test", 6): 3}, both).new
+    frozen = frozen_data.Frozen(both, task)
     assert [len(frozen.rows("test", n, 3)) for n in (3, 6)] == [16, 3]
 
 
@@ -187,11 +191,11 @@ def test_another_version_is_refused(folder, tmp_path):
     with pytest.raises(
         UserError, match=r"holds copy\(.*\) frozen in version 0\.9\.0; this pe_lab reads 2\.0\.0\."
     ):
-        held_out.Frozen(copied, tiny.run().task)
+        frozen_data.Frozen(copied, tiny.run().task)
 
 
 def read_all(copied):
-    return held_out.Frozen(copied, tiny.run().task).rows("test", 3, 16)
+    return frozen_data.Frozen(copied, tiny.run().task).rows("test", 3, 16)
 
 
 def test_another_hash_is_refused(folder, tmp_path):
@@ -223,17 +227,17 @@ def test_a_length_that_the_task_has_not_is_refused(tmp_path, length):
         match=rf"^{HERE}".replace("(", r"\(").replace(")", r"\)")
         + f" has no examples of length {length}",
     ):
-        held_out.freeze(tiny.run().task, {("test", length): 2}, tmp_path)
+        frozen_data.freeze(tiny.run().task, {("test", length): 2}, tmp_path)
 
 
 def test_a_task_that_draws_otherwise_than_what_was_frozen_is_told(folder, tmp_path, monkeypatch):
     copied, path = one_set(folder, tmp_path)
-    rows_of = held_out.rows_of
+    rows_of = frozen_data.rows_of
     monkeypatch.setattr(
-        held_out, "rows_of", lambda length, examples: reversed(list(rows_of(length, examples)))
+        frozen_data, "rows_of", lambda length, examples: reversed(list(rows_of(length, examples)))
     )
     with pytest.raises(
         UserError,
         match=rf"^{path} holds other examples than the task draws today: move it away, or give another",
     ):
-        held_out.freeze(*next(iter(asked([tiny.run()]).items())), copied)
+        frozen_data.freeze(*next(iter(example_counts([tiny.run()]).items())), copied)

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from experiments.benchmarks.costs import Program, _peak
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import Run
-from pe_lab.training.benchmark import Program, _peak
 
 # What x-transformers calls an encoding; of others the step is not timed.
 _ENCODINGS: dict[str, dict[str, Any]] = {
@@ -45,14 +45,15 @@ class Peer:
         if (
             name not in _ENCODINGS
             or len(model.encodings) > 1
-            or program.made.run.layout.name != "decoder"
+            or program.setup.run.layout.name != "decoder"
         ):
             raise UserError(
                 f"--peer knows decoders with one of these encodings: {', '.join(_ENCODINGS)}."
             )
-        made, (words,) = program.made, program.made.layout.vocabularies(program.made.task).values()
+        setup = program.setup
+        (words,) = setup.layout.vocabularies(setup.task).values()
         self.counts = [
-            made.num_tokens(n)["decoder"]
+            setup.num_tokens(n)["decoder"]
             for n in range(run.train.min_length, run.train.max_length + 1)
         ]
         self.words = words
@@ -124,7 +125,7 @@ def compare(run: Run, num_steps: int) -> list[dict[str, Any]]:
             "seconds_per_step": float(np.median(own)),
             "steps_per_second": float(1 / np.median(own)),
             "times_ours": float(np.median(own / turns[:, 0])),
-            "share_of_peak": float(np.median(ours.made.step_flops / own / turns[:, -1])),
+            "share_of_peak": float(np.median(ours.setup.step_flops / own / turns[:, -1])),
             "versions": {
                 library: metadata.version(library) for library in ("torch", "x-transformers")
             },

@@ -1,0 +1,120 @@
+"""The points at which runs are evaluated, and whether a record has them all."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.run import Change, Run, plain
+
+Counts = Mapping[tuple[str, int], int]  # split and length -> examples, those of the indices from 0
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluationPoint:
+    """One point of the grid of an evaluation.
+
+    Attributes:
+      split: "validation" or "test".
+      length: of the examples, exactly.
+      offset: added to every position.
+      override: what replaces parts of the trained run; None: nothing.
+    """
+
+    split: str
+    length: int
+    offset: int
+    override: Change | None = None
+
+    def row(
+        self, metric: str, value: Any, count: int, reason: str | None = None, **details: Any
+    ) -> dict[str, Any]:
+        """A row of a record.
+
+        Args:
+          details: added to the description of the override.
+        """
+        change = None if self.override is None else {**self.override.to_dict(), **details}
+        return records.row(
+            self.split, self.length, self.offset, metric, value, count, reason, change
+        )
+
+    @property
+    def key(self) -> records.Place:
+        """The key of the point's rows in a record."""
+        return records.place_of(self.row("", None, 0))
+
+
+def grid(run: Run) -> list[EvaluationPoint]:
+    """All points of a run's evaluation, each once.
+
+    Validation is `validation_lengths` at offset 0. The test grid is the product of overrides (none
+    first), lengths and offsets.
+    """
+    evaluate = run.evaluate
+    validation = [EvaluationPoint("validation", n, 0) for n in evaluate.validation_lengths]
+    overrides = (None, *evaluate.changes)
+    product = itertools.product(overrides, evaluate.lengths, evaluate.offsets)
+    test = [EvaluationPoint("test", length, offset, o) for o, length, offset in product]
+    return list(dict.fromkeys(validation + test))
+
+
+def is_done(run: Run, run_records: Mapping[str, dict[str, Any]]) -> bool:
+    """Whether a run's record has all points of its evaluation. A failed run is not done.
+
+    Args:
+      run_records: records by run id.
+
+    Raises:
+      UserError: it was measured on other examples, or on another number of them.
+    """
+    record = run_records.get(run.run_id)
+    if record is None or record["status"] == "failed":
+        return False
+    if record["status"] == "diverged":
+        return True
+    _check_same_task(run, record)
+    counts = records.places(record)
+    points = grid(run)
+    for point in points:
+        _check_count(run, point, counts.get(point.key, 0))
+    return all(point.key in counts for point in points)
+
+
+def _check_count(run: Run, point: EvaluationPoint, count: int) -> None:
+    """Refuse a point that was measured on another number of examples; 0: none was defined."""
+    wanted = run.evaluate.num_examples
+    if count not in (0, wanted):
+        raise UserError(
+            f"The run {run.run_id} has measured length {point.length} on {count} examples and "
+            f"this study asks for {wanted} examples: nothing is overwritten."
+        )
+
+
+def _check_same_task(run: Run, record: Mapping[str, Any]) -> None:
+    """Refuse a record whose rows are for operands of other lengths."""
+    measured = record["config"]["evaluate"]["exact_operands"]
+    if record["config"]["evaluated_task"] != plain(run.evaluated_task):
+        raise UserError(
+            f"The run {run.run_id} was measured with config.evaluate.exact_operands={measured!r} "
+            f"and this study asks for {run.evaluate.exact_operands!r}: choose another results "
+            "folder."
+        )
+
+
+def example_counts(runs: Iterable[Run]) -> Mapping[Plugin, Counts]:
+    """For each task, the number of examples of each split and length that evaluations read."""
+    tasks: dict[Plugin, dict[tuple[str, int], int]] = {}
+    for run in runs:
+        evaluate = run.evaluate
+        counts = tasks.setdefault(run.evaluated_task, {})
+        for point in grid(run):
+            key = (point.split, point.length)
+            counts[key] = max(evaluate.num_examples, counts.get(key, 0))
+        for length in evaluate.curve_lengths:
+            key = ("validation", length)
+            counts[key] = max(evaluate.curve_examples, counts.get(key, 0))
+    return tasks

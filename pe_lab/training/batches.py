@@ -1,0 +1,232 @@
+"""The batches of training and evaluation: lengths, examples, layout, positions."""
+
+import dataclasses
+import functools
+from typing import Any, no_type_check
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Num
+
+from pe_lab.model.streams import Stream
+from pe_lab.tasks.layouts import Batch, pack, packed
+from pe_lab.training import splits
+from pe_lab.training.random_keys import (
+    DROPOUT,
+    LENGTHS,
+    SOURCE_POSITIONS,
+    fold,
+    stream_key,
+    stream_keys,
+)
+from pe_lab.training.setup import Setup
+
+
+@no_type_check  # JAX rebuilds pytrees with leaves of any type
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class ModelBatch:
+    """What a model reads, and what its logits are compared with.
+
+    Attributes:
+      stream: of the stack that answers.
+      source: of the encoder of an encoder–decoder; None elsewhere.
+      labels: the id that each place must give.
+      scores: a pytree of [B, L] leaves, which the loss or the metrics read.
+      dropout_keys: one for each example; None: no dropout.
+    """
+
+    stream: Stream
+    source: Stream | None
+    labels: Int[Array, "b l"]
+    scores: Any
+    dropout_keys: Key[Array, "b"] | None = None
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        return (self.stream,) if self.source is None else (self.stream, self.source)
+
+    @property
+    def masks(self) -> tuple[Bool[Array, "b _"], ...]:
+        return tuple(stream.mask for stream in self.streams)
+
+    def select(self, rows: Int[Array, "r"]) -> "ModelBatch":
+        """The examples with these indices."""
+        return ModelBatch(
+            stream=self.stream.select(rows),
+            source=None if self.source is None else self.source.select(rows),
+            labels=self.labels[rows],
+            scores=jax.tree.map(lambda leaf: leaf[rows], self.scores),
+            dropout_keys=None if self.dropout_keys is None else self.dropout_keys[rows],
+        )
+
+    def shorten(self, num_tokens: tuple[int, ...]) -> "ModelBatch":
+        """The first tokens of each stream."""
+        length = num_tokens[0]
+        return ModelBatch(
+            stream=self.stream.shorten(length),
+            source=None if self.source is None else self.source.shorten(num_tokens[1]),
+            labels=self.labels[:, :length],
+            scores=jax.tree.map(lambda leaf: leaf[:, :length], self.scores),
+            dropout_keys=self.dropout_keys,
+        )
+
+
+def example_numbers(setup: Setup, step: Int[Array, ""]) -> Int[Array, "n"]:
+    """Numbers of a step's examples, counted over the whole training."""
+    size = setup.run.train.batch_size * setup.layout.examples_per_context
+    return step * size + jnp.arange(size)
+
+
+def index_in_training_set(setup: Setup, numbers: Int[Array, "n"]) -> Int[Array, "n"]:
+    """Indices of examples in the training set, which is repeated if it is finite."""
+    size = setup.run.train.num_examples
+    return numbers if size is None else numbers % size
+
+
+def draw_lengths(
+    setup: Setup, key: Key[Array, ""], step: Int[Array, ""], index: Int[Array, "n"]
+) -> Int[Array, "n"]:
+    """Uniform lengths of the examples with these indices, or one length for the whole step."""
+    train = setup.run.train
+
+    def draw(key: Key[Array, ""]) -> Int[Array, ""]:
+        return jax.random.randint(key, (), train.min_length, train.max_length + 1)
+
+    key = stream_key(key, LENGTHS)
+    if train.length_per == "step":
+        length = jax.vmap(draw)(fold(key, step[None]))
+        return jnp.broadcast_to(length, index.shape)
+    return jax.vmap(draw)(fold(key, index))
+
+
+def draw_examples(
+    setup: Setup, keys: Key[Array, "n"], lengths: Int[Array, "n"], bound: int, data: Any = None
+) -> Batch:
+    """Draw and lay out one training example for each key, in the shapes of length `bound`."""
+    rule = setup.split_rule
+    examples = splits.draw(setup.task, rule, keys, lengths, bound, data, held_out=False)
+    return jax.vmap(functools.partial(setup.layout, setup.task))(examples)
+
+
+def dropout_keys(setup: Setup, key: Key[Array, ""], step: Int[Array, ""]) -> Key[Array, "b"] | None:
+    """One key for each context, so that micro-batches drop what the whole batch would drop."""
+    if not setup.run.model.dropout:
+        return None
+    step_key = jax.random.fold_in(stream_key(key, DROPOUT), step)
+    return fold(step_key, jnp.arange(setup.run.train.batch_size))
+
+
+def add_positions(
+    setup: Setup,
+    batch: Batch,
+    keys: Key[Array, "n"],
+    *,
+    train: bool,
+    offset: Int[ArrayLike, ""] = 0,
+) -> tuple[Batch, Stream, Stream | None]:
+    """The contexts of a batch with one example a row, and their streams.
+
+    Args:
+      keys: of each example's positions; the source's are folded from them.
+      train: several examples are packed into one context, where the layout says so.
+      offset: added to every position.
+
+    Returns:
+      The contexts, the stream of the stack that answers, and that of an encoder before it.
+    """
+    count = setup.layout.examples_per_context if train else 1
+    contexts = pack(batch, count) if count > 1 else batch
+    place = functools.partial(_stream, setup, batch, contexts, train=train, offset=offset)
+    if batch.source_tokens is None:
+        return contexts, place("", keys), None
+    source_keys = keys
+    if not setup.scheme.one_draw:
+        source_keys = stream_keys(keys, SOURCE_POSITIONS)
+    return contexts, place("", keys), place("source_", source_keys)
+
+
+def _stream(
+    setup: Setup,
+    batch: Batch,
+    contexts: Batch,
+    prefix: str,
+    keys: Key[Array, "n"],
+    *,
+    train: bool,
+    offset: Int[ArrayLike, ""],
+) -> Stream:
+    """The stream of the fields with a prefix, "" or "source_"."""
+    tokens = getattr(contexts, prefix + "tokens")
+    mask = getattr(contexts, prefix + "mask")
+    segments = getattr(contexts, prefix + "segments")
+    count = len(keys) // len(mask)
+    if segments is None or not setup.layout.document_mask:
+        # One range of positions for the whole context; its first example's key draws them.
+        structure = getattr(contexts, prefix + "structure")
+        positions = _positions(
+            setup, keys[::count], mask, structure, segments, train=train, offset=offset
+        )
+        return Stream(tokens, (positions,), mask, None, (setup.scheme.arange,))
+    # Every example has its own positions, which are packed as its tokens are.
+    own_mask = getattr(batch, prefix + "mask")
+    structure = getattr(batch, prefix + "structure")
+    positions = _positions(setup, keys, own_mask, structure, None, train=train, offset=offset)
+    rows = jnp.broadcast_to(positions, (len(positions), *own_mask.shape, *positions.shape[3:]))
+    positions = jax.vmap(lambda row: packed(row, own_mask, count))(rows)
+    return Stream(tokens, (positions,), mask, segments)
+
+
+def _positions(
+    setup: Setup,
+    keys: Key[Array, "n"],
+    mask: Bool[Array, "n l"],
+    structure: Any,
+    segments: Int[Array, "n l"] | None,
+    *,
+    train: bool,
+    offset: Int[ArrayLike, ""],
+) -> Num[Array, "_ _ l *a"]:
+    """Positions plus an offset, 0 at padding; one row for the whole batch stays one row."""
+    positions = setup.scheme(keys, mask, segments=segments, structure=structure, train=train)
+    valid = mask
+    if positions.shape[1] == 1 < len(mask):
+        valid = mask.any(axis=0, keepdims=True)
+    valid = valid[None]
+    if positions.ndim == 4:
+        valid = valid[..., None]
+    return jnp.where(valid, positions + offset, 0)
+
+
+def loss_weights(setup: Setup, batch: Batch) -> Float[Array, "b l"]:
+    """Weight of each token's loss in the batch loss, which is linear in the losses."""
+    reduce = functools.partial(
+        reduce_loss,
+        counted=batch.target,
+        reduction=setup.run.train.loss_reduction,
+        segments=batch.segments,
+        examples_per_context=setup.layout.examples_per_context,
+    )
+    return jax.grad(reduce)(jnp.zeros(batch.labels.shape))
+
+
+def reduce_loss(
+    losses: Float[Array, "b l"],
+    counted: Bool[Array, "b l"],
+    reduction: str,
+    segments: Int[Array, "b l"] | None = None,
+    examples_per_context: int = 1,
+) -> Float[Array, ""]:
+    """Mean over counted tokens ("token"), or over examples of their means ("example").
+
+    Args:
+      segments: the example of each token, from 1, in contexts of several examples.
+    """
+    losses = jnp.where(counted, losses, 0)
+    if reduction == "token":
+        return losses.sum() / jnp.maximum(counted.sum(), 1)
+    if segments is not None:
+        numbers = jnp.arange(1, examples_per_context + 1)
+        in_example = segments[:, None] == numbers[None, :, None]  # [B, k, L]
+        losses, counted = losses[:, None] * in_example, counted[:, None] & in_example
+    return (losses.sum(axis=-1) / jnp.maximum(counted.sum(axis=-1), 1)).mean()

@@ -1,0 +1,124 @@
+"""Whether the parts of a setup fit together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pe_lab.runs.errors import UserError
+
+if TYPE_CHECKING:  # setup.py calls these checks
+    from pe_lab.training.setup import Placement, Setup
+
+
+def check(setup: Setup, trained: bool) -> None:
+    """Check lengths, encodings and positions.
+
+    Args:
+      trained: the lengths of training must have positions too.
+
+    Raises:
+      UserError: something does not fit.
+    """
+    _check_lengths(setup)
+    for placement in setup.placements:
+        _check_encoding(setup, placement)
+    for placement in setup.placements:
+        _check_axes(setup, placement)
+    run = setup.run
+    if setup.revealed == "answer":
+        raise UserError(
+            f"{run.task.name} cannot have the positions {run.positions.name} in the layout "
+            f"{run.layout.name}: the position of a target token would reveal the answer."
+        )
+    reason = out_of_reach(setup, run.train.max_length, 0, train=True)
+    if trained and reason is not None:
+        raise UserError(f"{reason}: training there would teach nothing.")
+
+
+def out_of_reach(setup: Setup, length: int, offset: int, *, train: bool = False) -> str | None:
+    """Why examples of a length cannot have positions or encodings; None if they can."""
+    most = setup.scheme.max_length
+    tokens = setup.context_lengths(length, train)
+    for placement in setup.placements:
+        if not placement.reads_positions:
+            continue
+        num_tokens = max(tokens[stack] for stack in placement.streams)
+        if most is not None and num_tokens > most:
+            name = setup.run.positions.name
+            return f"{name} has {most} positions; length {length} asks for {num_tokens}"
+        largest = setup.largest_position(placement, length, train) + offset
+        room = placement.encoding.requirements.max_positions
+        if room is not None and largest >= room:
+            return (
+                f"{placement.name} has positions 0..{room - 1}; length {length} asks for position "
+                f"{largest:g}"
+            )
+    return None
+
+
+def _check_lengths(setup: Setup) -> None:
+    run, task = setup.run, setup.task
+    shortest = min(run.train.min_length, *run.evaluate.all_lengths)
+    longest = max(run.train.max_length, *run.evaluate.all_lengths)
+    if shortest < task.min_length:
+        raise UserError(
+            f"{run.task.name} has no examples shorter than {task.min_length} {task.length_name}, "
+            f"got length {shortest}: see config.train.min_length and the lengths of "
+            "config.evaluate."
+        )
+    if task.max_length is not None and longest > task.max_length:
+        raise UserError(
+            f"{run.task.name} with these arguments has no examples longer than "
+            f"{task.max_length} {task.length_name}, got length {longest}: see "
+            "config.train.max_length and the lengths of config.evaluate."
+        )
+    for stack, num_tokens in setup.num_tokens(longest).items():
+        if num_tokens == 0:
+            raise UserError(
+                f"{run.task.name} has no prompt, so the {stack} of the layout {run.layout.name} "
+                "would have nothing to read."
+            )
+
+
+def _check_encoding(setup: Setup, placement: Placement) -> None:
+    run, needs = setup.run, placement.encoding.requirements
+    packed = run.layout.examples_per_context > 1
+    if placement.reads_positions and setup.scheme.real and needs.whole_positions:
+        raise UserError(
+            f"{placement.name} needs whole positions; the scheme {run.positions.name} gives "
+            "fractions."
+        )
+    if needs.reads_length and packed:
+        raise UserError(
+            f"{placement.name} reads an example's length with these arguments, so "
+            "config.layout.examples_per_context must be 1."
+        )
+    if needs.reads_between and packed and run.model.sink_token and run.layout.document_mask:
+        raise UserError(
+            f"{placement.name} does not support a document mask together with a sink token: the "
+            "other examples of a context lie between an example and the sink token."
+        )
+
+
+def _check_axes(setup: Setup, placement: Placement) -> None:
+    """The encoding reads as many axes as its scheme gives, or one of them."""
+    scheme, num_axes = setup.run.positions.name, setup.scheme.num_axes
+    name, axis = placement.name, placement.site.axis
+    reads = placement.encoding.requirements.num_axes
+    if axis is not None and reads > 1:
+        raise UserError(f"{name} cannot act on axis {axis} of positions: it reads {_axes(reads)}.")
+    if axis is not None and (num_axes == 1 or axis >= num_axes):
+        raise UserError(
+            f"{name} cannot act on axis {axis} of positions: the scheme {scheme} gives "
+            f"{_axes(num_axes)}."
+        )
+    if axis is None and placement.reads_positions and reads != num_axes:
+        advice = f": choose one, dict(name={name!r}, axis=0)" if reads == 1 else ""
+        raise UserError(
+            f"{name} reads positions of {_axes(reads)}, the scheme {scheme} gives "
+            f"{_axes(num_axes)}{advice}."
+        )
+
+
+def _axes(number: int) -> str:
+    return "one axis" if number == 1 else f"{number} axes"

@@ -1,0 +1,83 @@
+"""The curves of a run group: one point for each evaluation during training."""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from pe_lab.runs import records
+from pe_lab.runs.evaluation_points import EvaluationPoint
+from pe_lab.runs.run import Train
+from pe_lab.training.checks import out_of_reach
+from pe_lab.training.evaluate import Evaluator
+from pe_lab.training.state import TrainState
+
+Curve = list[dict[str, Any]]  # points as they are written into records
+
+
+def extend(
+    curves: list[Curve],
+    evaluator: Evaluator,
+    state: TrainState,
+    loss: Float[np.ndarray, "r"] | None,
+) -> None:
+    """Add a point to the curve of every member that still trained.
+
+    Args:
+      loss: of the last chunk; None before training.
+    """
+    points = _points(evaluator, state, loss)
+    stops = np.array(state.stop_at).tolist()
+    for curve, point, stop_at in zip(curves, points, stops, strict=True):
+        if not curve or curve[-1]["step"] < stop_at:
+            curve.append({**point, "step": min(point["step"], stop_at)})
+
+
+def _points(
+    evaluator: Evaluator, state: TrainState, loss: Float[np.ndarray, "r"] | None
+) -> list[dict[str, Any]]:
+    """The point of each member: losses, exact match and scales of its present parameters."""
+    step, evaluate = int(np.asarray(state.step)[0]), evaluator.setup.run.evaluate
+    losses = [None] * len(state.step) if loss is None else [finite(x) for x in loss]
+    points: list[dict[str, Any]] = [
+        {"step": step, "loss": value, "exact_match": {}, "code_ratio": []} for value in losses
+    ]
+    for length in evaluate.curve_lengths:
+        if out_of_reach(evaluator.setup, length, 0):
+            continue
+        at = EvaluationPoint("validation", length, 0)
+        measured = evaluator.measure(state.params, at, evaluate.curve_examples)
+        for point, member in zip(points, measured, strict=True):
+            correct = int(member.sums.exact_match)
+            point["exact_match"][str(length)] = correct / evaluate.curve_examples
+            point["code_ratio"] = [finite(x) for x in member.scale_ratio]
+    return points
+
+
+def stops(curves: list[Curve], state: TrainState, train: Train) -> Int[np.ndarray, "r"]:
+    """The step at which each member stops, a few after the criterion is met."""
+    step, stop_at = int(np.asarray(state.step)[0]), np.array(state.stop_at)
+    if train.criterion is None:
+        return stop_at
+    for index, curve in enumerate(curves):
+        is_undecided = curve[-1]["step"] == step and stop_at[index] == train.steps
+        by_length = curve[-1]["exact_match"].items()
+        reached = [value for length, value in by_length if int(length) <= train.max_length]
+        if is_undecided and records.learnt(reached, train.criterion):
+            stop_at[index] = min(step + train.extra_steps, train.steps)
+    return stop_at
+
+
+def mean_loss(
+    losses: Float[np.ndarray, "r k"], first: int, stop_at: Int[np.ndarray, "r"]
+) -> Float[np.ndarray, "r"]:
+    """Mean loss of each member's steps from `first` on; NaN for one that stopped before."""
+    steps = first + np.arange(losses.shape[1])
+    is_trained = steps[None] < stop_at[:, None]
+    with np.errstate(invalid="ignore"):
+        return losses.sum(axis=1, where=is_trained) / is_trained.sum(axis=1)
+
+
+def finite(number: Any) -> float | None:
+    """A number for a record, which has no NaN."""
+    return float(number) if np.isfinite(number) else None

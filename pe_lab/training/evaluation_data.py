@@ -1,0 +1,95 @@
+"""The examples of evaluation: drawn with their own keys.
+
+An example depends on its task, split, length and index alone, so a frozen set (frozen_data.py)
+holds exactly the examples that would be drawn. Training never draws the input of one if the length
+has enough inputs (splits.py).
+"""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Bool, Int, Key
+
+from pe_lab.runs.evaluation_points import Counts
+from pe_lab.tasks.base import Example, Task
+from pe_lab.training import splits
+from pe_lab.training.random_keys import EVALUATION, fold, stream_key
+from pe_lab.training.setup import Setup
+
+SPLITS = ("validation", "test")  # the index of a split is folded into its keys
+SEED = 0
+
+
+def keys(
+    split: Int[ArrayLike, ""], length: Int[ArrayLike, ""], index: Int[ArrayLike, "b"]
+) -> Key[Array, "b"]:
+    """The key of each example.
+
+    Args:
+      split: its index in SPLITS.
+    """
+    key = jax.random.key(SEED)
+    for name in (EVALUATION, split, length):
+        key = stream_key(key, name)
+    return fold(key, index)
+
+
+def sample(
+    task: Task,
+    rule: splits.Rule,
+    keys: Key[Array, "b"],
+    length: Int[ArrayLike, ""],
+    bound: int,
+    data: Any = None,
+) -> Example:
+    """One evaluation example for each key, in the shapes of length `bound`."""
+    lengths = jnp.broadcast_to(length, keys.shape)
+    return splits.draw(task, rule, keys, lengths, bound, data, held_out=True)
+
+
+def can_be_trained(setup: Setup, examples: Example, length: Int[ArrayLike, ""]) -> Bool[Array, "b"]:
+    """True for examples whose inputs training can draw."""
+    if setup.trained_inputs is None:
+        return jnp.zeros(len(examples.prompt), bool)
+    can_draw = functools.partial(setup.trained_inputs.can_draw, setup.split_rule)
+    return jax.vmap(can_draw, in_axes=(0, None))(examples, jnp.asarray(length))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def _sample(
+    task: Task, rule: splits.Rule, bound: int, count: int, split: Array, length: Array, data: Any
+) -> Example:
+    return sample(task, rule, keys(split, length, jnp.arange(count)), length, bound, data)
+
+
+def draw(task: Task, counts: Counts) -> Iterator[tuple[str, int, Example]]:
+    """Each split and length with its examples, in the shapes of the longest."""
+    bound, most = max(length for _, length in counts), max(counts.values())
+    rule = splits.rule(task)
+    for number, split in enumerate(SPLITS):
+        data = jax.tree.map(jnp.asarray, task.data(split))
+        lengths = sorted(length for s, length in counts if s == split)
+        for length in lengths:
+            count = counts[split, length]
+            drawn = _sample(task, rule, bound, most, jnp.asarray(number), jnp.asarray(length), data)
+            examples = jax.tree.map(lambda leaf, count=count: np.asarray(leaf[:count]), drawn)
+            yield split, length, examples
+
+
+def as_text(task: Task, length: int, count: int) -> Iterator[tuple[str, str]]:
+    """Prompt and target of the first test examples of a length.
+
+    Target tokens that the model reads and need not predict are in [square brackets].
+    """
+    ((_, _, examples),) = draw(task, {("test", length): count})
+    for i in range(count):
+        prompt = examples.prompt[i][examples.prompt_mask[i]]
+        target = examples.target[i][examples.target_mask[i]]
+        is_asked = examples.asked[i][examples.target_mask[i]]
+        words = [task.target_vocabulary.text([symbol]) for symbol in target.tolist()]
+        marked = [w if a else f"[{w}]" for w, a in zip(words, is_asked, strict=True)]
+        yield task.vocabulary.text(prompt.tolist()), " ".join(marked)

@@ -1,0 +1,241 @@
+"""Frozen evaluation sets: examples of evaluation written to disk and read back."""
+
+import dataclasses
+import functools
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Bool
+
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.evaluation_points import Counts, example_counts
+from pe_lab.runs.labels import label
+from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.run import Run
+from pe_lab.tasks.base import Example, Task
+from pe_lab.training.evaluation_data import SEED, draw
+
+# An example without padding: "length", "prompt" and "target", each with its "symbols" and masks.
+Row = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """A frozen set on disk.
+
+    Attributes:
+      count: examples of all splits and lengths.
+      digest: sha256 of the examples.
+      new: it was not there before.
+    """
+
+    path: Path
+    task: str
+    count: int
+    digest: str
+    new: bool
+
+
+def freeze(task_plugin: Plugin, counts: Counts, folder: Path) -> Written:
+    """Write a task's evaluation examples into a folder of frozen sets, unless they are there.
+
+    Raises:
+      UserError: the task has no examples of a length, or other examples are there.
+    """
+    from pe_lab.data import frozen  # imports TFDS, which takes a second
+
+    task = plugins.build("tasks", task_plugin)
+    name = label(task_plugin.to_dict())
+    for length in sorted({n for _, n in counts}):
+        if length < task.min_length or length > (task.max_length or length):
+            raise UserError(f"{name} has no examples of length {length}.")
+    about = _about(task_plugin, counts)
+    rows: dict[str, list[Row]] = {split: [] for split in sorted({split for split, _ in counts})}
+    for split, length, examples in draw(task, counts):
+        rows[split] += rows_of(length, examples)
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+    vocabularies = {"prompt": task.vocabulary, "target": task.target_vocabulary}
+    symbols = {
+        side: [vocabulary.text([i]) for i in range(vocabulary.num_symbols)]
+        for side, vocabulary in vocabularies.items()
+    }
+    written, new = frozen.write(
+        folder,
+        f"{task_plugin.name.rpartition(':')[2].lower()}-{digest[:12]}",
+        about,
+        _description(task, name),
+        rows,
+        symbols,
+    )
+    return Written(written.path, name, sum(counts.values()), written.sha256, new)
+
+
+def frozen_of(run: Run) -> "FrozenSets | None":
+    """The frozen examples that a run's evaluation reads; None if it draws them.
+
+    Raises:
+      UserError: they are missing, incomplete or damaged.
+    """
+    if run.evaluate.frozen is None:
+        return None
+    if run.train.drawing == 1:
+        raise UserError("Frozen examples are those of config.train.drawing=2, got drawing=1.")
+    sets = FrozenSets(Path(run.evaluate.frozen), run.evaluated_task)
+    for (split, length), count in example_counts([run])[run.evaluated_task].items():
+        sets.rows(split, length, count)
+    return sets
+
+
+class FrozenSets:
+    """The frozen sets of a task in a folder.
+
+    Attributes:
+      used: sha256 of the sets that rows were taken from.
+
+    Raises:
+      UserError: the folder has none of the task with these arguments, or of another version.
+    """
+
+    def __init__(self, folder: Path, task: Plugin):
+        from pe_lab.data import frozen
+
+        self.folder, self.name = folder, label(task.to_dict())
+        self.task = plugins.build("tasks", task)
+        present, wanted = frozen.sets(folder), _about(task, {})
+        if not present:
+            raise UserError(
+                f"{folder} holds no frozen examples: python -m experiments.freeze --config=… "
+                f"--out={folder} writes them."
+            )
+        of_task = [s for s in present if {**s.about, "counts": {}} == wanted]
+        if not of_task:
+            others = {f"{label(s.about['task'])} of seed {s.about['seed']}" for s in present}
+            raise UserError(
+                f"{folder} holds no frozen examples of {self.name} of seed {SEED}, but of "
+                f"{'; '.join(sorted(others))}."
+            )
+        self.sets = [s for s in of_task if s.version == frozen.VERSION]
+        if not self.sets:
+            raise UserError(
+                f"{folder} holds {self.name} frozen in version {of_task[0].version}; this pe_lab "
+                f"reads {frozen.VERSION}."
+            )
+        self.rows = functools.cache(self._rows)
+        self.used: set[str] = set()
+
+    def _rows(self, split: str, length: int, count: int) -> list[Row]:
+        """At least the first `count` examples of a split and length.
+
+        Raises:
+          UserError: there are fewer, or they are damaged.
+        """
+
+        def available(frozen_set: Any) -> int:
+            return frozen_set.about["counts"].get(split, {}).get(str(length), 0)
+
+        largest = max(self.sets, key=available)
+        if available(largest) >= count:
+            self.used.add(largest.sha256)
+            return [row for row in largest.rows[split] if row["length"] == length]
+        examples = f"frozen {split} examples of {self.name} of length {length}"
+        if not available(largest):
+            lengths = {int(n) for s in self.sets for n in s.about["counts"].get(split, {})}
+            others = ", ".join(map(str, sorted(lengths))) or "none"
+            raise UserError(f"{self.folder} holds no {examples}, but of {others}.")
+        raise UserError(
+            f"{self.folder} holds {available(largest)} {examples}, and {count} are asked for."
+        )
+
+    def batch(self, key: tuple[str, int], count: int, first: int, size: int, bound: int) -> Example:
+        """Some examples of a split and length, in the shapes of length `bound`.
+
+        Args:
+          key: split and length.
+          count: examples that the evaluation counts.
+          first: index of the first example.
+          size: examples in the batch; after the last one the first ones follow again.
+        """
+        rows = self.rows(*key, count)
+        return stacked(self.task, bound, [rows[i % len(rows)] for i in range(first, first + size)])
+
+
+def _about(task: Plugin, counts: Counts) -> dict[str, Any]:
+    """The content of a frozen set, in the values that JSON gives back."""
+    by_split: dict[str, dict[str, int]] = {}
+    for split, length in sorted(counts):
+        by_split.setdefault(split, {})[str(length)] = counts[split, length]
+    return json.loads(json.dumps({"task": task.to_dict(), "seed": SEED, "counts": by_split}))
+
+
+def _description(task: Task, name: str) -> str:
+    return (
+        f"Evaluation examples of pe_lab's task {name}, one a row: its length in "
+        f"{task.length_name}; symbols of the prompt; of the target symbols, what is scored as the "
+        "answer, the prompt token that each comes from (-1: none). Where a task has them: asked, "
+        "what the model must say and is not given; structure, what position schemes may follow. "
+        "How a reader writes the symbols stands in metadata.json."
+    )
+
+
+def rows_of(length: int, examples: Example) -> Iterator[Row]:
+    """Examples without their padding, as the data set holds them."""
+    target = {
+        "symbols": examples.target,
+        "answer": examples.answer_mask,
+        "alignment": examples.alignment,
+        "asked": examples.asked_mask,
+    }
+    sides: dict[str, dict[str, Any]] = {
+        "prompt": {"symbols": examples.prompt},
+        "target": {name: leaf for name, leaf in target.items() if leaf is not None},
+    }
+    if examples.structure:
+        pairs = examples.structure.items()
+        sides["prompt"]["structure"] = {name: prompt for name, (prompt, _) in pairs}
+        sides["target"]["structure"] = {name: target for name, (_, target) in pairs}
+    masks = {"prompt": examples.prompt_mask, "target": examples.target_mask}
+    for i in range(len(examples.prompt)):
+        row: dict[str, Any] = {"length": np.asarray(length, np.int32)}
+        for side, leaves in sides.items():
+            size = masks[side][i].sum()
+            row[side] = jax.tree.map(lambda leaf, size=size, i=i: leaf[i, :size], leaves)
+        yield row
+
+
+def stacked(task: Task, bound: int, rows: Sequence[Row]) -> Example:
+    """Rows as examples in the shapes of length `bound`: the inverse of `rows_of`."""
+    prompt, prompt_mask = _padded([row["prompt"] for row in rows], task.prompt_bound(bound))
+    target, target_mask = _padded([row["target"] for row in rows], task.target_bound(bound))
+    structure = {
+        name: (leaf, target["structure"][name])
+        for name, leaf in prompt.get("structure", {}).items()
+    }
+    return Example(
+        prompt["symbols"],
+        prompt_mask,
+        target["symbols"],
+        target_mask,
+        target["answer"],
+        np.where(target_mask, target["alignment"], -1),
+        target.get("asked"),
+        structure,
+    )
+
+
+def _padded(sides: list[Row], bound: int) -> tuple[Any, Bool[np.ndarray, "b l"]]:
+    """Prompts or targets of many rows, zeros after their ends, and the mask of their tokens."""
+    sizes = np.array([len(side["symbols"]) for side in sides])
+
+    def pad(*leaves: np.ndarray) -> np.ndarray:
+        padded = np.zeros((len(leaves), bound, *leaves[0].shape[1:]), leaves[0].dtype)
+        for row, leaf in zip(padded, leaves, strict=True):
+            row[: len(leaf)] = leaf
+        return padded
+
+    return jax.tree.map(pad, *sides), np.arange(bound)[None] < sizes[:, None]

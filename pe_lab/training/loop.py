@@ -1,0 +1,277 @@
+"""The loop of a run group: train its members side by side, follow their curves, evaluate."""
+
+import dataclasses
+import functools
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.evaluation_points import grid
+from pe_lab.runs.run import RunGroup, plain
+from pe_lab.training import checkpoint, curve, devices, run_records
+from pe_lab.training.evaluate import Evaluator
+from pe_lab.training.run_records import Cost
+from pe_lab.training.setup import build_setup
+from pe_lab.training.state import (
+    CurvePoint,
+    TrainState,
+    abstract_state,
+    initial_state,
+    members_of,
+    of_member,
+)
+from pe_lab.training.step import chunk
+from pe_lab.training.warm_start import adopt, parent_of
+
+Event = Mapping[str, Any]
+Report = Callable[[Event], None]
+
+
+class Preempted(Exception):  # noqa: N818
+    """A training saved its state and ended early, as requested."""
+
+
+def train_run_group(
+    group: RunGroup,
+    folder: Path,
+    report: Report = lambda event: None,
+    should_leave: Callable[[], bool] = lambda: False,
+) -> None:
+    """Train, evaluate and record every run of a group, from its checkpoint if there is one.
+
+    Args:
+      folder: the study's; records and checkpoints are written inside.
+      report: receives progress.
+      should_leave: called after each chunk; True saves the state and ends the training.
+
+    Raises:
+      Preempted: `should_leave` returned True.
+    """
+    training = Training(group, folder, report)
+    training.train(should_leave)
+    training.evaluate()
+
+
+class Training:
+    """The members of a run group, their programs, curves and clock.
+
+    Attributes:
+      curves: of each member, one point for each evaluation during training.
+      cost: seconds and memory of the whole group.
+    """
+
+    def __init__(self, group: RunGroup, folder: Path, report: Report):
+        self.group, self.folder, self.report = group, folder, report
+        self.checkpoints = folder / "checkpoints" / group.group_id
+        self.cost = Cost()
+        devices.check(group.run.execution.batch_devices)
+        self.setup = build_setup(group.run)
+        lengths = group.run.evaluate.all_lengths
+        self.evaluator = Evaluator(self.setup, lengths, self._compiled)
+        self.parents = [parent_of(run, folder) for run in group.runs]
+        self.members = self._placed(members_of(group, self._first_steps()))
+        self.curves: list[curve.Curve] = [[] for _ in group.runs]
+        self.state = self._restored() or self._started()
+
+    def _first_steps(self) -> list[int]:
+        """The steps that the parent of each member has trained, 0 without one."""
+        records_of_parents = [parent and parent.record for parent in self.parents]
+        return [record["exposure"]["steps"] if record else 0 for record in records_of_parents]
+
+    def _placed(self, tree: Any) -> Any:
+        return devices.placed(tree, self.setup.batch_devices)
+
+    def _compiled(self, function: Callable, *args: Any, donate: tuple[int, ...] = ()) -> Any:
+        started = time.monotonic()
+        program = jax.jit(function, donate_argnums=donate).lower(*args).compile()
+        self.cost.compile_seconds += time.monotonic() - started
+        return program
+
+    # Start and resume
+
+    def _started(self) -> TrainState:
+        """The first state, with the parameters of parents where members have one."""
+        init = functools.partial(initial_state, self.setup)
+        state: TrainState = self._compiled(init, self.members)(self.members)
+        params = state.params
+        for index, parent in enumerate(self.parents):
+            if parent is None:
+                continue
+            fresh = of_member(state.params, index)
+            adopted = adopt(parent.params, parent.setup, self.setup, fresh)
+            params = jax.tree.map(
+                lambda leaf, new, index=index: leaf.at[index].set(new), params, adopted
+            )
+        return self._placed(dataclasses.replace(state, params=params))
+
+    def _restored(self) -> TrainState | None:
+        """The state of the newest checkpoint; None if there is none."""
+        checkpoint.remove_unfinished(self.checkpoints)
+        like = abstract_state(self.setup, len(self.group.runs))
+        restored = checkpoint.restore(
+            self.checkpoints,
+            devices.abstractly_placed(like, self.setup.batch_devices),
+            lambda damage: self.report({"event": "damaged", "why": damage}),
+        )
+        if restored is None:
+            return None
+        state, notes = restored
+        self._check_curve(notes)
+        self.curves = notes["curve"]
+        self.cost.train_seconds, self.cost.memory = notes["train_seconds"], notes["memory"]
+        self.report({"event": "resumed", "step": int(np.asarray(state.step)[0])})
+        return state
+
+    def _check_curve(self, notes: Mapping[str, Any]) -> None:
+        """Refuse a checkpoint whose curve was measured on operands of other lengths."""
+        run, exact_operands = self.group.run, notes["exact_operands"]
+        if notes["evaluated_task"] != plain(run.evaluated_task):
+            raise UserError(
+                f"The checkpoint in {self.checkpoints} was measured with "
+                f"config.evaluate.exact_operands={exact_operands!r} and this study asks for "
+                f"{run.evaluate.exact_operands!r}: choose another results folder."
+            )
+
+    def _save(self) -> None:
+        notes = {
+            "curve": self.curves,
+            "train_seconds": self.cost.train_seconds,
+            "memory": self.cost.memory,
+            "exact_operands": self.group.run.evaluate.exact_operands,
+            "evaluated_task": plain(self.group.run.evaluated_task),
+        }
+        checkpoint.save(self.checkpoints, self.step, self.state, notes)
+
+    # Training
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        return int(np.asarray(self.state.step)[0])
+
+    @property
+    def last_step(self) -> int:
+        """The step at which every member has stopped."""
+        return int(np.asarray(self.state.stop_at).max())
+
+    def train(self, should_leave: Callable[[], bool] = lambda: False) -> None:
+        """Train chunk by chunk up to the last step.
+
+        Chunks end at steps that depend on the config alone, so a resumed run has the same.
+        """
+        if self.step == 0 and not self.curves[0]:
+            self._extend_curve(None)
+        if self.step >= self.last_step:
+            return
+        data = self.setup.data("train")
+        arguments = (self.state, self.members, np.int32(1), data)
+        program = self._compiled(functools.partial(chunk, self.setup), *arguments, donate=(0,))
+        self.cost.memory = _memory(program)
+        saved_at = time.monotonic()
+        while self.step < self.last_step:
+            loss = self._train_chunk(program, data)
+            if self._is_curve_step():
+                self._extend_curve(loss)
+                stop_at = curve.stops(self.curves, self.state, self.group.run.train)
+                self.state = dataclasses.replace(self.state, stop_at=self._placed(stop_at))
+            leaves = should_leave() and self.step < self.last_step
+            is_due = time.monotonic() - saved_at >= self.group.run.checkpoints.interval
+            if leaves or is_due or self.step >= self.last_step:
+                self._save()
+                saved_at = time.monotonic()
+            if leaves:
+                raise Preempted
+
+    def _train_chunk(self, program: Callable, data: Any) -> Float[np.ndarray, "r"]:
+        """Train up to the next boundary; the mean loss of each member."""
+        started, first = time.monotonic(), self.step
+        num_steps = self._next_boundary(first) - first
+        self.state, losses = program(self.state, self.members, np.int32(num_steps), data)
+        loss = curve.mean_loss(
+            np.asarray(losses)[:, :num_steps], first, np.array(self.state.stop_at)
+        )
+        seconds = time.monotonic() - started
+        self.cost.train_seconds += seconds
+        self._report_progress(loss, num_steps / seconds)
+        return loss
+
+    def _next_boundary(self, step: int) -> int:
+        run = self.group.run
+        intervals = (run.execution.chunk_steps, run.evaluate.curve_every)
+        return min(self.last_step, *((step // n + 1) * n for n in intervals))
+
+    def _is_curve_step(self) -> bool:
+        is_last = self.step >= self.last_step
+        return is_last or self.step % self.group.run.evaluate.curve_every == 0
+
+    def _report_progress(self, loss: Float[np.ndarray, "r"], rate: float) -> None:
+        finite = loss[np.isfinite(loss)]
+        event = {
+            "event": "progress",
+            "step": self.step,
+            "loss": float(finite.mean()) if finite.size else None,
+            "steps_per_second": rate * len(self.group.runs),
+        }
+        self.report(event)
+
+    def _extend_curve(self, loss: Float[np.ndarray, "r"] | None) -> None:
+        curve.extend(self.curves, self.evaluator, self.state, loss)
+        if self.group.run.checkpoints.keep_curve:
+            checkpoint.save_point(self.checkpoints, self.step, CurvePoint.of(self.state))
+
+    # Evaluation
+
+    def evaluate(self) -> None:
+        """Measure the final state, and add to the record of every run what it lacks."""
+        self.report({"event": "evaluating"})
+        previous = [run_records.finished(self.folder, run) for run in self.group.runs]
+        known = [records.places(record) if record else {} for record in previous]
+        points = [p for p in grid(self.group.run) if not all(p.key in keys for keys in known)]
+        rows = self.evaluator.rows(self.state.params, points)
+        lengths = [point.length for point in points if point.split == "test"]
+        chance_levels = self.evaluator.chance_levels(lengths)
+        for index, record in enumerate(previous):
+            new = [row for row in rows[index] if records.place_of(row) not in known[index]]
+            if record is None:
+                record = self._record(index)
+            if record["status"] != "finished":
+                new = []
+            records.write(self.folder, records.extended(record, new, chance_levels))
+        if self.group.run.checkpoints.keep_final:
+            checkpoint.keep_last(self.checkpoints)
+        else:
+            checkpoint.remove(self.checkpoints)
+        self.report({"event": "finished"})
+
+    def _record(self, index: int) -> dict[str, Any]:
+        """The record of a run without rows."""
+        frozen = self.evaluator.frozen
+        parent = self.parents[index]
+        return run_records.trained(
+            self.setup,
+            self.group,
+            index,
+            self.state,
+            self.curves[index],
+            self.cost,
+            parent=None if parent is None else parent.record,
+            frozen=None if frozen is None else sorted(frozen.used),
+        )
+
+
+def _memory(program: Any) -> dict[str, int] | None:
+    """Bytes that a compiled chunk of training needs; None where the compiler does not count."""
+    memory = program.memory_analysis()
+    if memory is None:
+        return None
+    return {
+        "state_bytes": memory.argument_size_in_bytes,
+        "temporary_bytes": memory.temp_size_in_bytes,
+    }

@@ -1,0 +1,25 @@
+"""Named streams of random keys: every random number is a fold of (seed, stream, index).
+
+Nothing random has state, so a resumed training is bit-equal to an unbroken one.
+"""
+
+import jax
+from jaxtyping import Array, ArrayLike, Int, Key
+
+# The streams of a data seed. The integers must never change: another integer draws other numbers.
+EXAMPLES, LENGTHS, POSITIONS, DROPOUT, EVALUATION, SOURCE_POSITIONS = range(6)
+
+
+def stream_key(key: Key[Array, ""], name: Int[ArrayLike, ""]) -> Key[Array, ""]:
+    """The key of a named stream."""
+    return jax.random.fold_in(key, name)
+
+
+def fold(key: Key[Array, ""], indices: Int[ArrayLike, "n"]) -> Key[Array, "n"]:
+    """One key for each index."""
+    return jax.vmap(lambda i: jax.random.fold_in(key, i))(indices)
+
+
+def stream_keys(keys: Key[Array, "n"], name: int) -> Key[Array, "n"]:
+    """The key of a named stream for each of several keys."""
+    return jax.vmap(lambda key: stream_key(key, name))(keys)

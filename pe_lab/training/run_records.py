@@ -1,0 +1,175 @@
+"""Records of runs: trained, failed, and the code and machine that they come from."""
+
+import dataclasses
+import functools
+import platform
+import subprocess
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from pe_lab.runs import records
+from pe_lab.runs.run import Run, RunGroup
+from pe_lab.training.setup import Setup
+from pe_lab.training.state import TrainState
+
+_CHECKOUT = Path(__file__).parent
+_CODE = (":/pe_lab", ":/configs", ":/experiments")  # the folders whose changes make a run "dirty"
+
+
+@dataclasses.dataclass
+class Cost:
+    """What a run group has cost so far.
+
+    Attributes:
+      memory: bytes of state and of temporary values, as the compiler counts them.
+    """
+
+    compile_seconds: float = 0.0
+    train_seconds: float = 0.0
+    memory: dict[str, int] | None = None
+
+
+def trained(
+    setup: Setup,
+    group: RunGroup,
+    index: int,
+    state: TrainState,
+    curve: list[dict[str, Any]],
+    cost: Cost,
+    *,
+    parent: Mapping[str, Any] | None,
+    frozen: list[str] | None,
+) -> dict[str, Any]:
+    """The record of a member that has ended its training, without rows.
+
+    Args:
+      index: of the member.
+      parent: the record of the run from which it started.
+      frozen: sha256 of the frozen sets that were read; None: examples were drawn.
+    """
+    run = group.runs[index]
+    diverged_at = int(np.asarray(state.diverged_at)[index])
+    step = int(np.asarray(state.step)[0])
+    steps = min(step, int(np.asarray(state.stop_at)[index]))
+    error = checkpoint = None
+    if diverged_at >= 0:
+        error = f"the loss or its gradient was not finite at step {diverged_at}"
+    if run.checkpoints.keep_final:
+        checkpoint = {"cell": group.group_id, "step": step, "replica": index}
+    record = blank(run)
+    record["provenance"] |= {"data": setup.data_digest, "frozen": frozen}
+    return record | {
+        "status": "finished" if error is None else "diverged",
+        "error": error,
+        "curve": curve,
+        "cost": _cost(setup, state, cost, steps),
+        "exposure": _exposure(setup, steps, parent),
+        "code_ratio": {"initial": curve[0]["code_ratio"], "final": curve[-1]["code_ratio"]},
+        "checkpoint": checkpoint,
+    }
+
+
+def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> dict[str, Any]:
+    """Of one member: its share of the group's seconds; memory is the group's."""
+    num_members = len(state.step)
+    all_steps = int(np.asarray(state.step)[0]) * num_members
+    seconds = cost.train_seconds
+    sizes = [leaf.size for leaf in jax.tree.leaves(state.params)]
+    return {
+        "steps": steps,
+        "train_seconds": seconds / num_members,
+        "compile_seconds": cost.compile_seconds / num_members,
+        "steps_per_second": all_steps / seconds if seconds else None,
+        "train_flops": setup.step_flops * steps,
+        "parameters": sum(sizes) // num_members,
+        "replicas": num_members,
+        "memory": cost.memory,
+    }
+
+
+def _exposure(setup: Setup, steps: int, parent: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The lengths, positions and steps that training has seen, its parent's included."""
+    length = setup.run.train.max_length
+    before = {} if parent is None else parent["exposure"]
+    readers = [placement for placement in setup.placements if placement.reads_positions]
+    positions = [setup.largest_position(p, length, train=True) for p in readers]
+    if before.get("max_position") is not None:
+        positions.append(before["max_position"])
+    return {
+        "steps": steps + before.get("steps", 0),
+        "max_length": max(length, before.get("max_length", 0)),
+        "length_name": setup.task.length_name,
+        "max_position": max(positions, default=None),
+        "target_length_known": setup.knows_target_length,
+        "learnt_threshold": setup.task.threshold,
+    }
+
+
+def blank(run: Run) -> dict[str, Any]:
+    """A record with nothing measured, status "failed"."""
+    empty: dict[str, Any] = dict.fromkeys(("error", "cost", "exposure", "code_ratio", "checkpoint"))
+    return empty | {
+        "run_id": run.run_id,
+        "config": run.to_dict(),
+        "replica": run.member_settings(),
+        "status": "failed",
+        "rows": [],
+        "floors": [],
+        "curve": [],
+        "provenance": provenance(run),
+    }
+
+
+def finished(folder: Path, run: Run) -> dict[str, Any] | None:
+    """The record of a run that has finished before; None without one."""
+    path = records.path_of(folder, run.run_id)
+    if not path.exists():
+        return None
+    record = records.read(path)
+    return record if record["status"] == "finished" else None
+
+
+def write_failure(run: Run, folder: Path, error: str) -> None:
+    """Record that a run failed, unless it has a result already."""
+    path = records.path_of(folder, run.run_id)
+    if not path.exists() or records.read(path)["status"] == "failed":
+        records.write(folder, blank(run) | {"error": error})
+
+
+def provenance(run: Run) -> dict[str, Any]:
+    """Code, versions and device, on which numbers depend in addition to the config."""
+    device = jax.devices()[0]
+    return {
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": has_uncommitted_code(),
+        "python": platform.python_version(),
+        "versions": _versions(),
+        "device": f"{device.platform}: {device.device_kind}",
+        "execution": run.to_dict()["execution"],
+        "sources": run.sources(),
+    }
+
+
+def has_uncommitted_code(checkout: Path = _CHECKOUT) -> bool:
+    """Whether pe_lab, configs or experiments differ from the commit, or hold untracked files."""
+    return bool(_git("status", "--porcelain", "--", *_CODE, checkout=checkout))
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    packages = ("jax", "jaxlib", "flax", "optax", "numpy")
+    return {name: metadata.version(name) for name in packages}
+
+
+@functools.cache
+def _git(*args: str, checkout: Path = _CHECKOUT) -> str | None:
+    """The output of a git command in a checkout; None outside of a repository."""
+    process = subprocess.run(
+        ["git", *args], cwd=checkout, capture_output=True, text=True, check=False
+    )
+    return process.stdout.strip() if process.returncode == 0 else None

@@ -1,0 +1,261 @@
+"""All that is static of a run group, built once and closed over by its programs."""
+
+import dataclasses
+import functools
+import hashlib
+from collections.abc import Callable
+from typing import Any, Literal
+
+import jax
+import numpy as np
+from flax import nnx
+from jaxtyping import ArrayLike, Int
+
+from pe_lab.encodings.base import AttentionEncoding, InputEncoding
+from pe_lab.kernels import Kernels, choose
+from pe_lab.model.flops import forward_flops
+from pe_lab.model.sites import Site
+from pe_lab.model.stack import Stack
+from pe_lab.model.transformer import Transformer
+from pe_lab.positions.base import PositionScheme
+from pe_lab.runs import plugins
+from pe_lab.runs.run import Run
+from pe_lab.tasks.base import Task
+from pe_lab.tasks.layouts import LAYOUTS, Layout
+from pe_lab.training import checks, devices, leaks, splits
+
+
+@dataclasses.dataclass(frozen=True)
+class Placement:
+    """An encoding module, and what it reads.
+
+    Attributes:
+      site: its position scheme and axis.
+      streams: the stacks whose positions it reads.
+    """
+
+    encoding: InputEncoding | AttentionEncoding
+    site: Site
+    streams: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The word for the encoding in configs: the name of its file."""
+        return type(self.encoding).__module__.rpartition(".")[2]
+
+    @property
+    def reads_positions(self) -> bool:
+        return self.encoding.requirements.reads_positions
+
+
+@dataclasses.dataclass(frozen=True)
+class Setup:
+    """All that is static of a run group.
+
+    Attributes:
+      run: any run of the group.
+      graph: the model without parameters.
+      vmapped: members train as one batch; otherwise one after the other.
+      batch_devices: the number of devices that share the batch of a member.
+      split_rule: the inputs that are held out for evaluation.
+      trained_inputs: the inputs that training can draw; None: the splits of the task's data are
+        disjoint.
+    """
+
+    run: Run
+    task: Task
+    layout: Layout
+    scheme: PositionScheme
+    graph: nnx.GraphDef
+    kernels: Kernels
+    vmapped: bool
+    batch_devices: int
+    split_rule: splits.Rule
+    trained_inputs: splits.Trained | None
+
+    # The model
+
+    def model(self, params: Any) -> Transformer:
+        return nnx.merge(self.graph, params)
+
+    def initial_params(self, seed: Int[ArrayLike, ""]) -> Any:
+        model = _model(self.run, self.task, self.layout, self.kernels, seed)
+        return nnx.to_pure_dict(nnx.state(model, nnx.Param))
+
+    @functools.cached_property
+    def abstract_model(self) -> Transformer:
+        """The model without values."""
+        return nnx.eval_shape(lambda: _model(self.run, self.task, self.layout, self.kernels, 0))
+
+    @functools.cached_property
+    def abstract_params(self) -> Any:
+        """The parameters of one member without values."""
+        return nnx.to_pure_dict(nnx.state(self.abstract_model, nnx.Param))
+
+    @functools.cached_property
+    def placements(self) -> tuple[Placement, ...]:
+        """Every encoding module."""
+        streams = tuple(self.num_tokens(self.run.train.max_length))
+        stacks = self.abstract_model.stacks.items()
+        return tuple(p for name, stack in stacks for p in _placements(name, stack, streams))
+
+    # Members
+
+    def side_by_side(self, f: Callable, *args: Any) -> Any:
+        """Map a function of one member over the member axis, on all devices."""
+        mapped = _vmap if self.vmapped else _map
+        return devices.side_by_side(mapped, self.batch_devices, f, *args)
+
+    # Data
+
+    @functools.cached_property
+    def evaluated_task(self) -> Task:
+        """The task that evaluation draws from; training draws from `task`."""
+        return plugins.build("tasks", self.run.evaluated_task)
+
+    def data(self, split: str) -> Any:
+        """The data of a split, from which the task draws its examples; None for most tasks."""
+        return jax.device_put(self.task.data(split))
+
+    @functools.cached_property
+    def data_digest(self) -> str | None:
+        """sha256 of the data of all splits; None for a task that draws from keys alone."""
+        data = [self.task.data(split) for split in ("train", "validation", "test")]
+        leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(data)]
+        digest = hashlib.sha256()
+        for leaf in leaves:
+            digest.update(f"{leaf.dtype}{leaf.shape}".encode() + leaf.tobytes())
+        return digest.hexdigest() if leaves else None
+
+    # Lengths and positions
+
+    def num_tokens(self, length: int) -> dict[str, int]:
+        """Stack -> L of an example of this length; the stack that answers is last."""
+        return self.layout.num_tokens(self.task, length)
+
+    def context_lengths(self, length: int, train: bool) -> dict[str, int]:
+        """Stack -> tokens that share one range of positions, for examples up to this length."""
+        count = 1
+        if train and not self.layout.document_mask:
+            count = self.layout.examples_per_context
+        return {stack: count * n for stack, n in self.num_tokens(length).items()}
+
+    def largest_position(self, placement: Placement, length: int, train: bool) -> int | float:
+        """The largest position that an encoding can meet in examples of this length."""
+        streams = placement.streams
+        return max(self._largest(length, train, stack, placement.site) for stack in streams)
+
+    def _largest(self, length: int, train: bool, stack: str, site: Site) -> int | float:
+        """The largest position of a stack's stream; over all axes, or on the site's."""
+        tokens = self.context_lengths(length, train)[stack]
+        parts = self.layout.parts(self.task, length)[stack]
+        parts_of_context = parts * (tokens // sum(parts))
+        axes = range(self.scheme.num_axes) if site.axis is None else [site.axis]
+        return max(self.scheme.bound_on(axis, tokens, train, parts_of_context) for axis in axes)
+
+    # What the experiment gives the model
+
+    @property
+    def knows_target_length(self) -> bool:
+        """Whether the layout, positions that are read, or an encoding reveal the target length."""
+        reads_length = any(p.encoding.requirements.reads_length for p in self.placements)
+        return self.layout.knows_target_length or self.revealed is not None or reads_length
+
+    @property
+    def revealed(self) -> Literal["length", "answer"] | None:
+        """What positions reveal of a target; nothing if no encoding reads them."""
+        if not any(p.reads_positions for p in self.placements):
+            return None
+        return leaks.revealed(self.task, self.layout, self.scheme)
+
+    # Cost
+
+    @property
+    def step_flops(self) -> int:
+        """Floating-point operations of one member's step without padding: three forward passes."""
+        train, vocabularies = self.run.train, self.layout.vocabularies(self.task)
+        num_contexts, num_examples = train.batch_size, self.layout.examples_per_context
+        if self.layout.document_mask:  # examples that do not see each other are contexts of one
+            num_contexts, num_examples = num_contexts * num_examples, 1
+        forward = []
+        for length in range(train.min_length, train.max_length + 1):
+            tokens = {stack: num_examples * n for stack, n in self.num_tokens(length).items()}
+            forward.append(forward_flops(self.run.model, vocabularies, tokens))
+        return 3 * (sum(forward) // len(forward)) * num_contexts
+
+
+def build_setup(run: Run, *, trained: bool = True, platform: str | None = None) -> Setup:
+    """Build the plugins that a run's config names, and check that they fit together.
+
+    Args:
+      trained: the run is trained with this setup; otherwise it is only evaluated.
+      platform: "cpu", "cuda", "tpu", …, for which programs are compiled; None: this process's.
+
+    Raises:
+      UserError: an encoding, scheme or task refuses its arguments, the sizes or the lengths.
+    """
+    task = plugins.build("tasks", run.task)
+    options = {k: v for k, v in dataclasses.asdict(run.layout).items() if k != "name"}
+    layout = LAYOUTS[run.layout.name](**options)
+    scheme = plugins.build("positions", run.positions, num_layers=run.model.num_layers)
+    platform = jax.default_backend() if platform is None else platform
+    vmapped = run.execution.replicas == "vmap"
+    if run.execution.replicas == "auto":
+        vmapped = platform != "cpu"
+    kernels = choose(run.execution.kernels, platform)
+    if vmapped:
+        kernels = kernels.with_whole_batches()
+    setup = Setup(
+        run=run,
+        task=task,
+        layout=layout,
+        scheme=scheme,
+        graph=nnx.graphdef(nnx.eval_shape(lambda: _model(run, task, layout, kernels, 0))),
+        kernels=kernels,
+        vmapped=vmapped,
+        batch_devices=devices.for_batch(run.execution.batch_devices),
+        split_rule=_split_rule(run),
+        trained_inputs=_trained_inputs(run, task),
+    )
+    checks.check(setup, trained)
+    return setup
+
+
+def _model(run: Run, task: Task, layout: Layout, kernels: Kernels, seed: Any) -> Transformer:
+    key = jax.random.key(seed)
+    return Transformer(run.model, layout.vocabularies(task), kernels=kernels, key=key)
+
+
+def _placements(name: str, stack: Stack, streams: tuple[str, ...]) -> list[Placement]:
+    """The encodings of a stack.
+
+    Args:
+      streams: all of the model; a stack with cross-attention has encodings that read both.
+    """
+    in_attention = streams if any(stack.cross_sites) else (name,)
+    inputs = zip(stack.input_encodings, stack.input_sites, strict=True)
+    attention = zip(stack.attention_encodings, stack.attention_sites(), strict=True)
+    placements = [Placement(encoding, site, (name,)) for encoding, site in inputs]
+    return placements + [Placement(encoding, site, in_attention) for encoding, site in attention]
+
+
+def _split_rule(run: Run) -> splits.Rule:
+    """The rule of the task that evaluation draws from: frozen examples follow it too."""
+    if run.train.drawing == 1:
+        return splits.Rule(None)
+    return splits.rule(plugins.build("tasks", run.evaluated_task))
+
+
+def _trained_inputs(run: Run, task: Task) -> splits.Trained | None:
+    if splits.has_data(task):
+        return None
+    inputs = splits.trained(task, run.train.min_length, run.train.max_length)
+    return dataclasses.replace(inputs, everywhere=run.init_from is not None)
+
+
+def _vmap(f: Callable, *args: Any) -> Any:
+    return jax.vmap(f)(*args)
+
+
+def _map(f: Callable, *args: Any) -> Any:
+    return jax.lax.map(lambda arg: f(*arg), args)

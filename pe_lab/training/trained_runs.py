@@ -1,0 +1,99 @@
+"""Finished runs: their records, parameters and models."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from pe_lab.model.transformer import Transformer
+from pe_lab.runs import records, run_group_files
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.run import RunGroup
+from pe_lab.training import checkpoint
+from pe_lab.training.setup import Setup, build_setup
+from pe_lab.training.state import CurvePoint, TrainState, abstract_state, of_member
+
+Record = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainedRun:
+    """A run with its record and its final parameters."""
+
+    setup: Setup
+    record: Record
+    params: Any
+
+    @property
+    def model(self) -> Transformer:
+        """The run's model with its final parameters."""
+        return self.setup.model(self.params)
+
+
+def load(folder: Path, run_id: str) -> TrainedRun:
+    """A run of the study in `folder` with its final parameters.
+
+    Raises:
+      UserError: there is no such run, it did not finish, or its checkpoint is gone or damaged.
+    """
+    path = records.path_of(folder, run_id)
+    if not path.exists():
+        raise UserError(f"There is no run {run_id} in {folder}.")
+    record = records.read(path)
+    state, group = load_state(folder, record)
+    index = record["checkpoint"]["replica"]
+    return TrainedRun(build_setup(group.runs[index]), record, of_member(state.params, index))
+
+
+def trained_model(folder: Path, run_id: str) -> Transformer:
+    """The model of a run with its final parameters; errors as for `load`."""
+    return load(folder, run_id).model
+
+
+def load_state(folder: Path, record: Record) -> tuple[TrainState, RunGroup]:
+    """The final state of all members of a run's group, and the group."""
+    group, checkpoints, like = _checkpoints_of(folder, record)
+    index, step = record["checkpoint"]["replica"], record["checkpoint"]["step"]
+    restored = checkpoint.restore(checkpoints, like)
+    if restored is None or int(restored[0].step[index]) != step:
+        raise UserError(
+            f"The checkpoint of {record['run_id']} is gone: {checkpoints} does not hold step "
+            f"{step}."
+        )
+    return restored[0], group
+
+
+def params_through_training(folder: Path, record: Record) -> Iterator[tuple[int, Any]]:
+    """Steps trained and parameters at every point of a run's curve that was kept.
+
+    A member that stopped before the others of its group has its last parameters at all points from
+    there on. They come once, with the steps that it trained. Points are read lazily.
+
+    Raises:
+      UserError: as for `load`, or a point is damaged.
+    """
+    _, checkpoints, like = _checkpoints_of(folder, record)
+    index = record["checkpoint"]["replica"]
+    points = checkpoint.points(checkpoints, jax.eval_shape(CurvePoint.of, like))
+    for steps, group in itertools.groupby(points, lambda point: int(point.step[index])):
+        yield steps, of_member(next(group).params, index)
+
+
+def _checkpoints_of(folder: Path, record: Record) -> tuple[RunGroup, Path, TrainState]:
+    """The group of a run, the folder of its checkpoints, and its state without values."""
+    run_id, kept = record["run_id"], record["checkpoint"]
+    if record["status"] != "finished":
+        raise UserError(f"The run {run_id} in {folder} has not finished, it {record['status']}.")
+    if kept is None:
+        raise UserError(
+            f"The run {run_id} kept no final parameters: config.checkpoints.keep_final was False."
+        )
+    file = run_group_files.path_of(folder, records.plain(kept["cell"]))
+    if not file.exists():  # a published study has records alone
+        raise UserError(f"The checkpoint of {run_id} is gone: {file} is missing.")
+    group = run_group_files.read(file)
+    state = abstract_state(build_setup(group.run), len(group.runs))
+    return group, folder / "checkpoints" / kept["cell"], state

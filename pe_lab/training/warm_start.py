@@ -1,0 +1,163 @@
+"""Parameters of a finished run in the model of another run."""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from pe_lab.model.sites import Site, is_encoding
+from pe_lab.runs import study_files
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.run import Change, Run
+from pe_lab.training.setup import Setup, build_setup
+from pe_lab.training.trained_runs import Record, TrainedRun, load
+
+ParamPath = tuple[str, ...]
+
+
+def parent_of(run: Run, folder: Path) -> TrainedRun | None:
+    """The finished run from which a run of the study in `folder` starts; None for a fresh start."""
+    if run.init_from is None:
+        return None
+    parent = load(study_files.folder_of(run.init_from.study, folder), run.init_from.run_id)
+    check_drawing(run, parent.record)
+    return parent
+
+
+def check_drawing(run: Run, parent: Record) -> None:
+    """Refuse a parent that was trained on inputs which the run holds out.
+
+    Args:
+      parent: the record of the run from which `run` starts.
+    """
+    drawing = parent["config"]["train"]["drawing"]
+    if drawing != run.train.drawing:
+        raise UserError(
+            f"The run {parent['run_id']} was trained with config.train.drawing={drawing}, and a "
+            f"run that starts from it has {run.train.drawing}: train it again, or set both to the "
+            "same value."
+        )
+
+
+def overridden(setup: Setup, override: Change) -> Setup:
+    """The setup of a trained run group under an evaluation override.
+
+    Raises:
+      UserError: the override does not fit the model, or needs parameters that were not trained.
+    """
+    new_setup = build_setup(override.apply(setup.run), trained=False)
+    adopt(setup.abstract_params, setup, new_setup)
+    return new_setup
+
+
+def adopt(params: Any, old_setup: Setup, new_setup: Setup, fresh: Any = None) -> Any:
+    """Parameters of one run in the model of another.
+
+    The backbones must be the same. An encoding adopts the parameters of the encoding of the same
+    name that acted at least on its layers.
+
+    Args:
+      params: of one member, or with a member axis in front.
+      fresh: new parameters of `new_setup`, for encodings that the old model lacks; None: such an
+        encoding is refused.
+
+    Raises:
+      UserError: the backbones differ, or an encoding's parameters do.
+    """
+    old = _by_path(params)
+    new = None if fresh is None else _by_path(fresh)
+    first_old = jax.tree.leaves(old_setup.abstract_params)[0]
+    num_member_axes = jax.tree.leaves(params)[0].ndim - first_old.ndim
+    old_modules = _modules(old_setup)
+    new_modules = {module.path: module for module in _modules(new_setup)}
+    run_id = old_setup.run.run_id
+    wanted = _by_path(new_setup.abstract_params)
+    adopted = []
+    for path, leaf in wanted.items():
+        source: ParamPath | None = path
+        if is_encoding(path):
+            module = new_modules[path[:3]].find_in(old_modules)
+            source = None if module is None else (*module.path, *path[3:])
+        if source is None:
+            if new is None:
+                name = new_modules[path[:3]].name
+                raise UserError(
+                    f"{name} has parameters that the run {run_id} was not trained with."
+                )
+            adopted.append(new[path])
+            continue
+        shape = tuple(old[source].shape[num_member_axes:]) if source in old else "missing"
+        if shape != leaf.shape:
+            raise UserError(
+                f"The model differs from that of the run {run_id}: {'.'.join(path)} is {shape} "
+                f"there and {leaf.shape} here."
+            )
+        adopted.append(old[source])
+    missing = sorted(".".join(p) for p in old.keys() - wanted.keys() if not is_encoding(p))
+    if missing:
+        raise UserError(f"The model differs from that of the run {run_id}: it has no {missing[0]}.")
+    return jax.tree.unflatten(jax.tree.structure(new_setup.abstract_params), adopted)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Module:
+    """An encoding module of a model.
+
+    Attributes:
+      path: stack, list and index, the start of its parameters' paths.
+      role: "input", "attention" or "cross".
+      layers: on which it acts; empty at the input.
+      copy: its number among modules that agree in everything else.
+    """
+
+    path: ParamPath
+    role: str
+    name: str
+    layers: frozenset[int]
+    copy: int = 0
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        return self.path[0], self.role, self.name
+
+    def find_in(self, modules: Sequence["_Module"]) -> "_Module | None":
+        """The same encoding of another model, which acts at least on the layers of this one.
+
+        Modules with exactly the same layers come first.
+        """
+        candidates = [m for m in modules if m.kind == self.kind and m.layers >= self.layers]
+        candidates.sort(key=lambda m: m.layers != self.layers)
+        return candidates[self.copy] if len(candidates) > self.copy else None
+
+
+def _modules(setup: Setup) -> list[_Module]:
+    modules: list[_Module] = []
+    placements = iter(setup.placements)
+    for name, stack in setup.abstract_model.stacks.items():
+        for i in range(len(stack.input_encodings)):
+            path = (name, "input_encodings", str(i))
+            _append(modules, _Module(path, "input", next(placements).name, frozenset()))
+        for i in range(len(stack.attention_encodings)):
+            path = (name, "attention_encodings", str(i))
+            layers = _layers_of(i, stack.layer_sites)
+            role = "attention" if layers else "cross"
+            layers = layers or _layers_of(i, stack.cross_sites)
+            _append(modules, _Module(path, role, next(placements).name, layers))
+    return modules
+
+
+def _append(modules: list[_Module], module: _Module) -> None:
+    copy = sum((m.kind, m.layers) == (module.kind, module.layers) for m in modules)
+    modules.append(dataclasses.replace(module, copy=copy))
+
+
+def _layers_of(index: int, layers: tuple[tuple[Site, ...], ...]) -> frozenset[int]:
+    """The layers on which an encoding acts."""
+    return frozenset(i for i, sites in enumerate(layers) if index in [s.index for s in sites])
+
+
+def _by_path(tree: Any) -> dict[ParamPath, Any]:
+    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    return {tuple(str(part.key) for part in path): leaf for path, leaf in leaves}
