@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 from absl import flags
-from pe_lab.training.cell import provenance
 
 from configs import base
 from experiments import command_line
@@ -37,6 +36,7 @@ from pe_lab.runs.errors import UserError, one_line, unknown
 from pe_lab.runs.run import Run
 from pe_lab.sweeps import study
 from pe_lab.sweeps.launchers import local
+from pe_lab.training.run_records import provenance
 
 _STEPS = flags.DEFINE_integer("steps", 3, "steps that are timed", lower_bound=0)
 _COMPARE = flags.DEFINE_boolean("compare", False, "measure the runs of the sweep beside each other")

@@ -20,7 +20,7 @@ def test_a_state_and_its_notes_come_back(tmp_path):
     checkpoint.save(tmp_path, 3, STATE, NOTES)
     state, notes = checkpoint.restore(tmp_path, STATE)
     np.testing.assert_array_equal(
-        state.params["encodings"][0]["table"], STATE["params"]["encodings"][0]["table"]
+        state["params"]["encodings"][0]["table"], STATE["params"]["encodings"][0]["table"]
     )
     np.testing.assert_array_equal(state["optimizer"][0], [1, 2])
     assert notes == NOTES
@@ -50,7 +50,7 @@ def test_points_of_the_curve_stay_when_older_steps_go_and_go_with_the_folder(tmp
     checkpoint.save_point(tmp_path, 2, at(2, 1))  # once more, as a training that was killed does
     checkpoint.keep_last(tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["11", "curve"]
-    assert [state.step.tolist() for state in checkpoint.points(tmp_path, STATE)] == [
+    assert [state["step"].tolist() for state in checkpoint.points(tmp_path, STATE)] == [
         [0, 0],
         [2, 1],
         [10, 10],
@@ -68,7 +68,7 @@ def test_a_point_is_read_when_it_is_asked_for_and_a_damaged_one_is_one_sentence(
     for file in (tmp_path / "curve" / "6").rglob("*"):
         if file.is_file():
             file.write_bytes(b"")
-    says = r"^The checkpoint .*/curve/6 is damaged \(.*\)\. Remove it, and training is looked at without this step\.$"
+    says = r"^The checkpoint .*/curve/6 is damaged \(.*\)\. Remove it to look at training without this step\.$"
     with pytest.raises(UserError, match=says):
         next(found)
 
@@ -90,9 +90,9 @@ def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_restored(tmp_path)
         if file.is_file():
             file.write_bytes(b"")
     state, notes = checkpoint.restore(tmp_path, STATE, said.append)
-    assert (state.step.tolist(), notes) == ([2, 2], NOTES)
+    assert (state["step"].tolist(), notes) == ([2, 2], NOTES)
     assert said[-1].endswith(
-        "it is set aside as 10.damaged-1, and training goes on from what was before it."
+        "it is set aside as 10.damaged-1, and training continues from the checkpoint before it."
     )
 
 
@@ -132,14 +132,14 @@ def test_a_flipped_byte_is_refused_wherever_it_is(tmp_path):
             sentences.append(str(e))
         else:
             np.testing.assert_array_equal(
-                state.params["encodings"][0]["table"], STATE["params"]["encodings"][0]["table"]
+                state["params"]["encodings"][0]["table"], STATE["params"]["encodings"][0]["table"]
             )
             assert notes == NOTES
         file.write_bytes(sound)
     gc.collect()  # what orbax left unawaited is collected here, where its warning is expected
     assert len(sentences) >= len(data_files(tmp_path)) >= 1
     assert all(
-        "is damaged (" in s and s.endswith("Remove it, and the cell trains again.")
+        "is damaged (" in s and s.endswith("Remove it, and the run group trains again.")
         for s in sentences
     )
 

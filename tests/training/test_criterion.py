@@ -119,7 +119,7 @@ def test_from_there_on_and_at_every_point_before_its_parameters_are_those_of_as_
 
 def test_its_curve_ends_there(unbroken, stops, fixed):
     for r, stop in enumerate(stops):
-        curve, whole = unbroken[0].curve[r], fixed.curve[r]
+        curve, whole = unbroken[0].curves[r], fixed.curves[r]
         assert [p["step"] for p in curve] == [*range(0, stop, 6), stop]
         assert curve[:-1] == whole[: len(curve) - 1]
         assert curve[-1]["loss"] is not None
@@ -127,8 +127,8 @@ def test_its_curve_ends_there(unbroken, stops, fixed):
 
 def test_a_replica_that_stops_is_bit_equal_in_any_company(unbroken, tmp_path):
     alone = trained(tmp_path, RunGroup((run(RATES[0]),)))
-    assert alone.now == alone.last < STEPS
-    assert alone.curve[0] == unbroken[0].curve[0]
+    assert alone.step == alone.last_step < STEPS
+    assert alone.curves[0] == unbroken[0].curves[0]
     mine, theirs = (
         jax.tree.map(lambda leaf: np.asarray(leaf[0]), t.state.params) for t in (alone, unbroken[0])
     )
@@ -150,11 +150,11 @@ def test_a_training_killed_after_a_replica_has_stopped_ends_bit_equal_to_an_unbr
     with pytest.raises(Killed):
         trained(tmp_path, often, kill)
     resumed = Training(often, tmp_path, lambda event: None)
-    assert stops[1] <= resumed.now < stops[0]
+    assert stops[1] <= resumed.step < stops[0]
     resumed.train()
     resumed.evaluate()
     jax.tree.map(np.testing.assert_array_equal, resumed.state, unbroken[0].state)
-    assert resumed.curve == unbroken[0].curve
+    assert resumed.curves == unbroken[0].curves
     jax.tree.map(np.testing.assert_array_equal, points(resumed), points(unbroken[0]))
     rows = {r["replica"]["learning_rate"]: r["rows"] for r in records.read_all(tmp_path).values()}
     assert rows == {rate: record["rows"] for rate, record in unbroken[1].items()}

@@ -144,7 +144,7 @@ def test_a_record_says_what_its_run_started_from(results):
 
 def test_a_child_resumed_from_its_own_checkpoint_does_not_start_again(results):
     child, parent = begun(results / "study", CHILDREN), begun(results / "parents", PARENTS)
-    assert child.now == 4
+    assert child.step == 4
     assert any(
         (a != b).any()
         for a, b in zip(*(jax.tree.leaves(t.state.params) for t in (child, parent)), strict=True)

@@ -225,7 +225,7 @@ def test_a_damaged_checkpoint_is_set_aside_with_a_sentence_and_its_runs_trained_
     assert process.main(tmp_path / "cell.json", tmp_path) == 0
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [e["why"].rpartition(" (")[2] for e in said if e["event"] == "damaged"] == [
-        "its arrays have other names, shapes or types); it is set aside as 4.damaged-1, and training goes on from what was before it."
+        "its arrays have other names, shapes or types); it is set aside as 4.damaged-1, and training continues from the checkpoint before it."
     ]
     assert by_seed(tmp_path)[0]["status"] == "finished"
     assert sorted(p.name for p in folder.iterdir()) == ["12", "4.damaged-1"]
