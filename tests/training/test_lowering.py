@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab.kernels import whole_batch
 from pe_lab.model import decode
 from pe_lab.runs import plugins
 from pe_lab.training import evaluation_sums, step
@@ -78,7 +79,7 @@ def answers(experiment, params):
 def test_every_program_is_lowered(name, platform, dtype):
     experiment = setup(name, platform, dtype)
     assert experiment.vmapped
-    assert not experiment.in_microbatches
+    assert experiment.kernels.value_and_grad is whole_batch.value_and_grad
     for f, *arguments in programs(experiment).values():
         assert "func.func public @main" in lower(f, platform, *arguments)
 

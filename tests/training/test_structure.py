@@ -142,7 +142,8 @@ def test_a_table_of_places_inside_a_part_needs_rows_for_the_longest_part_only():
         == "learned has positions 0..3; length 5 asks for position 5"
     )
     made = build_setup(bipe(8, layout__examples_per_context=2, layout__document_mask=False))
-    assert made.readers(3, train=True)[0][1:] == (16, 3)
+    assert made.context_lengths(3, train=True) == {"decoder": 16}
+    assert made.largest_position(made.placements[0], 3, train=True) == 3
 
 
 @pytest.mark.parametrize("layout", ["decoder", "encoder", "encoder_decoder"])
@@ -207,7 +208,9 @@ def test_what_reads_lengths_takes_one_example_a_context_and_tells_the_targets_le
 @pytest.mark.parametrize("encoding", ["fox", {"name": "dape", "inner": "alibi", "kernel_size": 3}])
 def test_what_sums_over_tokens_between_packs_no_examples_apart_with_a_sink_token(encoding):
     packed = dict(layout__examples_per_context=2, model__sink_token=True)
-    with pytest.raises(UserError, match="does not support a document mask together with a sink token"):
+    with pytest.raises(
+        UserError, match="does not support a document mask together with a sink token"
+    ):
         build_setup(tiny.run(encoding, **packed))
     build_setup(tiny.run(encoding, layout__examples_per_context=2))
     build_setup(tiny.run("stick_breaking", **packed))

@@ -33,7 +33,7 @@ def bench(trained):
 
 def test_with_nothing_off_scores_are_the_rows_of_its_record(trained, bench):
     assert bench.num_examples == 40
-    found = {n: bench.score(n, knock_out.nothing_off(bench.made)) for n in LENGTHS}
+    found = {n: bench.score(n, knock_out.nothing_off(bench.setup)) for n in LENGTHS}
     assert found == {
         n: {
             m: pytest.approx(records.value(trained.record, "test", n, 0, m))
@@ -47,12 +47,12 @@ def test_with_nothing_off_scores_are_the_rows_of_its_record(trained, bench):
 def test_with_all_off_it_scores_as_a_model_without_encodings_and_its_parameters(trained, bench):
     bare = Bench(finished("nope", params=trained.params, evaluate__num_examples=40), LENGTHS)
     off = jax.tree.map(
-        np.logical_not, knock_out.nothing_off(bench.made)
+        np.logical_not, knock_out.nothing_off(bench.setup)
     )  # at the input it has none
     assert (
         bench.score(3, off)
-        == bare.score(3, knock_out.nothing_off(bare.made))
-        != bench.score(3, knock_out.nothing_off(bench.made))
+        == bare.score(3, knock_out.nothing_off(bare.setup))
+        != bench.score(3, knock_out.nothing_off(bench.setup))
     )
 
 
@@ -63,7 +63,7 @@ def test_what_is_said_is_right_where_teacher_forcing_says_so(bench):
         assert all(len(mine) <= n + 1 and bench.end not in mine[:-1] for mine, _ in said)
         share = np.mean([mine == right for mine, right in said])
         assert share == pytest.approx(
-            bench.score(n, knock_out.nothing_off(bench.made))["exact_match"]
+            bench.score(n, knock_out.nothing_off(bench.setup))["exact_match"]
         )
 
 
@@ -169,7 +169,7 @@ def test_other_layouts_answer_too(layout, tmp_path):
     assert bench.forced == (layout == "encoder")
     said = bench.said(2)
     assert [len(right) for _, right in said] == [3] * 40
-    found = bench.score(2, knock_out.nothing_off(bench.made))["exact_match"]
+    found = bench.score(2, knock_out.nothing_off(bench.setup))["exact_match"]
     assert np.mean([mine == right for mine, right in said]) == pytest.approx(found)
     assert 0 < found < 1  # or nothing would be compared
     seen = bench.observe(2)

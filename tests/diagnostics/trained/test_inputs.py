@@ -86,7 +86,7 @@ def test_codes_are_those_of_the_positions_of_all_examples_each_once(monkeypatch)
     monkeypatch.setattr("pe_lab.diagnostics.trained.bench._AT_ONCE", 2)
     random = {"positions": {"name": "randomized", "maximum": 40}}
     run = finished("raw_index", evaluate__num_examples=5, **random)
-    drawn = draw(run.made, 3, 5, jnp.int32(3), jnp.int32(0), None).answering
+    drawn = draw(run.setup, 3, 5, jnp.int32(3), jnp.int32(0), None).answering
     positions = np.unique(np.asarray(drawn.positions[0][0])[np.asarray(drawn.mask)])
     assert len(positions) > 10  # more than an example has
     code = np.asarray(

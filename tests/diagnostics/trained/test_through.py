@@ -68,10 +68,10 @@ def test_it_has_learnt_where_the_curve_first_has_the_threshold_up_to_the_trainin
     assert found.through.curve == [
         {"step": p["step"], "exact_match": p["exact_match"]} for p in CURVE
     ]
-    assert findings._learnt_at(finished().made, CURVE[:2]) is None
-    assert findings._learnt_at(finished().made, [{"step": 0, "exact_match": {"5": 1.0}}]) is None
+    assert findings._learnt_at(finished().setup, CURVE[:2]) is None
+    assert findings._learnt_at(finished().setup, [{"step": 0, "exact_match": {"5": 1.0}}]) is None
     thrice = dict.fromkeys("123", 0.99)  # whose mean is a little less
-    assert findings._learnt_at(finished().made, [{"step": 6, "exact_match": thrice}]) == 6
+    assert findings._learnt_at(finished().setup, [{"step": 6, "exact_match": thrice}]) == 6
 
 
 def test_the_caption_tells_a_run_that_did_not_learn_from_one_that_was_not_asked(found):
