@@ -3,7 +3,7 @@
     python -m experiments.sweep --config=configs/architectures.py
     python -m experiments.sweep --config=configs/architectures.py:smoke  # a small form
 
-An encoder is told how long the answer is and is not ranked with the others. The symbols of copy are
+An encoder reveals the target length and is not ranked with the others. The symbols of copy are
 distinct and those of reverse may repeat, so the tasks differ in more than direction. 42 runs, about
 9 minutes on two cores. What comes out: results/published/architectures/README.md.
 """
@@ -45,7 +45,7 @@ def analysis():
     return dict(
         question="What do decoder, encoder and encoder–decoder make of the same encodings, on copy "
         "and on reverse?",
-        success=dict(at=1.5),
+        extrapolation=dict(at=1.5),
         contrasts=(
             (f"encoder_decoder · copy · {across}", "encoder_decoder · copy · rope"),
             ("encoder_decoder", "decoder"),

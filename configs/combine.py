@@ -54,7 +54,7 @@ def analysis():
     return dict(
         question="Added, concatenated or multiplied, and how loud: when does a model still learn "
         "to copy what it was shown?",
-        success=dict(at=1, threshold=0.99),
+        extrapolation=dict(at=1, threshold=0.99),
         contrasts=(("add", "concat"), ("add", "multiply")),
         tables=(
             dict(
@@ -65,7 +65,7 @@ def analysis():
             dict(
                 by_scale, title="Loss on trained lengths, by scale", metric="in_distribution_loss"
             ),
-            dict(by_scale, title="Seeds that learnt, by scale", metric="learnt"),
+            dict(by_scale, title="Solved seeds, by scale", metric="solved"),
             dict(
                 by_width,
                 title="Exact match at the training length, by width",

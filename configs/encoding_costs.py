@@ -4,7 +4,7 @@
     python -m experiments.benchmark --compare --steps=7 --config=configs/encoding_costs.py \\
         --config.train.max_length=255 --config.train.batch_size=8
 
-Contexts of 80 tokens, or of 512: 2 n + 2. Nothing is learnt here; about ten minutes each on two
+Contexts of 80 tokens, or of 512: 2 n + 2. Nothing is trained here; about ten minutes each on two
 cores. Found: docs/encodings.md, from results/published/encoding_costs.
 """
 

@@ -53,7 +53,7 @@ def analysis():
     plain = "{} · contiguous"
     return dict(
         question="Is it the unseen length or the unseen position that breaks an encoding?",
-        success=dict(at=1.5),
+        extrapolation=dict(at=1.5),
         contrasts=(
             dict(
                 a=plain.format("rope"), b=plain.format("sinusoidal"), length=8, offset=8

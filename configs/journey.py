@@ -6,7 +6,7 @@ what it still does beyond.
 
 No position, the raw index, the index divided by the length, its bits, one sine, many sines, pairs
 of sine and cosine, a learned table, clipped distances (Shaw et al. 2018); copy, reverse, parity and
-addition; a decoder, and an encoder, which is told how long the answer is. The symbols of copy are
+addition; a decoder, and an encoder, which reveals the target length. The symbols of copy are
 distinct and those of reverse may repeat, so these tasks differ in more than direction; parity of up
 to 8 bits has few inputs, which training nearly covers. Every run is also measured at 1.5 and 2
 times the training length, and with all positions shifted: by 1, which training mostly showed, and
@@ -99,7 +99,7 @@ def analysis():
     return dict(
         question="What does each step, from no position to distances, learn, and what does it "
         "still do at unseen lengths and positions?",
-        success=dict(at=1.5),
+        extrapolation=dict(at=1.5),
         contrasts=(
             *(
                 (copying.format(a), copying.format(b))

@@ -10,7 +10,7 @@ pair, 4 to 64 pairs in training (up to 256 tokens) and up to 256 in the test; Ad
 cosine, the best of four rates from 1e-4 to 1e-2; accuracy over queries. 108 runs: for a machine
 with an accelerator.
 
-Differs: every example is new, and a run ends at 50,000 steps of 64 or when it has learnt, where the
+Differs: every example is new, and a run ends at 50,000 steps of 64 or when it is solved, where the
 authors take at most 100 passes through a fixed set and stop by the test set; pairs are uniform on
 4..64 instead of a mixture of five sizes; three seeds instead of one; RoPE beside learned positions
 and none.

@@ -37,7 +37,7 @@ def sweep(smoke=False):
 def analysis():
     return dict(
         question="Does sharper attention at greater length help, and with which encoding?",
-        success=dict(at=1.5),
+        extrapolation=dict(at=1.5),
         contrasts=(("ssmax", "none"), ("log_n", "none")),
         tables=(
             dict(

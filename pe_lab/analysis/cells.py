@@ -1,4 +1,4 @@
-"""What a table says of a variant in one cell: numbers of its seeds, their centre, how many succeed,
+"""One cell of a table about one variant: numbers of its seeds, their centre, how many extrapolate,
 what sets it apart.
 """
 
@@ -12,15 +12,15 @@ from pe_lab.analysis.formats import DASH, Cell
 from pe_lab.analysis.metrics import Limit, Measured
 from pe_lab.analysis.results import Results, Variant
 from pe_lab.analysis.statistics import Interval
-from pe_lab.runs.analysis_spec import BY_LENGTH, Metric, Place
+from pe_lab.runs.analysis_spec import BY_LENGTH, Metric, MetricPoint
 
-TOLD, SEEN, REPEATED, EDGE = "†", "‡", "§", "(edge)"
+REVEALS, SEEN, REPEATED, EDGE = "†", "‡", "§", "(edge)"
 SIGNS = {
-    TOLD: "†: the model is told how long the answer is, by its positions or its layout; not to "
-    "be ranked with the others.",
+    REVEALS: "†: reveals the target length to the model, by its positions or its layout; not to be "
+    "ranked with the others.",
     SEEN: "‡: training showed positions as large as those of the test, though no example was as "
     "long; not to be ranked with the others. "
-    "Behind a name, of the test of success; behind a number, of its own.",
+    "Behind a name, of the test of extrapolation; behind a number, of its own.",
     REPEATED: "§: training can draw some of the test inputs of this length.",
     DASH: f"{DASH}: no number, because the encoding or the positions end before this length, "
     f"the run did not finish, or nobody has "
@@ -29,7 +29,7 @@ SIGNS = {
     "→": "→: beyond the training length.",
     "±": "±: one standard deviation over seeds, of outcomes that often fall into two groups.",
 }
-_AT_SUCCESS = ("every_seed", "tied", "L90", "L99")  # unless they say where
+_AT_EXTRAPOLATION = ("every_seed", "tied", "L90", "L99")  # unless they say where
 _TESTED_TO = {
     "trained_length": 1.0,
     "retention": 2.0,
@@ -44,26 +44,26 @@ _WHOLE, _SMALL = ("steps", "parameters"), ("in_distribution_loss",)
 
 
 def name(results: Results, variant: Variant) -> Cell:
-    """A variant's, with the signs of what sets it apart where success is asked for."""
-    signs = [TOLD] if variant.target_length_known else []
+    """A variant's, with the signs of what sets it apart at the point of extrapolation."""
+    signs = [REVEALS] if variant.target_length_known else []
     signs += (
-        [SEEN] if compare.saw_positions(results, variant, results.declared.success.place) else []
+        [SEEN] if compare.saw_positions(results, variant, results.spec.extrapolation.point) else []
     )
     return Cell(" ".join([variant.name, *signs]))
 
 
-def place_of(results: Results, metric: Metric) -> Place | None:
-    """Where a metric's test is; None of what is no test."""
-    success, place = results.declared.success.place, metric.place
-    if metric.name in BY_LENGTH or place.somewhere:
-        return place
+def point_of(results: Results, metric: Metric) -> MetricPoint | None:
+    """Return the point of a metric; None for metrics without one, such as `steps`."""
+    extrapolation, point = results.spec.extrapolation.point, metric.point
+    if metric.name in BY_LENGTH or point.has_length:
+        return point
     if metric.name in _TESTED_TO:
-        return Place(at=_TESTED_TO[metric.name], offset=place.offset)
-    if metric.name == "success":
-        return success
+        return MetricPoint(at=_TESTED_TO[metric.name], offset=point.offset)
+    if metric.name == "extrapolates":
+        return extrapolation
     return (
-        dataclasses.replace(success, offset=place.offset or success.offset)
-        if metric.name in _AT_SUCCESS
+        dataclasses.replace(extrapolation, offset=point.offset or extrapolation.offset)
+        if metric.name in _AT_EXTRAPOLATION
         else None
     )
 
@@ -132,25 +132,25 @@ def _interval(
     return statistics.bootstrap(strata, statistics.interquartile_mean)
 
 
-def successes(counts: Sequence[Counts]) -> Cell:
+def extrapolates(counts: Sequence[Counts]) -> Cell:
     """How many of how many; of one variant, with Wilson's interval: rates of several tasks are not
     one rate.
     """
-    succeed, count = sum(c.successes for c in counts), sum(c.count for c in counts)
+    number, count = sum(c.extrapolating for c in counts), sum(c.count for c in counts)
     if not count:
         return Cell(DASH)
     return Cell(
-        f"{succeed}/{count}{bracket(counts[0].interval) if len(counts) == 1 else ''}", succeed
+        f"{number}/{count}{bracket(counts[0].interval) if len(counts) == 1 else ''}", number
     )
 
 
-def learnt(variants: Sequence[Variant]) -> Cell:
-    """How many runs have learnt, and which did not finish."""
+def solved(variants: Sequence[Variant]) -> Cell:
+    """Number of runs that are solved, and of runs that did not finish."""
     runs = [r for v in variants for r in v.runs]
-    count = sum(v.learnt for v in variants)
+    count = sum(v.solved for v in variants)
     words = f"{count}/{len(runs)}"
     if runs and not count:
-        words += " not learnt"
+        words += " not solved"
     for status in ("diverged", "failed"):
         if ended := sum(r["status"] == status for r in runs):
             words += f", {ended} {status}"
@@ -159,20 +159,20 @@ def learnt(variants: Sequence[Variant]) -> Cell:
 
 def measure(results: Results, variants: Sequence[Variant], metric: Metric) -> Cell:
     """A metric of a run over seeds, or a count of the variant."""
-    success, first = results.declared.success, variants[0]
-    if metric.name == "success":
-        return successes([compare.successes(v, success) for v in variants])
-    if metric.name == "learnt":
-        return learnt(variants)
+    extrapolation, first = results.spec.extrapolation, variants[0]
+    if metric.name == "extrapolates":
+        return extrapolates([compare.extrapolation_counts(v, extrapolation) for v in variants])
+    if metric.name == "solved":
+        return solved(variants)
     if metric.name == "seeds":
         count = sum(len(v.finished) for v in variants)
         return Cell(str(count), count)
-    outcome = Metric("exact_match", place_of(results, metric) or success.place)
+    outcome = Metric("exact_match", point_of(results, metric) or extrapolation.point)
     if metric.name == "every_seed":
         return centre(variants, lambda run: metrics.value(run, outcome), "seeds", outcome.name)
     if metric.name == "chosen":
-        setting = selection.setting(first, results.declared.tuned) or DASH
-        at_edge = selection.at_edge(first, results.declared.tuned)
+        setting = selection.setting(first, results.spec.tuned) or DASH
+        at_edge = selection.at_edge(first, results.spec.tuned)
         return Cell(f"{setting} {EDGE}" if at_edge else setting)
     if metric.name == "tied":
         return _tied(first, outcome)
@@ -278,7 +278,11 @@ def intervals_note(counts: Sequence[int], show: str = "median") -> str:
 def wilson_note(counts: Sequence[int]) -> str:
     """What the brackets of counts are."""
     fewest = min((n for n in counts if n), default=0)
-    return f"*succeed*: brackets are Wilson intervals{covers('wilson', fewest)}." if fewest else ""
+    return (
+        f"*extrapolates*: brackets are Wilson intervals{covers('wilson', fewest)}."
+        if fewest
+        else ""
+    )
 
 
 def covers(kind: str, count: int) -> str:

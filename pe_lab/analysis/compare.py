@@ -1,14 +1,13 @@
-"""The declared contrasts of a study: which pairs they are, what each says, and where nothing may be
+"""The contrasts of an analysis spec: which pairs they are, what each says, and where nothing may be
 said.
 
-A difference is a minus b, of exact match at the place of the contrast, on the seeds that both have.
+A difference is a minus b, of exact match at the point of the contrast, on the seeds that both have.
 Variants are not compared across these lines, because the number would not mean what it seems to:
 
-    told        the positions or the layout tell one of them how long the answer is
+    target      the positions or the layout of one of them reveal the target length
     positions   training showed one of them the positions of the test, though no example was as long
     length      one of them was trained on that length
-    not learnt  the place is beyond training, and one of them has not learnt the task from any seed:
-    it does not fail to extrapolate
+    not solved  the point is beyond training, and no seed of one of them solved the training lengths
 """
 
 import dataclasses
@@ -20,23 +19,23 @@ from pe_lab.analysis import attainable, metrics, selection, statistics
 from pe_lab.analysis.metrics import BITS
 from pe_lab.analysis.results import Results, Variant
 from pe_lab.analysis.statistics import Interval, Ranks
-from pe_lab.runs.analysis_spec import SEPARATOR, Contrast, Metric, Place, Success, parts
+from pe_lab.runs.analysis_spec import SEPARATOR, Contrast, Extrapolation, Metric, MetricPoint, parts
 from pe_lab.runs.errors import unknown
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many runs of a variant succeed, of those that are known to or not."""
+    """Number of runs of a variant that extrapolate, of the runs with a known outcome."""
 
-    successes: int
+    extrapolating: int
     count: int
 
     @property
     def interval(self) -> Interval | None:
-        return statistics.wilson(self.successes, self.count)
+        return statistics.wilson(self.extrapolating, self.count)
 
     def __str__(self) -> str:
-        return f"{self.successes}/{self.count}"
+        return f"{self.extrapolating}/{self.count}"
 
 
 @dataclass(frozen=True)
@@ -57,21 +56,19 @@ class Comparison:
     correlation: float | None  # of a's and b's values over shared seeds
     improvement: float | None  # probability that a run of a is better than one of b
     reason: str = ""
-    count_holm: float | None = None  # adjusted over all declared contrasts
+    count_holm: float | None = None  # adjusted over all contrasts of the spec
     holm: float | None = None
     count_decides: bool = False  # some outcome of the seeds brings count_holm below the level
     decides: bool = False  # the same of holm
 
 
 def contrasts(results: Results) -> list[Comparison]:
-    """Every declared contrast, for each pair of variants that it names, adjusted together
+    """Every contrast of the spec, for each pair of variants that it names, adjusted together
     (Holm).
     """
     chosen = selection.chosen(results)
     found = [
-        compare(chosen, a, b, c.place)
-        for c in results.declared.contrasts
-        for a, b in pairs(chosen, c)
+        compare(chosen, a, b, c.point) for c in results.spec.contrasts for a, b in pairs(chosen, c)
     ]
     of_counts = [attainable.of_counts(*(n.count for n in c.counts)) for c in found]
     of_pairs = [attainable.of_pairs(len(c.differences)) for c in found]
@@ -128,15 +125,17 @@ def _agree(a: Variant, b: Variant, contrast: Contrast) -> bool:
     return rest_a == rest_b
 
 
-def compare(results: Results, a: Variant, b: Variant, place: Place | None = None) -> Comparison:
-    """Two variants at a place, that of success unless another is given; nothing is adjusted."""
-    success = (
-        results.declared.success
-        if place is None
-        else dataclasses.replace(results.declared.success, place=place)
+def compare(
+    results: Results, a: Variant, b: Variant, point: MetricPoint | None = None
+) -> Comparison:
+    """Compare two variants at a point, by default that of extrapolation; no p is adjusted."""
+    extrapolation = (
+        results.spec.extrapolation
+        if point is None
+        else dataclasses.replace(results.spec.extrapolation, point=point)
     )
-    metric = Metric(BITS if results.has_text else "exact_match", success.place)
-    counts = (successes(a, success), successes(b, success))
+    metric = Metric(BITS if results.has_text else "exact_match", extrapolation.point)
+    counts = (extrapolation_counts(a, extrapolation), extrapolation_counts(b, extrapolation))
     of_a, of_b = (
         {run.seed: v for run in each.measured if (v := metrics.value(run, metric)) is not None}
         for each in (a, b)
@@ -149,7 +148,7 @@ def compare(results: Results, a: Variant, b: Variant, place: Place | None = None
         if metric.name == BITS
         else None
     )
-    reason = _why_not(results, a, b, success) or (
+    reason = _why_not(results, a, b, extrapolation) or (
         "" if differences else "no seed has a number on both sides"
     )
     return Comparison(
@@ -159,7 +158,7 @@ def compare(results: Results, a: Variant, b: Variant, place: Place | None = None
         counts,
         None
         if reason or metric.name == BITS
-        else statistics.barnard(*((c.successes, c.count) for c in counts)),
+        else statistics.barnard(*((c.extrapolating, c.count) for c in counts)),
         differences,
         statistics.mean(differences),
         None if reason else of_differences(differences),
@@ -177,18 +176,18 @@ class Ranking:
     """Variants over tasks; ranks None where too few tasks are left."""
 
     names: tuple[str, ...]  # without the task's label
-    tasks: tuple[str, ...]  # that every one of them has learnt from some seed
+    tasks: tuple[str, ...]  # that some seed of every variant solved
     of: int  # tasks of the study
     ranks: Ranks | None
 
 
 def ranking(results: Results) -> Ranking:
     """Of the variants that every task has and nothing sets apart, by median exact match at the
-    place of success.
+    point of extrapolation.
 
-    Only over tasks that all of them have learnt: what has not learnt does not fail to extrapolate.
+    Only tasks that all of them solved count.
     """
-    success, by_name = results.declared.success, dict[str, dict[str, Variant]]()
+    extrapolation, by_name = results.spec.extrapolation, dict[str, dict[str, Variant]]()
     for v in results.variants:
         rest = SEPARATOR.join(text for axis, text in v.labels.items() if axis != "task" and text)
         by_name.setdefault(rest, {})[v.task] = v
@@ -197,18 +196,20 @@ def ranking(results: Results) -> Ranking:
     kept = {
         n: own
         for n, own in kept.items()
-        if not any(apart(results, v, success.place) for v in own.values())
+        if not any(apart(results, v, extrapolation.point) for v in own.values())
     }
-    learnt = tuple(
-        task for task in tasks if kept and all(own[task].learnt for own in kept.values())
+    solved = tuple(
+        task for task in tasks if kept and all(own[task].solved for own in kept.values())
     )
-    scores = [[_middle(own[task], success.place) for own in kept.values()] for task in learnt]
+    scores = [[_middle(own[task], extrapolation.point) for own in kept.values()] for task in solved]
     known = all(score is not None for row in scores for score in row)
-    return Ranking(tuple(kept), learnt, len(tasks), statistics.ranks(scores) if known else None)
+    return Ranking(tuple(kept), solved, len(tasks), statistics.ranks(scores) if known else None)
 
 
-def _middle(variant: Variant, place: Place) -> Any:
-    values = (metrics.placed(run, "exact_match", place) for run in variant.measured if run.finished)
+def _middle(variant: Variant, point: MetricPoint) -> Any:
+    values = (
+        metrics.at_point(run, "exact_match", point) for run in variant.measured if run.finished
+    )
     return statistics.median([v for v in values if v is not None])
 
 
@@ -221,28 +222,30 @@ def of_differences(differences: Any) -> Interval | None:
     return statistics.bootstrap([differences], lambda drawn: drawn.mean(axis=-1))
 
 
-def successes(variant: Variant, success: Success) -> Counts:
-    """Of the runs of which it is known."""
-    known = [s for run in variant.measured if (s := metrics.succeeds(run, success)) is not None]
+def extrapolation_counts(variant: Variant, extrapolation: Extrapolation) -> Counts:
+    """Count the runs that extrapolate, of the runs with a known outcome."""
+    known = [
+        s for run in variant.measured if (s := metrics.extrapolates(run, extrapolation)) is not None
+    ]
     return Counts(sum(known), len(known))
 
 
-def apart(results: Results, variant: Variant, place: Place) -> tuple[str, ...]:
-    """What sets a variant apart from others at a place: it is ranked with those of the same
+def apart(results: Results, variant: Variant, point: MetricPoint) -> tuple[str, ...]:
+    """What sets a variant apart from others at a point: it is ranked with those of the same
     alone.
     """
-    length = place.of(variant.max_length)
-    told = ("is told how long the answer is",) if variant.target_length_known else ()
+    length = point.length_for(variant.max_length)
+    reveals = ("reveals the target length",) if variant.target_length_known else ()
     trained = (
         ("was trained on that length",)
         if length is not None and length <= variant.max_length
         else ()
     )
-    seen = ("saw the positions of the test",) if saw_positions(results, variant, place) else ()
-    return (*told, *seen, *trained)
+    seen = ("saw the positions of the test",) if saw_positions(results, variant, point) else ()
+    return (*reveals, *seen, *trained)
 
 
-def saw_positions(results: Results, variant: Variant, place: Place) -> bool:
+def saw_positions(results: Results, variant: Variant, point: MetricPoint) -> bool:
     """Whether training showed positions as large as the test's there, though no example as long.
 
     The records hold the largest position of training. That of the test is reckoned from variants of
@@ -251,9 +254,9 @@ def saw_positions(results: Results, variant: Variant, place: Place) -> bool:
     counts.
     """
     length = (
-        min(place.lengths[1], results.lengths[-1])
-        if place.lengths
-        else place.of(variant.max_length)
+        min(point.lengths[1], results.lengths[-1])
+        if point.lengths
+        else point.length_for(variant.max_length)
     )
     plain = [
         v.max_position
@@ -267,7 +270,7 @@ def saw_positions(results: Results, variant: Variant, place: Place) -> bool:
         or not 0 < variant.max_length < length
     ):
         return False
-    largest = (min(plain) + 1) * length / variant.max_length - 1 + place.offset
+    largest = (min(plain) + 1) * length / variant.max_length - 1 + point.offset
     return variant.max_position > min(plain) and variant.max_position >= largest
 
 
@@ -286,22 +289,22 @@ def _same_input(v: Variant, w: Variant) -> bool:
     return one["task"] == other["task"] and one["layout"]["name"] == other["layout"]["name"]
 
 
-def _why_not(results: Results, a: Variant, b: Variant, success: Success) -> str:
+def _why_not(results: Results, a: Variant, b: Variant, extrapolation: Extrapolation) -> str:
     """A sentence why two variants are not compared; empty if they may be."""
     for variant in (a, b):
         if not variant.finished:
             return f"{variant.name} has no finished run"
-    own, others = apart(results, a, success.place), apart(results, b, success.place)
+    own, others = apart(results, a, extrapolation.point), apart(results, b, extrapolation.point)
     for variant, more in ((a, set(own) - set(others)), (b, set(others) - set(own))):
         if more:
             return f"{variant.name} {sorted(more)[0]}"
     for variant in (a, b):
-        if not variant.learnt and not results.has_text and _beyond(variant, success.place):
-            return f"{variant.name} has not learnt the task from any seed"
+        if not variant.solved and not results.has_text and _beyond(variant, extrapolation.point):
+            return f"{variant.name} did not solve the training lengths with any seed"
     return ""
 
 
-def _beyond(variant: Variant, place: Place) -> bool:
-    """Whether training showed nothing of the place; within it, the number says what was learnt."""
-    length = place.of(variant.max_length)
-    return bool(place.offset) or length is None or length > variant.max_length
+def _beyond(variant: Variant, point: MetricPoint) -> bool:
+    """Whether a point is beyond the training data. Within it, the number says what was learned."""
+    length = point.length_for(variant.max_length)
+    return bool(point.offset) or length is None or length > variant.max_length

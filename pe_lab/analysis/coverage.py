@@ -1,7 +1,7 @@
 """How often each interval holds the truth, in simulated studies whose truth is known, by number of seeds.
 
 Two worlds: in one, seeds fall into two groups, as they do (six of ten extend and are near 1, the others near 0); in the other
-they vary around one value. Rates of success are counted exactly, over all rates from 0.05 to 0.95. `python -m
+they vary around one value. Rates of extrapolation are counted exactly, over all rates from 0.05 to 0.95. `python -m
 experiments.document --coverage` makes the record, docs/statistics.md shows it, and statistics.MEASURED is its part that tables say.
 """
 
@@ -169,10 +169,10 @@ _TEXT = """# Statistics: what tables say, and how sure that is
 The unit is the seed. Examples of one run are never pooled with those of another: 512 examples say how good that run is, not what
 another seed would have done. Every table shows every seed.
 
-- **Success.** A run succeeds if it has learnt (mean exact match over the validation lengths reaches the task's threshold)
-  and its exact match at k times the training length is at least a threshold; the study says k and the threshold, 2 and 0.9 if it
-  does not. A run that diverged, or whose encoding ends before that length, does not succeed; one that failed (a machine, a disk) is
-  left out and counted as failed. Outcomes of seeds often fall into two groups, so this count, with Wilson's interval, stands first.
+- **Solved.** A run is solved if its mean exact match over the validation lengths reaches the task's threshold.
+- **Extrapolation.** A run extrapolates if it is solved and its exact match at k times the training length is at least a threshold.
+  The analysis spec of the study sets k and the threshold; their defaults are 2 and 0.9. A run that diverged, or whose encoding ends
+  before that length, does not extrapolate. A run that failed (a machine, a disk) is left out and counted as failed. Outcomes of seeds often fall into two groups, so this count, with Wilson's interval, stands first.
 - **Validation lengths** are all trained lengths, or eight of them spread evenly where there are more
   (`config.evaluate.validation_lengths`), whatever the test lengths are.
 - **Held-out inputs.** A hash holds one input of eight out for validation and test, and training never draws it. Lengths with
@@ -182,14 +182,14 @@ another seed would have done. Every table shows every seed.
   nothing about the distribution; of five seeds it goes from the least to the greatest and holds 93.75 %, no more. From 10, the
   interquartile mean with a BCa bootstrap of 4,000 resamples, within each task. Means and standard deviations are given to be
   comparable with papers.
-- **Contrasts** are those that the study declares. Counts are compared by Barnard's exact test (the number of seeds of each side is
-  fixed, the number that succeed is not, which is what Fisher's test assumes); differences on the seeds that both have by the exact
+- **Contrasts** are the pairs that the analysis spec names. Counts are compared by Barnard's exact test (the number of seeds of each side is
+  fixed, the number that extrapolate is not, which is what Fisher's test assumes); differences on the seeds that both have by the exact
   sign-flip test, with their interval (Student's from 5 pairs, BCa from 10) and the measured correlation of the pairs: pairing helps
   where it is above 0. Both p are adjusted by Holm's method over the declared contrasts, each test by itself. A test's p is left out
   where no outcome of its seeds could bring it below 0.05 after that adjustment; a note says so.
-- **Not compared** is what would not mean what it seems to: a variant that knows the answer's length, or saw the test's positions in
-  training, or was trained on the test's length, with one that did not; and, beyond training, a variant that has not learnt from
-  any seed with any other. The largest position of the test is not in a record: it is reckoned from runs of the same task and layout
+- **Not compared** is what would not mean what it seems to: a variant that reveals the target length, or saw the test's positions in
+  training, or was trained on the test's length, with one that did not; and, beyond training, a variant that no seed solved
+  with any other. The largest position of the test is not in a record: it is reckoned from runs of the same task and layout
   that count up.
 - **Tuned axes** are chosen by mean validation loss over seeds, up to the training length. From 10 seeds the choice is made anew in
   every resample, so that the interval holds what choosing adds; under 10 there is no such interval.
@@ -210,7 +210,7 @@ papers draw bands, covers {three} %.
 
 {centres}
 
-Rates of success: exactly, the mean and the least over true rates from 0.05 to 0.95.
+Rates of extrapolation: exactly, the mean and the least over true rates from 0.05 to 0.95.
 
 {rates}
 

@@ -1,5 +1,5 @@
-"""The cells of a declared table before they are written: which variants meet where a row and a
-column cross.
+"""The cells of a table of the analysis spec before they are written: which variants meet where a
+row and a column cross.
 
 Every variant, at every length and offset, has a value on each dimension: its labels on the axes of
 the sweep, its name, the length, the offset, what it was evaluated with. A cell holds what agrees
@@ -17,7 +17,7 @@ from typing import Any
 from pe_lab.analysis import metrics
 from pe_lab.analysis.results import EVALUATED_WITH, Results, Variant
 from pe_lab.runs import analysis_spec
-from pe_lab.runs.analysis_spec import AS_TRAINED, Metric, Place
+from pe_lab.runs.analysis_spec import AS_TRAINED, Metric, MetricPoint
 from pe_lab.runs.errors import UserError
 
 _NUMBERS = ("length", "offset")
@@ -77,7 +77,7 @@ class Grid:
         return [
             v
             for run in runs
-            if (v := metrics.value(run, placed(self.asked, points[0]))) is not None
+            if (v := metrics.value(run, metric_at(self.asked, points[0]))) is not None
         ]
 
 
@@ -111,7 +111,7 @@ def grids(results: Results, asked: analysis_spec.Table) -> list[Grid]:
 def _points(results: Results, asked: analysis_spec.Table) -> list[Point]:
     dimensions = _dimensions(asked)
     lengths = results.lengths if "length" in dimensions else [None]
-    offsets = results.offsets if "offset" in dimensions else [asked.metric.place.offset]
+    offsets = results.offsets if "offset" in dimensions else [asked.metric.point.offset]
     return [Point(v, n, o) for v, o, n in itertools.product(results.variants, offsets, lengths)]
 
 
@@ -136,7 +136,7 @@ def _keys(points: Sequence[Point], dimensions: Sequence[str]) -> list[tuple[Any,
     )
 
 
-def placed(asked: analysis_spec.Table, point: Point, metric: Metric | None = None) -> Metric:
+def metric_at(asked: analysis_spec.Table, point: Point, metric: Metric | None = None) -> Metric:
     """A metric of the table at the length and offset of a point, where these are among its
     dimensions.
 
@@ -145,10 +145,12 @@ def placed(asked: analysis_spec.Table, point: Point, metric: Metric | None = Non
     """
     metric = metric or asked.metric
     if point.length is not None:
-        return dataclasses.replace(metric, place=Place(length=point.length, offset=point.offset))
+        return dataclasses.replace(
+            metric, point=MetricPoint(length=point.length, offset=point.offset)
+        )
     if "offset" in _dimensions(asked):
         return dataclasses.replace(
-            metric, place=dataclasses.replace(metric.place, offset=point.offset)
+            metric, point=dataclasses.replace(metric.point, offset=point.offset)
         )
     return metric
 

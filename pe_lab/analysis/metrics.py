@@ -10,7 +10,7 @@ import numpy as np
 
 from pe_lab.analysis import likelihood, statistics
 from pe_lab.runs import records
-from pe_lab.runs.analysis_spec import BY_LENGTH, Metric, Place, Success
+from pe_lab.runs.analysis_spec import BY_LENGTH, Extrapolation, Metric, MetricPoint
 
 FLOOR_CORRECTED = "floor_corrected_token_accuracy"
 BITS, BITS_SLIDING = (
@@ -39,7 +39,7 @@ class Limit:
 @dataclass(frozen=True)
 class Measured:
     """A run as one variant shows it: its test rows, of what was trained or of a change, found by
-    place.
+    point.
     """
 
     record: dict[str, Any]
@@ -115,50 +115,50 @@ class Measured:
 
 
 def value(run: Measured, metric: Metric) -> Any:
-    """A number, a Limit, or None: of a metric at its place, or of the whole run."""
+    """A number, a Limit, or None: of a metric at its point, or of the whole run."""
     if metric.name in _BUDGETS:
         return (run.record["cost"] or {}).get(_BUDGETS[metric.name])
     if not run.finished:
         return None
     if metric.name in BY_LENGTH:
-        return placed(run, metric.name, metric.place)
-    return _OF_A_RUN[metric.name](run, metric.place.offset)
+        return at_point(run, metric.name, metric.point)
+    return _OF_A_RUN[metric.name](run, metric.point.offset)
 
 
-def placed(run: Measured, name: str, place: Place) -> Any:
-    """At the place's length, or the mean over those measured in its range; None where one of them
+def at_point(run: Measured, name: str, point: MetricPoint) -> Any:
+    """At the point's length, or the mean over those measured in its range; None where one of them
     has no value.
     """
-    if place.lengths is None:
-        length = place.of(run.max_length)
-        return None if length is None else run.at(length, place.offset, name)
-    first, last = place.lengths
-    found = [run.at(n, place.offset, name) for n in run.lengths(place.offset) if first <= n <= last]
+    if point.lengths is None:
+        length = point.length_for(run.max_length)
+        return None if length is None else run.at(length, point.offset, name)
+    first, last = point.lengths
+    found = [run.at(n, point.offset, name) for n in run.lengths(point.offset) if first <= n <= last]
     return None if None in found else statistics.mean(found)
 
 
-def succeeds(run: Measured, success: Success) -> bool | None:
-    """Whether a run has learnt and still works at the place; one that diverged, or whose table ends
-    before, does not.
+def extrapolates(run: Measured, extrapolation: Extrapolation) -> bool | None:
+    """Whether a run is solved and reaches the threshold at the point. A run that diverged, or whose
+    table ends before, does not.
 
     None where that is not known: it failed for another reason, or nobody has measured it there.
     """
     if run.record["status"] != "finished":
         return False if run.record["status"] == "diverged" else None
-    length = success.place.of(run.max_length)
-    if length is None or (length, success.place.offset, "exact_match") not in run.rows:
+    length = extrapolation.point.length_for(run.max_length)
+    if length is None or (length, extrapolation.point.offset, "exact_match") not in run.rows:
         return None
-    reached = run.at(length, success.place.offset)
+    reached = run.at(length, extrapolation.point.offset)
     return (
-        learnt(run.record)
+        solved(run.record)
         and reached is not None
-        and reached >= success.threshold - records.ROUNDING
+        and reached >= extrapolation.threshold - records.ROUNDING
     )
 
 
-def learnt(record: Mapping[str, Any]) -> bool:
+def solved(record: Mapping[str, Any]) -> bool:
     """Mean exact match over the validation lengths reaches the task's threshold."""
-    return record["status"] == "finished" and records.learnt(
+    return record["status"] == "finished" and records.solved(
         validated(record), record["exposure"]["learnt_threshold"]
     )
 

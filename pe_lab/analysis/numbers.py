@@ -57,7 +57,7 @@ class Numbers:
         variant = self.variant(name)
         value = self._center(name, length, offset)
         known = REVEALS if variant.target_length_known else ""
-        return cells.number(value) + ("" if variant.learnt else UNSOLVED) + known
+        return cells.number(value) + ("" if variant.solved else UNSOLVED) + known
 
     def centers(self, names: Sequence[str], length: int, offset: int = 0) -> str:
         """Centers of several variants, in this order."""
@@ -97,13 +97,13 @@ class Numbers:
     def solved(self, *names: str) -> str:
         """Seeds that solve the training lengths, of all seeds of these variants."""
         variants = [self.variant(name) for name in names]
-        return f"{sum(v.learnt for v in variants)} of {sum(len(v.runs) for v in variants)}"
+        return f"{sum(v.solved for v in variants)} of {sum(len(v.runs) for v in variants)}"
 
-    def succeed(self, *names: str) -> str:
-        """Seeds that reach the study's criterion of success, of those with a known outcome."""
-        success = self.chosen.declared.success
-        counts = [compare.successes(self.variant(name), success) for name in names]
-        return f"{sum(c.successes for c in counts)} of {sum(c.count for c in counts)}"
+    def extrapolates(self, *names: str) -> str:
+        """Seeds that extrapolate, of those with a known outcome."""
+        extrapolation = self.chosen.spec.extrapolation
+        counts = [compare.extrapolation_counts(self.variant(name), extrapolation) for name in names]
+        return f"{sum(c.extrapolating for c in counts)} of {sum(c.count for c in counts)}"
 
     def others(self, *names: str) -> list[str]:
         """Names of all other variants."""
@@ -152,7 +152,7 @@ class Numbers:
         return cells.signed(contrast.difference) + ends
 
     def p_of_counts(self, a: str, b: str) -> str:
-        """Adjusted p of the success counts of a declared contrast, if the seeds can decide it."""
+        """Adjusted p of the extrapolation counts of a contrast, if the seeds can decide it."""
         contrast = self._contrast(a, b)
         if not contrast.count_decides:
             raise UserError(f"{self.chosen.name}: the seeds cannot decide {a} against {b}.")
@@ -211,8 +211,8 @@ class Numbers:
 
     @property
     def threshold(self) -> str:
-        """Exact match that success asks for."""
-        return f"{self.chosen.declared.success.threshold:g}"
+        """Exact match from which a solved run extrapolates."""
+        return f"{self.chosen.spec.extrapolation.threshold:g}"
 
     @property
     def solved_threshold(self) -> str:

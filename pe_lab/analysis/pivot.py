@@ -1,5 +1,5 @@
-"""A declared table, from its description: rows, columns and one table for each value of what is
-left (grids.py), in words.
+"""A table of the analysis spec in words: rows, columns and one table for each value of what is left
+(grids.py).
 """
 
 from collections.abc import Sequence
@@ -7,14 +7,14 @@ from typing import Any
 
 from pe_lab.analysis import cells, compare, metrics
 from pe_lab.analysis.formats import DASH, Cell, Table
-from pe_lab.analysis.grids import Grid, Point, grids, one_a_task, placed, title
+from pe_lab.analysis.grids import Grid, Point, grids, metric_at, one_a_task, title
 from pe_lab.analysis.results import Results, Variant
 from pe_lab.runs import analysis_spec
 from pe_lab.runs.analysis_spec import BY_LENGTH, Metric
 from pe_lab.runs.labels import agrees
 
 WORDS = {
-    "success": "seeds that succeed",
+    "extrapolates": "seeds that extrapolate",
     "every_seed": "each seed",
     "in_distribution": "up to training length",
     "trained_length": "at training length",
@@ -30,7 +30,7 @@ WORDS = {
     metrics.BITS: "bits a token",
     metrics.BITS_SLIDING: "bits a token, second half of each window",
 }
-_OF_TRAINING = ("learnt", "seeds", "chosen", "steps", "flops", "parameters")  # and not of a test
+_OF_TRAINING = ("solved", "seeds", "chosen", "steps", "flops", "parameters")  # and not of a test
 SHOWN = {
     "median": "",
     "mean": "mean ± sd",
@@ -56,9 +56,9 @@ def column(metric: Metric, results: Results) -> str:
     """The heading of a metric."""
     words = WORDS.get(metric.name, metric.name)
     if metric.name in BY_LENGTH or metric.name in ("every_seed", "tied"):
-        words = f"{words} {cells.place_of(results, metric)}"
-    elif metric.place.offset:
-        words = f"{words}, {metric.place}"
+        words = f"{words} {cells.point_of(results, metric)}"
+    elif metric.point.offset:
+        words = f"{words}, {metric.point}"
     shown = SHOWN[metric.show] if metric.name not in analysis_spec.COUNTS else ""
     return metric.label or (f"{words}, {shown}" if shown else words)
 
@@ -96,8 +96,8 @@ def name_of(results: Results, asked: analysis_spec.Table) -> str:
         return asked.title or f"By {title(asked.rows)}"
     words = WORDS.get(asked.metric.name, asked.metric.name)
     by = " and ".join(title([d]) for d in (*asked.rows, *asked.columns) if d != "variant")
-    place = f" {asked.metric.place}" if str(asked.metric.place) else ""
-    return f"{words[0].upper()}{words[1:]}{place} by {by}"
+    point = f" {asked.metric.point}" if str(asked.metric.point) else ""
+    return f"{words[0].upper()}{words[1:]}{point} by {by}"
 
 
 def _row(
@@ -110,8 +110,8 @@ def _row(
         body = [_cell(results, asked, points, m) for m in asked.measures]
     else:
         body = [_cell(results, asked, points, asked.metric) for points in found]
-    told = _told_in_rows(asked) and any(v.target_length_known for v in variants)
-    first = Cell(f"{label} {cells.TOLD}" if told else label)
+    reveals = _reveals_in_rows(asked) and any(v.target_length_known for v in variants)
+    first = Cell(f"{label} {cells.REVEALS}" if reveals else label)
     return (first, *body, *([_figure(asked.published, label, variants)] if asked.published else []))
 
 
@@ -122,7 +122,7 @@ def _cell(
     variants = one_a_task(asked, points)
     if not variants:
         return Cell(DASH)
-    at = placed(asked, points[0], metric)
+    at = metric_at(asked, points[0], metric)
     found = cells.measure(results, variants, at)
     return (
         Cell(f"{found.text}{signs(results, asked, variants, at)}", found.value)
@@ -134,48 +134,50 @@ def _cell(
 def signs(
     results: Results, asked: analysis_spec.Table, variants: Sequence[Variant], metric: Metric
 ) -> str:
-    """What a number must be read with: who is told the answer's length, who saw the positions
-    there, and that no seed has learnt.
+    """What a number must be read with: that the target length is revealed, that training saw
+    the positions, and that no seed solved the training lengths.
 
     Args:
-      metric: at the place of the number.
+      metric: at the point of the number.
     """
-    place = cells.place_of(results, metric)
+    point = cells.point_of(results, metric)
     repeated = (
         "length" not in asked.columns
-        and place is not None
-        and _is_repeated(results, variants, place)
+        and point is not None
+        and _is_repeated(results, variants, point)
     )
-    told = not _told_in_rows(asked) and any(v.target_length_known for v in variants)
-    seen = place is not None and any(compare.saw_positions(results, v, place) for v in variants)
-    unlearnt = (
-        not any(v.learnt for v in variants)
+    reveals = not _reveals_in_rows(asked) and any(v.target_length_known for v in variants)
+    seen = point is not None and any(compare.saw_positions(results, v, point) for v in variants)
+    unsolved = (
+        not any(v.solved for v in variants)
         and any(v.runs for v in variants)
-        and _says_nothing_unlearnt(asked, metric)
+        and _misleads_unsolved(asked, metric)
     )
-    return cells.TOLD * told + cells.SEEN * seen + cells.REPEATED * repeated + "*" * unlearnt
+    return cells.REVEALS * reveals + cells.SEEN * seen + cells.REPEATED * repeated + "*" * unsolved
 
 
-def _is_repeated(results: Results, variants: Sequence[Variant], place: analysis_spec.Place) -> bool:
-    """Whether training can draw some of the test inputs at a place."""
-    first, last = place.lengths or (0, 0)
+def _is_repeated(
+    results: Results, variants: Sequence[Variant], point: analysis_spec.MetricPoint
+) -> bool:
+    """Whether training can draw some of the test inputs at a point."""
+    first, last = point.lengths or (0, 0)
     lengths = {n for n in results.lengths if first <= n <= last}
-    if place.lengths is None:
-        own = {place.of(variant.max_length) for variant in variants}
+    if point.lengths is None:
+        own = {point.length_for(variant.max_length) for variant in variants}
         lengths = {length for length in own if length is not None}
     return bool(lengths & results.repeated_lengths)
 
 
-def _told_in_rows(asked: analysis_spec.Table) -> bool:
-    """Whether all of a row is of one variant, whose name then says that it is told."""
+def _reveals_in_rows(asked: analysis_spec.Table) -> bool:
+    """Whether all of a row is of one variant, whose name then has the sign."""
     return asked.rows == ("variant",) or bool(asked.measures)
 
 
-def _says_nothing_unlearnt(asked: analysis_spec.Table, metric: Metric) -> bool:
-    """Whether a number of what has not learnt would mislead: of a test, in a table that does not
-    count who has learnt.
+def _misleads_unsolved(asked: analysis_spec.Table, metric: Metric) -> bool:
+    """Whether a number of an unsolved variant would mislead: of a test, in a table that does not
+    count the solved seeds.
     """
-    return metric.name not in _OF_TRAINING and "learnt" not in [m.name for m in asked.measures]
+    return metric.name not in _OF_TRAINING and "solved" not in [m.name for m in asked.measures]
 
 
 def _figure(published: analysis_spec.Published, name: str, variants: Sequence[Variant]) -> Cell:
@@ -235,14 +237,15 @@ def _notes(
         m.show for m in asked.measures or (asked.metric,) if m.name not in analysis_spec.COUNTS
     }
     notes = [cells.intervals_note(counts, show) for show in ("median", "iqm") if show in shown]
-    if any(m.name == "success" for m in asked.measures or (asked.metric,)):
+    if any(m.name == "extrapolates" for m in asked.measures or (asked.metric,)):
         notes += [
-            f"*succeed*: runs that have {results.declared.success}, of those of which it is known.",
+            f"*extrapolates*: runs that are {results.spec.extrapolation}; of the runs with a known "
+            f"outcome.",
             cells.wilson_note(counts),
         ]
     if any(len(cell.text) > 1 and cell.text.endswith("*") for row in body for cell in row):
         notes.append(
-            "*: no seed has learnt the task; such a number says nothing about extrapolation."
+            "*: no seed solved the training lengths; the number is no evidence about extrapolation."
         )
     if "best" in shown:
         notes.append(oracle_note(results))
@@ -267,7 +270,7 @@ def _notes(
 
 def oracle_note(results: Results) -> str:
     return (
-        f"Oracle: chosen by the test itself, as in {results.declared.oracle}; for comparison "
+        f"Oracle: chosen by the test itself, as in {results.spec.oracle}; for comparison "
         f"with it alone."
     )
 

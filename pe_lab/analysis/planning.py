@@ -1,7 +1,7 @@
 """How many seeds a contrast needs: by the same test as in its table, at the level that Holm's
 method asks of the smallest p.
 
-if true     the pilot's rates of success were the true ones
+if true     the pilot's rates of extrapolation were the true ones
 averaged    the power is the mean over all rates that a pilot of so few seeds leaves open (a beta
             distribution for each rate, from Jeffreys' prior). It may never reach the power that
             is wanted: most often the two variants may not differ at all
@@ -112,11 +112,11 @@ def power_of(a: Counts, b: Counts, seeds: int, level: float, *, averaged: bool) 
     k = np.arange(seeds + 1)
     if averaged:
         of_a, of_b = (
-            stats.betabinom.pmf(k, seeds, c.successes + 0.5, c.count - c.successes + 0.5)
+            stats.betabinom.pmf(k, seeds, c.extrapolating + 0.5, c.count - c.extrapolating + 0.5)
             for c in (a, b)
         )
     else:
-        of_a, of_b = (stats.binom.pmf(k, seeds, c.successes / c.count) for c in (a, b))
+        of_a, of_b = (stats.binom.pmf(k, seeds, c.extrapolating / c.count) for c in (a, b))
     return float((of_a[:, None] * of_b[None] * _rejects(seeds, level)).sum())
 
 

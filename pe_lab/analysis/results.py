@@ -8,8 +8,8 @@ from typing import Any
 
 from pe_lab.analysis import likelihood, metrics, statistics
 from pe_lab.analysis.metrics import Measured
-from pe_lab.runs import analysis_spec, records, study_files
-from pe_lab.runs.analysis_spec import SEPARATOR, Declaration
+from pe_lab.runs import read_analysis_spec, records, study_files
+from pe_lab.runs.analysis_spec import SEPARATOR, AnalysisSpec
 from pe_lab.runs.labels import label
 
 _SEED_AXES = ("seed", "data_seed")
@@ -38,8 +38,8 @@ class Variant:
         return [r for r in self.runs if r["status"] == "finished"]
 
     @cached_property
-    def learnt(self) -> int:
-        return sum(metrics.learnt(r) for r in self.finished)
+    def solved(self) -> int:
+        return sum(metrics.solved(r) for r in self.finished)
 
     @cached_property
     def max_length(self) -> int:
@@ -89,9 +89,7 @@ class Results:
     name: str
     variants: tuple[Variant, ...]
     missing: int  # runs without a record
-    declared: Declaration = field(
-        default_factory=Declaration
-    )  # what the study says of its analysis
+    spec: AnalysisSpec = field(default_factory=AnalysisSpec)
 
     @cached_property
     def finished(self) -> list[dict[str, Any]]:
@@ -171,11 +169,10 @@ def load(folder: Path) -> Results:
     missing = sum(run_id not in found for run_id in {i for _, i in entries})
     plain = [Variant(n, tuple(runs.values()), labels=own) for n, (own, runs) in groups.items()]
     variants = tuple(v for each in plain for v in _with_changes(each))
-    declared = analysis_spec.declared(study_files.analysis_of(folder))
-    analysis_spec.check(
-        declared, [own for own, _ in groups.values()], [v.change for v in variants if v.change]
-    )
-    return Results(name, variants, missing, declared)
+    spec = read_analysis_spec.from_dict(study_files.analysis_of(folder))
+    overrides = [v.change for v in variants if v.change]
+    read_analysis_spec.check(spec, [own for own, _ in groups.values()], overrides)
+    return Results(name, variants, missing, spec)
 
 
 def _with_changes(variant: Variant) -> list[Variant]:

@@ -2,8 +2,8 @@
 length, and never by the test.
 
 The variant of the least mean validation loss over seeds is chosen, for each point of the other
-axes. Where several have learnt as often, exact match does not tell them apart: they are tied, the
-loss decides, and tables show how much that matters.
+axes. Settings that as many seeds solve are tied: exact match does not tell them apart, the loss
+decides, and tables show how much that matters.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ def chosen(results: Results) -> Results:
     """The results with one variant for all that differ in tuned axes alone; the same results where
     nothing is tuned.
     """
-    tuned = results.declared.tuned
+    tuned = results.spec.tuned
     if not tuned:
         return results
     shown = _shown(results, tuned)
@@ -46,8 +46,8 @@ def loss(variant: Variant) -> float:
 
 
 def tied(variant: Variant) -> tuple[Variant, ...]:
-    """The candidates that have learnt as often as the chosen one, itself among them."""
-    return tuple(c for c in variant.candidates if c.learnt == variant.learnt)
+    """The candidates that as many seeds solved as the chosen one, itself among them."""
+    return tuple(c for c in variant.candidates if c.solved == variant.solved)
 
 
 def setting(variant: Variant, tuned: Sequence[str]) -> str:

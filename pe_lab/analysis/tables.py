@@ -1,5 +1,5 @@
-"""The tables of a study: what succeeds, numbers by length, contrasts, budgets, every seed, and what
-the study asks for.
+"""The tables of a study: what extrapolates, numbers by length, contrasts, budgets, every seed, and
+the tables of the analysis spec.
 
 table.md is the page, table.csv every number unrounded, table.tex the same tables for a paper.
 """
@@ -35,14 +35,14 @@ def of(results: Results) -> list[Table]:
         views.by_length(chosen, metric, views.centre(chosen), offset) for offset in results.offsets
     ]
     made += [] if results.has_text else [views.summary(chosen)]
-    made += [views.tuning(results, chosen)] if results.declared.tuned else []
-    made += [views.contrasts(results)] if results.declared.contrasts else []
+    made += [views.tuning(results, chosen)] if results.spec.tuned else []
+    made += [views.contrasts(results)] if results.spec.contrasts else []
     made += (
         [views.ranking(chosen)]
         if len({v.task for v in chosen.variants}) >= statistics.RANKS_FROM
         else []
     )
-    made += [table for asked in results.declared.tables for table in pivot.tables(chosen, asked)]
+    made += [table for asked in results.spec.tables for table in pivot.tables(chosen, asked)]
     made += [views.budgets(chosen)]
     for offset in results.offsets:
         more = (BITS_SLIDING, "exact_match") if results.has_text else (FLOOR_CORRECTED,)
@@ -56,7 +56,7 @@ def markdown(results: Results, made: Sequence[Table] | None = None) -> str:
     made = of(results) if made is None and results.finished else made
     if not made:
         return f"# {results.name}\n\nNo run has finished yet: {_counts(results)}.\n"
-    question = [results.declared.question] if results.declared.question else []
+    question = [results.spec.question] if results.spec.question else []
     notes = dict.fromkeys([_compared(results), *(note for table in made for note in table.notes)])
     parts = [
         f"# {results.name}: {views.NAMES[views.headline(results)].lower()} by length",
@@ -106,9 +106,9 @@ def as_csv(results: Results) -> str:
         "saw_positions",
         "runs",
         "finished",
-        "learnt",
-        "successes",
-        "success_count",
+        "solved",
+        "extrapolates",
+        "known_outcomes",
     ]
     header += [
         "offset",
@@ -126,10 +126,8 @@ def as_csv(results: Results) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*header, *(f"run {i}" for i in range(width))])
     for v in results.variants:
-        place, counts = (
-            results.declared.success.place,
-            compare.successes(v, results.declared.success),
-        )
+        extrapolation = results.spec.extrapolation
+        counts = compare.extrapolation_counts(v, extrapolation)
         lead = [
             v.name,
             *(v.labels.get(axis, "") for axis in axes),
@@ -137,11 +135,11 @@ def as_csv(results: Results) -> str:
             v.target_length_known,
         ]
         lead += [
-            compare.saw_positions(results, v, place),
+            compare.saw_positions(results, v, extrapolation.point),
             len(v.runs),
             len(v.finished),
-            v.learnt,
-            counts.successes,
+            v.solved,
+            counts.extrapolating,
             counts.count,
         ]
         for offset, name, n in itertools.product(results.offsets, names, results.lengths):

@@ -1,4 +1,4 @@
-"""The standard tables of a study: numbers by length, at the place of success, what was tuned,
+"""The standard tables of a study: numbers by length, at the point of extrapolation, what was tuned,
 contrasts, budgets, every seed.
 """
 
@@ -13,8 +13,8 @@ from pe_lab.runs.analysis_spec import Metric
 
 _EXACT = (
     "Exact match: every token of the answer, its end included, is right, on the same examples for "
-    "every run. *learnt* counts the runs "
-    "whose mean validation exact match up to the training length reaches the task's threshold; "
+    "every run. *solved* counts the runs "
+    "whose mean exact match over the validation lengths reaches the task's threshold; "
     "where it is not all of them, longer "
     "lengths say little about extrapolation."
 )
@@ -49,32 +49,34 @@ def centre(results: Results) -> str:
 
 
 def by_length(results: Results, metric: str, show: str, offset: int = 0) -> Table:
-    """One row a variant: how many runs succeed and have learnt, a metric at each length; the floors
-    of accuracies.
+    """One row a variant: how many runs extrapolate and are solved, a metric at each length; the
+    floors of accuracies.
     """
     first = (
-        show != "mean" and not results.has_text and offset == results.declared.success.place.offset
+        show != "mean"
+        and not results.has_text
+        and offset == results.spec.extrapolation.point.offset
     )
     header = [
         "variant",
-        *(["succeed"] if first else []),
-        "learnt",
+        *(["extrapolates"] if first else []),
+        "solved",
         *(pivot.length_name(results, n) for n in results.lengths),
     ]
     rows = []
     for v in results.variants:
-        lead = [cells.measure(results, [v], Metric("success"))] if first else []
+        lead = [cells.measure(results, [v], Metric("extrapolates"))] if first else []
         values = [
             _beyond(results, v, n, _centre(v, n, offset, metric, show)) for n in results.lengths
         ]
-        rows.append((cells.name(results, v), *lead, cells.learnt([v]), *values))
+        rows.append((cells.name(results, v), *lead, cells.solved([v]), *values))
     if metric in ("exact_match", "token_accuracy"):
         rows += _floors(results, metric, len(header) - len(results.lengths) - 1)
     words = {"median": "median", "iqm": "interquartile mean", "mean": "mean ± standard deviation"}[
         show
     ]
     title = f"{NAMES[metric]} by length, {words} over seeds{_shift(offset)}"
-    notes = _success_notes(results) if first else []
+    notes = _extrapolation_notes(results) if first else []
     notes += [cells.intervals_note(_seeds(results), show)] if show != "mean" else []
     caption = {"exact_match": _EXACT if first else "", FLOOR_CORRECTED: _FLOOR, BITS: _BITS}.get(
         metric, ""
@@ -114,19 +116,19 @@ def seeds(results: Results, metric: str, offset: int = 0) -> Table:
 
 
 def summary(results: Results) -> Table:
-    """At the place of success, and one number for the whole curve."""
-    place = results.declared.success.place
+    """At the point of extrapolation, and one number for the whole curve."""
+    point = results.spec.extrapolation.point
     asked = [
         Metric("every_seed", label="each seed"),
-        Metric("exact_match", place, label="median"),
-        Metric("exact_match", place, "mean", "mean ± sd"),
+        Metric("exact_match", point, label="median"),
+        Metric("exact_match", point, "mean", "mean ± sd"),
         Metric("in_distribution"),
         Metric("log_auc"),
         Metric("L90"),
         Metric("L99"),
     ]
     if any(len(v.finished) >= statistics.BOOTSTRAP_FROM for v in results.variants):
-        asked[2:2] = [Metric("exact_match", place, "iqm", "interquartile mean")]
+        asked[2:2] = [Metric("exact_match", point, "iqm", "interquartile mean")]
     rows = [
         (cells.name(results, v), *(cells.measure(results, [v], m) for m in asked))
         for v in results.variants
@@ -147,7 +149,7 @@ def summary(results: Results) -> Table:
     ]
     return _table(
         results,
-        f"Exact match {place}",
+        f"Exact match {point}",
         caption,
         ["variant", *(pivot.column(m, results) for m in asked)],
         rows,
@@ -157,13 +159,13 @@ def summary(results: Results) -> Table:
 
 def tuning(results: Results, chosen: Results) -> Table:
     """What was chosen by validation, and what would have come of the others."""
-    tuned, place = results.declared.tuned, results.declared.success.place
-    asked = Metric(BITS if results.has_text else "exact_match", place)
+    tuned, point = results.spec.tuned, results.spec.extrapolation.point
+    asked = Metric(BITS if results.has_text else "exact_match", point)
     settings = list(
         dict.fromkeys(selection.setting(c, tuned) for v in chosen.variants for c in v.candidates)
     )
     header = ["variant", "chosen", "validation loss", "tied settings", *settings]
-    header += [pivot.SHOWN["best"]] if results.declared.oracle else []
+    header += [pivot.SHOWN["best"]] if results.spec.oracle else []
     rows = []
     for v in chosen.variants:
         own = {
@@ -174,8 +176,8 @@ def tuning(results: Results, chosen: Results) -> Table:
             for name in ("chosen", "in_distribution_loss", "tied")
         ]
         oracle = (
-            [cells.measure(chosen, [v], Metric(asked.name, place, "best"))]
-            if results.declared.oracle
+            [cells.measure(chosen, [v], Metric(asked.name, point, "best"))]
+            if results.spec.oracle
             else []
         )
         rows.append(
@@ -186,11 +188,11 @@ def tuning(results: Results, chosen: Results) -> Table:
         f"For each variant the setting of {axes} with the least mean validation loss over seeds "
         f"is chosen, at lengths up to the training "
         f"length and never by the test. Under each setting: median {NAMES[asked.name].lower()} "
-        f"{place}. *tied settings*: the range of that "
-        "over the settings with which as many seeds have learnt, so that validation exact match "
+        f"{point}. *tied settings*: the range of that "
+        "over the settings with which as many seeds are solved, so that validation exact match "
         "does not tell them apart."
     )
-    notes = [pivot.oracle_note(results)] if results.declared.oracle else []
+    notes = [pivot.oracle_note(results)] if results.spec.oracle else []
     return _table(results, f"Choice of {axes}", caption, header, rows, notes)
 
 
@@ -201,7 +203,7 @@ def contrasts(results: Results) -> Table:
     hidden = ["p"] * (not of_counts) + ["p of a − b"] * (not of_pairs)
     header = [
         "a against b",
-        "succeed",
+        "extrapolates",
         "p",
         "a − b",
         "pairs",
@@ -216,9 +218,9 @@ def contrasts(results: Results) -> Table:
     barnard = ", with p of Barnard's exact test" if of_counts else ""
     flips = "p of the exact sign-flip test (two-sided) and the " if of_pairs else "the "
     caption = (
-        f"The {len(found)} contrasts that the study declares. *succeed*: of a and of b{barnard}. "
+        f"The {len(found)} contrasts of the analysis spec. *extrapolates*: of a and of b{barnard}. "
         f"*a − b*: mean "
-        f"difference of {name} {results.declared.success.place} unless the remark says where, "
+        f"difference of {name} {results.spec.extrapolation.point} unless the remark says where, "
         f"over the seeds that both have, "
         f"with {flips}correlation of the pairs. *a better*: the probability "
         "that a run of a is better than one of b, ties half."
@@ -248,8 +250,7 @@ def ranking(results: Results) -> Table:
         else []
     )
     need = (
-        f"Over the {len(found.tasks)} of {found.of} tasks that every one of these variants "
-        f"has learnt"
+        f"Over the {len(found.tasks)} of {found.of} tasks that every one of these variants solved"
     )
     if ranks is None:
         return Table(
@@ -259,7 +260,7 @@ def ranking(results: Results) -> Table:
             (),
         )
     caption = (
-        f"{need}, by median exact match {results.declared.success.place}; 1 is best. Friedman's "
+        f"{need}, by median exact match {results.spec.extrapolation.point}; 1 is best. Friedman's "
         f"test that all are alike: p "
         f"{cells.p_value(ranks.p)}. Mean ranks less than {ranks.critical_difference:.2f} apart "
         f"are not told apart (Nemenyi, 0.05)."
@@ -325,8 +326,8 @@ def _floors(results: Results, metric: str, empty: int) -> list[tuple[Cell, ...]]
 
 
 def _contrast(c: compare.Comparison, results: Results) -> tuple[Cell, ...]:
-    named = c.metric.place != results.declared.success.place
-    remarks = [str(c.metric.place)] if named else []
+    named = c.metric.point != results.spec.extrapolation.point
+    remarks = [str(c.metric.point)] if named else []
     remarks += [f"not compared: {c.reason}"] if c.reason else []
     difference = f"{cells.signed(c.difference)}{_signed_bracket(c)}"
     counts = DASH if results.has_text else f"{c.counts[0]}, {c.counts[1]}"
@@ -370,7 +371,7 @@ def _p_notes(found: Sequence[compare.Comparison]) -> list[str]:
     ]
     if counts:
         notes.append(
-            f"{cells.listed(counts)} a variant cannot bring p of *succeed* {level}: it is not "
+            f"{cells.listed(counts)} a variant cannot bring p of *extrapolates* {level}: it is not "
             f"shown."
         )
     if pairs:
@@ -422,10 +423,13 @@ def _seeds(results: Results) -> list[int]:
     return [len(v.finished) for v in results.variants if v.finished]
 
 
-def _success_notes(results: Results) -> list[str]:
-    counts = [compare.successes(v, results.declared.success).count for v in results.variants]
+def _extrapolation_notes(results: Results) -> list[str]:
+    counts = [
+        compare.extrapolation_counts(v, results.spec.extrapolation).count for v in results.variants
+    ]
     return [
-        f"*succeed*: runs that have {results.declared.success}, of those of which it is known.",
+        f"*extrapolates*: runs that are {results.spec.extrapolation}; of the runs with a known "
+        f"outcome.",
         cells.wilson_note(counts),
     ]
 

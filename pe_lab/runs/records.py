@@ -109,7 +109,7 @@ def value(
     return None
 
 
-def learnt(exact_matches: Collection[float], threshold: float) -> bool:
+def solved(exact_matches: Collection[float], threshold: float) -> bool:
     """Whether the mean over the validation lengths reaches the threshold: what "learnt" means,
     wherever it is said.
     """

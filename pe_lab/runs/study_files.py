@@ -1,10 +1,16 @@
 """The file study.json of a results folder: the study's name, its runs and its analysis spec."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pe_lab.runs.errors import UserError, one_line
+
+# Names in analysis specs before the second edition, and their names now. Published studies keep
+# the study.json that they were trained with.
+_NEW_KEYS = {"success": "extrapolation"}
+_NEW_METRICS = {"success": "extrapolates", "learnt": "solved"}
 
 
 def study_of(folder: Path) -> tuple[str, list[tuple[dict[str, str], str]]]:
@@ -28,7 +34,33 @@ def study_of(folder: Path) -> tuple[str, list[tuple[dict[str, str], str]]]:
 def analysis_of(folder: Path) -> dict[str, Any]:
     """Return the analysis spec of the study in a folder as plain data; empty without one."""
     study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
-    return study.get("analysis", {})
+    return _with_new_names(study.get("analysis", {}))
+
+
+def _with_new_names(analysis: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an analysis spec of any version with the key and the metrics of this version."""
+    upgraded = {_NEW_KEYS.get(key, key): value for key, value in analysis.items()}
+    if "tables" in upgraded:
+        upgraded["tables"] = [_table_with_new_names(table) for table in upgraded["tables"]]
+    return upgraded
+
+
+def _table_with_new_names(table: Mapping[str, Any]) -> dict[str, Any]:
+    upgraded = dict(table)
+    if "metric" in table:
+        upgraded["metric"] = _metric_with_new_name(table["metric"])
+    if "measures" in table:
+        upgraded["measures"] = [_metric_with_new_name(metric) for metric in table["measures"]]
+    return upgraded
+
+
+def _metric_with_new_name(metric: Any) -> Any:
+    """Return a metric, which is a name or a dict with the key "name"."""
+    if isinstance(metric, str):
+        return _NEW_METRICS.get(metric, metric)
+    if "name" not in metric:
+        return metric
+    return {**metric, "name": _NEW_METRICS.get(metric["name"], metric["name"])}
 
 
 def folder_of(study: str, folder: Path) -> Path:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pe_lab.runs import analysis_spec, config, records
+from pe_lab.runs import config, read_analysis_spec, records
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Point
 from pe_lab.runs.run import Run, RunGroup
@@ -31,9 +31,8 @@ class Study:
 
     name: str
     entries: tuple[Entry, ...]
-    analysis: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what it says of its analysis; see pe_lab/runs/analysis_spec.py
+    # The analysis spec as plain values: see pe_lab/runs/analysis_spec.py.
+    analysis: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def runs(self) -> list[Run]:
@@ -66,7 +65,7 @@ def expand(
 
     Args:
       folder: of the study; runs that start from another study's find it from here.
-      analysis: what it says of its analysis; it changes no run.
+      analysis: the analysis spec as plain values; it changes no run.
 
     Raises:
       UserError: an axis that names no key, a value or argument that nothing takes, no points, or an
@@ -87,9 +86,8 @@ def expand(
     _check_same_runs(entries)
     analysis = {} if analysis is None else analysis
     changes = {change.label for entry in entries for change in entry.run.evaluate.changes}
-    analysis_spec.check(
-        analysis_spec.declared(analysis), [_without_seeds(e.labels) for e in entries], changes
-    )
+    spec = read_analysis_spec.from_dict(analysis)
+    read_analysis_spec.check(spec, [_without_seeds(e.labels) for e in entries], changes)
     return Study(name, tuple(entries), analysis)
 
 

@@ -63,7 +63,7 @@ def stops(curves: list[Curve], state: TrainState, train: Train) -> Int[np.ndarra
         is_undecided = curve[-1]["step"] == step and stop_at[index] == train.steps
         by_length = curve[-1]["exact_match"].items()
         reached = [value for length, value in by_length if int(length) <= train.max_length]
-        if is_undecided and records.learnt(reached, train.criterion):
+        if is_undecided and records.solved(reached, train.criterion):
             stop_at[index] = min(step + train.extra_steps, train.steps)
     return stop_at
 

@@ -11,7 +11,7 @@ def record(
     validation=None,
     status="finished",
     max_length=4,
-    told=False,
+    reveals=False,
     threshold=0.99,
     floors=None,
     tokens=None,
@@ -22,7 +22,7 @@ def record(
     Args:
       test: exact match by (length, offset) or by length; None is a null row.
       validation: exact match by length.
-      told: the positions tell the target's length.
+      reveals: the positions reveal the target's length.
       floors: exact match by length; their token accuracy is 0.5.
       tokens: token accuracy by (length, offset) or by length.
     """
@@ -37,7 +37,7 @@ def record(
         "max_length": max_length,
         "length_name": "symbols",
         "max_position": 9,
-        "target_length_known": told,
+        "target_length_known": reveals,
         "learnt_threshold": threshold,
     }
     return {
@@ -96,7 +96,7 @@ def point(encodings, seed, **more):
 
 
 def two_variants(folder):
-    """RoPE: learnt, not learnt, diverged; ALiBi: failed, not learnt and without length 8, no record."""
+    """RoPE: solved, not solved, diverged; ALiBi: failed, not solved and without length 8, no record."""
     return write_study(
         folder,
         (

@@ -49,7 +49,7 @@ def write(
     """Writes study.json and the records of the first `runs` points (all if None); an empty axis is left out.
 
     Args:
-      analysis: what the study declares; by default nothing.
+      analysis: the analysis spec; by default empty.
       missing: indices of points without a record.
     """
     points = [

@@ -38,15 +38,15 @@ def test_a_test_decides_where_its_adjusted_p_can_fall_below_the_level():
 
 
 def study(folder, seeds, contrasts):
-    """Variants a, b, c and d: all seeds of a succeed, and of the others none."""
+    """Variants a, b, c and d: all seeds of a extrapolate, and of the others none."""
     entries = []
     for name in "abcd":
         reached = 1.0 if name == "a" else 0.0
         for seed in range(seeds):
             made = record(f"{name}{seed}", seed, test={4: 1.0, 8: reached}, validation={4: 1.0})
             entries.append((point(name, seed), made))
-    declared = {"contrasts": [["a", other] for other in contrasts]}
-    return results.load(write_study(folder, *entries, analysis=declared))
+    spec = {"contrasts": [["a", other] for other in contrasts]}
+    return results.load(write_study(folder, *entries, analysis=spec))
 
 
 def test_the_table_of_a_study_that_cannot_decide_has_no_p_and_says_why(tmp_path):
@@ -89,8 +89,8 @@ def test_a_contrast_of_too_few_seeds_beside_one_of_enough_has_a_dash(tmp_path):
                 f"{name}{seed}", seed, test={4: 1.0, 8: float(name == "a")}, validation={4: 1.0}
             )
             entries.append((point(name, seed), made))
-    declared = {"contrasts": [["a", "b"], ["a", "c"]]}
-    table = views.contrasts(results.load(write_study(tmp_path, *entries, analysis=declared)))
+    spec = {"contrasts": [["a", "b"], ["a", "c"]]}
+    table = views.contrasts(results.load(write_study(tmp_path, *entries, analysis=spec)))
     column = table.header.index("p of a − b")
     assert [row[column].text for row in table.rows] == ["0.004", "–"]
     assert (

@@ -2,12 +2,12 @@ import pytest
 
 from pe_lab.analysis import compare, results, statistics
 from pe_lab.analysis.compare import Counts
-from pe_lab.runs import analysis_spec
-from pe_lab.runs.analysis_spec import Contrast, Place
+from pe_lab.runs import read_analysis_spec
+from pe_lab.runs.analysis_spec import Contrast, MetricPoint
 from pe_lab.runs.errors import UserError
 from tests.analysis.fake_study import point, record, write_study
 
-LEARNT = {4: 1.0}
+SOLVED = {4: 1.0}
 
 
 def study(tmp_path, runs, contrasts=(("rope", "alibi"),), **analysis):
@@ -16,7 +16,7 @@ def study(tmp_path, runs, contrasts=(("rope", "alibi"),), **analysis):
     for name, (values, more) in {
         n: v if isinstance(v, tuple) else (v, {}) for n, v in runs.items()
     }.items():
-        more = {"validation": LEARNT, **more}
+        more = {"validation": SOLVED, **more}
         entries += [
             (point(name, i), record(f"{name}{i}", i, test={4: 1.0, 8: v}, **more))
             for i, v in enumerate(values)
@@ -54,11 +54,11 @@ def test_the_interval_of_a_difference_is_what_that_many_pairs_allow(tmp_path, se
 
 def test_pairs_are_runs_of_the_same_seeds_alone(tmp_path):
     a = [
-        (point("rope", i), record(f"r{i}", i, test={8: 0.1 * i}, validation=LEARNT))
+        (point("rope", i), record(f"r{i}", i, test={8: 0.1 * i}, validation=SOLVED))
         for i in (0, 1, 2)
     ]
     b = [
-        (point("alibi", i), record(f"a{i}", i, test={8: 0.0}, validation=LEARNT)) for i in (2, 1, 5)
+        (point("alibi", i), record(f"a{i}", i, test={8: 0.0}, validation=SOLVED)) for i in (2, 1, 5)
     ]
     found = results.load(write_study(tmp_path, *a, *b, analysis={"contrasts": [["rope", "alibi"]]}))
     assert sorted(compare.contrasts(found)[0].differences) == pytest.approx([0.1, 0.2])
@@ -67,15 +67,15 @@ def test_pairs_are_runs_of_the_same_seeds_alone(tmp_path):
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ({"told": True}, "rope is told how long the answer is"),
-        ({"validation": {4: 0.5}}, "rope has not learnt the task from any seed"),
+        ({"reveals": True}, "rope reveals the target length"),
+        ({"validation": {4: 0.5}}, "rope did not solve the training lengths with any seed"),
         ({"status": "diverged"}, "rope has no finished run"),
         ({"max_length": 8}, "rope was trained on that length"),
     ],
 )
 def test_what_would_not_mean_what_it_seems_to_is_not_compared(tmp_path, more, reason):
     found = study(
-        tmp_path, {"rope": ([1.0, 1.0], more), "alibi": [0.5, 0.5]}, success={"length": 8}
+        tmp_path, {"rope": ([1.0, 1.0], more), "alibi": [0.5, 0.5]}, extrapolation={"length": 8}
     )
     (c,) = compare.contrasts(found)
     assert (c.reason, c.p, c.count_p, c.holm, c.count_holm, c.interval) == (
@@ -89,23 +89,26 @@ def test_what_would_not_mean_what_it_seems_to_is_not_compared(tmp_path, more, re
 
 
 @pytest.mark.parametrize(
-    ("place", "reason"),
+    ("point", "reason"),
     [
         ({"at": 1}, ""),
-        ({"at": 2}, "rope has not learnt the task from any seed"),
-        ({"at": 1, "offset": 3}, "rope has not learnt the task from any seed"),
+        ({"at": 2}, "rope did not solve the training lengths with any seed"),
+        ({"at": 1, "offset": 3}, "rope did not solve the training lengths with any seed"),
     ],
 )
-def test_what_has_not_learnt_is_compared_where_the_number_says_just_that(tmp_path, place, reason):
+def test_an_unsolved_variant_is_compared_up_to_the_training_length(tmp_path, point, reason):
     found = study(
-        tmp_path, {"rope": ([1.0] * 2, {"validation": {4: 0.1}}), "alibi": [0.5] * 2}, success=place
+        tmp_path,
+        {"rope": ([1.0] * 2, {"validation": {4: 0.1}}), "alibi": [0.5] * 2},
+        extrapolation=point,
     )
     assert compare.contrasts(found)[0].reason == reason
 
 
 def test_what_both_know_does_not_keep_them_apart(tmp_path):
     found = study(
-        tmp_path, {"rope": ([1.0, 1.0], {"told": True}), "alibi": ([0.5, 0.5], {"told": True})}
+        tmp_path,
+        {"rope": ([1.0, 1.0], {"reveals": True}), "alibi": ([0.5, 0.5], {"reveals": True})},
     )
     assert compare.contrasts(found)[0].reason == ""
 
@@ -115,7 +118,7 @@ def test_what_saw_the_positions_of_the_test_is_not_compared_with_what_did_not(tm
     entries = []
     for name, largest in (("plain", 9), ("seen", 19), ("nearly", 18)):
         for i in range(2):
-            made = record(f"{name}{i}", i, test={8: 0.5}, validation=LEARNT)
+            made = record(f"{name}{i}", i, test={8: 0.5}, validation=SOLVED)
             made["exposure"]["max_position"] = largest
             made["config"]["positions"] = {"name": "contiguous" if name == "plain" else "shifted"}
             entries.append((point("rope", i, positions=name), made))
@@ -127,8 +130,8 @@ def test_what_saw_the_positions_of_the_test_is_not_compared_with_what_did_not(tm
     ]
     seen = found.variants[1]
     assert [
-        compare.saw_positions(found, seen, place)
-        for place in (Place(length=8, offset=1), Place(length=6))
+        compare.saw_positions(found, seen, point)
+        for point in (MetricPoint(length=8, offset=1), MetricPoint(length=6))
     ] == [False, True]
 
 
@@ -153,7 +156,7 @@ def test_a_contrast_of_labels_is_every_pair_that_agrees_in_all_others(tmp_path):
         ("sort", "nope"),
     ]
     entries = [
-        (point(e, 0, task=t), record(f"{t}{e}", test={8: 1.0}, validation=LEARNT)) for t, e in names
+        (point(e, 0, task=t), record(f"{t}{e}", test={8: 1.0}, validation=SOLVED)) for t, e in names
     ]
     found = results.load(write_study(tmp_path, *entries))
     pairs = [(a.name, b.name) for a, b in compare.pairs(found, Contrast("rope", "alibi"))]
@@ -179,25 +182,25 @@ def test_a_contrast_of_labels_is_every_pair_that_agrees_in_all_others(tmp_path):
         compare.pairs(found, Contrast("rope", "sinusoidal"))
 
 
-def test_a_contrast_may_have_a_place_of_its_own(tmp_path):
+def test_a_contrast_may_have_its_own_point(tmp_path):
     found = study(tmp_path, {"rope": [0.2, 0.2], "alibi": [0.1, 0.1]}, [])
-    asked = analysis_spec.declared(
+    asked = read_analysis_spec.from_dict(
         {"contrasts": [{"a": "rope", "b": "alibi", "length": 4}]}
     ).contrasts[0]
-    c = compare.compare(found, *compare.pairs(found, asked)[0], asked.place)
+    c = compare.compare(found, *compare.pairs(found, asked)[0], asked.point)
     assert (c.counts, c.difference) == ((Counts(2, 2), Counts(2, 2)), 0.0)
 
 
-def test_ranks_are_over_tasks_that_all_variants_have_learnt(tmp_path):
+def test_ranks_are_over_tasks_that_all_variants_solved(tmp_path):
     entries = []
     for t in range(17):
         for name, value in (("rope", 0.5), ("alibi", 0.9), ("t5", 0.7), ("told", 1.0)):
-            learnt = LEARNT if t != 3 or name != "rope" else {4: 0.5}
+            validation = SOLVED if t != 3 or name != "rope" else {4: 0.5}
             made = record(
                 f"{t}{name}",
                 test={8: value},
-                validation=learnt,
-                told=name == "told",
+                validation=validation,
+                reveals=name == "told",
                 task=f"task {t}",
             )
             entries.append((point(name, 0, task=f"task {t}"), made))

@@ -69,7 +69,7 @@ def test_a_percentile_bootstrap_of_three_seeds_covers_what_the_seeds_span():
 
 
 def test_wilsons_coverage_by_hand():
-    """Of one seed, at every rate: none succeeds [0, 0.79], one does [0.21, 1]."""
+    """Of one seed, at every rate: none extrapolates [0, 0.79], one does [0.21, 1]."""
     found = coverage._of_rates("wilson", 1)
     held = [(1 - p) * (p <= 0.7935) + p * (p >= 0.2065) for p in [i / 100 for i in range(5, 96)]]
     assert found["mean"] == pytest.approx(sum(held) / 91, abs=1e-3)

@@ -13,7 +13,7 @@ from tests.analysis import synthetic
 
 TABLE = Table(
     "By length",
-    "Of *learnt* runs & more.",
+    "Of *solved* runs & more.",
     ("variant", "→8"),
     ((Cell("a|b <i>"), Cell("0.50", 1 / 2)), (Cell("c_1"), Cell("–"))),
     ("–: none.",),
@@ -48,7 +48,7 @@ def test_csv_holds_the_numbers_unrounded_and_nothing_for_a_dash():
 
 def test_latex_has_rules_and_escapes_what_it_would_read_as_its_own():
     assert formats.latex(TABLE) == (
-        "\\begin{table}\n\\centering\n\\caption{By length. Of \\emph{learnt} runs \\& more.}\n"
+        "\\begin{table}\n\\centering\n\\caption{By length. Of \\emph{solved} runs \\& more.}\n"
         "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n\\begin{tabular}{lr}\n\\toprule\n"
         "variant & $\\rightarrow$8 \\\\\n\\midrule\na\\textbar{}b \\textless{}i\\textgreater{} & 0.50 \\\\\nc\\_1 & -- \\\\\n\\bottomrule\n"
         "\\end{tabular}}\n\\par\\footnotesize --: none.\n\\end{table}\n"
@@ -83,7 +83,7 @@ class Tags(html.parser.HTMLParser):
 def test_html_has_headings_for_columns_and_rows_and_the_number_behind_each_cell():
     found = Tags(formats.as_html(TABLE))
     assert (found.tags.count("th"), found.tags.count("td"), found.values) == (4, 2, ["0.5"])
-    assert "<em>learnt</em>" in formats.as_html(TABLE)
+    assert "<em>solved</em>" in formats.as_html(TABLE)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_all_tables_of_a_study_compile(tmp_path):
                 "title": r"#_%&{}\~^$<>|",
                 "rows": "task",
                 "columns": ["model.encodings", "positions"],
-                "metric": "success",
+                "metric": "extrapolates",
             }
         ],
     }

@@ -5,7 +5,7 @@ import pytest
 from pe_lab.analysis import metrics
 from pe_lab.analysis.metrics import Limit, Measured
 from pe_lab.runs import records
-from pe_lab.runs.analysis_spec import Metric, Place, Success
+from pe_lab.runs.analysis_spec import Extrapolation, Metric, MetricPoint
 from tests.analysis.fake_study import record
 
 
@@ -79,45 +79,51 @@ def test_lengths_that_do_not_fall_on_the_ends_are_interpolated():
     [
         ({16: 0.9}, {8: 1.0}, True),
         ({16: 0.89}, {8: 1.0}, False),
-        ({16: 1.0}, {8: 0.9}, False),  # has not learnt
+        ({16: 1.0}, {8: 0.9}, False),  # not solved
         ({16: None}, {8: 1.0}, False),  # its table ends
         ({12: 1.0}, {8: 1.0}, None),  # nobody has measured it there
     ],
 )
-def test_a_run_succeeds_if_it_has_learnt_and_still_works_at_twice_its_training_length(
+def test_a_run_extrapolates_if_it_is_solved_and_reaches_the_threshold_at_twice_its_training_length(
     test, validation, expected
 ):
-    assert metrics.succeeds(run(test, validation), Success()) is expected
+    assert metrics.extrapolates(run(test, validation), Extrapolation()) is expected
 
 
 @pytest.mark.parametrize(("status", "expected"), [("diverged", False), ("failed", None)])
-def test_a_run_that_diverged_does_not_succeed_and_of_one_that_failed_it_is_not_known(
+def test_a_run_that_diverged_does_not_extrapolate_and_of_one_that_failed_it_is_not_known(
     status, expected
 ):
-    assert metrics.succeeds(run({16: 1.0}, status=status), Success()) is expected
+    assert metrics.extrapolates(run({16: 1.0}, status=status), Extrapolation()) is expected
 
 
-def test_success_may_be_asked_elsewhere():
+def test_extrapolation_may_be_read_at_another_point():
     made = run({12: 0.7, 16: 0.2, (8, 5): 0.8})
-    asked = [Place(at=1.5), Place(length=16), Place(length=8, offset=5)]
-    assert [metrics.succeeds(made, Success(place, 0.6)) for place in asked] == [True, False, True]
+    asked = [MetricPoint(at=1.5), MetricPoint(length=16), MetricPoint(length=8, offset=5)]
+    assert [metrics.extrapolates(made, Extrapolation(place, 0.6)) for place in asked] == [
+        True,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
     ("at", "max_length", "length"), [(2.0, 8, 16), (1.5, 8, 12), (1.5, 9, None), (1.1, 10, 11)]
 )
 def test_a_multiple_of_the_training_length_that_is_no_length_is_none(at, max_length, length):
-    assert Place(at=at).of(max_length) == length
+    assert MetricPoint(at=at).length_for(max_length) == length
 
 
 def test_the_mean_over_a_range_is_over_the_lengths_measured_in_it():
     made = run({8: 1.0, 16: 0.6, 24: 0.2, 32: 0.0})
-    assert metrics.value(made, Metric("exact_match", Place(lengths=(9, 24)))) == pytest.approx(0.4)
+    assert metrics.value(
+        made, Metric("exact_match", MetricPoint(lengths=(9, 24)))
+    ) == pytest.approx(0.4)
     assert (
-        metrics.value(run({16: 0.6, 24: None}), Metric("exact_match", Place(lengths=(9, 24))))
+        metrics.value(run({16: 0.6, 24: None}), Metric("exact_match", MetricPoint(lengths=(9, 24))))
         is None
     )
-    assert metrics.value(made, Metric("exact_match", Place(lengths=(33, 64)))) is None
+    assert metrics.value(made, Metric("exact_match", MetricPoint(lengths=(33, 64)))) is None
 
 
 @pytest.mark.parametrize(

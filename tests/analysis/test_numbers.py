@@ -37,7 +37,7 @@ def test_the_center_is_the_interquartile_mean_from_ten_seeds(tmp_path):
 def test_a_center_is_marked_where_nothing_is_solved_and_where_the_target_length_is_known(tmp_path):
     runs = {
         "rope": ([0.5], {"validation": {4: 0.5}}),
-        "alibi": ([0.5], {"told": True}),
+        "alibi": ([0.5], {"reveals": True}),
         "nope": [0.5],
     }
     found = study(tmp_path, runs)
@@ -59,7 +59,10 @@ def test_seeds_are_named_by_their_number(tmp_path):
 
 def test_counts_are_summed_over_variants(tmp_path):
     found = study(tmp_path, {"rope": [0.95, 0.2], "alibi": ([0.95], {"validation": {4: 0.1}})})
-    assert (found.solved("rope", "alibi"), found.succeed("rope", "alibi")) == ("2 of 3", "1 of 3")
+    assert (found.solved("rope", "alibi"), found.extrapolates("rope", "alibi")) == (
+        "2 of 3",
+        "1 of 3",
+    )
     assert found.others("rope") == ["alibi"]
     assert (found.runs, found.variants) == ("3", "2")
 

@@ -1,8 +1,8 @@
 import pytest
 
 from pe_lab.analysis import pivot, results, selection
-from pe_lab.runs.analysis_spec import declared
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.read_analysis_spec import from_dict
 from tests.analysis import synthetic
 from tests.analysis.fake_study import point, record, write_study
 
@@ -18,7 +18,7 @@ def made(folder, **asked):
 
 def tables(found, **asked):
     source = {"oracle": asked.pop("oracle")} if "oracle" in asked else {}
-    (description,) = declared({"tables": [asked], **source}).tables
+    (description,) = from_dict({"tables": [asked], **source}).tables
     return pivot.tables(found, description)
 
 
@@ -30,12 +30,12 @@ def grid(tmp_path):
         (t, p, e) for t in ("copy", "sort") for p in ("plain", "shifted") for e in ("rope", "nope")
     ):
         value = (i + 1) / 10
-        learnt = {4: 1.0} if encoding == "rope" else {4: 0.2}
+        validation = {4: 1.0} if encoding == "rope" else {4: 0.2}
         run = record(
             f"r{i}",
             test={(4, 0): 1.0, (8, 0): value, (8, 5): value / 2},
-            validation=learnt,
-            told=scheme == "shifted",
+            validation=validation,
+            reveals=scheme == "shifted",
             task=task,
         )
         entries.append((point(encoding, 0, task=task, positions=scheme), run))
@@ -43,7 +43,7 @@ def grid(tmp_path):
 
 
 def test_scheme_by_encoding_one_table_a_task(grid):
-    """Signs stand in the cell: † is told the length, * has not learnt."""
+    """Signs stand in the cell: † reveals the length, * is not solved."""
     asked = dict(
         rows="model.encodings",
         columns="positions",
@@ -140,11 +140,11 @@ def test_the_sign_of_positions_that_training_showed_stands_at_their_place_alone(
     [
         ("trained_length", "0.50"),
         ("retention", "1.00‡"),
-        ("success", "0/1 [0.00, 0.79]‡"),
+        ("extrapolates", "0/1 [0.00, 0.79]‡"),
         (dict(name="every_seed", length=16), "0.50"),
         (dict(name="exact_match", lengths=(5, 8)), "0.50‡"),
         (dict(name="exact_match", lengths=(5, 99)), "0.50"),
-        ("learnt", "1/1"),
+        ("solved", "1/1"),
     ],
 )
 def test_a_number_of_a_run_has_the_sign_of_where_it_is_read(moved, metric, shown):
@@ -152,7 +152,7 @@ def test_a_number_of_a_run_has_the_sign_of_where_it_is_read(moved, metric, shown
     assert rows[2] == ["shifted", shown]
 
 
-def test_what_no_seed_has_learnt_has_a_star_in_tables_of_variants_too_unless_a_column_counts(grid):
+def test_what_no_seed_solved_has_a_star_in_tables_of_variants_too_unless_a_column_counts(grid):
     only = dict(task="copy", positions="plain")
     assert made(grid, title="T", columns=("length", "offset"), only=only)["T"][2] == [
         "nope · copy · plain",
@@ -162,9 +162,9 @@ def test_what_no_seed_has_learnt_has_a_star_in_tables_of_variants_too_unless_a_c
     ]
     at = dict(name="exact_match", at=2)
     assert made(grid, title="T", measures=(at,), only=only)["T"][2][1:] == ["0.20*"]
-    assert made(grid, title="T", measures=(at, "learnt"), only=only)["T"][2][1:] == [
+    assert made(grid, title="T", measures=(at, "solved"), only=only)["T"][2][1:] == [
         "0.20",
-        "0/1 not learnt",
+        "0/1 not solved",
     ]
 
 
@@ -221,8 +221,8 @@ def test_tasks_that_no_dimension_names_are_pooled_and_other_axes_are_not(grid):
 
 def test_measures_stand_in_columns_with_their_headings(grid):
     measures = (
-        "success",
-        "learnt",
+        "extrapolates",
+        "solved",
         "L90",
         dict(name="exact_match", lengths=(4, 8), label="mean to 8"),
         dict(name="exact_match", at=2, show="seeds"),
@@ -236,19 +236,19 @@ def test_measures_stand_in_columns_with_their_headings(grid):
     )["T"] == [
         [
             "encodings",
-            "seeds that succeed",
-            "learnt",
+            "seeds that extrapolate",
+            "solved",
             "L90",
             "mean to 8",
             "exact match at 2× the training length, every seed",
         ],
         ["rope", "0/1 [0.00, 0.79]", "1/1", "4", "0.55", "0.10"],
-        ["nope", "0/1 [0.00, 0.79]", "0/1 not learnt", "4", "0.60", "0.20"],
+        ["nope", "0/1 [0.00, 0.79]", "0/1 not solved", "4", "0.60", "0.20"],
     ]
 
 
-def test_successes_of_several_tasks_are_added_up_without_an_interval(grid):
-    asked = dict(title="T", rows="model.encodings", columns="positions", metric="success")
+def test_extrapolation_counts_of_several_tasks_are_added_up_without_an_interval(grid):
+    asked = dict(title="T", rows="model.encodings", columns="positions", metric="extrapolates")
     assert [row[1] for row in made(grid, **asked)["T"][1:]] == ["0/2", "0/2*"]
 
 

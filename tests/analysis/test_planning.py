@@ -81,7 +81,7 @@ def test_every_contrast_has_its_seeds_at_the_level_of_holms_first_step(tmp_path)
         in text
     )
     assert (
-        "rope against nope: (not compared: nope has not learnt the task from any seed); pilot 3/3 against 0/3"
+        "rope against nope: (not compared: nope did not solve the training lengths with any seed); pilot 3/3 against 0/3"
         in text
     )
     assert "A pilot of 3 seeds knows its rates to within half of the scale" in text

@@ -4,7 +4,7 @@ import pytest
 
 from pe_lab.analysis import pivot, results, tables
 from pe_lab.runs import records
-from pe_lab.runs.analysis_spec import declared
+from pe_lab.runs.read_analysis_spec import from_dict
 from tests.analysis.fake_study import point, record, write_study
 
 NOTE = "§: training can draw some of the test inputs of this length."
@@ -45,12 +45,12 @@ def test_headers_mark_lengths_with_repeated_inputs(tmp_path, overlap, header, is
         (dict(name="exact_match", length=2), "1.00§"),
         (dict(name="exact_match", lengths=(2, 4)), "1.00§"),
         (dict(name="exact_match", at=2), "0.50"),
-        (dict(name="learnt"), "1/1"),
+        (dict(name="solved"), "1/1"),
     ],
 )
 def test_numbers_of_a_marked_length_are_marked_where_no_header_names_it(tmp_path, metric, cell):
     found = study(tmp_path, {2: 1.0, 4: 0.0, 8: 0.0})
-    (asked,) = declared({"tables": [dict(rows="variant", measures=(metric,))]}).tables
+    (asked,) = from_dict({"tables": [dict(rows="variant", measures=(metric,))]}).tables
     (table,) = pivot.tables(found, asked)
     assert table.rows[0][1].text == cell
     assert (NOTE in table.notes) == cell.endswith("§")
@@ -58,7 +58,7 @@ def test_numbers_of_a_marked_length_are_marked_where_no_header_names_it(tmp_path
 
 def test_columns_of_lengths_are_marked_once(tmp_path):
     found = study(tmp_path, {2: 1.0, 4: 0.0, 8: 0.0})
-    (asked,) = declared({"tables": [dict(rows="variant", columns="length")]}).tables
+    (asked,) = from_dict({"tables": [dict(rows="variant", columns="length")]}).tables
     (table,) = pivot.tables(found, asked)
     assert list(table.header[1:]) == ["2§", "4", "→8"]
     assert [cell.text for cell in table.rows[0][1:]] == ["1.00", "1.00", "0.50"]

@@ -39,9 +39,9 @@ def test_values_are_one_a_run_and_the_mean_is_over_those_that_there_are(tmp_path
     assert (rope.mean(4, 3), rope.mean(4, 0, "token_accuracy")) == (None, None)
 
 
-def test_a_variant_counts_the_finished_runs_that_have_learnt(tmp_path):
+def test_a_variant_counts_the_finished_runs_that_are_solved(tmp_path):
     assert [
-        (v.learnt, len(v.finished), len(v.runs))
+        (v.solved, len(v.finished), len(v.runs))
         for v in results.load(two_variants(tmp_path)).variants
     ] == [(1, 2, 3), (0, 1, 2)]
 
@@ -57,25 +57,25 @@ def test_a_variant_counts_the_finished_runs_that_have_learnt(tmp_path):
         ({8: 1.0}, 0.99, False),  # nothing up to the training length
     ],
 )
-def test_a_run_has_learnt_when_its_mean_up_to_the_training_length_reaches_the_threshold(
+def test_a_run_is_solved_when_its_mean_up_to_the_training_length_reaches_the_threshold(
     validation, threshold, expected
 ):
     made = record("a", test={4: 0.0}, validation=validation, max_length=4, threshold=threshold)
-    assert metrics.learnt(made) is expected
+    assert metrics.solved(made) is expected
 
 
-def test_a_run_at_the_threshold_at_every_length_has_learnt():
-    assert metrics.learnt(record("a", validation={2: 0.99, 3: 0.99, 4: 0.99}, threshold=0.99))
+def test_a_run_at_the_threshold_at_every_length_is_solved():
+    assert metrics.solved(record("a", validation={2: 0.99, 3: 0.99, 4: 0.99}, threshold=0.99))
 
 
 def test_learning_is_judged_by_validation_and_never_by_test():
-    assert not metrics.learnt(record("a", test={4: 1.0}, validation={4: 0.0}))
+    assert not metrics.solved(record("a", test={4: 1.0}, validation={4: 0.0}))
 
 
 def test_a_target_length_that_one_run_knows_marks_the_variant(tmp_path):
     runs = [
-        (point("rope", i), record(f"r{i}", i, test={4: 1.0}, told=told))
-        for i, told in enumerate((False, True))
+        (point("rope", i), record(f"r{i}", i, test={4: 1.0}, reveals=reveals))
+        for i, reveals in enumerate((False, True))
     ]
     found = results.load(
         write_study(tmp_path, *runs, (point("alibi", 0), record("a", test={4: 1.0})))
@@ -142,7 +142,7 @@ def test_one_run_asked_for_twice_is_one_run_of_its_variant(tmp_path):
     (variant,) = results.load(
         write_study(tmp_path, (point("rope", 0), shared), (point("rope", 0), shared))
     ).variants
-    assert (variant.values(4, 0), variant.learnt) == ([0.5], 1)
+    assert (variant.values(4, 0), variant.solved) == ([0.5], 1)
 
 
 def test_a_run_without_record_is_missing_once_however_often_it_is_asked_for(tmp_path):

@@ -4,11 +4,11 @@ import pytest
 
 from pe_lab.analysis import metrics, results, selection, statistics, tables, views
 from pe_lab.runs import records
-from pe_lab.runs.analysis_spec import Metric, Place
+from pe_lab.runs.analysis_spec import Metric, MetricPoint
 from tests.analysis.fake_study import record, write_study
 
 RATE = "train.learning_rate"
-AT = Metric("exact_match", Place(length=8))
+AT = Metric("exact_match", MetricPoint(length=8))
 
 
 def tuned(tmp_path, runs):
@@ -82,7 +82,7 @@ def test_a_rate_at_which_a_seed_diverged_is_not_chosen(tmp_path):
     assert selection.setting(selection.chosen(found).variants[0], (RATE,)) == "1"
 
 
-def test_rates_that_have_learnt_as_often_are_tied(tmp_path):
+def test_rates_that_as_many_seeds_solve_are_tied(tmp_path):
     found = tuned(
         tmp_path,
         {

@@ -35,12 +35,12 @@ def study(tmp_path, *made):
     )
 
 
-def test_the_first_table_says_what_succeeds_what_was_learnt_and_what_did_not_finish(found):
-    """RoPE: one seed has learnt and not extended, one has not learnt, one diverged; ALiBi's one failed run is not counted."""
+def test_the_first_table_says_what_extrapolates_what_is_solved_and_what_did_not_finish(found):
+    """RoPE: one seed is solved and does not extrapolate, one is not solved, one diverged; ALiBi's one failed run is not counted."""
     assert cells(tables.of(found)[0]) == [
-        ["variant", "succeed", "learnt", "4", "→8"],
+        ["variant", "extrapolates", "solved", "4", "→8"],
         ["rope", "0/3 [0.00, 0.56]", "1/3, 1 diverged", "0.998", "0.40"],
-        ["alibi", "0/1 [0.00, 0.79]", "0/2 not learnt, 1 failed", "0.50", "–"],
+        ["alibi", "0/1 [0.00, 0.79]", "0/2 not solved, 1 failed", "0.50", "–"],
         ["floor (sees no prompt)", "", "", "0.20", "0.00"],
     ]
 
@@ -59,7 +59,7 @@ def test_every_run_with_a_record_has_a_row_of_its_own(found):
 def test_means_have_their_standard_deviation_and_one_seed_has_none(found):
     assert titled(found, "Exact match by length, mean ± standard deviation over seeds")[1:3] == [
         ["rope", "1/3, 1 diverged", "0.998 ± 0.00", "0.40 ± 0.14"],
-        ["alibi", "0/2 not learnt, 1 failed", "0.50", "–"],
+        ["alibi", "0/2 not solved, 1 failed", "0.50", "–"],
     ]
 
 
@@ -75,7 +75,14 @@ def test_the_csv_holds_every_number_of_every_run_in_full(found):
     ]
     assert [
         rows[0][k]
-        for k in ("runs", "finished", "learnt", "successes", "success_count", "target_length_known")
+        for k in (
+            "runs",
+            "finished",
+            "solved",
+            "extrapolates",
+            "known_outcomes",
+            "target_length_known",
+        )
     ] == [
         "3",
         "2",
@@ -162,12 +169,12 @@ def test_every_note_stands_on_the_page_once(tmp_path):
 
 def test_what_knows_the_targets_length_carries_a_dagger_that_is_explained(tmp_path):
     entries = [
-        (point(n, 0), record(n, test={4: 1.0}, validation={4: 1.0}, told=n == "rope"))
+        (point(n, 0), record(n, test={4: 1.0}, validation={4: 1.0}, reveals=n == "rope"))
         for n in ("rope", "alibi")
     ]
     found = results.load(write_study(tmp_path, *entries))
     assert [row[0] for row in cells(tables.of(found)[0])[1:3]] == ["rope †", "alibi"]
-    told = "- †: the model is told how long the answer is, by its positions or its layout; not to be ranked with the others."
+    told = "- †: reveals the target length to the model, by its positions or its layout; not to be ranked with the others."
     assert told in tables.markdown(found)
     assert {(r["variant"], r["target_length_known"]) for r in as_dicts(found)} == {
         ("rope", "True"),
@@ -193,7 +200,7 @@ def test_each_task_of_a_study_has_a_floor_of_its_own(tmp_path):
     assert cells(tables.of(found)[0])[3:] == floors
 
 
-def test_every_offset_has_tables_of_its_own_and_success_is_counted_where_it_is_declared(tmp_path):
+def test_every_offset_has_tables_of_its_own_and_extrapolation_is_counted_at_its_point(tmp_path):
     made = record(
         "r", 3, test={(4, 0): 1.0, (8, 0): 1.0, (4, 5): 0.5, (8, 5): 0.25}, validation={4: 1.0}
     )
@@ -202,13 +209,13 @@ def test_every_offset_has_tables_of_its_own_and_success_is_counted_where_it_is_d
     assert (plain.title, cells(plain)[:2]) == (
         "Exact match by length, median over seeds",
         [
-            ["variant", "succeed", "learnt", "4", "→8"],
+            ["variant", "extrapolates", "solved", "4", "→8"],
             ["rope", "1/1 [0.21, 1.00]", "1/1", "1.00", "1.00"],
         ],
     )
     assert (shifted.title, cells(shifted)[:2]) == (
         "Exact match by length, median over seeds, positions shifted by 5",
-        [["variant", "learnt", "4", "→8"], ["rope", "1/1", "0.50", "0.25"]],
+        [["variant", "solved", "4", "→8"], ["rope", "1/1", "0.50", "0.25"]],
     )
 
 
@@ -223,8 +230,8 @@ def test_token_accuracy_over_the_floor_is_worked_out_for_each_run(tmp_path):
     )
     assert found.variants[0].values(4, 0, metrics.FLOOR_CORRECTED) == [0.5, pytest.approx(-0.2)]
     assert cells(views.by_length(found, metrics.FLOOR_CORRECTED, "mean")) == [
-        ["variant", "learnt", "4", "→8"],
-        ["rope", "0/2 not learnt", "0.15 ± 0.49", "–"],
+        ["variant", "solved", "4", "→8"],
+        ["rope", "0/2 not solved", "0.15 ± 0.49", "–"],
     ]
 
 
@@ -284,13 +291,13 @@ def test_a_study_of_text_shows_bits_first_of_whole_windows_and_of_their_second_h
     first = tables.of(found)[0]
     assert (first.title, cells(first)) == (
         "Bits a token of text by length, median over seeds",
-        [["variant", "learnt", "4"], ["rope", "0/1 not learnt", "2.75"]],
+        [["variant", "solved", "4"], ["rope", "0/1 not solved", "2.75"]],
     )
     second = titled(
         found,
         "Bits a token, second half of each window by length, mean ± standard deviation over seeds",
     )
-    assert second[1] == ["rope", "0/1 not learnt", "1.50"]
+    assert second[1] == ["rope", "0/1 not solved", "1.50"]
     assert [row["metric"] for row in as_dicts(found)][:2] == [metrics.BITS, metrics.BITS_SLIDING]
 
 
@@ -322,7 +329,7 @@ def test_a_large_study_with_all_that_may_go_wrong_has_no_nan_in_any_table(tmp_pa
         "tables": [
             {
                 "measures": [
-                    "success",
+                    "extrapolates",
                     "auc",
                     "L90",
                     "retention",

@@ -87,7 +87,7 @@ def test_rows_are_added_and_the_tables_show_what_was_evaluated_with_what(call, f
     new = {(n, offset, "rope(scaling=linear, factor=2)") for n in (3, 6) for offset in (0, 9)}
     assert rows_of(folder, 0) == rows_of(folder, 1) == {(n, 0, None) for n in (2, 3, 5)} | new
     shown = table(out)
-    assert list(shown["variant"]) == ["succeed", "learnt", "2§", "3§", "→5", "→6"]
+    assert list(shown["variant"]) == ["extrapolates", "solved", "2§", "3§", "→5", "→6"]
     rope, scaled = (
         shown["rope(base=500.0)"],
         shown["rope(base=500.0), evaluated with rope(scaling=linear, factor=2)"],

@@ -109,7 +109,7 @@ def test_the_seeds_that_contrasts_need_are_said_without_writing_anything(tmp_pat
     )
 
 
-PICTURES = ("exact_match", "heat_map", "success", "training_exact_match", "training_loss")
+PICTURES = ("exact_match", "heat_map", "extrapolation", "training_exact_match", "training_loss")
 
 
 def test_publishing_copies_records_tables_and_plots(smoke, tmp_path):
@@ -255,7 +255,7 @@ def test_a_failing_run_is_recorded_and_the_others_finish(tmp_path):
     assert "no bias today" in log.read_text()
     failed = f"failed: {by_status['failed']['run_id']}: RuntimeError: no bias today; see {log}"
     assert done.stderr.splitlines() == [failed]
-    assert "0/1 not learnt, 1 failed" in (tmp_path / "out" / "table.md").read_text()
+    assert "0/1 not solved, 1 failed" in (tmp_path / "out" / "table.md").read_text()
 
 
 @pytest.mark.full

@@ -416,5 +416,5 @@ def test_a_name_cannot_leave_its_folder(name, tmp_path):
         ([], 0.0, False),
     ],
 )
-def test_what_has_learnt_reaches_the_threshold_in_the_mean(exact_matches, threshold, expected):
-    assert records.learnt(exact_matches, threshold) is expected
+def test_what_is_solved_reaches_the_threshold_in_the_mean(exact_matches, threshold, expected):
+    assert records.solved(exact_matches, threshold) is expected

@@ -5,11 +5,11 @@ exact_match           a panel a variant: seeds, their centre and its interval ag
                       (bits_per_token for a text)
 heat_map              variants x lengths
 length_by_offset      a map a variant of lengths x offsets of positions
-success               how many runs have learnt and succeed, with Wilson's intervals
+extrapolation         how many runs are solved and extrapolate, with Wilson's intervals
 training_exact_match  validation during training, beyond the training length too
 training_loss         the loss while they trained
 learning_rate         exact match against the learning rate, where rates vary
-table_1, table_2, …   the tables that the study declares: lines if columns are numbers, else maps
+table_1, table_2, …   the tables of the analysis spec: lines if columns are numbers, else maps
 cost                  exact match against FLOPs and parameters, where these differ
 
 An encoding has one colour and one marker in all of them: styles.py.
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab.analysis import selection
-from pe_lab.analysis.plots import declared, drawing, lengths, outcomes, rates, training
+from pe_lab.analysis.plots import drawing, lengths, outcomes, rates, spec_tables, training
 from pe_lab.analysis.results import Results
 
 _OF_ALL: Mapping[str, Callable[[Results], Any]] = {
@@ -36,7 +36,7 @@ _OF_CHOSEN: Mapping[
     "bits_per_token": lengths.bits_per_token,
     "heat_map": lengths.heat_map,
     "length_by_offset": lengths.length_by_offset,
-    "success": outcomes.success,
+    "extrapolation": outcomes.extrapolation,
     "cost": outcomes.cost,
 }
 
@@ -49,9 +49,9 @@ def write(results: Results, folder: Path) -> list[Path]:
       The PNGs; of each there is a PDF beside it. Empty before a run has finished.
     """
     chosen = selection.chosen(results)
-    tables = enumerate(results.declared.tables, start=1)
+    tables = enumerate(results.spec.tables, start=1)
     asked: dict[str, Callable[[Results], Any]] = {
-        f"table_{i}": functools.partial(declared.table, asked=table) for i, table in tables
+        f"table_{i}": functools.partial(spec_tables.table, asked=table) for i, table in tables
     }
     kinds = [
         (name, draw, of)

@@ -79,7 +79,7 @@ def save(figure: Any, files: Sequence[Path], dpi: int = 200) -> None:
 
 
 def named(variant: Variant) -> str:
-    """Its name, in which a number says what it is of, with a dagger where it is told the answer's
+    """Its name, in which a number says what it is of, with a dagger where it reveals the target
     length.
     """
     changed = f", {EVALUATED_WITH} {variant.change}" if variant.change else ""
@@ -111,27 +111,29 @@ def _is_value(text: str) -> bool:
 
 
 def outcome(variant: Variant) -> str:
-    """3/5 learnt, 1 failed; of what no seed has learnt, that."""
-    learnt = (
-        f"{variant.learnt}/{len(variant.runs)} learnt"
-        if variant.learnt
-        else f"NOT LEARNT 0/{len(variant.runs)}"
+    """Number of seeds by outcome, such as 3/5 solved, 1 failed."""
+    solved = (
+        f"{variant.solved}/{len(variant.runs)} solved"
+        if variant.solved
+        else f"NOT SOLVED 0/{len(variant.runs)}"
     )
     bad = [(s, sum(r["status"] == s for r in variant.runs)) for s in ("diverged", "failed")]
     return ", ".join(
         [
-            learnt if variant.runs else "no run yet",
+            solved if variant.runs else "no run yet",
             *(f"{count} {status}" for status, count in bad if count),
         ]
     )
 
 
-def caption(figure: Any, results: Results, *parts: str, told: bool = True) -> None:
-    """A line above the figure: the study, and what its signs mean; `told`: a dagger stands behind
-    names.
+def caption(figure: Any, results: Results, *parts: str, reveals: bool = True) -> None:
+    """A line above the figure: the study, and what its signs mean; `reveals`: names have a
+    dagger.
     """
-    words = " told the answer's length".replace(" ", "\u00a0")
-    signs = [f"†{words}"] if told and any(v.target_length_known for v in results.variants) else []
+    words = " reveals the target length".replace(" ", "\u00a0")
+    signs = (
+        [f"†{words}"] if reveals and any(v.target_length_known for v in results.variants) else []
+    )
     signs += (
         [f"without a record: {results.missing} {'run' if results.missing == 1 else 'runs'}"]
         if results.missing
@@ -199,9 +201,9 @@ def length_axis(axis: Any, lengths: Sequence[int]) -> None:
 
 
 def apart(results: Results) -> tuple[list[Variant], list[Variant]]:
-    """Variants that may be ranked with each other, and those that are told the answer's length."""
-    told = [v.target_length_known for v in results.variants]
+    """Variants that may be ranked with each other, and those that reveal the target length."""
+    reveals = [v.target_length_known for v in results.variants]
     return tuple(
-        [v for v, t in zip(results.variants, told, strict=True) if t == which]
+        [v for v, t in zip(results.variants, reveals, strict=True) if t == which]
         for which in (False, True)
     )  # type: ignore[return-value]

@@ -53,7 +53,7 @@ def _by_length(results: Results, metric: str, label: str) -> tuple[Any, list[Any
         if shown[0].alone
         else [f"lines are the {centre} of seeds"]
     )
-    hollow = [] if shown[0].alone else ["hollow: learnt by no seed"]
+    hollow = [] if shown[0].alone else ["hollow: solved by no seed"]
     drawing.caption(figure, results, *alone, *hollow, "dashed: the longest training example")
     return figure, axes
 
@@ -65,7 +65,7 @@ def _lines(
     style, offset = drawing.style(variant), results.offsets[0]
     values = {n: variant.values(n, offset, metric) for n in results.lengths}
     centres = {n: c for n in results.lengths if (c := drawing.centre(values[n])) is not None}
-    face = style.color if alone or variant.learnt else "white"
+    face = style.color if alone or variant.solved else "white"
     points = [c.point for c in centres.values()]
     axis.plot(
         list(centres),
@@ -94,7 +94,7 @@ def _lines(
 
 
 def heat_map(results: Results) -> Any:
-    """Variants x lengths; those that are told the answer's length below the others."""
+    """Variants x lengths; those that reveal the target length below the others."""
     return None if results.has_text else _maps(results, results.offsets[:1])
 
 
@@ -128,8 +128,8 @@ def length_by_offset(results: Results) -> Any:
 
 def _maps(results: Results, offsets: Sequence[int]) -> Any:
     """Side by side, of variants x lengths."""
-    ranked, told = drawing.apart(results)
-    variants = ranked + told
+    ranked, revealing = drawing.apart(results)
+    variants = ranked + revealing
     size = (
         max(drawing.WIDTH, 2.6 + 0.42 * len(results.lengths) * len(offsets)),
         1.1 + 0.2 * len(variants),
@@ -143,7 +143,7 @@ def _maps(results: Results, offsets: Sequence[int]) -> Any:
         )
         axis.set_xticks(range(len(results.lengths)), results.lengths)
         _training_ends(axis, results, variants)
-        if ranked and told:
+        if ranked and revealing:
             axis.axhline(len(ranked) - 0.5, color="white", linewidth=5)
         axis.set_xlabel(f"length ({results.length_name})")
         axis.set_title(f"positions shifted by {offset}" if len(offsets) > 1 else "")

@@ -1,4 +1,4 @@
-"""One number a run: how many succeed, what accuracy costs, and what the learning rate does to
+"""One number a run: how many extrapolate, what accuracy costs, and what the learning rate does to
 it.
 """
 
@@ -22,16 +22,15 @@ _ALIKE = 1.1  # costs that differ by less say nothing
 _RATE = "train.learning_rate"
 
 
-def success(results: Results) -> Any:
-    """A line a variant: the share of its runs that have learnt, and that succeed beyond, with
+def extrapolation(results: Results) -> Any:
+    """A line a variant: the share of its runs that are solved, and that extrapolate, with
     Wilson's interval.
     """
-    ranked, told = drawing.apart(results)
-    variants = [v for v in ranked + told if v.runs]
-    asked: list[tuple[str, Callable[[Measured], bool | None]]] = [("learnt", _learnt)]
-    asked += [
-        (str(results.declared.success), lambda run: metrics.succeeds(run, results.declared.success))
-    ]
+    ranked, revealing = drawing.apart(results)
+    variants = [v for v in ranked + revealing if v.runs]
+    criterion = results.spec.extrapolation
+    asked: list[tuple[str, Callable[[Measured], bool | None]]] = [("solved", _solved)]
+    asked += [(str(criterion), lambda run: metrics.extrapolates(run, criterion))]
     figure, axes = drawing.pyplot().subplots(
         1,
         len(asked),
@@ -47,7 +46,7 @@ def success(results: Results) -> Any:
                 variant,
                 [known for run in variant.measured if (known := holds(run)) is not None],
             )
-        if told and ranked:
+        if revealing and ranked:
             axis.axhline(len(ranked) - 0.5, color="0.5", linewidth=0.8)
         axis.set_title(textwrap.fill(title, 38))
         axis.set_xlim(-0.03, 1.2)
@@ -55,12 +54,12 @@ def success(results: Results) -> Any:
         axis.set_xlabel("share of runs")
     axes[0].set_yticks(range(len(variants)), [drawing.named(v) for v in variants])
     axes[0].set_ylim(len(variants) - 0.5, -0.5)
-    drawing.caption(figure, results, "runs that succeed, with the 95 % interval of Wilson")
+    drawing.caption(figure, results, "runs that extrapolate, with the 95 % interval of Wilson")
     return figure
 
 
-def _learnt(run: Measured) -> bool | None:
-    return None if run.record["status"] == "failed" else metrics.learnt(run.record)
+def _solved(run: Measured) -> bool | None:
+    return None if run.record["status"] == "failed" else metrics.solved(run.record)
 
 
 def _share(axis: Any, row: int, variant: Variant, outcomes: Sequence[bool]) -> None:
@@ -137,7 +136,7 @@ def cost(results: Results) -> Any:
     notes = [f"no such number: {', '.join(without)}"] if without else []
     marks_mean = (
         "small marks are seeds, large ones their median",
-        "hollow: learnt by no seed",
+        "hollow: solved by no seed",
         "(n): seeds",
     )
     drawing.caption(
@@ -176,7 +175,7 @@ def _point(axis: Any, variant: Variant, name: str, asked: Metric) -> tuple[Any, 
         x, y, linestyle="", color=style.color, marker=style.marker, markersize=_SMALL, alpha=0.6
     )
     middle = statistics.median(x), statistics.median(y)
-    face = style.color if variant.learnt else "white"
+    face = style.color if variant.solved else "white"
     axis.plot(
         *([v] for v in middle),
         linestyle="",

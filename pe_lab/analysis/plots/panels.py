@@ -30,12 +30,12 @@ class Panel:
         return len(self.variants) == 1
 
     @property
-    def learnt(self) -> bool:
-        return any(v.learnt for v in self.variants)
+    def solved(self) -> bool:
+        return any(v.solved for v in self.variants)
 
 
 def each(variants: Sequence[Variant]) -> list[Panel]:
-    """One a variant, named with how many of its runs learnt the task."""
+    """One a variant, named with how many of its runs are solved."""
     return [Panel(f"{drawing.named(v)}\n{drawing.outcome(v)}", (v,)) for v in variants]
 
 
@@ -57,7 +57,7 @@ def grouped(variants: Sequence[Variant]) -> list[Panel]:
 
 def draw(panels: Sequence[Panel], height: float = 1.45) -> tuple[Any, list[Any]]:
     """A figure of them, in columns along the axis of the sweep that changes fastest; grey where no
-    seed has learnt.
+    seed solved the training lengths.
     """
     columns = _columns([panel.title.partition("\n")[0] for panel in panels])
     lines = math.ceil(len(panels) / columns)
@@ -78,7 +78,7 @@ def draw(panels: Sequence[Panel], height: float = 1.45) -> tuple[Any, list[Any]]
             for line in panel.title.split("\n")
         )
         axis.set_title("\n".join(lines_of_title), fontsize=7)
-        if not panel.learnt:
+        if not panel.solved:
             axis.set_facecolor("0.93")
             axis.grid(color="1")
     return figure, list(axes.flat[: len(panels)])

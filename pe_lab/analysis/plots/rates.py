@@ -17,15 +17,15 @@ _AXIS = "train.learning_rate"
 def learning_rate(results: Results) -> Any:
     """A panel for all variants that differ in their rate alone; None where rates do not vary."""
     chosen = selection.chosen(
-        dataclasses.replace(results, declared=dataclasses.replace(results.declared, tuned=(_AXIS,)))
+        dataclasses.replace(results, spec=dataclasses.replace(results.spec, tuned=(_AXIS,)))
     )
     variants = [v for v in chosen.variants if len(_rates(v)) > 1 and v.finished]
     if not variants:
         return None
-    success = results.declared.success
+    extrapolation = results.spec.extrapolation
     shown = (
         (Metric("in_distribution"), ()),
-        (Metric("exact_match", success.place), styles.DASHES[1]),
+        (Metric("exact_match", extrapolation.point), styles.DASHES[1]),
     )
     figure, axes = panels.draw(panels.each(variants))
     for axis, variant in zip(axes, variants, strict=True):
@@ -48,7 +48,7 @@ def learning_rate(results: Results) -> Any:
     figure.supylabel("exact match", fontsize=8)
     meaning = (
         "solid: up to the training length",
-        f"dashed: {success.place}",
+        f"dashed: {extrapolation.point}",
         "dotted: the rate of least validation loss",
     )
     drawing.caption(

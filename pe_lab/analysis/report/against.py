@@ -8,7 +8,7 @@ from pe_lab.analysis import cells, compare, metrics, statistics
 from pe_lab.analysis.formats import Cell, Table
 from pe_lab.analysis.metrics import BITS
 from pe_lab.analysis.results import Results, Variant
-from pe_lab.runs.analysis_spec import Metric, Place
+from pe_lab.runs.analysis_spec import Metric, MetricPoint
 
 _NO_SETTINGS = ("seed", "data_seed", "evaluate", "checkpoints", "execution")
 
@@ -50,7 +50,7 @@ def _matched(results: Results, other: Results) -> list[tuple[Variant, Variant]]:
 
 
 def _settings(variant: Variant) -> str | None:
-    """All that determines what it has learnt, and what was evaluated; None before it has a run."""
+    """All that determines what it learned, and what was evaluated; None before it has a run."""
     for run in variant.runs:
         kept = {k: v for k, v in run["config"].items() if k not in _NO_SETTINGS}
         return json.dumps([kept, variant.change], sort_keys=True)
@@ -58,7 +58,7 @@ def _settings(variant: Variant) -> str | None:
 
 
 def _row(a: Variant, b: Variant, length: int, offset: int, metric: str) -> tuple[Cell, ...]:
-    asked = Metric(metric, Place(length=length, offset=offset))
+    asked = Metric(metric, MetricPoint(length=length, offset=offset))
     of_a, of_b = (
         {run.seed: v for run in each.measured if (v := metrics.value(run, asked)) is not None}
         for each in (a, b)
@@ -85,22 +85,22 @@ def _row(a: Variant, b: Variant, length: int, offset: int, metric: str) -> tuple
 
 
 def _differ(a: Variant, b: Variant) -> str:
-    """What the difference does not tell: no new runs, other settings, nothing learnt."""
+    """What the difference does not tell: no new runs, other settings, an unsolved side."""
     apart = [
         ("settings", _settings(a) != _settings(b)),
         ("training length", a.max_length != b.max_length),
-        ("the answer's length told", a.target_length_known != b.target_length_known),
+        ("reveals the target length", a.target_length_known != b.target_length_known),
         ("task", a.task != b.task),
     ]
-    unlearnt = [
-        f"not learnt in {side}"
+    unsolved = [
+        f"not solved in {side}"
         for v, side in ((a, "the first"), (b, "the second"))
-        if v.runs and not v.learnt
+        if v.runs and not v.solved
     ]
     same = (
         ["the same runs"] if {r["run_id"] for r in a.runs} == {r["run_id"] for r in b.runs} else []
     )
-    return ", ".join([*same, *(words for words, holds in apart if holds), *unlearnt]) or "–"
+    return ", ".join([*same, *(words for words, holds in apart if holds), *unsolved]) or "–"
 
 
 def _notes(

@@ -63,7 +63,7 @@ def of(results: Results, chosen: Results) -> dict[str, Any]:
         "offsets": results.offsets,
         "tasks": list(dict.fromkeys(v.task for v in results.variants)),
         "metrics": [{"name": n, "label": _LABELS[n], "share": n not in _UNBOUNDED} for n in names],
-        "success": str(results.declared.success),
+        "extrapolation": str(results.spec.extrapolation),
         "variants": [
             _variant(v, results, names, dash) | {"chosen": tuple(map(id, v.runs)) in kept}
             for v, dash in zip(results.variants, _dashes(results.variants), strict=True)
@@ -127,16 +127,17 @@ def _dashes(variants: Iterable[Variant]) -> list[tuple[float, ...]]:
 def _variant(
     variant: Variant, results: Results, names: list[str], dash: tuple[float, ...]
 ) -> dict[str, Any]:
-    style, success = drawing.style(variant), compare.successes(variant, results.declared.success)
+    style = drawing.style(variant)
+    counts = compare.extrapolation_counts(variant, results.spec.extrapolation)
     return {
         "name": drawing.named(variant).replace("\u00a0", " ")
         + (f" {SEEN}" if SEEN in cells.name(results, variant).text else ""),
         "task": variant.task,
-        "told": variant.target_length_known,
-        "apart": compare.apart(results, variant, results.declared.success.place),
-        "learnt": [variant.learnt, len(variant.runs)],
+        "reveals_target_length": variant.target_length_known,
+        "apart": compare.apart(results, variant, results.spec.extrapolation.point),
+        "solved": [variant.solved, len(variant.runs)],
         "bad": [sum(r["status"] == s for r in variant.runs) for s in ("diverged", "failed")],
-        "success": [success.successes, success.count],
+        "extrapolates": [counts.extrapolating, counts.count],
         "trained": variant.max_length,
         "color": style.color,
         "shape": _SHAPES[style.marker],
@@ -185,7 +186,7 @@ def _run(
         "seed": record["replica"]["seed"],
         "status": record["status"],
         "error": record["error"],
-        "learnt": metrics.learnt(record),
+        "solved": metrics.solved(record),
         "replica": record["replica"],
         "config": differs,
         "origin": origins.index(origin),

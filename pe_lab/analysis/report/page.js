@@ -45,9 +45,9 @@ function points({ metric, offset, variants }) {
       if (cell.c === undefined) return;
       const found = cell.s.filter((s) => s !== null);
       centres.push({
-        variant: v.name, length, value: cell.c, low: cell.i ? cell.i[0] : null, high: cell.i ? cell.i[1] : null, learnt: v.learnt[0] > 0,
+        variant: v.name, length, value: cell.c, low: cell.i ? cell.i[0] : null, high: cell.i ? cell.i[1] : null, solved: v.solved[0] > 0,
         Variant: v.name, Length: `${length} ${data.length}${length > v.trained ? ", beyond training" : ""}`, Value: `${number(cell.c)}, ${cell.k}`,
-        Interval: intervalOf(cell), Seeds: `${found.length}: ${cell.s.map(number).join("  ")}`, Learnt: `${v.learnt[0]} of ${v.learnt[1]}`,
+        Interval: intervalOf(cell), Seeds: `${found.length}: ${cell.s.map(number).join("  ")}`, Solved: `${v.solved[0]} of ${v.solved[1]}`,
       });
       cell.s.forEach((value, seed) => value !== null && seeds.push({ variant: v.name, length, value, seed }));
     });
@@ -74,9 +74,9 @@ function specification(found, { metric, variants }) {
     { data: { values: found.centres }, mark: { type: "line", strokeWidth: 2.4 },
       encoding: { x, y: { field: "value", ...y }, color, strokeDash: { field: "variant", type: "nominal", ...scale("dash") }, opacity: cool(1, 0.12) } },
     { data: { values: found.centres }, mark: { type: "point", filled: true, size: 75, strokeWidth: 1.6 },
-      encoding: { x, y: { field: "value", ...y }, stroke: color, fill: { condition: { test: "datum.learnt", ...color }, value: "transparent" },
+      encoding: { x, y: { field: "value", ...y }, stroke: color, fill: { condition: { test: "datum.solved", ...color }, value: "transparent" },
         shape: { field: "variant", type: "nominal", ...scale("shape") }, opacity: cool(1, 0.12),
-        tooltip: ["Variant", "Length", "Value", "Interval", "Seeds", "Learnt"].map((field) => ({ field, type: "nominal" })) } },
+        tooltip: ["Variant", "Length", "Value", "Interval", "Seeds", "Solved"].map((field) => ({ field, type: "nominal" })) } },
   ];
   return { width: "container", height: 380, autosize: { type: "fit", contains: "padding" }, background: null, params: [{ name: "hot", value: null }],
     layer, config: { view: { stroke: null }, axis: { labelFontSize: 12, titleFontSize: 13 } } };
@@ -108,7 +108,7 @@ function swatch(v) { // the line of a variant as the chart has it
   set(svg, { class: "swatch", width: 34, height: 14, viewBox: "-17 -7 34 14", "aria-hidden": "true" });
   set(line, { x1: -17, x2: 17, stroke: v.color, "stroke-width": 2.4, "stroke-dasharray": v.dash.map((d) => d * 2).join(" ") });
   const path = SIZES[v.shape];
-  set(mark, { d: path ?? v.shape, fill: v.learnt[0] ? v.color : "var(--paper)", stroke: v.color, "stroke-width": path ? 1.4 : 0.3, ...(path ? {} : { transform: "scale(5)" }) });
+  set(mark, { d: path ?? v.shape, fill: v.solved[0] ? v.color : "var(--paper)", stroke: v.color, "stroke-width": path ? 1.4 : 0.3, ...(path ? {} : { transform: "scale(5)" }) });
   svg.append(line, mark);
   return svg;
 }
@@ -121,17 +121,17 @@ function cellOf(cell, beyond) {
 
 function numbers() {
   const { metric, offset, variants } = asked();
-  header($("numbers"), ["variant", "seeds", "learnt", "succeed", ...data.lengths.map((n) => (data.variants.every((v) => n > v.trained) ? `→${n}` : String(n)))]);
+  header($("numbers"), ["variant", "seeds", "solved", "extrapolates", ...data.lengths.map((n) => (data.variants.every((v) => n > v.trained) ? `→${n}` : String(n)))]);
   $("numbers").tBodies[0].replaceChildren(...variants.map((v) => {
     const box = make("input", { type: "checkbox", "aria-label": `draw ${v.name}` });
     box.checked = !hidden.has(v.name);
     box.addEventListener("change", () => { box.checked ? hidden.delete(v.name) : hidden.add(v.name); draw(); });
     const bad = ["diverged", "failed"].map((what, i) => (v.bad[i] ? `, ${v.bad[i]} ${what}` : "")).join("");
-    const row = make("tr", { "data-variant": v.name, ...(v.learnt[0] ? {} : { class: "unlearnt" }) },
+    const row = make("tr", { "data-variant": v.name, ...(v.solved[0] ? {} : { class: "unsolved" }) },
       make("th", { scope: "row", ...(v.apart.length ? { title: v.apart.join("; ") } : {}) }, box, " ", swatch(v), v.name),
-      make("td", { "data-value": v.learnt[1] }, String(v.learnt[1])),
-      make("td", { "data-value": v.learnt[0] }, `${v.learnt[0]}/${v.learnt[1]}${v.learnt[0] ? "" : " not learnt"}${bad}`),
-      make("td", { "data-value": v.success[1] ? v.success[0] : "" }, v.success[1] ? `${v.success[0]}/${v.success[1]}` : DASH),
+      make("td", { "data-value": v.solved[1] }, String(v.solved[1])),
+      make("td", { "data-value": v.solved[0] }, `${v.solved[0]}/${v.solved[1]}${v.solved[0] ? "" : " not solved"}${bad}`),
+      make("td", { "data-value": v.extrapolates[1] ? v.extrapolates[0] : "" }, v.extrapolates[1] ? `${v.extrapolates[0]}/${v.extrapolates[1]}` : DASH),
       ...v.values[metric.name][offset].map((cell, i) => cellOf(cell, data.lengths[i] > v.trained)));
     row.addEventListener("mouseenter", () => heat(v.name));
     row.addEventListener("mouseleave", () => heat(null));
@@ -184,13 +184,13 @@ function filterRows() {
 for (const table of document.querySelectorAll("#tables table")) header(table, [...table.tHead.rows[0].cells].map((c) => c.textContent));
 
 // Runs
-header($("run-table"), ["variant", "seed", "status", "learnt", "steps", "run"]);
+header($("run-table"), ["variant", "seed", "status", "solved", "steps", "run"]);
 $("run-table").tBodies[0].append(...data.runs.map((run) => {
   const button = make("button", { type: "button", class: "show" }, run.id);
   button.addEventListener("click", () => showRun(run));
   const cost = run.cost ?? {};
   return make("tr", {}, make("th", { scope: "row" }, data.variants[run.v].name), make("td", { "data-value": run.seed }, String(run.seed)),
-    make("td", run.status === "finished" ? {} : { class: "bad" }, run.status), make("td", {}, run.learnt ? "yes" : "no"),
+    make("td", run.status === "finished" ? {} : { class: "bad" }, run.status), make("td", {}, run.solved ? "yes" : "no"),
     make("td", { "data-value": cost.steps ?? "" }, String(cost.steps ?? DASH)), make("td", {}, button));
 }));
 

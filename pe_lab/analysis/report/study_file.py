@@ -33,7 +33,7 @@ def get_config():
 
 def sweep():
     return [point for axes in POINTS for point in grid.product({{path: [grid.labelled(*choice)] for path, choice in axes.items()}})]
-{declared}'''
+{analysis_function}'''
 
 
 def source(
@@ -43,7 +43,7 @@ def source(
 
     Args:
       entries: of study.json; those without a record are left out, and the file says how many.
-      analysis: what the study declares.
+      analysis: the study's analysis spec as plain data.
     """
     found = {r["run_id"]: r for v in results.variants for r in v.runs}
     asked = [
@@ -80,7 +80,7 @@ def source(
         analysis=f"\nANALYSIS = {pprint.pformat(_tuples(analysis), width=120, sort_dicts=False)}\n"
         if analysis
         else "",
-        declared="\n\ndef analysis():\n    return ANALYSIS\n" if analysis else "",
+        analysis_function="\n\ndef analysis():\n    return ANALYSIS\n" if analysis else "",
     )
 
 

@@ -187,7 +187,7 @@ def _through(
 
 
 def _learnt_at(setup: Setup, curve: Rows) -> int | None:
-    """As `metrics.learnt` says it of a record whose validation is a point of the curve."""
+    """As `metrics.solved` says it of a record whose validation is a point of the curve."""
     exposure = {"max_length": setup.run.train.max_length, "learnt_threshold": setup.task.threshold}
     of_validation = {
         "split": "validation",
@@ -200,7 +200,7 @@ def _learnt_at(setup: Setup, curve: Rows) -> int | None:
             {**of_validation, "length": int(length), "value": value}
             for length, value in point["exact_match"].items()
         ]
-        if metrics.learnt({"status": "finished", "exposure": exposure, "rows": rows}):
+        if metrics.solved({"status": "finished", "exposure": exposure, "rows": rows}):
             return point["step"]
     return None
 

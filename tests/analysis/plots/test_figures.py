@@ -54,7 +54,7 @@ def texts(figure):
 
 
 def test_only_what_the_records_have_numbers_for_is_drawn(drawn, tmp_path):
-    assert set(drawn(two_variants(tmp_path))) == {"exact_match", "heat_map", "success"}
+    assert set(drawn(two_variants(tmp_path))) == {"exact_match", "heat_map", "extrapolation"}
 
 
 def test_a_study_with_rates_offsets_curves_and_costs_has_all_pictures(drawn, tmp_path):
@@ -62,7 +62,7 @@ def test_a_study_with_rates_offsets_curves_and_costs_has_all_pictures(drawn, tmp
         tmp_path, encodings=("nope", "t5_bias"), rates=("0.001", "0.003"), offsets=(0, 16)
     )
     more = {"length_by_offset", "cost", "training_exact_match", "training_loss", "learning_rate"}
-    assert set(drawn(folder)) == {"exact_match", "heat_map", "success"} | more
+    assert set(drawn(folder)) == {"exact_match", "heat_map", "extrapolation"} | more
 
 
 def test_a_picture_without_numbers_is_taken_away(drawn, tmp_path):
@@ -85,12 +85,12 @@ def test_a_panel_holds_a_line_a_run_their_median_and_the_training_length(drawn, 
     assert [line.get_linestyle() for line in rope.lines] == ["-", "--", "-", "-", "-"]
 
 
-def test_a_panel_says_how_many_runs_learnt_and_is_grey_where_none_did(drawn, tmp_path):
+def test_a_panel_says_how_many_runs_are_solved_and_is_grey_where_none_did(drawn, tmp_path):
     figures = drawn(two_variants(tmp_path))
     shown = [(a.get_title(), a.get_facecolor()[0] < 1) for a in panels(figures["exact_match"])]
     assert shown == [
-        ("rope\n1/3 learnt, 1 diverged", False),
-        ("alibi\nNOT LEARNT 0/2, 1 failed", True),
+        ("rope\n1/3 solved, 1 diverged", False),
+        ("alibi\nNOT SOLVED 0/2, 1 failed", True),
     ]
     assert "without a record: 1 run" in texts(figures["exact_match"])
 
@@ -108,7 +108,7 @@ def test_there_is_a_band_from_five_seeds_up(drawn, tmp_path, seeds, band):
 def test_an_encoding_has_its_colour_and_marker_in_every_picture(drawn, tmp_path):
     figures = drawn(small(tmp_path, encodings=("alibi",)))
     alibi = styles.of_name("alibi")
-    for name in ("exact_match", "success", "training_exact_match", "training_loss"):
+    for name in ("exact_match", "extrapolation", "training_exact_match", "training_loss"):
         colors = {line.get_color() for axis in panels(figures[name]) for line in axis.lines} - {
             "0.25",
             "0.5",
@@ -116,7 +116,7 @@ def test_an_encoding_has_its_colour_and_marker_in_every_picture(drawn, tmp_path)
         assert colors == {alibi.color}, name
     markers = {
         line.get_marker()
-        for name in ("exact_match", "success")
+        for name in ("exact_match", "extrapolation")
         for axis in panels(figures[name])
         for line in axis.lines
     }
@@ -153,16 +153,16 @@ def test_what_knows_the_targets_length_stands_apart_with_a_dagger_that_is_explai
     drawn, tmp_path
 ):
     entries = [
-        (point(n, 0), record(n, test={4: 1.0}, validation={4: 1.0}, told=n == "rope"))
+        (point(n, 0), record(n, test={4: 1.0}, validation={4: 1.0}, reveals=n == "rope"))
         for n in ("rope", "alibi")
     ]
     figures = drawn(write_study(tmp_path, *entries))
     assert [axis.get_title() for axis in panels(figures["exact_match"])] == [
-        "rope\u00a0†\n1/1 learnt",
-        "alibi\n1/1 learnt",
+        "rope\u00a0†\n1/1 solved",
+        "alibi\n1/1 solved",
     ]
-    assert texts(figures["exact_match"]).endswith("† told the answer's length")
-    assert [t.get_text() for t in figures["success"].axes[0].get_yticklabels()] == [
+    assert texts(figures["exact_match"]).endswith("† reveals the target length")
+    assert [t.get_text() for t in figures["extrapolation"].axes[0].get_yticklabels()] == [
         "alibi",
         "rope\u00a0†",
     ]
@@ -208,13 +208,13 @@ def test_a_missing_cell_of_a_map_is_a_dash_and_not_a_zero(drawn, tmp_path):
     assert [t.get_text() for t in axis.texts] == ["1.00", "0.40", "0.50", "–"]
 
 
-def declared(tmp_path, *tables, **more):
+def with_tables(tmp_path, *tables, **more):
     return small(tmp_path, analysis={"tables": list(tables)}, **more)
 
 
-def test_a_declared_table_with_numbers_for_columns_is_lines_with_seeds_as_dots(drawn, tmp_path):
+def test_a_table_of_the_spec_with_numbers_for_columns_is_lines_with_seeds_as_dots(drawn, tmp_path):
     by_rate = dict(rows="model.encodings", columns="train.learning_rate", metric="trained_length")
-    folder = declared(tmp_path, by_rate, rates=("0.003", "0.001", "0.002"))
+    folder = with_tables(tmp_path, by_rate, rates=("0.003", "0.001", "0.002"))
     (axis,) = panels(drawn(folder)["table_1"])
     runs = results.load(folder).variants
     alibi = {
@@ -233,14 +233,16 @@ def test_a_declared_table_with_numbers_for_columns_is_lines_with_seeds_as_dots(d
     ]
 
 
-def test_a_declared_table_of_names_is_a_map_for_each_value_of_what_is_left(drawn, tmp_path):
+def test_a_table_of_the_spec_of_names_is_a_map_for_each_value_of_what_is_left(drawn, tmp_path):
     table = dict(
         rows="model.encodings",
         columns="task",
         each="positions",
         metric=dict(name="exact_match", at=1.5),
     )
-    folder = declared(tmp_path, table, tasks=("copy", "reverse"), schemes=("contiguous", "shifted"))
+    folder = with_tables(
+        tmp_path, table, tasks=("copy", "reverse"), schemes=("contiguous", "shifted")
+    )
     contiguous, shifted, _ = drawn(folder)["table_1"].axes
     assert (contiguous.get_title(), shifted.get_title()) == ("contiguous", "shifted")
     found = {
@@ -259,7 +261,7 @@ def test_a_declared_table_of_names_is_a_map_for_each_value_of_what_is_left(drawn
 
 def test_rows_that_are_no_encodings_are_grey_and_losses_logarithmic(drawn, tmp_path):
     table = dict(rows="task", columns="train.learning_rate", metric="in_distribution_loss")
-    folder = declared(
+    folder = with_tables(
         tmp_path,
         table,
         encodings=("rope",),
@@ -363,7 +365,7 @@ def test_a_share_below_zero_and_one_above_one_are_inside_their_picture(drawn, tm
 
 @pytest.mark.parametrize(
     ("most", "words"),
-    [(2, "–: no number; *: no seed has learnt the task"), (1, "white: no number")],
+    [(2, "–: no number; *: no seed solved the training lengths"), (1, "white: no number")],
 )
 def test_signs_of_a_map_are_explained_where_its_cells_have_room_for_them(
     drawn, tmp_path, monkeypatch, most, words
@@ -381,13 +383,13 @@ def test_signs_of_a_map_are_explained_where_its_cells_have_room_for_them(
 @pytest.mark.parametrize(
     "table",
     [
-        dict(rows="model.encodings", columns="task", metric="learnt"),
+        dict(rows="model.encodings", columns="task", metric="solved"),
         dict(measures=("steps", "flops")),
     ],
 )
 def test_counts_and_several_measures_stay_tables(drawn, tmp_path, table):
     (tmp_path / "table_1.png").write_text("of another time")
-    assert "table_1" not in drawn(declared(tmp_path, table, tasks=("copy", "reverse")))
+    assert "table_1" not in drawn(with_tables(tmp_path, table, tasks=("copy", "reverse")))
     assert not (tmp_path / "table_1.png").exists()
 
 
@@ -412,14 +414,14 @@ def test_runs_that_differ_in_seconds_alone_have_no_cost_plot(drawn, tmp_path):
     assert "cost" not in drawn(write_study(tmp_path, *entries))
 
 
-def test_success_shows_the_counts_and_the_interval_of_wilson(drawn, tmp_path):
-    learnt, succeed = drawn(two_variants(tmp_path))["success"].axes
-    assert [t.get_text() for t in learnt.texts] == [
+def test_extrapolation_shows_the_counts_and_the_interval_of_wilson(drawn, tmp_path):
+    solved, extrapolates = drawn(two_variants(tmp_path))["extrapolation"].axes
+    assert [t.get_text() for t in solved.texts] == [
         "1/3",
         "0/1",
     ]  # one failed: nothing is known of it
-    assert points(learnt)[0][0] == pytest.approx([0.0615, 0.7923], abs=1e-4)
-    assert [t.get_text() for t in succeed.texts] == ["0/3", "0/1"]
+    assert points(solved)[0][0] == pytest.approx([0.0615, 0.7923], abs=1e-4)
+    assert [t.get_text() for t in extrapolates.texts] == ["0/3", "0/1"]
 
 
 def test_one_study_gives_the_same_files_to_the_last_byte(tmp_path):

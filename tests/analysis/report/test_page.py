@@ -127,7 +127,7 @@ def test_metric_task_and_offset_are_chosen(page):
         "[...document.querySelectorAll('#chart svg text')].some((t) => t.textContent === 'token accuracy')"
     )
     assert all(name.strip().startswith("sort") for name in rows(page))
-    assert "not learnt" in page.locator("#numbers tbody tr").first.inner_text()
+    assert "not solved" in page.locator("#numbers tbody tr").first.inner_text()
     found = json.loads(page.locator("#data").text_content())
     cell = found["variants"][10]["values"]["token_accuracy"][1][0]
     assert page.locator("#numbers tbody tr").first.locator("td").nth(3).get_attribute(

@@ -61,7 +61,7 @@ def test_the_config_that_is_downloaded_asks_for_the_same_runs(name, tmp_path):
     ]
 
 
-def test_it_says_what_the_study_declares(tmp_path):
+def test_it_shows_the_analysis_spec(tmp_path):
     module, _ = asked(
         synthetic.write(tmp_path / "s", runs=4, analysis={"question": "Why?\n'''"}), tmp_path
     )
@@ -110,7 +110,7 @@ def test_every_number_of_a_variant_is_there(tmp_path):
         ]
     ]
     assert alibi["values"]["exact_match"][0][1] == {"w": "the table ends"}
-    assert (rope["learnt"], rope["success"], rope["bad"]) == ([1, 3], [0, 3], [1, 0])
+    assert (rope["solved"], rope["extrapolates"], rope["bad"]) == ([1, 3], [0, 3], [1, 0])
     assert data.counts(found) == {"finished": 3, "diverged": 1, "failed": 1, "without a record": 1}
     json.dumps(said, allow_nan=False)
 
@@ -167,14 +167,14 @@ def test_what_is_not_alike_under_one_name_is_said(tmp_path):
         results.load(
             write_study(
                 tmp_path / name,
-                (point("rope", 0), record(f"r{n}", test={8: 0.5}, max_length=n, told=n == 4)),
+                (point("rope", 0), record(f"r{n}", test={8: 0.5}, max_length=n, reveals=n == 4)),
                 name=name,
             )
         )
         for name, n in (("one", 4), ("other", 8))
     ]
     (table,) = against.tables(*studies)
-    words = "training length, the answer's length told, not learnt in the first, not learnt in the second"
+    words = "training length, reveals the target length, not solved in the first, not solved in the second"
     assert table.rows[0][-1].text == words
 
 

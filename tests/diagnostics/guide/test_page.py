@@ -46,9 +46,9 @@ def test_numbers_of_a_study_are_medians_over_its_seeds():
     )
     table = (ROOT / guide.STUDIES / "quickstart" / "table.md").read_text(encoding="utf-8")
     (row,) = [line for line in table.splitlines() if re.match(r"\| shaw +\| \d/3", line)][:1]
-    value, learnt = said.split(" ", 1)
+    value, solved = said.split(" ", 1)
     assert f"| {value} " in row
-    assert learnt.replace(" of ", "/") in row
+    assert solved.replace(" of ", "/") in row
 
 
 def test_an_upper_bound_is_not_rounded_down():

@@ -1,4 +1,4 @@
-"""The tables that a study declares, drawn: lines where columns are numbers, else a map of rows x
+"""The tables of an analysis spec, drawn: lines where columns are numbers, else a map of rows x
 columns.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pe_lab.analysis import cells, pivot
-from pe_lab.analysis.grids import Grid, as_numbers, grids, one_a_task, placed
+from pe_lab.analysis.grids import Grid, as_numbers, grids, metric_at, one_a_task
 from pe_lab.analysis.metrics import Limit
 from pe_lab.analysis.plots import drawing, lengths, styles
 from pe_lab.analysis.results import Results
@@ -19,9 +19,9 @@ from pe_lab.runs.analysis_spec import BY_LENGTH
 _ENCODINGS = ("model.encodings", "variant")
 _SHADES = ("#1a1a1a", "#5a5a5a", "#959595")  # of rows that are no encodings
 _SIGNS = {
-    cells.TOLD: "†: told the answer's length",
+    cells.REVEALS: "†: reveals the target length",
     cells.SEEN: "‡: training showed such positions",
-    "*": "*: no seed has learnt the task",
+    "*": "*: no seed solved the training lengths",
 }
 _SHARES = {name for name in BY_LENGTH if "match" in name or "accuracy" in name}
 _SHARES |= {"in_distribution", "trained_length", "retention", "auc", "log_auc"}
@@ -156,7 +156,7 @@ def _maps(results: Results, found: Sequence[Grid]) -> Any:
         pivot.name_of(results, asked),
         _CENTRES[asked.metric.show],
         *more,
-        told=False,
+        reveals=False,
     )
     return figure
 
@@ -165,7 +165,7 @@ def _centre(grid: Grid, place: tuple[Any, Any]) -> Any:
     """What the table shows there, of every seed their median; None without a number."""
     points, metric = grid.at(*place), grid.asked.metric
     if metric.show == "best" and points:
-        return cells.best(one_a_task(grid.asked, points), placed(grid.asked, points[0]))
+        return cells.best(one_a_task(grid.asked, points), metric_at(grid.asked, points[0]))
     return cells.middle(grid.seeds(*place), metric.show)
 
 
@@ -178,7 +178,7 @@ def _signs(results: Results, grid: Grid, place: tuple[Any, Any]) -> str:
     points = grid.at(*place)
     return (
         pivot.signs(
-            results, grid.asked, one_a_task(grid.asked, points), placed(grid.asked, points[0])
+            results, grid.asked, one_a_task(grid.asked, points), metric_at(grid.asked, points[0])
         )
         if points
         else ""

@@ -1,0 +1,336 @@
+"""The only reader of analysis specs: from plain values to a checked `AnalysisSpec`.
+
+`from_dict` checks the values by themselves. `check` compares the names in a spec with the labels
+of the sweep.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+from pe_lab.runs.analysis_spec import (
+    AS_TRAINED,
+    AT_EXTRAPOLATION,
+    BY_LENGTH,
+    DIMENSIONS,
+    LENGTH_LIMITS,
+    METRICS,
+    SAME_AT_EVERY_LENGTH,
+    SAME_AT_EVERY_OFFSET,
+    SUMMARIES,
+    AnalysisSpec,
+    Contrast,
+    Extrapolation,
+    Metric,
+    MetricPoint,
+    Published,
+    Table,
+    parts,
+)
+from pe_lab.runs.errors import UserError, unknown
+
+_POINT_KEYS = ("at", "length", "lengths", "offset")
+_LENGTH_KEYS = ("at", "length", "lengths")  # they exclude each other
+
+
+def from_dict(values: object) -> AnalysisSpec:
+    """Return the analysis spec of plain values.
+
+    Args:
+      values: what analysis() of a config returns, or "analysis" of a study.json.
+
+    Raises:
+      UserError: an unknown key or name, or a value of the wrong type.
+    """
+    settings = _dict("analysis()", values, _field_names(AnalysisSpec))
+    contrasts = _items("analysis()['contrasts']", settings.get("contrasts", ()))
+    tables = _items("analysis()['tables']", settings.get("tables", ()))
+    spec = AnalysisSpec(
+        question=_text("analysis()['question']", settings.get("question", "")),
+        contrasts=tuple(_contrast(contrast) for contrast in contrasts),
+        extrapolation=_extrapolation(settings.get("extrapolation", {})),
+        tuned=_texts("analysis()['tuned']", settings.get("tuned", ())),
+        oracle=_text("analysis()['oracle']", settings.get("oracle", "")),
+        tables=tuple(_table(f"analysis()['tables'][{i}]", t) for i, t in enumerate(tables)),
+    )
+    summaries = {metric.show for table in spec.tables for metric in table.metrics}
+    if "best" in summaries and not spec.oracle:
+        raise UserError(
+            "analysis(): show='best' chooses on the test itself, so it needs the paper that did "
+            "so: oracle='Ruoss et al. 2023'."
+        )
+    return spec
+
+
+def _contrast(values: object) -> Contrast:
+    where = "analysis()['contrasts']"
+    point = None
+    if isinstance(values, Mapping):
+        settings = _dict(where, values, ("a", "b", "at", "length", "offset"))
+        names: list[object] = [settings.get("a"), settings.get("b")]
+        if settings.keys() - {"a", "b"}:
+            point = _metric_point(where, settings)
+    else:
+        names = list(values) if isinstance(values, list | tuple) else []
+    texts = [name for name in names if isinstance(name, str)]
+    if len(names) != 2 or len(set(texts)) != 2:
+        raise UserError(
+            f'{where}: a contrast is two different names, ("rope", "alibi"), got {values!r}.'
+        )
+    return Contrast(texts[0], texts[1], point)
+
+
+def _extrapolation(values: object) -> Extrapolation:
+    """Return the criterion, at twice the training length unless a length is set."""
+    where = "analysis()['extrapolation']"
+    settings = _dict(where, values, ("at", "length", "offset", "threshold"))
+    threshold = settings.get("threshold", Extrapolation.threshold)
+    if not isinstance(threshold, int | float) or not 0 < threshold <= 1:
+        raise UserError(f"{where}: threshold must be above 0 and at most 1, got {threshold!r}.")
+    if not settings.keys() & set(_LENGTH_KEYS):
+        settings = {**settings, "at": Extrapolation.point.at}
+    return Extrapolation(_metric_point(where, settings), float(threshold))
+
+
+def _metric_point(where: str, settings: Mapping[str, object]) -> MetricPoint:
+    """Return the point of the keys at, length, lengths and offset. Other keys are ignored."""
+    stated = {key: settings[key] for key in _POINT_KEYS if key in settings}
+    if len(stated.keys() & set(_LENGTH_KEYS)) > 1:
+        raise UserError(f"{where}: at, length and lengths exclude each other, got {stated!r}.")
+    error = UserError(
+        f"{where}: a point is at=2, length=16, lengths=(41, 500) or offset=8, got {stated!r}."
+    )
+    at, length, lengths, offset = (stated.get(key) for key in _POINT_KEYS)
+    if at is not None:
+        if not isinstance(at, int | float) or at <= 0:
+            raise error
+        at = float(at)
+    if length is not None and (not isinstance(length, int) or length < 1):
+        raise error
+    if lengths is not None:
+        if not isinstance(lengths, list | tuple) or len(lengths) != 2:
+            raise error
+        first, last = lengths
+        if not isinstance(first, int) or not isinstance(last, int) or first > last:
+            raise error
+        lengths = (first, last)
+    if offset is None:
+        offset = 0
+    if not isinstance(offset, int) or offset < 0:
+        raise error
+    return MetricPoint(at, length, lengths, offset)
+
+
+def _metric(where: str, values: object) -> Metric:
+    if isinstance(values, str):
+        values = {"name": values}
+    settings = _dict(where, values, ("name", "show", "label", *_POINT_KEYS))
+    name = str(settings.get("name", "exact_match"))
+    show = str(settings.get("show", "median"))
+    if name not in METRICS:
+        raise unknown(f"{where}: metric", name, METRICS)
+    if show not in SUMMARIES:
+        raise unknown(f"{where}: show", show, SUMMARIES)
+    if name in LENGTH_LIMITS and show in ("mean", "iqm"):
+        raise UserError(
+            f"{where}: {name} is a length or a bound of one, so it has no mean: show='median' or "
+            f"show='seeds'."
+        )
+    label = _text(f"{where}['label']", settings.get("label", ""))
+    return Metric(name, _metric_point(where, settings), show, label)
+
+
+def _table(where: str, values: object) -> Table:
+    settings = _dict(where, values, _field_names(Table))
+    if "measures" in settings and settings.get("columns"):
+        raise UserError(f"{where}: a table has columns or measures, not both.")
+    columns = settings.get("columns", Table.columns)
+    only = _dict(f"{where}['only']", settings.get("only", {}))
+    published = settings.get("published")
+    table = Table(
+        title=_text(where, settings.get("title", "")),
+        rows=_texts(where, settings.get("rows", Table.rows)),
+        columns=() if "measures" in settings else _texts(where, columns),
+        each=_texts(where, settings.get("each", ())),
+        metric=_metric(where, settings.get("metric", "exact_match")),
+        measures=tuple(_metric(where, m) for m in _items(where, settings.get("measures", ()))),
+        only={axis: _texts(where, labels) for axis, labels in only.items()},
+        published=None if published is None else _published(f"{where}['published']", published),
+        note=_text(where, settings.get("note", "")),
+    )
+    for metric in table.metrics:
+        _check_metric(where, table, metric)
+    return _at_only_offset(where, table)
+
+
+def _check_metric(where: str, table: Table, metric: Metric) -> None:
+    """Check that length and offset of a metric are stated once, and only where it has values."""
+    name, point = metric.name, metric.point
+    by_length, by_offset = "length" in table.dimensions, "offset" in table.dimensions
+    places = "rows, columns or each"
+    example = "as in dict(name='exact_match', at=2)"
+    if name in SAME_AT_EVERY_LENGTH and point.has_length:
+        raise UserError(f"{where}: {name} is one number a run: it takes no at, length or lengths.")
+    if name in SAME_AT_EVERY_LENGTH and by_length:
+        raise UserError(
+            f"{where}: {name} is the same at every length: 'length', the default of columns, "
+            f"cannot be in {places}."
+        )
+    if name in SAME_AT_EVERY_OFFSET and (by_offset or point.offset):
+        raise UserError(
+            f"{where}: {name} is the same at every offset: it takes no offset, and 'offset' "
+            f"cannot be in {places}."
+        )
+    if point.has_length and by_length:
+        raise UserError(
+            f"{where}: the length of {name} is stated twice, in the metric and by 'length' in "
+            f"{places}."
+        )
+    if name in BY_LENGTH and not point.has_length and not by_length:
+        raise UserError(
+            f"{where}: {name} has a value at each length: put 'length' in {places}, or state one "
+            f"{example}."
+        )
+    if "length" in table.only and not by_length:
+        raise UserError(
+            f"{where}: 'length' in only selects from the lengths in {places}; the length of a "
+            f"metric is part of the metric: length=8."
+        )
+    if point.offset and (by_offset or "offset" in table.only):
+        raise UserError(
+            f"{where}: the offset of {name} is stated twice, in the metric and by 'offset' in "
+            f"{places} or only."
+        )
+    if name in AT_EXTRAPOLATION and by_offset and not point.has_length and not by_length:
+        raise UserError(
+            f"{where}: {name} at each offset needs a length: put 'length' in {places}, or state "
+            f"one {example}."
+        )
+
+
+def _at_only_offset(where: str, table: Table) -> Table:
+    """Return the table with the offset in `only` moved into its metrics.
+
+    A table with a dimension for offsets keeps it, because there `only` selects from several.
+    """
+    if "offset" not in table.only or "offset" in table.dimensions:
+        return table
+    labels = table.only["offset"]
+    if len(labels) != 1 or not labels[0].isdecimal():
+        raise UserError(
+            f"{where}: only takes one offset unless 'offset' is in rows, columns or each, got "
+            f"{labels!r}."
+        )
+    offset = int(labels[0])
+    only = {axis: labels for axis, labels in table.only.items() if axis != "offset"}
+    measures = tuple(_at_offset(metric, offset) for metric in table.measures)
+    metric = _at_offset(table.metric, offset)
+    return dataclasses.replace(table, only=only, metric=metric, measures=measures)
+
+
+def _at_offset(metric: Metric, offset: int) -> Metric:
+    if metric.name in SAME_AT_EVERY_OFFSET:
+        return metric
+    return dataclasses.replace(metric, point=dataclasses.replace(metric.point, offset=offset))
+
+
+def _published(where: str, values: object) -> Published:
+    settings = _dict(where, values, _field_names(Published))
+    missing = _field_names(Published) - settings.keys()
+    if missing or not settings["protocol"]:
+        raise UserError(
+            f"{where}: published figures need a source, figures by row and the protocol of their "
+            f"runs."
+        )
+    source = _text(f"{where}['source']", settings["source"])
+    figures = _dict(f"{where}['figures']", settings["figures"])
+    protocol = _dict(f"{where}['protocol']", settings["protocol"])
+    return Published(source, {row: _number(where, f) for row, f in figures.items()}, protocol)
+
+
+def check(
+    spec: AnalysisSpec, points: Sequence[Mapping[str, str]], overrides: Iterable[str] = ()
+) -> None:
+    """Check that the axes and labels of a spec exist in the sweep.
+
+    Args:
+      points: labels by axis of each point of the sweep, without seeds.
+      overrides: labels of the evaluation overrides.
+
+    Raises:
+      UserError: an unknown name, with the near names.
+    """
+    overrides = set(overrides)
+    # By axis, in the order of the sweep. Errors list the names in this order.
+    labels: dict[str, dict[str, None]] = {}
+    for point in points:
+        for axis, label in point.items():
+            labels.setdefault(axis, {})[label] = None
+    # An empty label is part of no name, and neither are tuned axes.
+    known = {label for axis in labels if axis not in spec.tuned for label in labels[axis]} - {""}
+    known |= overrides
+    for axis in spec.tuned:
+        if axis not in labels:
+            raise unknown("The sweep (analysis: tuned)", axis, labels)
+    for contrast in spec.contrasts:
+        for label in (*parts(contrast.a), *parts(contrast.b)):
+            if label not in known:
+                raise unknown("The sweep (analysis: contrasts)", label, known)
+    for table in spec.tables:
+        for dimension in (*table.dimensions, *table.only):
+            if dimension not in (*labels, *DIMENSIONS):
+                raise unknown("The sweep (analysis: tables)", dimension, [*labels, *DIMENSIONS])
+        # Lengths and offsets are not listed: more of them may be evaluated later.
+        allowed = {**labels, "variant": known, "evaluated with": {AS_TRAINED, *overrides}}
+        _check_only(table, allowed)
+
+
+def _check_only(table: Table, allowed: Mapping[str, Iterable[str]]) -> None:
+    for axis, names in table.only.items():
+        if axis not in allowed:
+            continue
+        for name in names:
+            for label in parts(name) if axis == "variant" else [name]:
+                if label not in allowed[axis]:
+                    owner = f"The axis {axis!r} (analysis: tables, only)"
+                    raise unknown(owner, label, allowed[axis])
+
+
+def _field_names(cls: type) -> set[str]:
+    return {f.name for f in dataclasses.fields(cls)}
+
+
+def _dict(where: str, values: object, keys: Iterable[str] | None = None) -> Mapping[str, object]:
+    """Return a dict whose keys are known. `keys=None` allows every key."""
+    if not isinstance(values, Mapping):
+        raise UserError(f"{where} must be a dict, got {values!r}.")
+    if keys is None:
+        return values
+    for key in values:
+        if key not in keys:
+            raise unknown(where, str(key), keys)
+    return values
+
+
+def _items(where: str, values: object) -> Sequence[object]:
+    if not isinstance(values, list | tuple):
+        raise UserError(f"{where} must be a tuple, got {values!r}.")
+    return values
+
+
+def _text(where: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise UserError(f"{where} must be a text, got {value!r}.")
+    return value
+
+
+def _number(where: str, value: object) -> int | float:
+    if not isinstance(value, int | float):
+        raise UserError(f"{where} must hold numbers, got {value!r}.")
+    return value
+
+
+def _texts(where: str, values: object) -> tuple[str, ...]:
+    """Return a tuple of texts. One text is a tuple of one."""
+    if isinstance(values, str):
+        return (values,)
+    return tuple(_text(where, value) for value in _items(where, values))

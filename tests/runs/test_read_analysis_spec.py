@@ -1,0 +1,284 @@
+import pytest
+
+from pe_lab.runs import read_analysis_spec
+from pe_lab.runs.analysis_spec import (
+    AnalysisSpec,
+    Contrast,
+    Extrapolation,
+    Metric,
+    MetricPoint,
+)
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.read_analysis_spec import from_dict
+
+AT_TWO = {"name": "exact_match", "at": 2}
+POINTS = [
+    {"model.encodings": e, "positions": p, "train.learning_rate": r}
+    for e in ("rope", "alibi")
+    for p in ("contiguous", "shifted")
+    for r in "12"
+]
+
+
+def test_a_study_that_states_nothing_has_the_defaults():
+    assert from_dict({}) == AnalysisSpec()
+
+
+def test_a_spec_is_read_from_the_plain_data_of_study_json():
+    """Lists where a config has tuples."""
+    spec = from_dict(
+        {
+            "question": "Why?",
+            "extrapolation": {"at": 3, "threshold": 1},
+            "contrasts": [
+                ["rope", "alibi"],
+                {"a": "rope", "b": "alibi", "length": 16, "offset": 8},
+            ],
+            "tuned": ["train.learning_rate"],
+            "tables": [
+                {
+                    "rows": "positions",
+                    "columns": ["length", "offset"],
+                    "metric": {"name": "token_accuracy", "show": "mean"},
+                }
+            ],
+        }
+    )
+    assert spec.extrapolation == Extrapolation(MetricPoint(at=3.0), 1.0)
+    assert spec.contrasts == (
+        Contrast("rope", "alibi"),
+        Contrast("rope", "alibi", MetricPoint(length=16, offset=8)),
+    )
+    (table,) = spec.tables
+    assert (table.rows, table.columns, table.metric) == (
+        ("positions",),
+        ("length", "offset"),
+        Metric("token_accuracy", show="mean"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"contrast": ()}, r"^analysis\(\) has no 'contrast'\. Did you mean 'contrasts'\?"),
+        (
+            {"extrapolation": {"threshhold": 1}},
+            r"\['extrapolation'\] has no 'threshhold'\. Did you mean 'threshold'\?",
+        ),
+        ({"extrapolation": {"threshold": 2}}, r"threshold must be above 0 and at most 1, got 2\."),
+        ({"extrapolation": {"at": 0}}, r"a point is at=2, .*, got \{'at': 0\}\."),
+        ({"extrapolation": {"at": 2, "length": 8}}, r"at, length and lengths exclude each other"),
+        (
+            {"contrasts": (("rope",),)},
+            r'a contrast is two different names, \("rope", "alibi"\), got \(\'rope\',\)\.',
+        ),
+        ({"contrasts": (("rope", "rope"),)}, r"two different names"),
+        ({"contrasts": ("rope", "alibi")}, r"two different names, .*, got 'rope'"),
+        ({"contrasts": "rope"}, r"\['contrasts'\] must be a tuple, got 'rope'"),
+        ({"tables": ({"row": "task"},)}, r"has no 'row'\. Did you mean 'rows'\?"),
+        (
+            {"tables": ({"metric": "exact_mach"},)},
+            r"metric has no 'exact_mach'\. Did you mean 'exact_match'\?",
+        ),
+        (
+            {"tables": ({"metric": {"name": "auc", "show": "meen"}, "columns": "task"},)},
+            r"show has no 'meen'\. Did you mean 'mean'\?",
+        ),
+        (
+            {"tables": ({"columns": "positions"},)},
+            r"exact_match has a value at each length: put 'length' in rows",
+        ),
+        (
+            {"tables": ({"metric": {"name": "exact_match", "at": 2}},)},
+            r"the length of .* is stated twice",
+        ),
+        (
+            {"tables": ({"metric": {"name": "every_seed", "at": 2}},)},
+            r"the length of .* is stated twice",
+        ),
+        (
+            {"tables": ({"metric": "auc"},)},
+            r"auc is the same at every length: 'length', the default of columns, cannot be in rows",
+        ),
+        (
+            {"tables": ({"rows": "length", "measures": ("solved",)},)},
+            r"solved is the same at every length",
+        ),
+        (
+            {"tables": ({"metric": {"name": "auc", "at": 2}, "columns": ()},)},
+            r"auc is one number a run: it takes no at",
+        ),
+        (
+            {"tables": ({"metric": "extrapolates", "columns": "offset"},)},
+            r"extrapolates is the same at every offset",
+        ),
+        (
+            {"tables": ({"metric": {"name": "steps", "offset": 8}, "columns": ()},)},
+            r"steps is the same at every offset",
+        ),
+        (
+            {"tables": ({"metric": "tied", "columns": "offset"},)},
+            r"tied at each offset needs a length",
+        ),
+        (
+            {"tables": ({"measures": (AT_TWO,), "only": {"length": "8"}},)},
+            r"'length' in only selects from the lengths in rows",
+        ),
+        (
+            {
+                "tables": (
+                    {
+                        "metric": {"name": "auc", "show": "mean"},
+                        "only": {"length": "8"},
+                        "columns": (),
+                    },
+                )
+            },
+            r"'length' in only selects",
+        ),
+        (
+            {"tables": ({"metric": {"name": "auc", "offset": 8}, "columns": "offset"},)},
+            r"the offset of auc is stated twice",
+        ),
+        (
+            {
+                "tables": (
+                    {
+                        "metric": {"name": "auc", "offset": 8},
+                        "columns": (),
+                        "only": {"offset": "0"},
+                    },
+                )
+            },
+            r"the offset of auc is stated twice",
+        ),
+        (
+            {"tables": ({"only": {"offset": ("0", "8")}},)},
+            r"only takes one offset unless 'offset' is in rows, .*, got \('0', '8'\)",
+        ),
+        (
+            {"tables": ({"metric": {"name": "L90", "show": "mean"}, "columns": ()},)},
+            r"L90 is a length or a bound of one, so it has no mean",
+        ),
+        (
+            {"tables": ({"columns": "length", "measures": ("auc",)},)},
+            r"columns or measures, not both",
+        ),
+        (
+            {"tables": ({"measures": ({"name": "exact_match", "at": 2, "show": "best"},)},)},
+            r"needs the paper that did so: oracle=",
+        ),
+        (
+            {
+                "tables": (
+                    {"published": {"source": "a", "figures": {"b": "1"}, "protocol": {"c": 1}}},
+                )
+            },
+            r"\['published'\] must hold numbers, got '1'",
+        ),
+        (
+            {"tables": ({"published": {"source": "a", "figures": {}}},)},
+            r"and the protocol of their runs",
+        ),
+        ({"question": 3}, r"must be a text, got 3"),
+        ([], r"analysis\(\) must be a dict, got \[\]"),
+    ],
+)
+def test_a_wrong_spec_is_refused_with_what_would_be_right(data, words):
+    with pytest.raises(UserError, match=words):
+        from_dict(data)
+
+
+def test_a_single_offset_in_only_moves_into_the_metrics():
+    only = {"only": {"offset": "8", "positions": "shifted"}}
+    by_length, measures = from_dict(
+        {"tables": (only, only | {"measures": (AT_TWO, "auc", "extrapolates")})}
+    ).tables
+    assert (by_length.metric.point, by_length.only) == (
+        MetricPoint(offset=8),
+        {"positions": ("shifted",)},
+    )
+    assert [m.point for m in measures.measures] == [
+        MetricPoint(at=2.0, offset=8),
+        MetricPoint(offset=8),
+        MetricPoint(),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (
+            {"contrasts": (("rope", "alibbi"),)},
+            r"\(analysis: contrasts\) has no 'alibbi'\. Did you mean 'alibi'\?",
+        ),
+        (
+            {"contrasts": (("rope · contiguous", "rope · shift"),)},
+            r"has no 'shift'\. Did you mean 'shifted'\?",
+        ),
+        (
+            {"contrasts": (("rope, evaluated with YarN", "rope"),)},
+            r"has no 'YarN'\. Did you mean 'YaRN'\?",
+        ),
+        (
+            {"tuned": ("train.learning_rates",)},
+            r"has no 'train\.learning_rates'\. Did you mean 'train\.learning_rate'\?",
+        ),
+        ({"contrasts": (("1", "2"),), "tuned": ("train.learning_rate",)}, r"has no '1'"),
+        (
+            {"tables": ({"rows": "encodings", "columns": "length"},)},
+            r"has no 'encodings'\. Did you mean 'model\.encodings'\?",
+        ),
+        (
+            {"tables": ({"only": {"positions": "shiftd"}},)},
+            r"The axis 'positions' \(.*only\) has no 'shiftd'\. Did you mean 'shifted'\?",
+        ),
+        (
+            {"tables": ({"only": {"positions": "rope"}},)},
+            r"The axis 'positions' \(.*only\) has no 'rope'",
+        ),
+        (
+            {"tables": ({"only": {"variant": "rope · shift"}},)},
+            r"The axis 'variant' \(.*only\) has no 'shift'",
+        ),
+        (
+            {"tables": ({"only": {"evaluated with": "YarN"}},)},
+            r"The axis 'evaluated with' \(.*only\) has no 'YarN'",
+        ),
+    ],
+)
+def test_a_name_that_is_not_in_the_sweep_is_refused_with_the_near_names(data, words):
+    with pytest.raises(UserError, match=words):
+        read_analysis_spec.check(from_dict(data), POINTS, ["YaRN"])
+
+
+def test_names_labels_and_overrides_of_the_sweep_are_known():
+    asked = {
+        "contrasts": (
+            ("rope", "alibi"),
+            ("rope · contiguous", "rope · shifted"),
+            ("rope, evaluated with YaRN", "rope"),
+        ),
+        "tables": (
+            {
+                "rows": ("variant", "evaluated with"),
+                "columns": "length",
+                "each": "offset",
+                "only": {"positions": "shifted"},
+            },
+            {
+                "only": {
+                    "variant": ("rope", "rope · shifted"),
+                    "evaluated with": ("as trained", "YaRN"),
+                }
+            },
+            {"rows": ("variant", "offset"), "only": {"length": "1024", "offset": "512"}},
+        ),
+    }
+    read_analysis_spec.check(from_dict(asked), POINTS, ["YaRN"])
+
+
+def test_seconds_are_not_a_metric():
+    """They measure the load of the machine."""
+    with pytest.raises(UserError, match="seconds"):
+        from_dict({"tables": [{"measures": ["seconds"]}]})
