@@ -18,9 +18,9 @@ from configs import base
 from experiments import command_line, guide, readmes, tour
 from pe_lab.analysis import coverage
 from pe_lab.diagnostics import page as encodings
+from pe_lab.diagnostics import tasks_page
 from pe_lab.runs import config, plugins, records
 from pe_lab.runs.errors import UserError
-from pe_lab.tasks import _catalogue as catalogue
 from pe_lab.training.run_records import provenance
 
 PAGE, FLOORS = Path("docs/tasks.md"), Path("results/published/floors/floors.json")
@@ -51,7 +51,7 @@ def main() -> int:
         about = provenance(config.from_dict(base.get_config().to_dict()))
         tasks = {}
         for name in plugins.names("tasks"):
-            tasks[name] = catalogue.measure(name, NUM_EXAMPLES)
+            tasks[name] = tasks_page.measure(name, NUM_EXAMPLES)
             shown = [
                 f"{floor['token_accuracy']:.3f} at {floor['length']}"
                 for floor in tasks[name]["floors"]
@@ -104,7 +104,7 @@ def written(root: Path) -> str:
     record = (
         json.loads((root / FLOORS).read_text(encoding="utf-8")) if (root / FLOORS).exists() else {}
     )
-    return catalogue.page(
+    return tasks_page.page(
         plugins.names("tasks"), record.get("tasks", {}), record.get("num_examples", NUM_EXAMPLES)
     )
 

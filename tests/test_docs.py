@@ -12,10 +12,10 @@ import pytest
 from configs import encoding_costs
 from experiments import document
 from pe_lab.diagnostics import page
+from pe_lab.diagnostics import tasks_page as tasks
 from pe_lab.diagnostics.scorecard import PROPERTIES
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
-from pe_lab.tasks import _catalogue as tasks
 from tests import engine_table
 from tests.encodings import catalogue
 
@@ -250,7 +250,7 @@ def test_every_task_has_its_floors_with_todays_defaults_or_a_reason_why_not(name
     task, plugin = tasks.built(name)
     assert found["task"] == json.loads(json.dumps(plugin.to_dict()))
     assert [floor["length"] for floor in found["floors"]] == (
-        [] if task.by_place else tasks.lengths_of(task)
+        [] if task.is_text else tasks.lengths_of(task)
     )
 
 

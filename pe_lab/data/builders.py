@@ -1,7 +1,7 @@
-"""Data sets of given rows, written by TFDS without TensorFlow: whole or not at all, and in equal
-bytes each time.
+"""Data sets of given rows, written by TFDS without TensorFlow, atomically and reproducibly.
 
-A set is written in a folder of its own and then moved, so that two processes may write it at once.
+A set is written into a temporary folder and then moved, so that two processes may write it at once.
+Equal rows give equal bytes.
 """
 
 import contextlib
@@ -23,26 +23,26 @@ Rows = Mapping[str, Sequence[Row]]  # split -> its rows
 
 
 class Info(tfds.core.DatasetInfo):
-    """The description of a data set that no bucket of TFDS has."""
+    """The description of a data set that is not in the TFDS bucket."""
 
     def initialize_from_bucket(self) -> None:
-        """Do nothing: TFDS would leave an empty folder, `*tfds`, in the temporary directory."""
+        """Do nothing, since TFDS would leave an empty folder in the temporary directory."""
 
 
 class RowsBuilder(tfds.core.GeneratorBasedBuilder):
-    """The data set of given rows, in their order; a subclass says their features.
+    """The data set of given rows, in their order; a subclass defines their features.
 
     Args:
-      rows: with equal names and types.
+      rows: rows with equal names and types.
     """
 
     VERSION = tfds.core.Version(VERSION)
 
-    def __init__(self, *, rows: Rows, **kwargs: Any):
+    def __init__(self, *, rows: Rows, **kwargs):
         self.rows = rows
         super().__init__(**kwargs)
 
-    def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
+    def _split_generators(self, dl_manager) -> dict[str, Iterator[tuple[int, Row]]]:
         return {split: self._generate_examples(rows) for split, rows in self.rows.items()}
 
     def _generate_examples(self, rows: Sequence[Row]) -> Iterator[tuple[int, Row]]:
@@ -53,57 +53,56 @@ class RowsBuilder(tfds.core.GeneratorBasedBuilder):
 
 
 class _InOrder(writer.ExampleWriter):
-    """TFDS writes the features of a row in an order that differs from process to process; this one
-    by their names.
-    """
+    """A writer with the features of a row sorted by name; TFDS's order differs by process."""
 
-    def write(self, path: Any, examples: Iterable[tuple[Any, bytes]]) -> Any:
-        parsed = ((key, tf_example_pb2.Example.FromString(row)) for key, row in examples)
-        return super().write(
-            path, ((key, row.SerializeToString(deterministic=True)) for key, row in parsed)
-        )
+    def write(self, path, examples: Iterable[tuple[int, bytes]]):
+        rows = ((key, tf_example_pb2.Example.FromString(row)) for key, row in examples)
+        serialized = ((key, row.SerializeToString(deterministic=True)) for key, row in rows)
+        return super().write(path, serialized)
 
 
-def write_once(make: Callable[..., RowsBuilder], name: str, folder: Path, there: Path) -> bool:
-    """Writes a data set to `there`, inside `folder`, unless it is there; whether it is new.
+def write_once(
+    make: Callable[..., RowsBuilder], name: str, folder: Path, destination: Path
+) -> bool:
+    """Write a data set to `destination`, inside `folder`; return False if it exists.
 
     Args:
-      make: from `config` (of that name) and `data_dir` to a builder.
+      make: a function from `config` (with that name) and `data_dir` to a builder.
 
     Raises:
       OSError: the folder cannot be written.
     """
-    if there.exists():
+    if destination.exists():
         return False
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".preparing-") as private:
         with _silence():
             builder = make(config=tfds.core.BuilderConfig(name=name), data_dir=private)
             builder.download_and_prepare(file_format="array_record")
-        return _moved(Path(builder.data_dir), there)
+        return _moved(Path(builder.data_dir), destination)
 
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """TFDS prints what it does, draws bars, and warns of a configuration that its class does not
-    list; a cell speaks JSON there.
-    """
-    verbosity, nobody = logging.get_verbosity(), io.StringIO()
+    """Suppress the progress bars and warnings of TFDS; the caller writes JSON to stdout."""
+    verbosity = logging.get_verbosity()
+    sink = io.StringIO()
     logging.set_verbosity(logging.ERROR)
     try:
-        with contextlib.redirect_stdout(nobody), contextlib.redirect_stderr(nobody):
+        with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
             yield
     finally:
         logging.set_verbosity(verbosity)
 
 
-def _moved(made: Path, there: Path) -> bool:
-    """Puts a folder where it belongs; False if another process was first."""
-    there.parent.mkdir(parents=True, exist_ok=True)
+def _moved(source: Path, destination: Path) -> bool:
+    """Move a folder; return False if another process was first."""
+    destination.parent.mkdir(parents=True, exist_ok=True)
     try:
-        os.rename(made, there)
+        os.rename(source, destination)
     except OSError:
-        if not there.is_dir():
+        # A rename onto a folder with content fails; then another process has written it.
+        if not destination.is_dir():
             raise
         return False
     return True

@@ -1,9 +1,8 @@
-"""Frozen evaluation examples: data sets of TFDS that any program can read, with a hash of their
-content.
+"""Frozen evaluation examples: TFDS data sets for any program, with a hash of their content.
 
     FOLDER/frozen/copy-0123456789ab/2.0.0/    # array_record files, features.json, metadata.json
 
-A set is written whole and never changed.
+A set is written atomically and never changed.
 """
 
 import dataclasses
@@ -21,57 +20,57 @@ from pe_lab.data import builders
 from pe_lab.data.builders import Row, Rows
 from pe_lab.runs.errors import UserError, one_line
 
-VERSION = "2.0.0"  # since 2.0.0 training does not draw the inputs of evaluation
+# Since 2.0.0 the training data exclude the evaluation inputs.
+VERSION = "2.0.0"
 
 
 class Frozen(builders.RowsBuilder):
-    """The data set of given rows. Of an array the first axis may differ from row to row.
+    """The data set of given rows. The first axis of an array may differ between rows.
 
     Args:
-      rows: names to arrays, or to rows.
-      description: for whoever finds it.
-      metadata: stored beside it, in JSON.
+      rows: rows with names -> arrays, or names -> rows.
+      description: a description for readers of the data set.
+      metadata: stored with the data set, as JSON.
     """
 
     VERSION = tfds.core.Version(VERSION)
 
-    def __init__(self, *, description: str, metadata: dict[str, Any], **kwargs: Any):
-        self.described, self.metadata_ = description, metadata
+    def __init__(self, *, description: str, metadata: Mapping[str, object], **kwargs):
+        self._description = description
+        self._metadata = dict(metadata)
         super().__init__(**kwargs)
 
     def _info(self) -> tfds.core.DatasetInfo:
         first = next(row for rows in self.rows.values() for row in rows)
         return builders.Info(
             builder=self,
-            description=self.described,
+            description=self._description,
             features=_features(first),
-            metadata=tfds.core.MetadataDict(self.metadata_),
-            disable_shuffling=True,  # in the order of their index
+            metadata=tfds.core.MetadataDict(self._metadata),
+            disable_shuffling=True,  # keeps the order of the rows
         )
 
 
 def _features(row: Row) -> tfds.features.FeaturesDict:
-    def of(value: Any) -> Any:
+    features = {}
+    for name, value in row.items():
         if isinstance(value, Mapping):
-            return _features(value)
-        return tfds.features.Tensor(
-            shape=(None, *value.shape[1:]) if value.ndim else (), dtype=value.dtype.type
-        )
-
-    return tfds.features.FeaturesDict({name: of(value) for name, value in row.items()})
+            features[name] = _features(value)
+        else:
+            shape = (None, *value.shape[1:]) if value.ndim else ()
+            features[name] = tfds.features.Tensor(shape=shape, dtype=value.dtype.type)
+    return tfds.features.FeaturesDict(features)
 
 
 def content_hash(rows: Rows) -> str:
-    """sha256 over all rows in their order: split, names, shapes, and values as whole numbers of
-    eight bytes.
-    """
+    """Return the sha256 of all rows in order: split, names, shapes, and values as int64."""
     digest = hashlib.sha256()
     for split in sorted(rows):
         for row in rows[split]:
             for name, value in _leaves(row):
-                digest.update(
-                    f"{split} {name} {value.shape} ".encode() + value.astype("<i8").tobytes()
-                )
+                # Names and shapes too, so that no two sets give the same bytes.
+                digest.update(f"{split} {name} {value.shape} ".encode())
+                digest.update(value.astype("<i8").tobytes())
     return digest.hexdigest()
 
 
@@ -85,7 +84,7 @@ def _leaves(row: Row, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
 
 @dataclasses.dataclass(frozen=True)
 class Set:
-    """A frozen set on disk: what it is of, and its rows when asked for."""
+    """A frozen set on disk; its rows are read on first use."""
 
     path: Path
     about: dict[str, Any]
@@ -97,10 +96,10 @@ class Set:
 
     @functools.cached_property
     def rows(self) -> Rows:
-        """All of them, checked.
+        """The rows, verified against the hash.
 
         Raises:
-          UserError: they are not those that were written.
+          UserError: the rows are damaged.
         """
         return _read(self.path, self.sha256)
 
@@ -108,11 +107,11 @@ class Set:
 def _read(path: Path, sha256: str) -> Rows:
     try:
         source = tfds.builder_from_directory(path).as_data_source()
-        rows = {split: list(found) for split, found in source.items()}
-        sound = content_hash(rows) == sha256
-    except Exception as e:  # of whatever reads what is no data set any more
+        rows = {split: list(examples) for split, examples in source.items()}
+        is_valid = content_hash(rows) == sha256
+    except Exception as e:  # TFDS and its readers raise many types for damaged files
         raise _damaged(path, f"they cannot be read: {one_line(e)}") from e
-    if not sound:
+    if not is_valid:
         raise _damaged(path, "they do not match their hash")
     return rows
 
@@ -125,19 +124,19 @@ def _damaged(path: Path, why: str) -> UserError:
 
 
 def sets(folder: Path) -> list[Set]:
-    """The frozen sets of a folder, of every version.
+    """Return the frozen sets of a folder, of every version.
 
     Raises:
-      UserError: one has no readable description.
+      UserError: a set has no readable description.
     """
-    found = []
+    frozen_sets = []
     for path in sorted(folder.glob("frozen/*/*/metadata.json")):
         try:
             metadata = json.loads(path.read_text(encoding="utf-8"))
-            found.append(Set(path.parent, metadata["about"], metadata["sha256"]))
+            frozen_sets.append(Set(path.parent, metadata["about"], metadata["sha256"]))
         except (OSError, ValueError, KeyError, TypeError) as e:
             raise _damaged(path.parent, f"their description cannot be read: {one_line(e)}") from e
-    return found
+    return frozen_sets
 
 
 def write(
@@ -148,31 +147,30 @@ def write(
     rows: Rows,
     symbols: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Set, bool]:
-    """Writes a set, whole or not at all; whether it is new. One that is there is checked.
+    """Write a set atomically, or verify an existing one; return it and whether it is new.
 
     Args:
-      symbols: of prompt and target, how a reader writes them; for whoever reads the set.
+      symbols: the names of prompt and target symbols, for readers of the set.
 
     Raises:
-      UserError: the folder cannot be written, or holds other rows under that name, or damaged ones.
+      UserError: the folder cannot be written, or has other or damaged rows under this name.
     """
-    there, made = (
-        folder / "frozen" / name / VERSION,
-        {"about": about, "sha256": content_hash(rows), "symbols": symbols},
-    )
-    make = functools.partial(Frozen, rows=rows, description=description, metadata=made)
+    destination = folder / "frozen" / name / VERSION
+    sha256 = content_hash(rows)
+    metadata = {"about": about, "sha256": sha256, "symbols": symbols}
+    make = functools.partial(Frozen, rows=rows, description=description, metadata=metadata)
     try:
-        new = builders.write_once(make, name, folder, there)
+        is_new = builders.write_once(make, name, folder, destination)
     except OSError as e:
         raise UserError(
             f"The folder {folder} cannot be written ({one_line(e)}). Give another: --out=FOLDER."
         ) from e
-    (found,) = (each for each in sets(folder) if each.path == there)
-    if found.sha256 != made["sha256"]:
+    (result,) = (frozen_set for frozen_set in sets(folder) if frozen_set.path == destination)
+    if result.sha256 != sha256:
         raise UserError(
-            f"{there} holds other examples than the task draws today: move it away, or give "
+            f"{destination} holds other examples than the task draws today: move it away, or give "
             f"another --out=FOLDER."
         )
-    if not new:
-        _read(found.path, found.sha256)
-    return found, new
+    if not is_new:
+        _read(result.path, result.sha256)
+    return result, is_new

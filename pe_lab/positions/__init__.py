@@ -1,3 +1,1 @@
-"""Position schemes: which position each token has. One a file, pure functions of a key and a
-mask.
-"""
+"""Position schemes: the position of each token, one scheme per file."""

@@ -1,12 +1,12 @@
-"""Abacus: each symbol of a number has its index in that number, whatever stands before.
+"""Abacus: each digit has its index in its number, whatever precedes the number.
 
 McLeish et al. 2024, "Transformers Can Do Arithmetic with the Right Embeddings",
 https://arxiv.org/abs/2405.17399.
 
 The authors' code (mcleish7/arithmetic, abacus.py) draws one shift for the whole batch; here each
-example has its own. There the positions go through a learned table of 1024 rows: the encoding
-`learned`. Numbers must stand with their least significant digit first, or equal significance does
-not mean equal position.
+example has its own shift. There the positions index a learned table of 1024 rows: the encoding
+`learned`. Numbers must start with their least significant digit; otherwise equal positions do not
+mean equal significance.
 """
 
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, followed, since, starts
+from pe_lab.positions.base import Keys, PositionScheme, index_since, required, starts
 
 
 @dataclass(frozen=True)
 class Abacus(PositionScheme):
-    """The i-th symbol of a run, from 1, has position shift + i; all other tokens have 0.
+    """Symbol i of a run, from 1, has position shift + i; all other tokens have 0.
 
-    A run is of neighbours in structure["symbols"]; it ends where structure["parts"] or the segment
-    changes, as a prompt and its blanks are neighbours. The shift is uniform on 0..max_shift for
-    each example in training, 0 in evaluation. `bound` allows for one run of all the tokens. The
-    streams of an encoder–decoder share their shift.
+    A run is a sequence of neighbors with structure["symbols"]. It ends where structure["parts"] or
+    the segment changes, since a prompt and its blanks are neighbors. The shift is uniform on
+    0..max_shift for each example in training, and 0 in evaluation. `bound` assumes one run of all
+    tokens. The two sequences of an encoder–decoder have the same shift.
 
     Args:
-      max_shift: 99 in the authors' code.
+      max_shift: the largest shift; 99 in the authors' code.
     """
 
     max_shift: int = 99
@@ -44,13 +44,14 @@ class Abacus(PositionScheme):
     def __call__(
         self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
     ) -> Num[Array, "n _ l"]:
-        symbols = followed(self, structure, "symbols").astype(bool) & mask
-        index = since(starts(symbols, structure.get("parts"), segments)) + 1
+        is_symbol = required(self, structure, "symbols").astype(bool) & mask
+        # A prompt and the target after it are separate numbers.
+        parts = None if structure is None else structure.get("parts")
+        positions = index_since(starts(is_symbol, parts, segments)) + 1
         if train:
-            index += jax.vmap(lambda key: jax.random.randint(key, (), 0, self.max_shift + 1))(keys)[
-                :, None
-            ]
-        return jnp.where(symbols, index, 0)[None]
+            draw = jax.vmap(lambda key: jax.random.randint(key, (), 0, self.max_shift + 1))
+            positions += draw(keys)[:, None]
+        return jnp.where(is_symbol, positions, 0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
         return length + self.max_shift * train

@@ -1,12 +1,12 @@
-"""What a position scheme is, and the draws that schemes share.
+"""The contract of a position scheme, and draws that schemes share.
 
-Shape letters: N position rows (1, or one a layer where a scheme redraws for each), B batch, L
-tokens, A axes.
+Shape letters: N position rows (1, or the number of layers for schemes that redraw in each layer), B
+batch, L tokens, A axes.
 """
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -14,27 +14,25 @@ from jaxtyping import Array, Bool, Int, Key, Num, Shaped
 
 from pe_lab.choices import ChecksChoices
 
-Keys = Key[Array, "b"]  # one an example
-Structure = Mapping[
-    str, Any
-]  # [B, L] each: "symbols", "coupled", "parts"; pe_lab/tasks/layouts.py makes them
+Keys = Key[Array, "b"]  # one for each example
+Structure = Mapping[str, Shaped[Array, "b l ..."]]  # see `Batch.structure` of the tasks
 
 
 class PositionScheme(ChecksChoices):
-    """Gives every token its position. A scheme is a frozen dataclass of its arguments.
+    """Assigns a position to every token. A scheme is a frozen dataclass of its arguments.
 
     Traits:
       real: positions are fractions.
-      reads_length: in evaluation a token's position depends on the whole example's length, which
-        tells a decoder how long its answer must be.
+      reads_length: in evaluation a token's position depends on the length of the whole example,
+        which reveals the length of the answer to a decoder.
       arange: positions are consecutive and the same for the whole batch.
-      ascending: a token's position is larger than that of the token before it.
-      one_draw: the two streams of an encoder–decoder draw alike, so that what belongs together
-        stays so.
-      num_axes: A, the numbers that a position has; 1: positions are [N, B|1, L].
-      follows: the key of the task's structure that positions depend on; None: they depend on the
-        mask alone.
-      max_length: the most tokens that it has positions for; None for no limit.
+      ascending: each position is larger than the previous token's.
+      one_draw: the two sequences of an encoder–decoder share their random draws, so that tokens
+        that belong together have equal positions.
+      num_axes: A, the numbers of a position; with 1, positions are [N, B|1, L].
+      follows: the key of the structure that positions depend on; None if they depend on the mask
+        alone.
+      max_length: the most tokens that the scheme has positions for; None for no limit.
     """
 
     real: ClassVar[bool] = False
@@ -55,37 +53,41 @@ class PositionScheme(ChecksChoices):
         structure: Structure | None = None,
         train: bool,
     ) -> Num[Array, "n _ l *a"]:
-        """Positions [N, B|1, L], or [N, B|1, L, A]; padding gets 0.
+        """Return positions [N, B|1, L], or [N, B|1, L, A]; padding has position 0.
 
         Args:
-          keys: one an example; in evaluation they depend on split, length and example alone.
-          mask: [B, L], True at tokens. Draws use the true length, never the padded one.
-          segments: [B, L], the example each token belongs to where several share a context and see
-            each other.
-          structure: what a task and its layout say of each token, for schemes that follow it.
-          train: schemes that are random in training alone ask for it.
+          keys: one for each example; in evaluation they depend on the split, the length and the
+            example alone.
+          mask: [B, L], True at tokens. Draws depend on the true length, never on the padded one.
+          segments: [B, L], the number of each token's example in its context; None unless examples
+            share a context and attend to each other.
+          structure: name -> [B, L] or [B, L, A], the labels of the tokens, for schemes that read
+            them.
+          train: whether schemes that are random only in training draw.
         """
         raise NotImplementedError
 
     def bound(self, length: int, train: bool) -> int | float:
-        """The largest position, on any axis, that it can give to an example of `length` tokens."""
+        """Return the largest position on any axis for an example of `length` tokens."""
         raise NotImplementedError
 
     def bound_on(self, axis: int, length: int, train: bool, parts: Sequence[int]) -> int | float:
-        """The largest on one axis, for an example whose parts have these lengths."""
+        """Return the largest position on one axis for an example with parts of these lengths."""
         return self.bound(length, train)
 
 
 def indices(mask: Bool[Array, "b l"]) -> Int[Array, "b l"]:
-    """0, 1, 2, … along each row, 0 at padding."""
+    """Return 0, 1, 2, … along each row, and 0 at padding; [B, L]."""
     return jnp.where(mask, jnp.arange(mask.shape[1])[None], 0)
 
 
-def followed(scheme: PositionScheme, structure: Structure | None, key: str) -> Any:
-    """What a structure says under a key, [B, L].
+def required(
+    scheme: PositionScheme, structure: Structure | None, key: str
+) -> Shaped[Array, "b l ..."]:
+    """Return the labels of a structure under a key.
 
     Raises:
-      ValueError: it says nothing there.
+      ValueError: the structure does not have this key.
     """
     if structure is None or key not in structure:
         raise ValueError(
@@ -96,39 +98,37 @@ def followed(scheme: PositionScheme, structure: Structure | None, key: str) -> A
 
 
 def starts(*labels: Shaped[Array, "b l"] | None) -> Bool[Array, "b l"]:
-    """True at the first place, and where a label differs from the place before; None is no
-    label.
-    """
-    changed = [label[:, 1:] != label[:, :-1] for label in labels if label is not None]
-    return jnp.pad(
-        functools.reduce(jnp.logical_or, changed), ((0, 0), (1, 0)), constant_values=True
-    )
+    """Return True at the first token and where a label changes; labels may be None; [B, L]."""
+    changes = [label[:, 1:] != label[:, :-1] for label in labels if label is not None]
+    is_change = functools.reduce(jnp.logical_or, changes)
+    return jnp.pad(is_change, ((0, 0), (1, 0)), constant_values=True)
 
 
-def since(begins: Bool[Array, "b l"]) -> Int[Array, "b l"]:
-    """0 where something begins, then 1, 2, … up to where the next begins."""
-    place = jnp.broadcast_to(jnp.arange(begins.shape[1])[None], begins.shape)
-    return place - jax.lax.cummax(jnp.where(begins, place, 0), axis=1)
+def index_since(is_start: Bool[Array, "b l"]) -> Int[Array, "b l"]:
+    """Return 0 at each start, then 1, 2, … up to the next start; [B, L]."""
+    index = jnp.broadcast_to(jnp.arange(is_start.shape[1])[None], is_start.shape)
+    return index - jax.lax.cummax(jnp.where(is_start, index, 0), axis=1)
 
 
 def sorted_subset(
     key: Key[Array, ""], size: Int[Array, ""], maximum: int, length: int
 ) -> Int[Array, "{length}"]:
-    """A uniform `size`-subset of 0..maximum-1, ascending, in the first `size` of `length` places; 0
-    after.
+    """Draw a uniform subset of `size` numbers of 0..maximum-1; [length], ascending, then zeros.
 
-    Floyd's algorithm, with a traced size: the same key and size give the same subset at any
+    This is Floyd's algorithm with a traced size. The same key and size give the same subset for any
     `length`.
     """
-    place = jnp.arange(length)
-    last = maximum - size + place  # Floyd's j, meaningful while place < size
-    drawn = jax.random.randint(key, (length,), 0, jnp.maximum(last, 0) + 1)
+    index = jnp.arange(length)
+    last = maximum - size + index  # Floyd's j, valid for index < size
+    candidates = jax.random.randint(key, (length,), 0, jnp.maximum(last, 0) + 1)
 
-    def insert(chosen, step):
-        i, j, t = step
-        taken = (chosen == t).any()
-        return jnp.where((place == i) & (i < size), jnp.where(taken, j, t), chosen), None
+    def insert(subset, step):
+        i, j, candidate = step
+        is_taken = (subset == candidate).any()
+        # A candidate that is taken is replaced by j, which no earlier step could choose.
+        number = jnp.where(is_taken, j, candidate)
+        return jnp.where((index == i) & (i < size), number, subset), None
 
-    empty = jnp.full((length,), maximum)  # sorts behind all that is chosen
-    chosen, _ = jax.lax.scan(insert, empty, (place, last, drawn))
-    return jnp.where(place < size, jnp.sort(chosen), 0)
+    empty = jnp.full((length,), maximum)  # larger than every number, so that it is sorted last
+    subset, _ = jax.lax.scan(insert, empty, (index, last, candidates))
+    return jnp.where(index < size, jnp.sort(subset), 0)

@@ -1,14 +1,13 @@
-"""CAPE: real positions that are shifted, jittered and stretched in training, so that only rough
-distances hold.
+"""CAPE: real positions that are shifted, jittered and scaled in training.
 
 Likhomanenko et al. 2021, "CAPE: Encoding Relative Positions with Continuous Augmented Positional
 Embeddings", https://arxiv.org/abs/2106.03143.
 
-Checked in the port gcambara/cape (cape/cape.py). Its first version takes a `max_local_shift` of
-twice the size, U(-max/2, max/2); later versions, and here, the number is the largest jitter. Left
-out are its scales of positions and of frequencies, which are for audio in seconds. The sinusoids
-that the paper computes at these positions, and its factor sqrt(D) on tokens, are not of a scheme:
-`sinusoidal` and the model's own scale.
+Checked against the port gcambara/cape (cape/cape.py). In its first version the jitter is U(-max/2,
+max/2); in later versions, and here, `max_local_shift` is the largest jitter. The port also scales
+positions and frequencies for audio in seconds, which is omitted here. The paper computes sinusoids
+at these positions and multiplies tokens by sqrt(D): these are the encoding `sinusoidal` and the
+model's own scale.
 """
 
 import math
@@ -23,18 +22,18 @@ from pe_lab.positions.base import Keys, PositionScheme, indices
 
 @dataclass(frozen=True)
 class CAPE(PositionScheme):
-    """In training token i has position (i + shift + jitter_i) * exp(log_scale), all three uniform;
-    in evaluation i.
+    """Token i has position (i + shift + jitter_i) * exp(log_scale) in training, i in evaluation.
 
-    Positions may be negative. Up to a jitter of 0.5 tokens keep their order.
+    The shift, the jitter and log_scale are uniform. Positions may be negative. With a jitter of at
+    most 0.5, tokens keep their order.
 
     Args:
-      max_global_shift: in positions, either way, one draw an example; 5 in the port's example for
-        text, as the next two.
-      max_local_shift: in positions, either way, one draw a token.
-      max_global_scaling: the largest factor and the inverse of the smallest, one draw an example,
-        uniform in its logarithm.
-      normalize: the mean of an example's positions is subtracted first, in evaluation too; off for
+      max_global_shift: the largest shift in either direction, one draw per example; the defaults
+        of this and the next two arguments are the port's for text.
+      max_local_shift: the largest jitter in either direction, one draw per token.
+      max_global_scaling: the largest scale and the inverse of the smallest one, one draw per
+        example, uniform in its logarithm.
+      normalize: subtract the mean of an example's positions first, in evaluation too; False for
         text in the port.
     """
 
@@ -67,28 +66,26 @@ class CAPE(PositionScheme):
     ) -> Num[Array, "n _ l"]:
         positions = indices(mask).astype(jnp.float32)
         if self.normalize:
+            # The mean of 0..n-1, from the true length n.
             positions = positions - (mask.sum(axis=1, keepdims=True) - 1) / 2
         if train:
             positions = jax.vmap(self._augmented)(keys, positions)
         return jnp.where(mask, positions, 0.0)[None]
 
     def _augmented(self, key, positions):
-        of_shift, of_jitter, of_scale = jax.random.split(key, 3)
+        shift_key, jitter_key, scale_key = jax.random.split(key, 3)
 
         def uniform(key, most, shape=()):
             return jax.random.uniform(key, shape, minval=-most, maxval=most)
 
-        shifted = (
-            positions
-            + uniform(of_shift, self.max_global_shift)
-            + uniform(of_jitter, self.max_local_shift, positions.shape)
-        )
-        return shifted * jnp.exp(uniform(of_scale, math.log(self.max_global_scaling)))
+        shift = uniform(shift_key, self.max_global_shift)
+        jitter = uniform(jitter_key, self.max_local_shift, positions.shape)
+        log_scale = uniform(scale_key, math.log(self.max_global_scaling))
+        return (positions + shift + jitter) * jnp.exp(log_scale)
 
     def bound(self, length: int, train: bool) -> int | float:
         last = (length - 1) / (2 if self.normalize else 1)
-        return (
-            (last + self.max_global_shift + self.max_local_shift) * self.max_global_scaling
-            if train
-            else last
-        )
+        if not train:
+            return last
+        largest_shift = self.max_global_shift + self.max_local_shift
+        return (last + largest_shift) * self.max_global_scaling

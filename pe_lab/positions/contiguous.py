@@ -1,4 +1,4 @@
-"""0, 1, 2, …: the positions of every textbook."""
+"""Positions 0, 1, 2, …, the default."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ from pe_lab.positions.base import Keys, PositionScheme
 class Contiguous(PositionScheme):
     """Token i has position i.
 
-    One row for the whole batch, so that encodings compute it once: a place is 0 where it is padding
-    in every example, and i elsewhere.
+    One row serves the whole batch, so that encodings compute it once. It is 0 where every example
+    has padding.
     """
 
     arange = True

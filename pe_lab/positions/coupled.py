@@ -1,11 +1,11 @@
-"""Position coupling: tokens that belong together share a position.
+"""Position coupling: tokens that belong together have the same position.
 
 Cho et al. 2024, "Position Coupling: Improving Length Generalization of Arithmetic Transformers
 Using Task Structure", https://arxiv.org/abs/2405.20671.
 
-Checked in the authors' code (HanseulJo/position-coupling, src/data/copy.py and addition.py), where
-a data set writes its own ids; here a task says by its alignment what belongs together. There the
-token before the first is at 0; here it has the start, as every token has that belongs to none.
+Checked against the authors' code (HanseulJo/position-coupling, src/data/copy.py and addition.py),
+where each data set defines its own ids; here they follow from the alignment of a task. There the
+first token has position 0; here it has the start, like every token that belongs to no other.
 """
 
 from dataclasses import dataclass
@@ -14,22 +14,21 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, followed
+from pe_lab.positions.base import Keys, PositionScheme, required
 
 
 @dataclass(frozen=True)
 class Coupled(PositionScheme):
-    """A token has position start + c, c its number in structure["coupled"], which is 0 for what
-    belongs to no other.
+    """A token has position start + c, with its number c in structure["coupled"] (0 for none).
 
     In training the start is uniform on 1..max_position - (the example's largest c) for each
-    example; in evaluation, and where that leaves no choice, it is 1. `bound` allows for numbers up
-    to the example's tokens. The streams of an encoder–decoder share their start where their largest
+    example. In evaluation, or if that range is empty, it is 1. `bound` assumes numbers up to the
+    example's tokens. The two sequences of an encoder–decoder have the same start if their largest
     numbers are equal, as in copying.
 
     Args:
-      max_position: the largest position of training. It decides which positions are seen, so it
-        has no default. In the authors' code (b9cad94) the data set classes default to 23 for
+      max_position: the largest position in training. It determines which positions are seen, so
+        it has no default. In the authors' code (b9cad94) the data set classes default to 23 for
         addition and 30 for copying; the configs set 132 for addition of up to 40 digits and 21
         for copying of up to 10.
     """
@@ -47,10 +46,11 @@ class Coupled(PositionScheme):
     def __call__(
         self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
     ) -> Num[Array, "n _ l"]:
-        numbers = jnp.where(mask, followed(self, structure, "coupled"), 0)
+        numbers = jnp.where(mask, required(self, structure, "coupled"), 0)
         if not train:
             return jnp.where(mask, numbers + 1, 0)[None]
 
+        # If the numbers exceed max_position, the only choice is 1.
         def draw(key, largest):
             return jax.random.randint(key, (), 1, jnp.maximum(self.max_position - largest, 1) + 1)
 

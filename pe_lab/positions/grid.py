@@ -1,12 +1,12 @@
-"""Two positions a token, row and column: where it stands in a grid.
+"""Two positions per token: its row and column in a grid.
 
 Cho et al. 2024, "Position Coupling: Improving Length Generalization of Arithmetic Transformers
 Using Task Structure", https://arxiv.org/abs/2405.20671: the two ids of its minesweeper task.
 
-Checked in the authors' code (HanseulJo/position-coupling, src/data/minesweeper.py): the separator
-is at the start, cells count from start + 1, and each axis has a start of its own. Evaluation starts
-at 1 there, here at 0, so that `max_position` is one less than theirs, 22. A grid of fixed columns
-has no paper: images cut into patches.
+Checked against the authors' code (HanseulJo/position-coupling, src/data/minesweeper.py): the
+separator has the start, cells count from start + 1, and each axis has its own start. There
+evaluation starts at 1, here at 0, so that `max_position` is one less than theirs, 22. A grid with
+fixed columns has no paper; it is for images that are cut into patches.
 """
 
 from collections.abc import Sequence
@@ -16,25 +16,24 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, followed, indices
+from pe_lab.positions.base import Keys, PositionScheme, indices, required
 
 
 @dataclass(frozen=True)
 class Grid(PositionScheme):
-    """A token has position start + (row, column), the row on axis 0; both are 0 for what stands in
-    no grid.
+    """A token has position start + (row, column); both numbers are 0 outside of a grid.
 
-    By default structure["grid"] says the rows and columns, from 1. In training with a
+    By default rows and columns come from structure["grid"], from 1. In training with a
     `max_position` the start of each axis is uniform on 0..max_position - (the example's largest row
-    or column); else, and where that leaves no choice, it is 0. `bound` allows for one row, or
-    column, of all tokens. The streams of an encoder–decoder share their starts where their largest
+    or column). Otherwise, or if that range is empty, it is 0. `bound` assumes one row, or column,
+    of all tokens. The two sequences of an encoder–decoder have the same starts if their largest
     numbers are equal, as in copying.
 
     Args:
-      columns: whatever the task, token i has row i // columns and column i % columns, from 0; None:
-        follow the task.
-      max_position: the largest row and column of training; None: nothing is drawn. It decides what
-        was seen.
+      columns: token i has row i // columns and column i % columns, from 0; None for the structure
+        of the task.
+      max_position: the largest row and column in training, which determines the positions that are
+        seen; None for a start of 0.
     """
 
     columns: int | None = None
@@ -65,7 +64,7 @@ class Grid(PositionScheme):
         if self.columns is not None:
             index = indices(mask)
             return jnp.stack([index // self.columns, index % self.columns], axis=-1)[None]
-        numbers = jnp.where(mask[..., None], followed(self, structure, "grid"), 0)
+        numbers = jnp.where(mask[..., None], required(self, structure, "grid"), 0)
         if self.max_position is None or not train:
             return numbers[None]
         room = jnp.maximum(self.max_position - numbers.max(axis=1), 0)  # [B, 2]
@@ -74,7 +73,9 @@ class Grid(PositionScheme):
 
     def bound_on(self, axis: int, length: int, train: bool, parts: Sequence[int]) -> int | float:
         if self.columns is not None:
-            return ((length - 1) // self.columns, min(length, self.columns) - 1)[axis]
+            last_row = (length - 1) // self.columns
+            last_column = min(length, self.columns) - 1
+            return (last_row, last_column)[axis]
         return max(*parts, self.max_position or 0) if train else max(parts)
 
     def bound(self, length: int, train: bool) -> int | float:

@@ -1,10 +1,10 @@
-"""Positions that count tokens, wherever the padding stands.
+"""Positions that count tokens, for padding at the start.
 
-No paper: how decoders are fed prompts of several lengths, padded in front so that all end at one
-place; max(cumsum(mask) - 1, 0) in Hugging Face's models.
+No paper: decoders pad prompts of several lengths at the start, so that all of them end at the same
+index; max(cumsum(mask) - 1, 0) in Hugging Face's models.
 
-The layouts of this project pad behind, where this equals `contiguous` row by row: it is for other
-data.
+The layouts of this project pad at the end, where this scheme equals `contiguous` in each row. It is
+for other data.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from pe_lab.positions.base import Keys, PositionScheme
 
 @dataclass(frozen=True)
 class LeftPadded(PositionScheme):
-    """A token's position is the number of tokens before it, padding not counted."""
+    """A token's position is the number of tokens before it, without padding."""
 
     def __call__(
         self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool

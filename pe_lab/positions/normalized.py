@@ -1,8 +1,8 @@
-"""The index as a share of the length: bounded, but one step means less in a longer example.
+"""The index as a fraction of the length: bounded, but steps are smaller in longer examples.
 
-No paper: the second idea of introductions to position encodings; with `raw_index` it is the
-normalized encoding. It needs the example's true length, and so tells a decoder how long its answer
-will be.
+No paper: a common second idea in introductions to position encodings; with `raw_index` it is the
+normalized encoding. It needs the example's true length, and so reveals the length of the answer to
+a decoder.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from pe_lab.positions.base import Keys, PositionScheme, indices
 
 @dataclass(frozen=True)
 class Normalized(PositionScheme):
-    """Token i of n has position i / (n - 1), from 0 to 1; a lone token has 0."""
+    """Token i of n has position i / (n - 1), from 0 to 1; a single token has 0."""
 
     real = True
     reads_length = True

@@ -1,9 +1,9 @@
-"""Positions that start again at 0 for each example of a context.
+"""Positions that restart at 0 for each example of a context.
 
-No paper: what packing needs where examples share a context and see each other.
+No paper: positions for packed examples that share a context and attend to each other.
 
-The `segment_ids_to_positions` of jax-ml/bonsai (bonsai/utils/rope.py) takes the cumulative sum of
-the segment ids, which is right, from 1, for one segment of id 1 alone.
+The `segment_ids_to_positions` of jax-ml/bonsai (bonsai/utils/rope.py) is the cumulative sum of the
+segment ids, which is correct (from 1) only for a single segment with id 1.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,12 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, indices, since, starts
+from pe_lab.positions.base import Keys, PositionScheme, index_since, indices, starts
 
 
 @dataclass(frozen=True)
 class Packed(PositionScheme):
-    """A token's position is its index inside its segment, a run of equal segment ids; without
-    segments, i for token i.
-    """
+    """A token's position is its index in its segment, or in its row without segments."""
 
     ascending = False  # from one segment to the next
 
@@ -27,7 +25,7 @@ class Packed(PositionScheme):
     ) -> Num[Array, "n _ l"]:
         if segments is None:
             return indices(mask)[None]
-        return jnp.where(mask, since(starts(segments)), 0)[None]
+        return jnp.where(mask, index_since(starts(segments)), 0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
         return length - 1

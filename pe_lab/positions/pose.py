@@ -1,12 +1,11 @@
-"""PoSE: short examples in two chunks with a gap between, so that training shows all distances of
-long ones.
+"""PoSE: short examples in two chunks with a gap, so that training covers long distances.
 
 Zhu et al. 2023, "PoSE: Efficient Context Window Extension of LLMs via Positional Skip-wise
 Training", https://arxiv.org/abs/2309.10400.
 
-As the authors' code (dwzhu-pku/PoSE, src/train_pose.py): two chunks, the first from position 0. The
-code also takes the second chunk's text from further on in a document; here an example keeps its
-tokens.
+Like the authors' code (dwzhu-pku/PoSE, src/train_pose.py): two chunks, the first one from position
+0. The code also takes the second chunk's text from further on in a document; here an example keeps
+its tokens.
 """
 
 from dataclasses import dataclass
@@ -20,14 +19,14 @@ from pe_lab.positions.base import Keys, PositionScheme, indices
 
 @dataclass(frozen=True)
 class PoSE(PositionScheme):
-    """In training the n tokens of an example are two chunks, and the second skips ahead; in
-    evaluation token i has position i.
+    """In training the second of two chunks skips ahead; in evaluation token i has position i.
 
-    The first chunk has U{1..(n + 1) // 2} tokens, the skip is U{0..target - n}, drawn for each
-    example. What is longer than the target skips nothing.
+    Of n tokens the first chunk has U{1..(n + 1) // 2}, and the skip is U{0..target - n}, drawn for
+    each example. Examples longer than the target have no skip.
 
     Args:
-      target: positions of training are 0..target-1; it decides what was seen, so it has no default.
+      target: training positions are 0..target-1. It determines which positions are seen, so it has
+        no default.
     """
 
     target: int
@@ -43,13 +42,17 @@ class PoSE(PositionScheme):
         if not train:
             return index[None]
 
+        # Without room for a skip, max(…, 0) makes it 0.
         def draw(key, n):
-            of_first, of_skip = jax.random.split(key)
-            first = jax.random.randint(of_first, (), 1, (n + 1) // 2 + 1)
-            return first, jax.random.randint(of_skip, (), 0, jnp.maximum(self.target - n, 0) + 1)
+            first_key, skip_key = jax.random.split(key)
+            first = jax.random.randint(first_key, (), 1, (n + 1) // 2 + 1)
+            most = jnp.maximum(self.target - n, 0)
+            return first, jax.random.randint(skip_key, (), 0, most + 1)
 
         first, skip = jax.vmap(draw)(keys, mask.sum(axis=1))
-        return jnp.where(mask & (index >= first[:, None]), index + skip[:, None], index)[None]
+        is_second = mask & (index >= first[:, None])
+        return jnp.where(is_second, index + skip[:, None], index)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
-        return max(length, self.target) - 1 if train and length > 1 else length - 1
+        has_skip = train and length > 1
+        return max(length, self.target) - 1 if has_skip else length - 1

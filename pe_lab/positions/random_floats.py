@@ -1,11 +1,11 @@
-"""Random float sampling: sorted random fractions of one fixed range, whatever the length.
+"""Random float sampling: sorted random fractions of a fixed range, for any length.
 
 Shimizu, Taniguchi and Matsuo 2026, "Position Encoding with Random Float Sampling Enhances Length
 Generalization of Transformers", https://arxiv.org/abs/2602.14050.
 
-The definition is of a digest that quotes section 3 and algorithm 1; the paper itself could not be
-read. `maximum` is not of the paper, whose range is [0, 1): most encodings here count in tokens, not
-in fractions.
+The definition follows a digest that quotes section 3 and algorithm 1; the paper itself was not
+available. `maximum` is not part of the paper, whose range is [0, 1): most encodings here expect
+positions in tokens, not in fractions.
 """
 
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from pe_lab.positions.base import Keys, PositionScheme, indices
 
 @dataclass(frozen=True)
 class RandomFloats(PositionScheme):
-    """In training the n tokens of an example get n uniform numbers of [0, maximum), sorted.
+    """In training the n tokens have n sorted uniform numbers of [0, maximum).
 
-    In evaluation token i of n, from 1, has the middle of the i-th of N equal parts of the range,
-    maximum * (2 i - 1) / (2 N), N the larger of n and `train_length`.
+    In evaluation token i, from 1, has the middle of part i of N equal parts of the range,
+    maximum * (2 i - 1) / (2 N), where N is the larger of n and `train_length`.
 
     Args:
-      train_length: N in evaluation of examples that are no longer; in tokens, those of the longest
-        example of training.
+      train_length: N in evaluation of examples that are no longer: the number of tokens of the
+        longest training example.
       maximum: the end of the range; 1 in the paper.
     """
 
@@ -48,18 +48,14 @@ class RandomFloats(PositionScheme):
         self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
     ) -> Num[Array, "n _ l"]:
         if train:
-            drawn = jax.vmap(lambda key: jax.random.uniform(key, mask.shape[1:]))(keys)
-            share = jnp.sort(
-                jnp.where(mask, drawn, jnp.inf), axis=1
-            )  # what is not of a token sorts behind
+            uniform = jax.vmap(lambda key: jax.random.uniform(key, mask.shape[1:]))(keys)
+            fraction = jnp.sort(jnp.where(mask, uniform, jnp.inf), axis=1)  # padding last
         else:
             parts = jnp.maximum(mask.sum(axis=1, keepdims=True), self.train_length)
-            share = (2 * indices(mask) + 1) / (2 * parts)
-        return jnp.where(mask, self.maximum * share, 0.0)[None]
+            fraction = (2 * indices(mask) + 1) / (2 * parts)
+        return jnp.where(mask, self.maximum * fraction, 0.0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
-        return (
-            self.maximum
-            if train
-            else self.maximum * (2 * length - 1) / (2 * max(length, self.train_length))
-        )
+        if train:
+            return self.maximum
+        return self.maximum * (2 * length - 1) / (2 * max(length, self.train_length))

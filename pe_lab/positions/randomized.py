@@ -1,13 +1,13 @@
-"""Randomized positions: an ordered random subset of a range far longer than any example.
+"""Randomized positions: a sorted random subset of a range far longer than any example.
 
 Ruoss et al. 2023, "Randomized Positional Encodings Boost Length Generalization of Transformers",
 section 3, https://arxiv.org/abs/2305.16843.
 
-The authors' code (google-deepmind/randomized_positional_encodings) draws once a batch, at test as
-well, and inside attention once more for each layer; the last two are the fields `per` and
-`per_layer`. In evaluation every example has a draw of its own, so that its result does not hang on
-its neighbours. The subset has the example's true length, which tells a decoder roughly how long its
-answer will be.
+The authors' code (google-deepmind/randomized_positional_encodings) draws once per batch, in testing
+too, and once more for each layer inside attention; the fields `per` and `per_layer` are these two
+choices. In evaluation every example here has its own draw, so that its result does not depend on
+the other examples of its batch. The subset has the example's true length, which roughly reveals the
+length of the answer to a decoder.
 
 For ALiBi and relative encodings the authors randomize distances, not positions. NOISY_ALIBI and
 NOISY_RELATIVE draw one sorted set of distances (optionally another one for the future), and every
@@ -17,6 +17,7 @@ difference of two positions, so the k-th neighbors of two queries lie at differe
 Absolute encodings and RoPE read positions in both codes and do not differ.
 """
 
+import functools
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,11 +33,11 @@ class Randomized(PositionScheme):
     """The n tokens of an example get n of the positions 0..maximum-1, ascending.
 
     Args:
-      maximum: the size of the range; 2048 in the paper.
-      per: in training, draw for every "example", or once a "batch", as in the paper (for the
-        longest example; shorter ones take its first positions).
-      per_layer: draw anew for each layer; the input side reads layer 0's.
-      num_layers: N of the draw, given by the model.
+      maximum: the size of the range; 2048 in the paper. per: in training, one draw for every
+      "example", or for the "batch", as in the paper. The batch's
+        draw has the length of the longest example; shorter ones use its first positions.
+      per_layer: one draw for each layer; encodings of the input use the first layer's.
+      num_layers: N of the draws, set by the model.
     """
 
     maximum: int = 2048
@@ -59,17 +60,19 @@ class Randomized(PositionScheme):
     ) -> Num[Array, "n _ l"]:
         lengths = mask.sum(axis=1)
         if train and self.per == "batch":
+            # One row of positions broadcasts over the batch.
             keys, lengths = keys[:1], lengths.max(keepdims=True)
-        rows = self.num_layers if self.per_layer else 1
+        num_rows = self.num_layers if self.per_layer else 1
 
         def draw(key, size):
-            layer_keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(rows))
-            return jax.vmap(lambda k: sorted_subset(k, size, self.maximum, mask.shape[1]))(
-                layer_keys
+            fold_in = jax.vmap(lambda row: jax.random.fold_in(key, row))
+            subset = functools.partial(
+                sorted_subset, size=size, maximum=self.maximum, length=mask.shape[1]
             )
+            return jax.vmap(subset)(fold_in(jnp.arange(num_rows)))
 
-        drawn = jax.vmap(draw, out_axes=1)(keys, lengths)  # [N, B|1, L]
-        return jnp.where(mask[None], drawn, 0)
+        positions = jax.vmap(draw, out_axes=1)(keys, lengths)  # [N, B|1, L]
+        return jnp.where(mask[None], positions, 0)
 
     def bound(self, length: int, train: bool) -> int | float:
         return self.maximum - 1

@@ -1,10 +1,9 @@
-"""Contiguous positions from a random start in training, so that no absolute position means
-anything.
+"""Contiguous positions with a random start in training: absolute positions are uninformative.
 
 Kiyono et al. 2021, "SHAPE: Shifted Absolute Position Embedding for Transformers",
 https://arxiv.org/abs/2109.05644. The authors' code (butsugiri/shape at a2b04a2) draws from 0..K-1
 with K = 500; in evaluation it starts every example at K, here it starts at 0, and
-`evaluate.offsets` starts it elsewhere.
+`evaluate.offsets` sets other starts.
 """
 
 from dataclasses import dataclass
@@ -18,11 +17,12 @@ from pe_lab.positions.base import Keys, PositionScheme, indices
 
 @dataclass(frozen=True)
 class Shifted(PositionScheme):
-    """Token i has position start + i; start is uniform on 0..max_shift for each example in
-    training, 0 in evaluation.
+    """Token i has position start + i.
+
+    The start is uniform on 0..max_shift for each example in training, and 0 in evaluation.
 
     Args:
-      max_shift: in positions; it decides what was seen in training, so it has no default.
+      max_shift: the largest start. It determines which positions are seen, so it has no default.
     """
 
     max_shift: int

@@ -1,11 +1,11 @@
-"""Two positions a token: its place inside its part, and which part it is.
+"""Two positions per token: its index in its part, and the index of the part.
 
 He et al. 2024, "Two Stones Hit One Bird: Bilevel Positional Encoding for Better Length
 Extrapolation", https://arxiv.org/abs/2401.16421.
 
-BiPE encodes axis 0 by a learned code at the input, axis 1 by RoPE or ALiBi in attention. In the
-authors' code (zhenyuhe00/BiPE, `get_bilevel_ids`) parts are sentences, which end with a full stop
-or a line's end, and a place inside beyond its table is clipped to the last; here parts are the
+BiPE encodes axis 0 by a learned embedding at the input, axis 1 by RoPE or ALiBi in attention. In
+the authors' code (zhenyuhe00/BiPE, `get_bilevel_ids`) parts are sentences, which end with a full
+stop or a newline, and an index beyond the table is clipped to the last row; here parts are the
 task's, and nothing is clipped.
 """
 
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, followed, since, starts
+from pe_lab.positions.base import Keys, PositionScheme, index_since, required, starts
 
 
 @dataclass(frozen=True)
 class TwoStream(PositionScheme):
-    """Axis 0: a token's index inside its part; axis 1: the part's index; both from 0.
+    """Axis 0 is a token's index in its part, axis 1 the index of the part, both from 0.
 
-    A part begins where structure["parts"] or the segment differs from the token before.
+    A part starts where structure["parts"] or the segment changes.
     """
 
     ascending = False
@@ -32,9 +32,10 @@ class TwoStream(PositionScheme):
     def __call__(
         self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
     ) -> Num[Array, "n _ l a"]:
-        begins = starts(followed(self, structure, "parts"), segments)
-        both = jnp.stack([since(begins), jnp.cumsum(begins, axis=1) - 1], axis=-1)
-        return jnp.where(mask[..., None], both, 0)[None]
+        is_start = starts(required(self, structure, "parts"), segments)
+        part = jnp.cumsum(is_start, axis=1) - 1
+        positions = jnp.stack([index_since(is_start), part], axis=-1)
+        return jnp.where(mask[..., None], positions, 0)[None]
 
     def bound_on(self, axis: int, length: int, train: bool, parts: Sequence[int]) -> int | float:
         return (max(parts), len(parts))[axis] - 1

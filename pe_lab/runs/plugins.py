@@ -30,7 +30,7 @@ CONTEXT = {
     "tasks": (),
     "sweeps.launchers": (),
 }
-_NOT_PLUGINS = ("base", "layouts", "ops", "requirements")
+_NOT_PLUGINS = ("base", "batch", "chance", "layouts", "ops", "requirements")
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Tasks: generators of examples of a given length. One family a file."""
+"""Tasks: generators of examples of a given length, one family per file."""

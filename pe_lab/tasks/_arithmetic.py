@@ -1,31 +1,31 @@
-"""What tasks on long numbers share: how operands are drawn, carried, written and read.
+"""Shared parts of the tasks on long numbers: drawing, carrying, writing and reading operands.
 
 Shape letters: R numbers of a text, W digits of a number, the least significant first.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Bool, Int, Shaped
 
-from pe_lab.tasks.base import Example, Task
+from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, make_example
 
 
 @dataclass(frozen=True)
 class Arithmetic(Task):
-    """A task whose prompt is numbers, each with a first digit that is not 0 and uniform digits
-    behind it.
+    """A task on random numbers: the first digit is not 0, the other digits are uniform.
 
     Args:
-      base: of the numbers, 2 to 10.
-      lengths: the digits of each operand at length n, in training. "independent": uniform on 1..n;
-        "equal": n; "one_longest": independent, but one of them, any, has n; "mixed": independent in
-        half of the examples, in the others one length for all, uniform on 1..n.
+      base: the base of the numbers, 2 to 10.
+      lengths: the distribution of the operands' digit counts at length n, in training.
+        "independent": uniform on 1..n; "equal": n; "one_longest": independent, but one random
+        operand has n digits; "mixed": independent in half of the examples, and one count for all
+        operands, uniform on 1..n, in the other half.
       zero: an operand of one digit may be 0.
-      reverse_operands: they are written from the least significant digit on.
-      reverse_answer: so are all numbers of the target.
+      reverse_operands: operands start with the least significant digit.
+      reverse_answer: the numbers of the target start with the least significant digit.
     """
 
     base: int = 10
@@ -46,190 +46,214 @@ class Arithmetic(Task):
     def digit_names(self) -> tuple[str, ...]:
         return tuple(map(str, range(self.base)))
 
-    def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, Any]:
+    def symbol_id(self, name: str) -> int:
+        return self.vocabulary.names.index(name)
+
+    def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, str]:
         if operands == "all":
             return {"lengths": "equal"}
         return {} if self.lengths == "equal" else {"lengths": "one_longest"}
 
     def reveals_unpadded(self, structure: str) -> Literal["length"] | None:
-        """Return what the structure of a number without zeros in front reveals.
+        """Return what the structure of a number without leading zeros reveals.
 
-        The most significant digit comes first: its significance is the number of digits.
+        If the most significant digit comes first, its significance is the number of digits.
         """
-        forward = not self.reverse_answer
-        return "length" if forward and structure in ("coupled", "grid") else None
+        if not self.reverse_answer and structure in ("coupled", "grid"):
+            return "length"
+        return None
 
     def num_written_digits(self, text: str) -> int:
-        """Return the digits of a written operand without zeros in front; 0 has one digit."""
+        """Return the number of digits of an operand without leading zeros; 0 has one digit."""
         significant = text.rstrip("0") if self.reverse_operands else text.lstrip("0")
         return max(len(significant), 1)
 
     def draw_lengths(
         self,
-        key: Key[Array, ""],
-        length: Int[Array, ""],
+        key: RandomKey,
+        length: Scalar,
         count: int,
-        present: Int[Array, ""] | int | None = None,
+        present: Scalar | int | None = None,
     ) -> Int[Array, "r"]:
-        """Draw the digits of each of `count` operands.
+        """Draw the digit count of each of `count` operands.
 
         Args:
-          present: the operands that the prompt has, the first of the `count`; None: all of them.
+          present: the number of operands in the prompt, the first ones; None for all of them.
         """
         if self.lengths == "equal":
             return jnp.full(count, length)
-        own = jax.random.randint(key, (count,), 1, length + 1)
-        of_one = jax.random.fold_in(key, 1)
+        independent = jax.random.randint(key, (count,), 1, length + 1)
+        # Not a split of the key, so that "independent" draws do not change.
+        second_key = jax.random.fold_in(key, 1)
         if self.lengths == "one_longest":
-            longest = jax.random.randint(of_one, (), 0, count if present is None else present)
-            return jnp.where(jnp.arange(count) == longest, length, own)
+            longest = jax.random.randint(second_key, (), 0, count if present is None else present)
+            return jnp.where(jnp.arange(count) == longest, length, independent)
         if self.lengths == "mixed":
-            return jnp.where(jax.random.bernoulli(of_one), own, own[0])
-        return own
+            is_independent = jax.random.bernoulli(second_key)
+            return jnp.where(is_independent, independent, independent[0])
+        return independent
 
-    def draw_number(
-        self, key: Key[Array, ""], length: Int[Array, ""], bound: int
-    ) -> Int[Array, "w"]:
-        """A number of `length` digits."""
-        place = jnp.arange(bound)
-        first = (place == length - 1) & ((length > 1) | (not self.zero))
-        digits = jax.random.randint(key, (bound,), first.astype(int), self.base)
-        return jnp.where(place < length, digits, 0)
-
-    def read(self, text: str) -> int:
-        """The number that an operand's digits stand for; for oracles."""
-        return int(text[::-1] if self.reverse_operands else text, self.base)
-
-    def write(self, number: int, width: int = 1) -> str:
-        """A number as the target has it, with zeros up to `width`; for oracles."""
-        digits = ""
-        while number or len(digits) < width:
-            number, digit = divmod(number, self.base)
-            digits += str(digit)
-        return digits if self.reverse_answer else digits[::-1]
+    def draw_number(self, key: RandomKey, length: Scalar, bound: int) -> Int[Array, "w"]:
+        """Draw a number of `length` digits; [bound], 0 above the number."""
+        index = jnp.arange(bound)
+        allows_zero = (length == 1) & self.zero
+        least = (index == length - 1) & ~allows_zero
+        digits = jax.random.randint(key, (bound,), least.astype(int), self.base)
+        return jnp.where(index < length, digits, 0)
 
 
 def carried(
     columns: Int[Array, "*r w"], base: int
 ) -> tuple[Int[Array, "*r w"], Int[Array, "*r w"]]:
-    """Sums of columns, of any sign, -> the digits of the number and what was carried into each
-    place.
-    """
+    """Turn sums of columns (of any sign) into digits and the carry into each digit."""
 
     def step(carry, column):
         total = column + carry
         return total // base, (total % base, carry)
 
-    _, (digits, carries) = jax.lax.scan(
-        step, jnp.zeros_like(columns[..., 0]), jnp.moveaxis(columns, -1, 0)
-    )
+    no_carry = jnp.zeros_like(columns[..., 0])
+    _, (digits, carries) = jax.lax.scan(step, no_carry, jnp.moveaxis(columns, -1, 0))
     return jnp.moveaxis(digits, 0, -1), jnp.moveaxis(carries, 0, -1)
 
 
 def num_digits(digits: Int[Array, "*r w"]) -> Int[Array, "*r"]:
-    """Without leading zeros; 0 has one digit."""
+    """Return the number of digits without leading zeros; 0 has one digit."""
     return jnp.where(digits > 0, jnp.arange(1, digits.shape[-1] + 1), 1).max(axis=-1)
 
 
+def digits_of_sum(base: int, count: int, digits: int) -> int:
+    """Return the number of digits of the largest sum of `count` numbers of `digits` digits."""
+    width = digits
+    while count * (base**digits - 1) >= base**width:
+        width += 1
+    return width
+
+
+def digits_of_sums(base: int, most: int, bound: int) -> Int[Array, "k n"]:
+    """Return `digits_of_sum` as a table for up to `most` numbers of up to `bound` digits."""
+    table = []
+    for count in range(most + 1):
+        table.append([digits_of_sum(base, count, digits) for digits in range(bound + 1)])
+    return jnp.array(table)
+
+
 class Text(NamedTuple):
-    """Tokens in the order in which they are read; what is not `there` is left out when it is laid
-    out.
+    """Tokens in reading order; tokens that are not present are removed by `left_aligned`.
 
     Attributes:
-      symbol: int, and there: bool.
-      significance: from 1, of a digit; 0 for other tokens.
-      row: of the number that it stands in, from 1; 0 between numbers.
-      scored: bool, a token of the answer.
+      symbol: the symbol of each token.
+      present: False at tokens that the text does not have.
+      significance: of a digit, from 1; 0 for other tokens.
+      row: the number of the number that the token belongs to, from 1; 0 between numbers.
+      scored: True at tokens of the answer.
     """
 
-    symbol: Any
-    there: Any
-    significance: Any
-    row: Any
-    scored: Any
+    symbol: Int[Array, "*n"]
+    present: Bool[Array, "*n"]
+    significance: Int[Array, "*n"]
+    row: Int[Array, "*n"]
+    scored: Bool[Array, "*n"]
 
 
-def numbers(
+def map_fields(function, text: Text) -> Text:
+    """Apply a function to every field of a text."""
+    return Text(*map(function, text))
+
+
+def number_text(
     digits: Int[Array, "r w"],
     widths: Int[Array, "r"],
     reverse: bool,
-    row: Any = None,
-    shift: Any = 0,
-    scored: Any = False,
+    row: Int[Array, "r"] | int | None = None,
+    shift: Int[Array, "r"] | int = 0,
+    scored: Bool[Array, "r"] | bool = False,
 ) -> Text:
-    """[R, W], the digits of numbers, each with leading zeros up to its width; one of width 0 is
-    left out.
+    """Write numbers, [R, W], with leading zeros up to their widths; width 0 omits a number.
 
     Args:
-      row: of each number; 1, 2, … if None.
-      shift: of each number, what its digits count for more than they do in the number alone.
-      scored: of each number.
+      reverse: the least significant digit comes first.
+      row: the row of each number; None for 1, 2, ….
+      shift: added to the significance of each number's digits.
+      scored: True for numbers of the answer.
     """
-    place = jnp.arange(digits.shape[1])[None]
-    row = jnp.arange(1, len(digits) + 1) if row is None else row
-    there = place < widths[:, None]
-    full = lambda of_number: jnp.broadcast_to(jnp.reshape(of_number, (-1, 1)), digits.shape)
-    text = Text(digits, there, full(shift) + place + 1, full(row), full(scored))
-    return text if reverse else Text(*(field[:, ::-1] for field in text))
 
+    def expand(value_of_number):
+        return jnp.broadcast_to(jnp.reshape(value_of_number, (-1, 1)), digits.shape)
 
-def signs(symbol: Any, there: Any, row: Any = 0, scored: Any = False) -> Text:
-    """Tokens that are no digits; the arguments have one shape, or are one value for all of them."""
-    shape = jnp.broadcast_shapes(*map(jnp.shape, (symbol, there, row, scored)))
-    return Text(
-        *(jnp.broadcast_to(jnp.asarray(field), shape) for field in (symbol, there, 0, row, scored))
+    index = jnp.arange(digits.shape[1])[None]
+    text = Text(
+        symbol=digits,
+        present=index < widths[:, None],
+        significance=expand(shift) + index + 1,
+        row=expand(jnp.arange(1, len(digits) + 1) if row is None else row),
+        scored=expand(scored),
     )
+    return text if reverse else map_fields(lambda field: field[:, ::-1], text)
 
 
-def apart(text: Text, symbol: int) -> Text:
-    """A sign in front of every number that is there but the first: [R, ...] -> [R, n]."""
-    text = Text(*(field.reshape(len(field), -1) for field in text))
-    there = text.there.any(axis=1, keepdims=True) & (jnp.arange(len(text.there)) > 0)[:, None]
-    return joined(signs(symbol, there), text)
+def sign_text(
+    symbol: Shaped[Array, "*n"] | int,
+    present: Bool[Array, "*n"],
+    row: int = 0,
+    scored: bool = False,
+) -> Text:
+    """Write tokens that are not digits, in the shape of `present`."""
+    fields = (symbol, present, 0, row, scored)
+    return Text(*(jnp.broadcast_to(jnp.asarray(field), present.shape) for field in fields))
 
 
-def joined(*texts: Text) -> Text:
-    """One after the other, along the last axis."""
+def separated(text: Text, symbol: int) -> Text:
+    """Put a symbol before every present number except the first: [R, ...] -> [R, n]."""
+    text = map_fields(lambda field: field.reshape(len(field), -1), text)
+    is_first = jnp.arange(len(text.present)) == 0
+    present = text.present.any(axis=1, keepdims=True) & ~is_first[:, None]
+    return concatenated(sign_text(symbol, present), text)
+
+
+def concatenated(*texts: Text) -> Text:
+    """Concatenate texts along the last axis."""
     return Text(*(jnp.concatenate(fields, axis=-1) for fields in zip(*texts, strict=True)))
 
 
 def stacked(*texts: Text) -> Text:
-    """The tokens of the first each followed by those of the others at the same place."""
+    """Interleave texts along a new last axis."""
     return Text(*(jnp.stack(fields, axis=-1) for fields in zip(*texts, strict=True)))
 
 
-def laid_out(text: Text, size: int) -> Text:
-    """[size], what is there, left-aligned, all fields 0 behind it."""
-    there = text.there.ravel()
-    source = (
-        jnp.zeros(size, int)
-        .at[jnp.where(there, jnp.cumsum(there) - 1, size)]
-        .set(jnp.arange(there.size), mode="drop")
-    )
-    mask = jnp.arange(size) < there.sum()
-    return Text(
-        *(jnp.where(mask, field.ravel()[source], jnp.zeros((), field.dtype)) for field in text)
-    )
+def left_aligned(text: Text, size: int) -> Text:
+    """Flatten a text to [size]: the present tokens first, then zeros."""
+    present = text.present.ravel()
+    # Absent tokens go out of bounds, where mode="drop" ignores them.
+    destination = jnp.where(present, jnp.cumsum(present) - 1, size)
+    indices = jnp.arange(present.size)
+    source = jnp.zeros(size, int).at[destination].set(indices, mode="drop")
+    mask = jnp.arange(size) < present.sum()
+
+    def align(field):
+        return jnp.where(mask, field.ravel()[source], jnp.zeros((), field.dtype))
+
+    return map_fields(align, text)
 
 
-def example(prompt: Text, target: Text) -> Example:
-    """Of texts that are laid out."""
-
-    def of(text: Text) -> dict[str, Any]:
-        row = jnp.where(text.significance > 0, text.row, 0)
-        return {
-            "coupled": text.significance,
-            "symbols": text.significance > 0,
-            "grid": jnp.stack([row, text.significance], axis=-1),
-        }
-
-    of_prompt, of_target = of(prompt), of(target)
-    return Example(
+def text_example(prompt: Text, target: Text) -> Example:
+    """Return the example of two left-aligned texts."""
+    prompt_labels, target_labels = _structure(prompt), _structure(target)
+    return make_example(
         prompt.symbol,
-        prompt.there,
+        prompt.present,
         target.symbol,
-        target.there,
-        target.scored,
-        jnp.full_like(target.symbol, -1),
-        structure={name: (of_prompt[name], of_target[name]) for name in of_prompt},
+        target.present,
+        answer_mask=target.scored,
+        alignment=jnp.full_like(target.symbol, -1),
+        structure={name: (prompt_labels[name], target_labels[name]) for name in prompt_labels},
     )
+
+
+def _structure(text: Text) -> dict[str, Array]:
+    is_digit = text.significance > 0
+    row = jnp.where(is_digit, text.row, 0)  # signs and hints are outside of the grid
+    return {
+        "coupled": text.significance,
+        "symbols": is_digit,
+        "grid": jnp.stack([row, text.significance], axis=-1),
+    }

@@ -1,6 +1,4 @@
-"""Binary numbers as arrays of bits, least significant first: what binary_addition and
-binary_multiplication share.
-"""
+"""Shared parts of the tasks on binary numbers: arrays of bits, least significant first."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,46 +6,46 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Bool, Int
 
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
 
 _MARK = 2  # the operator in prompts, the terminator in targets
 
 
-def positive(key: Key[Array, ""], size: Int[Array, ""], bound: int) -> Int[Array, "b"]:
-    """A number uniform on 1..2^size - 1.
+def positive(key: RandomKey, size: Scalar, bound: int) -> Int[Array, "b"]:
+    """Draw a number uniformly from 1..2^size - 1.
 
-    Its leading zeros are those of a row of random bits, modulo the size: the geometric distribution
-    cut at the size, without a draw that could fail. The row would have to be endless: with 32 bits
-    one in 2^32 draws goes elsewhere.
+    The number of leading zeros of random bits, modulo the size, has the geometric distribution
+    truncated at the size, so that no draw is rejected. It would be exact for endless random bits;
+    with 32 bits, one draw in 2^32 differs.
     """
-    of_bits, of_zeros = jax.random.split(key)
-    first = jax.lax.clz(jax.random.bits(of_zeros, (), jnp.uint32)).astype(jnp.int32)
-    top = size - 1 - first % size
-    place = jnp.arange(bound)
-    return jnp.where(
-        place < top, jax.random.randint(of_bits, (bound,), 0, 2), (place == top).astype(jnp.int32)
-    )
+    bits_key, zeros_key = jax.random.split(key)
+    random_bits = jax.random.bits(zeros_key, (), jnp.uint32)
+    num_zeros = jax.lax.clz(random_bits).astype(jnp.int32) % size
+    highest = size - 1 - num_zeros
+    index = jnp.arange(bound)
+    bits = jax.random.randint(bits_key, (bound,), 0, 2)
+    return jnp.where(index < highest, bits, (index == highest).astype(jnp.int32))
 
 
 def carried(columns: Int[Array, "b"]) -> Int[Array, "b"]:
-    """The bits of a number whose columns hold any counts."""
-    return jax.lax.scan(
-        lambda carry, count: ((carry + count) // 2, (carry + count) % 2),
-        jnp.zeros((), jnp.int32),
-        columns,
-    )[1]
+    """Return the bits of a number whose columns hold any counts."""
+
+    def step(carry, count):
+        return (carry + count) // 2, (carry + count) % 2
+
+    return jax.lax.scan(step, jnp.zeros((), jnp.int32), columns)[1]
 
 
 @dataclass(frozen=True)
 class TwoNumbers(Task):
-    """What is made of two binary numbers that share a prompt, and how its end is marked.
+    """Base class of tasks that compute a result from two binary numbers.
 
     Args:
-      padded: the result, the terminator, and zeros up to a length that tells nothing of the result,
-        as in the papers; the answer is what stands up to the terminator. Else the result alone,
-        whose end a layout's end token marks.
+      padded: the target is the result, a terminator, and zeros up to a length that does not depend
+        on the result, as in the papers; the answer ends with the terminator. Else the target is the
+        result alone, and the end token of the layout marks its end.
     """
 
     padded: bool = True
@@ -76,61 +74,69 @@ class TwoNumbers(Task):
         return length + self.extra if self.padded else length - 1
 
     def columns(self, a: Int[Array, "b"], b: Int[Array, "b"]) -> Int[Array, "b"]:
-        """The result, before carries."""
+        """Return the result before carries."""
         raise NotImplementedError
 
     def result(self, numbers: list[int], length: int) -> int | None:
-        """Of Python's own integers; None: it has no digits."""
+        """Return the result for the oracle; None for a result without digits."""
         raise NotImplementedError
 
     def sample(self, key, length, bound, data=None) -> Example:
-        of_size, of_a, of_b = jax.random.split(key, 3)
-        alone = length < 3  # one number, which may be 0, fills the prompt
-        size = jnp.where(
-            alone, length, jax.random.randint(of_size, (), 1, jnp.maximum(length - 1, 2))
-        )
-        place, step = jnp.arange(bound), jnp.arange(self.target_bound(bound))
-        single = jax.random.randint(of_a, (), 0, 2 ** jnp.minimum(length, 2) - 1) >> place & 1
-        a = jnp.where(alone, single, positive(of_a, size, bound))
-        b = jnp.where(alone, 0, positive(of_b, jnp.maximum(length - 1 - size, 1), bound))
-        b_there = b[jnp.clip(place - size - 1, 0, bound - 1)]
-        mask = place < length
-        prompt = jnp.where(mask, jnp.select([place < size, place == size], [a, _MARK], b_there), 0)
-        target, target_mask, answer_mask = self._target(self._bits(a, b), length, step)
-        significance = jnp.select([place < size, place == size], [place + 1, 0], place - size)
-        structure = {
-            "symbols": (mask & (place != size), target_mask),
-            "coupled": (jnp.where(mask, significance, 0), jnp.where(target_mask, step + 1, 0)),
-        }
-        return Example(
+        size_key, first_key, second_key = jax.random.split(key, 3)
+        is_single = length < 3  # the prompt is one number, which may be 0
+        random_size = jax.random.randint(size_key, (), 1, jnp.maximum(length - 1, 2))
+        size = jnp.where(is_single, length, random_size)
+        index = jnp.arange(bound)
+        single = jax.random.randint(first_key, (), 0, 2 ** jnp.minimum(length, 2) - 1)
+        second_size = jnp.maximum(length - 1 - size, 1)
+        a = jnp.where(is_single, single >> index & 1, positive(first_key, size, bound))
+        b = jnp.where(is_single, 0, positive(second_key, second_size, bound))
+
+        mask = index < length
+        is_operator = index == size
+        # The second number follows the operator.
+        shifted_b = b[jnp.clip(index - size - 1, 0, bound - 1)]
+        prompt = jnp.select([index < size, is_operator], [a, _MARK], shifted_b)
+        significance = jnp.select([index < size, is_operator], [index + 1, 0], index - size)
+
+        target_index = jnp.arange(self.target_bound(bound))
+        # One more column has room for the last carry.
+        bits = carried(self.columns(jnp.pad(a, (0, 1)), jnp.pad(b, (0, 1))))
+        target, target_mask, answer_mask = self._target(bits, length, target_index)
+        # The labels of a target do not depend on the length of the result.
+        target_significance = jnp.where(target_mask, target_index + 1, 0)
+        return make_example(
             prompt,
             mask,
             target,
             target_mask,
-            answer_mask,
-            jnp.full(len(step), -1),
-            structure=structure,
+            answer_mask=answer_mask,
+            structure={
+                "symbols": (mask & ~is_operator, target_mask),
+                "coupled": (jnp.where(mask, significance, 0), target_significance),
+            },
         )
 
-    def _bits(self, a, b):
-        """Of the result, with room for a carry."""
-        return carried(self.columns(*(jnp.pad(number, (0, 1)) for number in (a, b))))
-
-    def _target(self, bits, length, step):
-        """Target, its mask and the answer's; the structure of a target tells its places, never
-        where the result ends.
-        """
-        room = length - 1 + self.extra  # digits that a result can have
-        digits = jnp.clip(jnp.where(bits > 0, jnp.arange(1, len(bits) + 1), 0).max(), 1, room)
-        inside = step < digits
-        bits = jnp.where(inside, bits[jnp.minimum(step, len(bits) - 1)], 0)
+    def _target(
+        self, bits: Int[Array, "b"], length: Scalar, target_index: Int[Array, "t"]
+    ) -> tuple[Int[Array, "t"], Bool[Array, "t"], Bool[Array, "t"]]:
+        """Return the target, its mask and the mask of the answer."""
+        most_digits = length - 1 + self.extra
+        significant = jnp.where(bits > 0, jnp.arange(1, len(bits) + 1), 0).max()
+        num_digits = jnp.clip(significant, 1, most_digits)
+        in_result = target_index < num_digits
+        result = jnp.where(in_result, bits[jnp.minimum(target_index, len(bits) - 1)], 0)
         if not self.padded:
-            return bits, inside, inside
-        return jnp.where(step == digits, _MARK, bits), step < length + self.extra, step <= digits
+            return result, in_result, in_result
+        target = jnp.where(target_index == num_digits, _MARK, result)
+        return target, target_index < length + self.extra, target_index <= num_digits
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        numbers = "".join(map(str, prompt)).split(str(_MARK))
-        result = self.result([int(number[::-1], 2) for number in numbers], len(prompt))
+        texts = "".join(map(str, prompt)).split(str(_MARK))
+        numbers = [int(text[::-1], 2) for text in texts]
+        result = self.result(numbers, len(prompt))
         bits = [] if result is None else [int(bit) for bit in f"{result:b}"[::-1]]
-        padding = [_MARK, *[0] * (len(prompt) + self.extra - len(bits) - 1)]
-        return np.array(bits + padding if self.padded else bits)
+        if not self.padded:
+            return np.array(bits)
+        zeros = [0] * (len(prompt) + self.extra - len(bits) - 1)
+        return np.array([*bits, _MARK, *zeros])

@@ -1,4 +1,4 @@
-"""What the tasks on text share."""
+"""Shared parts of the tasks on text."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,17 +7,19 @@ import numpy as np
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.base import Vocabulary
 
-VOCABULARY = Vocabulary(256, tuple(chr(b) if 33 <= b < 127 else f"x{b:02x}" for b in range(256)))
-_MOST = 2**31 - 2**20  # places in a split are int32, and a window reaches beyond
+_NAMES = tuple(chr(byte) if 33 <= byte < 127 else f"x{byte:02x}" for byte in range(256))
+VOCABULARY = Vocabulary(256, _NAMES)
+_MOST = 2**31 - 2**20  # indices are int32, and a window reaches beyond the end of the text
 
 
 def joined(texts: Sequence[bytes], split: str) -> np.ndarray:
-    """All texts of a split, one after the other.
+    """Concatenate all texts of a split.
 
     Raises:
       UserError: there are too many bytes.
     """
-    if (size := sum(map(len, texts))) > _MOST:
+    size = sum(map(len, texts))
+    if size > _MOST:
         raise UserError(
             f"The split {split!r} has {size} bytes of text, more than the {_MOST} that can be "
             f"counted."
@@ -25,18 +27,16 @@ def joined(texts: Sequence[bytes], split: str) -> np.ndarray:
     return np.frombuffer(b"".join(texts), np.uint8)
 
 
-def alike(data: Mapping[str, Mapping[str, np.ndarray]], split: str) -> dict[str, np.ndarray]:
-    """The arrays of a split; those of validation and test are of one size, as one compiled program
-    measures both.
+def same_size(data: Mapping[str, Mapping[str, np.ndarray]], split: str) -> dict[str, np.ndarray]:
+    """Return the arrays of a split, padded so that validation and test have equal sizes.
 
-    What stands behind the end of the shorter is the largest number of its type.
+    One compiled program then evaluates both. The padding is the largest number of the array's type.
     """
-    own, other = data[split], data[{"validation": "test", "test": "validation"}.get(split, split)]
-    return {
-        name: np.pad(
-            leaf,
-            (0, max(len(other[name]) - len(leaf), 0)),
-            constant_values=np.iinfo(leaf.dtype).max,
-        )
-        for name, leaf in own.items()
-    }
+    other_split = {"validation": "test", "test": "validation"}.get(split, split)
+    # The largest number keeps sorted arrays sorted.
+    arrays = {}
+    for name, array in data[split].items():
+        missing = max(len(data[other_split][name]) - len(array), 0)
+        largest = np.iinfo(array.dtype).max
+        arrays[name] = np.pad(array, (0, missing), constant_values=largest)
+    return arrays

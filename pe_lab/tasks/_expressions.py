@@ -1,101 +1,111 @@
 """Expressions with brackets: the grammar of modular_arithmetic_brackets and solve_equation.
 
-An expression of length 1 is a digit d, of 2 `-d`, of 3 `(d)`, of 4 `(-d)`; a longer one of length n
-is `(left operator right)`, the left of a length uniform on 1..n-4. Every place of a string starts
-at most one subexpression, so all that is known or drawn of a subexpression stands at its first
-place: nothing is recursive.
+An expression of length 1 is a digit d, of length 2 `-d`, of length 3 `(d)`, of length 4 `(-d)`. A
+longer one of length n is `(left operator right)`, and the length of its left part is uniform on
+1..n-4. At most one subexpression starts at each index, so that arrays hold the properties of a
+subexpression at its first index and no recursion is needed.
 """
 
 from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Key
+from jaxtyping import Array, Bool, Int
+
+from pe_lab.tasks.base import RandomKey, Scalar
 
 PLUS, MINUS, OPEN, CLOSE, TIMES = range(5)  # symbols, counted from the modulus
 
 
-def drawn(
-    key: Key[Array, ""], length: Int[Array, ""], bound: int, modulus: int, num_operators: int
-) -> tuple[Int[Array, "b"], Bool[Array, "b"], Int[Array, ""]]:
-    """Symbols of an expression, where its digits are, and its value modulo `modulus`."""
-    cut, of_digits, of_operators = jax.random.split(key, 3)
-    span, right, depth = _spans(cut, length, bound)
-    digit = jax.random.randint(of_digits, (bound,), 0, modulus)
-    operator = jnp.asarray((PLUS, MINUS, TIMES))[
-        jax.random.randint(of_operators, (bound,), 0, num_operators)
-    ]
-    place = jnp.arange(bound)
-    before, before_that = jnp.roll(span, 1), jnp.roll(span, 2)
-    is_digit = (span == 1) | (before == 2) | (before == 3) | (before_that == 4)
-    is_operator = (
-        (span == 0) & (jnp.roll(span, -1) > 0) & (place < length - 1)
-    )  # it stands before the right part
+def draw_expression(
+    key: RandomKey, length: Scalar, bound: int, modulus: int, num_operators: int
+) -> tuple[Int[Array, "b"], Bool[Array, "b"], Scalar]:
+    """Draw an expression: its symbols, where its digits are, and its value modulo `modulus`."""
+    cut_key, digits_key, operators_key = jax.random.split(key, 3)
+    span, right, depth = _draw_spans(cut_key, length, bound)
+    digit = jax.random.randint(digits_key, (bound,), 0, modulus)
+    operator_index = jax.random.randint(operators_key, (bound,), 0, num_operators)
+    operator = jnp.asarray((PLUS, MINUS, TIMES))[operator_index]
+
+    index = jnp.arange(bound)
+    previous, next_to_previous = jnp.roll(span, 1), jnp.roll(span, 2)
+    is_digit = (span == 1) | (previous == 2) | (previous == 3) | (next_to_previous == 4)
+    # An operator is the symbol before a right part.
+    is_operator = (span == 0) & (jnp.roll(span, -1) > 0) & (index < length - 1)
+    is_minus = (span == 2) | (previous == 4)
     symbols = jnp.select(
-        [place >= length, span > 2, is_digit, (span == 2) | (before == 4), is_operator],
+        [index >= length, span > 2, is_digit, is_minus, is_operator],
         [0, modulus + OPEN, digit, modulus + MINUS, modulus + operator],
         modulus + CLOSE,
     )
     return symbols, is_digit, _value(span, right, depth, digit, operator, modulus)
 
 
-def _spans(
-    key: Key[Array, ""], length: Int[Array, ""], bound: int
-) -> tuple[Int[Array, "b"], Int[Array, "b"], Int[Array, ""]]:
-    """Of each place the length of the subexpression that starts there, and where that one's right
-    part starts; 0: none.
+def _draw_spans(
+    key: RandomKey, length: Scalar, bound: int
+) -> tuple[Int[Array, "b"], Int[Array, "b"], Scalar]:
+    """Draw the tree of an expression.
 
-    All subexpressions of one depth are cut at once; the last result is the number of depths.
+    Returns:
+      The length of the subexpression that starts at each index, the first index of its right part
+      (0 for none), and the depth of the tree.
     """
-    place, cut = jnp.arange(bound), jax.random.bits(key, (bound,), jnp.uint32)
+    index = jnp.arange(bound)
+    random_bits = jax.random.bits(key, (bound,), jnp.uint32)
 
-    def whole(state):
+    def is_uncut(state):
         span, right, _ = state
         return (span > 4) & (right == 0)
 
-    def deeper(state):
+    def cut(state):
+        """Cut all subexpressions of one depth."""
         span, right, depth = state
-        now = whole(state)
-        left = 1 + (cut % jnp.maximum(span - 4, 1).astype(jnp.uint32)).astype(jnp.int32)
-        right = jnp.where(now, place + left + 2, right)
+        now = is_uncut(state)
+        num_choices = jnp.maximum(span - 4, 1).astype(jnp.uint32)
+        # One draw per index suffices, since each index is cut at most once.
+        left = 1 + (random_bits % num_choices).astype(jnp.int32)
+        right = jnp.where(now, index + left + 2, right)
         parts = jnp.where(jnp.roll(now, 1), jnp.roll(left, 1), span)
         parts = parts.at[jnp.where(now, right, bound)].set(span - left - 3, mode="drop")
         return parts, right, depth + 1
 
-    start = jnp.where(place == 0, length, 0), jnp.zeros(bound, jnp.int32), jnp.zeros((), jnp.int32)
-    return jax.lax.while_loop(lambda state: whole(state).any(), deeper, start)
+    span = jnp.where(index == 0, length, 0)
+    start = (span, jnp.zeros(bound, jnp.int32), jnp.zeros((), jnp.int32))
+    return jax.lax.while_loop(lambda state: is_uncut(state).any(), cut, start)
 
 
 def _value(
     span: Int[Array, "b"],
     right: Int[Array, "b"],
-    depth: Int[Array, ""],
+    depth: Scalar,
     digit: Int[Array, "b"],
     operator: Int[Array, "b"],
     modulus: int,
-) -> Int[Array, ""]:
-    """Of the whole expression. A pass sets right every subexpression whose parts are right."""
-    digits = digit[jnp.minimum(jnp.arange(len(span)) + span // 2, len(span) - 1)]
+) -> Scalar:
+    """Evaluate the expression from the leaves up, one depth of the tree at a time."""
+    digit_index = jnp.minimum(jnp.arange(len(span)) + span // 2, len(span) - 1)
+    digits = digit[digit_index]
+    # The digit is in the middle of a leaf, and leaves of even length have a minus.
     leaf = jnp.where(span % 2 == 0, -digits, digits) % modulus
     kind = operator[right - 1]
 
-    def higher(_, value):
+    def combine(_, value):
         a, b = jnp.roll(value, -1), value[right]
-        both = jnp.select([kind == PLUS, kind == MINUS], [a + b, a - b], a * b)
-        return jnp.where(span > 4, both % modulus, leaf)
+        combined = jnp.select([kind == PLUS, kind == MINUS], [a + b, a - b], a * b)
+        return jnp.where(span > 4, combined % modulus, leaf)
 
-    return jax.lax.fori_loop(0, depth, higher, leaf)[0]
+    return jax.lax.fori_loop(0, depth, combine, leaf)[0]
 
 
 def value_of(symbols: Sequence[int], modulus: int) -> int:
-    """The value of an expression, by descent through its brackets."""
+    """Evaluate an expression by recursive descent; for oracles."""
     value, rest = _first(list(symbols), modulus)
-    assert not rest, f"symbols behind the end: {rest}"
+    assert not rest, f"symbols after the end: {rest}"
     return value % modulus
 
 
 def _first(symbols: list[int], modulus: int) -> tuple[int, list[int]]:
-    """The value of the expression that the symbols start with, and what follows it."""
+    """Return the value of the expression at the start of the symbols, and the other symbols."""
     head, rest = symbols[0], symbols[1:]
     if head < modulus:
         return head, rest
@@ -105,12 +115,11 @@ def _first(symbols: list[int], modulus: int) -> tuple[int, list[int]]:
     if sign == modulus + CLOSE:
         return value, rest
     other, rest = _first(rest, modulus)
-    return {PLUS: value + other, MINUS: value - other, TIMES: value * other}[sign - modulus], rest[
-        1:
-    ]
+    results = {PLUS: value + other, MINUS: value - other, TIMES: value * other}
+    return results[sign - modulus], rest[1:]
 
 
-def checked(name: str, modulus: int) -> None:
-    """Refuses a modulus that makes no residues, or products beyond 32 bits."""
+def check_modulus(name: str, modulus: int) -> None:
+    """Reject a modulus below 2 or with products beyond 32 bits."""
     if not 2 <= modulus <= 2**15:
         raise ValueError(f"{name} needs a modulus from 2 to {2**15}, got {modulus}.")

@@ -1,49 +1,59 @@
-"""Boards written row after row: what the tasks on grids share."""
+"""Shared parts of the tasks on grids, which are written row by row with a separator symbol."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key
+from jaxtyping import Array, Bool, Int
 
-Traced = Int[Array, ""]
+from pe_lab.tasks.base import RandomKey, Scalar
 
 
-def sides(key: Key[Array, ""], longer: Traced, shortest: Traced | int) -> tuple[Traced, Traced]:
-    """Height and width of a board whose longer side is given, each such board equally likely.
+def sides(key: RandomKey, longer: Scalar, shortest: Scalar | int) -> tuple[Scalar, Scalar]:
+    """Draw the height and width of a grid with a given longer side, all such grids equally likely.
 
-    That is what independent uniform sides are once their larger one is known.
+    This is the distribution of independent uniform sides with that maximum.
     """
-    choices = longer - shortest + 1  # of the other side
-    drawn = jax.random.randint(key, (), 0, 2 * choices - 1)  # the square once
-    other = shortest + jnp.where(drawn < choices, drawn, drawn - choices)
-    return jnp.where(drawn < choices, longer, other), jnp.where(drawn < choices, other, longer)
+    num_choices = longer - shortest + 1  # of the other side
+    choice = jax.random.randint(key, (), 0, 2 * num_choices - 1)  # the square is one choice
+    is_tall = choice < num_choices
+    other = shortest + jnp.where(is_tall, choice, choice - num_choices)
+    return jnp.where(is_tall, longer, other), jnp.where(is_tall, other, longer)
 
 
-def places(
-    size: int, height: Traced, width: Traced
+def coordinates(
+    size: int, height: Scalar, width: Scalar
 ) -> tuple[Int[Array, "n"], Int[Array, "n"], Bool[Array, "n"], Bool[Array, "n"]]:
-    """Row and column from 0 of `size` places of a board with a sign between its rows; which are in
-    it, which are cells.
+    """Return four arrays for the first `size` tokens of a grid with separators between rows.
+
+    Returns:
+      The row and the column from 0, whether the token belongs to the grid, and whether it is a
+      cell.
     """
-    place = jnp.arange(size)
-    row, column = place // (width + 1), place % (width + 1)
-    inside = place < height * (width + 1) - 1
+    index = jnp.arange(size)
+    row, column = index // (width + 1), index % (width + 1)
+    inside = index < height * (width + 1) - 1  # no separator after the last row
     return row, column, inside, inside & (column < width)
 
 
-def positions(
+def grid_labels(
     row: Int[Array, "n"], column: Int[Array, "n"], is_cell: Bool[Array, "n"]
 ) -> Int[Array, "n 2"]:
-    """What structure["grid"] says of places."""
+    """Return the labels of structure["grid"]: row and column from 1, and 0 outside of cells."""
     return jnp.where(is_cell[:, None], jnp.stack([row, column], axis=-1) + 1, 0)
 
 
-def rows(prompt: np.ndarray, sign: int) -> list[list[int]]:
-    """The rows of a written board."""
-    found: list[list[int]] = [[]]
+def rows(prompt: np.ndarray, separator: int) -> list[list[int]]:
+    """Return the rows of a written grid; for oracles."""
+    result: list[list[int]] = [[]]
     for symbol in prompt.tolist():
-        if symbol == sign:
-            found.append([])
+        if symbol == separator:
+            result.append([])
         else:
-            found[-1].append(symbol)
-    return found
+            result[-1].append(symbol)
+    return result
+
+
+def longer_side(prompt: np.ndarray, separator: int) -> int:
+    """Return the longer side of a written grid."""
+    grid = rows(prompt, separator)
+    return max(len(grid), len(grid[0]))

@@ -1,6 +1,6 @@
-"""Regular languages as automata, and by other means for the oracle.
+"""Regular languages, each as an automaton and as a predicate for the oracle.
 
-State 0 is the first. The dead states are those from which no accepting one can be reached.
+The start state is 0. A dead state is one from which no accepting state can be reached.
 """
 
 import dataclasses
@@ -10,14 +10,14 @@ from collections.abc import Callable
 
 @dataclasses.dataclass(frozen=True)
 class Language:
-    """One language, twice.
+    """A regular language.
 
     Attributes:
       letters: the alphabet.
-      moves: for each state the next one by each letter.
-      accepting: the states in which a string is a member.
-      member: whether a string is one, by another way than the automaton.
-      tails: some of them completes every string that can be completed.
+      moves: for each state, the next state after each letter.
+      accepting: the states after members.
+      member: whether a string is a member, without the automaton.
+      tails: strings of which at least one completes every string that can be completed.
     """
 
     letters: str
@@ -27,30 +27,31 @@ class Language:
     tails: tuple[str, ...] = ("",)
 
     def alive(self) -> tuple[bool, ...]:
-        """Of each state, whether a member can still come of it."""
-        found = set(self.accepting)
+        """Return whether an accepting state can be reached from each state."""
+        reaching = set(self.accepting)
         for _ in self.moves:
-            found |= {state for state, row in enumerate(self.moves) if found & set(row)}
-        return tuple(state in found for state in range(len(self.moves)))
+            reaching |= {state for state, row in enumerate(self.moves) if reaching & set(row)}
+        return tuple(state in reaching for state in range(len(self.moves)))
 
-    def next(self) -> tuple[str, ...]:
-        """Of each state, the letters that a member can go on with, and $ where it can end; - for
-        none.
-        """
+    def legal_letters(self) -> tuple[str, ...]:
+        """Return the letters that can follow each state ($ if a member can end, - for none)."""
         alive = self.alive()
-        return tuple(
-            "".join(a for a, to in zip(self.letters, row, strict=True) if alive[to])
-            + "$" * (state in self.accepting)
-            or "-"
-            for state, row in enumerate(self.moves)
-        )
+        labels = []
+        for state, row in enumerate(self.moves):
+            pairs = zip(self.letters, row, strict=True)
+            letters = "".join(letter for letter, next_state in pairs if alive[next_state])
+            end = "$" if state in self.accepting else ""
+            labels.append(letters + end or "-")
+        return tuple(labels)
 
-    def next_after(self, string: str) -> str:
-        """The same of a string, without the automaton."""
-        letters = "".join(
-            a for a in self.letters if any(self.member(string + a + tail) for tail in self.tails)
-        )
-        return letters + "$" * self.member(string) or "-"
+    def legal_letters_after(self, string: str) -> str:
+        """Return the label of `legal_letters` after a string, without the automaton."""
+        letters = ""
+        for letter in self.letters:
+            if any(self.member(string + letter + tail) for tail in self.tails):
+                letters += letter
+        end = "$" if self.member(string) else ""
+        return letters + end or "-"
 
 
 def _matches(pattern: str) -> Callable[[str], bool]:
@@ -62,33 +63,33 @@ def _lacks(pattern: str) -> Callable[[str], bool]:
 
 
 def _power(k: int) -> Language:
-    """a to a multiple of k."""
+    """The language of a repeated n times, for all multiples n of k."""
     moves = tuple(((i + 1) % k, k) for i in range(k))
-    return Language(
-        "ab", (*moves, (k, k)), (0,), _matches(f"({'a' * k})*"), tuple("a" * i for i in range(k))
-    )
+    tails = tuple("a" * i for i in range(k))
+    return Language("ab", (*moves, (k, k)), (0,), _matches(f"({'a' * k})*"), tails)
 
 
 def _nested(depth: int) -> Language:
-    """Brackets a and b, never deeper than `depth`."""
-    moves = tuple((i + 1, i - 1 if i else depth + 1) for i in range(depth + 1))
+    """The language of balanced brackets a and b up to a depth."""
+    dead = depth + 1
+    moves = tuple((i + 1, i - 1 if i else dead) for i in range(depth + 1))
 
     def member(string: str) -> bool:
         for _ in range(depth):
             string = string.replace("ab", "")
         return string == ""
 
-    dead = depth + 1
-    return Language(
-        "ab", (*moves, (dead, dead)), (0,), member, tuple("b" * i for i in range(depth + 1))
-    )
+    tails = tuple("b" * i for i in range(depth + 1))
+    return Language("ab", (*moves, (dead, dead)), (0,), member, tails)
 
 
 LANGUAGES = {
+    # Only ones.
     "tomita_1": Language("01", ((1, 0), (1, 1)), (0,), _matches("1*")),
+    # Pairs of a one and a zero.
     "tomita_2": Language("01", ((2, 1), (0, 2), (2, 2)), (0,), _matches("(10)*"), ("", "0")),
-    # Odd ones, then odd zeros, are in no member: states 1 after odd ones, 2 and 3 after odd and
-    # even zeros behind them.
+    # No member has an odd run of ones before an odd run of zeros. The state is 1 after an odd run
+    # of ones, and 2 or 3 after an odd or even number of zeros that follow it.
     "tomita_3": Language(
         "01",
         ((0, 1), (2, 0), (3, 4), (2, 1), (4, 4)),
@@ -96,7 +97,9 @@ LANGUAGES = {
         _lacks("(?<!1)1(11)*0(00)*(?!0)"),
         ("", "0"),
     ),
+    # No three zeros in a row.
     "tomita_4": Language("01", ((1, 0), (2, 0), (3, 0), (3, 3)), (0, 1, 2), _lacks("000")),
+    # An even number of zeros and of ones.
     "tomita_5": Language(
         "01",
         ((1, 2), (0, 3), (3, 0), (2, 1)),
@@ -104,6 +107,7 @@ LANGUAGES = {
         lambda s: s.count("0") % 2 == s.count("1") % 2 == 0,
         ("", "0", "1", "01"),
     ),
+    # As many zeros as ones, modulo 3.
     "tomita_6": Language(
         "01",
         ((1, 2), (2, 0), (0, 1)),
@@ -111,11 +115,14 @@ LANGUAGES = {
         lambda s: (s.count("0") - s.count("1")) % 3 == 0,
         ("", "0", "1"),
     ),
+    # Zeros, ones, zeros, ones.
     "tomita_7": Language(
         "01", ((0, 1), (2, 1), (2, 3), (4, 3), (4, 4)), (0, 1, 2, 3), _matches("0*1*0*1*")
     ),
+    # Even numbers, and multiples of four, of a; b is in no member.
     "aa_star": _power(2),
     "aaaa_star": _power(4),
+    # Repetitions of abab.
     "abab_star": Language(
         "ab",
         ((1, 4), (4, 2), (3, 4), (4, 0), (4, 4)),
@@ -123,10 +130,12 @@ LANGUAGES = {
         _matches("(abab)*"),
         ("", "bab", "ab", "b"),
     ),
+    # Balanced brackets up to a depth.
     "d_2": _nested(2),
     "d_3": _nested(3),
     "d_4": _nested(4),
     "d_12": _nested(12),
+    # Runs of a, b, c, d and e.
     "aa_bb_cc_dd_ee": Language(
         "abcde",
         (
@@ -142,8 +151,10 @@ LANGUAGES = {
         _matches("a+b+c+d+e+"),
         ("abcde", "bcde", "cde", "de", "e", ""),
     ),
+    # One d between a or b and b or c.
     "ab_d_bc": Language(
         "abcd", ((0, 0, 2, 1), (2, 1, 1, 2), (2,) * 4), (1,), _matches("[ab]*d[bc]*"), ("", "d")
     ),
+    # A 0, then only twos, at the end.
     "012_02": Language("012", ((1, 0, 0), (1, 0, 1)), (1,), _matches("[012]*02*"), ("", "0")),
 }

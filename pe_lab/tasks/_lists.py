@@ -1,4 +1,4 @@
-"""Lists of items of several tokens each."""
+"""Lists of items that have several tokens each."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
@@ -7,14 +7,16 @@ from jaxtyping import Array, Bool, Int
 def joined(
     items: Int[Array, "n w"], widths: Int[Array, "n"], size: int
 ) -> tuple[Int[Array, "s"], Bool[Array, "s"]]:
-    """The items one behind the other in `size` places, and where there is one. The last token of
-    the last is left out: it parts two.
+    """Concatenate items into `size` tokens and a mask, without the last token, a separator.
 
     Args:
-      widths: tokens of each item; items of none stand behind.
+      widths: the number of tokens of each item; items without tokens come last.
     """
-    column, ends = jnp.arange(items.shape[1])[None], jnp.cumsum(widths)
-    place = jnp.where(column < widths[:, None], (ends - widths)[:, None] + column, size)
-    tokens = jnp.zeros(size, items.dtype).at[place].set(items, mode="drop")
+    column = jnp.arange(items.shape[1])[None]
+    ends = jnp.cumsum(widths)
+    starts = ends - widths
+    # Unused columns go out of bounds, where mode="drop" ignores them.
+    destination = jnp.where(column < widths[:, None], starts[:, None] + column, size)
+    tokens = jnp.zeros(size, items.dtype).at[destination].set(items, mode="drop")
     mask = jnp.arange(size) < ends[-1] - 1
     return jnp.where(mask, tokens, 0), mask

@@ -1,30 +1,31 @@
-"""What recall tasks share: keys of which no two are alike, from an alphabet that is too large to
-sort.
-"""
+"""Distinct random keys for recall tasks, from alphabets that are too large to sort."""
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Int
 
-_UNUSED = 2**30  # beyond any value
+from pe_lab.tasks.base import RandomKey, Scalar
+
+_UNUSED = 2**30  # larger than any value
 
 
-def distinct(key: Key[Array, ""], number: int, choices: int | Int[Array, ""]) -> Int[Array, "n"]:
-    """`number` different values of 0..choices-1, all selections in all orders equally likely.
+def distinct(key: RandomKey, number: int, choices: int | Scalar) -> Int[Array, "n"]:
+    """Draw `number` different values of 0..choices-1, all ordered selections equally likely.
 
-    A prefix does not depend on the number. Values from the `choices`-th on, where there are so
-    many, are arbitrary.
+    The first values do not depend on `number`. Values after the first `choices` ones are arbitrary.
 
-    The i-th value is uniform among those which the first i have left. With the r-th of these drawn
-    and s the earlier values in ascending order, it is r + #{j: s[j] - j <= r}.
+    Value i is uniform among the values that the first i ones leave. If r is its random rank among
+    these, and s the earlier values in ascending order, the value is r + #{j: s[j] - j <= r}.
     """
-    place = jnp.arange(number)
-    ranks = jax.random.randint(key, (number,), 0, jnp.maximum(choices - place, 1))
+    index = jnp.arange(number)
+    ranks = jax.random.randint(key, (number,), 0, jnp.maximum(choices - index, 1))
 
     def insert(taken, rank):
-        below = (taken - place <= rank).sum()
-        value = rank + below
-        later = jnp.roll(taken, 1)
-        return jnp.where(place < below, taken, jnp.where(place == below, value, later)), value
+        num_below = (taken - index <= rank).sum()
+        value = rank + num_below
+        shifted = jnp.roll(taken, 1)
+        # `taken` stays sorted: smaller values stay, larger ones move by one.
+        inserted = jnp.where(index == num_below, value, shifted)
+        return jnp.where(index < num_below, taken, inserted), value
 
     return jax.lax.scan(insert, jnp.full(number, _UNUSED), ranks)[1]

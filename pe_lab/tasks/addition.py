@@ -2,22 +2,21 @@
 
     6 5 3 + 0 4 9 -> 2 0 7 0
     7 5 + 2 -> 9 5  # padding="none", reverse_operands=True, zero=False
-    0 5 7 + 0 4 8 + 0 9 6 -> 0 0 0 > 7 5 0 > 5 0 1 > 1 0 2
-        # the line before: padding="answer", operands=3, scratchpad=True
+    0 7 + 0 8 + 0 6 -> 0 0 > 7 0 > 5 1 > 1 2  # padding="answer", operands=3, scratchpad=True
     h3 0 h2 6 h1 5 + h3 0 h2 0 h1 7 -> h1 2 h2 7 h3 0  # padding="answer", hints=8
     6 5 3 + 0 4 9 -> 0 1 1 0  # answer="carries"
     3 7 5 8 -> 0 4 1  # interleaved=True, reverse_operands=True
     7 _ 5 _ _ + 2 -> 9 5  # padding="none", reverse_operands=True, blanks=0.1
     1 0 + 1 1 -> 1 0 1  # base=2, padding="none", reverse_answer=False, total_length=True
 
-In training, length n is an upper bound on the digits of an operand; `lengths` says how they are
-drawn. In evaluation the longest operand has exactly n digits, or all have
-(`evaluate.exact_operands`). From the least significant digit on, each digit of the sum follows from
-two digits of the prompt and what was just said.
+In training, length n is an upper bound on the digits of an operand, and `lengths` is their
+distribution. In evaluation the longest operand has exactly n digits, or all operands have n digits
+(`evaluate.exact_operands`). If the sum starts with its least significant digit, each of its digits
+follows from two digits of the prompt and the previous digits of the sum.
 
 Structure: "coupled" is the significance of a digit, so that digits that are added share a number;
-"symbols" are the digits; "grid" is (number, significance), where the sum of the first k operands
-stands in row k + 1.
+"symbols" are the digits; "grid" is (number, significance), with the sum of the first k operands in
+row k + 1.
 
 Papers: Cho et al. 2024 (https://arxiv.org/abs/2405.20671): "addition", the defaults, 1..30 digits
 in training, 100 and more in tests, where both operands have the tested length; of three operands,
@@ -32,37 +31,41 @@ reverse_answer=False, total_length=True`, lengths up to 50 in training and 150 i
 et al. 2023 (https://arxiv.org/abs/2305.19466): "addition", `padding="none", reverse_answer=False`
 with words around it, up to 8 digits in training and 16 in tests.
 
-Differs: the separator of the layout stands for "=", the end token for the papers'. The code of Cho
-et al. 2024 numbers digits from the most significant on, "+" and "=" coming last; here it is the
-other way round, as in their code of 2025, where a "+" has the row of the operand behind it, and
-here none. Hints begin anywhere and go round, in evaluation too, as in McLeish et al.; those of Cho
-et al. do not go round and begin with the first in evaluation. Blanks stand in the prompt alone,
-since no one could know those of an answer, and never three in a row, which McLeish et al. have in
-front of less than one token in a thousand. Their interleaved operands may be unpadded, which leaves
-open what the prompt is.
+Differs: the separator of the layout replaces "=", and the end token replaces the papers' end. The
+code of Cho et al. 2024 numbers digits from the most significant one on, then "+" and "="; here the
+least significant digit has number 1, as in their code of 2025. There "+" has the row of the next
+operand; here it has none. Hints start at a random symbol and wrap around, in evaluation too, as in
+McLeish et al.; hints of Cho et al. do not wrap around and start with the first one in evaluation.
+Blanks occur in the prompt only, since a model cannot predict random blanks, and never three in a
+row (fewer than one token in a thousand of McLeish et al. has three). The interleaved operands of
+McLeish et al. may be unpadded, which makes the prompt ambiguous; here they are padded.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Int
 
+from pe_lab.tasks import _oracles
 from pe_lab.tasks._arithmetic import (
     Arithmetic,
     Text,
-    apart,
     carried,
-    example,
-    laid_out,
+    digits_of_sum,
+    digits_of_sums,
+    left_aligned,
+    map_fields,
     num_digits,
-    numbers,
-    signs,
+    number_text,
+    separated,
+    sign_text,
     stacked,
+    text_example,
 )
-from pe_lab.tasks.base import Example, Vocabulary
+from pe_lab.tasks.base import Example, RandomKey, Scalar, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -70,23 +73,24 @@ class Addition(Arithmetic):
     """The target is the sum of the prompt's operands.
 
     Args:
-      operands: the most that a prompt has.
-      min_operands: the fewest; how many there are is uniform. None: always `operands`.
-      padding: zeros in front. "none"; "longest": operands up to the longest one, the sum up to what
-        so many so long operands can need; "answer": operands up to there as well.
-      answer: the "sum", or of two operands what is carried into each place: "carries", those that
-        two digits make by themselves ("direct_carries"), or those that need a carry from the place
-        below ("virtual_carries").
-      scratchpad: the target is the sum of no operands, of one, of two, …, with ">" between them;
-        the last is scored.
-      hints: how many symbols there are for them; each digit stands behind one that says its
-        significance, the least significant digit's being any of them, its successors those that
-        follow, round and round. 0: no hints.
-      blanks: the probability of a blank in front of a token of the prompt; then a tenth of it for a
-        second one.
-      interleaved: the two operands' digits alternate, without "+".
-      total_length: the length counts all tokens of the prompt, the separator too: n - 2 digits of
-        two operands, the first having uniform on 1..n - 3 of them.
+      operands: the largest number of operands.
+      min_operands: the smallest number of operands; the number is uniform. None for `operands`.
+      padding: leading zeros. "none"; "longest": operands have the digits of the longest operand,
+        and the sum has the digits of the largest sum of that many such operands; "answer": operands
+        have the digits of that sum as well.
+      answer: the "sum"; or, for two operands, the carry into each digit ("carries"), the carries
+        from two digits alone ("direct_carries"), or those that need a carry from the digit below
+        ("virtual_carries").
+      scratchpad: the target is the sum of the first 0, 1, 2, … operands, separated by ">"; the
+        last sum is scored.
+      hints: the number of hint symbols. Each digit follows a hint that shows its significance; the
+        hint of the least significant digit is random, and the next ones follow cyclically. 0 for no
+        hints.
+      blanks: the probability of a blank before a token of the prompt; a second blank follows with a
+        tenth of this probability.
+      interleaved: the digits of the two operands alternate, without "+".
+      total_length: the length counts all tokens of the prompt and the separator. The two operands
+        then have n - 2 digits, the first one uniformly 1..n - 3 of them.
     """
 
     operands: int = 2
@@ -101,36 +105,39 @@ class Addition(Arithmetic):
 
     def __post_init__(self):
         super().__post_init__()
-        count = (self._fewest, self.operands)
         if not 1 <= self._fewest <= self.operands:
             raise ValueError(
-                f"Addition needs 1 <= min_operands <= operands, got {count[0]} and {count[1]}."
+                f"Addition needs 1 <= min_operands <= operands, got {self._fewest} and "
+                f"{self.operands}."
             )
         if not 0 <= self.blanks < 1:
             raise ValueError(f"Addition's blanks is a probability below 1, got {self.blanks}.")
-        for name, default in (("interleaved", False), ("total_length", False), ("answer", "sum")):
-            if (value := getattr(self, name)) != default and count != (2, 2):
-                raise ValueError(
-                    f"Addition of {count[0]} to {count[1]} operands cannot have {name}={value!r}, "
-                    f"which is for two."
-                )
+        self._check_two_operands()
         if self.scratchpad and self.answer != "sum":
             raise ValueError(f"Addition's scratchpad shows sums, not answer={self.answer!r}.")
         if self.interleaved and self.padding == "none":
-            raise ValueError(
-                "Addition's interleaved operands need padding: without it nothing says where the "
-                "shorter one ends."
-            )
+            raise ValueError("Addition's interleaved operands need padding to mark their ends.")
         if self.total_length and (self.padding, self.lengths) != ("none", "independent"):
             raise ValueError(
-                f"Addition's total_length fixes lengths and padding, got {self.lengths!r} and "
-                f"{self.padding!r}."
+                f"Addition's total_length needs lengths='independent' and padding='none', got "
+                f"{self.lengths!r} and {self.padding!r}."
             )
-        if 0 < self.hints < self._sum_digits(self.operands, 1) or self.hints < 0:
+        if self.hints < 0 or 0 < self.hints < digits_of_sum(self.base, self.operands, 1):
             raise ValueError(
                 f"Addition needs a hint for each digit of the shortest sums or no hints, got "
                 f"{self.hints}."
             )
+
+    def _check_two_operands(self) -> None:
+        if self._fewest == self.operands == 2:
+            return
+        for name, default in (("interleaved", False), ("total_length", False), ("answer", "sum")):
+            value = getattr(self, name)
+            if value != default:
+                raise ValueError(
+                    f"Addition of {self._fewest} to {self.operands} operands cannot have "
+                    f"{name}={value!r}, which needs two operands."
+                )
 
     @property
     def _fewest(self) -> int:
@@ -138,14 +145,13 @@ class Addition(Arithmetic):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        names = (
-            *self.digit_names,
-            "+",
-            *[">"] * self.scratchpad,
-            *["_"] * (self.blanks > 0),
-            *(f"h{i}" for i in range(self.hints)),
-        )
-        return Vocabulary(len(names), names)
+        names = [*self.digit_names, "+"]
+        if self.scratchpad:
+            names.append(">")
+        if self.blanks > 0:
+            names.append("_")
+        names += [f"h{i}" for i in range(self.hints)]
+        return Vocabulary(len(names), tuple(names))
 
     @property
     def min_length(self) -> int:
@@ -153,14 +159,18 @@ class Addition(Arithmetic):
 
     @property
     def max_length(self) -> int | None:
-        lengths = range(self.hints + self.min_length, 0, -1)
-        return next(n for n in lengths if self._most(n)[1] <= self.hints) if self.hints else None
+        if not self.hints:
+            return None
+        length = self.hints + self.min_length
+        while self._most_digits(length)[1] > self.hints:
+            length -= 1
+        return length
 
     @property
     def has_scratchpad(self) -> bool:
         return self.scratchpad
 
-    def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, Any]:
+    def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, str]:
         return {} if self.total_length else super().exact_arguments(operands)
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
@@ -178,86 +188,82 @@ class Addition(Arithmetic):
         text = "".join(word for word in words if word[0] not in "h_")
         return [text[::2], text[1::2]] if self.interleaved else text.split("+")
 
-    def _sum_digits(self, count: int, digits: int) -> int:
-        """What a sum can need at most."""
-        width = digits
-        while count * (self.base**digits - 1) >= self.base**width:
-            width += 1
-        return width
-
-    def _table(self, bound: int) -> Int[Array, "k n"]:
-        """The same for every count and every length of the longest operand."""
-        return jnp.array(
-            [[self._sum_digits(k, n) for n in range(bound + 1)] for k in range(self.operands + 1)]
-        )
-
-    def _most(self, length: int) -> tuple[int, int]:
-        """Digits of an operand without padding, and of the sum."""
+    def _most_digits(self, length: int) -> tuple[int, int]:
+        """Return the largest digit counts of an operand without padding, and of the sum."""
         digits = length - 3 if self.total_length else length
-        return digits, self._sum_digits(self.operands, digits)
+        return digits, digits_of_sum(self.base, self.operands, digits)
 
-    def _prompt_bound(self, length: int) -> int:
-        """Without blanks."""
-        digits, of_sum = self._most(length)
-        in_all = (
-            length - 2
-            if self.total_length
-            else self.operands * (of_sum if self.padding == "answer" else digits)
-        )
-        return in_all * (1 + (self.hints > 0)) + (self.operands - 1) * (not self.interleaved)
+    def _prompt_bound_without_blanks(self, length: int) -> int:
+        digits, sum_digits = self._most_digits(length)
+        if self.total_length:
+            num_digits = length - 2
+        elif self.padding == "answer":
+            num_digits = self.operands * sum_digits
+        else:
+            num_digits = self.operands * digits
+        num_signs = 0 if self.interleaved else self.operands - 1
+        return num_digits * (2 if self.hints else 1) + num_signs
 
     def prompt_bound(self, length: int) -> int:
-        return self._prompt_bound(length) * (3 if self.blanks else 1)
+        return self._prompt_bound_without_blanks(length) * (3 if self.blanks else 1)
 
     def target_bound(self, length: int) -> int:
-        sums = self.operands + 1 if self.scratchpad else 1
-        return sums * self._most(length)[1] * (1 + (self.hints > 0)) + sums - 1
+        num_sums = self.operands + 1 if self.scratchpad else 1
+        _, sum_digits = self._most_digits(length)
+        num_digits = num_sums * sum_digits
+        return num_digits * (2 if self.hints else 1) + num_sums - 1
 
     def sample(self, key, length, bound, data=None) -> Example:
-        of_count, of_lengths, of_digits, of_hint, of_blanks = jax.random.split(key, 5)
-        lengths = self._draw_operands(of_count, of_lengths, length)
-        count, longest = (lengths > 0).sum(), lengths.max()
-        operand_bound, sum_bound = self._most(bound)
-        sum_digits = self._table(operand_bound)[count, longest]
-        draw = jax.vmap(lambda key, n: self.draw_number(key, n, sum_bound))
-        operands = draw(jax.random.split(of_digits, self.operands), lengths)
-        hint = jax.random.randint(of_hint, (), 0, self.hints) if self.hints else 0
-        widths = {"none": lengths, "longest": longest, "answer": sum_digits}[self.padding]
-        prompt = self._hinted(
-            numbers(operands, jnp.where(lengths > 0, widths, 0), self.reverse_operands), hint
-        )
-        prompt = (
-            Text(*(field.swapaxes(0, 1) for field in prompt))
-            if self.interleaved
-            else apart(prompt, self._id("+"))
-        )
-        prompt = laid_out(prompt, self._prompt_bound(bound))
-        target = self._hinted(self._sums(operands, count, sum_digits), hint)
-        target = apart(target, self._id(">")) if self.scratchpad else target
-        return example(self._spaced(of_blanks, prompt), laid_out(target, self.target_bound(bound)))
+        count_key, lengths_key, digits_key, hint_key, blanks_key = jax.random.split(key, 5)
+        operand_bound, sum_bound = self._most_digits(bound)
+        lengths = self._draw_operand_lengths(count_key, lengths_key, length)
+        count = (lengths > 0).sum()
+        longest = lengths.max()
+        sum_digits = digits_of_sums(self.base, self.operands, operand_bound)[count, longest]
 
-    def _draw_operands(
-        self, of_count: Key[Array, ""], of_lengths: Key[Array, ""], length: Int[Array, ""]
+        draw = jax.vmap(lambda key, length: self.draw_number(key, length, sum_bound))
+        operands = draw(jax.random.split(digits_key, self.operands), lengths)
+        hint = jax.random.randint(hint_key, (), 0, self.hints) if self.hints else 0
+
+        widths = {"none": lengths, "longest": longest, "answer": sum_digits}[self.padding]
+        # Absent operands have no digits, not even leading zeros.
+        widths = jnp.where(lengths > 0, widths, 0)
+        prompt = self._with_hints(number_text(operands, widths, self.reverse_operands), hint)
+        if self.interleaved:
+            # From number by number to digit by digit.
+            prompt = map_fields(lambda field: field.swapaxes(0, 1), prompt)
+        else:
+            prompt = separated(prompt, self.symbol_id("+"))
+        prompt = left_aligned(prompt, self._prompt_bound_without_blanks(bound))
+
+        target = self._with_hints(self._sums(operands, count, sum_digits), hint)
+        if self.scratchpad:
+            target = separated(target, self.symbol_id(">"))
+        target = left_aligned(target, self.target_bound(bound))
+        return text_example(self._with_blanks(blanks_key, prompt), target)
+
+    def _draw_operand_lengths(
+        self, count_key: RandomKey, lengths_key: RandomKey, length: Scalar
     ) -> Int[Array, "r"]:
-        """The digits of each operand, 0 for one that is not there."""
+        """Draw the digit count of each operand; 0 for absent operands."""
         if self.total_length:
-            first = jax.random.randint(of_lengths, (), 1, length - 2)
+            first = jax.random.randint(lengths_key, (), 1, length - 2)
             return jnp.stack([first, length - 2 - first])
-        count = (
-            jax.random.randint(of_count, (), self._fewest, self.operands + 1)
-            if self._fewest < self.operands
-            else self.operands
-        )
-        lengths = self.draw_lengths(of_lengths, length, self.operands, present=count)
+        count: Scalar | int = self.operands
+        if self._fewest < self.operands:
+            count = jax.random.randint(count_key, (), self._fewest, self.operands + 1)
+        lengths = self.draw_lengths(lengths_key, length, self.operands, present=count)
         return jnp.where(jnp.arange(self.operands) < count, lengths, 0)
 
-    def _sums(
-        self, operands: Int[Array, "r w"], count: Int[Array, ""], sum_digits: Int[Array, ""]
-    ) -> Text:
-        """What the target says, number k being that of the first k operands."""
+    def _sums(self, operands: Int[Array, "r w"], count: Scalar, sum_digits: Scalar) -> Text:
+        """Write the numbers of the target; number k is the sum of the first k operands."""
         columns = jnp.cumsum(operands, axis=0)
-        columns = jnp.pad(columns, ((1, 0), (0, 0))) if self.scratchpad else columns[-1:]
-        k = jnp.arange(len(columns)) if self.scratchpad else count[None]
+        if self.scratchpad:
+            columns = jnp.pad(columns, ((1, 0), (0, 0)))  # the sum of no operands
+            k = jnp.arange(len(columns))
+        else:
+            columns = columns[-1:]
+            k = count[None]
         digits, carries = carried(columns, self.base)
         if self.answer != "sum":
             direct = jnp.pad(columns[:, :-1] // self.base, ((0, 0), (1, 0)))
@@ -266,77 +272,28 @@ class Addition(Arithmetic):
                 "direct_carries": direct,
                 "virtual_carries": carries - direct,
             }[self.answer]
-        widths = (
-            num_digits(digits) if self.padding == "none" and self.answer == "sum" else sum_digits
-        )
-        return numbers(
-            digits,
-            jnp.where(k <= count, widths, 0),
-            self.reverse_answer,
-            row=k + 1,
-            scored=k == count,
-        )
+        unpadded = self.padding == "none" and self.answer == "sum"
+        widths = jnp.where(k <= count, num_digits(digits) if unpadded else sum_digits, 0)
+        return number_text(digits, widths, self.reverse_answer, row=k + 1, scored=k == count)
 
-    def _hinted(self, text: Text, hint: int | Int[Array, ""]) -> Text:
+    def _with_hints(self, text: Text, hint: int | Scalar) -> Text:
         if not self.hints:
             return text
-        symbols = self._id("h0") + (hint + text.significance - 1) % self.hints
-        return stacked(text._replace(symbol=symbols, significance=jnp.zeros_like(symbols)), text)
+        symbols = self.symbol_id("h0") + (hint + text.significance - 1) % self.hints
+        hints = text._replace(symbol=symbols, significance=jnp.zeros_like(symbols))
+        return stacked(hints, text)
 
-    def _spaced(self, key: Key[Array, ""], text: Text) -> Text:
+    def _with_blanks(self, key: RandomKey, text: Text) -> Text:
         if not self.blanks:
             return text
-        draws = jax.random.uniform(key, (len(text.there), 2))
-        one = text.there & (draws[:, 0] < self.blanks)
+        draws = jax.random.uniform(key, (len(text.present), 2))
+        one = text.present & (draws[:, 0] < self.blanks)
         two = one & (draws[:, 1] < self.blanks / 10)
-        spaced = stacked(signs(self._id("_"), two), signs(self._id("_"), one), text)
-        return laid_out(spaced, spaced.there.size)
-
-    def _id(self, name: str) -> int:
-        return self.vocabulary.names.index(name)
+        blank = self.symbol_id("_")
+        spaced = stacked(sign_text(blank, two), sign_text(blank, one), text)
+        return left_aligned(spaced, spaced.present.size)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         words = [self.vocabulary.names[symbol] for symbol in prompt]
-        hints = [int(word[1:]) for word in words if word[0] == "h"]
-        parts = self._operands(prompt)
-        values = [self.read(part) for part in parts]
-        longest = len(max(parts, key=len))
-        width = (
-            longest
-            if self.padding == "answer"
-            else len(self.write(len(parts) * (self.base**longest - 1)))
-        )
-        if self.answer == "sum":
-            sums = [sum(values[:k]) for k in range(len(values) + 1)]
-            said = [
-                self.write(value, 1 if self.padding == "none" else width)
-                for value in sums[0 if self.scratchpad else -1 :]
-            ]
-        else:
-            into = [
-                sum(value % self.base**place for value in values) // self.base**place
-                for place in range(width)
-            ]
-            own = [
-                sum(value * self.base // self.base**place % self.base for value in values)
-                // self.base
-                for place in range(width)
-            ]
-            of = {
-                "carries": into,
-                "direct_carries": own,
-                "virtual_carries": [a - b for a, b in zip(into, own, strict=True)],
-            }[self.answer]
-            said = ["".join(map(str, of if self.reverse_answer else of[::-1]))]
-        least = hints[0 if self.reverse_operands else -1] if hints else 0
-        return np.array(
-            self.vocabulary.symbols(" > ".join(self._said(text, least) for text in said))
-        )
-
-    def _said(self, text: str, least: int) -> str:
-        """The digits of a number as a reader sees them; for the oracle."""
-        places = range(len(text)) if self.reverse_answer else range(len(text) - 1, -1, -1)
-        return " ".join(
-            f"h{(least + place) % self.hints} {c}" if self.hints else c
-            for place, c in zip(places, text, strict=True)
-        )
+        numbers = _oracles.addition(self, words, self._operands(prompt))
+        return np.array(self.vocabulary.symbols(" > ".join(numbers)))

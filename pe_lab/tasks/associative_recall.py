@@ -1,30 +1,31 @@
-"""Say for each key that comes again the value that stood behind it.
+"""Recall the value of each key that occurs again.
 
     k2 v3 k4 v1 -> [k4] v1 [_ _] [k2] v3  # num_symbols=12
     k2 v3 k4 v1 k2 v5 -> [k4] v1 [k2] v5  # num_symbols=12, variant="forgetting"
     a1 b2 v3 a1 b0 v0 -> [a1 b0] v0 [a1 b2] v3  # num_symbols=12, variant="compositional"
 
-The prompt is the pairs, no key and no value twice. The target is the rest of the sequence, in slots
-as wide as a pair: every key comes once more in a slot of its own and its value is asked there; all
-else is given. variant="forgetting" writes half of the keys (rounded down) again, with other values,
-and the last one counts. variant="compositional" has keys of two tokens from a grid of as many first
-as second tokens, so that neither alone tells the value.
+The prompt is the pairs; all keys differ, and so do all values. The target is the rest of the
+sequence, in slots as wide as a pair: every key occurs once more in a slot of its own, and the model
+predicts its value; the other target tokens are inputs. variant="forgetting" writes half of the keys
+(rounded down) again with other values, and the last value counts. variant="compositional" has keys
+of two tokens from a grid of as many first as second tokens, so that neither token alone determines
+the value.
 
-The length is the number of pairs, for that is what must be remembered; slots_per_pair decides how
-many tokens that makes, 2 * (1 + slots_per_pair) a pair. A chance of 1 / pairs is left to who says
-any of the values.
+The length is the number of pairs, which the model must remember. With slots_per_pair it determines
+the number of tokens, 2 * (1 + slots_per_pair) per pair. A model that predicts an arbitrary value of
+the prompt is right for 1 / pairs of the answers.
 
 Papers: Arora et al. 2023 (Zoology, https://arxiv.org/abs/2312.04927): "multi-query associative
 recall" (MQAR), 8192 symbols, the keys' slots from a power law over the slots. Its Figure 2 has 4 to
-16 pairs in 64 to 256 tokens, 16 a pair (slots_per_pair=7), other slots filled with symbol 0
+16 pairs in 64 to 256 tokens, 16 per pair (slots_per_pair=7), other slots filled with symbol 0
 (random_filler=False); the authors' later configurations fill them at random, train on 4..64 pairs
-and test on up to 256 pairs, 4 tokens a pair (slots_per_pair=1). "forgetting" and "compositional"
+and test on up to 256 pairs, 4 tokens per pair (slots_per_pair=1). "forgetting" and "compositional"
 are in the authors' code (HazyResearch/zoology), not in the paper.
 
-Differs: there a query is followed by a filler where here the value stands, after it has been asked.
-Forgetting writes a fixed number of keys again there, 4 by default; here the share is fixed, at the
-4 of 8 of that default. There compositional needs a square number of pairs; here others take so many
-cells of the next larger grid.
+Differs: there a filler follows a query; here the value follows, after its prediction. Their
+forgetting writes a fixed number of keys again, by default 4 of 8; here the share is fixed at one
+half. Their compositional variant needs a square number of pairs; here other numbers use some cells
+of the next larger grid.
 """
 
 import functools
@@ -35,29 +36,28 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Int
 
 from pe_lab.tasks._permute import uncoupled
 from pe_lab.tasks._recall import distinct
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
 
 
 @dataclass(frozen=True)
 class AssociativeRecall(Task):
-    """The target is a sequence of slots; behind the keys that stand there the values of the prompt
-    must be said.
+    """The target is a sequence of slots; the model predicts the value after each repeated key.
 
     Args:
-      num_symbols: the filler 0, keys, and values: half of the symbols. With keys of two tokens a
-        third each.
-      variant: plain, forgetting (keys are written again) or compositional (keys of two tokens).
-      gaps: where the keys come again: slots drawn from a power law, uniformly, or "fixed", the
-        order of the pairs at even distances, where counting finds the answers too.
-      power: the a of the power law; slot i, from 1, is drawn in proportion to i ** (a - 1), none
-        twice.
-      slots_per_pair: slots of the target for each pair; every one of them has a key if it is 1.
-      random_filler: what is no query is uniform on all symbols, keys and values included; otherwise
-        symbol 0.
+      num_symbols: the filler 0, keys, and values, which are half of the symbols; a third with keys
+        of two tokens.
+      variant: "plain"; "forgetting" (some keys are written again); "compositional" (keys of two
+        tokens).
+      gaps: the slots of the keys: from a "power_law", "uniform", or "fixed" (the order of the pairs
+        at equal distances, where counting also finds the answers).
+      power: the exponent a of the power law: slot i, from 1, has weight i ** (a - 1), without
+        replacement.
+      slots_per_pair: the number of target slots for each pair; with 1, every slot has a key.
+      random_filler: the other slots are uniform on all symbols; else they are symbol 0.
     """
 
     num_symbols: int = 8192
@@ -89,155 +89,151 @@ class AssociativeRecall(Task):
 
     @property
     def _part(self) -> int:
-        """Where the second kind of symbol begins; the first begins at 1, a third one at twice
-        this.
-        """
+        """The first symbol of the second kind; a third kind starts at twice this symbol."""
         return self.num_symbols // self._width
 
     @property
     def _values(self) -> int:
-        """Where the values begin."""
+        """The first symbol of the values."""
         return (self._width - 1) * self._part
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return _named(self.num_symbols, self._part, self._width)
+        return _vocabulary(self.num_symbols, self._part, self._width)
 
     @property
     def max_length(self) -> int | None:
-        return min((self._part - 1) ** (self._width - 1), self.num_symbols - self._values)
+        num_keys = (self._part - 1) ** (self._width - 1)
+        return min(num_keys, self._num_values)
+
+    @property
+    def _num_values(self) -> int:
+        return self.num_symbols - self._values
 
     @property
     def gives_tokens(self) -> bool:
         return True
 
-    def _entries(self, length):
-        """What is written: the pairs, and half of them again."""
+    def _num_entries(self, length):
+        """Return the number of pairs in the prompt, the rewritten ones included."""
         return length + length // 2 if self.variant == "forgetting" else length
 
     def prompt_bound(self, length: int) -> int:
-        return self._width * self._entries(length)
+        return self._width * self._num_entries(length)
 
     def target_bound(self, length: int) -> int:
         return self._width * self.slots_per_pair * length
 
     def sample(self, key, length, bound, data=None) -> Example:
-        key_key, value_key, again_key, slot_key, filler_key = jax.random.split(key, 5)
-        keys = self._keys(key_key, length, bound)
-        values = self._values + distinct(value_key, bound, self.num_symbols - self._values)
-        source, entry_values, last = self._written(again_key, values, length, bound)
-        width, pair = self._width, self._pair_of_slot(slot_key, length, bound)
-
-        prompt = jnp.concatenate([keys[source], entry_values[:, None]], axis=1).reshape(-1)
-        mask = jnp.arange(len(prompt)) < width * self._entries(length)
-
-        query = jnp.concatenate([keys[pair], entry_values[last[pair]][:, None]], axis=1)
-        filler = (
-            jax.random.randint(filler_key, (query.size,), 0, self.num_symbols).reshape(query.shape)
-            * self.random_filler
+        key_key, value_key, rewritten_key, slot_key, filler_key = jax.random.split(key, 5)
+        width = self._width
+        keys = self._draw_keys(key_key, length, bound)
+        values = self._values + distinct(value_key, bound, self._num_values)
+        pair_of_entry, entry_values, last_entry = self._draw_entries(
+            rewritten_key, values, length, bound
         )
-        rest = jnp.where((pair >= 0)[:, None], query, filler).reshape(-1)
-        said = jnp.arange(rest.size) < width * self.slots_per_pair * length
-        asked = ((pair >= 0)[:, None] & (jnp.arange(width) == width - 1)[None]).reshape(-1)
-        where = jnp.where(asked, jnp.repeat(width * last[pair] + width - 1, width), -1)
-        return Example(
-            jnp.where(mask, prompt, 0),
+        entries = jnp.concatenate([keys[pair_of_entry], entry_values[:, None]], axis=1)
+        prompt = entries.reshape(-1)
+        mask = jnp.arange(len(prompt)) < width * self._num_entries(length)
+
+        pair = self._draw_pair_of_slot(slot_key, length, bound)
+        # A slot without a key has pair -1, which indexes arbitrary values that are not used.
+        is_query = (pair >= 0)[:, None]
+        last = last_entry[pair]
+        query = jnp.concatenate([keys[pair], entry_values[last][:, None]], axis=1)
+        filler = jnp.zeros_like(query)
+        if self.random_filler:
+            filler = jax.random.randint(filler_key, (query.size,), 0, self.num_symbols)
+            filler = filler.reshape(query.shape)
+        target = jnp.where(is_query, query, filler).reshape(-1)
+        target_mask = jnp.arange(target.size) < width * self.slots_per_pair * length
+        is_value = (jnp.arange(width) == width - 1)[None]
+        is_predicted = (is_query & is_value).reshape(-1)
+        source = jnp.repeat(width * last + width - 1, width)
+        return make_example(
+            prompt,
             mask,
-            jnp.where(said, rest, 0),
-            said,
-            asked,
-            where,
-            asked,
-            uncoupled(mask, said),
+            target,
+            target_mask,
+            answer_mask=is_predicted,
+            alignment=jnp.where(is_predicted, source, -1),
+            asked_mask=is_predicted,
+            structure=uncoupled(mask, target_mask),
         )
 
-    def _keys(self, key: Key[Array, ""], length: Int[Array, ""], bound: int) -> Int[Array, "n k"]:
+    def _draw_keys(self, key: RandomKey, length: Scalar, bound: int) -> Int[Array, "n k"]:
         if self.variant != "compositional":
             return 1 + distinct(key, bound, self._part - 1)[:, None]
         cell_key, first_key, second_key = jax.random.split(key, 3)
-        side = (jnp.arange(bound) ** 2 < length).sum()  # the least whose square is enough
+        # Only integers: a square root in float32 may round to the wrong side.
+        side = (jnp.arange(bound) ** 2 < length).sum()
         cells = distinct(cell_key, bound, side**2)
-        largest = math.isqrt(bound - 1) + 1
-        first = 1 + distinct(first_key, largest, self._part - 1)
-        second = self._part + distinct(second_key, largest, self._part)
+        most = math.isqrt(bound - 1) + 1
+        first = 1 + distinct(first_key, most, self._part - 1)
+        second = self._part + distinct(second_key, most, self._part)
         return jnp.stack([first[cells // side], second[cells % side]], axis=1)
 
-    def _written(
-        self, key: Key[Array, ""], values: Int[Array, "n"], length: Int[Array, ""], bound: int
+    def _draw_entries(
+        self, key: RandomKey, values: Int[Array, "n"], length: Scalar, bound: int
     ) -> tuple[Int[Array, "e"], Int[Array, "e"], Int[Array, "n"]]:
-        """Of what is written, in order: the pair and the value; of each pair: where it was written
-        last.
-        """
+        """Draw the pair and the value of each entry of the prompt, and each pair's last entry."""
         pairs = jnp.arange(bound)
         if self.variant != "forgetting":
             return pairs, values, pairs
-        which_key, other_key = jax.random.split(key)
-        order, choices = jnp.arange(max(bound // 2, 1)), self.num_symbols - self._values
-        again = distinct(which_key, len(order), length)
-        shift = jax.random.randint(
-            other_key, again.shape, 1, choices
-        )  # never back to its own value
-        others = self._values + (values[again] - self._values + shift) % choices
-        entry = jnp.arange(self._entries(bound))
-        first, rewritten = entry < length, jnp.clip(entry - length, 0, len(order) - 1)
-        source = jnp.where(first, entry, again[rewritten])
-        entry_values = jnp.where(first, values[source], others[rewritten])
-        last = pairs.at[jnp.where(order < length // 2, again, bound)].set(
-            length + order, mode="drop"
-        )
-        return source, entry_values, last
+        pair_key, value_key = jax.random.split(key)
+        most = max(bound // 2, 1)
+        index = jnp.arange(most)
+        rewritten = distinct(pair_key, most, length)
+        # A shift of at least 1 never gives the old value.
+        shift = jax.random.randint(value_key, (most,), 1, self._num_values)
+        new_offset = (values[rewritten] - self._values + shift) % self._num_values
+        new_values = self._values + new_offset
 
-    def _pair_of_slot(
-        self, key: Key[Array, ""], length: Int[Array, ""], bound: int
-    ) -> Int[Array, "s"]:
-        """Of each slot the pair whose key stands there, or -1."""
-        pairs, slots = jnp.arange(bound), jnp.arange(self.slots_per_pair * bound)
+        entry = jnp.arange(self._num_entries(bound))
+        is_first = entry < length
+        again = jnp.clip(entry - length, 0, most - 1)
+        pair_of_entry = jnp.where(is_first, entry, rewritten[again])
+        entry_values = jnp.where(is_first, values[pair_of_entry], new_values[again])
+        rewritten = jnp.where(index < length // 2, rewritten, bound)
+        last_entry = pairs.at[rewritten].set(length + index, mode="drop")
+        return pair_of_entry, entry_values, last_entry
+
+    def _draw_pair_of_slot(self, key: RandomKey, length: Scalar, bound: int) -> Int[Array, "s"]:
+        """Draw the pair whose key each slot has, or -1."""
+        slots = jnp.arange(self.slots_per_pair * bound)
+        is_slot = slots < self.slots_per_pair * length
         if self.gaps == "fixed":
-            return jnp.where(
-                (slots % self.slots_per_pair == 0) & (slots < self.slots_per_pair * length),
-                slots // self.slots_per_pair,
-                -1,
-            )
-        # The largest of log p + Gumbel noise, in order, are draws from p without replacement.
+            has_key = is_slot & (slots % self.slots_per_pair == 0)
+            return jnp.where(has_key, slots // self.slots_per_pair, -1)
+        # The largest values of log p + Gumbel noise are draws from p without replacement.
         score = jax.random.gumbel(key, slots.shape)
         if self.gaps == "power_law":
             score += (self.power - 1) * jnp.log1p(slots.astype(score.dtype))
-        slot = jax.lax.top_k(
-            jnp.where(slots < self.slots_per_pair * length, score, -jnp.inf), bound
-        )[1]
-        return (
-            jnp.full(slots.shape, -1)
-            .at[jnp.where(pairs < length, slot, slots.size)]
-            .set(pairs, mode="drop")
-        )
+        _, slot = jax.lax.top_k(jnp.where(is_slot, score, -jnp.inf), bound)
+        pairs = jnp.arange(bound)
+        slot = jnp.where(pairs < length, slot, slots.size)
+        return jnp.full(slots.shape, -1).at[slot].set(pairs, mode="drop")
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         keys = prompt.reshape(-1, self._width)[:, :-1]
         return len(np.unique(keys, axis=0))
 
     def oracle(self, prompt: np.ndarray, given: np.ndarray) -> np.ndarray:  # type: ignore[override]
-        width, entries, target = self._width, prompt.tolist(), given.tolist()
+        width = self._width
         book = {}
-        for i in range(0, len(entries), width):
-            *key, value = entries[i : i + width]
+        for *key, value in prompt.reshape(-1, width).tolist():
             book[tuple(key)] = value
-        for i in range(0, len(target), width):
-            *key, value = target[i : i + width]
-            if value == -1:
-                target[i + width - 1] = book[tuple(key)]
+        target = []
+        for *key, value in given.reshape(-1, width).tolist():
+            target += [*key, book[tuple(key)] if value == -1 else value]
         return np.array(target)
 
 
 @functools.lru_cache
-def _named(num_symbols: int, part: int, width: int) -> Vocabulary:
+def _vocabulary(num_symbols: int, part: int, width: int) -> Vocabulary:
     kinds = "kv" if width == 2 else "abv"
-    return Vocabulary(
-        num_symbols,
-        (
-            "_",
-            *(
-                f"{kinds[min(i // part, width - 1)]}{i - min(i // part, width - 1) * part}"
-                for i in range(1, num_symbols)
-            ),
-        ),
-    )
+    names = ["_"]
+    for symbol in range(1, num_symbols):
+        kind = min(symbol // part, width - 1)
+        names.append(f"{kinds[kind]}{symbol - kind * part}")
+    return Vocabulary(num_symbols, tuple(names))

@@ -1,65 +1,97 @@
-"""What a task is: examples of a traced length inside static bounds.
+"""The contract of a task: examples of a traced length inside static bounds.
 
-Shape letters: P prompt bound, T target bound, V vocabulary.
+Shape letters: P prompt bound, T target bound, A axes of a structure.
 """
 
-import collections
 import dataclasses
-import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Bool, Int, Key, Shaped
 
 from pe_lab.choices import ChecksChoices
+from pe_lab.tasks._pytree import register
+
+AnyArray = Array | np.ndarray
+RandomKey = Key[Array, ""]
+Scalar = Int[Array, ""]  # a traced integer
+# Name -> labels of the prompt tokens, [P] or [P, A], and of the target tokens, [T] or [T, A].
+Structure = Mapping[str, tuple[Shaped[AnyArray, "..."], Shaped[AnyArray, "..."]]]
 
 
+@register
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """One example, left-aligned in static bounds.
+    """One example, left-aligned in static bounds; examples under vmap have a leading batch axis.
 
     Attributes:
-      prompt: [P] symbols, and prompt_mask: [P], True at its tokens.
-      target: [T] symbols, and target_mask: [T].
-      answer_mask: [T], the part of the target that is scored as the answer.
-      alignment: [T], the prompt token that each target token comes from; -1 where that has no
-        answer.
-      asked_mask: [T], target tokens that the model must say; it is given the others. None: it must
-        say all.
-      structure: what position schemes may follow where the task knows better than its layout: a
-        name to two arrays, [P, ...] of the prompt and [T, ...] of the target. "symbols": bool, True
-        at the symbols of numbers; "coupled": tokens that belong together share a number from 1,
-        others have 0; "grid": int [.., 2], row and column from 1, both 0 for what stands in none.
+      prompt: [P] symbols.
+      prompt_mask: [P], True at the tokens of the prompt.
+      target: [T] symbols.
+      target_mask: [T], True at the tokens of the target.
+      answer_mask: [T], True at the target tokens that are scored.
+      alignment: [T], the index of the prompt token that each target token copies, or -1.
+      asked_mask: [T], True at the target tokens that the model predicts; the others are inputs.
+        None if the model predicts all of them.
+      structure: labels that position schemes can read, where the task knows more than its layout.
+        "symbols" is True at digits and other symbols of numbers. Tokens with the same number in
+        "coupled" (from 1; 0 for none) share a position. "grid" is a row and a column (from 1; 0 and
+        0 outside of a grid).
     """
 
-    prompt: Any
-    prompt_mask: Any
-    target: Any
-    target_mask: Any
-    answer_mask: Any
-    alignment: Any
-    asked_mask: Any = None
-    structure: dict[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
+    prompt: Int[AnyArray, "*b p"]
+    prompt_mask: Bool[AnyArray, "*b p"]
+    target: Int[AnyArray, "*b t"]
+    target_mask: Bool[AnyArray, "*b t"]
+    answer_mask: Bool[AnyArray, "*b t"]
+    alignment: Int[AnyArray, "*b t"]
+    asked_mask: Bool[AnyArray, "*b t"] | None = None
+    structure: Structure = dataclasses.field(default_factory=dict)
 
     @property
-    def asked(self) -> Any:
-        """[T], True at target tokens that the model must say."""
+    def asked(self) -> Bool[AnyArray, "*b t"]:
+        """[T], True at the target tokens that the model predicts."""
         return self.target_mask if self.asked_mask is None else self.asked_mask
 
 
-jax.tree_util.register_dataclass(Example, [f.name for f in dataclasses.fields(Example)], [])
+def make_example(
+    prompt: Shaped[Array, "p"],
+    prompt_mask: Bool[Array, "p"],
+    target: Shaped[Array, "t"],
+    target_mask: Bool[Array, "t"],
+    *,
+    answer_mask: Bool[Array, "t"] | None = None,
+    alignment: Int[Array, "t"] | None = None,
+    asked_mask: Bool[Array, "t"] | None = None,
+    structure: Structure | None = None,
+) -> Example:
+    """Return an example whose symbols are 0 outside of its masks.
+
+    Args:
+      answer_mask: None if the whole target is the answer.
+      alignment: None if no target token is a copy of one prompt token.
+    """
+    return Example(
+        prompt=jnp.where(prompt_mask, prompt, 0),
+        prompt_mask=prompt_mask,
+        target=jnp.where(target_mask, target, 0),
+        target_mask=target_mask,
+        answer_mask=target_mask if answer_mask is None else answer_mask,
+        alignment=jnp.full(len(target), -1) if alignment is None else alignment,
+        asked_mask=asked_mask,
+        structure=structure or {},
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
-    """Symbols 0..num_symbols-1, then the shared tokens: one vocabulary for all layouts.
+    """The symbols 0..num_symbols-1, then the special tokens: one vocabulary for all layouts.
 
     Args:
-      names: how a reader writes the symbols, no spaces inside; () for their numbers. Nothing is
-        scored by them.
+      names: a name without spaces for each symbol, for readers; () for the symbols' numbers.
     """
 
     num_symbols: int
@@ -68,16 +100,16 @@ class Vocabulary:
     def __post_init__(self):
         if self.names and len(set(self.names)) != self.num_symbols:
             raise ValueError(
-                f"{self.num_symbols} symbols need as many names, no two alike, got "
+                f"{self.num_symbols} symbols need as many different names, got "
                 f"{len(set(self.names))}."
             )
 
     def text(self, symbols: Sequence[int]) -> str:
-        """What a reader sees."""
+        """Return the names of symbols, separated by spaces."""
         return " ".join(self.names[s] if self.names else str(s) for s in symbols)
 
     def symbols(self, text: str) -> list[int]:
-        """What `text` wrote."""
+        """Return the symbols of a text: the inverse of `text`."""
         return [self.names.index(word) if self.names else int(word) for word in text.split()]
 
     @property
@@ -110,74 +142,72 @@ class Task(ChecksChoices):
 
     Traits:
       length_name: the unit of its length.
-      threshold: the mean exact match from which on a run has learnt it.
-      by_place: it is text: what counts is the likelihood of each place.
+      threshold: the mean exact match at which a run has solved the task.
+      is_text: the score is the likelihood of each byte, not exact match.
     """
 
     length_name: ClassVar[str] = "symbols"
     threshold: ClassVar[float] = 0.99
-    by_place: ClassVar[bool] = False
+    is_text: ClassVar[bool] = False
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Of prompts."""
+        """Vocabulary of the prompts."""
         raise NotImplementedError
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        """Of targets; where a layout has one stream, both share its table."""
+        """Vocabulary of the targets. Layouts with one stream use the larger of the two."""
         return self.vocabulary
 
     @property
     def min_length(self) -> int:
-        """The shortest example that it can draw."""
+        """Length of the shortest example."""
         return 1
 
     @property
     def max_length(self) -> int | None:
-        """The longest example that it can draw; None for no limit."""
+        """Length of the longest example; None for no limit."""
         return None
 
     @property
     def has_scratchpad(self) -> bool:
-        """The answer is a part of what the model must say."""
+        """Whether the model predicts target tokens that are not part of the answer."""
         return False
 
     @property
     def gives_tokens(self) -> bool:
-        """Some tokens of the target are given, whatever the model says."""
+        """Whether some target tokens are inputs that the model does not predict."""
         return False
 
     def prompt_bound(self, length: int) -> int:
-        """P: the longest prompt of an example of this length."""
+        """P: the largest number of prompt tokens of an example of this length."""
         return length
 
     def target_bound(self, length: int) -> int:
-        """T: the longest target of an example of this length."""
+        """T: the largest number of target tokens of an example of this length."""
         return length
 
     def data(self, split: str) -> Any:
-        """What `sample` draws from: a pytree of arrays made beforehand, or None.
+        """Return the arrays (any pytree) that `sample` draws from, or None.
 
         Args:
           split: "train", "validation" or "test".
         """
         return None
 
-    def sample(
-        self, key: Key[Array, ""], length: Int[Array, ""], bound: int, data: Any = None
-    ) -> Example:
-        """Draws an example.
+    def sample(self, key: RandomKey, length: Scalar, bound: int, data: Any = None) -> Example:
+        """Draw one example; prompt [P] and target [T] for the bounds of length `bound`.
 
         Args:
-          key: one key, one example, whatever the bound.
+          key: determines the example together with the length; the bound changes padding alone.
           length: traced, at most `bound`.
-          bound: static; the example has the shapes of this length.
-          data: of a split, for tasks that cannot draw inside jit.
+          bound: static.
+          data: the result of `data` for a split, for tasks that cannot draw inside jit.
         """
         raise NotImplementedError
 
-    def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, Any]:
+    def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, str]:
         """Return the arguments with which operands have exactly `length` digits.
 
         Args:
@@ -193,16 +223,15 @@ class Task(ChecksChoices):
         return range(length, length + 1)
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
-        """Return what the structure of a target tells before the target is said.
+        """Return what the structure of a target reveals before the target is predicted.
 
-        Structure that follows from the lengths in the prompt alone tells nothing. Positions that
-        follow a revealing structure give the answer away (refused), or the target's length (marked
-        in tables).
+        Structure that follows from the lengths in the prompt alone reveals nothing. Configs whose
+        positions reveal the answer are rejected; tables mark those that reveal its length.
 
         Args:
           structure: "coupled", "symbols", "grid" or another key of `Example.structure`.
-          causal: the structure of a target token is read once the token is said, as in decoders;
-            else that of the whole target is read at once, as in encoders.
+          causal: the model reads the structure of a target token after the token, as in decoders;
+            else it reads the structure of the whole target at once, as in encoders.
         """
         return None
 
@@ -211,14 +240,15 @@ class Task(ChecksChoices):
         return len(prompt)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        """The target of a prompt, slowly; for tests."""
+        """Return the target of a prompt by a slow, independent computation; for tests."""
         raise NotImplementedError
 
 
-def random_string(
-    key: Key[Array, ""], num_symbols: int, bound: int, distinct: bool
-) -> Int[Array, "p"]:
-    """`bound` symbols, each uniform, or all distinct; a prefix does not depend on the bound."""
+def random_string(key: RandomKey, num_symbols: int, bound: int, distinct: bool) -> Int[Array, "p"]:
+    """Draw `bound` uniform symbols, all different if `distinct`.
+
+    The first symbols do not depend on the bound.
+    """
     if distinct:
         return jnp.argsort(jax.random.uniform(key, (num_symbols,)))[:bound]
     return jax.random.randint(key, (bound,), 0, num_symbols)
@@ -229,19 +259,15 @@ class StringTask(Task):
     """A task whose prompt is a random string.
 
     Args:
-      num_symbols: the alphabet.
-      distinct: no symbol twice, so never more symbols than the alphabet has.
+      num_symbols: the size of the alphabet.
+      distinct: all symbols of a prompt differ, which limits its length to the alphabet's size.
     """
 
     num_symbols: int
     distinct: bool
 
     def __post_init__(self):
-        if self.num_symbols < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs two symbols or more, got "
-                f"num_symbols={self.num_symbols}."
-            )
+        check_num_symbols(self, self.num_symbols)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -252,56 +278,9 @@ class StringTask(Task):
         return self.num_symbols if self.distinct else None
 
 
-def floors(
-    task: Task, lengths: Sequence[int], num_examples: int, data: Any = None
-) -> list[dict[str, Any]]:
-    """For each length what a predictor reaches that sees only the length and the place, never the
-    prompt.
-
-    It answers with the most frequent symbol of each place (token_accuracy) or the most frequent
-    whole target (exact_match) among half of the examples, and is scored on the other half,
-    `num_examples` each.
-
-    Args:
-      data: of the split that it is for.
-    """
-    found, bound = [], max(lengths)
-    for n in lengths:  # one after the other: hundreds of long ones are more than fit at once
-        asked, counted = _answers(task, bound, 2 * num_examples, np.int32(n), data)
-        found.append(
-            {
-                "length": n,
-                **_floor(np.asarray(asked), np.asarray(counted)[num_examples:]),
-                "count": num_examples,
-            }
+def check_num_symbols(task: Task, num_symbols: int) -> None:
+    """Reject an alphabet of fewer than two symbols."""
+    if num_symbols < 2:
+        raise ValueError(
+            f"{type(task).__name__} needs two symbols or more, got num_symbols={num_symbols}."
         )
-    return found
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _answers(task: Task, bound: int, count: int, length: Array, data: Any) -> tuple[Array, Array]:
-    """Of `count` examples the targets, -1 where nothing is asked, and what of them is the answer;
-    nothing else is computed.
-    """
-    keys = jax.random.split(jax.random.key(length), count)
-    examples = jax.vmap(lambda key: task.sample(key, length, bound, data))(keys)
-    return jnp.where(examples.asked, examples.target, -1), examples.answer_mask
-
-
-def _floor(target: np.ndarray, counted: np.ndarray) -> dict[str, float]:
-    seen, unseen = np.split(target, 2)
-    guess = np.array([np.bincount(column[column >= 0], minlength=1).argmax() for column in seen.T])
-    wholes = collections.Counter(
-        row.tobytes() for row in (seen + 1).astype(">u4")
-    )  # bytes in the order of the symbols
-    frequency = max(wholes.values())
-    whole = (
-        np.frombuffer(min(row for row, n in wholes.items() if n == frequency), ">u4").astype(
-            target.dtype
-        )
-        - 1
-    )
-    return {
-        "token_accuracy": float(((unseen == guess[None]) & counted).sum() / counted.sum()),
-        "exact_match": float((unseen == whole[None]).all(axis=1).mean()),
-    }

@@ -1,48 +1,51 @@
-"""Or two vectors of bits, one of them all zeros, the other with a single one; they may differ in
-length.
+"""Bitwise OR of two vectors of bits with a single one between them.
 
     0 0 1 | 0 0 0 0 0 -> 0 0 1 0 0
     0 0 0 | 0 1 0 -> 0 1 0
 
-A digit of the answer is found by its place in the vectors alone: what is asked of positions in
-addition, without its carries. Nearly all of the answer is zeros, so its token accuracy says little.
+One vector has a single one, the other one is all zeros, and their lengths may differ. A digit of
+the answer follows from the same index of the two vectors, as in addition without carries. Almost
+all of the answer is zeros, so that its token accuracy is not informative.
 
 In training, length n is an upper bound on the bits of a vector. In evaluation the longer vector has
-exactly n bits, or both have (`evaluate.exact_operands`).
+exactly n bits, or both have n bits (`evaluate.exact_operands`).
 
-Structure: "coupled" is the place in a vector from 1, so that bits that are ored share a number;
-"symbols" are the bits; "grid" is (vector, place), the answer being the third vector.
+Structure: "coupled" is the index in a vector from 1, so that bits that are combined share a number;
+"symbols" are the bits; "grid" is (vector, index), with the answer as vector 3.
 
 Papers: McLeish et al. 2024 (https://arxiv.org/abs/2405.17399): "bitwise OR", vectors of up to 20
 bits in training, 100 in tests, which have each pair of lengths of their own.
 
-Differs: the separator of the layout stands for "=". There the data set has every example up to a
-length once (and one of its two versions where lengths are equal); here each example is drawn as if
-from it.
+Differs: the separator of the layout replaces "=". There the data set has every example up to a
+length once (and one of its two versions if the lengths are equal); here each example is drawn from
+that distribution.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Int
 
 from pe_lab.tasks import _grids
-from pe_lab.tasks._arithmetic import apart, example, laid_out, numbers
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks._arithmetic import left_aligned, number_text, separated, text_example
+from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary
+
+_SEPARATOR = 2
 
 
 @dataclass(frozen=True)
 class BitwiseOr(Task):
-    """The target is the vector of a single one, with zeros up to the length of the longer vector.
+    """The target is the vector with the one, padded with zeros to the longer vector's length.
 
-    The single one stands in the shorter vector, in either where they have the same length.
+    The one is in the shorter vector, or in a random one if their lengths are equal.
 
     Args:
-      lengths: of the vectors. "all": every example with vectors of 1..n bits is equally likely, so
-        short vectors, which have fewer examples, are rarer; "one_longest": the same, but the longer
-        vector has n bits; "equal": both have.
+      lengths: the distribution of the lengths. "all": every example with vectors of 1..n bits is
+        equally likely, so short vectors, which have fewer examples, are rarer; "one_longest": the
+        same, but the longer vector has n bits; "equal": both have n bits.
     """
 
     lengths: Literal["all", "one_longest", "equal"] = "all"
@@ -53,7 +56,7 @@ class BitwiseOr(Task):
     def vocabulary(self) -> Vocabulary:
         return Vocabulary(3, ("0", "1", "|"))
 
-    def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, Any]:
+    def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, str]:
         if operands == "all":
             return {"lengths": "equal"}
         return {} if self.lengths == "equal" else {"lengths": "one_longest"}
@@ -68,34 +71,31 @@ class BitwiseOr(Task):
         return 2 * length + 1
 
     def sample(self, key, length, bound, data=None) -> Example:
-        of_place, of_lengths, of_vector = jax.random.split(key, 3)
-        place = jnp.arange(bound)
+        one_key, lengths_key, vector_key = jax.random.split(key, 3)
+        index = jnp.arange(bound)
         if self.lengths == "equal":
             lengths = jnp.full(2, length)
-            one = jax.random.randint(of_place, (), 0, length)
+            one = jax.random.randint(one_key, (), 0, length)
         elif self.lengths == "one_longest":
-            # With the one at a place, one vector or both have n bits and the other reaches the
-            # place.
-            examples = jnp.cumsum(jnp.maximum(2 * (length - place) - 1, 0))
-            one = (examples <= jax.random.randint(of_place, (), 0, examples[-1])).sum()
-            lengths = jnp.stack(_grids.sides(of_lengths, length, one + 1))
+            # With the one at index i, a vector (or both) has n bits and the other more than i.
+            one = _draw_index(one_key, jnp.maximum(2 * (length - index) - 1, 0))
+            lengths = jnp.stack(_grids.sides(lengths_key, length, one + 1))
         else:
-            examples = jnp.cumsum(
-                jnp.maximum(length - place, 0) ** 2
-            )  # with the one here or before: both vectors reach it
-            one = (examples <= jax.random.randint(of_place, (), 0, examples[-1])).sum()
-            lengths = jax.random.randint(of_lengths, (2,), one + 1, length + 1)
-        shorter = jnp.where(
-            lengths[0] == lengths[1], jax.random.randint(of_vector, (), 0, 2), lengths.argmin()
-        )
-        answer = (place == one).astype(int)
+            # With the one at index i, both vectors have more than i bits.
+            one = _draw_index(one_key, jnp.maximum(length - index, 0) ** 2)
+            lengths = jax.random.randint(lengths_key, (2,), one + 1, length + 1)
+        random_vector = jax.random.randint(vector_key, (), 0, 2)
+        shorter = jnp.where(lengths[0] == lengths[1], random_vector, lengths.argmin())
+
+        answer = (index == one).astype(int)
         vectors = answer[None] * (jnp.arange(2) == shorter)[:, None]
-        prompt = apart(
-            numbers(vectors, lengths, reverse=True), 2
-        )  # the first bit is the one at place 1
-        target = numbers(answer[None], lengths.max(keepdims=True), reverse=True, row=3, scored=True)
-        return example(
-            laid_out(prompt, self.prompt_bound(bound)), laid_out(target, self.target_bound(bound))
+        # Bits are written like digits, with significance 1 first.
+        prompt = separated(number_text(vectors, lengths, reverse=True), _SEPARATOR)
+        width = lengths.max(keepdims=True)
+        target = number_text(answer[None], width, reverse=True, row=3, scored=True)
+        return text_example(
+            left_aligned(prompt, self.prompt_bound(bound)),
+            left_aligned(target, self.target_bound(bound)),
         )
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
@@ -103,3 +103,9 @@ class BitwiseOr(Task):
         width = max(len(first), len(second))
         both = int(first.ljust(width, "0"), 2) | int(second.ljust(width, "0"), 2)
         return np.array([int(bit) for bit in f"{both:0{width}b}"])
+
+
+def _draw_index(key: RandomKey, weights: Int[Array, "n"]) -> Scalar:
+    """Draw an index in proportion to integer weights."""
+    total = jnp.cumsum(weights)
+    return (total <= jax.random.randint(key, (), 0, total[-1])).sum()

@@ -3,13 +3,13 @@
     1 0 0 1 0 1 -> 1 1 0
     1 1 1 -> 1 0
 
-The number is uniform on those above 0 of `length` bits, leading zeros included; its root has half
-as many bits, rounded up. A predictor that sees the length alone is right for about 51 % of the
-bits.
+The number is uniform among the positive numbers of `length` bits, leading zeros included. Its root
+has half as many bits, rounded up. A predictor that knows the length alone is right at about 51 % of
+the bits.
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
 (https://arxiv.org/abs/2305.16843): "compute_sqrt", lengths 1..40 in training, up to 500 in the
-test. The example of 37 in their code's docstring prints 101 for its root 6; the code computes 110.
+test. The docstring of their code has an example with the root of 37 as 101; the code computes 110.
 """
 
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from pe_lab.tasks._binary import positive
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
-_LIMB = 28  # bits of a limb: four times one is below 2^31
+_LIMB = 28  # bits of a limb, so that 4 limb + 3 is below 2^31
 
 
 @dataclass(frozen=True)
 class ComputeSqrt(Task):
-    """The target is the root of the prompt, without its fraction."""
+    """The target is the square root of the prompt, rounded down."""
 
     length_name = "bits"
 
@@ -39,58 +39,66 @@ class ComputeSqrt(Task):
         return (length + 1) // 2
 
     def sample(self, key, length, bound, data=None) -> Example:
-        place, step, size = (
-            jnp.arange(bound),
-            jnp.arange(self.target_bound(bound)),
-            (length + 1) // 2,
-        )
+        root_size = (length + 1) // 2
         number = positive(key, length, bound)
         root = _root(jnp.pad(number, (0, bound % 2)))
-        mask, said = place < length, step < size
-        prompt = jnp.where(mask, number[jnp.maximum(length - 1 - place, 0)], 0)
-        target = jnp.where(said, root[jnp.maximum(size - 1 - step, 0)], 0)
-        return Example(prompt, mask, target, said, said, jnp.full(len(step), -1))
+
+        index = jnp.arange(bound)
+        root_index = jnp.arange(self.target_bound(bound))
+        prompt = number[jnp.maximum(length - 1 - index, 0)]
+        target = root[jnp.maximum(root_size - 1 - root_index, 0)]
+        return make_example(prompt, index < length, target, root_index < root_size)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        number, low, high = int("".join(map(str, prompt)), 2), 0, 2 ** len(prompt)
-        while high - low > 1:  # low^2 <= number < high^2
+        number = int("".join(map(str, prompt)), 2)
+        low, high = 0, 2 ** len(prompt)
+        while high - low > 1:  # invariant: low^2 <= number < high^2
             middle = (low + high) // 2
-            low, high = (middle, high) if middle * middle <= number else (low, middle)
-        return np.array([int(bit) for bit in f"{low:0{(len(prompt) + 1) // 2}b}"])
+            if middle * middle <= number:
+                low = middle
+            else:
+                high = middle
+        width = (len(prompt) + 1) // 2
+        return np.array([int(bit) for bit in f"{low:0{width}b}"])
 
 
 def _root(number: Int[Array, "b"]) -> Int[Array, "h"]:
-    """The bits of the root of an even number of bits, both least significant first: a bit for every
-    two, from the top.
+    """Return the root of a number with an even number of bits, both least significant first.
 
-    With root r of what was read and remainder m, two more bits leave 4m + two, and the next bit of
-    the root is whether 4r + 1 fits into it.
+    Each step reads two bits of the number, from the top, and finds one bit of the root. With root r
+    and remainder m of the bits read so far, two more bits make the remainder 4m + pair, and the
+    next bit of the root is 1 if that is at least 4r + 1.
     """
     half = len(number) // 2
-    limbs = -(
-        -half // _LIMB
-    )  # until the last bit m <= 2r has no more; larger differences show in what is carried out
-    unit = (jnp.arange(limbs) == 0).astype(jnp.int32)
+    # Up to the last step m <= 2r, which has half + 1 bits. The carry shows larger differences.
+    num_limbs = -(-half // _LIMB)
+    unit = (jnp.arange(num_limbs) == 0).astype(jnp.int32)
 
-    def step(state, two):
+    def step(state, pair):
         remainder, root = state
-        grown = 4 * remainder + two * unit
-        (less, grown, doubled), sign = _normal(
-            jnp.stack([grown - 4 * root - unit, grown, 2 * root])
-        )
+        remainder = 4 * remainder + pair * unit
+        rows = jnp.stack([remainder - 4 * root - unit, remainder, 2 * root])
+        (difference, remainder, doubled_root), sign = _normalized(rows)
+        # The difference is negative if its last carry is.
         fits = sign[0] >= 0
-        return (jnp.where(fits, less, grown), doubled + fits * unit), fits.astype(jnp.int32)
+        remainder = jnp.where(fits, difference, remainder)
+        return (remainder, doubled_root + fits * unit), fits.astype(jnp.int32)
 
-    zero = jnp.zeros(limbs, jnp.int32)
-    return jax.lax.scan(step, (zero, zero), (number[::2] + 2 * number[1::2])[::-1])[1][::-1]
+    zero = jnp.zeros(num_limbs, jnp.int32)
+    pairs = number[::2] + 2 * number[1::2]
+    _, bits = jax.lax.scan(step, (zero, zero), pairs[::-1])
+    return bits[::-1]
 
 
-def _normal(rows: Int[Array, "r l"]) -> tuple[Int[Array, "r l"], Int[Array, "r"]]:
-    """Numbers whose limbs are in range again, and what is carried out of the last: below 0 of
-    negative ones.
+def _normalized(rows: Int[Array, "r l"]) -> tuple[Int[Array, "r l"], Int[Array, "r"]]:
+    """Carry between the limbs of numbers; return their limbs and the last carry.
+
+    The last carry of a negative number is negative.
     """
-    limbs, carry = [], jnp.zeros(len(rows), jnp.int32)
+    limbs = []
+    carry = jnp.zeros(len(rows), jnp.int32)
     for limb in rows.T:
-        limbs.append((limb + carry) & (2**_LIMB - 1))
-        carry = (limb + carry) >> _LIMB
+        total = limb + carry
+        limbs.append(total & (2**_LIMB - 1))
+        carry = total >> _LIMB
     return jnp.stack(limbs, axis=1), carry

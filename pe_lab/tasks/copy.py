@@ -1,9 +1,9 @@
-"""Copy a string: the task that tells position encodings apart fastest.
+"""Copy a string: a fast task that separates position encodings.
 
     3 1 2 -> 3 1 2
 
-With distinct symbols each symbol says where to look for its successor; over a small alphabet only
-positions do.
+With distinct symbols, each symbol identifies the one to copy next; with repeated symbols from a
+small alphabet, only positions do.
 
 Papers: Huang et al. 2025 (https://arxiv.org/abs/2410.02140): "unique copy" (150 symbols, distinct)
 and "repeat copy" (2 symbols, not distinct). Kazemnejad et al. 2023
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks.base import Example, StringTask, random_string
+from pe_lab.tasks.base import Example, StringTask, make_example, random_string
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,9 @@ class Copy(StringTask):
 
     def sample(self, key, length, bound, data=None) -> Example:
         string = random_string(key, self.num_symbols, bound, self.distinct)
-        place = jnp.arange(bound)
-        mask = place < length
-        string = jnp.where(mask, string, 0)
-        return Example(string, mask, string, mask, mask, jnp.where(mask, place, -1))
+        index = jnp.arange(bound)
+        mask = index < length
+        return make_example(string, mask, string, mask, alignment=jnp.where(mask, index, -1))
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         return prompt

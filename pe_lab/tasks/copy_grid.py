@@ -1,14 +1,14 @@
-"""Copy a grid of symbols, as it is, transposed or flipped.
+"""Copy a grid of symbols unchanged, transposed or flipped.
 
     0 1 2 / 3 4 5 -> 0 1 2 / 3 4 5
     0 1 2 / 3 4 5 -> 0 3 / 1 4 / 2 5  # form="transposed"
     0 1 2 / 3 4 5 -> 2 1 0 / 5 4 3  # form="flipped"
 
-Read as one string, a copied grid is a copied string; of the others each symbol comes from a
-distance that changes along the target, while in rows and columns they are one rule for every place.
-A length is the longer side; all grids with it are equally likely.
+As one string, a copied grid is a copied string. In the other forms the distance from a target token
+to its prompt symbol changes along the target, while in rows and columns one rule holds everywhere.
+The length is the longer side; all grids with this longer side are equally likely.
 
-No paper: `copy` and `reverse` on two axes, for schemes and encodings that have two.
+No paper: `copy` and `reverse` on two axes, for schemes and encodings with two axes.
 """
 
 from dataclasses import dataclass
@@ -19,17 +19,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.tasks import _grids
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks._permute import rearranged
+from pe_lab.tasks.base import Example, Task, Vocabulary, check_num_symbols
 
 
 @dataclass(frozen=True)
 class CopyGrid(Task):
-    """The target is the grid again, written as the prompt is, with / between rows.
+    """The target is the grid, written like the prompt with / between rows.
 
     Args:
-      form: copied; transposed: columns become rows; flipped: each row from its end to its start.
-      num_symbols: of the cells, each uniform.
-      min_side: the fewest rows and columns.
+      form: "copied"; "transposed": rows become columns; "flipped": each row is reversed.
+      num_symbols: the number of uniform symbols of the cells.
+      min_side: the smallest number of rows and columns.
     """
 
     form: Literal["copied", "transposed", "flipped"] = "copied"
@@ -39,12 +40,9 @@ class CopyGrid(Task):
     length_name = "cells a side"
 
     def __post_init__(self):
-        if self.num_symbols < 2:
-            raise ValueError(
-                f"copy_grid needs two symbols or more, got num_symbols={self.num_symbols}."
-            )
+        check_num_symbols(self, self.num_symbols)
         if self.min_side < 1:
-            raise ValueError(f"copy_grid's min_side must be at least 1, got {self.min_side}.")
+            raise ValueError(f"CopyGrid's min_side must be at least 1, got {self.min_side}.")
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -61,38 +59,43 @@ class CopyGrid(Task):
         return length * (length + 1) - 1
 
     def sample(self, key, length, bound, data=None) -> Example:
-        of_sides, of_symbols = jax.random.split(key)
-        height, width = _grids.sides(of_sides, length, self.min_side)
-        size, sign = self.prompt_bound(bound), self.num_symbols
-        row, column, inside, is_cell = _grids.places(size, height, width)
-        symbols = jax.random.randint(of_symbols, (size,), 0, self.num_symbols)
-        prompt = jnp.where(is_cell, symbols, jnp.where(inside, sign, 0))
+        sides_key, symbols_key = jax.random.split(key)
+        height, width = _grids.sides(sides_key, length, self.min_side)
+        size, separator = self.prompt_bound(bound), self.num_symbols
+        row, column, prompt_mask, is_cell = _grids.coordinates(size, height, width)
+        symbols = jax.random.randint(symbols_key, (size,), 0, self.num_symbols)
+        prompt = jnp.where(is_cell, symbols, separator)
 
-        turned = (width, height) if self.form == "transposed" else (height, width)
-        to_row, to_column, said, says_cell = _grids.places(size, *turned)
-        from_row, from_column = (
-            (to_column, to_row) if self.form == "transposed" else (to_row, to_column)
+        transposed = self.form == "transposed"
+        target_sides = (width, height) if transposed else (height, width)
+        target_row, target_column, target_mask, is_target_cell = _grids.coordinates(
+            size, *target_sides
         )
+        source_row, source_column = target_row, target_column
+        if transposed:
+            source_row, source_column = target_column, target_row
         if self.form == "flipped":
-            from_column = width - 1 - to_column
-        source = jnp.where(says_cell, from_row * (width + 1) + from_column, -1)
-        target = jnp.where(
-            says_cell, jnp.take(prompt, source, mode="clip"), jnp.where(said, sign, 0)
+            source_column = width - 1 - target_column
+        source = jnp.where(is_target_cell, source_row * (width + 1) + source_column, -1)
+        prompt_labels = _grids.grid_labels(row, column, is_cell)
+        target_labels = _grids.grid_labels(target_row, target_column, is_target_cell)
+        return rearranged(
+            prompt,
+            prompt_mask,
+            source,
+            target_mask,
+            separator=separator,
+            structure={"grid": (prompt_labels, target_labels)},
         )
-        grid = (
-            _grids.positions(row, column, is_cell),
-            _grids.positions(to_row, to_column, says_cell),
-        )
-        return Example(prompt, inside, target, said, said, source, structure={"grid": grid})
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
-        return max(len(board := _grids.rows(prompt, self.num_symbols)), len(board[0]))
+        return _grids.longer_side(prompt, self.num_symbols)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        board = _grids.rows(prompt, self.num_symbols)
-        turned = {
-            "copied": board,
-            "transposed": [list(column) for column in zip(*board, strict=True)],
-            "flipped": [row[::-1] for row in board],
-        }[self.form]
-        return np.array([symbol for row in turned for symbol in (*row, self.num_symbols)][:-1])
+        rows = _grids.rows(prompt, self.num_symbols)
+        if self.form == "transposed":
+            rows = [list(column) for column in zip(*rows, strict=True)]
+        if self.form == "flipped":
+            rows = [row[::-1] for row in rows]
+        symbols = [symbol for row in rows for symbol in (*row, self.num_symbols)]
+        return np.array(symbols[:-1])

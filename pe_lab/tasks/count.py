@@ -1,14 +1,13 @@
-"""How often a symbol stands in a string, modulo a number.
+"""Count a symbol in a string, modulo a number.
 
     0 1 1 0 1 1 1 1 -> 1
     2 0 1 2 2 -> 2  # num_symbols=3, told=True
 
-Counting without a running total: attention can average over the whole string, the remainder needs
-the exact number.
+Attention can average over the whole string, but the remainder needs the exact count.
 
-No paper: parity is this task with modulus 2; the number of the counted symbol is uniform on
-0..length, as in Huang et al. 2025 (https://arxiv.org/abs/2410.02140), so that all remainders are
-about as frequent from length `modulus` on.
+No paper: parity is this task with modulus 2. The count is uniform on 0..length, as in Huang et al.
+2025 (https://arxiv.org/abs/2410.02140), so that all remainders have similar frequencies from length
+`modulus` on.
 """
 
 from dataclasses import dataclass
@@ -18,18 +17,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.tasks._counting import skewed
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
 
 @dataclass(frozen=True)
 class Count(Task):
-    """The target is one symbol: how often the counted symbol stands in the string, modulo
-    `modulus`.
+    """The target is one symbol: the count of a symbol in the string, modulo `modulus`.
 
     Args:
       modulus: the number of answers.
-      num_symbols: the alphabet; the others are uniform.
-      told: the counted symbol is uniform and stands before the string; else it is 1.
+      num_symbols: the size of the alphabet; the other symbols are uniform.
+      told: the counted symbol is uniform and precedes the string; else it is 1.
     """
 
     modulus: int = 5
@@ -58,19 +56,18 @@ class Count(Task):
         return 1
 
     def sample(self, key, length, bound, data=None) -> Example:
-        which, where, others = jax.random.split(key, 3)
-        symbol = jax.random.randint(which, (), 0, self.num_symbols) if self.told else jnp.asarray(1)
-        counted = skewed(where, bound)
-        other = (
-            symbol + jax.random.randint(others, (bound,), 1, self.num_symbols)
-        ) % self.num_symbols
-        string = jnp.where(counted, symbol, other)
-        answer = (counted & (jnp.arange(bound) < length)).sum(keepdims=True) % self.modulus
+        symbol_key, counted_key, others_key = jax.random.split(key, 3)
+        symbol = jnp.asarray(1)
+        if self.told:
+            symbol = jax.random.randint(symbol_key, (), 0, self.num_symbols)
+        is_counted = skewed(counted_key, bound)
+        shift = jax.random.randint(others_key, (bound,), 1, self.num_symbols)
+        string = jnp.where(is_counted, symbol, (symbol + shift) % self.num_symbols)
+        count = (is_counted & (jnp.arange(bound) < length)).sum(keepdims=True)
         if self.told:
             string = jnp.concatenate([symbol[None], string])
         mask = jnp.arange(len(string)) < length + self.told
-        one = jnp.ones(1, bool)
-        return Example(jnp.where(mask, string, 0), mask, answer, one, one, jnp.full(1, -1))
+        return make_example(string, mask, count % self.modulus, jnp.ones(1, bool))
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) - self.told

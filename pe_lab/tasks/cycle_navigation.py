@@ -1,9 +1,9 @@
-"""Where a walk on a cycle ends.
+"""Find the end of a walk on a cycle.
 
     right right right left -> 2
     right left stay left left -> 3
 
-Each step is -1, 0 or 1; the walk starts at 0 and the answer is its end, modulo the cycle.
+Each step is -1, 0 or 1. The walk starts at 0, and the answer is its end, modulo the cycle.
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
 (https://arxiv.org/abs/2305.16843): "cycle_navigation", a cycle of 5, lengths 1..40 in training.
@@ -15,15 +15,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
 
 @dataclass(frozen=True)
 class CycleNavigation(Task):
-    """The target is one symbol: the place where the walk ends. Steps are uniform.
+    """The target is one symbol: the end of the walk. Steps are uniform.
 
     Args:
-      cycle: the number of places.
+      cycle: the number of nodes of the cycle.
     """
 
     cycle: int = 5
@@ -33,12 +33,12 @@ class CycleNavigation(Task):
     def __post_init__(self):
         if self.cycle < 2:
             raise ValueError(
-                f"CycleNavigation needs a cycle of two places or more, got {self.cycle}."
+                f"CycleNavigation needs a cycle of two nodes or more, got {self.cycle}."
             )
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Places first, so that they are the same symbols as the target's."""
+        """Nodes first, so that they are the same symbols in prompts and targets."""
         return Vocabulary(self.cycle + 3, (*self.target_vocabulary.names, "left", "stay", "right"))
 
     @property
@@ -51,9 +51,9 @@ class CycleNavigation(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         mask = jnp.arange(bound) < length
         steps = jax.random.randint(key, (bound,), 0, 3)  # left, stay, right
+        # Steps 0, 1 and 2 move by -1, 0 and 1.
         end = jnp.where(mask, steps - 1, 0).sum(keepdims=True) % self.cycle
-        one = jnp.ones(1, bool)
-        return Example(jnp.where(mask, self.cycle + steps, 0), mask, end, one, one, jnp.full(1, -1))
+        return make_example(self.cycle + steps, mask, end, jnp.ones(1, bool))
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         words = self.vocabulary.text(prompt.tolist()).split()

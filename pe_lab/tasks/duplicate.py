@@ -1,4 +1,4 @@
-"""Say a string several times.
+"""Copy a string several times.
 
     1 0 1 -> 1 0 1 1 0 1
     1 0 1 -> 1 0 1 | 1 0 1  # separator=True
@@ -22,11 +22,11 @@ from pe_lab.tasks.base import Example, StringTask, Vocabulary, random_string
 
 @dataclass(frozen=True)
 class Duplicate(StringTask):
-    """The target is the prompt, said `times` times; by default the papers' bits.
+    """The target is `times` copies of the prompt; by default of the papers' bits.
 
     Args:
-      times: how often.
-      separator: a symbol of its own, "|", stands between.
+      times: the number of copies.
+      separator: "|", a symbol of its own, separates the copies.
     """
 
     num_symbols: int = 2
@@ -37,31 +37,33 @@ class Duplicate(StringTask):
     def __post_init__(self):
         super().__post_init__()
         if self.times < 1:
-            raise ValueError(
-                f"Duplicate says its prompt once or more often, got times={self.times}."
-            )
+            raise ValueError(f"Duplicate needs one copy or more, got times={self.times}.")
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        return (
-            Vocabulary(self.num_symbols + 1, (*map(str, range(self.num_symbols)), "|"))
-            if self.separator
-            else self.vocabulary
-        )
+        if not self.separator:
+            return self.vocabulary
+        names = (*map(str, range(self.num_symbols)), "|")
+        return Vocabulary(self.num_symbols + 1, names)
 
     def target_bound(self, length: int) -> int:
         return self.times * (length + self.separator) - self.separator
 
     def sample(self, key, length, bound, data=None) -> Example:
         string = random_string(key, self.num_symbols, bound, self.distinct)
-        place = jnp.arange(self.target_bound(bound))
-        in_turn = place % (length + self.separator)
-        said = place < self.times * (length + self.separator) - self.separator
-        source = jnp.where(in_turn < length, in_turn, -1)
+        index = jnp.arange(self.target_bound(bound))
+        period = length + self.separator
+        index_in_copy = index % period
+        source = jnp.where(index_in_copy < length, index_in_copy, -1)
         return rearranged(
-            string, jnp.arange(bound) < length, source, said, separator=self.num_symbols
+            string,
+            jnp.arange(bound) < length,
+            source,
+            index < self.times * period - self.separator,
+            separator=self.num_symbols,
         )
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        between = [self.num_symbols] if self.separator else []
-        return np.array([*prompt, *(between + list(prompt)) * (self.times - 1)])
+        separator = [self.num_symbols] if self.separator else []
+        copy = [*separator, *prompt.tolist()]
+        return np.array((copy * self.times)[len(separator) :])

@@ -1,21 +1,22 @@
-"""Brackets of several kinds: which one is to be closed.
+"""Find the bracket that closes the innermost open bracket.
 
     ( [ ] ) -> ) ] ) -
     ( [ ( ) -> ] )  # answer="completion"
     { } ( ) -> } - ) -  # num_kinds=3
 
-By default the target names, after every prefix, the closing bracket that is legal now, - for none.
-The completion closes what the prompt leaves open. With answer="legal" an odd length is an upper
+By default the target has, after every prefix, the closing bracket that is legal next (- for none).
+The completion closes the open brackets of the prompt. With answer="legal" an odd length is an upper
 bound: its words have one bracket less.
 
 Papers: Bhattamishra et al. 2020 (https://arxiv.org/abs/2009.11264): "Dyck-n", character prediction:
-after every prefix the brackets that may come next. Opening ones always may (they also say so at the
-greatest depth), so the closing one says all. The completion is of no paper.
+after every prefix the brackets that may come next. Opening brackets are always legal in their
+labels (even at the greatest depth), so the closing bracket contains all information. The completion
+is not from a paper.
 
-Differs: words are uniform among those of their length, and of their depth where that is bounded;
-they draw from a grammar (by their code's defaults, a pair around more with probability 1/2, two
-words with 1/4, else nothing). They read each answer off its own bracket; here the answers follow
-the whole word, and a decoder sees those before.
+Differs: words are uniform among the words of their length, and of their depth if that is bounded;
+there a grammar generates them (by their code's defaults, a pair around a word with probability 1/2,
+two words with 1/4, else nothing). They predict each answer at its own bracket; here the answers
+follow the whole word, and a decoder sees the previous ones.
 """
 
 from dataclasses import dataclass
@@ -24,22 +25,24 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Int
 
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
 
 _PAIRS = ("()", "[]", "{}", "<>")
 
 
 @dataclass(frozen=True)
 class Dyck(Task):
-    """The target is the legal closing bracket after every prefix, or what closes the prompt.
+    """The target is the legal closing bracket after every prefix, or the completion of the prompt.
 
-    Words are uniform, the kind of each pair as well. A prompt to be completed is the first half of
-    a uniform word of twice the length whose first bracket closes last, so that something is open.
+    Words are uniform, and so is the kind of each pair. A prompt to be completed is the first half
+    of a uniform word of twice the length whose first bracket closes last, so that a bracket is
+    open.
 
     Args:
-      num_kinds: kinds of brackets.
-      max_depth: brackets open at a time, None for any number.
+      num_kinds: the number of kinds of brackets.
+      max_depth: the most brackets that are open at a time; None for no limit.
       answer: "legal" or "completion".
     """
 
@@ -62,22 +65,21 @@ class Dyck(Task):
 
     @property
     def _least_depth(self) -> int:
-        """Within one open bracket a prompt to be completed has others."""
+        """A prompt to be completed has other brackets inside of its first one."""
         return 1 if self.answer == "legal" else 2
 
     @property
     def vocabulary(self) -> Vocabulary:
-        pairs = [
-            _PAIRS[i] if i < len(_PAIRS) else (f"({i}", f"){i}") for i in range(self.num_kinds)
-        ]
-        return Vocabulary(2 * self.num_kinds, tuple(bracket for pair in pairs for bracket in pair))
+        pairs = [*_PAIRS, *((f"({i}", f"){i}") for i in range(len(_PAIRS), self.num_kinds))]
+        names = tuple(bracket for pair in pairs[: self.num_kinds] for bracket in pair)
+        return Vocabulary(2 * self.num_kinds, names)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
         names = self.vocabulary.names
-        return (
-            Vocabulary(len(names) + 1, (*names, "-")) if self.answer == "legal" else self.vocabulary
-        )
+        if self.answer == "completion":
+            return self.vocabulary
+        return Vocabulary(len(names) + 1, (*names, "-"))
 
     @property
     def min_length(self) -> int:
@@ -92,43 +94,50 @@ class Dyck(Task):
         return length if self.max_depth is None else min(length, self.max_depth)
 
     def sample(self, key, length, bound, data=None) -> Example:
-        path, kinds = jax.random.split(key)
+        path_key, kinds_key = jax.random.split(key)
         size = self.prompt_bound(bound)
         length = length - length % 2 if self.answer == "legal" else length
         mask = jnp.arange(size) < length
-        opens, depth = self._path(path, length, size)
-        top = _innermost(jax.random.randint(kinds, (size,), 0, self.num_kinds), opens, depth)
-        kind = jnp.where(opens, top, jnp.roll(top, 1))  # what closes is what was innermost before
-        prompt = jnp.where(mask, 2 * kind + ~opens, 0)
+        opens, depth = self._draw_path(path_key, length, size)
+        kinds = jax.random.randint(kinds_key, (size,), 0, self.num_kinds)
+        innermost = _innermost(kinds, opens, depth)
+        # A closing bracket closes the bracket that was innermost before it.
+        kind = jnp.where(opens, innermost, jnp.roll(innermost, 1))
+        prompt = 2 * kind + ~opens
         if self.answer == "legal":
-            target = jnp.where(mask, jnp.where(depth > 0, 2 * top + 1, 2 * self.num_kinds), 0)
-            return Example(prompt, mask, target, mask, mask, jnp.full(size, -1))
-        height = depth[length - 1]
-        later = jax.lax.cummin(jnp.where(mask, depth, size), reverse=True)
-        stays = mask & opens & (later >= depth)
-        from_top = jnp.where(stays, height - depth, size)
-        wide = self.target_bound(bound)
-        target = jnp.zeros(wide, jnp.int32).at[from_top].set(2 * kind + 1, mode="drop")
-        said = jnp.arange(wide) < height
-        return Example(prompt, mask, target, said, said, jnp.full(wide, -1))
+            target = jnp.where(depth > 0, 2 * innermost + 1, 2 * self.num_kinds)
+            return make_example(prompt, mask, target, mask)
 
-    def _path(self, key, length, size):
-        """Whether each bracket opens, and the depth after it."""
-        outer = int(self.answer == "completion")  # the bracket around all the others
-        left = (1 + outer) * length - outer - jnp.arange(size)
+        final_depth = depth[length - 1]
+        lowest_after = jax.lax.cummin(jnp.where(mask, depth, size), reverse=True)
+        # A bracket stays open if the depth never falls below its own depth.
+        stays_open = mask & opens & (lowest_after >= depth)
+        target_size = self.target_bound(bound)
+        target_index = jnp.where(stays_open, final_depth - depth, size)
+        target = jnp.zeros(target_size, jnp.int32).at[target_index].set(2 * kind + 1, mode="drop")
+        return make_example(prompt, mask, target, jnp.arange(target_size) < final_depth)
+
+    def _draw_path(
+        self, key: RandomKey, length: Scalar, size: int
+    ) -> tuple[Bool[Array, "p"], Int[Array, "p"]]:
+        """Draw whether each bracket opens, and the depth after it."""
+        outer = 1 if self.answer == "completion" else 0  # the bracket around all the others
         most = (1 + outer) * size
-        table = (
-            None if self.max_depth is None else jnp.asarray(_shares(self.max_depth - outer, most))
-        )
+        left = (1 + outer) * length - outer - jnp.arange(size)
+        table = None
+        if self.max_depth is not None:
+            table = jnp.asarray(_shares(self.max_depth - outer, most))
 
-        def step(depth, drawn):
-            left, uniform = drawn
-            within = depth - outer
-            if table is None:
-                share = (within + 2) * (left - within) / jnp.maximum(2 * left * (within + 1), 1)
-            else:
-                share = table[jnp.clip(left, 0, most), within]
-            opens = (uniform < share) | (depth < outer)
+        def opening_share(left, inner_depth):
+            if table is not None:
+                return table[jnp.clip(left, 0, most), inner_depth]
+            # The closed form for unbounded depth, by the ballot theorem.
+            numerator = (inner_depth + 2) * (left - inner_depth)
+            return numerator / jnp.maximum(2 * left * (inner_depth + 1), 1)
+
+        def step(depth, inputs):
+            left, uniform = inputs
+            opens = (uniform < opening_share(left, depth - outer)) | (depth < outer)
             depth = jnp.where(left > 0, depth + jnp.where(opens, 1, -1), depth)
             return depth, (opens, depth)
 
@@ -150,11 +159,12 @@ class Dyck(Task):
         return np.array(legal if self.answer == "legal" else stack[::-1])
 
 
-def _innermost(kinds, opens, depth):
-    """The kind of the innermost open bracket after each place; any where none is open.
+def _innermost(
+    kinds: Int[Array, "p"], opens: Bool[Array, "p"], depth: Int[Array, "p"]
+) -> Int[Array, "p"]:
+    """Return the kind of the innermost open bracket after each symbol; arbitrary if none is open.
 
-    It is that of the last opening at the same depth: between the two nothing is at that depth but
-    what they hold.
+    It is the last opening bracket at the same depth: all brackets between are inside of it.
     """
     order = jnp.argsort(depth, stable=True)
     latest = jax.lax.cummax(jnp.where(opens[order], jnp.arange(len(order)), 0))
@@ -162,11 +172,11 @@ def _innermost(kinds, opens, depth):
 
 
 def _shares(max_depth: int, most: int) -> np.ndarray:
-    """[brackets left, depth]: the share of words that go on with an opening bracket."""
+    """[brackets left, depth]: the share of words that continue with an opening bracket."""
     shares = np.zeros((most + 1, max_depth + 1))
-    ways = np.eye(max_depth + 3)[1]  # words to come from each depth, with a zero at either end
+    num_words = np.eye(max_depth + 3)[1]  # words from each depth, with a zero at either end
     for left in range(1, most + 1):
-        total = ways[2:] + ways[:-2]
-        shares[left] = ways[2:] / np.where(total > 0, total, 1)
-        ways[1:-1] = total / total.max()
+        total = num_words[2:] + num_words[:-2]
+        shares[left] = num_words[2:] / np.where(total > 0, total, 1)
+        num_words[1:-1] = total / total.max()  # only ratios matter, and counts would overflow
     return shares.astype(np.float32)

@@ -1,18 +1,18 @@
-"""Sort labels by the numbers that they name.
+"""Sort labels by their numbers.
 
     A : 3 2 1 , B : 5 4 -> B , A
     C : 7 , D : 3 0 , E : 6 -> E , C , D  # reverse=False
 
-Numbers stand with their least significant digit first, so A has 123 and B has 45. Every second
-symbol of the target is a comma, which needs no prompt: half of the places are right by themselves.
+Numbers start with their least significant digit, so A has 123 and B has 45. Every second target
+token is a comma, which does not depend on the prompt: half of the target is right without it.
 
 Papers: McLeish et al. 2024 (https://arxiv.org/abs/2405.17399): "sorting", up to 10 numbers of up to
 10 digits in training and 30 of 30 in testing. Checked in the authors' code (mcleish7/arithmetic,
-create_data_split.py): the largest number of digits is uniform on 1..max_digits for each list, that
-of each number uniform up to it; labels are neighbours in a cyclic list of 102 symbols.
+create_data_split.py): the largest number of digits is uniform on 1..max_digits for each list, and
+each number's digits are uniform up to it; labels are neighbors in a cyclic list of 102 symbols.
 
-Differs: the separator stands for the equals sign. Some of their labels are tokens that they also
-use otherwise (comma and colon); here labels are symbols of their own.
+Differs: the separator replaces the equals sign. Some of their labels are tokens with another use
+(comma and colon); here labels are symbols of their own.
 """
 
 from dataclasses import dataclass
@@ -21,29 +21,29 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Int
 
 from pe_lab.tasks._lists import joined
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
 
 _COMMA, _COLON, _LABELS = 10, 11, 12
-_CHUNK = 9  # digits that an int32 holds
+_CHUNK = 9  # an int32 holds any number of 9 digits
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
 class KeyedSort(Task):
-    """The target is the labels in ascending order of their numbers, parted by commas; equal numbers
-    keep their order.
+    """The target is the labels in ascending order of their numbers, separated by commas.
 
-    "symbols" are the digits alone.
+    Equal numbers keep their order. "symbols" are the digits alone.
 
     Args:
-      max_digits: of a number, none of which begins with 0.
-      fewer: the largest number of digits is drawn for each list, as in training; else it is
+      max_digits: the most digits of a number, which does not start with 0.
+      fewer: the largest number of digits is random for each list, as in training; else it is
         max_digits, as in testing.
-      reverse: the least significant digit first.
-      num_labels: the cyclic list that labels are neighbours in, from a uniform start; the longest
-        list.
+      reverse: numbers start with the least significant digit.
+      num_labels: the size of the cyclic list of labels, and the longest list. The labels of a list
+        are neighbors from a uniform start.
     """
 
     max_digits: int = 10
@@ -76,87 +76,89 @@ class KeyedSort(Task):
         return max(2 * length - 1, 0)
 
     def sample(self, key, length, bound, data=None) -> Example:
-        start, numbers = jax.random.split(key)
-        labels = (
-            _LABELS
-            + (jax.random.randint(start, (), 0, self.num_labels) + jnp.arange(bound))
-            % self.num_labels
-        )
+        start_key, numbers_key = jax.random.split(key)
+        start = jax.random.randint(start_key, (), 0, self.num_labels)
+        labels = _LABELS + (start + jnp.arange(bound)) % self.num_labels
         mask = jnp.arange(bound) < length
-        digits, widths = self._numbers(numbers, bound)
-        prompt, there = joined(
+        digits, widths = self._draw_numbers(numbers_key, bound)
+        item_widths = widths + 3  # label, colon and comma
+        prompt, prompt_mask = joined(
             self._items(labels, digits, widths),
-            jnp.where(mask, widths + 3, 0),
+            jnp.where(mask, item_widths, 0),
             self.prompt_bound(bound),
         )
-        starts = jnp.cumsum(widths + 3) - widths - 3
-        place = jnp.arange(self.target_bound(bound))
-        said = place < 2 * length - 1
-        ranked = _ascending(digits, mask)[place // 2]
-        label = said & (place % 2 == 0)
-        target = jnp.where(label, labels[ranked], jnp.where(said, _COMMA, 0))
-        symbols = (there & (prompt < _COMMA), jnp.zeros_like(said))
-        return Example(
+
+        index = jnp.arange(self.target_bound(bound))
+        target_mask = index < 2 * length - 1
+        is_label = target_mask & (index % 2 == 0)
+        item = _ascending(digits, mask)[index // 2]
+        starts = jnp.cumsum(item_widths) - item_widths
+        is_digit = prompt_mask & (prompt < _COMMA)
+        return make_example(
             prompt,
-            there,
-            target,
-            said,
-            said,
-            jnp.where(label, starts[ranked], -1),
-            structure={"symbols": symbols},
+            prompt_mask,
+            jnp.where(is_label, labels[item], _COMMA),
+            target_mask,
+            alignment=jnp.where(is_label, starts[item], -1),
+            structure={"symbols": (is_digit, jnp.zeros_like(target_mask))},
         )
 
-    def _numbers(self, key, bound):
-        """[n, max_digits] digits, the least significant first, zeros above the width; [n]
-        widths.
-        """
-        most, width, first, rest = jax.random.split(key, 4)
-        largest = (
-            jax.random.randint(most, (), 1, self.max_digits + 1) if self.fewer else self.max_digits
-        )
-        widths = jax.random.randint(width, (bound,), 1, largest + 1)
-        index = jnp.arange(self.max_digits)[None]
-        chunks = jax.random.randint(
-            rest, (bound, (self.max_digits - 1) // _CHUNK + 1), 0, 10**_CHUNK
-        )
-        digits = chunks[:, index[0] // _CHUNK] // 10 ** (index % _CHUNK) % 10
-        digits = jnp.where(
-            index == widths[:, None] - 1, jax.random.randint(first, (bound, 1), 1, 10), digits
-        )
-        return jnp.where(index < widths[:, None], digits, 0), widths
+    def _draw_numbers(
+        self, key: RandomKey, bound: int
+    ) -> tuple[Int[Array, "n d"], Int[Array, "n"]]:
+        """Draw the digits of `bound` numbers, the least significant first, and their counts."""
+        most_key, width_key, first_key, rest_key = jax.random.split(key, 4)
+        most: Scalar | int = self.max_digits
+        if self.fewer:
+            most = jax.random.randint(most_key, (), 1, self.max_digits + 1)
+        widths = jax.random.randint(width_key, (bound,), 1, most + 1)
 
-    def _items(self, labels, digits, widths):
-        """[n, max_digits + 3]: label, colon, digits, comma."""
-        column, widths = jnp.arange(self.max_digits + 3)[None], widths[:, None]
+        num_chunks = (self.max_digits - 1) // _CHUNK + 1
+        chunks = jax.random.randint(rest_key, (bound, num_chunks), 0, 10**_CHUNK)
+        index = jnp.arange(self.max_digits)
+        power = 10 ** (index % _CHUNK)
+        digits = chunks[:, index // _CHUNK] // power[None] % 10
+        # The most significant digit is not 0.
+        first = jax.random.randint(first_key, (bound, 1), 1, 10)
+        digits = jnp.where(index[None] == widths[:, None] - 1, first, digits)
+        return jnp.where(index[None] < widths[:, None], digits, 0), widths
+
+    def _items(
+        self, labels: Int[Array, "n"], digits: Int[Array, "n d"], widths: Int[Array, "n"]
+    ) -> Int[Array, "n w"]:
+        """Write the items, [N, max_digits + 3]: label, colon, digits, comma."""
+        column = jnp.arange(self.max_digits + 3)[None]
+        widths = widths[:, None]
         index = column - 2 if self.reverse else widths + 1 - column
-        index = jnp.broadcast_to(
-            jnp.clip(index, 0, self.max_digits - 1), (len(labels), self.max_digits + 3)
+        index = jnp.clip(index, 0, self.max_digits - 1)
+        index = jnp.broadcast_to(index, (len(labels), self.max_digits + 3))
+        written_digits = jnp.take_along_axis(digits, index, axis=1)
+        return jnp.select(
+            [column == 0, column == 1, column < widths + 2],
+            [labels[:, None], _COLON, written_digits],
+            _COMMA,
         )
-        digit = jnp.take_along_axis(digits, index, axis=1)
-        head = jnp.where(column == 0, labels[:, None], _COLON)
-        return jnp.where(column < 2, head, jnp.where(column < widths + 2, digit, _COMMA))
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
-        """The number of a target token tells which label of the prompt it is."""
+        """Return what the structure reveals: the alignment of a target token shows its label."""
         return "answer" if structure == "coupled" and not causal else None
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return prompt.tolist().count(_COLON)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        items = [
-            pair.split(":")
-            for pair in self.vocabulary.text(prompt.tolist()).replace(" ", "").split(",")
-        ]
-        items.sort(key=lambda pair: int(pair[1][:: -1 if self.reverse else 1]))
+        text = self.vocabulary.text(prompt.tolist()).replace(" ", "")
+        items = [item.split(":") for item in text.split(",")]
+        step = -1 if self.reverse else 1
+        items.sort(key=lambda item: int(item[1][::step]))
         return np.array(self.vocabulary.symbols(" , ".join(label for label, _ in items)))
 
 
-def _ascending(digits, mask):
-    """The order of numbers, padding behind: by what int32 can hold of their digits at a time."""
-    chunks = [digits[:, i : i + _CHUNK] for i in range(0, digits.shape[1], _CHUNK)]
-    keys = [
-        (chunk * 10 ** jnp.arange(chunk.shape[1], dtype=jnp.int32)[None]).sum(axis=1)
-        for chunk in chunks
-    ]
-    return jnp.lexsort((*keys, ~mask))  # the last key counts most
+def _ascending(digits: Int[Array, "n d"], mask: Bool[Array, "n"]) -> Int[Array, "n"]:
+    """Return the order of numbers, padding last, by comparing chunks of digits that fit int32."""
+    keys = []
+    for start in range(0, digits.shape[1], _CHUNK):
+        chunk = digits[:, start : start + _CHUNK]
+        powers = 10 ** jnp.arange(chunk.shape[1], dtype=jnp.int32)
+        keys.append((chunk * powers[None]).sum(axis=1))
+    return jnp.lexsort((*keys, ~mask))  # the last key is the primary one

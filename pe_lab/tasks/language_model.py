@@ -1,17 +1,17 @@
-"""Say a text byte by byte, from nothing.
+"""Model a text byte by byte, without a prompt.
 
-The prompt is empty. The target is a window of `length` bytes at a random place of the split, each
-place equally likely; all of it is asked. A window may begin and end inside a document and reach
-into the next, as contexts of language models do, so that all lengths are measured on the same text;
-none crosses the end of a split. A window ends anywhere, so `layout.end_token` is best off.
+The prompt is empty. The target is a window of `length` bytes at a uniform offset of the split, and
+the model predicts all of it. A window may begin and end inside a document and continue into the
+next one, like the contexts of language models, so that all lengths are measured on the same text;
+no window crosses the end of a split. A window ends anywhere, so `layout.end_token` should be False.
 
-What counts is the mean negative log-likelihood of each place (`negative_log_likelihood_by_place`);
-pe_lab/analysis/likelihood.py makes perplexities and bits per byte of it.
+The score is the mean negative log-likelihood of each index (`negative_log_likelihood_by_place`);
+pe_lab/analysis/likelihood.py computes perplexities and bits per byte from it.
 
 Papers: Press et al. 2021 (https://arxiv.org/abs/2108.12409) and Chi et al. 2022
-(https://arxiv.org/abs/2205.09921): perplexity of windows longer than those of training.
+(https://arxiv.org/abs/2205.09921): perplexity of windows longer than in training.
 
-Differs: bytes instead of words or subwords, so that no tokenizer stands between text and position.
+Differs: bytes instead of words or subwords, so that no tokenizer affects the positions.
 """
 
 import functools
@@ -22,8 +22,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks._bytes import VOCABULARY, alike, joined
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks._bytes import VOCABULARY, joined, same_size
+from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,12 @@ class LanguageModel(Task):
     """The target is a window of text; symbols are bytes.
 
     Args:
-      path: a folder of UTF-8 text, whose files fall into splits by their content, or one file,
-        split by place.
-      dataset: in place of a path any text set of TFDS that is prepared in data_dir, as
-        array_record; "installed": the text that the running system carries, which differs from
-        system to system.
-      data_dir: where prepared sets lie. What a path holds is prepared there as "corpus/<hash of its
-        content>": as `dataset` that name says what was read for good.
+      path: a folder of UTF-8 text, whose files are assigned to splits by their content, or one
+        file, which is cut into splits.
+      dataset: instead of a path, any text data set of TFDS that is prepared in data_dir as
+        array_record; "installed" is text from the operating system, which differs between systems.
+      data_dir: the folder of prepared data sets. The content of a path is prepared there as
+        "corpus/<hash of its content>"; that name as `dataset` reproduces the text.
     """
 
     path: str | None = None
@@ -45,7 +44,7 @@ class LanguageModel(Task):
     data_dir: str = ".cache/datasets"
 
     length_name = "bytes"
-    by_place = True
+    is_text = True
 
     def __post_init__(self):
         if (self.path is None) == (self.dataset is None):
@@ -66,38 +65,34 @@ class LanguageModel(Task):
         return 0
 
     def data(self, split: str) -> dict[str, np.ndarray]:
+        texts = {name: {"bytes": text} for name, text in self._texts.items()}
         size = np.asarray(len(self._texts[split]), np.int32)
-        return {
-            **alike({name: {"bytes": text} for name, text in self._texts.items()}, split),
-            "size": size,
-        }
+        return {**same_size(texts, split), "size": size}
 
     @functools.cached_property
     def _texts(self) -> dict[str, np.ndarray]:
-        """Split -> its documents, a line's end behind each."""
+        """Split -> its documents, each with a final newline."""
         from pe_lab.data import installed, text  # TFDS takes a second to import
 
-        folder, name = Path(self.data_dir), self.dataset
+        folder = Path(self.data_dir)
+        name = self.dataset
         if name is None or name == "installed":
-            name = text.prepare(
-                text.documents(
-                    Path(self.path) if self.path is not None else installed.text(folder)
-                ),
-                folder,
-            )
-        found = text.read(name, folder)
-        return {
-            split: joined([d if d.endswith(b"\n") else d + b"\n" for (d,) in rows], split)
-            for split, rows in found.items()
-        }
+            path = installed.text(folder) if self.path is None else Path(self.path)
+            name = text.prepare(text.documents(path), folder)
+        texts = {}
+        for split, rows in text.read(name, folder).items():
+            documents = [document for (document,) in rows]
+            lines = [d if d.endswith(b"\n") else d + b"\n" for d in documents]
+            texts[split] = joined(lines, split)
+        return texts
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(target)
 
     def sample(self, key, length, bound, data=None) -> Example:
-        text, place = data["bytes"], jnp.arange(bound)
+        index = jnp.arange(bound)
         start = jax.random.randint(key, (), 0, data["size"] - length + 1)
-        mask = place < length
-        window = jnp.where(mask, jnp.take(text, start + place, mode="clip").astype(jnp.int32), 0)
-        nothing = jnp.zeros(0, jnp.int32)
-        return Example(nothing, nothing.astype(bool), window, mask, mask, jnp.full(bound, -1))
+        # Indices beyond the text are clipped; the mask removes their symbols.
+        window = jnp.take(data["bytes"], start + index, mode="clip").astype(jnp.int32)
+        no_prompt = jnp.zeros(0, jnp.int32)
+        return make_example(no_prompt, no_prompt.astype(bool), window, index < length)

@@ -1,23 +1,23 @@
-"""The most frequent symbol of a string.
+"""Find the most frequent symbol of a string.
 
     1 0 1 1 0 -> 1
     c a b a -> a  # num_symbols=26
     1 0 0 1 0 1 0 1 0 -> 1 0 0  # interleaved=3
     1 0 0 1 1 -> 1 1 0 1 1  # every_prefix=True
 
-Averaging over the whole string answers it, wherever its symbols stand; interleaved strings must be
-told apart by position, modulo their number. The length of interleaved strings is an upper bound: a
-prompt has the largest multiple of `interleaved` symbols up to it.
+An average over the whole string is sufficient, and positions are not needed. Interleaved strings
+require positions, modulo the number of strings. The length of interleaved strings is an upper
+bound: a prompt has the largest multiple of `interleaved` symbols up to it.
 
 Papers: Huang et al. 2025 (https://arxiv.org/abs/2410.02140): "bin_majority", "majority"
 (num_symbols=26) and "bin_majority_interleave" (interleaved=3), up to 50 symbols in training and 150
 in testing. Arora et al. 2023 (https://arxiv.org/abs/2312.04927): "cumulative_majority" of their
 code (every_prefix=True).
 
-Differs: Huang et al. round a length to the nearest multiple of interleaved that is in their range;
-here what is left over is not drawn, so that no prompt is longer than its length. Arora et al. read
-each answer off its own bit; here the answers follow the whole string, and a decoder sees those
-before.
+Differs: Huang et al. round a length to the nearest multiple of interleaved in their range; here
+lengths are rounded down, so that no prompt is longer than its length. Arora et al. predict each
+answer at its own bit; here the answers follow the whole string, and a decoder sees the previous
+ones.
 """
 
 from dataclasses import dataclass
@@ -25,9 +25,10 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Int
 
 from pe_lab.tasks._counting import chosen
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -36,14 +37,15 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 class Majority(Task):
     """The target is the most frequent symbol of each interleaved string, or of each prefix.
 
-    Of bits, the number of zeros is uniform on 0..length, without that of a tie. Longer alphabets
-    are drawn uniformly among the strings that have one most frequent symbol. With every_prefix bits
-    are independent, and a tie counts as 1.
+    For bits, the number of zeros is uniform on 0..length, without a tie. Longer alphabets have
+    uniform strings among those with one most frequent symbol. With every_prefix, bits are
+    independent, and a tie counts as 1.
 
     Args:
-      num_symbols: the alphabet; 2 for bits.
-      interleaved: symbol i is of string i modulo this number; each string has an answer of its own.
-      every_prefix: the target has the answer of every prefix, all scored.
+      num_symbols: the size of the alphabet; 2 for bits.
+      interleaved: the number of strings. Symbol i belongs to string i modulo this number, and each
+        string has its own answer.
+      every_prefix: the target has the answer of every prefix, and all of them are scored.
     """
 
     num_symbols: int = 2
@@ -56,7 +58,8 @@ class Majority(Task):
                 f"Majority needs two symbols and one string or more, got {self.num_symbols} and "
                 f"{self.interleaved}."
             )
-        if (self.num_symbols > 2) + (self.interleaved > 1) + self.every_prefix > 1:
+        num_variants = (self.num_symbols > 2) + (self.interleaved > 1) + self.every_prefix
+        if num_variants > 1:
             raise ValueError(
                 "Majority takes one of num_symbols above 2, interleaved above 1 and every_prefix,"
                 f" got {self.num_symbols}, {self.interleaved} and {self.every_prefix}."
@@ -64,10 +67,9 @@ class Majority(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(
-            self.num_symbols,
-            tuple(_LETTERS[: self.num_symbols]) if 2 < self.num_symbols <= 26 else (),
-        )
+        if 2 < self.num_symbols <= len(_LETTERS):
+            return Vocabulary(self.num_symbols, tuple(_LETTERS[: self.num_symbols]))
+        return Vocabulary(self.num_symbols)
 
     @property
     def min_length(self) -> int:
@@ -80,58 +82,56 @@ class Majority(Task):
         return length if self.every_prefix else self.interleaved
 
     def sample(self, key, length, bound, data=None) -> Example:
-        size, each = self.prompt_bound(bound), length // self.interleaved
-        mask = jnp.arange(size) < each * self.interleaved
+        size = self.prompt_bound(bound)
+        length_of_each = length // self.interleaved
+        mask = jnp.arange(size) < length_of_each * self.interleaved
         if self.every_prefix:
             string = jnp.where(mask, jax.random.randint(key, (size,), 0, 2), 0)
-            target = jnp.where(mask, jnp.cumsum(2 * string - 1) >= 0, 0)
-            return Example(string, mask, target, mask, mask, jnp.full(size, -1))
-        string = (
-            self._letters(key, length, mask)
-            if self.num_symbols > 2
-            else self._bits(key, each, size)
-        )
-        said = jnp.ones(self.interleaved, bool)
-        counts = ((string[:, None] == jnp.arange(self.num_symbols)[None]) & mask[:, None]).reshape(
-            -1, self.interleaved, self.num_symbols
-        )
-        return Example(
-            string,
-            mask,
-            counts.sum(axis=0).argmax(axis=1),
-            said,
-            said,
-            jnp.full(self.interleaved, -1),
-        )
+            return make_example(string, mask, jnp.cumsum(2 * string - 1) >= 0, mask)
+        if self.num_symbols > 2:
+            string = self._draw_letters(key, length, mask)
+        else:
+            string = self._draw_bits(key, length_of_each, size)
+        is_symbol = string[:, None] == jnp.arange(self.num_symbols)[None]
+        is_symbol = (is_symbol & mask[:, None]).reshape(-1, self.interleaved, self.num_symbols)
+        counts = is_symbol.sum(axis=0)
+        target_mask = jnp.ones(self.interleaved, bool)
+        return make_example(string, mask, counts.argmax(axis=1), target_mask)
 
-    def _bits(self, key, each, size):
-        """Strings side by side, the number of zeros of each uniform but for `each` / 2."""
-        numbers, places = jax.random.split(key)
-        zeros = jax.random.randint(numbers, (self.interleaved,), 0, each + each % 2)
-        zeros += (each % 2 == 0) & (zeros >= each // 2)
-        mask = jnp.broadcast_to(
-            jnp.arange(size // self.interleaved)[:, None] < each,
-            (size // self.interleaved, self.interleaved),
+    def _draw_bits(self, key: RandomKey, length_of_each: Scalar, size: int) -> Int[Array, "p"]:
+        """Draw interleaved strings, each with a uniform number of zeros except a tie."""
+        numbers_key, places_key = jax.random.split(key)
+        is_even = length_of_each % 2 == 0
+        num_zeros = jax.random.randint(
+            numbers_key, (self.interleaved,), 0, length_of_each + length_of_each % 2
         )
-        return (mask & ~chosen(places, zeros, mask)).reshape(-1).astype(jnp.int32)
+        # Skip the tie: the draw has one value less, and values from half on move up by one.
+        num_zeros += is_even & (num_zeros >= length_of_each // 2)
+        shape = (size // self.interleaved, self.interleaved)
+        mask = jnp.broadcast_to(jnp.arange(shape[0])[:, None] < length_of_each, shape)
+        is_one = mask & ~chosen(places_key, num_zeros, mask)
+        return is_one.reshape(-1).astype(jnp.int32)
 
-    def _letters(self, key, length, mask):
-        """Draws until one symbol is the most frequent."""
+    def _draw_letters(
+        self, key: RandomKey, length: Scalar, mask: Bool[Array, "p"]
+    ) -> Int[Array, "p"]:
+        """Draw strings until one symbol is the most frequent."""
 
         def draw(attempt):
-            string = jax.random.randint(
-                jax.random.fold_in(key, attempt), mask.shape, 0, self.num_symbols
-            )
-            # Of two symbols only a pair has a mode, and one draw in num_symbols is a pair: all
-            # examples would wait for it.
+            attempt_key = jax.random.fold_in(key, attempt)
+            string = jax.random.randint(attempt_key, mask.shape, 0, self.num_symbols)
+            # Two symbols have one most frequent symbol only if they are equal. Only one draw in
+            # num_symbols is, and all examples of a batch would wait for it.
             string = jnp.where(length == 2, string[0], string)
             return attempt, jnp.where(mask, string, 0)
 
-        def tied(drawn):
-            counts = jnp.zeros(self.num_symbols, jnp.int32).at[drawn[1]].add(mask)
+        def is_tied(state):
+            _, string = state
+            counts = jnp.zeros(self.num_symbols, jnp.int32).at[string].add(mask)
             return (counts == counts.max()).sum() > 1
 
-        return jax.lax.while_loop(tied, lambda drawn: draw(drawn[0] + 1), draw(0))[1]
+        _, string = jax.lax.while_loop(is_tied, lambda state: draw(state[0] + 1), draw(0))
+        return string
 
     def evaluation_lengths(self, length: int) -> range:
         longest = self.prompt_bound(length)

@@ -1,19 +1,21 @@
-"""Count the mines around each field of a board.
+"""Count the mines around each cell of a board.
 
     M E / E E -> M 1 1 1
     M E E / E E M -> M 2 1 1 2 M
 
-Mines (M) and empty fields (E) stand row after row; the target says of each field how many of its up
-to eight neighbours are mines, or that it is one. A length is the longer side. Boards have 5 rows
-and columns or more; all with this longer side are equally likely, which is what the paper's
-independent uniform sides are once it is known. Each board has a ratio of mines of its own.
+Mines (M) and empty cells (E) are written row by row. The target has, for each cell, the number of
+mines among its up to eight neighbors, or M for a mine. The length is the longer side. Boards have
+at least 5 rows and columns, and all boards with this longer side are equally likely: the
+distribution of the paper's independent uniform sides with that maximum. Each board has its own
+ratio of mines.
 
 Papers: Cho et al. 2024 (https://arxiv.org/abs/2405.20671): "minesweeper generator", sides 5..9 in
-training, up to 12 in the test; its two ids a field are the scheme `grid`, with max_position=21.
+training, up to 12 in the test; its two ids of a cell are the scheme `grid`, with max_position=21.
 
-Differs: the authors' code (HanseulJo/position-coupling, src/data/minesweeper.py) writes no sign
-between the rows of the prompt, so that 5 x 6 and 6 x 5 read alike and only positions tell the
-answer; here / does. Training draws the longer side uniformly, there both sides are.
+Differs: the authors' code (HanseulJo/position-coupling, src/data/minesweeper.py) writes no
+separator between the rows of the prompt, so that 5 x 6 and 6 x 5 look the same and only positions
+show the answer; here / separates rows. In training the longer side is uniform; there both sides
+are.
 """
 
 from dataclasses import dataclass
@@ -24,20 +26,19 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from pe_lab.tasks import _grids
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, Scalar, Task, Vocabulary, make_example
 
-_MINE, _EMPTY, _SIGN, _ZERO = range(4)
+_MINE, _EMPTY, _SEPARATOR, _ZERO = range(4)
 
 
 @dataclass(frozen=True)
 class Minesweeper(Task):
-    """The target has one symbol for each field, row after row, without signs: M, or 0 to 8.
+    """The target has one symbol for each cell, row by row without separators: M, or 0 to 8.
 
     Args:
-      min_side: the fewest rows and columns.
-      min_ratio: each field is a mine with a probability that is uniform between this, for each
-        board,
-      max_ratio: and this.
+      min_side: the smallest number of rows and columns.
+      min_ratio: the smallest probability of a mine; it is uniform for each board.
+      max_ratio: the largest probability of a mine.
     """
 
     min_side: int = 5
@@ -48,10 +49,10 @@ class Minesweeper(Task):
 
     def __post_init__(self):
         if self.min_side < 1:
-            raise ValueError(f"minesweeper's min_side must be at least 1, got {self.min_side}.")
+            raise ValueError(f"Minesweeper's min_side must be at least 1, got {self.min_side}.")
         if not 0 <= self.min_ratio <= self.max_ratio <= 1:
             raise ValueError(
-                f"minesweeper's ratios must ascend within 0 and 1, got {self.min_ratio} and "
+                f"Minesweeper's ratios must ascend within 0 and 1, got {self.min_ratio} and "
                 f"{self.max_ratio}."
             )
 
@@ -74,57 +75,65 @@ class Minesweeper(Task):
         return length * length
 
     def sample(self, key, length, bound, data=None) -> Example:
-        of_sides, of_ratio, of_mines = jax.random.split(key, 3)
-        height, width = _grids.sides(of_sides, length, self.min_side)
-        ratio = jax.random.uniform(of_ratio, (), minval=self.min_ratio, maxval=self.max_ratio)
+        sides_key, ratio_key, mines_key = jax.random.split(key, 3)
+        height, width = _grids.sides(sides_key, length, self.min_side)
+        ratio = jax.random.uniform(ratio_key, (), minval=self.min_ratio, maxval=self.max_ratio)
         cell = jnp.arange(bound * bound)
         mask = cell < height * width
-        mines = mask & (jax.random.uniform(of_mines, cell.shape) < ratio)
-        target = jnp.where(mines, _MINE, jnp.where(mask, _ZERO + _around(mines, width), 0))
+        mines = mask & (jax.random.uniform(mines_key, cell.shape) < ratio)
+        target = jnp.where(mines, _MINE, _ZERO + _num_neighbors(mines, width))
 
-        row, column, written, is_cell = _grids.places(self.prompt_bound(bound), height, width)
-        index = row * width + column
-        symbols = jnp.where(jnp.take(mines, index, mode="clip"), _MINE, _EMPTY)
-        prompt = jnp.where(is_cell, symbols, jnp.where(written, _SIGN, 0))
-        alignment = jnp.where(
-            mines, cell + cell // width, -1
-        )  # a sign stands before each row but the first
-        structure = {
-            "coupled": (jnp.where(is_cell, index + 1, 0), jnp.where(mask, cell + 1, 0)),
-            "grid": (
-                _grids.positions(row, column, is_cell),
-                _grids.positions(cell // width, cell % width, mask),
-            ),
-        }
-        return Example(prompt, written, target, mask, mask, alignment, structure=structure)
+        row, column, prompt_mask, is_cell = _grids.coordinates(
+            self.prompt_bound(bound), height, width
+        )
+        prompt_cell = row * width + column
+        symbols = jnp.where(jnp.take(mines, prompt_cell, mode="clip"), _MINE, _EMPTY)
+        prompt_numbers = jnp.where(is_cell, prompt_cell + 1, 0)
+        prompt_grid = _grids.grid_labels(row, column, is_cell)
+        target_grid = _grids.grid_labels(cell // width, cell % width, mask)
+        return make_example(
+            jnp.where(is_cell, symbols, _SEPARATOR),
+            prompt_mask,
+            target,
+            mask,
+            # A separator precedes each row of the prompt except the first one.
+            alignment=jnp.where(mines, cell + cell // width, -1),
+            structure={
+                "coupled": (prompt_numbers, jnp.where(mask, cell + 1, 0)),
+                "grid": (prompt_grid, target_grid),
+            },
+        )
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
-        return max(len(board := _grids.rows(prompt, _SIGN)), len(board[0]))
+        return _grids.longer_side(prompt, _SEPARATOR)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        board = _grids.rows(prompt, _SIGN)
-        mines = {
-            (r, c) for r, row in enumerate(board) for c, symbol in enumerate(row) if symbol == _MINE
-        }
-        steps = [(dr, dc) for dr in (-1, 0, 1) for dc in (-1, 0, 1)]
-        count = {
-            (r, c): sum((r + dr, c + dc) in mines for dr, dc in steps)
-            for r, row in enumerate(board)
-            for c in range(len(row))
-        }
-        return np.array([_MINE if field in mines else _ZERO + n for field, n in count.items()])
+        board = _grids.rows(prompt, _SEPARATOR)
+        height, width = len(board), len(board[0])
+        target = []
+        for row in range(height):
+            for column in range(width):
+                neighbors = [
+                    symbol
+                    for line in board[max(row - 1, 0) : row + 2]
+                    for symbol in line[max(column - 1, 0) : column + 2]
+                ]
+                is_mine = board[row][column] == _MINE
+                target.append(_MINE if is_mine else _ZERO + neighbors.count(_MINE))
+        return np.array(target)
 
 
-def _around(mines: Bool[Array, "n"], width: Int[Array, ""]) -> Int[Array, "n"]:
-    """Mines among the neighbours of each cell of a board without signs; nothing stands behind its
-    end.
-    """
+def _num_neighbors(mines: Bool[Array, "n"], width: Scalar) -> Int[Array, "n"]:
+    """Count the mines among the neighbors of each cell of a flat board of this width."""
     size = len(mines)
-    column, one = jnp.arange(size) % width, mines.astype(jnp.int32)
-    before, behind = jnp.pad(one, (1, 0))[:-1], jnp.pad(one, (0, 1))[1:]
-    across = jnp.where(column > 0, before, 0) + one + jnp.where(column < width - 1, behind, 0)
-    padded = jnp.pad(across, size)
-    above, below = (
-        jax.lax.dynamic_slice(padded, (size + step,), (size,)) for step in (-width, width)
-    )
-    return above + across + below - one
+    column = jnp.arange(size) % width
+    count = mines.astype(jnp.int32)
+    left, right = jnp.pad(count, (1, 0))[:-1], jnp.pad(count, (0, 1))[1:]
+    left = jnp.where(column > 0, left, 0)
+    right = jnp.where(column < width - 1, right, 0)
+    in_row = left + count + right
+    # Zeros before the first and after the last row.
+    padded = jnp.pad(in_row, size)
+    above = jax.lax.dynamic_slice(padded, (size - width,), (size,))
+    below = jax.lax.dynamic_slice(padded, (size + width,), (size,))
+    return above + in_row + below - count

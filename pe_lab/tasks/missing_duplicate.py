@@ -1,15 +1,15 @@
-"""Find the symbol that is missing from one half of a string said twice.
+"""Find the missing symbol of a repeated string.
 
     0 1 1 0 0 1 ? 0 -> 1
     1 ? 1 1 0 1 _ -> 0
 
-One bit of the two halves is hidden, each of their places equally likely; an odd length ends with a
-filler. A length of 1 leaves no half, so there the prompt and the answer are 1. Chance is a half
-from length 2 on.
+The prompt is a string of bits, repeated, with one hidden bit at a uniform index. An odd length ends
+with a filler. The prompt and the answer of length 1 are 1. A constant guess is right in half of the
+examples from length 2 on.
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
-(https://arxiv.org/abs/2305.16843): "missing_duplicate_string", lengths 1..40 in training. Their 2
-and 3 are written "?" and "_" here.
+(https://arxiv.org/abs/2305.16843): "missing_duplicate_string", lengths 1..40 in training. Here
+their symbols 2 and 3 are "?" and "_".
 """
 
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.tasks._permute import uncoupled
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
 _HIDDEN, _FILLER = 2, 3
 
 
 @dataclass(frozen=True)
 class MissingDuplicate(Task):
-    """The target is the hidden bit, which the other half tells."""
+    """The target is the hidden bit, which is a copy of a bit of the other half."""
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -42,29 +42,29 @@ class MissingDuplicate(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         string_key, hidden_key = jax.random.split(key)
         half = length // 2
+        num_bits = jnp.maximum(2 * half, 1)
         bits = jax.random.randint(string_key, (bound,), 0, 2)
-        hidden = jax.random.randint(hidden_key, (), 0, jnp.maximum(2 * half, 1))
-        twin, place = (hidden + half) % jnp.maximum(2 * half, 1), jnp.arange(bound)
-        string = jnp.where(place < 2 * half, bits[place % jnp.maximum(half, 1)], _FILLER)
-        single, mask, said = length == 1, place < length, jnp.ones(1, bool)
-        prompt = jnp.where(single, 1, jnp.where(place == hidden, _HIDDEN, string))
-        answer, source = jnp.where(single, 1, string[twin]), jnp.where(single, -1, twin)
-        return Example(
-            jnp.where(mask, prompt, 0),
+        hidden = jax.random.randint(hidden_key, (), 0, num_bits)
+        twin = (hidden + half) % num_bits
+
+        index = jnp.arange(bound)
+        string = jnp.where(index < 2 * half, bits[index % jnp.maximum(half, 1)], _FILLER)
+        prompt = jnp.where(index == hidden, _HIDDEN, string)
+        is_single = length == 1
+        mask, target_mask = index < length, jnp.ones(1, bool)
+        return make_example(
+            jnp.where(is_single, 1, prompt),
             mask,
-            answer[None],
-            said,
-            said,
-            source[None],
-            structure=uncoupled(mask, said),
+            jnp.where(is_single, 1, string[twin])[None],
+            target_mask,
+            alignment=jnp.where(is_single, -1, twin)[None],
+            structure=uncoupled(mask, target_mask),
         )
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         symbols = [symbol for symbol in prompt.tolist() if symbol != _FILLER]
-        halves = symbols[: len(symbols) // 2], symbols[len(symbols) // 2 :]
-        pairs = (
-            [{a, b} - {_HIDDEN} for a, b in zip(*halves, strict=True) if _HIDDEN in (a, b)]
-            if len(symbols) > 1
-            else [{1}]
-        )
-        return np.array([bit for pair in pairs for bit in pair])
+        if len(symbols) == 1:
+            return np.array([1])
+        half = len(symbols) // 2
+        hidden = symbols.index(_HIDDEN)
+        return np.array([symbols[(hidden + half) % (2 * half)]])

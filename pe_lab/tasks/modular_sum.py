@@ -1,16 +1,17 @@
-"""The sum of digits, modulo 10.
+"""Add digits, modulo 10.
 
     3 + 3 + 1 -> 7
     8 + 9 -> 7
     8 9 -> 7  # signs=False
 
-A running sum over the cyclic group: one step a digit, no shortcut by averaging.
+The answer requires a running sum over the cyclic group, one step per digit; an average over the
+digits is not sufficient.
 
 Papers: Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466): "sum" modulo 10, terms 1..9, up
 to 8 terms in training and 16 in testing.
 
-Differs: the words around the sum ("Compute:", "The answer is") are left out. They train from 4
-terms on; here 1 is the shortest. Their scratchpads are not offered.
+Differs: the words around the sum ("Compute:", "The answer is") are omitted. They train from 4 terms
+on; here 1 is the shortest length. Their scratchpads are not available.
 """
 
 from dataclasses import dataclass
@@ -19,17 +20,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
 
 @dataclass(frozen=True)
 class ModularSum(Task):
-    """The target is one symbol: the sum of the terms, each uniform on 1..modulus-1, modulo
-    `modulus`.
+    """The target is one symbol: the sum of terms, uniform on 1..modulus-1, modulo `modulus`.
 
     Args:
       modulus: the number of answers.
-      signs: a plus stands between terms; else they are neighbours.
+      signs: terms are separated by plus signs.
     """
 
     modulus: int = 10
@@ -46,10 +46,10 @@ class ModularSum(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(
-            self.modulus + self.signs,
-            (*map(str, range(self.modulus)), "+")[: self.modulus + self.signs],
-        )
+        names = [*map(str, range(self.modulus))]
+        if self.signs:
+            names.append("+")
+        return Vocabulary(len(names), tuple(names))
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -62,24 +62,20 @@ class ModularSum(Task):
         return 1
 
     def sample(self, key, length, bound, data=None) -> Example:
-        terms = jnp.where(
-            jnp.arange(bound) < length, jax.random.randint(key, (bound,), 1, self.modulus), 0
-        )
-        place = jnp.arange(self.prompt_bound(bound))
-        mask = place < (2 * length - 1 if self.signs else length)
-        prompt = jnp.where(place % 2 == 1, self.modulus, terms[place // 2]) if self.signs else terms
-        term = mask & ((place % 2 == 0) | (not self.signs))
-        one = jnp.ones(1, bool)
+        terms = jax.random.randint(key, (bound,), 1, self.modulus)
+        terms = jnp.where(jnp.arange(bound) < length, terms, 0)
+        index = jnp.arange(self.prompt_bound(bound))
+        if self.signs:
+            mask = index < 2 * length - 1
+            is_term = mask & (index % 2 == 0)
+            prompt = jnp.where(index % 2 == 0, terms[index // 2], self.modulus)
+        else:
+            mask = is_term = index < length
+            prompt = terms
         answer = terms.sum(keepdims=True) % self.modulus
-        return Example(
-            jnp.where(mask, prompt, 0),
-            mask,
-            answer,
-            one,
-            one,
-            jnp.full(1, -1),
-            structure={"symbols": (term, one)},
-        )
+        target_mask = jnp.ones(1, bool)
+        structure = {"symbols": (is_term, target_mask)}
+        return make_example(prompt, mask, answer, target_mask, structure=structure)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return (len(prompt) + 1) // 2 if self.signs else len(prompt)

@@ -5,14 +5,14 @@
     7 5 * 2 1 -> 4 8 6  # other_digits=None, padding="none", reverse_operands=True
     3 4 * 1 2 -> 8 6 0 + 4 3 0 = 8 6 0 0 > 8 0 4 0  # other_digits=None, scratchpad=True
 
-In training, length n is an upper bound on the digits of the first operand, and of the second where
-`other_digits` is None; `lengths` says how they are drawn. In evaluation the longest of these
-operands has exactly n digits, or all have (`evaluate.exact_operands`).
+In training, length n is an upper bound on the digits of the first operand, and of the second one if
+`other_digits` is None; `lengths` is their distribution. In evaluation the longest of these operands
+has exactly n digits, or all of them have n digits (`evaluate.exact_operands`).
 
-Structure: "coupled" is the significance of a digit, in a partial product that which it has in the
+Structure: "coupled" is the significance of a digit, in a partial product its significance in the
 product; "symbols" are the digits; "grid" is (number, significance), with the operands in rows 1 and
-2, and behind them partial product and running sum number k in row 2 + k, the product without
-scratchpad in row 3.
+2. Partial product k and running sum k are in row 2 + k; without a scratchpad the product is in row
+3.
 
 Papers: Cho et al. 2024 (https://arxiv.org/abs/2405.20671): "N×2 multiplication", `other_digits=2`,
 1..40 digits in training, 100 in tests; by one digit, the default, in their code. Cho et al. 2025
@@ -21,10 +21,10 @@ digits in training, up to 20 in tests of their scripts. McLeish et al. 2024
 (https://arxiv.org/abs/2405.17399): "multiplication", `other_digits=None, padding="none",
 reverse_operands=True, zero=False`, 1..15 digits in training, 25 in tests.
 
-Differs: the separator of the layout stands for "=" behind the operands. The code of Cho et al. 2024
-numbers digits from the most significant on, "*" and "=" coming last; here it is the other way
-round. In that of 2025 a token has three positions, one of them its place in its own partial
-product; here "grid" has the two others, and operands have rows too.
+Differs: the separator of the layout replaces "=" after the operands. The code of Cho et al. 2024
+numbers digits from the most significant one on, then "*" and "="; here the least significant digit
+has number 1. In their code of 2025 a token has three positions, one of them its index in its own
+partial product; here "grid" has the two others, and operands have rows as well.
 """
 
 from dataclasses import dataclass
@@ -35,19 +35,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from pe_lab.tasks import _oracles
 from pe_lab.tasks._arithmetic import (
     Arithmetic,
     Text,
-    apart,
     carried,
-    example,
-    joined,
-    laid_out,
+    concatenated,
+    left_aligned,
+    map_fields,
     num_digits,
-    numbers,
-    signs,
+    number_text,
+    separated,
+    sign_text,
+    text_example,
 )
-from pe_lab.tasks.base import Example, Vocabulary
+from pe_lab.tasks.base import Example, Scalar, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -55,14 +57,15 @@ class Multiplication(Arithmetic):
     """The target is the product of the prompt's operands.
 
     Args:
-      other_digits: of the second operand, which may then begin with zeros; None: it is drawn like
-        the first.
-      padding: "answer": zeros in front of the product, up to as many digits as both operands have;
+      other_digits: the digits of the second operand, which may start with zeros; None to draw it
+        like the first one.
+      padding: "answer": the product has leading zeros, up to the number of digits of both operands;
         or "none".
-      scratchpad: the target is the first operand times each digit of the second, the least
-        significant one first, with "+" between; "="; and their running sums, with ">" between, the
-        last of which is scored. All have at least the first operand's digits, with padding partial
-        products have one more, running sums those of both operands.
+      scratchpad: the target is the first operand times each digit of the second one (the least
+        significant first), separated by "+"; then "="; then the running sums of these products,
+        separated by ">". The last sum is scored. All numbers have at least the digits of the first
+        operand. With padding, products have one digit more, and sums have the digits of both
+        operands.
     """
 
     other_digits: int | None = 1
@@ -79,72 +82,90 @@ class Multiplication(Arithmetic):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        names = (*self.digit_names, "*", *["+", "=", ">"] * self.scratchpad)
-        return Vocabulary(len(names), names)
+        names = [*self.digit_names, "*"]
+        if self.scratchpad:
+            names += ["+", "=", ">"]
+        return Vocabulary(len(names), tuple(names))
 
     @property
     def has_scratchpad(self) -> bool:
         return self.scratchpad
 
-    def _others(self, length: int) -> int:
-        """The most digits that the second operand has."""
+    def _second_digits(self, length: int) -> int:
+        """Return the largest number of digits of the second operand."""
         return length if self.other_digits is None else self.other_digits
 
     def prompt_bound(self, length: int) -> int:
-        return length + 1 + self._others(length)
+        return length + 1 + self._second_digits(length)
 
     def target_bound(self, length: int) -> int:
-        others = self._others(length)
-        product = length + others
-        return others * (length + 1 + product) + 2 * others - 1 if self.scratchpad else product
+        second_digits = self._second_digits(length)
+        product = length + second_digits
+        if not self.scratchpad:
+            return product
+        num_signs = 2 * second_digits - 1
+        return second_digits * (length + 1 + product) + num_signs
 
     def sample(self, key, length, bound, data=None) -> Example:
-        of_lengths, of_first, of_second = jax.random.split(key, 3)
-        others = self._others(bound)
+        lengths_key, first_key, second_key = jax.random.split(key, 3)
+        second_digits = self._second_digits(bound)
         if self.other_digits is None:
-            lengths = self.draw_lengths(of_lengths, length, 2)
-            second = self.draw_number(of_second, lengths[1], others)
+            lengths = self.draw_lengths(lengths_key, length, 2)
+            second = self.draw_number(second_key, lengths[1], second_digits)
         else:
-            lengths = jnp.append(self.draw_lengths(of_lengths, length, 1), others)
-            second = jax.random.randint(of_second, (others,), 0, self.base)
-        first = self.draw_number(of_first, lengths[0], bound)
-        operands = jnp.stack([jnp.pad(first, (0, others)), jnp.pad(second, (0, bound))])
-        prompt = apart(numbers(operands, lengths, self.reverse_operands), self.base)
-        target = self._target(second[:, None] * first[None], lengths)
-        return example(
-            laid_out(prompt, self.prompt_bound(bound)), laid_out(target, self.target_bound(bound))
+            lengths = jnp.append(self.draw_lengths(lengths_key, length, 1), second_digits)
+            second = jax.random.randint(second_key, (second_digits,), 0, self.base)
+        first = self.draw_number(first_key, lengths[0], bound)
+        operands = jnp.stack([jnp.pad(first, (0, second_digits)), jnp.pad(second, (0, bound))])
+
+        prompt = separated(
+            number_text(operands, lengths, self.reverse_operands), self.symbol_id("*")
+        )
+        products = second[:, None] * first[None]
+        if self.scratchpad:
+            target = self._scratchpad(products, lengths)
+        else:
+            target = self._product(products, lengths)
+        return text_example(
+            left_aligned(prompt, self.prompt_bound(bound)),
+            left_aligned(target, self.target_bound(bound)),
         )
 
-    def _target(self, products: Int[Array, "m n"], lengths: Int[Array, "2"]) -> Text:
-        """Of products of each digit of the second operand with each of the first."""
-        columns = _shifted(products)
-        if not self.scratchpad:
-            digits, _ = carried(columns.sum(axis=0), self.base)
-            width = num_digits(digits) if self.padding == "none" else lengths.sum()
-            return numbers(digits[None], width[None], self.reverse_answer, row=3, scored=True)
+    def _product(self, products: Int[Array, "m n"], lengths: Int[Array, "2"]) -> Text:
+        """Write the product; row j of `products` is the first operand times digit j."""
+        digits, _ = carried(_shifted(products).sum(axis=0), self.base)
+        width = num_digits(digits) if self.padding == "none" else lengths.sum()
+        row = jnp.array([3])
+        return number_text(digits[None], width[None], self.reverse_answer, row, scored=True)
+
+    def _scratchpad(self, products: Int[Array, "m n"], lengths: Int[Array, "2"]) -> Text:
+        """Write the partial products and their running sums."""
         number = jnp.arange(len(products))
-        partial, _ = carried(jnp.pad(products, ((0, 0), (0, 1))), self.base)
-        sums, _ = carried(jnp.cumsum(columns, axis=0), self.base)
+        with_carry = jnp.pad(products, ((0, 0), (0, 1)))
+        partial_digits, _ = carried(with_carry, self.base)
+        sum_digits, _ = carried(jnp.cumsum(_shifted(products), axis=0), self.base)
+        partial_widths = self._widths(partial_digits, lengths, lengths[0] + 1)
+        sum_widths = self._widths(sum_digits, lengths, lengths.sum())
+        is_last = number == lengths[1] - 1
 
-        def said(digits, width, sign, **of_number):
-            width = jnp.maximum(num_digits(digits), lengths[0]) if self.padding == "none" else width
-            widths = jnp.where(number < lengths[1], width, 0)
-            return apart(
-                numbers(digits, widths, self.reverse_answer, row=3 + number, **of_number),
-                self._id(sign),
-            )
+        reverse, row = self.reverse_answer, 3 + number
+        partial_text = number_text(partial_digits, partial_widths, reverse, row, shift=number)
+        sum_text = number_text(sum_digits, sum_widths, reverse, row, scored=is_last)
+        texts = [
+            separated(partial_text, self.symbol_id("+")),
+            sign_text(self.symbol_id("="), jnp.ones(1, bool)),
+            separated(sum_text, self.symbol_id(">")),
+        ]
+        return concatenated(*(map_fields(jnp.ravel, text) for text in texts))
 
-        partial = said(partial, lengths[0] + 1, "+", shift=number)
-        sums = said(sums, lengths.sum(), ">", scored=number == lengths[1] - 1)
-        return joined(
-            *(
-                Text(*(field.ravel() for field in text))
-                for text in (partial, signs(self._id("="), jnp.ones(1, bool)), sums)
-            )
-        )
-
-    def _id(self, name: str) -> int:
-        return self.vocabulary.names.index(name)
+    def _widths(
+        self, digits: Int[Array, "m w"], lengths: Int[Array, "2"], padded: Scalar
+    ) -> Int[Array, "m"]:
+        """Return the width of each number of the scratchpad; 0 for numbers it does not have."""
+        width = padded
+        if self.padding == "none":
+            width = jnp.maximum(num_digits(digits), lengths[0])
+        return jnp.where(jnp.arange(len(digits)) < lengths[1], width, 0)
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
         return self.reveals_unpadded(structure) if self.padding == "none" else None
@@ -159,26 +180,27 @@ class Multiplication(Arithmetic):
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         first, second = self._operands(prompt)
-        a, b = self.read(first), self.read(second)
-        if self.scratchpad:
-            digits = [
-                self.read(digit) for digit in (second if self.reverse_operands else second[::-1])
-            ]
-            least, extra, both = (
-                len(first),
-                *((0, 0) if self.padding == "none" else (1, len(second))),
-            )
-            partial = [self.write(a * digit, least + extra) for digit in digits]
-            sums = [
-                self.write(a * (b % self.base**k), least + both) for k in range(1, len(digits) + 1)
-            ]
-            said = "+".join(partial) + "=" + ">".join(sums)
-        else:
-            said = self.write(a * b, 1 if self.padding == "none" else len(first) + len(second))
-        return np.array(self.vocabulary.symbols(" ".join(said)))
+        a, b = _oracles.read(self, first), _oracles.read(self, second)
+        padded = self.padding != "none"
+        if not self.scratchpad:
+            text = _oracles.write(self, a * b, len(first) + len(second) if padded else 1)
+            return np.array(self.vocabulary.symbols(" ".join(text)))
+        digits = second if self.reverse_operands else second[::-1]
+        partial_width = len(first) + (1 if padded else 0)
+        sum_width = len(first) + (len(second) if padded else 0)
+        partial = [
+            _oracles.write(self, a * _oracles.read(self, digit), partial_width) for digit in digits
+        ]
+        sums = []
+        for k in range(1, len(digits) + 1):
+            sums.append(_oracles.write(self, a * (b % self.base**k), sum_width))
+        text = "+".join(partial) + "=" + ">".join(sums)
+        return np.array(self.vocabulary.symbols(" ".join(text)))
 
 
 def _shifted(rows: Int[Array, "m n"]) -> Int[Array, "m m+n"]:
-    """Row number j moved by j places, as products are written below each other."""
+    """Shift row j by j digits, as in long multiplication."""
     m, n = rows.shape
-    return jnp.pad(rows, ((0, 0), (0, m + 1))).ravel()[: m * (m + n)].reshape(m, m + n)
+    # Rows of m + n + 1 values that are cut into rows of m + n shift by one value each.
+    flat = jnp.pad(rows, ((0, 0), (0, m + 1))).ravel()
+    return flat[: m * (m + n)].reshape(m, m + n)

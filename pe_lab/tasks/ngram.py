@@ -1,28 +1,27 @@
-"""Find an n-gram in a string and say what follows it there.
+"""Find an n-gram in a string and continue it.
 
     b c a | a d b c a e -> e
     a d b c a e -> [b c a] e  # form="suffix"
     b c a | a d b c a e b -> e b
     a d b a d b c -> a d b a d b c  # form="duplicate"
 
-form="prefix" puts the n-gram before the string. form="suffix" puts it behind: it is given as the
-target's beginning, so that the answer follows it without anything between. form="duplicate" is no
-search: the string is to be copied, and one of its n-grams was written over another, so that looking
-for the last symbols said finds two places. It is for evaluation of a model that was trained on
-copying.
+form="prefix" puts the n-gram before the string. form="suffix" puts it after the string, as input
+tokens at the start of the target, so that the answer follows it directly. form="duplicate" is no
+search: the target is a copy of the string, in which one n-gram has replaced another one, so that a
+search for the last predicted symbols has two results. It is for evaluating a model that was trained
+on copying.
 
-The string is uniform on its alphabet and the n-gram uniform among those that occur once in it, of
-the starts that the authors' code allows, which leave three symbols more than the answer needs.
-Where none occurs once (with 26 letters and n-grams of 3 in fewer than one example of 5,000) the
-first place counts.
+The string is uniform. The n-gram is uniform among those that occur once in it and that leave at
+least three symbols more than the answer needs, as in the authors' code. If no n-gram occurs once
+(with 26 letters and n-grams of 3 in fewer than one example of 5,000), its first occurrence counts.
 
 Papers: Jelassi et al. 2024 (https://arxiv.org/abs/2402.01032): "n-gram lookup" with prefix keys and
 with suffix keys, and copying with a duplicate n-gram; 26 letters and n-grams of 3 are the defaults
 of the authors' data.
 
-Differs: the authors' code looks whether any n-gram occurs once, then draws among all; the paper's
-n-gram occurs once. For "duplicate" their code writes over every occurrence of the n-gram that it
-replaces, here over the one drawn.
+Differs: the authors' code checks that some n-gram occurs once, then draws among all n-grams; the
+paper's n-gram occurs once. For "duplicate" their code replaces every occurrence of the old n-gram,
+here only the drawn one.
 """
 
 import string
@@ -32,21 +31,21 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Int
 
 from pe_lab.tasks._permute import rearranged, uncoupled
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
 
 
 @dataclass(frozen=True)
 class Ngram(Task):
-    """The target is what follows the n-gram in the string; the length is the string's.
+    """The target is the continuation of the n-gram in the string; the length is the string's.
 
     Args:
-      num_symbols: the alphabet.
-      gram: symbols of the n-gram.
-      answer: symbols of the answer; None for all the rest of the string.
-      form: where the n-gram stands, or that the string is to be copied.
+      num_symbols: the size of the alphabet.
+      gram: the number of symbols of the n-gram.
+      answer: the number of symbols of the answer; None for the rest of the string.
+      form: "prefix" and "suffix": the n-gram before or after the string; "duplicate": a copy.
     """
 
     num_symbols: int = 26
@@ -56,19 +55,20 @@ class Ngram(Task):
 
     def __post_init__(self):
         if self.num_symbols < 2 or self.gram < 1 or (self.answer is not None and self.answer < 1):
-            given = f"num_symbols={self.num_symbols}, gram={self.gram} and answer={self.answer}"
             raise ValueError(
-                f"Ngram needs two symbols or more, and a symbol of n-gram and of answer or more, "
-                f"got {given}."
+                f"Ngram needs two symbols or more, and one symbol or more for the n-gram and the "
+                f"answer, got num_symbols={self.num_symbols}, gram={self.gram} and "
+                f"answer={self.answer}."
             )
 
     @property
     def vocabulary(self) -> Vocabulary:
-        letters = tuple(
-            string.ascii_lowercase if self.num_symbols <= 26 else map(str, range(self.num_symbols))
-        )
-        names = letters[: self.num_symbols] + (("|",) if self.form == "prefix" else ())
-        return Vocabulary(len(names), names)
+        names = list(map(str, range(self.num_symbols)))
+        if self.num_symbols <= len(string.ascii_lowercase):
+            names = list(string.ascii_lowercase[: self.num_symbols])
+        if self.form == "prefix":
+            names.append("|")
+        return Vocabulary(len(names), tuple(names))
 
     @property
     def min_length(self) -> int:
@@ -78,87 +78,94 @@ class Ngram(Task):
     def gives_tokens(self) -> bool:
         return self.form == "suffix"
 
+    @property
+    def _prefix_length(self) -> int:
+        """The number of prompt tokens before the string: the n-gram and a separator, or none."""
+        return self.gram + 1 if self.form == "prefix" else 0
+
     def prompt_bound(self, length: int) -> int:
-        return length + (self.gram + 1 if self.form == "prefix" else 0)
+        return length + self._prefix_length
 
     def target_bound(self, length: int) -> int:
         if self.form == "duplicate":
             return length
-        return (self.answer or length - self.gram) + (self.gram if self.form == "suffix" else 0)
+        answer = self.answer or length - self.gram
+        return answer + self.gram if self.form == "suffix" else answer
 
     def sample(self, key, length, bound, data=None) -> Example:
-        string_key, place_key = jax.random.split(key)
+        string_key, gram_key = jax.random.split(key)
         letters = jax.random.randint(string_key, (bound,), 0, self.num_symbols)
         if self.form == "duplicate":
-            return self._duplicate(place_key, letters, length)
-
-        place = jnp.arange(bound)
-        found = self._found(place_key, letters, length)
-        begin = found + self.gram
-        count = self.answer or length - begin
-        key_gram = letters[found + jnp.arange(self.gram)]
-        target = jnp.arange(self.target_bound(bound))
+            return self._duplicate(gram_key, letters, length)
+        start = self._draw_start(gram_key, letters, length)
         if self.form == "prefix":
-            prompt = jnp.concatenate([key_gram, jnp.array([self.num_symbols]), letters])
-            mask, said = jnp.arange(len(prompt)) < length + self.gram + 1, target < count
-            return rearranged(
-                prompt, mask, self.gram + 1 + begin + target, said, structure=uncoupled(mask, said)
-            )
+            return self._prefix(letters, length, start)
+        return self._suffix(letters, length, start)
 
-        mask, told, asked = (
-            place < length,
-            target < self.gram + count,
-            (target >= self.gram) & (target < self.gram + count),
-        )
-        whole = jnp.where(
-            told, letters[jnp.minimum(found + target, bound - 1)], 0
-        )  # the n-gram and what follows it
-        source = jnp.where(asked, found + target, -1)
-        return Example(
-            jnp.where(mask, letters, 0),
+    def _prefix(self, letters: Int[Array, "n"], length: Scalar, start: Scalar) -> Example:
+        end = start + self.gram
+        gram = letters[start + jnp.arange(self.gram)]
+        prompt = jnp.concatenate([gram, jnp.array([self.num_symbols]), letters])
+        mask = jnp.arange(len(prompt)) < length + self._prefix_length
+        target_index = jnp.arange(self.target_bound(len(letters)))
+        target_mask = target_index < (self.answer or length - end)
+        # Indices of the prompt, in which the string follows the n-gram.
+        source = self._prefix_length + end + target_index
+        structure = uncoupled(mask, target_mask)
+        return rearranged(prompt, mask, source, target_mask, structure=structure)
+
+    def _suffix(self, letters: Int[Array, "n"], length: Scalar, start: Scalar) -> Example:
+        bound = len(letters)
+        mask = jnp.arange(bound) < length
+        target_index = jnp.arange(self.target_bound(bound))
+        target_mask = target_index < self.gram + (self.answer or length - start - self.gram)
+        is_predicted = target_mask & (target_index >= self.gram)
+        return make_example(
+            letters,
             mask,
-            whole,
-            told,
-            asked,
-            source,
-            asked,
-            uncoupled(mask, told),
+            letters[jnp.minimum(start + target_index, bound - 1)],
+            target_mask,
+            answer_mask=is_predicted,
+            alignment=jnp.where(is_predicted, start + target_index, -1),
+            asked_mask=is_predicted,
+            structure=uncoupled(mask, target_mask),
         )
 
-    def _found(
-        self, key: Key[Array, ""], letters: Int[Array, "n"], length: Int[Array, ""]
-    ) -> Int[Array, ""]:
-        """The first place of an n-gram that occurs once."""
+    def _draw_start(self, key: RandomKey, letters: Int[Array, "n"], length: Scalar) -> Scalar:
+        """Draw an n-gram that occurs once, if there is one; return its first occurrence."""
         start = jnp.arange(len(letters))
         padded = jnp.pad(letters, (0, self.gram - 1))
-        windows = [padded[k : k + len(letters)] for k in range(self.gram)]
-        same = start[None] <= length - self.gram  # of the n-gram in the row, the one in the column
-        for window in windows:
-            same &= window[:, None] == window[None]
-        score = jax.random.uniform(key, letters.shape) + (same.sum(axis=1) == 1)
-        drawn = jnp.argmax(jnp.where(start <= length - self.min_length, score, -1))
-        return jnp.argmax(same[drawn])
+        # is_equal[i, j]: the n-grams that start at i and j are equal, and j is inside the string.
+        is_equal = start[None] <= length - self.gram
+        for offset in range(self.gram):
+            window = padded[offset : offset + len(letters)]
+            is_equal &= window[:, None] == window[None]
+        occurs_once = is_equal.sum(axis=1) == 1
+        # Uniform numbers are below 1, so that n-grams that occur once have the highest scores.
+        score = jax.random.uniform(key, letters.shape) + occurs_once
+        chosen = jnp.argmax(jnp.where(start <= length - self.min_length, score, -1))
+        return jnp.argmax(is_equal[chosen])
 
-    def _duplicate(
-        self, key: Key[Array, ""], letters: Int[Array, "n"], length: Int[Array, ""]
-    ) -> Example:
-        from_key, onto_key = jax.random.split(key)
-        place, starts = jnp.arange(len(letters)), length - self.gram - (self.answer or 0) - 1
-        old = jax.random.randint(from_key, (), 0, starts)
-        new = (old + jax.random.randint(onto_key, (), 1, starts)) % starts
-        over = (place >= new) & (place < new + self.gram)
-        prompt = letters[jnp.where(over, place - new + old, place)]
-        return rearranged(prompt, place < length, place, place < length)
+    def _duplicate(self, key: RandomKey, letters: Int[Array, "n"], length: Scalar) -> Example:
+        from_key, to_key = jax.random.split(key)
+        index = jnp.arange(len(letters))
+        num_starts = length - self.gram - (self.answer or 0) - 1
+        old = jax.random.randint(from_key, (), 0, num_starts)
+        new = (old + jax.random.randint(to_key, (), 1, num_starts)) % num_starts
+        is_replaced = (index >= new) & (index < new + self.gram)
+        prompt = letters[jnp.where(is_replaced, index - new + old, index)]
+        return rearranged(prompt, index < length, index, index < length)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
-        return len(prompt) - (self.gram + 1 if self.form == "prefix" else 0)
+        return len(prompt) - self._prefix_length
 
     def oracle(self, prompt: np.ndarray, given: np.ndarray | None = None) -> np.ndarray:
         if self.form == "duplicate":
             return prompt
-        symbols = prompt.tolist()
-        wanted = symbols[: self.gram] if given is None else given.tolist()[: self.gram]
-        text = "".join(map(chr, symbols if self.form == "suffix" else symbols[self.gram + 1 :]))
-        _, _, rest = text.partition("".join(map(chr, wanted)))
-        answer = [ord(letter) for letter in rest][: self.answer]
-        return np.array(wanted + answer if self.form == "suffix" else answer)
+        text = prompt.tolist()[self._prefix_length :]
+        gram = (prompt if given is None else given).tolist()[: self.gram]
+        start = 0
+        while text[start : start + self.gram] != gram:
+            start += 1
+        answer = text[start + self.gram :][: self.answer]
+        return np.array(gram + answer if self.form == "suffix" else answer)

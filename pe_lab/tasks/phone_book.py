@@ -1,16 +1,15 @@
-"""Look a name up in a phone book.
+"""Look up a name in a phone book.
 
     n7 6 1 3 n2 9 0 4 n5 8 8 8 n2 -> 9 0 4  # num_digits=3
 
-The prompt is a name and its number for each entry, then one of the names, all equally likely to be
-asked for.
+The prompt is a name and its number for each entry, then one of the names, each equally likely.
 
 Papers: Jelassi et al. 2024 (https://arxiv.org/abs/2402.01032): "phone-book", numbers of ten digits,
-the first of them 6..9, as here.
+the first one on 6..9, as here.
 
-Differs: there pretrained language models read English names, drawn with repetition, and are shown
-two entries as examples before the question. Here a name is one symbol and no two are alike, so that
-every question has one answer, and a model that is trained on the task needs no examples of it.
+Differs: there pretrained language models read English names, drawn with repetition, after two
+entries as examples. Here a name is one symbol and all names differ, so that every question has one
+answer. A model that is trained on the task needs no examples.
 """
 
 from dataclasses import dataclass
@@ -29,8 +28,8 @@ class PhoneBook(Task):
     """The target is the number of the name that the prompt ends with.
 
     Args:
-      num_names: names to draw from.
-      num_digits: of a number.
+      num_names: the number of names to draw from.
+      num_digits: the digits of a number.
     """
 
     num_names: int = 1000
@@ -40,16 +39,15 @@ class PhoneBook(Task):
 
     def __post_init__(self):
         if self.num_names < 2 or self.num_digits < 1:
-            given = f"num_names={self.num_names} and num_digits={self.num_digits}"
             raise ValueError(
-                f"PhoneBook needs two names or more and numbers of a digit or more, got {given}."
+                f"PhoneBook needs two names or more and numbers of a digit or more, got "
+                f"num_names={self.num_names} and num_digits={self.num_digits}."
             )
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(
-            10 + self.num_names, (*"0123456789", *(f"n{i}" for i in range(self.num_names)))
-        )
+        names = (*"0123456789", *(f"n{i}" for i in range(self.num_names)))
+        return Vocabulary(10 + self.num_names, names)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -68,27 +66,29 @@ class PhoneBook(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         name_key, digit_key, query_key = jax.random.split(key, 3)
         names = 10 + distinct(name_key, bound, self.num_names)
-        least = 6 * (jnp.arange(self.num_digits) == 0)[None]
-        draw = jax.random.uniform(
-            digit_key, (bound, self.num_digits)
-        )  # twice as fast as whole numbers, of which there are many
-        digits = least + (draw * (10 - least)).astype(jnp.int32)
+        least = jnp.where(jnp.arange(self.num_digits) == 0, 6, 0)[None]
+        # Uniform fractions are twice as fast as uniform integers here.
+        uniform = jax.random.uniform(digit_key, (bound, self.num_digits))
+        digits = least + (uniform * (10 - least)).astype(jnp.int32)
         book = jnp.concatenate([names[:, None], digits], axis=1).reshape(-1)
-        asked = jax.random.randint(query_key, (), 0, length)
+        query = jax.random.randint(query_key, (), 0, length)
 
-        width, place = 1 + self.num_digits, jnp.arange(self.prompt_bound(bound))
-        prompt = jnp.where(place == width * length, names[asked], jnp.append(book, 0))
-        mask, said = place <= width * length, jnp.ones(self.num_digits, bool)
-        structure = {"symbols": (mask & (prompt < 10), said)} | uncoupled(mask, said)
-        return rearranged(
-            prompt, mask, width * asked + 1 + jnp.arange(self.num_digits), said, structure=structure
-        )
+        width = 1 + self.num_digits
+        index = jnp.arange(self.prompt_bound(bound))
+        prompt = jnp.where(index == width * length, names[query], jnp.append(book, 0))
+        mask = index <= width * length
+        target_mask = jnp.ones(self.num_digits, bool)
+        source = width * query + 1 + jnp.arange(self.num_digits)
+        # Symbols 0 to 9 are digits, larger symbols are names.
+        is_digit = mask & (prompt < 10)
+        structure = {"symbols": (is_digit, target_mask), **uncoupled(mask, target_mask)}
+        return rearranged(prompt, mask, source, target_mask, structure=structure)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) // (1 + self.num_digits)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        *entries, asked = prompt.tolist()
+        *entries, query = prompt.tolist()
         book: dict[int, list[int]] = {}
         for symbol in entries:
             if symbol >= 10:
@@ -96,4 +96,4 @@ class PhoneBook(Task):
                 book[name] = []
             else:
                 book[name].append(symbol)
-        return np.array(book[asked])
+        return np.array(book[query])

@@ -1,29 +1,29 @@
-"""Follow a regular language: what may come next after every prefix of a string.
+"""Track a regular language: the legal next symbols after every prefix of a string.
 
     1 0 0 1 0 0 0 1 -> 01$ 01$ 1$ 01$ 01$ 1$ - -
     a a b b -> ab ab ab a$  # language="d_4"
     1 0 0 0 -> yes yes yes no  # answer="every"
     1 0 0 0 -> no  # answer="last"
 
-A symbol of the target names the letters that a member of the language can go on with and, by $,
-that it can end; - says that no member begins like this. A length without members is an upper bound:
-it draws strings of the longest shorter length that has some. A random string leaves a language of
-few members after a few letters. The languages: tomita_1 to tomita_7, (aa)*, (aaaa)* and (abab)* as
-aa_star, aaaa_star and abab_star, D_n as d_2, d_3, d_4 and d_12, aa*bb*cc*dd*ee* as aa_bb_cc_dd_ee,
-{a,b}*d{b,c}* as ab_d_bc and {0,1,2}*02* as 012_02.
+A symbol of the target names the letters that can follow the prefix in a member of the language, and
+$ if the member can end; - says that no member has this prefix. A length without members is an upper
+bound: the string then has the longest shorter length with members. A random string leaves a
+language with few members after a few letters. The languages: tomita_1 to tomita_7, (aa)*, (aaaa)*
+and (abab)* as aa_star, aaaa_star and abab_star, D_n as d_2, d_3, d_4 and d_12, aa*bb*cc*dd*ee* as
+aa_bb_cc_dd_ee, {a,b}*d{b,c}* as ab_d_bc and {0,1,2}*02* as 012_02.
 
 Papers: Bhattamishra et al. 2020 (https://arxiv.org/abs/2009.11264): "character prediction", a
 vector with a bit for each letter. Huang et al. 2025 (https://arxiv.org/abs/2410.02140): the formal
 languages, the set of letters as one symbol; its 17 languages are these.
 
-Differs: both draw members alone (members=1.0). tomita_1, tomita_2 and the stars have one member a
-length, so that length and place tell the whole answer; here half of the strings are none, and
-aa_star and aaaa_star have a second letter, which no member has. Strings are uniform among those of
-their length, where both papers' generators prefer some. The end is in every set; in their code some
-languages have it instead of the letters, some not at all. In their code a 0 after an odd number of
-ones in tomita_3 counts as impossible, which it is not, and a prefix of 012_02 that ends in 0 counts
-as no member, which it is. Both read each answer off its own letter; here the answers follow the
-whole string, and a decoder sees those before.
+Differs: the papers draw members only (members=1.0). tomita_1, tomita_2 and the stars have one
+member per length, so that length and index determine the answer; here half of the strings are not
+members, and aa_star and aaaa_star have a second letter, which no member has. Strings are uniform
+among the strings of their length; both papers' generators prefer some. Every set includes the end;
+in their code some languages have the end instead of the letters, and some never. In their code a 0
+after an odd number of ones in tomita_3 counts as impossible, which it is not, and a prefix of
+012_02 that ends in 0 does not count as a member, which it is. Both predict each answer at its own
+letter; here the answers follow the whole string, and a decoder sees the previous ones.
 """
 
 import itertools
@@ -33,22 +33,23 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Int
 
 from pe_lab.tasks._languages import LANGUAGES, Language
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
 
 
 @dataclass(frozen=True)
 class Regular(Task):
     """The target has a symbol for each prefix, or one for the string.
 
-    With probability `members` the string is a member of the language, else it is none; both uniform
-    among the strings of its length.
+    With probability `members` the string is a member of the language, else it is not. Both kinds
+    are uniform among the strings of their length.
 
     Args:
-      language: one of those above.
-      answer: "legal", what may come next after each prefix; "every", whether each prefix is a
-        member; "last", whether the string is one.
+      language: one of the names above.
+      answer: "legal", the legal next symbols after each prefix; "every", whether each prefix is a
+        member; "last", whether the string is a member.
       members: the share of members.
     """
 
@@ -65,113 +66,122 @@ class Regular(Task):
             raise ValueError(f"Regular's members are a share of 0 to 1, got {self.members}.")
 
     @property
-    def _of(self) -> Language:
+    def _language(self) -> Language:
         return LANGUAGES[self.language]
 
     @property
-    def _said(self) -> tuple[str, ...]:
-        """What each state of the automaton has the target say."""
+    def _labels(self) -> tuple[str, ...]:
+        """The label of each state of the automaton."""
+        language = self._language
         if self.answer == "legal":
-            return self._of.next()
-        return tuple(
-            "yes" if state in self._of.accepting else "no" for state in range(len(self._of.moves))
-        )
+            return language.legal_letters()
+        states = range(len(language.moves))
+        return tuple("yes" if state in language.accepting else "no" for state in states)
 
-    def _name(self, said: str) -> str:
-        """The set of one letter alone is no letter."""
-        return f"{{{said}}}" if said in tuple(self._of.letters) else said
+    def _name(self, label: str) -> str:
+        """Return the name of a label; the set of one letter needs another name than the letter."""
+        return f"{{{label}}}" if label in tuple(self._language.letters) else label
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(len(self._of.letters), tuple(self._of.letters))
+        letters = tuple(self._language.letters)
+        return Vocabulary(len(letters), letters)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        """What is said stands behind the letters."""
-        said = tuple(map(self._name, dict.fromkeys(self._said)))
-        return Vocabulary(len(self._of.letters) + len(said), (*self._of.letters, *said))
+        """The letters, then the labels."""
+        names = (*self._language.letters, *map(self._name, dict.fromkeys(self._labels)))
+        return Vocabulary(len(names), names)
 
     @property
     def min_length(self) -> int:
-        return next(n for n in itertools.count(1) if _ways(self._of, True, n)[n, 0] > 0)
+        language = self._language
+        return next(n for n in itertools.count(1) if _num_strings(language, True, n)[n, 0] > 0)
 
     def target_bound(self, length: int) -> int:
         return 1 if self.answer == "last" else length
 
     def sample(self, key, length, bound, data=None) -> Example:
-        coin, letters = jax.random.split(key)
-        ways = np.stack([_ways(self._of, member, bound) for member in (False, True)])
-        exists = ways[:, :, 0] > 0  # strings of each length from the first state
-        length = jnp.asarray(_member_lengths(self._of, bound))[length]
-        member = (jax.random.uniform(coin) < self.members) | ~jnp.asarray(exists[0])[length]
-        string, states = self._walk(
-            letters, jnp.asarray(_choices(self._of, ways)), member.astype(int), length, bound
-        )
+        member_key, letters_key = jax.random.split(key)
+        language = self._language
+        length = jnp.asarray(_member_lengths(language, bound))[length]
+        counts = np.stack([_num_strings(language, member, bound) for member in (False, True)])
+        has_non_members = jnp.asarray(counts[0, :, 0] > 0)[length]
+        # Some lengths have no non-members, for example if every string is a member.
+        is_member = (jax.random.uniform(member_key) < self.members) | ~has_non_members
+        thresholds = jnp.asarray(_thresholds(language, counts))[is_member.astype(int)]
+        string, states = self._draw_string(letters_key, thresholds, length, bound)
+
+        # Several states may have the same label; ids follow the first occurrences.
+        labels = list(dict.fromkeys(self._labels))
+        label_ids = [len(language.letters) + labels.index(label) for label in self._labels]
+        target = jnp.asarray(label_ids)[states]
         mask = jnp.arange(bound) < length
-        names = tuple(dict.fromkeys(self._said))
-        says = len(self._of.letters) + jnp.asarray([names.index(said) for said in self._said])
-        target = jnp.where(mask, says[states], 0)
-        target, said = (
-            (target[length - 1][None], jnp.ones(1, bool))
-            if self.answer == "last"
-            else (target, mask)
-        )
-        return Example(
-            jnp.where(mask, string, 0), mask, target, said, said, jnp.full(len(target), -1)
-        )
+        if self.answer == "last":
+            return make_example(string, mask, target[length - 1][None], jnp.ones(1, bool))
+        return make_example(string, mask, target, mask)
 
-    def _walk(self, key, choices, member, length, bound):
-        """Letters and the states after them; [bound] each."""
-        moves = jnp.asarray(self._of.moves)
+    def _draw_string(
+        self,
+        key: RandomKey,
+        thresholds: Float[Array, "l s a"],
+        length: Scalar,
+        bound: int,
+    ) -> tuple[Int[Array, "n"], Int[Array, "n"]]:
+        """Draw the letters of a string, and return the states after them."""
+        moves = jnp.asarray(self._language.moves)
 
-        def step(state, drawn):
-            left, uniform = drawn
-            letter = (uniform >= choices[member, left, state]).sum()
+        def step(state, inputs):
+            left, uniform = inputs
+            letter = (uniform >= thresholds[left, state]).sum()
             state = moves[state, letter]
             return state, (letter, state)
 
         left = jnp.maximum(length - jnp.arange(bound), 0)
-        return jax.lax.scan(step, jnp.asarray(0), (left, jax.random.uniform(key, (bound,))))[1]
+        uniform = jax.random.uniform(key, (bound,))
+        return jax.lax.scan(step, jnp.asarray(0), (left, uniform))[1]
 
     def evaluation_lengths(self, length: int) -> range:
-        longest = int(_member_lengths(self._of, length)[length])
+        longest = int(_member_lengths(self._language, length)[length])
         return range(longest, longest + 1)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        string = "".join(self._of.letters[symbol] for symbol in prompt)
+        language = self._language
+        string = "".join(language.letters[symbol] for symbol in prompt)
         prefixes = [string[: i + 1] for i in range(len(string))]
         if self.answer == "legal":
-            said = [self._of.next_after(prefix) for prefix in prefixes]
+            labels = [language.legal_letters_after(prefix) for prefix in prefixes]
         else:
-            said = ["yes" if self._of.member(prefix) else "no" for prefix in prefixes]
-        said = said[-1:] if self.answer == "last" else said
-        return np.array(self.target_vocabulary.symbols(" ".join(map(self._name, said))))
+            labels = ["yes" if language.member(prefix) else "no" for prefix in prefixes]
+        if self.answer == "last":
+            labels = labels[-1:]
+        return np.array(self.target_vocabulary.symbols(" ".join(map(self._name, labels))))
 
 
-def _ways(language: Language, member: bool, bound: int) -> np.ndarray:
-    """[length, state]: how many strings of a length lead to members (or not), up to a factor for
-    each length.
+def _num_strings(language: Language, member: bool, bound: int) -> np.ndarray:
+    """[length, state]: how many strings lead from a state to members (or to non-members).
+
+    The numbers of each length have a common factor, so that they do not overflow.
     """
     moves = np.array(language.moves)
-    ways = np.zeros((bound + 1, len(moves)))
-    ways[0] = [(state in language.accepting) == member for state in range(len(moves))]
+    counts = np.zeros((bound + 1, len(moves)))
+    counts[0] = [(state in language.accepting) == member for state in range(len(moves))]
     for length in range(1, bound + 1):
-        ways[length] = ways[length - 1][moves].sum(axis=1)
-        ways[length] /= max(ways[length].max(), 1)  # they would outgrow a float
-    return ways
+        counts[length] = counts[length - 1][moves].sum(axis=1)
+        counts[length] /= max(counts[length].max(), 1)
+    return counts
 
 
 def _member_lengths(language: Language, bound: int) -> np.ndarray:
     """[length]: the longest length up to it that has members."""
-    exists = _ways(language, True, bound)[:, 0] > 0
-    return np.maximum.accumulate(np.where(exists, np.arange(bound + 1), 0))
+    has_members = _num_strings(language, True, bound)[:, 0] > 0
+    return np.maximum.accumulate(np.where(has_members, np.arange(bound + 1), 0))
 
 
-def _choices(language: Language, ways: np.ndarray) -> np.ndarray:
-    """[.., letters left, state, letter - 1]: below which uniform number the letter or one before it
-    is drawn.
-    """
-    towards = np.concatenate([ways[:, :1], ways[:, :-1]], axis=1)[:, :, np.array(language.moves)]
-    total = towards.sum(axis=-1, keepdims=True)
-    share = np.cumsum(towards, axis=-1) / np.where(total > 0, total, 1)
-    return share[..., :-1].astype(np.float32)
+def _thresholds(language: Language, counts: np.ndarray) -> np.ndarray:
+    """[.., letters left, state, letter - 1]: cumulative probabilities of the next letter."""
+    remaining = np.concatenate([counts[:, :1], counts[:, :-1]], axis=1)
+    of_letter = remaining[:, :, np.array(language.moves)]
+    total = of_letter.sum(axis=-1, keepdims=True)
+    cumulative = np.cumsum(of_letter, axis=-1) / np.where(total > 0, total, 1)
+    return cumulative[..., :-1].astype(np.float32)

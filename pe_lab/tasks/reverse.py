@@ -12,25 +12,22 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 
+from pe_lab.tasks._permute import rearranged
 from pe_lab.tasks.base import Example, StringTask, random_string
 
 
 @dataclass(frozen=True)
 class Reverse(StringTask):
-    """The target is the prompt from its end to its start; by default the papers' bits."""
+    """The target is the reversed prompt; by default of the papers' bits."""
 
     num_symbols: int = 2
     distinct: bool = False
 
     def sample(self, key, length, bound, data=None) -> Example:
         string = random_string(key, self.num_symbols, bound, self.distinct)
-        place = jnp.arange(bound)
-        mask = place < length
-        source = jnp.where(mask, length - 1 - place, 0)
-        target = jnp.where(mask, jnp.take(string, source), 0)
-        return Example(
-            jnp.where(mask, string, 0), mask, target, mask, mask, jnp.where(mask, source, -1)
-        )
+        index = jnp.arange(bound)
+        mask = index < length
+        return rearranged(string, mask, length - 1 - index, mask)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         return prompt[::-1]

@@ -1,4 +1,4 @@
-"""Reverse a string, then say it again, reversed or not.
+"""Reverse a string, then repeat it, reversed or in its original order.
 
     5 6 7 -> 7 6 5 | 7 6 5
     5 6 7 -> 7 6 5 | 5 6 7  # second="original"
@@ -20,11 +20,10 @@ from pe_lab.tasks.base import Example, StringTask, Vocabulary, random_string
 
 @dataclass(frozen=True)
 class ReverseTwice(StringTask):
-    """The target is the prompt from its end to its start, a symbol of its own, "|", and the prompt
-    once more.
+    """The target is the reversed prompt, "|" (a symbol of its own), and the prompt again.
 
     Args:
-      second: how the prompt is said behind the separator.
+      second: the order of the second copy.
     """
 
     num_symbols: int = 100
@@ -33,23 +32,25 @@ class ReverseTwice(StringTask):
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.num_symbols + 1, (*map(str, range(self.num_symbols)), "|"))
+        names = (*map(str, range(self.num_symbols)), "|")
+        return Vocabulary(self.num_symbols + 1, names)
 
     def target_bound(self, length: int) -> int:
         return 2 * length + 1
 
     def sample(self, key, length, bound, data=None) -> Example:
         string = random_string(key, self.num_symbols, bound, self.distinct)
-        place = jnp.arange(2 * bound + 1)
-        again = place - length - 1  # below 0 in the first part and at the separator
-        first = length - 1 - place  # -1 at the separator
-        second = again if self.second == "original" else length - 1 - again
-        source = jnp.where(again < 0, first, second)
+        index = jnp.arange(2 * bound + 1)
+        first = length - 1 - index  # -1, the separator, at index `length`
+        index_in_second = index - length - 1
+        second = index_in_second
+        if self.second == "reversed":
+            second = length - 1 - index_in_second
         return rearranged(
             string,
             jnp.arange(bound) < length,
-            source,
-            place < 2 * length + 1,
+            jnp.where(index_in_second < 0, first, second),
+            index < 2 * length + 1,
             separator=self.num_symbols,
         )
 

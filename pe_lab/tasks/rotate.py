@@ -4,11 +4,10 @@
     0 1 1 1 -> 1 1 0 1  # by=2
     >2 0 1 1 1 -> 1 1 0 1  # by=3, drawn=True
 
-A fixed step asks for one relative offset, and for the string's length where it wraps around. A step
-that is drawn and told asks for an offset that depends on what the prompt says.
+A fixed step needs one relative offset, and the string's length at the wrap-around. A random step
+that the prompt shows needs an offset that depends on the prompt's content.
 
-No paper: the smallest step from copy, which is a rotation by 0, towards addresses that are
-computed.
+No paper: the smallest step from copy (a rotation by 0) to computed addresses.
 """
 
 from dataclasses import dataclass
@@ -23,12 +22,11 @@ from pe_lab.tasks.base import Example, StringTask, Vocabulary, random_string
 
 @dataclass(frozen=True)
 class Rotate(StringTask):
-    """The target is the prompt's string from its symbol number `by`, counted from 0, around to the
-    one before.
+    """The target is the prompt's string from index `by`, counted from 0, then its start.
 
     Args:
-      by: the step; more than a string's length begins anew.
-      drawn: the step is uniform on 1..by in each example, and the prompt begins with it, as ">1",
+      by: the step, modulo the string's length.
+      drawn: the step is uniform on 1..by in each example, and the prompt starts with it, as ">1",
         ">2", ...
     """
 
@@ -44,10 +42,10 @@ class Rotate(StringTask):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        steps = [f">{k + 1}" for k in range(self.by)] if self.drawn else []
-        return Vocabulary(
-            self.num_symbols + len(steps), (*map(str, range(self.num_symbols)), *steps)
-        )
+        names = [*map(str, range(self.num_symbols))]
+        if self.drawn:
+            names += [f">{step}" for step in range(1, self.by + 1)]
+        return Vocabulary(len(names), tuple(names))
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -59,15 +57,16 @@ class Rotate(StringTask):
     def sample(self, key, length, bound, data=None) -> Example:
         string_key, step_key = jax.random.split(key)
         string = random_string(string_key, self.num_symbols, bound, self.distinct)
-        place, mask = jnp.arange(bound), jnp.arange(bound) < length
+        index = jnp.arange(bound)
+        mask = index < length
         if not self.drawn:
-            return rearranged(string, mask, (place + self.by) % length, mask)
+            return rearranged(string, mask, (index + self.by) % length, mask)
         step = jax.random.randint(step_key, (), 1, self.by + 1)
         prompt = jnp.concatenate([self.num_symbols + step[None] - 1, string])
-        told = jnp.arange(bound + 1) < length + 1
-        return rearranged(
-            prompt, told, 1 + (place + step) % length, mask, structure=uncoupled(told, mask)
-        )
+        prompt_mask = jnp.arange(bound + 1) < length + 1
+        source = 1 + (index + step) % length
+        structure = uncoupled(prompt_mask, mask)
+        return rearranged(prompt, prompt_mask, source, mask, structure=structure)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) - self.drawn
@@ -75,6 +74,4 @@ class Rotate(StringTask):
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         symbols = prompt.tolist()
         step = symbols.pop(0) - self.num_symbols + 1 if self.drawn else self.by
-        for _ in range(step):
-            symbols.append(symbols.pop(0))
-        return np.array(symbols)
+        return np.roll(symbols, -step)

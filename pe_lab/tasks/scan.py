@@ -1,27 +1,27 @@
-"""The actions that a command in simple English asks for.
+"""Translate a command in simple English into actions.
 
     jump twice -> I_JUMP I_JUMP
     turn opposite left -> I_TURN_LEFT I_TURN_LEFT
     look after walk right -> I_TURN_RIGHT I_WALK I_LOOK
     run around left -> I_TURN_LEFT I_RUN I_TURN_LEFT I_RUN I_TURN_LEFT I_RUN I_TURN_LEFT I_RUN
 
-A grammar makes all 20,910 commands. The length of an example is that of its actions; a command is
-drawn among those of that length, each as often. A length without commands (37 actions, say; in
-training, all beyond `max_train`) is an upper bound: a command is drawn among those of the longest
-shorter length that has some.
+A grammar generates all 20,910 commands. The length of an example is its number of actions, and all
+commands of a length are equally likely. A length without commands (37 actions, for example; in
+training, all lengths above `max_train`) is an upper bound: the command then has the longest shorter
+length with commands.
 
 A tenth of the commands of every length, chosen by a checksum of their words, is held out. Training
-draws the others, up to `max_train` actions. Validation draws what is held out, beyond `max_train`
-as well. The test draws all commands beyond `max_train`, and below it the held-out ones once more:
-no shorter command is new to a model that was chosen by them.
+has the others, up to `max_train` actions. Validation has the held-out commands of all lengths. The
+test has all commands above `max_train` and, below it, the held-out commands again: a model that was
+selected by validation has seen all shorter commands.
 
 Papers: Lake & Baroni 2018 (https://arxiv.org/abs/1711.00350): "SCAN", the length split, 16,990
 commands of up to 22 actions in training and 3,920 of 24 to 48 in the test. Kazemnejad et al. 2023
 (https://arxiv.org/abs/2305.19466): "SCAN", up to 25 actions in training (max_train=25), a tenth of
 these held out for validation.
 
-Differs: the papers draw every command as often, so that most are long; here lengths are drawn
-first.
+Differs: in the papers all commands are equally likely, so that most are long; here lengths are
+drawn first.
 """
 
 import functools
@@ -29,15 +29,16 @@ import itertools
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
-_VERBS, _SIDES, _TIMES = ("walk", "look", "run", "jump"), ("left", "right"), ("twice", "thrice")
+_VERBS = ("walk", "look", "run", "jump")
+_SIDES = ("left", "right")
+_TIMES = {"twice": 2, "thrice": 3}
 _WORDS = (*_VERBS, "turn", *_SIDES, "opposite", "around", *_TIMES, "and", "after")
 _ACTIONS = (
     *(f"I_{verb.upper()}" for verb in _VERBS),
@@ -45,15 +46,17 @@ _ACTIONS = (
 )
 _NAMES = (*_WORDS, *_ACTIONS)
 _LONGEST = 48  # actions
-_NONE = 255  # behind the end, in the tables
+_NONE = 255  # padding of the tables
+
+Command = tuple[list[str], list[str]]  # words and actions
 
 
 @dataclass(frozen=True)
 class Scan(Task):
-    """The target is the actions of the prompt, in their order.
+    """The target is the actions of the prompt, in order.
 
     Args:
-      max_train: actions of the longest commands of training.
+      max_train: the most actions of a training command.
     """
 
     max_train: int = 22
@@ -72,7 +75,7 @@ class Scan(Task):
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        """Words as well, so that in one stream a word and an action are never one symbol."""
+        """Words and actions: in a sequence with both, they need different symbols."""
         return Vocabulary(len(_NAMES), _NAMES)
 
     @property
@@ -82,16 +85,15 @@ class Scan(Task):
     def prompt_bound(self, length: int) -> int:
         return _most_words()[length]
 
-    def data(self, split: str) -> Any:
+    def data(self, split: str) -> dict[str, np.ndarray]:
         return _tables(self.max_train, split)
 
     def sample(self, key, length, bound, data=None) -> Example:
-        row = data["first"][length] + jax.random.randint(key, (), 0, data["count"][length])
-        prompt, target = (data[side][row].astype(jnp.int32) for side in ("commands", "actions"))
-        prompt, target = prompt[: self.prompt_bound(bound)], target[: self.target_bound(bound)]
-        prompt_mask, mask = prompt != _NONE, target != _NONE
-        prompt, target = jnp.where(prompt_mask, prompt, 0), jnp.where(mask, target, 0)
-        return Example(prompt, prompt_mask, target, mask, mask, jnp.full(len(target), -1))
+        offset = jax.random.randint(key, (), 0, data["count"][length])
+        row = data["first"][length] + offset
+        prompt = data["commands"][row].astype(jnp.int32)[: self.prompt_bound(bound)]
+        target = data["actions"][row].astype(jnp.int32)[: self.target_bound(bound)]
+        return make_example(prompt, prompt != _NONE, target, target != _NONE)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(target)
@@ -101,119 +103,119 @@ class Scan(Task):
         return range(longest, longest + 1)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        return np.array(
-            self.target_vocabulary.symbols(
-                " ".join(_meaning(self.vocabulary.text(prompt.tolist())))
-            )
-        )
+        actions = _meaning(self.vocabulary.text(prompt.tolist()))
+        return np.array(self.target_vocabulary.symbols(" ".join(actions)))
 
 
-def _phrases() -> list[tuple[list[str], list[str]]]:
-    """Words and actions of what `and` and `after` combine."""
-    found = [([verb], [f"I_{verb.upper()}"]) for verb in _VERBS]
+def _phrases() -> list[Command]:
+    """Return the words and actions of the phrases that `and` and `after` combine."""
+    phrases: list[Command] = [([verb], [f"I_{verb.upper()}"]) for verb in _VERBS]
     for side in _SIDES:
         turn = [f"I_TURN_{side.upper()}"]
         for verb in (*_VERBS, "turn"):
-            act = [] if verb == "turn" else [f"I_{verb.upper()}"]
-            found += [
-                ([verb, side], turn + act),
-                ([verb, "opposite", side], turn * 2 + act),
-                ([verb, "around", side], (turn + act) * 4),
+            action = [] if verb == "turn" else [f"I_{verb.upper()}"]
+            phrases += [
+                ([verb, side], turn + action),
+                ([verb, "opposite", side], turn * 2 + action),
+                ([verb, "around", side], (turn + action) * 4),
             ]
-    again = [
-        ([*words, times], actions * n)
-        for n, times in enumerate(_TIMES, 2)
-        for words, actions in found
-    ]
-    return found + again
+    repeated: list[Command] = []
+    for name, times in _TIMES.items():
+        repeated += [([*words, name], actions * times) for words, actions in phrases]
+    return phrases + repeated
 
 
 @functools.cache
-def _commands() -> list[list[tuple[list[str], list[str]]]]:
-    """Of every length up to the longest the words and actions of its commands, in the order of a
-    checksum of their words.
-    """
+def _commands() -> list[list[Command]]:
+    """Return the commands of every length, in the order of a checksum of their words."""
     phrases = _phrases()
-    pairs = [(one, other) for one in phrases for other in phrases]
-    both = [(one[0] + ["and"] + other[0], one[1] + other[1]) for one, other in pairs]
-    after = [(one[0] + ["after"] + other[0], other[1] + one[1]) for one, other in pairs]
-    found: list[list[tuple[list[str], list[str]]]] = [[] for _ in range(_LONGEST + 1)]
-    for words, actions in phrases + both + after:
-        found[len(actions)].append((words, actions))
-    return [
-        sorted(of_length, key=lambda command: zlib.crc32(" ".join(command[0]).encode()))
-        for of_length in found
-    ]
+    commands = list(phrases)
+    for (words, actions), (other_words, other_actions) in itertools.product(phrases, phrases):
+        commands.append(([*words, "and", *other_words], actions + other_actions))
+    for (words, actions), (other_words, other_actions) in itertools.product(phrases, phrases):
+        commands.append(([*words, "after", *other_words], other_actions + actions))
+
+    by_length: list[list[Command]] = [[] for _ in range(_LONGEST + 1)]
+    for words, actions in commands:
+        by_length[len(actions)].append((words, actions))
+    for of_length in by_length:
+        of_length.sort(key=lambda command: zlib.crc32(" ".join(command[0]).encode()))
+    return by_length
 
 
 @functools.cache
 def _most_words() -> list[int]:
-    """Of the commands up to each length."""
-    return list(
-        itertools.accumulate(
-            (max((len(words) for words, _ in found), default=0) for found in _commands()), max
-        )
-    )
+    """Return the most words of the commands up to each length."""
+    most = [max((len(words) for words, _ in commands), default=0) for commands in _commands()]
+    return list(itertools.accumulate(most, max))
 
 
 @functools.cache
 def _tables(max_train: int, split: str) -> dict[str, np.ndarray]:
-    """A split's commands and actions by length; for every length, where those it draws from start,
-    and how many there are.
+    """Return the commands of a split as tables.
 
-    All splits have as many rows, so that a program that was compiled for one takes the others.
+    Returns:
+      commands and actions: [C, ...], sorted by length. All splits have the same shapes, so that one
+        compiled program takes all of them.
+      first and count: [length], the rows that examples of this length are drawn from.
     """
-    rows: list[tuple[list[str], list[str]]] = []
+    rows: list[Command] = []
     first, count = np.zeros((2, _LONGEST + 1), np.int32)
-    for length, found in enumerate(_commands()[1:], 1):
-        taken = _taken(found, split, length <= max_train)
-        first[length], count[length] = (
-            (len(rows), len(taken)) if taken else (first[length - 1], count[length - 1])
-        )
-        rows += taken
-    commands, actions = zip(*rows, strict=True)
+    for length in range(1, _LONGEST + 1):
+        commands = _commands_of_split(_commands()[length], split, length <= max_train)
+        if commands:
+            first[length], count[length] = len(rows), len(commands)
+        else:
+            # Fall back to the longest shorter length with commands.
+            first[length], count[length] = first[length - 1], count[length - 1]
+        rows += commands
     return {
-        "commands": _table(commands, _most_words()[-1]),
-        "actions": _table(actions, _LONGEST),
+        "commands": _table([words for words, _ in rows], _most_words()[-1]),
+        "actions": _table([actions for _, actions in rows], _LONGEST),
         "first": first,
         "count": count,
     }
 
 
-def _taken(
-    found: list[tuple[list[str], list[str]]], split: str, is_short: bool
-) -> list[tuple[list[str], list[str]]]:
-    """Of the commands of a length those of a split."""
-    held_out = -(-len(found) // 10)
+def _commands_of_split(commands: list[Command], split: str, is_short: bool) -> list[Command]:
+    """Select the commands of a split among the commands of one length."""
+    num_held_out = -(-len(commands) // 10)
     if split == "train":
-        return found[held_out:] if is_short else []
-    return found if split == "test" and not is_short else found[:held_out]
+        return commands[num_held_out:] if is_short else []
+    if split == "test" and not is_short:
+        return commands
+    return commands[:num_held_out]
 
 
 def _table(texts: Sequence[list[str]], width: int) -> np.ndarray:
-    table, numbers = (
-        np.full((sum(map(len, _commands())), width), _NONE, np.uint8),
-        {name: i for i, name in enumerate(_NAMES)},
-    )
-    for row, text in zip(table, texts, strict=False):
-        row[: len(text)] = [numbers[word] for word in text]
+    # All splits have rows for all commands, so that their shapes are equal.
+    ids = {name: i for i, name in enumerate(_NAMES)}
+    num_commands = sum(map(len, _commands()))
+    table = np.full((num_commands, width), _NONE, np.uint8)
+    for i, text in enumerate(texts):
+        table[i, : len(text)] = [ids[word] for word in text]
     return table
 
 
 def _meaning(command: str) -> list[str]:
-    """The actions of a command, by taking it apart."""
-    one, joint, other = command.partition(" and ")
-    if joint:
-        return _meaning(one) + _meaning(other)
-    one, joint, other = command.partition(" after ")
-    if joint:
-        return _meaning(other) + _meaning(one)
-    for n, times in enumerate(_TIMES, 2):
-        if command.endswith(times):
-            return _meaning(command.removesuffix(f" {times}")) * n
+    """Return the actions of a command by parsing it; for the oracle."""
+    first, conjunction, second = command.partition(" and ")
+    if conjunction:
+        return _meaning(first) + _meaning(second)
+    first, conjunction, second = command.partition(" after ")
+    if conjunction:
+        return _meaning(second) + _meaning(first)
+    # "twice" binds closer than "and" and "after".
+    for name, times in _TIMES.items():
+        if command.endswith(name):
+            return _meaning(command.removesuffix(f" {name}")) * times
     words = command.split()
-    act = [] if words[0] == "turn" else [f"I_{words[0].upper()}"]
+    action = [] if words[0] == "turn" else [f"I_{words[0].upper()}"]
     if len(words) == 1:
-        return act
+        return action
     turn = [f"I_TURN_{words[-1].upper()}"]
-    return (turn + act) * 4 if "around" in words else turn * (1 + ("opposite" in words)) + act
+    if "around" in words:
+        return (turn + action) * 4
+    if "opposite" in words:
+        return turn * 2 + action
+    return turn + action

@@ -1,17 +1,16 @@
-"""Copy the symbols that stand between blanks.
+"""Copy the symbols between blanks.
 
     _ 3 _ _ 0 2 -> 3 0 2  # num_content=3
 
-The number of symbols to copy is fixed, the length is that of the prompt: what grows is how far they
-lie apart.
+The number of symbols to copy is fixed, and the length is the prompt's: longer prompts have more
+blanks between the symbols.
 
 Papers: Poli et al. 2024 (MAD, https://arxiv.org/abs/2403.17844): "selective copying", 14 symbols,
-16 to copy, sequences of 256 tokens, which are a prompt of 239, a copy token and 16 places for the
-answer.
+16 to copy, sequences of 256 tokens, which are a prompt of 239, a copy token and 16 answer
+tokens.
 
-Differs: the copy token is left out, as every layout tells where the answer begins. As in the
-authors' code, each blank is put before one of the symbols, which of them uniform, so a prompt ends
-with a symbol.
+Differs: the copy token is omitted, as every layout marks the start of the answer. As in the
+authors' code, each blank precedes a uniform one of the symbols, so a prompt ends with a symbol.
 """
 
 from dataclasses import dataclass
@@ -29,8 +28,8 @@ class SelectiveCopy(Task):
     """The target is the prompt without its blanks.
 
     Args:
-      num_symbols: the alphabet, without the blank.
-      num_content: symbols to copy in each example.
+      num_symbols: the size of the alphabet, without the blank.
+      num_content: the number of symbols to copy in each example.
     """
 
     num_symbols: int = 14
@@ -38,14 +37,15 @@ class SelectiveCopy(Task):
 
     def __post_init__(self):
         if self.num_symbols < 2 or self.num_content < 1:
-            given = f"num_symbols={self.num_symbols} and num_content={self.num_content}"
             raise ValueError(
-                f"SelectiveCopy needs two symbols or more and one to copy, got {given}."
+                f"SelectiveCopy needs two symbols or more and one to copy, got "
+                f"num_symbols={self.num_symbols} and num_content={self.num_content}."
             )
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.num_symbols + 1, (*map(str, range(self.num_symbols)), "_"))
+        names = (*map(str, range(self.num_symbols)), "_")
+        return Vocabulary(self.num_symbols + 1, names)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -60,16 +60,18 @@ class SelectiveCopy(Task):
 
     def sample(self, key, length, bound, data=None) -> Example:
         content_key, blank_key = jax.random.split(key)
-        order = jnp.arange(self.num_content)
-        content = jax.random.randint(content_key, order.shape, 0, self.num_symbols)
-        before = jax.random.randint(
-            blank_key, (bound - self.num_content,), 0, self.num_content
-        )  # which symbol
-        blanks = jnp.arange(bound - self.num_content) < length - self.num_content
-        source = order + ((before[:, None] <= order[None]) & blanks[:, None]).sum(axis=0)
+        index = jnp.arange(self.num_content)
+        content = jax.random.randint(content_key, index.shape, 0, self.num_symbols)
+        most_blanks = bound - self.num_content
+        next_symbol = jax.random.randint(blank_key, (most_blanks,), 0, self.num_content)
+        is_blank = jnp.arange(most_blanks) < length - self.num_content
+        precedes = (next_symbol[:, None] <= index[None]) & is_blank[:, None]
+        # A symbol moves by the number of blanks before it.
+        source = index + precedes.sum(axis=0)
         prompt = jnp.full(bound, self.num_symbols).at[source].set(content)
-        mask, said = jnp.arange(bound) < length, jnp.ones(self.num_content, bool)
-        return rearranged(prompt, mask, source, said, structure=uncoupled(mask, said))
+        mask, target_mask = jnp.arange(bound) < length, jnp.ones(self.num_content, bool)
+        structure = uncoupled(mask, target_mask)
+        return rearranged(prompt, mask, source, target_mask, structure=structure)
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         return np.array([symbol for symbol in prompt.tolist() if symbol != self.num_symbols])

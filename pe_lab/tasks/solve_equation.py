@@ -1,14 +1,14 @@
-"""The unknown digit of an expression with brackets whose value is given, modulo a number.
+"""Solve an equation with one unknown digit and brackets, modulo a number.
 
     ( x + 2 ) = 0 -> 3
     ( 1 - ( - x ) ) = 4 -> 3
     0 0 -> 0
 
 The left side is an expression of modular_arithmetic_brackets without times, two symbols shorter
-than the equation, so the unknown counts once, with plus or minus, and one digit solves it: chance
-is one in `modulus`. A random place of it is chosen, and the first digit from there on, around the
-end, becomes the unknown: digits behind many brackets are chosen more often. Below length 3 there is
-no equation: prompt and answer are zeros.
+than the equation. The unknown occurs once, with plus or minus, so that one digit solves the
+equation: a guess is right in one of `modulus` examples. The unknown replaces the first digit from a
+uniform index on, cyclically; digits after many brackets are more likely. Below length 3 there is no
+equation: prompt and answer are zeros.
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
 (https://arxiv.org/abs/2305.16843): "solve_equation", modulus 5, lengths 1..40 in training, up to
@@ -22,31 +22,29 @@ import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.tasks import _expressions
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
-_UNKNOWN, _EQUALS = range(
-    4, 6
-)  # symbols, counted from the modulus, behind those of an expression without times
+# Symbols, counted from the modulus, after the symbols of an expression without times.
+_UNKNOWN, _EQUALS = 4, 5
 
 
 @dataclass(frozen=True)
 class SolveEquation(Task):
-    """The target is one symbol: the digit that the unknown stands for.
+    """The target is one symbol: the value of the unknown.
 
     Args:
-      modulus: of the values; the digits are 0..modulus-1, each uniform.
+      modulus: the modulus of the values. Digits are uniform on 0..modulus-1.
     """
 
     modulus: int = 5
 
     def __post_init__(self):
-        _expressions.checked("SolveEquation", self.modulus)
+        _expressions.check_modulus("SolveEquation", self.modulus)
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(
-            self.modulus + 6, (*map(str, range(self.modulus)), "+", "-", "(", ")", "x", "=")
-        )
+        names = (*map(str, range(self.modulus)), "+", "-", "(", ")", "x", "=")
+        return Vocabulary(len(names), names)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -56,38 +54,33 @@ class SolveEquation(Task):
         return 1
 
     def sample(self, key, length, bound, data=None) -> Example:
-        of_expression, of_place = jax.random.split(key)
-        place, side = (
-            jnp.arange(bound),
-            jnp.maximum(length - 2, 1),
-        )  # symbols before the equals sign
-        expression, is_digit, value = _expressions.drawn(
-            of_expression, side, bound, self.modulus, 2
+        expression_key, index_key = jax.random.split(key)
+        index = jnp.arange(bound)
+        side = jnp.maximum(length - 2, 1)  # the symbols before the equals sign
+        expression, is_digit, value = _expressions.draw_expression(
+            expression_key, side, bound, self.modulus, num_operators=2
         )
-        ahead = (place - jax.random.randint(of_place, (), 0, side)) % side
-        unknown = jnp.where(is_digit & (place < side), ahead, bound).argmin()
+        # The first digit from a random index on, cyclically, becomes the unknown.
+        steps_ahead = (index - jax.random.randint(index_key, (), 0, side)) % side
+        unknown = jnp.where(is_digit & (index < side), steps_ahead, bound).argmin()
         equation = jnp.select(
-            [place == unknown, place < side, place == side, place == side + 1],
+            [index == unknown, index < side, index == side, index == side + 1],
             [self.modulus + _UNKNOWN, expression, self.modulus + _EQUALS, value],
             0,
         )
-        there, one = length > 2, jnp.ones(1, bool)
-        solution = jnp.where(there, expression[unknown], 0)
-        return Example(
-            jnp.where(there, equation, 0), place < length, solution[None], one, one, jnp.full(1, -1)
-        )
+        has_equation = length > 2
+        prompt = jnp.where(has_equation, equation, 0)
+        solution = jnp.where(has_equation, expression[unknown], 0)
+        return make_example(prompt, index < length, solution[None], jnp.ones(1, bool))
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         if len(prompt) < 3:
             return np.array([0])
         *side, _, value = prompt.tolist()
-        tried = [
-            [d if s == self.modulus + _UNKNOWN else s for s in side] for d in range(self.modulus)
-        ]
-        return np.array(
-            [
-                d
-                for d, filled in enumerate(tried)
-                if _expressions.value_of(filled, self.modulus) == value
-            ]
-        )
+        unknown = side.index(self.modulus + _UNKNOWN)
+        solutions = []
+        for digit in range(self.modulus):
+            expression = [*side[:unknown], digit, *side[unknown + 1 :]]
+            if _expressions.value_of(expression, self.modulus) == value:
+                solutions.append(digit)
+        return np.array(solutions)

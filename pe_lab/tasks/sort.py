@@ -4,8 +4,8 @@
     3 3 1 -> 1 3 3  # distinct=False
     8 6 , 1 2 0 , 9 9 -> 8 6 , 9 9 , 1 2 0  # numbers=(10, 9999)
 
-With distinct symbols each one of the answer stands at one place of the prompt: to find it is to
-find the next larger.
+With distinct symbols, each symbol of the answer is a copy of one prompt symbol: the next larger
+one.
 
 Papers: Huang et al. 2025 (https://arxiv.org/abs/2410.02140): "sort", distinct symbols of 150, up to
 50 in training and 150 in testing. Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466):
@@ -22,28 +22,28 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Int
 
 from pe_lab.tasks._lists import joined
-from pe_lab.tasks.base import Example, StringTask, Vocabulary, random_string
+from pe_lab.tasks.base import Example, StringTask, Vocabulary, make_example, random_string
 
 _COMMA = 10
 
 
-def _two_numbers(given: tuple) -> bool:
-    return (
-        len(given) == 2 and all(type(n) is int for n in given) and 0 <= given[0] < given[1] < 10**9
-    )
+def _is_range(numbers: tuple) -> bool:
+    if len(numbers) != 2 or not all(type(number) is int for number in numbers):
+        return False
+    return 0 <= numbers[0] < numbers[1] < 10**9
 
 
 @dataclass(frozen=True)
 class Sort(StringTask):
-    """The target is the prompt's items in ascending order. It is aligned where no two of them can
-    be equal.
+    """The target is the prompt's items in ascending order, aligned if all items differ.
 
     Args:
-      numbers: the least and the largest of uniform integers, written in digits and parted by
-        commas; their digits are "symbols". None for single symbols, in which case num_symbols and
-        distinct say which.
+      numbers: the smallest and the largest of uniform integers, which are written in digits and
+        separated by commas; their digits are "symbols". None for single symbols, with num_symbols
+        and distinct.
     """
 
     num_symbols: int = 150
@@ -54,28 +54,27 @@ class Sort(StringTask):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.numbers is not None and not _two_numbers(self.numbers):
+        if self.numbers is not None and not _is_range(self.numbers):
             raise ValueError(
-                f"Sort's numbers are two whole ones, the first less than the second, of 0 to "
+                f"Sort's numbers are two integers, the first less than the second, of 0 to "
                 f"{10**9 - 1}, got {self.numbers}."
             )
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return (
-            Vocabulary(self.num_symbols)
-            if self.numbers is None
-            else Vocabulary(11, (*"0123456789", ","))
-        )
+        if self.numbers is None:
+            return Vocabulary(self.num_symbols)
+        return Vocabulary(11, (*"0123456789", ","))
 
     @property
     def max_length(self) -> int | None:
         return super().max_length if self.numbers is None else None
 
     def prompt_bound(self, length: int) -> int:
-        return (
-            length if self.numbers is None else max(length * (len(str(self.numbers[1])) + 1) - 1, 0)
-        )
+        if self.numbers is None:
+            return length
+        most_digits = len(str(self.numbers[1]))
+        return max(length * (most_digits + 1) - 1, 0)
 
     def target_bound(self, length: int) -> int:
         return self.prompt_bound(length)
@@ -83,55 +82,44 @@ class Sort(StringTask):
     def sample(self, key, length, bound, data=None) -> Example:
         mask = jnp.arange(bound) < length
         if self.numbers is not None:
-            values = jax.random.randint(key, (bound,), self.numbers[0], self.numbers[1] + 1)
-            return self._written(
-                jnp.where(mask, values, 0),
-                jnp.sort(jnp.where(mask, values, self.numbers[1] + 1)),
-                mask,
-            )
+            least, most = self.numbers
+            values = jax.random.randint(key, (bound,), least, most + 1)
+            ordered = jnp.sort(jnp.where(mask, values, most + 1))  # padding last
+            return self._written(jnp.where(mask, values, 0), ordered, mask)
         string = random_string(key, self.num_symbols, bound, self.distinct)
         order = jnp.argsort(jnp.where(mask, string, self.num_symbols))
         alignment = jnp.where(mask & self.distinct, order, -1)
-        return Example(
-            jnp.where(mask, string, 0),
-            mask,
-            jnp.where(mask, string[order], 0),
-            mask,
-            mask,
-            alignment,
-        )
+        return make_example(string, mask, string[order], mask, alignment=alignment)
 
-    def _written(self, values, ordered, mask) -> Example:
-        """Both lists in digits."""
-        prompt, there = self._digits(values, mask)
-        target, said = self._digits(ordered, mask)
-        symbols = (there & (prompt != _COMMA), said & (target != _COMMA))
-        return Example(
-            prompt,
-            there,
-            target,
-            said,
-            said,
-            jnp.full(len(target), -1),
-            structure={"symbols": symbols},
-        )
+    def _written(
+        self, values: Int[Array, "n"], ordered: Int[Array, "n"], mask: Bool[Array, "n"]
+    ) -> Example:
+        """Write both lists in digits."""
+        prompt, prompt_mask = self._digits(values, mask)
+        target, target_mask = self._digits(ordered, mask)
+        prompt_digits = prompt_mask & (prompt != _COMMA)
+        target_digits = target_mask & (target != _COMMA)
+        structure = {"symbols": (prompt_digits, target_digits)}
+        return make_example(prompt, prompt_mask, target, target_mask, structure=structure)
 
-    def _digits(self, values, mask):
+    def _digits(
+        self, values: Int[Array, "n"], mask: Bool[Array, "n"]
+    ) -> tuple[Int[Array, "p"], Bool[Array, "p"]]:
         assert self.numbers is not None
-        column = jnp.arange(len(str(self.numbers[1])) + 1)[
-            None
-        ]  # the last for the comma behind the longest
-        widths = jnp.maximum((values[:, None] >= 10 ** column[:, :-1]).sum(axis=1), 1)[
-            :, None
-        ]  # 0 has a digit too
+        most_digits = len(str(self.numbers[1]))
+        column = jnp.arange(most_digits + 1)[None]  # the last one for the longest number's comma
+        num_digits = (values[:, None] >= 10 ** column[:, :-1]).sum(axis=1)
+        widths = jnp.maximum(num_digits, 1)[:, None]  # 0 has one digit
+        # Digits from the most significant one on; columns beyond the width become commas.
         digits = values[:, None] // 10 ** jnp.maximum(widths - 1 - column, 0) % 10
         tokens = jnp.where(column < widths, digits, _COMMA)
-        return joined(tokens, jnp.where(mask, widths[:, 0] + 1, 0), self.prompt_bound(len(values)))
+        item_widths = jnp.where(mask, widths[:, 0] + 1, 0)
+        return joined(tokens, item_widths, self.prompt_bound(len(values)))
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
-        """Of distinct symbols, the number of a target token tells which prompt symbol it is."""
-        pointed_at = structure == "coupled" and self.distinct and self.numbers is None
-        return "answer" if pointed_at and not causal else None
+        """Return what the structure reveals: the alignment of distinct symbols shows them."""
+        is_aligned = self.distinct and self.numbers is None
+        return "answer" if structure == "coupled" and is_aligned and not causal else None
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) if self.numbers is None else prompt.tolist().count(_COMMA) + 1
@@ -139,5 +127,6 @@ class Sort(StringTask):
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         if self.numbers is None:
             return np.array(sorted(prompt.tolist()))
-        words = self.vocabulary.text(prompt.tolist()).replace(" ", "").split(",")
-        return np.array(self.vocabulary.symbols(" ".join(",".join(sorted(words, key=int)))))
+        text = self.vocabulary.text(prompt.tolist()).replace(" ", "")
+        numbers = sorted(text.split(","), key=int)
+        return np.array(self.vocabulary.symbols(" ".join(",".join(numbers))))

@@ -1,17 +1,17 @@
-"""What a stack holds after pushes and pops.
+"""Find the content of a stack after pushes and pops.
 
     0 1 1 0 push1 pop pop -> 1 1 0 end 0 0 0 0
     1 1 0 pop pop pop pop -> end 0 0 0 0 0 0 0
     0 1 1 0 push1 pop pop -> 1 1 0 end  # padded=False
 
-The prompt is a stack of bits, its bottom first, then actions; the target is the stack after them,
-its top first, then an end. Popping an empty stack does nothing.
+The prompt is a stack of bits from its bottom, then actions. The target is the resulting stack from
+its top, then an end symbol. Popping an empty stack has no effect.
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
 (https://arxiv.org/abs/2305.16843): "stack_manipulation", lengths 1..40 in training. There the
-target is filled with zeros to length + 1; the loss counts all of it, the score what stands up to
-the end. A target that ends there (padded=False) tells a model that is given the target's length how
-high the stack is.
+target is padded with zeros to length + 1. Their loss counts all of it; their score ends with the
+end symbol. A target without the zeros (padded=False) reveals the height of the stack to a model
+that knows the target length.
 """
 
 from dataclasses import dataclass
@@ -20,23 +20,23 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Int
 
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, Scalar, Task, Vocabulary, make_example
 
-_END, _POP, _PUSH = 2, 3, 4  # _PUSH and the next push 0 and 1
+_END, _POP, _PUSH = 2, 3, 4  # _PUSH + bit pushes a bit
 
 
 @dataclass(frozen=True)
 class StackManipulation(Task):
-    """The target is the last stack from its top, then the end, then zeros to length + 1; the zeros
-    are not scored.
+    """The target is the final stack from its top, the end symbol, then zeros that are not scored.
 
-    The height of the first stack is uniform on 1..length-1, bits and actions are uniform; at length
-    1 there is one bit and no action. A bit of the first stack is aligned to itself, a pushed one to
-    nothing: its action is another symbol.
+    The height of the first stack is uniform on 1..length-1, bits and actions are uniform; length 1
+    has one bit and no action. Bits of the first stack are aligned. Pushed bits are not: their
+    actions are other symbols.
 
     Args:
-      padded: with the zeros.
+      padded: the target has zeros up to length + 1.
     """
 
     padded: bool = True
@@ -51,30 +51,36 @@ class StackManipulation(Task):
 
     @property
     def has_scratchpad(self) -> bool:
-        """The zeros must be said and are not the answer."""
+        """Whether the target has zeros, which are not part of the answer."""
         return self.padded
 
     def target_bound(self, length: int) -> int:
         return length + 1
 
     def sample(self, key, length, bound, data=None) -> Example:
-        heights, bits, actions = jax.random.split(key, 3)
-        first = jax.random.randint(heights, (), 1, jnp.maximum(length, 2))
-        place = jnp.arange(bound)
-        mask = place < length
-        action = jax.random.randint(actions, (bound,), _POP, _PUSH + 2)
-        prompt = jnp.where(
-            mask, jnp.where(place < first, jax.random.randint(bits, (bound,), 0, 2), action), 0
-        )
-        target, source, height = _last_stack(prompt, mask, place < first)
-        said = jnp.arange(bound + 1)
-        there = said < (length + 1 if self.padded else height + 1)
-        return Example(
-            prompt, mask, target, there, said <= height, jnp.where(source < first, source, -1)
+        height_key, bits_key, actions_key = jax.random.split(key, 3)
+        first_height = jax.random.randint(height_key, (), 1, jnp.maximum(length, 2))
+        index = jnp.arange(bound)
+        mask = index < length
+        is_bit = index < first_height
+        action = jax.random.randint(actions_key, (bound,), _POP, _PUSH + 2)
+        bit = jax.random.randint(bits_key, (bound,), 0, 2)
+        prompt = jnp.where(mask, jnp.where(is_bit, bit, action), 0)
+
+        target, source, height = _final_stack(prompt, mask, is_bit)
+        target_index = jnp.arange(bound + 1)
+        target_length = length + 1 if self.padded else height + 1
+        return make_example(
+            prompt,
+            mask,
+            target,
+            target_index < target_length,
+            answer_mask=target_index <= height,
+            alignment=jnp.where(source < first_height, source, -1),
         )
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
-        """The number of a bit tells its height in the stack, and so the bits that follow it."""
+        """Return what the structure reveals: an aligned bit shows its height and later bits."""
         return "answer" if structure == "coupled" else None
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
@@ -88,20 +94,26 @@ class StackManipulation(Task):
         return np.array([*stack[::-1], _END, *zeros])
 
 
-def _last_stack(prompt, mask, bits):
-    """What stands on the stack from its top, then the end; the place of each in the prompt, behind
-    it the bound; the height.
+def _final_stack(
+    prompt: Int[Array, "p"], mask: Bool[Array, "p"], is_bit: Bool[Array, "p"]
+) -> tuple[Int[Array, "t"], Int[Array, "t"], Scalar]:
+    """Return the final stack.
+
+    Returns:
+      The bits from the top and the end symbol; the prompt index of each bit, and the bound after
+      them; the height.
     """
     bound = len(prompt)
-    pushed = mask & (prompt != _POP)
-    step = jnp.where(pushed, 1, jnp.where(mask, -1, 0))
-    free = jnp.cumsum(step)
-    after = free - jnp.minimum(jax.lax.cummin(free), 0)  # a pop of nothing lifts the floor
-    stays = pushed & (jax.lax.cummin(after, reverse=True) >= after)
+    is_push = mask & (prompt != _POP)
+    step = jnp.where(is_push, 1, jnp.where(mask, -1, 0))
+    unclipped = jnp.cumsum(step)
+    # Each pop of an empty stack raises the bottom by one.
+    height_after = unclipped - jnp.minimum(jax.lax.cummin(unclipped), 0)
+    stays = is_push & (jax.lax.cummin(height_after, reverse=True) >= height_after)
     height = stays.sum()
-    from_top = jnp.where(stays, height - after, bound)
+    from_top = jnp.where(stays, height - height_after, bound)
     source = jnp.full(bound + 1, bound).at[from_top].set(jnp.arange(bound), mode="drop")
     source = jnp.where(jnp.arange(bound + 1) < height, source, bound)
-    bit = jnp.where(bits, prompt, prompt - _PUSH)
+    bit = jnp.where(is_bit, prompt, prompt - _PUSH)
     target = jnp.where(source < bound, jnp.append(bit, 0)[source], 0)
     return target.at[height].set(_END), source, height

@@ -6,20 +6,19 @@
     7 - 5 0 1 -> 8 9 -  # padding="none", reverse_operands=True, negative=True
     1 2 - 3 0 -> - 1 8  # reverse_answer=False, negative=True
 
-In training, length n is an upper bound on the digits of an operand; `lengths` says how they are
-drawn. In evaluation the longest operand has exactly n digits, or both have
+In training, length n is an upper bound on the digits of an operand, and `lengths` is their
+distribution. In evaluation the longest operand has exactly n digits, or both have n digits
 (`evaluate.exact_operands`).
 
-Structure: "coupled" is the significance of a digit, so that digits of which one is taken from the
-other share a number; "symbols" are the digits; "grid" is (number, significance), the difference
-being the third number. A sign is no digit.
+Structure: "coupled" is the significance of a digit, so that digits that are subtracted share a
+number; "symbols" are the digits; "grid" is (number, significance), with the difference as number 3.
+A sign is not a digit.
 
-No paper: none was checked for it. The code of McLeish et al. 2024
-(https://arxiv.org/abs/2405.17399) can make it, as `padding="none", reverse_operands=True,
-negative=True, zero=False`; the defaults are what Cho et al. 2024 (https://arxiv.org/abs/2405.20671)
-do in addition.
+No paper: the task is in the code of McLeish et al. 2024 (https://arxiv.org/abs/2405.17399), as
+`padding="none", reverse_operands=True, negative=True, zero=False`. The defaults follow
+addition in Cho et al. 2024 (https://arxiv.org/abs/2405.20671).
 
-Differs: the separator of the layout stands for "=".
+Differs: the separator of the layout replaces "=".
 """
 
 from dataclasses import dataclass
@@ -29,29 +28,30 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pe_lab.tasks import _oracles
 from pe_lab.tasks._arithmetic import (
     Arithmetic,
-    apart,
     carried,
-    example,
-    joined,
-    laid_out,
+    concatenated,
+    left_aligned,
     num_digits,
-    numbers,
-    signs,
+    number_text,
+    separated,
+    sign_text,
+    text_example,
 )
 from pe_lab.tasks.base import Example, Vocabulary
 
 
 @dataclass(frozen=True)
 class Subtraction(Arithmetic):
-    """The target is the first operand less the second.
+    """The target is the first operand minus the second one.
 
     Args:
-      padding: "longest": zeros in front of operands and difference, up to the digits of the longer
-        operand; or "none".
-      negative: the difference may be below 0, with "-" beside its most significant digit; else the
-        two operands are put in order, the larger one first.
+      padding: "longest": leading zeros of the operands and the difference, up to the digits of the
+        longer operand; or "none".
+      negative: the difference may be below 0, with "-" next to its most significant digit; else the
+        larger operand comes first.
     """
 
     padding: Literal["none", "longest"] = "longest"
@@ -68,33 +68,40 @@ class Subtraction(Arithmetic):
         return length + self.negative
 
     def sample(self, key, length, bound, data=None) -> Example:
-        of_lengths, of_digits = jax.random.split(key)
-        lengths = self.draw_lengths(of_lengths, length, 2)
-        operands = jax.vmap(lambda key, n: self.draw_number(key, n, bound))(
-            jax.random.split(of_digits, 2), lengths
-        )
+        lengths_key, digits_key = jax.random.split(key)
+        lengths = self.draw_lengths(lengths_key, length, 2)
+        draw = jax.vmap(lambda key, length: self.draw_number(key, length, bound))
+        operands = draw(jax.random.split(digits_key, 2), lengths)
+
         columns = operands[0] - operands[1]
-        decides = jnp.where(
-            columns != 0, jnp.arange(bound), 0
-        ).max()  # the most significant place where they differ
-        below = columns[decides] < 0
-        swap = below & (not self.negative)
-        operands, lengths = (jnp.where(swap, pair[::-1], pair) for pair in (operands, lengths))
-        digits, _ = carried(jnp.where(below, -columns, columns), self.base)
-        padded = self.padding == "longest"
-        widths = jnp.broadcast_to(lengths.max(), 2) if padded else lengths
-        prompt = apart(numbers(operands, widths, self.reverse_operands), self.base)
-        width = lengths.max() if padded else num_digits(digits)
-        target = numbers(digits[None], width[None], self.reverse_answer, row=3, scored=True)
+        # The most significant unequal digit decides which operand is larger.
+        most_significant = jnp.where(columns != 0, jnp.arange(bound), 0).max()
+        is_negative = columns[most_significant] < 0
+        if not self.negative:
+            operands = jnp.where(is_negative, operands[::-1], operands)
+            lengths = jnp.where(is_negative, lengths[::-1], lengths)
+        digits, _ = carried(jnp.where(is_negative, -columns, columns), self.base)
+
+        if self.padding == "longest":
+            width = lengths.max()
+            widths = jnp.broadcast_to(width, 2)
+        else:
+            width = num_digits(digits)
+            widths = lengths
+        prompt = separated(number_text(operands, widths, self.reverse_operands), self.base)
+        row = jnp.array([3])
+        target = number_text(digits[None], width[None], self.reverse_answer, row, scored=True)
         if self.negative:
-            minus = signs(self.base, below[None, None], row=3, scored=True)
-            target = joined(target, minus) if self.reverse_answer else joined(minus, target)
-        return example(
-            laid_out(prompt, self.prompt_bound(bound)), laid_out(target, self.target_bound(bound))
+            minus = sign_text(self.base, is_negative[None, None], row=3, scored=True)
+            parts = (target, minus) if self.reverse_answer else (minus, target)
+            target = concatenated(*parts)
+        return text_example(
+            left_aligned(prompt, self.prompt_bound(bound)),
+            left_aligned(target, self.target_bound(bound)),
         )
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
-        """A sign has no number, which tells it apart from a digit at the blanks of an encoder."""
+        """Return what the structure reveals; the sign is the token of an encoder without number."""
         if self.padding != "none":
             return None
         if self.negative and not causal and structure in ("coupled", "grid", "symbols"):
@@ -109,13 +116,9 @@ class Subtraction(Arithmetic):
 
     def oracle(self, prompt: np.ndarray) -> np.ndarray:
         first, second = self._operands(prompt)
-        difference = self.read(first) - self.read(second)
-        digits = self.write(
-            abs(difference), max(len(first), len(second)) if self.padding == "longest" else 1
-        )
-        minus = "-" * (difference < 0)
-        return np.array(
-            self.vocabulary.symbols(
-                " ".join(digits + minus if self.reverse_answer else minus + digits)
-            )
-        )
+        difference = _oracles.read(self, first) - _oracles.read(self, second)
+        width = max(len(first), len(second)) if self.padding == "longest" else 1
+        digits = _oracles.write(self, abs(difference), width)
+        minus = "-" if difference < 0 else ""
+        text = digits + minus if self.reverse_answer else minus + digits
+        return np.array(self.vocabulary.symbols(" ".join(text)))

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Num
 
 from pe_lab.model.streams import Stream
-from pe_lab.tasks.layouts import Batch, pack, packed
+from pe_lab.tasks.batch import Batch, pack, packed
 from pe_lab.training import splits
 from pe_lab.training.random_keys import (
     DROPOUT,

@@ -9,7 +9,8 @@ import numpy as np
 
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.run import Change
-from pe_lab.tasks.base import Example, floors
+from pe_lab.tasks.base import Example
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.training import frozen_data
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.evaluation_data import SPLITS
@@ -107,7 +108,7 @@ class Evaluator:
         if not lengths:
             return []
         data = self.data("test")
-        return floors(self.setup.evaluated_task, lengths, CHANCE_LEVEL_EXAMPLES, data)
+        return chance_levels(self.setup.evaluated_task, lengths, CHANCE_LEVEL_EXAMPLES, data)
 
 
 def _rows(

@@ -179,7 +179,7 @@ def _sums(setup: Setup, model: Transformer, num_places: int, batch: ModelBatch) 
 
     example_counted = counted[:, 0]
     position_losses = position_targets = None
-    if setup.task.by_place:
+    if setup.task.is_text:
         sum_by_place = functools.partial(
             jax.ops.segment_sum,
             segment_ids=jnp.maximum(place, 0).ravel(),

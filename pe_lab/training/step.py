@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, Key
 
-from pe_lab.tasks.layouts import Batch
+from pe_lab.tasks.batch import Batch
 from pe_lab.training import batches, devices
 from pe_lab.training.batches import ModelBatch
 from pe_lab.training.optimizer import optimizer

@@ -79,7 +79,7 @@ def test_one_file_is_cut_by_place_between_characters(tmp_path):
         (
             {"a": "1", "b": "2", "c": b"ab\xff"},
             "",
-            "c is not UTF-8: its byte 2 starts no character",
+            "c is not valid UTF-8 \\(invalid byte at offset 2\\)",
         ),
         ({"a": "xy"}, "a", "a is too short for train, validation and test: it has 2 bytes"),
     ],
@@ -144,7 +144,7 @@ def test_a_folder_gives_the_files_of_both_endings_and_one_source_stands_in_one_s
         ),
         (
             {"a.de": b"1\n2\n\xc3", "a.en": "1\n2\n3"},
-            "a.de is not UTF-8: its byte 4 starts no character",
+            "a.de is not valid UTF-8 \\(invalid byte at offset 4\\)",
         ),
     ],
 )

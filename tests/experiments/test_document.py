@@ -36,7 +36,8 @@ def test_the_page_is_written_with_the_floors_once_they_are_measured(call, tmp_pa
     assert call() == (0, "wrote docs/tasks.md\n", "")
     page = tmp_path / "docs" / "tasks.md"
     assert (
-        "| [parity](#parity) | Parity of a string of bits. | bits, from 1 | – |" in page.read_text()
+        "| [parity](#parity) | Compute the parity of a string of bits. | bits, from 1 | – |"
+        in page.read_text()
     )
     status, out, err = call("--floors")
     assert (status, err) == (0, "")
@@ -49,8 +50,8 @@ def test_the_page_is_written_with_the_floors_once_they_are_measured(call, tmp_pa
     assert (record["num_examples"], list(record["tasks"])) == (50, ["copy", "parity"])
     assert len(record["provenance"]["commit"]) == 40
     with_floors = page.read_text()
-    assert "from 50 examples" in with_floors
-    assert "| floor, length in bits | 10 | 40 | 100 | 500 |" in with_floors
+    assert "of 50 examples" in with_floors
+    assert "| chance level, length in bits | 10 | 40 | 100 | 500 |" in with_floors
     page.unlink()
     assert call()[0] == 0
     assert page.read_text() == with_floors == document.written(tmp_path)

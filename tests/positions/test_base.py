@@ -1,6 +1,6 @@
 import jax.numpy as jnp
 
-from pe_lab.positions.base import since, starts
+from pe_lab.positions.base import index_since, starts
 
 
 def row(text):
@@ -16,4 +16,4 @@ def test_something_starts_where_any_label_changes_and_none_is_no_label():
 
 
 def test_since_counts_from_each_start():
-    assert since(row("1010011") > 0).tolist() == row("0101200").tolist()
+    assert index_since(row("1010011") > 0).tolist() == row("0101200").tolist()

@@ -112,7 +112,7 @@ def test_a_task_without_a_grid_is_refused():
         Grid()(
             jax.random.split(jax.random.key(0), 1),
             jnp.ones((1, 3), bool),
-            structure={"symbols": 1},
+            structure={"symbols": jnp.ones((1, 3), int)},
             train=False,
         )
 

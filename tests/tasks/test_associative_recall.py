@@ -6,7 +6,7 @@ import pytest
 
 from pe_lab.tasks._recall import distinct
 from pe_lab.tasks.associative_recall import AssociativeRecall
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 
 VARIANTS = [
     {},
@@ -198,7 +198,7 @@ def test_names():
 
 def test_the_floor_is_the_share_of_one_value():
     """5 values, 1000 unseen examples of 2 answers each: standard deviation 0.009; the guesses are learnt from as many."""
-    floor = floors(AssociativeRecall(num_symbols=10, slots_per_pair=1), (2,), 1000)[0]
+    floor = chance_levels(AssociativeRecall(num_symbols=10, slots_per_pair=1), (2,), 1000)[0]
     assert abs(floor["token_accuracy"] - 0.2) < 0.05
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pe_lab.tasks._binary import positive
-from pe_lab.tasks.base import floors
 from pe_lab.tasks.binary_addition import BinaryAddition
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.layouts import Encoder
 from tests.tasks.drawing import first_drawn as drawn
 from tests.tasks.drawing import said
@@ -91,7 +91,7 @@ def test_the_answer_of_a_padded_target_ends_with_the_terminator():
 
 def test_the_floor_is_about_a_half():
     """Of 1000 examples of some 30 tokens, standard deviation 0.003; of lengths up to 500 it is 0.5 on average."""
-    assert abs(floors(BinaryAddition(), (41,), 1000)[0]["token_accuracy"] - 0.48) < 0.03
+    assert abs(chance_levels(BinaryAddition(), (41,), 1000)[0]["token_accuracy"] - 0.48) < 0.03
 
 
 @pytest.mark.parametrize("length", [3, 40])

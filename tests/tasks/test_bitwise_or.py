@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks.base import floors
 from pe_lab.tasks.bitwise_or import BitwiseOr
+from pe_lab.tasks.chance import chance_levels
 
 VARIANTS = [{}, dict(lengths="equal")]
 
@@ -64,6 +64,6 @@ def test_bits_at_one_place_share_a_number():
 
 
 def test_the_floor_of_tokens_is_all_but_the_one():
-    floor = floors(BitwiseOr(lengths="equal"), (8,), 1000)[0]
+    floor = chance_levels(BitwiseOr(lengths="equal"), (8,), 1000)[0]
     assert abs(floor["token_accuracy"] - 7 / 8) < 0.03
     assert abs(floor["exact_match"] - 1 / 8) < 0.05

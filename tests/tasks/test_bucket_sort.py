@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
 from pe_lab.tasks.bucket_sort import BucketSort
+from pe_lab.tasks.chance import chance_levels
 from tests.tasks.drawing import drawn
 
 
@@ -28,7 +28,7 @@ def test_symbols_are_uniform_and_none_is_aligned():
 
 def test_a_predictor_that_sees_no_prompt_is_right_at_most_places():
     """It learns from 1000 examples, so it is a little below 0.78 and 0.94."""
-    short, long = floors(BucketSort(), (41, 500), 1000)
+    short, long = chance_levels(BucketSort(), (41, 500), 1000)
     assert abs(short["token_accuracy"] - 0.778) < 0.012
     assert abs(long["token_accuracy"] - 0.938) < 0.006
     assert long["exact_match"] < 0.01

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pe_lab.runs import plugins
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.copy import Copy
 
 
@@ -38,7 +38,7 @@ def test_one_symbol_is_refused():
 
 
 def test_the_floor_of_two_symbols_of_length_one_is_a_half():
-    floor = floors(Copy(num_symbols=2, distinct=False), (1,), 1000)[0]
+    floor = chance_levels(Copy(num_symbols=2, distinct=False), (1,), 1000)[0]
     assert floor["token_accuracy"] == floor["exact_match"]
     assert abs(floor["exact_match"] - 0.5) < 0.06
 

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.copy_grid import CopyGrid
 
 VARIANTS = [
@@ -86,7 +86,7 @@ def test_cells_are_uniform_and_grids_equally_likely():
 
 
 def test_the_floor_of_one_cell_is_a_half():
-    floor = floors(CopyGrid(num_symbols=2, min_side=1), (1,), 1000)[0]
+    floor = chance_levels(CopyGrid(num_symbols=2, min_side=1), (1,), 1000)[0]
     assert abs(floor["exact_match"] - 0.5) < 0.08
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.count import Count
 from tests.tasks.drawing import drawn
 
@@ -39,7 +39,7 @@ def test_told_prompts_are_one_symbol_longer():
 
 def test_its_floor_is_about_one_in_modulus():
     """Of 0..9 each remainder twice; 1000 examples: standard deviation 0.013."""
-    assert abs(floors(Count(), (9,), 1000)[0]["token_accuracy"] - 0.2) < 0.06
+    assert abs(chance_levels(Count(), (9,), 1000)[0]["token_accuracy"] - 0.2) < 0.06
 
 
 def test_one_symbol_and_one_answer_are_refused():

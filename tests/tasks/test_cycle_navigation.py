@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.cycle_navigation import CycleNavigation
 from tests.tasks.drawing import drawn
 
@@ -28,11 +28,11 @@ def test_places_are_the_same_symbols_in_prompts_vocabulary_and_target():
 
 def test_its_floor_falls_to_a_fifth():
     """A third after one step; 1000 examples: standard deviation 0.015."""
-    short, long = floors(CycleNavigation(), (1, 30), 1000)
+    short, long = chance_levels(CycleNavigation(), (1, 30), 1000)
     assert abs(short["token_accuracy"] - 1 / 3) < 0.07
     assert abs(long["token_accuracy"] - 0.2) < 0.06
 
 
 def test_a_cycle_of_one_place_is_refused():
-    with pytest.raises(ValueError, match="two places or more, got 1"):
+    with pytest.raises(ValueError, match="two nodes or more, got 1"):
         CycleNavigation(cycle=1)

@@ -2,7 +2,7 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.duplicate import Duplicate
 
 VARIANTS = [{}, dict(separator=True, times=3), dict(num_symbols=9, distinct=True, times=1)]
@@ -41,12 +41,12 @@ def test_target_bounds():
 
 def test_the_floor_of_bits_is_a_half():
     """4000 tokens, standard deviation 0.008; the guesses are learnt from as many."""
-    floor = floors(Duplicate(), (2,), 1000)[0]
+    floor = chance_levels(Duplicate(), (2,), 1000)[0]
     assert abs(floor["token_accuracy"] - 0.5) < 0.05
 
 
 def test_no_copy_at_all_is_refused():
-    with pytest.raises(ValueError, match="once or more often, got times=0"):
+    with pytest.raises(ValueError, match="one copy or more, got times=0"):
         Duplicate(times=0)
     with pytest.raises(ValueError, match="two symbols or more, got num_symbols=1"):
         Duplicate(num_symbols=1)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.dyck import Dyck
 from tests.tasks.drawing import drawn
 
@@ -93,7 +93,7 @@ def test_brackets_have_names_of_their_own():
 
 def test_its_floor_is_a_half():
     """After an odd prefix one of two brackets closes, after an even one often none does; 1000 examples."""
-    assert abs(floors(Dyck(), (20,), 1000)[0]["token_accuracy"] - 0.5) < 0.06
+    assert abs(chance_levels(Dyck(), (20,), 1000)[0]["token_accuracy"] - 0.5) < 0.06
 
 
 def test_depths_that_leave_nothing_to_draw_are_refused():

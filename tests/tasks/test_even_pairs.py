@@ -1,6 +1,6 @@
 import numpy as np
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.even_pairs import EvenPairs
 from tests.tasks.drawing import drawn
 
@@ -23,4 +23,6 @@ def test_bits_are_uniform_and_independent():
 
 def test_its_floor_is_a_half():
     """1000 examples: standard deviation 0.016."""
-    assert all(abs(f["token_accuracy"] - 0.5) < 0.08 for f in floors(EvenPairs(), (2, 9), 1000))
+    assert all(
+        abs(f["token_accuracy"] - 0.5) < 0.08 for f in chance_levels(EvenPairs(), (2, 9), 1000)
+    )

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.flip_flop import FlipFlop
 
 VARIANTS = [{}, dict(p_ignore=0.1), dict(p_ignore=1.0)]
@@ -62,7 +62,7 @@ def test_bounds():
 
 def test_the_floor_is_a_half():
     """At least 1000 reads, standard deviation 0.016 at most."""
-    assert abs(floors(FlipFlop(), (6,), 1000)[0]["token_accuracy"] - 0.5) < 0.07
+    assert abs(chance_levels(FlipFlop(), (6,), 1000)[0]["token_accuracy"] - 0.5) < 0.07
 
 
 def test_what_is_no_probability_is_refused():

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pe_lab.runs import plugins
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from tests import choices
 
 NAMES = plugins.names("tasks")
@@ -174,7 +174,7 @@ def test_symbols_are_of_the_alphabets(name, arguments):
 @every
 def test_the_target_is_the_oracles(name, arguments):
     one = task(name, arguments)
-    if one.by_place:
+    if one.is_text:
         pytest.skip("text has no right answer")
     for example in rows(drawn(name, arguments)[1]):
         prompt, target, given = parts(example)
@@ -186,7 +186,7 @@ def test_the_target_is_the_oracles(name, arguments):
 @given(data=st.data())
 def test_the_target_is_the_oracles_for_any_key_and_length(name, arguments, data):
     one = task(name, arguments)
-    if one.by_place:
+    if one.is_text:
         return
     lengths = lengths_of(one)
     key, length = data.draw(st.integers(0, 2**31 - 1)), data.draw(st.sampled_from(lengths))
@@ -242,7 +242,7 @@ def test_no_constant_answer_beats_the_floor(name, arguments):
     """The floor's guess at each place is at least as good as one symbol everywhere, on unseen examples."""
     one = task(name, arguments)
     length = lengths_of(one)[-1]
-    (floor,) = floors(one, [length], 256, jax.tree.map(jnp.asarray, one.data("train")))
+    (floor,) = chance_levels(one, [length], 256, jax.tree.map(jnp.asarray, one.data("train")))
     draws = [
         drawer(name, arguments, length)(
             jax.random.split(jax.random.key(i), COUNT), jnp.full(COUNT, length)
@@ -259,7 +259,7 @@ def test_no_constant_answer_beats_the_floor(name, arguments):
 def test_the_docstring_has_a_worked_example_that_the_oracle_confirms(name):
     """Indented lines `prompt -> target  # argument=value`; what a target is given stands in square brackets."""
     text = inspect.getmodule(plugins.find("tasks", name)).__doc__ or ""
-    if plugins.find("tasks", name).by_place:
+    if plugins.find("tasks", name).is_text:
         pytest.skip("text has no right answer")
     lines = re.findall(r"^    (.*?) -> (.*?)(?:  # (.*))?$", text, flags=re.MULTILINE)
     assert lines, f"{name}'s module docstring needs an indented line like: 1 0 1 0 1 -> 1"

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.lego import Lego
 from tests.tasks.drawing import sampler
 
@@ -81,7 +81,7 @@ def test_signs_are_each_as_often_and_the_floor_is_a_half():
     """800 signs, 400 expected, standard deviation 14; the floor is of 1000 examples, 0.016."""
     found = [clause[2] for text in texts(Lego(), 4, 200)[0] for clause in split(text)[0]]
     assert abs(found.count("+") - 400) < 65
-    assert abs(floors(Lego(), (6,), 1000)[0]["exact_match"] - 0.5) < 0.07
+    assert abs(chance_levels(Lego(), (6,), 1000)[0]["exact_match"] - 0.5) < 0.07
 
 
 def test_there_are_as_many_variables_as_names():

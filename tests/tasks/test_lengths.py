@@ -51,7 +51,7 @@ def test_every_example_has_exactly_the_length_of_its_evaluation(name, arguments)
         allowed = trained.evaluation_lengths(length)
         assert set(of_length) <= set(allowed)
         assert max(allowed) <= length
-    for example in [] if trained.by_place else rows(examples):  # the forms ask for the same answers
+    for example in [] if trained.is_text else rows(examples):  # the forms ask for the same answers
         prompt, target, given = parts(example)
         np.testing.assert_array_equal(target, answer(trained, prompt, given))
 

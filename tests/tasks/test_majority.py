@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.majority import Majority
 from tests.tasks.drawing import drawn
 
@@ -62,8 +62,11 @@ def test_interleaved_strings_are_drawn_apart_and_leave_the_rest_of_a_length():
 
 def test_the_floor_is_a_half_and_one_letter_of_all():
     """1000 examples: standard deviations 0.016 and 0.006."""
-    assert abs(floors(Majority(), (9,), 1000)[0]["token_accuracy"] - 0.5) < 0.07
-    assert abs(floors(Majority(num_symbols=26), (9,), 1000)[0]["token_accuracy"] - 1 / 26) < 0.03
+    assert abs(chance_levels(Majority(), (9,), 1000)[0]["token_accuracy"] - 0.5) < 0.07
+    assert (
+        abs(chance_levels(Majority(num_symbols=26), (9,), 1000)[0]["token_accuracy"] - 1 / 26)
+        < 0.03
+    )
 
 
 def test_combinations_and_empty_alphabets_are_refused():

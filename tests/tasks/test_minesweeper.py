@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pe_lab.positions.grid import Grid
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.layouts import Decoder
 from pe_lab.tasks.minesweeper import Minesweeper
 
@@ -92,7 +92,7 @@ def test_the_scheme_grid_gives_the_ids_of_the_paper():
 
 def test_the_floor_is_the_most_frequent_count():
     """An inner field with mines of probability p is a mine with p, else has k with the binomial of eight."""
-    floor = floors(Minesweeper(min_ratio=0.25, max_ratio=0.25), (9,), 1000)[0]
+    floor = chance_levels(Minesweeper(min_ratio=0.25, max_ratio=0.25), (9,), 1000)[0]
     assert floor["exact_match"] == 0
     assert (
         0.25 < floor["token_accuracy"] < 0.30

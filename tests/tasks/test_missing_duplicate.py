@@ -1,7 +1,7 @@
 import jax
 import numpy as np
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.missing_duplicate import MissingDuplicate
 
 
@@ -49,4 +49,4 @@ def test_coupled_positions_do_not_tell_where_the_other_half_is():
 
 def test_the_floor_is_a_half():
     """1000 unseen answers, standard deviation 0.016."""
-    assert abs(floors(MissingDuplicate(), (8,), 1000)[0]["exact_match"] - 0.5) < 0.07
+    assert abs(chance_levels(MissingDuplicate(), (8,), 1000)[0]["exact_match"] - 0.5) < 0.07

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.modular_arithmetic import ModularArithmetic
 
 VARIANTS = [{}, dict(modulus=7)]
@@ -49,7 +49,7 @@ def test_an_even_length_draws_what_the_shorter_odd_one_draws():
 
 def test_the_floor_is_one_in_five():
     """Of 2000 examples, standard deviation 0.009; the guess itself is the luckiest of five."""
-    assert abs(floors(ModularArithmetic(), (41,), 2000)[0]["token_accuracy"] - 0.2) < 0.04
+    assert abs(chance_levels(ModularArithmetic(), (41,), 2000)[0]["token_accuracy"] - 0.2) < 0.04
 
 
 def test_a_modulus_without_residues_or_beyond_32_bits_is_refused():

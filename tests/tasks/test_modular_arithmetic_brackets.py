@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.modular_arithmetic_brackets import ModularArithmeticBrackets
 from tests.tasks.drawing import sampler
 
@@ -84,7 +84,10 @@ def test_digits_and_operators_are_each_as_often():
 
 def test_products_raise_the_floor():
     """Of 2000 examples, standard deviation 0.01."""
-    assert abs(floors(ModularArithmeticBrackets(), (41,), 2000)[0]["token_accuracy"] - 0.29) < 0.045
+    assert (
+        abs(chance_levels(ModularArithmeticBrackets(), (41,), 2000)[0]["token_accuracy"] - 0.29)
+        < 0.045
+    )
 
 
 def test_a_modulus_of_one_is_refused():

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.modular_sum import ModularSum
 from tests.tasks.drawing import drawn
 
@@ -35,7 +35,7 @@ def test_a_plus_stands_between_terms_and_is_no_symbol_of_a_number():
 
 def test_its_floor_is_a_tenth():
     """1000 examples: standard deviation 0.01."""
-    assert abs(floors(ModularSum(), (9,), 1000)[0]["token_accuracy"] - 0.1) < 0.045
+    assert abs(chance_levels(ModularSum(), (9,), 1000)[0]["token_accuracy"] - 0.1) < 0.045
 
 
 def test_a_modulus_with_one_kind_of_term_is_refused():

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.ngram import Ngram
 
 VARIANTS = [{}, dict(form="suffix", num_symbols=2), dict(form="duplicate"), dict(gram=1, answer=2)]
@@ -131,7 +131,7 @@ def test_bounds_and_names():
 
 def test_the_floor_is_the_share_of_one_letter():
     """4000 of 26 letters, standard deviation 0.003."""
-    assert abs(floors(Ngram(answer=4), (12,), 1000)[0]["token_accuracy"] - 1 / 26) < 0.02
+    assert abs(chance_levels(Ngram(answer=4), (12,), 1000)[0]["token_accuracy"] - 1 / 26) < 0.02
 
 
 @pytest.mark.parametrize(("name", "value"), [("num_symbols", 1), ("gram", 0), ("answer", 0)])

@@ -2,7 +2,7 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.odds_first import OddsFirst
 
 VARIANTS = [{}, dict(num_symbols=9, distinct=True)]
@@ -32,7 +32,7 @@ def test_places_are_counted_from_0(length, places):
 
 def test_the_floor_of_bits_is_a_half():
     """6000 tokens, standard deviation 0.006; the guesses are learnt from as many."""
-    assert abs(floors(OddsFirst(), (6,), 1000)[0]["token_accuracy"] - 0.5) < 0.04
+    assert abs(chance_levels(OddsFirst(), (6,), 1000)[0]["token_accuracy"] - 0.5) < 0.04
 
 
 def test_one_symbol_is_refused():

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.phone_book import PhoneBook
 
 VARIANTS = [{}, dict(num_names=9, num_digits=1)]
@@ -82,7 +82,9 @@ def test_bounds():
 
 def test_the_floor_is_a_quarter_for_the_first_digit_and_a_tenth_for_others():
     """2000 digits, standard deviation 0.009; the guesses are learnt from as many."""
-    assert abs(floors(PhoneBook(num_digits=2), (4,), 1000)[0]["token_accuracy"] - 0.175) < 0.045
+    assert (
+        abs(chance_levels(PhoneBook(num_digits=2), (4,), 1000)[0]["token_accuracy"] - 0.175) < 0.045
+    )
 
 
 def test_what_is_no_book_is_refused():

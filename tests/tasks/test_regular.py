@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pe_lab.tasks._languages import LANGUAGES
-from pe_lab.tasks.base import floors
-from pe_lab.tasks.regular import Regular, _ways
+from pe_lab.tasks.chance import chance_levels
+from pe_lab.tasks.regular import Regular, _num_strings
 from tests.tasks.drawing import drawn
 
 VARIANTS = [
@@ -117,7 +117,7 @@ def test_a_length_without_other_strings_has_members_alone():
 
 def test_the_longest_strings_are_counted_without_overflow():
     for name, member in itertools.product(LANGUAGES, (False, True)):
-        ways = _ways(LANGUAGES[name], member, 2000)
+        ways = _num_strings(LANGUAGES[name], member, 2000)
         assert np.isfinite(ways).all()
         assert (ways[1500:].max(axis=1) > 0).all()
 
@@ -136,7 +136,10 @@ def test_its_floors():
         (dict(answer="last"), 0.5),
         (dict(language="tomita_2", members=1.0), 1),
     ):
-        assert abs(floors(Regular(**arguments), (40,), 1000)[0]["token_accuracy"] - floor) < 0.05
+        assert (
+            abs(chance_levels(Regular(**arguments), (40,), 1000)[0]["token_accuracy"] - floor)
+            < 0.05
+        )
 
 
 def test_other_languages_and_shares_are_refused():

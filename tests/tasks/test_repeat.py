@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.repeat import Repeat
 
 VARIANTS = [{}, dict(num_symbols=5, times=2)]
@@ -34,7 +34,7 @@ def test_the_second_run_comes_from_the_same_tokens():
 
 def test_the_floor_is_the_share_of_one_symbol():
     """Of 10; 1000 unseen examples, standard deviation 0.01."""
-    floor = floors(Repeat(num_symbols=10), (4,), 1000)[0]
+    floor = chance_levels(Repeat(num_symbols=10), (4,), 1000)[0]
     assert abs(floor["exact_match"] - 0.1) < 0.045
 
 

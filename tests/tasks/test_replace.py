@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.replace import Replace
 
 VARIANTS = [{}, dict(num_symbols=3)]
@@ -37,7 +37,7 @@ def test_all_of_the_target_comes_from_the_new_symbol():
 
 def test_the_floor_is_the_share_of_one_symbol():
     """Of 10; 1000 unseen examples, standard deviation 0.01."""
-    floor = floors(Replace(num_symbols=10), (4,), 1000)[0]
+    floor = chance_levels(Replace(num_symbols=10), (4,), 1000)[0]
     assert abs(floor["exact_match"] - 0.1) < 0.045
 
 

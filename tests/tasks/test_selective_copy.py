@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.selective_copy import SelectiveCopy
 
 VARIANTS = [{}, dict(num_symbols=3, num_content=2)]
@@ -56,7 +56,7 @@ def test_coupled_positions_do_not_tell_the_blanks():
 
 def test_the_floor_is_the_share_of_one_symbol():
     """16000 tokens of 14 symbols, standard deviation 0.002; guesses learnt from 1000 of each place do a little worse or better."""
-    assert abs(floors(SelectiveCopy(), (24,), 1000)[0]["token_accuracy"] - 1 / 14) < 0.012
+    assert abs(chance_levels(SelectiveCopy(), (24,), 1000)[0]["token_accuracy"] - 1 / 14) < 0.012
 
 
 def test_nothing_to_copy_is_refused():

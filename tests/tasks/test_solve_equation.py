@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.solve_equation import SolveEquation
 from tests.tasks.drawing import sampler
 
@@ -59,7 +59,7 @@ def test_the_unknown_is_the_first_digit_from_a_random_place_on():
 
 def test_the_floor_is_one_in_five():
     """Of 2000 examples, standard deviation 0.009; the guess itself is the luckiest of five."""
-    assert abs(floors(SolveEquation(), (41,), 2000)[0]["token_accuracy"] - 0.2) < 0.04
+    assert abs(chance_levels(SolveEquation(), (41,), 2000)[0]["token_accuracy"] - 0.2) < 0.04
 
 
 def test_a_modulus_of_one_is_refused():

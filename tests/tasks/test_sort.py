@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.sort import Sort, _two_numbers
+from pe_lab.tasks.sort import Sort, _is_range
 from tests.tasks.drawing import drawn
 
 VARIANTS = [{}, dict(distinct=False, num_symbols=5), dict(numbers=(10, 9999))]
@@ -97,7 +97,7 @@ def test_bounds_are_of_the_widest_numbers():
 
 
 def test_ranges_that_are_none_are_refused():
-    assert not any(map(_two_numbers, ((), (10,), (1, 2, 3), ("a", "b"), (1.5, 5), (False, 5))))
+    assert not any(map(_is_range, ((), (10,), (1, 2, 3), ("a", "b"), (1.5, 5), (False, 5))))
     for numbers in ((5, 5), (-1, 5), (0, 10**9)):
         with pytest.raises(
             ValueError, match="the first less than the second, of 0 to 999999999, got"

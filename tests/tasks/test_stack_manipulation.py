@@ -1,8 +1,8 @@
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks.base import floors
-from pe_lab.tasks.stack_manipulation import StackManipulation, _last_stack
+from pe_lab.tasks.chance import chance_levels
+from pe_lab.tasks.stack_manipulation import StackManipulation, _final_stack
 from tests.tasks.drawing import drawn
 
 VARIANTS = [{}, dict(padded=False)]
@@ -28,7 +28,7 @@ def test_worked_examples():
 def test_popping_nothing_is_forgotten():
     """Two pops too many, then two pushes: the stack is what was pushed last, and the source of each is its action."""
     prompt = jnp.array([1, POP, POP, POP, PUSH0, PUSH1, 0])
-    target, source, height = _last_stack(prompt, jnp.arange(7) < 6, jnp.arange(7) < 1)
+    target, source, height = _final_stack(prompt, jnp.arange(7) < 6, jnp.arange(7) < 1)
     assert (target.tolist(), source.tolist(), int(height)) == (
         [1, 0, END, 0, 0, 0, 0, 0],
         [5, 4, 7, 7, 7, 7, 7, 7],
@@ -76,4 +76,4 @@ def test_bits_of_the_first_stack_are_aligned_and_pushed_ones_are_not():
 
 def test_its_floor_is_a_half():
     """1000 examples of about 50 symbols, which are not independent."""
-    assert abs(floors(StackManipulation(), (200,), 1000)[0]["token_accuracy"] - 0.5) < 0.03
+    assert abs(chance_levels(StackManipulation(), (200,), 1000)[0]["token_accuracy"] - 0.5) < 0.03

@@ -12,7 +12,7 @@ import pytest
 from pe_lab.runs import config, older_records
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint, example_counts, grid, is_done
-from pe_lab.tasks.base import floors
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.training import frozen_data, step
 from pe_lab.training.evaluate import CHANCE_LEVEL_EXAMPLES, Evaluator
 from pe_lab.training.setup import build_setup
@@ -57,9 +57,11 @@ def test_the_floors_are_those_of_the_evaluated_examples(tmp_path):
     cell = tiny.cell("rope", seeds=1, task=ADDITION, train__steps=2, evaluate__curve_every=2)
     record = tiny.train(tmp_path, cell)[0]
     assert record["config"]["evaluate"]["exact_operands"] == "longest"
-    expected = floors(build_setup(cell.run).evaluated_task, [2, 3, 5], CHANCE_LEVEL_EXAMPLES)
+    expected = chance_levels(build_setup(cell.run).evaluated_task, [2, 3, 5], CHANCE_LEVEL_EXAMPLES)
     assert record["floors"] == expected
-    assert record["floors"] != floors(build_setup(cell.run).task, [2, 3, 5], CHANCE_LEVEL_EXAMPLES)
+    assert record["floors"] != chance_levels(
+        build_setup(cell.run).task, [2, 3, 5], CHANCE_LEVEL_EXAMPLES
+    )
 
 
 @pytest.mark.parametrize(

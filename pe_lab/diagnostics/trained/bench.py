@@ -19,7 +19,7 @@ from pe_lab.model.streams import Stream
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import RunGroup
 from pe_lab.tasks.base import Vocabulary
-from pe_lab.tasks.layouts import Batch
+from pe_lab.tasks.batch import Batch
 from pe_lab.training import batches, checks, evaluation_data
 from pe_lab.training.evaluation_data import SPLITS
 from pe_lab.training.random_keys import POSITIONS, stream_keys
@@ -65,6 +65,7 @@ def draw(setup: Setup, bound: int, size: int, length: Array, first: Array, data:
         numbered
     )  # labels are now numbers of prompt tokens
     of_keys = batch.structure if source is None else batch.source_structure
+    assert of_keys is not None
     number = jnp.where(of_keys["parts"] == 0, of_keys["coupled"] - 1, -1)  # of each prompt token
     aligned = names.answer[:, :, None] & (names.labels[:, :, None] == number[:, None])
     return Drawn(batch, answering, source, aligned)

@@ -1,11 +1,11 @@
-"""The page of tasks by hand, and what has floors."""
+"""The page of tasks by hand, and the tasks that have chance levels."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 import pytest
 
-from pe_lab.tasks import _catalogue as catalogue
+from pe_lab.diagnostics import tasks_page
 from pe_lab.tasks.copy import Copy
 from pe_lab.tasks.parity import Parity
 from tests.training.varied import Varied
@@ -48,7 +48,7 @@ FLOORS = [
     for n, tokens, whole in ((10, 0.5, 0.0), (50, 0.996, 0.004), (500, 1.0, 1.0))
 ]
 
-PAGE = r"""| task | what it asks | lengths, with the defaults | floor: tokens / whole, at length |
+PAGE = r"""| task | description | lengths (defaults) | chance level: tokens / exact, at length |
 |---|---|---|---|
 | [one](#one) | Make a \| of b\*. | signs | 0.996 / 0.004, 50 |
 | [two](#two) | Make a \| of b\*. | signs | – |
@@ -74,7 +74,7 @@ Always.
 - `form="short"` (long, short): how long; a second line.
 - `sizes=(1, 2)`: of \*all\*.
 
-| floor, length in signs | 10 | 50 | 500 |
+| chance level, length in signs | 10 | 50 | 500 |
 |---|---|---|---|
 | token accuracy | 0.50 | 0.996 | 1.00 |
 | exact match | 0.00 | 0.004 | 1.00 |
@@ -84,20 +84,20 @@ Always.
 
 
 def test_a_page_has_a_line_and_a_section_for_each_task(monkeypatch):
-    monkeypatch.setattr(catalogue, "_class", lambda name: Signs)
+    monkeypatch.setattr(tasks_page, "_class", lambda name: Signs)
     monkeypatch.setattr(
-        catalogue.inspect, "getmodule", lambda cls: type("Module", (), {"__doc__": MODULE})
+        tasks_page.inspect, "getmodule", lambda cls: type("Module", (), {"__doc__": MODULE})
     )
-    text = catalogue.page(["one", "two"], {"one": {"floors": FLOORS}}, 1234)
+    text = tasks_page.page(["one", "two"], {"one": {"floors": FLOORS}}, 1234)
     assert text.startswith("# Every task\n")
-    assert "from 1,234 examples" in text
+    assert "of 1,234 examples" in text
     table = text.index("| task |")
     assert text[table : table + len(PAGE)] == PAGE
     assert text.endswith("- `sizes=(1, 2)`: of \\*all\\*.\n")  # of the second, which has no floors
 
 
 def test_floors_are_measured_with_the_defaults_and_say_which_they_are():
-    found = catalogue.measure("parity", 200)
+    found = tasks_page.measure("parity", 200)
     assert (found["task"]["name"], found["reason"]) == ("parity", None)
     assert [floor["length"] for floor in found["floors"]] == [10, 40, 100, 500]
     assert {floor["count"] for floor in found["floors"]} == {200}
@@ -107,17 +107,17 @@ def test_floors_are_measured_with_the_defaults_and_say_which_they_are():
 
 
 def test_what_needs_arguments_or_is_text_has_no_floors_and_a_reason(monkeypatch):
-    monkeypatch.setattr(Parity, "by_place", True)
-    text = catalogue.measure("parity", 200)
+    monkeypatch.setattr(Parity, "is_text", True)
+    text = tasks_page.measure("parity", 200)
     assert (text["task"]["name"], text["floors"], text["reason"]) == (
         "parity",
         [],
         "text is scored by the likelihood of each place",
     )
     monkeypatch.setattr(
-        catalogue, "built", lambda name: catalogue.plugins.resolve("tasks", {"name": "copi"})
+        tasks_page, "built", lambda name: tasks_page.plugins.resolve("tasks", {"name": "copi"})
     )
-    found = catalogue.measure("copy", 200)
+    found = tasks_page.measure("copy", 200)
     assert (found["task"], found["floors"]) == (None, [])
     assert found["reason"].startswith("pe_lab/tasks has no 'copi'.")
 
@@ -144,4 +144,4 @@ class Grid(Varied):
     ],
 )
 def test_lengths_are_those_that_a_task_has_and_not_too_much_for_a_machine(task, expected):
-    assert catalogue.lengths_of(task) == expected
+    assert tasks_page.lengths_of(task) == expected

@@ -1,4 +1,4 @@
-"""Floors by hand: what is frequent in the first half is said of the second."""
+"""Chance levels by hand: the most frequent answers of the first half are scored on the second."""
 
 import dataclasses
 
@@ -6,8 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks import base
-from pe_lab.tasks.base import Example, Task, Vocabulary, floors
+from pe_lab.tasks import chance
+from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.copy import Copy
 
 
@@ -16,7 +17,7 @@ def floor(seen, unseen, answer=None):
     counted = (
         np.ones((len(unseen), target.shape[1]), bool) if answer is None else np.array(answer, bool)
     )
-    return base._floor(target, counted)
+    return chance._chance_level(target, counted)
 
 
 def test_each_place_has_its_most_frequent_symbol_and_the_whole_its_most_frequent_whole():
@@ -68,15 +69,15 @@ class Constant(Task):
 
 
 def test_lengths_have_floors_of_their_own_and_the_data_is_that_of_the_split():
-    assert floors(Constant(), (7, 500, 3), 5, jnp.asarray(2)) == [
+    assert chance_levels(Constant(), (7, 500, 3), 5, jnp.asarray(2)) == [
         {"length": n, "token_accuracy": 1.0, "exact_match": 1.0, "count": 5} for n in (7, 500, 3)
     ]
 
 
 def test_a_floor_is_measured_on_examples_of_its_length_whatever_the_others():
     alone, among = (
-        floors(Copy(num_symbols=6), (3,), 200),
-        floors(Copy(num_symbols=6), (3, 5, 6), 200),
+        chance_levels(Copy(num_symbols=6), (3,), 200),
+        chance_levels(Copy(num_symbols=6), (3, 5, 6), 200),
     )
     assert among[0] == alone[0]
     assert among[1]["exact_match"] < alone[0]["exact_match"] + 0.05
@@ -84,5 +85,5 @@ def test_a_floor_is_measured_on_examples_of_its_length_whatever_the_others():
 
 def test_the_floor_of_distinct_symbols_is_one_in_as_many():
     """Six symbols at each of 2000 * 3 places: a sixth, standard deviation below 0.005."""
-    (found,) = floors(Copy(num_symbols=6), (3,), 2000)
+    (found,) = chance_levels(Copy(num_symbols=6), (3,), 2000)
     assert abs(found["token_accuracy"] - 1 / 6) < 0.025
