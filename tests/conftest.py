@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-_LONG = Path(__file__).with_name("only_full.txt").read_text().split("\n")
 _CACHE = Path(__file__).parent.parent / ".cache" / "jax"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
@@ -18,19 +17,16 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_NUMPY_RANK_PROMOTION"] = "raise"
 os.environ["JAX_NUMPY_DTYPE_PROMOTION"] = "standard"  # strict would break optax
 
-import pytest  # noqa: E402
 from jaxtyping import install_import_hook  # noqa: E402
 
 install_import_hook("pe_lab", "beartype.beartype")
 
 
-def pytest_itemcollected(item):
-    if item.nodeid in _LONG:
-        item.add_marker(pytest.mark.full)
-
-
 def pytest_collection_modifyitems(items):
-    """A file runs in one process, as its tests share programs and fixtures; what trains comes first, so that no process ends with it."""
+    """Put the folders that train first, so that no process ends with a long file.
+
+    A file runs in one process, because its tests share programs and fixtures.
+    """
     first = ("experiments", "training", "sweeps", "tests", "model")
     items.sort(
         key=lambda item: (

@@ -59,12 +59,18 @@ def params(model: Transformer) -> dict[str, Any]:
 def moved(start: dict[str, Any]) -> dict[str, Any]:
     """Parameters away from their start, so that all of them matter: scales from 1, biases from 0."""
     leaves = [
-        p + 0.3 * jax.random.normal(jax.random.key(i), p.shape)
-        for i, p in enumerate(jax.tree.leaves(start))
+        jnp.asarray(np.asarray(p) + noise(i, p.shape)) for i, p in enumerate(jax.tree.leaves(start))
     ]
     return jax.tree.unflatten(jax.tree.structure(start), leaves)
 
 
+@functools.cache
+def noise(seed: int, shape: tuple[int, ...]) -> np.ndarray:
+    # NumPy adds and multiplies: JAX would compile a program for each shape.
+    return np.float32(0.3) * np.asarray(jax.random.normal(jax.random.key(seed), shape))
+
+
+@functools.cache
 def random_tokens(batch: int, length: int, size: int = 11, seed: int = 7) -> jax.Array:
     return jax.random.randint(jax.random.key(seed), (batch, length), 0, size)
 
@@ -74,15 +80,17 @@ def stream(
 ) -> Stream:
     """What a stack reads: at positions 0, 1, 2, … and without padding unless it says otherwise."""
     positions = (
-        jnp.arange(tokens.shape[1])[None, None] if positions is None else jnp.asarray(positions)
+        jnp.asarray(np.arange(tokens.shape[1], dtype=np.int32)[None, None])
+        if positions is None
+        else jnp.asarray(positions)
     )
-    mask = jnp.ones(tokens.shape, bool) if mask is None else mask
+    mask = jnp.asarray(np.ones(tokens.shape, bool)) if mask is None else mask
     return Stream(tokens, (positions,), mask, segments, (arange,))
 
 
 def prefix(lengths: Any, length: int) -> jax.Array:
     """[B, L], True at the first tokens of each row."""
-    return jnp.arange(length)[None] < jnp.asarray(lengths)[:, None]
+    return jnp.asarray(np.arange(length)[None] < np.asarray(lengths)[:, None])
 
 
 @functools.partial(jax.jit, static_argnums=0, static_argnames="remat")

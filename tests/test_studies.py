@@ -19,6 +19,7 @@ from pe_lab.training import process
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.loop import train_run_group
 from pe_lab.training.setup import build_setup
+from tests.marks import full_except
 
 ROOT = Path(__file__).parents[1]
 WITH_SMOKE = ("architectures", "combine", "context_extension", "exposure", "journey", "temperature")
@@ -88,6 +89,7 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name", [n if n == "exposure" else pytest.param(n, marks=pytest.mark.full) for n in WITH_SMOKE]
 )
@@ -122,6 +124,7 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
     assert sweep.plan(made, tmp_path).cells == ()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name",
     [
@@ -187,7 +190,7 @@ def test_a_study_has_the_runs_and_the_command_that_it_names(name):
     ) == (name in (*WITH_SMOKE, *PRESETS))
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", full_except(["quickstart", "smoke"], STUDIES))
 def test_every_cell_of_a_study_can_be_trained(name, tmp_path):
     made = expanded(name, tmp_path)
     todo = sweep.plan(made, tmp_path)
@@ -244,6 +247,7 @@ def test_toy_has_twenty_thousand_parameters():
     assert "20 thousand parameters" in module("toy").__doc__
 
 
+@pytest.mark.full
 def test_gpt2_has_the_parameters_of_gpt2_without_the_biases_of_attention():
     """One table for input and output, 1024 learned positions; nothing is trained here."""
     width, hidden, layers = 768, 3072, 12

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments import tour
+from tests.marks import full
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / tour.TOUR).read_text(encoding="utf-8")
@@ -102,6 +103,7 @@ def anew():
 TRAINED = 8  # the cells from here on train: other processors round otherwise
 
 
+@pytest.mark.full
 def test_run_anew_its_untrained_cells_say_what_is_committed(anew):
     assert said(anew[:TRAINED]) == said(CODE[:TRAINED]), "run python -m experiments.document --tour"
 
@@ -115,7 +117,7 @@ def table(text):
     return {row[0]: row[1:] for row in rows}
 
 
-@pytest.mark.parametrize("when", ["committed", "anew"])
+@pytest.mark.parametrize("when", ["committed", full("anew")])
 def test_the_comparison_says_what_the_text_says_of_it(when, request):
     cells = CODE if when == "committed" else request.getfixturevalue("anew")
     found = table(said(cells)[TRAINED])
@@ -128,7 +130,7 @@ def test_the_comparison_says_what_the_text_says_of_it(when, request):
     ]  # at seven symbols
 
 
-@pytest.mark.parametrize("when", ["committed", "anew"])
+@pytest.mark.parametrize("when", ["committed", full("anew")])
 def test_without_rope_on_the_first_layer_less_is_left_than_on_the_second(when, request):
     cells = CODE if when == "committed" else request.getfixturevalue("anew")
     left = dict(
@@ -139,6 +141,7 @@ def test_without_rope_on_the_first_layer_less_is_left_than_on_the_second(when, r
     assert float(left["on layer 1"]) < 0.5 < float(left["on layer 2"]) < float(left["nowhere"])
 
 
+@pytest.mark.full
 def test_run_anew_nothing_warns(anew):
     assert [
         output.text for cell in anew for output in cell.outputs if output.get("name") == "stderr"

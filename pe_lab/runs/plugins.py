@@ -82,6 +82,13 @@ def names(family: str) -> list[str]:
     )
 
 
+def _has_file(family: str, name: str) -> bool:
+    """Whether `name` is one of `names(family)`, without listing the folder."""
+    if not name.isidentifier() or name.startswith("_") or name in _NOT_PLUGINS:
+        return False
+    return importlib.util.find_spec(f"pe_lab.{family}.{name}") is not None
+
+
 def _folder(family: str) -> str:
     return f"pe_lab/{family.replace('.', '/')}"
 
@@ -94,7 +101,7 @@ def find(family: str, name: str) -> type:
     """
     if ":" in name:
         return _users_own(family, name)
-    if name not in names(family):
+    if not _has_file(family, name):
         raise unknown(_folder(family), name, names(family))
     module = _imported(f"pe_lab.{family}.{name}")
     found = [c for c in vars(module).values() if _defined_in(c, module) and _belongs(family, c)]

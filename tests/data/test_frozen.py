@@ -55,6 +55,7 @@ print("tensorflow" in sys.modules)
 """
 
 
+@pytest.mark.full
 def test_two_processes_at_once_do_no_harm_and_write_equal_bytes_without_tensorflow(tmp_path):
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -63,6 +63,7 @@ def test_notes_and_manuals_are_unpacked_once_and_what_is_no_text_is_left_out(sys
     ]
 
 
+@pytest.mark.full
 def test_a_system_with_python_alone_has_text_for_every_split(tmp_path, monkeypatch):
     monkeypatch.setattr(installed, "_MOST", 300_000)
     folder = installed.text(tmp_path, tmp_path / "nothing")

@@ -219,6 +219,7 @@ print(begins, "tensorflow" in sys.modules, "tensorflow_datasets" in sys.modules)
 """
 
 
+@pytest.mark.full
 def test_two_processes_at_once_prepare_equal_bytes_and_read_without_tensorflow_and_say_nothing(
     tmp_path,
 ):

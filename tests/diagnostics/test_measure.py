@@ -7,6 +7,8 @@ from pe_lab.runs.errors import UserError
 from tests import reference
 from tests.diagnostics import tables
 
+pytestmark = pytest.mark.full
+
 OWN = "tests.diagnostics.own:"
 
 

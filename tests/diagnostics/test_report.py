@@ -22,6 +22,7 @@ def written(tmp_path_factory):
     return folder
 
 
+@pytest.mark.full
 def test_every_encoding_has_a_picture_as_png_and_as_pdf(written):
     stems = sorted((*SHOWN, "paths", "similarities"))
     assert (
@@ -33,6 +34,7 @@ def test_every_encoding_has_a_picture_as_png_and_as_pdf(written):
     assert all(p.read_bytes().startswith(b"%PDF") for p in written.glob("*.pdf"))
 
 
+@pytest.mark.full
 def test_the_page_has_the_card_and_a_caption_below_every_picture(written):
     page = (written / "scorecard.md").read_text()
     rows = [scorecard.row(probe(name)) for name in SHOWN]
@@ -42,6 +44,7 @@ def test_the_page_has_the_card_and_a_caption_below_every_picture(written):
     assert (written / "scorecard.csv").read_text() == scorecard.as_csv(rows)
 
 
+@pytest.mark.full
 def test_the_same_encoding_gives_the_same_bytes(written, tmp_path):
     pictures.draw(probe("alibi"), [tmp_path / "alibi.png", tmp_path / "alibi.pdf"])
     assert all(
@@ -59,6 +62,7 @@ def test_a_picture_has_as_many_dots_as_asked_for(draw, tmp_path):
     assert pyplot.imread(tmp_path / "small.png").shape[1] == 40 * drawing.WIDTH
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name", ["sinusoidal", "rope", "pope", "hard_alibi", "shaw", "relative_logits", "path"]
 )
@@ -67,6 +71,7 @@ def test_every_kind_has_its_panels(name, tmp_path):
     assert (tmp_path / "drawn.png").stat().st_size > 10_000
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "name", ["sinusoidal", "raw_index", "rope", "alibi", "kerple", "sliding_window"]
 )
@@ -78,6 +83,7 @@ def test_one_position_can_be_drawn(name, tmp_path):
     assert (tmp_path / "one.png").stat().st_size > 1000
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "panel"), [("alibi", panels.reach), ("rope", panels.turned_query)]
 )
@@ -90,6 +96,7 @@ def test_a_panel_ends_where_the_scheme_does(name, panel):
     assert longest == 16
 
 
+@pytest.mark.full
 def test_the_caption_of_a_bias_says_in_how_long_an_example():
     short = Probe({"name": "alibi"}, 8, 16, 2, {"name": "randomized", "maximum": 20})
     assert "In an example of 8 tokens, 99% lies within" in captions.caption(scorecard.row(short))
@@ -98,6 +105,7 @@ def test_the_caption_of_a_bias_says_in_how_long_an_example():
     )
 
 
+@pytest.mark.full
 def test_a_name_becomes_that_of_a_file():
     own = probe("tests.diagnostics.own:Parity")
     assert report.file_stems([probe("rope", base=500.0), own]) == [
@@ -106,6 +114,7 @@ def test_a_name_becomes_that_of_a_file():
     ]
 
 
+@pytest.mark.full
 def test_names_that_differ_in_a_sign_have_a_file_each():
     probes = [probe("sinusoidal", scale=scale) for scale in (1.0, -1.0, 2.0)]
     assert report.file_stems(probes) == [
@@ -115,6 +124,7 @@ def test_names_that_differ_in_a_sign_have_a_file_each():
     ]
 
 
+@pytest.mark.full
 def test_a_code_that_cannot_be_computed_is_one_sentence(tmp_path):
     with pytest.raises(
         UserError, match=r"^tests\.diagnostics\.own:Careless cannot be read: TypeError: .*\.$"
@@ -123,6 +133,7 @@ def test_a_code_that_cannot_be_computed_is_one_sentence(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.full
 def test_a_caption_says_what_the_numbers_say():
     numbers = {
         "nearer is more similar": 0.9,

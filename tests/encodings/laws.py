@@ -44,18 +44,19 @@ BOUND = 64  # positions that the laws use, of those that a member has
 UNEVEN = jnp.asarray([[[0, 1, 3, 4, 9, 11, 12], [0, 2, 3, 5, 6, 7, 13]]])  # a row for each example
 
 
-def names(architecture: str = "decoder") -> list[str]:
+@functools.cache
+def names(architecture: str = "decoder") -> tuple[str, ...]:
     """Members that may act in all self-attention of an architecture."""
     asked = {
         "decoder": ["causal"],
         "encoder": ["bidirectional"],
         "encoder_decoder": ["causal", "bidirectional"],
     }[architecture]
-    return [
+    return tuple(
         name
         for name in plugins.names("encodings")
         if all(getattr(requirements(name), trait) for trait in asked)
-    ]
+    )
 
 
 def requirements(name: str) -> Requirements:
@@ -68,19 +69,7 @@ def hooks(encoding: Any) -> list[str]:
     return [hook for hook in HOOKS if getattr(cls, hook) is not getattr(AttentionEncoding, hook)]
 
 
-def one_of_each_kind(architecture: str) -> list[str]:
-    """The members that come last among their like: at the input, in a part of the fused path, in the explicit path."""
-    kinds = {}
-    for name in names(architecture):
-        if requirements(name).site == "input":
-            kinds["input"] = name
-        elif requirements(name).replaces:
-            kinds["explicit"] = name
-        else:
-            kinds[(hooks(plugins.find("encodings", name)) or ["nothing"])[-1]] = name
-    return sorted(kinds.values())
-
-
+@functools.cache
 def own_tests(name: str) -> Any:
     """The member's own test file: its SENSITIVE arguments, and ARGUMENTS where the defaults do not fit."""
     if importlib.util.find_spec(f"tests.encodings.test_{name}") is None:  # test_laws.py says so
@@ -138,7 +127,9 @@ class Subject:
     def stream(self, tokens: Any, positions: Any = None, *parts: Any, **more: Any) -> Stream:
         """What a stack reads, every axis of its positions the same."""
         positions = (
-            jnp.arange(tokens.shape[1])[None, None] if positions is None else jnp.asarray(positions)
+            jnp.asarray(np.arange(tokens.shape[1])[None, None])
+            if positions is None
+            else jnp.asarray(positions)
         )
         return stream(tokens, self.on_axes(positions), *parts, **more)
 
@@ -287,10 +278,10 @@ def positions_are_read_not_indices(subject: Subject) -> None:
 def shift_is_ignored_if_relative(subject: Subject) -> None:
     """A shift of all positions, of both streams where there are two."""
     shift = min(37, subject.bound - LENGTH)
-    source = subject.source(positions=jnp.arange(SOURCE_LENGTH)[None, None] + shift)
+    source = subject.source(positions=np.arange(SOURCE_LENGTH)[None, None] + shift)
     base, shifted = (
         subject.logits(),
-        subject.logits(positions=jnp.arange(LENGTH)[None, None] + shift, source=source),
+        subject.logits(positions=np.arange(LENGTH)[None, None] + shift, source=source),
     )
     if subject.requirements.relative:
         assert_close(base, shifted, 1e-4)
@@ -302,9 +293,9 @@ def shift_is_ignored_if_relative(subject: Subject) -> None:
 def between_two_streams_both_positions_are_read(subject: Subject) -> None:
     """A shift of one of them alone is seen by what acts in cross-attention, and by what is not relative."""
     base = subject.logits()
-    of_target = subject.logits(positions=jnp.arange(LENGTH)[None, None] + 3)
+    of_target = subject.logits(positions=np.arange(LENGTH)[None, None] + 3)
     of_source = subject.logits(
-        source=subject.source(positions=jnp.arange(SOURCE_LENGTH)[None, None] + 3)
+        source=subject.source(positions=np.arange(SOURCE_LENGTH)[None, None] + 3)
     )
     for shifted in (of_target, of_source):
         if subject.requirements.reads_positions and (
@@ -344,8 +335,9 @@ def an_encoder_sees_order_through_positions_alone(subject: Subject) -> None:
 
 def last_two_positions_differ(subject: Subject) -> None:
     """At the end of the range, a step of one still matters, but to what is coarse."""
-    last = jnp.arange(subject.bound - LENGTH, subject.bound)[None, None]
-    before = last.at[..., -1].set(subject.bound - 2)
+    last = np.arange(subject.bound - LENGTH, subject.bound)[None, None]
+    before = last.copy()
+    before[..., -1] = subject.bound - 2
     if subject.requirements.reads_positions and not subject.requirements.coarse:
         assert_differs(
             subject.logits(positions=last)[:, -1], subject.logits(positions=before)[:, -1]
@@ -356,16 +348,16 @@ def beyond_its_positions_there_is_nothing(subject: Subject) -> None:
     """NaN, loud, and not the last row again."""
     if subject.max_positions is None:
         return
-    positions = jnp.arange(LENGTH).at[-1].set(subject.max_positions)[None, None]
+    positions = np.append(np.arange(LENGTH - 1), subject.max_positions)[None, None]
     assert np.isnan(subject.logits(positions=positions)[:, -1]).all(), (
         "a position without a code was given one"
     )
 
 
 def one_row_equals_a_row_for_each(subject: Subject) -> None:
-    rows = jnp.broadcast_to(jnp.arange(LENGTH), (1, BATCH, LENGTH))
+    rows = np.broadcast_to(np.arange(LENGTH), (1, BATCH, LENGTH))
     source = subject.source(
-        positions=jnp.broadcast_to(jnp.arange(SOURCE_LENGTH), (1, BATCH, SOURCE_LENGTH))
+        positions=np.broadcast_to(np.arange(SOURCE_LENGTH), (1, BATCH, SOURCE_LENGTH))
     )
     assert_close(subject.logits(), subject.logits(positions=rows, source=source))
 
@@ -408,8 +400,8 @@ def padding_does_not_reach_valid_tokens(subject: Subject) -> None:
         models.prefix([4] * BATCH, LENGTH),
         models.prefix([3] * BATCH, SOURCE_LENGTH),
     )
-    positions = jnp.where(mask[:1], jnp.arange(LENGTH)[None], 0)[None]
-    source_positions = jnp.where(source_mask[:1], jnp.arange(SOURCE_LENGTH)[None], 0)[None]
+    positions = np.where(mask[:1], np.arange(LENGTH)[None], 0)[None]
+    source_positions = np.where(source_mask[:1], np.arange(SOURCE_LENGTH)[None], 0)[None]
 
     def alone():
         return subject.logits(tokens[:, :4], source=subject.source(source_tokens[:, :3]))
@@ -456,23 +448,24 @@ def packed_segments_equal_separate_ones(subject: Subject) -> None:
 
 
 def one_seed_gives_one_backbone(subject: Subject) -> None:
-    bare = dict(
-        jax.tree_util.tree_leaves_with_path(
-            models.params(Subject((), subject.architecture, subject.changes).build(3))
-        )
-    )
-    mine = jax.tree_util.tree_leaves_with_path(models.params(subject.build(3)))
+    bare = backbone_parameters(subject.architecture, subject.changes)
+    mine = jax.tree_util.tree_leaves_with_path(models.params(subject.start))
     backbone = {path: value for path, value in mine if not is_encoding(path)}
     assert backbone.keys() == bare.keys()
     for path, value in backbone.items():
         np.testing.assert_array_equal(value, bare[path])
 
 
+@functools.cache
+def backbone_parameters(architecture: str, changes: tuple[tuple[str, Any], ...]) -> dict[Any, Any]:
+    """Parameters by path of the model without encodings, from the seed of `Subject.start`."""
+    model = Subject((), architecture, changes).build()
+    return dict(jax.tree_util.tree_leaves_with_path(models.params(model)))
+
+
 def gradients_are_finite_and_reach_every_parameter(subject: Subject) -> None:
     mask = models.prefix([LENGTH, 5], LENGTH)
-    read = subject.stream(
-        default_tokens(), jnp.where(mask, jnp.arange(LENGTH)[None], 0)[None], mask
-    )
+    read = subject.stream(default_tokens(), np.where(mask, np.arange(LENGTH)[None], 0)[None], mask)
     source = subject.source(mask=models.prefix([4, SOURCE_LENGTH], SOURCE_LENGTH))
     loss = jax.jit(
         jax.grad(lambda p: jnp.where(mask[..., None], subject.call(p, read, source) ** 2, 0).sum())
@@ -493,7 +486,7 @@ def half_precision_keeps_positions_apart(subject: Subject) -> None:
         (500, 1000, 2000) if subject.max_positions is None else ()
     )  # short tables end before bfloat16 does
     firsts = (0, *far) if far else (0, min(250, subject.bound - LENGTH))
-    places = [first + jnp.arange(LENGTH)[None, None] for first in firsts]
+    places = [first + np.arange(LENGTH)[None, None] for first in firsts]
     whole, rounded = ([one.logits(positions=p) for p in places] for one in (subject, half))
     errors = [np.abs(a - b) for a, b in zip(whole, rounded, strict=True)]
     assert np.sqrt((errors[0] ** 2).mean()) < 0.1 * whole[0].std(), (
@@ -504,7 +497,8 @@ def half_precision_keeps_positions_apart(subject: Subject) -> None:
     if subject.requirements.coarse:
         return
     for p, a, b in zip(places, whole, rounded, strict=True):
-        before = p.at[..., -1].add(-1)
+        before = p.copy()
+        before[..., -1] -= 1
         seen = np.abs(a - subject.logits(positions=before))[:, -1].max()
         if seen > 0.05:  # more than the rounding of an answer
             assert np.abs(b - half.logits(positions=before))[:, -1].max() > seen / 2

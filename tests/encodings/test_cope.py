@@ -155,6 +155,7 @@ def test_in_a_chain_gates_read_what_came_before():
     np.testing.assert_allclose(attend((rope, e), q, k, v, t, t, CAUSAL), expected, atol=1e-5)
 
 
+@pytest.mark.full
 def test_a_query_that_sees_nothing_counts_nothing():
     """And has finite gradients."""
     q, k, v = drawn()

@@ -120,6 +120,7 @@ def test_what_a_query_may_not_see_changes_nothing_of_what_it_sees(kernel_size):
     np.testing.assert_allclose(np.where(seen, base, 0), np.where(seen, other, 0), atol=1e-6)
 
 
+@pytest.mark.full
 def test_future_keys_are_hidden_before_the_second_convolution_too():
     """Otherwise the last query, whose array ends, differs from the same query in a longer array."""
     encoding, s = (

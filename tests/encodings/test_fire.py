@@ -73,6 +73,7 @@ def test_agrees_with_the_equation_in_float64():
             )
 
 
+@pytest.mark.full
 @codes.every_kernel
 @pytest.mark.parametrize("first", [0, 6])
 @pytest.mark.parametrize("threshold", [3.0, 100.0])
@@ -105,6 +106,7 @@ def test_the_threshold_is_learned_and_so_is_the_rate():
     assert all(abs(g) > 0.1 for g in jax.grad(total, (0, 1))(jnp.asarray(1.0), jnp.asarray(0.1)))
 
 
+@pytest.mark.full
 def test_below_the_threshold_distances_alone_count_and_beyond_it_the_past_fits_into_one():
     encoding = FIRE(start_threshold=100.0, num_heads=2, rngs=codes.rngs())
     near = [encoding.bias(t, t) for t in (codes.tokens([0, 3, 7]), codes.tokens([50, 53, 57]))]

@@ -17,9 +17,29 @@ from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 from tests import choices
 from tests.encodings import catalogue, codes, laws
+from tests.marks import full_except
 from tests.models import ARCHITECTURES
 
-# The laws that another architecture could break; the others run there in `make test-full`.
+# Members that run all laws in the quick suite: an input encoding, a rotation, a form of attention
+# of its own, and a bias of content. The full suite runs every law on every member.
+REPRESENTATIVES = ("sinusoidal_2d", "rope", "stick_breaking", "transformer_xl")
+SLOW = (
+    "compiled_equals_eager",
+    "half_precision_keeps_positions_apart",
+    "accelerator_kernels_equal_the_reference",
+)  # the last two run quickly for one member, the first for none
+# Laws that every member runs in the quick suite: they share its first compiled program.
+CHEAP = (
+    "shape_is_kept_and_finite",
+    "positions_are_read_not_indices",
+    "shift_is_ignored_if_relative",
+    "order_is_seen",
+    "last_two_positions_differ",
+    "beyond_its_positions_there_is_nothing",
+    "future_does_not_leak",
+    "one_seed_gives_one_backbone",
+)
+# The laws that another architecture could break, and the members that run them quickly there.
 HANDFUL = (
     "shape_is_kept_and_finite",
     "shift_is_ignored_if_relative",
@@ -32,23 +52,7 @@ HANDFUL = (
     "gradients_are_finite_and_reach_every_parameter",
     "decoding_equals_the_full_forward",
 )
-FEW = ("sinusoidal_2d", "rope", "t5_bias", "transformer_xl")  # of those kinds
-SLOW = (
-    "compiled_equals_eager",
-    "half_precision_keeps_positions_apart",
-    "accelerator_kernels_equal_the_reference",
-)  # in the quick suite of one member
-# In the quick suite all laws run on one member of each kind; on every member those that share its first program.
-CHEAP = (
-    "shape_is_kept_and_finite",
-    "positions_are_read_not_indices",
-    "shift_is_ignored_if_relative",
-    "order_is_seen",
-    "last_two_positions_differ",
-    "beyond_its_positions_there_is_nothing",
-    "future_does_not_leak",
-    "one_seed_gives_one_backbone",
-)
+FEW = {"encoder": ("sinusoidal_2d", "transformer_xl"), "encoder_decoder": ("rope", "t5_bias")}
 # Arguments that leave nothing of what a law is about: its difference is 0, or as small as stated, in these architectures.
 EXCUSED: list[tuple[str, dict[str, Any], tuple[str, ...], str, str]] = [
     # what is swapped is of a chunk before the last token's
@@ -79,18 +83,21 @@ def subject(name: str, architecture: str = "decoder") -> laws.Subject:
     return laws.Subject(laws.spec(name), architecture, () if name in DEEP else ONE_LAYER)
 
 
-def cases(architecture: str, quick: bool = True) -> list[tuple[str, str]]:
-    """Names and laws; in the quick suite of the other architectures a handful, on one member of each kind."""
-    if not quick or architecture == "decoder":
-        product = itertools.product(laws.names(architecture), laws.laws_of(architecture))
-        kinds = laws.one_of_each_kind(architecture)
-        return [
-            (n, law)
-            for n, law in product
-            if not quick or law in CHEAP or (n in kinds and law not in SLOW) or n == "rope"
-        ]
-    few = [n for n in laws.one_of_each_kind(architecture) if n in FEW]
-    return [(n, law) for n in few for law in laws.laws_of(architecture) if law in HANDFUL]
+def cases(architecture: str) -> list[Any]:
+    """Names and laws for `parametrize`; those that are not quick are marked."""
+    product = itertools.product(laws.names(architecture), laws.laws_of(architecture))
+    return [
+        pytest.param(name, law, marks=() if is_quick(architecture, name, law) else pytest.mark.full)
+        for name, law in product
+    ]
+
+
+def is_quick(architecture: str, name: str, law: str) -> bool:
+    if architecture != "decoder":
+        return name in FEW[architecture] and law in HANDFUL
+    if law in SLOW:
+        return name == "rope" and law != "compiled_equals_eager"
+    return law in CHEAP or name in REPRESENTATIVES
 
 
 def arguments() -> list[tuple[str, tuple[tuple[str, Any], ...]]]:
@@ -141,13 +148,7 @@ def test_its_test_states_two_values_of_every_argument(name):
     )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        n if n in laws.one_of_each_kind("decoder") else pytest.param(n, marks=pytest.mark.full)
-        for n in plugins.names("encodings")
-    ],
-)
+@pytest.mark.parametrize("name", full_except(REPRESENTATIVES, plugins.names("encodings")))
 def test_every_argument_of_the_constructor_is_sensitive(name):
     for argument, (one, other) in laws.sensitive(name).items():
         assert_matters(name, argument, one, other)
@@ -156,11 +157,7 @@ def test_every_argument_of_the_constructor_is_sensitive(name):
 @pytest.mark.parametrize("argument", laws.COMMON)
 @pytest.mark.parametrize(
     "name",
-    [
-        n if n == "binary" else pytest.param(n, marks=pytest.mark.full)
-        for n in plugins.names("encodings")
-        if not laws.is_attention(n)
-    ],
+    full_except(["binary"], [n for n in plugins.names("encodings") if not laws.is_attention(n)]),
 )
 def test_every_argument_of_input_encodings_is_sensitive(name, argument):
     if argument not in laws.sensitive(name):
@@ -238,19 +235,6 @@ def test_docstring_names_its_source(name):
     assert found, (
         "the module docstring names its paper with its link, or says 'No paper:' and where the idea is from"
     )
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("architecture", "name", "law"),
-    [
-        (a, *case)
-        for a in ARCHITECTURES
-        for case in sorted(set(cases(a, quick=False)) - set(cases(a)))
-    ],
-)
-def test_law_holds_in_every_architecture(architecture, name, law):
-    laws.LAWS[law](subject(name, architecture))
 
 
 @pytest.mark.full

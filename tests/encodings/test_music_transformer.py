@@ -75,6 +75,7 @@ def test_a_row_of_positions_for_each_example():
         )
 
 
+@pytest.mark.full
 def test_each_head_and_distance_has_a_vector_of_its_own():
     """Queries of one channel read that channel of the table, halved by sqrt(4)."""
     e = encoding(3)

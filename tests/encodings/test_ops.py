@@ -8,6 +8,7 @@ import pytest
 from pe_lab.encodings.ops import angles, lookup, masked_softmax, rotate, take_rows
 
 
+@pytest.mark.full
 def test_masked_softmax_gives_a_row_without_keys_zero_and_finite_gradients():
     s = jnp.asarray([[[[1.0, 2.0], [3.0, 4.0]]]])
     mask = jnp.asarray([[[[True, False], [False, False]]]])

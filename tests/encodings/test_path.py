@@ -60,6 +60,7 @@ def test_agrees_with_reference():
     reference.assert_agrees(np.tril(found), "path_L5_d4", np.tril(np.asarray(expected, float)))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("block", [1, 4, 7, 32])
 @pytest.mark.parametrize("seed", range(2))
 def test_logits_are_the_product_of_matrices_whatever_the_block(seed, block, monkeypatch):
@@ -70,6 +71,7 @@ def test_logits_are_the_product_of_matrices_whatever_the_block(seed, block, monk
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("block", [4, 32])
 def test_queries_may_be_a_few_slots_of_a_cache(block, monkeypatch):
     """One of them padding, in a slot beyond the last, and slots that are not filled yet."""
@@ -85,6 +87,7 @@ def test_queries_may_be_a_few_slots_of_a_cache(block, monkeypatch):
         np.testing.assert_allclose(found[b, :, l, : i + 1], expected[b, :, i, : i + 1], atol=1e-5)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("block", [4, 32])
 def test_segments_in_one_row_do_not_meet(block, monkeypatch):
     monkeypatch.setattr(path, "_BLOCK", block)
@@ -96,6 +99,7 @@ def test_segments_in_one_row_do_not_meet(block, monkeypatch):
     np.testing.assert_allclose(packed[..., 6:13, 6:13], alone, atol=1e-5)
 
 
+@pytest.mark.full
 def test_reflections_worked_by_hand():
     """beta = 2 along the first axis turns the sign of the first channel, once for every token after the key.
 
@@ -109,6 +113,7 @@ def test_reflections_worked_by_hand():
     )
 
 
+@pytest.mark.full
 def test_a_thousand_tokens_stay_right():
     """No product of H is longer than 1, so nothing grows: against the matrices for the last query."""
     q, k, w, beta = drawn(5, 1, 1000, 1, 8)
@@ -119,6 +124,7 @@ def test_a_thousand_tokens_stay_right():
         v = v - beta[0, j, 0] * (v @ w[0, j, 0]) * w[0, j, 0]
 
 
+@pytest.mark.full
 def test_other_parts_of_the_logits_stay():
     q, k, w, beta = drawn(6, 1, 5, 1, 4)
     q, k, w, beta = (jnp.asarray(a, jnp.float32) for a in (q, k, w, beta))
@@ -153,6 +159,7 @@ def test_vectors_have_length_one_and_strengths_lie_below_two():
     assert encoding.down.kernel.shape == (16, 32)
 
 
+@pytest.mark.full
 def test_features_of_a_zeroed_token_are_finite_in_value_and_gradient_and_float32():
     def loss(x):
         w, beta = build().features(x, jnp.arange(2)[None])[1]

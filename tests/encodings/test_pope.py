@@ -80,6 +80,7 @@ def test_it_starts_at_zero_or_uniformly_between_minus_a_turn_and_zero():
     assert uniform.mean() == pytest.approx(-np.pi, abs=0.1)
 
 
+@pytest.mark.full
 def test_delta_is_read_within_its_range_and_its_gradient_at_the_start_is_whole():
     x, tokens = np.zeros((1, 1, 2)), codes.tokens([0])
 
@@ -104,6 +105,7 @@ def test_delta_is_read_within_its_range_and_its_gradient_at_the_start_is_whole()
         assert float(jax.grad(sine)(jnp.asarray([[start]]))[0, 0]) == pytest.approx(slope, abs=1e-6)
 
 
+@pytest.mark.full
 def test_logits_are_divided_by_the_root_of_the_head_width_and_not_of_twice_it():
     encoding, tokens = built(head_dim=4), codes.tokens([0, 5])
     x, v = jnp.full((1, 2, 1, 4), 0.7), jnp.asarray([[1.0, 0, 0, 0], [0, 1, 0, 0]])[None, :, None]

@@ -15,12 +15,13 @@ from pe_lab.model.terms import View, visible
 from pe_lab.runs import plugins
 from tests.encodings import laws
 from tests.encodings.codes import attend
+from tests.marks import full_except
 
 LENGTH, WIDTH, HEADS, HEAD_DIM = 7, 16, 2, 8
 LARGEST = 1000  # shift, where there is no end to positions
 CHOSEN = hypothesis.settings(max_examples=12, deadline=None, derandomize=True, database=None)
 NAMES = [name for name in laws.names() if laws.is_attention(name)]
-QUICK = [name for name in laws.one_of_each_kind("decoder") if laws.is_attention(name)]
+QUICK = ("stick_breaking", "transformer_xl", "xpos")
 SLOTS = jnp.arange(LENGTH)[None]
 
 
@@ -77,10 +78,7 @@ def attention(name):
 
 
 def parametrized(test):
-    marked = [
-        name if name in QUICK else pytest.param(name, marks=pytest.mark.full) for name in NAMES
-    ]
-    return pytest.mark.parametrize("name", marked)(test)
+    return pytest.mark.parametrize("name", full_except(QUICK, NAMES))(test)
 
 
 def places(name):

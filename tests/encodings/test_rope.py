@@ -9,6 +9,7 @@ from pe_lab.encodings.rope import RoPE
 from pe_lab.model.decode import decode, extend, start
 from tests import models, reference
 from tests.encodings import codes
+from tests.marks import full
 
 LINEAR, NTK = dict(scaling="linear", factor=4.0), dict(scaling="ntk", factor=4.0)
 YARN, LLAMA3 = (dict(scaling=s, factor=4.0, trained_length=2048) for s in ("yarn", "llama3"))
@@ -112,7 +113,7 @@ def test_lengths_are_kept():
     )
 
 
-@pytest.mark.parametrize("layout", ["interleaved", "half"])
+@pytest.mark.parametrize("layout", ["half", full("interleaved")])
 def test_scores_up_to_position_one_million_are_those_of_float64(layout):
     positions, width = [0, 1, 7, 300, 65_537, 123_456, 999_983, 1_000_000], 16
     q, k = np.random.default_rng(0).normal(size=(2, len(positions), width)) / width**0.5
@@ -147,6 +148,7 @@ def test_the_opposite_sign_is_rotation_by_the_negative_position():
     )
 
 
+@pytest.mark.full
 def test_each_layer_may_have_a_base_of_its_own():
     def logits(*bases):
         model = models.build(
@@ -416,6 +418,7 @@ def test_dynamic_ntk_worked_by_hand():
     assert frequencies == pytest.approx([1, 0.01 / 5], rel=1e-6)
 
 
+@pytest.mark.full
 @OF_LENGTH
 def test_each_example_is_rotated_by_its_own_length(arguments):
     x = jax.random.normal(jax.random.key(5), (2, 3, 1, 8))
@@ -472,6 +475,7 @@ def decoded(num_layers, arguments):
     return tokens, model, np.asarray(decode(model, cache, tokens[:, 2:], jnp.ones((2, 5), bool))[0])
 
 
+@pytest.mark.full
 @OF_LENGTH
 def test_a_decoded_step_of_one_layer_equals_the_full_forward_of_that_prefix(arguments):
     """And, beyond the trained length, not the full forward of what comes in the end."""
@@ -484,6 +488,7 @@ def test_a_decoded_step_of_one_layer_equals_the_full_forward_of_that_prefix(argu
     models.assert_differs(steps[:, :-1], whole[:, 2:-1], 1e-4)
 
 
+@pytest.mark.full
 @OF_LENGTH
 def test_deeper_layers_keep_what_they_computed_at_earlier_lengths(arguments):
     """Up to the trained length, 4, there is one length; the steps after it differ from full forward passes."""

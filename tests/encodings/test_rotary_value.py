@@ -7,6 +7,7 @@ from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.rotary_value import RotaryValue
 from tests.encodings import codes
 from tests.encodings.codes import attend
+from tests.marks import full
 
 SENSITIVE = {
     "base": (10000.0, 100.0),
@@ -30,7 +31,7 @@ def mixed(encoding, w, v, queries, keys):
 
 
 @pytest.mark.parametrize("absolute", [False, True])
-@pytest.mark.parametrize("layout", ["interleaved", "half"])
+@pytest.mark.parametrize("layout", ["half", full("interleaved")])
 def test_values_turn_as_the_equation_says(layout, absolute):
     random = np.random.default_rng(0)
     w, v, queries = random.uniform(size=(2, 3, 5)), random.normal(size=(5, 2, 8)), [2, 9, 63]
@@ -74,7 +75,7 @@ def test_logits_are_those_of_rope():
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize(("absolute", "moves"), [(False, False), (True, True)])
+@pytest.mark.parametrize(("absolute", "moves"), [full(False, False), (True, True)])
 def test_a_shift_changes_outputs_only_where_they_stay_turned(absolute, moves):
     encoding = RotaryValue(head_dim=8, absolute=absolute)
     assert encoding.requirements.relative is not moves

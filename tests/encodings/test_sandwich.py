@@ -36,6 +36,7 @@ def test_agrees_with_the_equation_in_float64_at_uneven_positions(compute):
                 assert abs(found[h, i, j] - wanted) < 1e-5
 
 
+@pytest.mark.full
 def test_up_to_a_constant_it_is_the_inner_product_of_sinusoidal_codes():
     """Of the frequencies k = 1..C/2, one further than the code's own."""
     t = codes.tokens(range(9))

@@ -9,6 +9,7 @@ from pe_lab.encodings.base import Tokens
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.selective_rope import SelectiveRoPE
 from tests.encodings import codes
+from tests.marks import full
 
 SENSITIVE = {
     "rank": (16, 2),
@@ -42,7 +43,7 @@ def equation(x, steps, factors):
     return np.concatenate([z.real, z.imag], axis=-1)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [full(0), 1, full(2)])
 def test_pairs_turn_by_the_sum_of_steps(seed):
     """Also where queries are a few slots of the keys; padding has the slot of the last token."""
     random = np.random.default_rng(seed)
@@ -58,6 +59,7 @@ def test_pairs_turn_by_the_sum_of_steps(seed):
         np.testing.assert_allclose(q[example], expected[example, slots[example]], atol=1e-5)
 
 
+@pytest.mark.full
 def test_steps_of_one_are_rope():
     """The product of every query and key is RoPE's with the same base in the half layout."""
     x = np.random.default_rng(0).normal(size=(1, 30, 2, 8))
@@ -100,6 +102,7 @@ def test_temperature_multiplies_all_factors():
     )
 
 
+@pytest.mark.full
 def test_types_are_kept_and_a_zeroed_token_has_finite_gradients():
     x = jnp.zeros((1, 3, 16), jnp.bfloat16)
     steps = build(gate=True).features(x, jnp.arange(3)[None])[1]

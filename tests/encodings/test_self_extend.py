@@ -9,6 +9,7 @@ from pe_lab.encodings.self_extend import SelfExtend
 from tests import models, reference
 from tests.encodings import codes
 from tests.encodings.codes import attend
+from tests.marks import full
 
 ARGUMENTS = dict(window=2, group=3)  # so that the laws' few tokens reach beyond the window
 SENSITIVE = {
@@ -36,6 +37,7 @@ def distances(positions, **arguments):
     return np.arcsin(2 * found) * 1e3
 
 
+@pytest.mark.full
 def test_where_keys_begin_a_group_distances_are_the_reference():
     """The idealised map of distances; with the key at a multiple of the group floors are those of the distance."""
     given, expected = (
@@ -48,7 +50,7 @@ def test_where_keys_begin_a_group_distances_are_the_reference():
         np.testing.assert_allclose(found, expected, atol=2e-3)
 
 
-@pytest.mark.parametrize(("window", "group"), [(4, 3), (7, 2), (2, 5), (1, 1)])
+@pytest.mark.parametrize(("window", "group"), [full(4, 3), full(7, 2), full(2, 5), (1, 1)])
 def test_elsewhere_a_far_distance_is_one_more_where_the_query_stands_earlier_in_its_group(
     window, group
 ):
@@ -88,6 +90,7 @@ def test_equation_in_float64(positions, arguments):
     np.testing.assert_allclose(found, expected / 8**0.5, atol=1e-5)
 
 
+@pytest.mark.full
 def test_a_shift_by_whole_groups_changes_nothing_and_another_does():
     q, k = np.random.default_rng(1).normal(size=(2, 12, 8))
     encoding = SelfExtend(head_dim=8, window=4, group=3)
@@ -99,7 +102,7 @@ def test_a_shift_by_whole_groups_changes_nothing_and_another_does():
     assert not encoding.requirements.relative
 
 
-@pytest.mark.parametrize("arguments", [dict(window=12, group=3), dict(window=2, group=1)])
+@pytest.mark.parametrize("arguments", [dict(window=12, group=3), full(dict(window=2, group=1))])
 def test_within_the_window_or_in_groups_of_one_it_is_rope(arguments):
     x = jax.random.normal(jax.random.key(2), (1, 12, 2, 8))
     tokens, causal = codes.tokens(range(12)), jnp.tri(12, dtype=bool)[None, None]

@@ -7,6 +7,7 @@ from pe_lab.encodings.shaw import Shaw
 from tests import models, reference
 from tests.encodings import codes, laws
 from tests.encodings.codes import attend
+from tests.marks import full
 
 SENSITIVE = {"clip": (16, 3), "values": (False, True), "heads_share": (False, True)}
 
@@ -62,8 +63,8 @@ def test_beyond_the_clip_distances_are_one():
     ]
 
 
-@pytest.mark.parametrize("clip", [1, 3, 9])
-@pytest.mark.parametrize(("queries", "keys"), [(5, 5), (4, 7), (7, 4), (1, 3)])
+@pytest.mark.parametrize("clip", [full(1), full(3), 9])
+@pytest.mark.parametrize(("queries", "keys"), [(5, 5), (4, 7), full(7, 4), full(1, 3)])
 def test_with_tables_for_each_head_it_is_the_equation_in_float64(clip, queries, keys):
     """For clips beyond and short of the longest distance, and as many queries as keys or not."""
     encoding = Shaw(
@@ -95,6 +96,7 @@ def test_with_tables_for_each_head_it_is_the_equation_in_float64(clip, queries, 
         np.testing.assert_allclose(out[0], expected, atol=1e-5)
 
 
+@pytest.mark.full
 @codes.every_kernel
 @pytest.mark.parametrize("clip", [1, 3, 9])
 def test_causal_attention_leaves_out_the_future_and_changes_nothing(clip, compute):

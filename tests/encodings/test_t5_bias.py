@@ -36,6 +36,7 @@ def test_bias_is_the_table_at_the_bucket_of_each_pair():
     )  # the future shares the bucket of distance 0
 
 
+@pytest.mark.full
 @codes.every_kernel
 def test_a_kernel_has_the_gradient_of_the_equation(compute):
     graph, params = nnx.split(t5())

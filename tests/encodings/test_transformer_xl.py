@@ -103,6 +103,7 @@ def test_equation_between_two_aranges_of_different_lengths(compute):
     np.testing.assert_allclose(found[0], equation(e, q, k, apart(range(3), range(5))), atol=1e-5)
 
 
+@pytest.mark.full
 @codes.every_form
 def test_a_row_of_positions_for_each_example(compute):
     e, (q, k) = encoding(), drawn(3, batch=2)
@@ -114,6 +115,7 @@ def test_a_row_of_positions_for_each_example(compute):
         np.testing.assert_allclose(logits(e, q, k, both, compute=compute)[i], alone, atol=1e-6)
 
 
+@pytest.mark.full
 @codes.every_kernel
 @BOTH_SIDES
 def test_a_distance_has_one_code_whatever_the_length(bidirectional, compute):

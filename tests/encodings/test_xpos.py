@@ -8,6 +8,7 @@ from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.xpos import XPos
 from tests import models, reference
 from tests.encodings import codes
+from tests.marks import full
 
 SENSITIVE = {"base": (10000.0, 100.0), "gamma": (0.4, 0.05), "scale_base": (512.0, 64.0)}
 REACH = 26_156  # whole positions: 64 * 512 / log(3.5) = 26,156.6
@@ -66,7 +67,7 @@ def test_equation_in_float64(positions, arguments):
     )
 
 
-@pytest.mark.parametrize("start", [0, 1_000_000])
+@pytest.mark.parametrize("start", [full(0), 1_000_000])
 def test_it_holds_as_far_as_it_says_wherever_that_is(start):
     """To 1e-5 of |q||k|, the exponent of e^64 being float32 itself."""
     q, k = random(6)
@@ -75,6 +76,7 @@ def test_it_holds_as_far_as_it_says_wherever_that_is(start):
     np.testing.assert_allclose(np.tril(scores(q, k, positions)), expected, atol=1e-5 * 16)
 
 
+@pytest.mark.full
 def test_a_query_further_back_is_nan_and_those_within_reach_are_not():
     q, k = random(4)
     found = scores(q, k, [0, 1, 100, REACH + 1])
@@ -114,6 +116,7 @@ def test_without_fading_it_is_rope():
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("bfloat16", 0.05)])
 def test_padding_far_behind_leaves_logits_alone_and_gradients_finite(dtype, tolerance):
     """Two tokens of padding at position 0, out of reach of the largest position."""

@@ -124,6 +124,7 @@ def test_what_is_there_is_refused_or_passed_over(call, folder):
     assert files(folder) == before
 
 
+@pytest.mark.full
 def test_a_study_is_found_by_its_name_and_its_runs_by_what_is_selected(call, folder, monkeypatch):
     monkeypatch.chdir(folder.parents[1])
     status, out, _ = call(
@@ -138,6 +139,7 @@ def test_a_study_is_found_by_its_name_and_its_runs_by_what_is_selected(call, fol
     assert rows_of(folder, 1) - rows_of(folder, 0) == {(6, 0, None)}
 
 
+@pytest.mark.full
 def test_positions_that_tell_the_length_and_no_encoding_at_all_are_changes_too(call, folder):
     status, out, _ = call(f"--study={folder}", "--lengths=3", "--positions=normalized")
     assert status == 0
@@ -291,6 +293,7 @@ def test_without_a_study_file_nothing_is_measured(call, folder):
     assert files(folder) == before
 
 
+@pytest.mark.full
 def test_a_reader_that_has_seen_enough_is_no_error(folder):
     """As in `| head`: what was printed to nobody is lost, the tables are written, and nothing complains."""
     command = [

@@ -40,6 +40,7 @@ def call(tmp_path):
     return run
 
 
+@pytest.mark.full
 def test_every_task_of_a_sweep_is_frozen_once_with_its_hash_and_what_is_there_is_checked(
     call, tmp_path
 ):

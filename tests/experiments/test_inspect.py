@@ -11,6 +11,7 @@ from tests.experiments.entry_points import call
 SMALL = ("--length=8", "--width=16", "--num_heads=2")
 
 
+@pytest.mark.full
 def test_a_scorecard_is_printed_and_everything_is_written(tmp_path):
     asked = "--encodings=single_sine, rope(base=500.0), tests.diagnostics.own:Parity"
     done = call("inspect", asked, *SMALL, f"--out={tmp_path}/seen")
@@ -40,6 +41,7 @@ def test_a_scorecard_is_printed_and_everything_is_written(tmp_path):
     }
 
 
+@pytest.mark.full
 def test_a_scheme_may_give_the_positions_and_one_asked_twice_is_shown_once(tmp_path):
     done = call(
         "inspect",
@@ -52,6 +54,7 @@ def test_a_scheme_may_give_the_positions_and_one_asked_twice_is_shown_once(tmp_p
     assert done.stdout.count("| raw_index of normalized | yes 0  | yes 0.00 | no ") == 1
 
 
+@pytest.mark.full
 def test_a_trained_run_is_taken_apart(tmp_path):
     cell = tiny.cell(
         "rope",

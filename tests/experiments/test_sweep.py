@@ -17,6 +17,33 @@ from tests.experiments.entry_points import call
 ROOT = Path(__file__).parents[2]
 
 
+TWO_RUNS = """
+from configs import base
+from pe_lab.runs import grid
+def get_config():
+    c = base.get_config()
+    c.task = dict(name="copy", num_symbols=6)
+    c.model.update(encodings=(dict(name="rope"),), width=16, num_layers=1, num_heads=2)
+    c.train.update(steps=4, batch_size=8, max_length=3, warmup_steps=1)
+    c.evaluate.update(lengths=(3,), num_examples=8, batch_size=8, curve_lengths=(3,), curve_examples=8)
+    return c
+def sweep():
+    return grid.product({"seed": range(2)})
+"""
+
+
+def test_a_small_sweep_trains_its_runs_and_prints_its_table(tmp_path):
+    (tmp_path / "small.py").write_text(TWO_RUNS)
+    folder = tmp_path / "small"
+    done = call("sweep", f"--config={tmp_path / 'small.py'}", f"--results={folder}")
+    assert done.returncode == 0, done.stderr
+    statuses = [record["status"] for record in records.read_all(folder).values()]
+    assert statuses == ["finished"] * 2
+    table = next(block for block in done.stdout.split("\n\n") if block.startswith("| variant"))
+    assert table in (folder / "table.md").read_text()
+    assert "2 of 2 runs" in done.stdout
+
+
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results") / "smoke"
@@ -34,6 +61,7 @@ def smoke(tmp_path_factory):
     )
 
 
+@pytest.mark.full
 def test_a_sweep_trains_every_run_and_prints_its_table(smoke):
     folder, done = smoke
     assert done.returncode == 0, done.stderr
@@ -56,6 +84,7 @@ def test_a_sweep_trains_every_run_and_prints_its_table(smoke):
         assert (folder / name).stat().st_size > 0
 
 
+@pytest.mark.full
 def test_it_learns(smoke):
     """RoPE copies four symbols of eight within 300 steps from both seeds."""
     folder, _ = smoke
@@ -71,6 +100,7 @@ def rope(folder):
     ]
 
 
+@pytest.mark.full
 def test_run_again_it_finds_nothing_to_do_and_touches_no_record(smoke):
     folder, _ = smoke
     before = {p: p.read_bytes() for p in (folder / "records").iterdir()}
@@ -80,6 +110,7 @@ def test_run_again_it_finds_nothing_to_do_and_touches_no_record(smoke):
     assert {p: p.read_bytes() for p in (folder / "records").iterdir()} == before
 
 
+@pytest.mark.full
 def test_tables_are_written_again_from_records_alone(smoke):
     folder, _ = smoke
     written = (folder / "table.md").read_bytes()
@@ -88,6 +119,7 @@ def test_tables_are_written_again_from_records_alone(smoke):
     assert (folder / "table.md").read_bytes() == written
 
 
+@pytest.mark.full
 def test_the_seeds_that_contrasts_need_are_said_without_writing_anything(tmp_path):
     encodings = ("rope", "alibi")
     folder = synthetic.write(
@@ -112,6 +144,7 @@ def test_the_seeds_that_contrasts_need_are_said_without_writing_anything(tmp_pat
 PICTURES = ("exact_match", "heat_map", "extrapolation", "training_exact_match", "training_loss")
 
 
+@pytest.mark.full
 def test_publishing_copies_records_tables_and_plots(smoke, tmp_path):
     folder, _ = smoke
     assert call("publish", f"--results={folder}", "--allow_dirty", cwd=tmp_path).returncode == 0
@@ -139,9 +172,16 @@ def test_a_run_of_code_that_was_not_committed_is_not_published(tmp_path):
         "a clean checkout, or give --allow_dirty.\n"
     )
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.full
+def test_with_allow_dirty_a_run_of_code_that_was_not_committed_is_published(tmp_path):
+    run = record("r0", test={4: 1.0}, validation={4: 1.0}) | {"provenance": {"dirty": True}}
+    folder = write_study(tmp_path / "fake", (point("rope", 0), run))
     assert call("publish", f"--results={folder}", "--allow_dirty", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.full
 def test_cells_are_commands_for_any_scheduler(tmp_path):
     """Each is run here by hand, as a scheduler would; tables are then those of a sweep."""
     folder = tmp_path / "study"
@@ -242,6 +282,7 @@ def sweep():
 """
 
 
+@pytest.mark.full
 def test_a_failing_run_is_recorded_and_the_others_finish(tmp_path):
     (tmp_path / "failing.py").write_text(FAILS)
     (tmp_path / "study.py").write_text(STUDY)
@@ -294,6 +335,7 @@ def test_results_of_code_that_has_changed_since_are_named(tmp_path):
     assert f"{note}; give another --results to train again\n" in said().stdout
 
 
+@pytest.mark.full
 def test_a_study_with_a_missing_record_says_so_and_is_not_published(smoke, tmp_path):
     folder, _ = smoke
     partial = tmp_path / "partial"

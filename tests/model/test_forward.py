@@ -9,6 +9,7 @@ from flax import nnx
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs.run import STACKS
 from tests import models
+from tests.marks import full
 from tests.model import equations
 from tests.models import VOCABULARIES, moved, params, prefix, settings
 
@@ -68,13 +69,13 @@ def test_pre_norm_rms_norm_relu_tied_without_scale():
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("qk_norm", True),
+        full("qk_norm", True),
         ("logit_temperature", "log_n"),
         ("logit_temperature", "ssmax"),
         ("norm_after_attention", True),
         ("sliding_window", 2),
         ("sink_token", True),
-        ("num_loops", 2),
+        full("num_loops", 2),
     ],
 )
 def test_each_optional_field_in_every_stack(field, value):

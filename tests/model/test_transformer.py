@@ -18,6 +18,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import STACKS
 from tests import models
 from tests.encodings import laws
+from tests.marks import full, full_except
 from tests.models import ARCHITECTURES, VOCABULARIES, build, params, prefix, stream
 
 V = 11
@@ -43,6 +44,7 @@ def keys(seed):
     return jax.random.split(jax.random.key(seed), 2)
 
 
+@pytest.mark.full
 def test_each_architecture_has_its_stacks_and_the_last_answers():
     assert [list(build(architecture=a).stacks) for a in ARCHITECTURES] == [
         ["decoder"],
@@ -83,6 +85,7 @@ def test_tied_output_reads_the_embedding_of_the_stack_that_answers(architecture)
     assert model.output is None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("architecture", ["decoder", "encoder_decoder"])
 def test_dropout_needs_its_key_and_is_off_without(architecture):
     model, without = (build("sinusoidal", architecture=architecture, dropout=d) for d in (0.5, 0.0))
@@ -94,7 +97,7 @@ def test_dropout_needs_its_key_and_is_off_without(architecture):
     np.testing.assert_array_equal(logits(without, dropout_keys=keys(0)), logits(without))
 
 
-@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+@pytest.mark.parametrize("stack", ["encoder", full("decoder")])
 def test_dropout_acts_in_each_stack(stack):
     model = build("sinusoidal", architecture="encoder_decoder", dropout=0.5)
     other = model.stacks[{"encoder": "decoder", "decoder": "encoder"}[stack]]
@@ -196,19 +199,22 @@ def with_all_fields(architecture):
 @pytest.mark.parametrize(
     "law",
     [
-        "packed_segments_equal_separate_ones",  # the sink among them: no segment sees another through it
+        full(
+            "packed_segments_equal_separate_ones"
+        ),  # the sink among them: no segment sees another through it
         "padding_does_not_reach_valid_tokens",
-        "accelerator_kernels_equal_the_reference",
+        full("accelerator_kernels_equal_the_reference"),
         "cpu_kernels_equal_the_reference",
-        "decoding_equals_the_full_forward",
+        full("decoding_equals_the_full_forward"),
     ],
 )
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", full_except(["decoder"], ARCHITECTURES))
 def test_a_law_holds_with_every_optional_field(architecture, law):
     if law in laws.laws_of(architecture):
         laws.LAWS[law](with_all_fields(architecture))
 
 
+@pytest.mark.full
 def test_loops_apply_the_same_blocks_again():
     """One block twice is two blocks with equal parameters."""
     model = {"architecture": "encoder_decoder", "sink_token": True}
@@ -232,6 +238,7 @@ def test_loops_apply_the_same_blocks_again():
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("architecture", "dropout"), [("decoder", 0.5), ("encoder_decoder", 0.0)])
 def test_remat_changes_neither_loss_nor_gradients(architecture, dropout):
     model = build(
@@ -268,6 +275,7 @@ def test_remat_changes_neither_loss_nor_gradients(architecture, dropout):
     ]  # blocks
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_bfloat16_is_near_float32_at_positions_that_it_cannot_count(architecture):
     """Its neighbours of 1000 are 996 and 1004: what reads positions in bfloat16 would be lost."""
@@ -494,6 +502,7 @@ def test_flops_by_hand():
     assert flops("encoder_decoder", both, num_layers=2, num_loops=3) == looped
 
 
+@pytest.mark.full
 def test_keys_of_an_encoders_output_are_made_once_a_layer():
     model = build(architecture="encoder_decoder", num_layers=2, num_loops=3)
     cache = start(model, (jnp.arange(5)[None, None],), 2, source())

@@ -36,11 +36,13 @@ def test_each_example_of_training_shifts_all_its_symbols_by_one_draw():
     assert counts.min() > 140  # 200 expected, standard deviation 13
 
 
+@pytest.mark.full
 def test_the_default_shifts_by_0_to_99():
     shift = of(Abacus(), train=True, draws=3000)[:, 0] - 1
     assert set(shift) == set(range(100))
 
 
+@pytest.mark.full
 def test_a_run_ends_where_the_part_or_the_example_does():
     """Prompt and blanks stand side by side, and so do packed examples."""
     ones = [1, 1, 1, 1, 1]
@@ -51,10 +53,12 @@ def test_a_run_ends_where_the_part_or_the_example_does():
     ]
 
 
+@pytest.mark.full
 def test_padding_is_no_symbol():
     assert of(Abacus(9), True, [1, 1, 1, 1], draws=20, mask=[1, 1, 0, 0])[:, 2:].max() == 0
 
 
+@pytest.mark.full
 def test_bound_is_reached_by_one_long_run():
     drawn = of(Abacus(5), train=True, symbols=[1, 1, 1, 1], draws=200)
     assert drawn.max() == Abacus(5).bound(4, True) == 9

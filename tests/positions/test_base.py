@@ -1,4 +1,5 @@
 import jax.numpy as jnp
+import pytest
 
 from pe_lab.positions.base import index_since, starts
 
@@ -7,6 +8,7 @@ def row(text):
     return jnp.asarray([[int(c) for c in text]])
 
 
+@pytest.mark.full
 def test_something_starts_where_any_label_changes_and_none_is_no_label():
     assert starts(row("0011001")).astype(int).tolist() == row("1010101").tolist()
     assert (

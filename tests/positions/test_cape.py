@@ -27,6 +27,7 @@ def assert_uniform(values, low, high):
     assert counts.max() < 1.3 * values.size / 10
 
 
+@pytest.mark.full
 def test_one_shift_an_example_is_uniform_either_way():
     drawn = of(**STILL | dict(max_global_shift=5.0))
     np.testing.assert_allclose(np.diff(drawn, axis=1), 1, rtol=1e-5)
@@ -45,6 +46,7 @@ def test_one_factor_an_example_is_uniform_in_its_logarithm():
     assert_uniform(np.log(drawn[:, 1]), -math.log(4), math.log(4))
 
 
+@pytest.mark.full
 def test_shifts_are_stretched_too():
     """(i + shift) * factor: the last position reaches (n - 1 + shift) * factor, not (n - 1) * factor + shift."""
     drawn = of(n=20_000, **STILL | dict(max_global_shift=6.0, max_global_scaling=2.0))
@@ -60,6 +62,7 @@ def test_draws_are_independent():
     assert abs(np.corrcoef(drawn[:, 0], drawn[:, 2] - drawn[:, 1])[0, 1]) < 0.1
 
 
+@pytest.mark.full
 def test_normalized_positions_have_mean_zero_over_the_tokens():
     mask = jnp.arange(6)[None] < jnp.asarray([6, 3])[:, None]
     out = CAPE(**STILL, normalize=True)(jax.random.split(jax.random.key(0), 2), mask, train=True)[0]

@@ -10,6 +10,7 @@ import pytest
 
 from pe_lab.runs import plugins
 from tests import choices
+from tests.marks import full_except
 
 ARGUMENTS = {
     "coupled": {"max_position": 12},
@@ -32,7 +33,11 @@ STRUCTURE = {
 }
 SEGMENTS = [1, 1, 2, 2, 2, 3, 3]
 
+# One scheme that counts, one that follows a structure, and one that draws; the full suite has all.
+QUICK = ("contiguous", "coupled", "random_floats")
+
 every = pytest.mark.parametrize("name", CASES)
+few = pytest.mark.parametrize("name", full_except(QUICK, CASES))
 trained_and_evaluated = pytest.mark.parametrize("train", [False, True])
 
 
@@ -87,7 +92,7 @@ def test_it_has_a_test_file_of_its_own(name):
 
 @pytest.mark.parametrize("segments", [False, True])
 @trained_and_evaluated
-@every
+@few
 def test_positions_ascend_within_the_bound_and_padding_is_zero(name, train, segments):
     m = mask(padded=9)
     for seed in range(5):
@@ -106,14 +111,14 @@ def test_positions_ascend_within_the_bound_and_padding_is_zero(name, train, segm
 
 
 @trained_and_evaluated
-@every
+@few
 def test_the_padded_length_changes_no_draw(name, train):
     short, long = rows(name, mask(padded=7), train), rows(name, mask(padded=12), train)
     np.testing.assert_array_equal(short[:, mask()], long[:, :, :7][:, mask()])
 
 
 @trained_and_evaluated
-@every
+@few
 def test_an_example_depends_on_its_own_key_and_not_on_its_neighbours(name, train):
     together = rows(name, mask(), train)
     alone = positions(name, keys()[1:2], mask()[1:2], train)
@@ -121,7 +126,7 @@ def test_an_example_depends_on_its_own_key_and_not_on_its_neighbours(name, train
 
 
 @trained_and_evaluated
-@every
+@few
 def test_compiled_and_side_by_side_equals_eager(name, train):
     """With traced lengths, segments and structures; side by side as replicas are."""
     both = jnp.stack([keys(seed=0), keys(seed=1)])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pe_lab.positions.pose import PoSE
+from tests.marks import full
 
 
 def of(target, n, train=True, draws=4000, padded=None):
@@ -21,6 +22,7 @@ def chunks(drawn):
     return gaps.argmax(axis=1) + 1, gaps.max(axis=1)
 
 
+@pytest.mark.full
 def test_the_reference_example_is_among_the_draws():
     """The entry pose_example: 8 tokens, the first chunk of 3, a skip of 5."""
     assert (of(13, 8) == [0, 1, 2, 8, 9, 10, 11, 12]).all(axis=1).any()
@@ -47,6 +49,7 @@ def test_ranges_are_of_the_true_length():
     assert set(skip) == {1, 2, 3, 4, 5, 6}
 
 
+@pytest.mark.full
 def test_what_is_as_long_as_the_target_or_longer_skips_nothing():
     for n in (6, 9):
         np.testing.assert_array_equal(of(6, n, draws=50), np.broadcast_to(np.arange(n), (50, n)))
@@ -60,7 +63,7 @@ def test_in_evaluation_it_is_contiguous():
 
 @pytest.mark.parametrize(
     ("n", "train", "bound"),
-    [(5, True, 11), (12, True, 11), (20, True, 19), (1, True, 0), (5, False, 4)],
+    [full(5, True, 11), (12, True, 11), (20, True, 19), (1, True, 0), (5, False, 4)],
 )
 def test_bound_is_reached(n, train, bound):
     assert PoSE(12).bound(n, train) == bound

@@ -28,6 +28,7 @@ def test_a_full_range_is_the_range():
     assert sorted_subset(jax.random.key(0), jnp.asarray(5), 5, 5).tolist() == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.full
 def test_per_batch_shares_one_draw_in_training_and_none_in_evaluation():
     mask, scheme = jnp.ones((3, 6), bool), Randomized(maximum=50, per="batch")
     assert scheme(keys(3), mask, train=True).shape == (1, 3, 6)
@@ -35,11 +36,13 @@ def test_per_batch_shares_one_draw_in_training_and_none_in_evaluation():
     assert len({tuple(r) for r in np.asarray(scheme(keys(3), mask, train=False)[0])}) == 3
 
 
+@pytest.mark.full
 def test_per_example_draws_for_each():
     out = Randomized(maximum=50, per="example")(keys(3), jnp.ones((3, 6), bool), train=True)
     assert len({tuple(r) for r in np.asarray(out[0])}) == 3
 
 
+@pytest.mark.full
 def test_per_layer_draws_for_each_layer_and_the_first_is_the_shared_one():
     mask = jnp.ones((2, 6), bool)
     layers = Randomized(maximum=50, per="example", per_layer=True, num_layers=3)(

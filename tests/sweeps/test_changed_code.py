@@ -12,6 +12,8 @@ from pe_lab.analysis import results
 from pe_lab.runs import records
 from tests.experiments.entry_points import ROOT, call
 
+pytestmark = pytest.mark.full
+
 MODULE = '''
 from pe_lab.encodings.alibi import ALiBi
 class Steep(ALiBi):

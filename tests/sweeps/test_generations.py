@@ -14,6 +14,8 @@ from pe_lab.training import process, run_records
 from pe_lab.training.loop import train_run_group
 from tests import tiny
 
+pytestmark = pytest.mark.full
+
 ROPE, ALIBI, LEARNED = (
     (dict(name="rope"),),
     (dict(name="alibi"),),

@@ -94,6 +94,7 @@ def test_every_run_gains_the_grid_and_what_was_there_is_bit_equal(trained, folde
     }
 
 
+@pytest.mark.full
 def test_a_measurement_that_was_interrupted_goes_on_to_the_same_numbers(trained, folder):
     """One of the two records of a cell has not been written."""
     record = read(folder)["rope", 1]
@@ -130,6 +131,7 @@ def test_what_one_run_has_measured_is_refused_before_any_is_measured(folder, nar
     assert files(folder) == before
 
 
+@pytest.mark.full
 def test_a_place_asked_for_twice_is_measured_once(trained, folder):
     measure.add(folder, ask(4, 4, offsets=(0, 0), select=WORDS[0]))
     assert len(new_rows(folder, trained)["rope", 0]) == 6
@@ -148,6 +150,7 @@ def test_a_selection_says_which_runs_are_meant(trained, folder):
     assert new_rows(both, trained)["rope", 1] == new_rows(folder, trained)["rope", 1]
 
 
+@pytest.mark.full
 def test_arguments_that_a_change_leaves_open_are_the_runs_own(trained, folder):
     """Slowed down a thousand million times, RoPE turns nothing: what was changed is what is measured."""
     half = dict(name="rope", scaling="linear", factor=2.0)
@@ -201,6 +204,7 @@ def test_arguments_that_a_change_leaves_open_are_the_runs_own(trained, folder):
         )
 
 
+@pytest.mark.full
 def test_other_positions_that_tell_the_length_mark_their_rows(trained, folder):
     measure.add(folder, ask(4, positions=dict(name="normalized"), select=WORDS[0]))
     measure.add(folder, ask(4, positions=dict(name="shifted", max_shift=3), select=WORDS[0]))

@@ -96,6 +96,7 @@ def test_a_name_is_a_folder_of_results_and_a_path_is_itself():
     ]
 
 
+@pytest.mark.full
 def test_the_command_says_it_and_tries_failed_runs_again(folder):
     done = call("status", f"--study={folder}")
     assert (done.returncode, done.stderr) == (0, "")

@@ -59,6 +59,7 @@ def test_653_and_49_carry_twice_once_because_of_the_place_below(kind, into):
     assert "".join(map(str, said)) == into
 
 
+@pytest.mark.full
 def test_digits_of_equal_significance_share_a_number():
     plain = one_structure(2)
     assert plain["coupled"] == ([2, 1, 0, 2, 1], [1, 2, 3])

@@ -141,6 +141,7 @@ def test_half_of_the_keys_are_written_again_with_another_value():
     assert [set(forgetting(n).prompt_mask.sum(axis=1).tolist()) for n in (1, 5)] == [{2}, {14}]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("variant", ["forgetting", "compositional"])
 def test_one_key_is_one_example_in_wider_bounds(variant):
     narrow, wide = (

@@ -50,6 +50,7 @@ def test_long_sums_are_those_of_pythons_own_integers(padded):
         np.testing.assert_array_equal(target[mask], task.oracle(prompt))
 
 
+@pytest.mark.full
 def test_a_number_is_uniform_above_zero():
     """2100 draws of three bits: 300 each expected, standard deviation 16; of 70 bits the highest is set in half."""
     keys = jax.random.split(jax.random.key(1), 2100)

@@ -56,6 +56,7 @@ def test_labels_are_aligned_to_themselves_and_digits_alone_are_symbols():
     assert e.structure["symbols"][1].tolist() == [False] * 3
 
 
+@pytest.mark.full
 def test_one_key_is_one_example_in_wider_shapes_too():
     sample = jax.jit(KeyedSort(num_labels=9).sample, static_argnums=2)
     short, long = (sample(jax.random.key(2), 4, bound) for bound in (4, 7))

@@ -81,6 +81,7 @@ def test_documents_follow_one_another_each_ended_by_one_line_end(tmp_path):
     assert every.count(b"\n") == 4
 
 
+@pytest.mark.full
 def test_everything_is_asked_and_nothing_is_told(tmp_path):
     task = of(tmp_path, b"abcdefghij" * 20)
     example = task.sample(jax.random.key(0), jnp.asarray(3), 5, task.data("train"))

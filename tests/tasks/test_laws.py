@@ -41,8 +41,8 @@ def always(name):
     return getattr(own_tests(name), "ARGUMENTS", {})
 
 
-def cases():
-    """Names and arguments, as pytest's parameters; in the quick suite of the first variant alone."""
+def cases(quick=NAMES):
+    """Names and arguments for `parametrize`; `quick` tasks run in every suite, in their first variant."""
     listed = [
         (name, i, given)
         for name in NAMES
@@ -53,13 +53,17 @@ def cases():
             name,
             (*always(name).items(), *given.items()),
             id=f"{name}{given or ''}",
-            marks=[pytest.mark.full] if i else [],
+            marks=[pytest.mark.full] if i or name not in quick else [],
         )
         for name, i, given in listed
     ]
 
 
 every = pytest.mark.parametrize(("name", "arguments"), cases())
+# For laws that compile a large program for each task: a sum, a copy, and a task with a structure.
+few = pytest.mark.parametrize(
+    ("name", "arguments"), cases(quick=("addition", "copy", "stack_manipulation"))
+)
 
 
 @functools.cache
@@ -206,7 +210,7 @@ def test_alignment_points_to_the_symbol_that_is_said(name, arguments):
     assert e.prompt_mask[where[0], e.alignment[where]].all()
 
 
-@every
+@few
 def test_one_key_is_one_example_whatever_the_bound(name, arguments):
     _, short = drawn(name, arguments)
     one = task(name, arguments)

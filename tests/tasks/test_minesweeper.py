@@ -78,6 +78,7 @@ def test_structure_and_alignment_by_hand():
         assert (np.delete(e.alignment[row], mines) == -1).all()
 
 
+@pytest.mark.full
 def test_the_scheme_grid_gives_the_ids_of_the_paper():
     """Less one: there the separator is at 1 and the first field at (2, 2)."""
     task, layout = Minesweeper(2), Decoder(end_token=True)

@@ -73,6 +73,7 @@ def test_all_commands_are_there_and_the_length_split_is_the_papers():
     )
 
 
+@pytest.mark.full
 def test_splits_share_nothing_but_held_out_commands():
     train, validation, test = map(table, SPLITS)
     assert not train.keys() & (validation.keys() | test.keys())

@@ -67,6 +67,7 @@ def test_numbers_are_uniform_from_the_least_to_the_largest():
     assert np.abs(found[8:] - 300).max() < 70
 
 
+@pytest.mark.full
 def test_numbers_of_several_widths_stand_one_behind_the_other():
     """0 has one digit as well; digits are symbols of numbers, commas are not."""
     one = Sort(numbers=(0, 100))

@@ -111,6 +111,7 @@ def data_files(folder):
     return sorted(p for p in folder.rglob("*") if p.is_file() and "d" in p.parts[-2:-1])
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings(
     "ignore:coroutine .* was never awaited:RuntimeWarning",
     "ignore::pytest.PytestUnraisableExceptionWarning",

@@ -14,6 +14,8 @@ from pe_lab.training.loop import Training
 from pe_lab.training.state import CurvePoint, TrainState, initial_state
 from tests import tiny
 
+pytestmark = pytest.mark.full
+
 STEPS, EXTRA = 36, 5  # extra steps end neither with a chunk of 4 nor with the curve's 6
 RATES = (3e-3, 1e-2, 1e-6)  # slow, fast, never
 

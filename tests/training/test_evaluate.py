@@ -30,7 +30,8 @@ def compiled(f, *args, donate=()):
 @functools.cache
 def trained(*encodings, steps=60, **changes):
     """The setup of a run, and two replicas trained so far that some answers are right and some are not."""
-    run = tiny.run(*(encodings or ("rope",)), execution__chunk_steps=80, train__steps=80, **changes)
+    changes = {"model__num_layers": 1, "train__steps": 80, "execution__chunk_steps": 80, **changes}
+    run = tiny.run(*(encodings or ("rope",)), **changes)
     made, which = (
         build_setup(run),
         members({"learning_rate": 1e-2}, {"learning_rate": 1e-2, "seed": 1}),
@@ -106,6 +107,7 @@ def test_metrics_by_hand(offset):
         assert 0 < right < 36  # neither all nor none: the comparison says something
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layout", ["encoder", "encoder_decoder"])
 def test_metrics_of_other_layouts_by_hand(layout):
     """Of a fresh model, with positions of each example's and each stream's own."""
@@ -137,7 +139,8 @@ def test_metrics_of_other_layouts_by_hand(layout):
 def test_teacher_forced_exact_match_is_greedy_decoding():
     """Every token generated from the model's own output, one forward pass each."""
     made, params = trained()
-    model, words = made.model(jax.tree.map(lambda p: p[0], params)), made.task.vocabulary
+    words = made.task.vocabulary
+    model = jax.jit(made.model(jax.tree.map(lambda p: p[0], params)).__call__)
     greedy = []
     for batch, _ in logits_of(made, params, 0, 1, 3, 12):
         tokens, target = batch.tokens.copy(), np.flatnonzero(batch.target)
@@ -159,6 +162,7 @@ def test_teacher_forced_exact_match_is_greedy_decoding():
     assert 0 < sum(greedy) < 12
 
 
+@pytest.mark.full
 def test_padding_and_batches_change_no_number():
     """Length 3 in the shapes of length 5 and of length 6, in batches of 8."""
     made, params = trained()
@@ -170,6 +174,7 @@ def test_padding_and_batches_change_no_number():
         assert [getattr(s.sums, name) for s in short] == [getattr(p.sums, name) for p in padded]
 
 
+@pytest.mark.full
 def test_splits_and_lengths_have_examples_of_their_own():
     made, _ = trained()
     prompts = [
@@ -183,6 +188,7 @@ def key(split):
     return stream_key(stream_key(jax.random.key(0), EVALUATION), split)
 
 
+@pytest.mark.full
 def test_a_length_beyond_the_table_is_null_with_its_reason():
     rows = rows_of(*beyond_table())[0]
     null = [r for r in rows if r["value"] is None]
@@ -196,6 +202,7 @@ def beyond_table():
     return made, initial_state(made, members({})).params
 
 
+@pytest.mark.full
 def test_rows_are_the_grid_and_validation_is_in_distribution():
     rows = rows_of(*trained(steps=1))[1]
     exact = [(r["split"], r["length"], r["offset"]) for r in rows if r["metric"] == "exact_match"]
@@ -272,6 +279,7 @@ def measured(made, params, spec=None):
     return numbers(evaluator(made).measure(params, EvaluationPoint("test", 3, 0, change), 16))
 
 
+@pytest.mark.full
 def test_a_change_that_changes_nothing_gives_equal_numbers():
     made, params = two_encodings()
     own = made.run.to_dict()
@@ -279,6 +287,7 @@ def test_a_change_that_changes_nothing_gives_equal_numbers():
         assert measured(made, params, spec) == measured(made, params)
 
 
+@pytest.mark.full
 def test_another_scheme_at_evaluation_gives_its_own_numbers():
     """Shifted by up to 0 is no shift; randomized positions are another thing."""
     made, params = two_encodings()
@@ -292,6 +301,7 @@ def test_another_scheme_at_evaluation_gives_its_own_numbers():
     assert other == measured(build_setup(run), params)
 
 
+@pytest.mark.full
 def test_without_an_encoding_it_is_the_model_without_it_with_the_other_parameters():
     made, params = two_encodings()
     less = measured(made, params, dict(encodings=[dict(name="rope"), dict(name="t5_bias")]))
@@ -301,6 +311,7 @@ def test_without_an_encoding_it_is_the_model_without_it_with_the_other_parameter
     assert less != measured(made, params)
 
 
+@pytest.mark.full
 def test_rows_say_with_what_change_they_were_measured():
     spec = dict(
         positions=dict(name="randomized", maximum=8), encodings=[dict(name="rope")], label="other"
@@ -372,6 +383,7 @@ def test_a_change_may_go_where_training_would_be_refused():
     assert out_of_reach(spread, 3, 0) == "learned has positions 0..7; length 3 asks for position 12"
 
 
+@pytest.mark.full
 def test_a_scratchpads_answer_is_scored_alone_as_well():
     """Parity of 3 bits by its prefixes: four tokens and the end. A model that is wrong about the first alone has the answer right."""
     task = {"name": "parity", "answer": "scratchpad"}
@@ -412,6 +424,7 @@ def params_of(made):
     return jax.jit(functools.partial(initial_state, made))(members({})).params
 
 
+@pytest.mark.full
 def test_a_text_has_the_likelihood_of_every_place(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("the quick brown fox jumps over the lazy dog\n" * 20, encoding="utf-8")

@@ -108,6 +108,7 @@ def test_every_row_is_the_same_to_the_last_digit_whether_drawn_or_read(tmp_path)
     assert len(likelihoods) == 2 * (2 + 4)  # replicas, places
 
 
+@pytest.mark.full
 def test_a_training_that_reads_leaves_the_record_of_one_that_draws(folder, tmp_path):
     """But for the folder's name, the clock and what was drawn on the way: the curve too."""
     fast = dict(

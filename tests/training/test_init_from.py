@@ -61,6 +61,7 @@ def equal(a, b):
     jax.tree.map(np.testing.assert_array_equal, a, b)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("study", ["parents", "absolute"])
 def test_every_replica_starts_from_its_own_parents_parameters_and_a_new_optimizer(
     results, tmp_path, study
@@ -79,6 +80,7 @@ def test_every_replica_starts_from_its_own_parents_parameters_and_a_new_optimize
     )
 
 
+@pytest.mark.full
 def test_its_data_goes_on_where_its_parents_ended(results):
     """The first loss of the child is the one that the parent would have had next; from the first step's data it is another."""
     parent, child = (
@@ -98,6 +100,7 @@ def test_its_data_goes_on_where_its_parents_ended(results):
     assert (np.asarray(again) != expected).all()
 
 
+@pytest.mark.full
 def test_what_its_parent_had_not_starts_fresh(results):
     training = begun(results / "new", children("rope", "learned"))
     scratch = (
@@ -109,6 +112,7 @@ def test_what_its_parent_had_not_starts_fresh(results):
     equal(training.state.params, begun(results / "parents", PARENTS).state.params)
 
 
+@pytest.mark.full
 def test_exposure_is_of_the_whole_ancestry(results):
     """6, 4 and 2 steps; up to 3, 2 and 3 symbols, so 8 tokens."""
     found = {
@@ -127,6 +131,7 @@ def test_exposure_is_of_the_whole_ancestry(results):
             assert cost["steps"] == own
 
 
+@pytest.mark.full
 def test_a_grandchild_starts_from_a_child_in_its_own_study(results):
     first = begun(results / "study", children(study="", parents=CHILDREN, train__steps=3))
     assert first.members.first_step.tolist() == [10, 10]
@@ -136,12 +141,14 @@ def test_a_grandchild_starts_from_a_child_in_its_own_study(results):
     ]
 
 
+@pytest.mark.full
 def test_a_record_says_what_its_run_started_from(results):
     record = records.read(records.path_of(results / "study", CHILDREN.runs[1].run_id))
     assert record["replica"]["init_from"] == PARENTS.runs[1].run_id
     assert record["config"]["init_from"] == {"study": "parents", "run_id": PARENTS.runs[1].run_id}
 
 
+@pytest.mark.full
 def test_a_child_resumed_from_its_own_checkpoint_does_not_start_again(results):
     child, parent = begun(results / "study", CHILDREN), begun(results / "parents", PARENTS)
     assert child.step == 4
@@ -151,6 +158,7 @@ def test_a_child_resumed_from_its_own_checkpoint_does_not_start_again(results):
     )
 
 
+@pytest.mark.full
 def test_a_missing_parent_is_recorded_as_the_failure_of_every_run_of_the_cell(results, tmp_path):
     cell = children(study="parents", parents=tiny.cell("rope", train__steps=5, **SMALL))
     folder = tmp_path / "study"
@@ -163,6 +171,7 @@ def test_a_missing_parent_is_recorded_as_the_failure_of_every_run_of_the_cell(re
     assert len(found) == 2
 
 
+@pytest.mark.full
 def test_a_parent_that_was_trained_on_the_inputs_of_evaluation_is_refused(results):
     older = {"run_id": "r", "config": {"train": {"drawing": 1}}}
     check_drawing(CHILDREN.run, {"run_id": "r", "config": PARENTS.run.to_dict()})

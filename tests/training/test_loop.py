@@ -39,7 +39,7 @@ def measured(record):
 
 def test_a_cell_leaves_a_complete_record_for_every_replica(tmp_path):
     events = []
-    train_run_group(tiny.cell("sinusoidal", "rope"), tmp_path, events.append)
+    train_run_group(tiny.cell("sinusoidal", "rope", model__num_layers=1), tmp_path, events.append)
     found = by_seed(tmp_path)
     assert sorted(found) == [0, 1]
     record = found[1]
@@ -82,16 +82,11 @@ def test_an_encoder_decoder_leaves_records_like_any_other(tmp_path):
 
 
 SCHEMES = [dict(name=name, **ARGUMENTS.get(name, {})) for name in plugins.names("positions")]
-QUICK = (
-    dict(name="contiguous"),
-    dict(name="randomized", maximum=50, per_layer=True),
-    dict(name="two_stream"),
-)
+FEW = (dict(name="contiguous"), dict(name="randomized", maximum=50, per_layer=True))
 
 
-@pytest.mark.parametrize(
-    "schemes", [QUICK, pytest.param(SCHEMES, marks=pytest.mark.full)], ids=["a few", "all"]
-)
+@pytest.mark.full
+@pytest.mark.parametrize("schemes", [FEW, SCHEMES], ids=["a few", "all"])
 def test_nopes_rows_are_equal_to_the_last_digit_under_every_scheme(tmp_path, schemes):
     rows = []
     for i, scheme in enumerate(schemes):
@@ -120,6 +115,7 @@ def start(folder, cell=CELL):
     )
 
 
+@pytest.mark.full
 def test_a_training_killed_in_mid_run_ends_bit_equal_to_an_unbroken_one(tmp_path):
     broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
     with start(broken) as process:
@@ -142,6 +138,7 @@ def test_a_training_killed_in_mid_run_ends_bit_equal_to_an_unbroken_one(tmp_path
     assert int(states[0]["step"][0]) == 60
 
 
+@pytest.mark.full
 def test_a_worker_whose_sweep_is_gone_stops_and_records_no_failure(tmp_path):
     with start(tmp_path) as process:
         process.stdout.readline()
@@ -151,6 +148,7 @@ def test_a_worker_whose_sweep_is_gone_stops_and_records_no_failure(tmp_path):
     assert not list((tmp_path / "records").glob("*.json"))
 
 
+@pytest.mark.full
 def test_a_finished_training_is_evaluated_again_without_training_and_nothing_measured_is_touched(
     tmp_path,
 ):
@@ -202,6 +200,7 @@ def test_a_finished_training_is_evaluated_again_without_training_and_nothing_mea
         }
 
 
+@pytest.mark.full
 def test_a_diverged_replica_is_recorded_and_the_others_finish(tmp_path):
     runs = tiny.cell("rope").runs
     wild = dataclasses.replace(
@@ -215,6 +214,7 @@ def test_a_diverged_replica_is_recorded_and_the_others_finish(tmp_path):
     assert found[1]["curve"][-1]["loss"] is None or np.isfinite(found[1]["curve"][-1]["loss"])
 
 
+@pytest.mark.full
 def test_a_damaged_checkpoint_is_set_aside_with_a_sentence_and_its_runs_trained_again(
     tmp_path, capsys
 ):
@@ -231,6 +231,7 @@ def test_a_damaged_checkpoint_is_set_aside_with_a_sentence_and_its_runs_trained_
     assert sorted(p.name for p in folder.iterdir()) == ["12", "4.damaged-1"]
 
 
+@pytest.mark.full
 def test_a_training_that_is_asked_to_leave_saves_and_goes_on_to_the_same_end(tmp_path):
     broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
     with start(broken, SELDOM) as process:
@@ -265,7 +266,7 @@ def test_an_unforeseen_error_is_recorded_with_its_type(tmp_path, monkeypatch, ca
 
 
 def test_a_cell_that_another_process_is_at_or_has_finished_is_left_alone(tmp_path, monkeypatch):
-    cell = tiny.cell("rope", seeds=1)
+    cell = tiny.cell("rope", seeds=1, model__num_layers=1)
     file = tmp_path / "cell.json"
     records.write_json(file, {"runs": [r.to_dict() for r in cell.runs]})
     with locks.held(tmp_path / "cell.lock"):
@@ -277,6 +278,7 @@ def test_a_cell_that_another_process_is_at_or_has_finished_is_left_alone(tmp_pat
     assert by_seed(tmp_path)[0]["status"] == "finished"
 
 
+@pytest.mark.full
 def test_a_failure_never_replaces_a_result(tmp_path):
     cell = tiny.cell("rope", seeds=1)
     train_run_group(cell, tmp_path)
@@ -284,6 +286,7 @@ def test_a_failure_never_replaces_a_result(tmp_path):
     assert by_seed(tmp_path)[0]["status"] == "finished"
 
 
+@pytest.mark.full
 def test_final_parameters_are_dropped_when_not_wanted(tmp_path):
     cell = tiny.cell("rope", seeds=1, checkpoints__keep_final=False, checkpoints__keep_curve=True)
     train_run_group(cell, tmp_path)
@@ -297,6 +300,7 @@ def test_what_cannot_be_built_is_refused_before_anything_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.full
 def test_a_trained_model_comes_back_with_its_final_parameters(tmp_path):
     cell = tiny.cell("rope", "learned")
     tiny.train(tmp_path, cell)
@@ -308,6 +312,7 @@ def test_a_trained_model_comes_back_with_its_final_parameters(tmp_path):
     )
 
 
+@pytest.mark.full
 def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch):
     """One file, named in a config; nothing of pe_lab changes."""
     package = tmp_path / f"mine_{time.time_ns()}"

@@ -1,6 +1,7 @@
 """The programs of the core are lowered for CUDA and TPU, on a machine without an accelerator."""
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -15,14 +16,24 @@ from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from tests import tiny
 from tests.encodings import laws
+from tests.marks import full
 
-QUICK = ("rope", "shaw")
 PROMPT, ANSWER = 3, 4
 
 
-def members():
+# In the quick suite each member is lowered for each platform, in one of the two precisions.
+QUICK = (
+    ("rope", "cuda", "float32"),
+    ("rope", "tpu", "bfloat16"),
+    ("shaw", "cuda", "bfloat16"),
+    ("shaw", "tpu", "float32"),
+)
+
+
+def cases():
     names = [n for n in plugins.names("encodings") if laws.requirements(n).causal]
-    return [n if n in QUICK else pytest.param(n, marks=pytest.mark.full) for n in names]
+    product = itertools.product(names, ("cuda", "tpu"), ("float32", "bfloat16"))
+    return [case if case in QUICK else full(*case) for case in product]
 
 
 def setup(name, platform, dtype):
@@ -73,9 +84,7 @@ def answers(experiment, params):
     return decode.generate(model, prompt, mask, end=9, max_tokens=ANSWER, positions=(positions,))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("platform", ["cuda", "tpu"])
-@pytest.mark.parametrize("name", members())
+@pytest.mark.parametrize(("name", "platform", "dtype"), cases())
 def test_every_program_is_lowered(name, platform, dtype):
     experiment = setup(name, platform, dtype)
     assert experiment.vmapped

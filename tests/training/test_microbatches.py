@@ -16,6 +16,7 @@ from pe_lab.training import step
 from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state, members_of
 from tests import tiny
+from tests.marks import full
 
 STRINGS = {"name": "copy", "num_symbols": 30, "distinct": False}
 
@@ -105,6 +106,7 @@ CASES = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("encoding", "changes"),
     [pytest.param(*case, marks=[pytest.mark.full] * (i > 2)) for i, case in enumerate(CASES)],
@@ -142,7 +144,7 @@ def test_the_gradient_is_that_of_the_whole_batch(encoding, changes):
     ("encoding", "changes", "times"),
     [
         ("t5_bias", {}, 1),
-        ("t5_bias", {"layout__name": "encoder_decoder"}, 2),
+        full("t5_bias", {"layout__name": "encoder_decoder"}, 2),
         ({"name": "t5_bias", "share": False}, {}, 2),
     ],
 )

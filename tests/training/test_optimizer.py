@@ -52,6 +52,7 @@ def test_a_linear_rate_falls_by_equal_steps():
     assert [float(rate(s)) for s in (10, 35, 60, 110)] == pytest.approx([1, 0.8, 0.6, 0.2])
 
 
+@pytest.mark.full
 def test_without_clipping_and_groups_it_is_adamw():
     knobs = train(schedule="constant", warmup_steps=0, clip_norm=1e9, encoding_weight_decay=0.0)
     mine = update(knobs, 0.1, 0.05, steps=3)

@@ -60,6 +60,7 @@ def train(tmp_path):
     return run
 
 
+@pytest.mark.full
 def test_a_cell_compiles_four_programs_and_none_where_the_cache_has_them(train):
     """First state, training, evaluation at all lengths, floors; saving and what follows compile nothing."""
     four = ["jit__answers", "jit_chunk", "jit_initial_state", "jit_measure_batch"]

@@ -17,6 +17,7 @@ from pe_lab.training import evaluation_data, splits, step
 from pe_lab.training.random_keys import EXAMPLES, LENGTHS, fold, stream_key
 from pe_lab.training.setup import build_setup
 from tests import tiny
+from tests.marks import full
 from tests.tasks import test_laws as task_laws
 
 TRAINED, EVALUATED = 2048, 256
@@ -45,7 +46,7 @@ def inputs(examples):
     return found
 
 
-@task_laws.every
+@task_laws.few
 def test_no_input_of_evaluation_is_drawn_in_training(name, arguments):
     """Training draws lengths up to the longest, evaluation two of them, and its inputs differ."""
     task = task_laws.task(name, arguments)
@@ -62,7 +63,7 @@ def test_no_input_of_evaluation_is_drawn_in_training(name, arguments):
         assert len(set(inputs(evaluated))) > EVALUATED / 2
 
 
-@pytest.mark.parametrize("name", ["scan", "language_model", "aligned_text"])
+@pytest.mark.parametrize("name", [full("scan"), "language_model", full("aligned_text")])
 def test_tasks_with_data_keep_its_splits(name):
     task = task_laws.task(name, tuple(task_laws.always(name).items()))
     assert splits.rule(task) == splits.Rule(None)
@@ -185,6 +186,7 @@ def test_a_record_holds_the_share_of_inputs_that_training_can_draw(tmp_path):
     assert overlap(record, "test") == {2: 1.0, 5: 0.0, 7: 0.0}
 
 
+@pytest.mark.full
 def test_lengths_that_training_does_not_draw_have_no_overlap(tmp_path):
     """All spaces are small: nothing is held out, and only lengths 2 and 3 are trained."""
     lengths = dict(train__min_length=2, evaluate__lengths=(1, 2, 3, 4))
@@ -192,6 +194,7 @@ def test_lengths_that_training_does_not_draw_have_no_overlap(tmp_path):
     assert overlap(record, "test") == {1: 0.0, 2: 1.0, 3: 1.0, 4: 0.0}
 
 
+@pytest.mark.full
 def test_a_length_whose_prompts_are_shorter_overlaps_with_the_lengths_that_it_draws(tmp_path):
     """modular_arithmetic has no prompts of even size: length 4 draws those of length 3."""
     changes = dict(task={"name": "modular_arithmetic"}, evaluate__lengths=(3, 4, 5))
@@ -199,6 +202,7 @@ def test_a_length_whose_prompts_are_shorter_overlaps_with_the_lengths_that_it_dr
     assert overlap(record, "test") == {3: 1.0, 4: 1.0, 5: 0.0}
 
 
+@pytest.mark.full
 def test_a_run_of_the_first_drawing_can_draw_every_input_of_its_lengths(tmp_path):
     record = tiny.train(tmp_path, tiny.cell(seeds=1, **LONG, train__drawing=1))[0]
     assert overlap(record, "test") == {2: 1.0, 5: 1.0, 7: 0.0}

@@ -14,6 +14,7 @@ from pe_lab.training.checks import out_of_reach
 from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from tests import tiny
+from tests.marks import full
 from tests.tiny import members
 
 
@@ -30,6 +31,7 @@ def of(tree, r):
 RUN = tiny.run("rope", "learned", execution__chunk_steps=8, execution__replicas="map")
 
 
+@pytest.mark.full
 def test_under_map_a_replica_is_bit_equal_in_any_company():
     mine = {"seed": 3, "data_seed": 4}
     state, losses = trained(RUN, members(mine))
@@ -38,6 +40,7 @@ def test_under_map_a_replica_is_bit_equal_in_any_company():
     np.testing.assert_array_equal(losses[0], losses_there[1])
 
 
+@pytest.mark.full
 def test_vmap_computes_what_map_does():
     two = members({"seed": 1}, {"seed": 2})
     vmapped = dataclasses.replace(
@@ -46,6 +49,7 @@ def test_vmap_computes_what_map_does():
     np.testing.assert_allclose(trained(RUN, two)[1], trained(vmapped, two)[1], atol=1e-4)
 
 
+@pytest.mark.full
 def test_each_replica_scalar_matters():
     changes = ({}, {"seed": 1}, {"data_seed": 1}, {"learning_rate": 0.05}, {"weight_decay": 5.0})
     base, *others = (trained(RUN, members(c))[1][0] for c in changes)
@@ -53,6 +57,7 @@ def test_each_replica_scalar_matters():
         assert np.abs(losses - base).max() > 1e-5
 
 
+@pytest.mark.full
 def test_chunks_of_any_size_give_the_same_bits():
     made, which = build_setup(RUN), members({})
     init, chunk = (jax.jit(functools.partial(f, made)) for f in (initial_state, step.chunk))
@@ -63,7 +68,7 @@ def test_chunks_of_any_size_give_the_same_bits():
     assert np.flatnonzero(np.asarray(losses[0])).tolist() == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("layout", ["decoder", "encoder", "encoder_decoder"])
+@pytest.mark.parametrize("layout", ["decoder", full("encoder"), full("encoder_decoder")])
 def test_the_loss_falls(layout):
     sizes = {} if layout == "decoder" else {"model__num_layers": 1}
     _, losses = trained(
@@ -72,6 +77,7 @@ def test_the_loss_falls(layout):
     assert losses[0, -1] < 0.8 * losses[0, 0]
 
 
+@pytest.mark.full
 def test_computing_inner_values_again_changes_no_loss():
     again = dataclasses.replace(RUN, execution=dataclasses.replace(RUN.execution, remat=True))
     np.testing.assert_allclose(
@@ -79,6 +85,7 @@ def test_computing_inner_values_again_changes_no_loss():
     )
 
 
+@pytest.mark.full
 def test_in_bfloat16_it_trains_and_its_parameters_stay_float32():
     run = tiny.run("rope", "t5_bias", model__compute_dtype="bfloat16", execution__chunk_steps=80)
     state, losses = trained(run, members({}), 80)
@@ -86,6 +93,7 @@ def test_in_bfloat16_it_trains_and_its_parameters_stay_float32():
     assert {leaf.dtype for leaf in jax.tree.leaves(state.params)} == {jnp.dtype("float32")}
 
 
+@pytest.mark.full
 def test_a_step_of_data_is_counted_from_the_first_step():
     """A run that starts where another ended draws what that one would have drawn next."""
     made, later = build_setup(RUN), members({"first_step": 3})
@@ -120,6 +128,7 @@ def batch_of(run, seed, now):
     return drawing(run)(jax.random.key(seed), jnp.asarray(now))
 
 
+@pytest.mark.full
 def test_same_data_seed_same_batches_for_every_encoding():
     one, other = (batch_of(tiny.run(e), 5, 2)[0] for e in ("nope", "learned"))
     jax.tree.map(np.testing.assert_array_equal, one, other)
@@ -139,6 +148,7 @@ def test_a_finite_training_set_comes_round_with_new_positions():
     assert (first[0].tokens != batch_of(finite, 0, 1)[0].tokens).any()
 
 
+@pytest.mark.full
 def test_lengths_are_uniform_for_each_example_or_one_a_step():
     each = np.concatenate(
         [np.asarray(batch_of(RUN, 0, s)[0].answer.sum(axis=1)) for s in range(60)]

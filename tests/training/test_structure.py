@@ -15,6 +15,7 @@ from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from tests import models, tiny
+from tests.marks import full
 
 BIPE = ({"name": "learned", "max_positions": 16, "axis": 0}, {"name": "rope", "axis": 1})
 
@@ -26,6 +27,7 @@ def read(run, train=True, offset=0):
     )
 
 
+@pytest.mark.full
 def test_a_decoders_copies_share_the_position_of_what_they_copy():
     run = tiny.run("rope", positions={"name": "coupled", "max_position": 20}, train__min_length=3)
     _, stream, _ = read(run)
@@ -35,6 +37,7 @@ def test_a_decoders_copies_share_the_position_of_what_they_copy():
     np.testing.assert_array_equal(read(run, train=False)[1].positions[0][0][:, 0], 1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["coupled", "abacus"])
 def test_the_streams_of_an_encoder_decoder_share_their_draw(name):
     arguments = {"max_position": 20} if name == "coupled" else {}
@@ -48,6 +51,7 @@ def test_the_streams_of_an_encoder_decoder_share_their_draw(name):
     np.testing.assert_array_equal(stream.positions[0][0][:, 1:], source.positions[0][0])
 
 
+@pytest.mark.full
 def test_positions_of_two_axes_reach_the_encodings_of_each_axis_and_an_offset_both():
     """BiPE: a learned code of the place inside the prompt or the target, RoPE between the two."""
     run = tiny.run(*BIPE, positions={"name": "two_stream"}, train__min_length=3)
@@ -73,6 +77,7 @@ def test_positions_of_two_axes_reach_the_encodings_of_each_axis_and_an_offset_bo
         assert np.abs(models.run(model, models.stream(stream.tokens, moved)) - base).max() > 1e-4
 
 
+@pytest.mark.full
 def test_decoding_from_a_cache_equals_the_full_forward_on_two_axes():
     model = models.build(*BIPE)
     tokens = models.random_tokens(2, 6)
@@ -93,6 +98,7 @@ def test_a_sink_token_stands_one_before_the_first_on_every_axis():
     assert view.positions[0].tolist() == [[[[2, 4], [3, 5], [4, 5]]]]
 
 
+@pytest.mark.full
 def test_examples_packed_without_a_document_mask_count_anew_under_packed():
     run = tiny.run(
         "rope",
@@ -108,6 +114,7 @@ def test_examples_packed_without_a_document_mask_count_anew_under_packed():
     )
 
 
+@pytest.mark.full
 def test_a_model_of_two_axes_is_evaluated():
     made = build_setup(tiny.run(*BIPE, positions={"name": "two_stream"}))
     evaluator = Evaluator(made, (3,), lambda f, *_: jax.jit(f))
@@ -146,7 +153,7 @@ def test_a_table_of_places_inside_a_part_needs_rows_for_the_longest_part_only():
     assert made.largest_position(made.placements[0], 3, train=True) == 3
 
 
-@pytest.mark.parametrize("layout", ["decoder", "encoder", "encoder_decoder"])
+@pytest.mark.parametrize("layout", ["decoder", full("encoder"), full("encoder_decoder")])
 def test_parts_are_those_of_the_layouts_structure(layout):
     made = build_setup(tiny.run("rope", layout__name=layout, train__min_length=3))
     batch, *_ = add_positions(made, *step.draw(made, jax.random.key(0), jnp.asarray(0)), train=True)

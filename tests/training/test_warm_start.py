@@ -19,6 +19,7 @@ from pe_lab.training.state import CurvePoint, initial_state
 from pe_lab.training.trained_runs import load, load_state, params_through_training, trained_model
 from pe_lab.training.warm_start import adopt
 from tests import tiny
+from tests.marks import full
 
 CELL = tiny.cell(
     "rope",
@@ -44,6 +45,7 @@ def folder(trained, tmp_path):
     return shutil.copytree(trained, tmp_path / "study")
 
 
+@pytest.mark.full
 def test_a_run_comes_back_with_its_record_its_setup_and_its_own_final_parameters(trained):
     final = Training(CELL, trained, print).state.params
     for r, run in enumerate(CELL.runs):
@@ -179,6 +181,7 @@ def equal(a, b):
     jax.tree.map(np.testing.assert_array_equal, a, b)
 
 
+@pytest.mark.full
 def test_the_same_model_adopts_everything():
     setup = made(
         "learned", "t5_bias", {"name": "shaw", "layers": (1,)}, layout__name="encoder_decoder"
@@ -264,6 +267,7 @@ def test_an_encoding_that_did_not_act_on_all_those_layers_is_not_found(trained_w
         adopt(numbered(old), old, made(*asked_for))
 
 
+@pytest.mark.full
 def test_the_bias_between_two_streams_is_not_taken_for_that_within_one():
     across = T5 | {"stacks": ("cross",)}
     both = made(T5 | {"stacks": ("decoder", "encoder")}, across, layout__name="encoder_decoder")
@@ -288,7 +292,7 @@ def test_the_bias_between_two_streams_is_not_taken_for_that_within_one():
 @pytest.mark.parametrize(
     ("there", "here", "sentence"),
     [
-        (
+        full(
             dict(),
             dict(model__width=8),
             r"attention\.key\.kernel is \(16, 16\) there and \(8, 8\) here\.$",

@@ -424,6 +424,7 @@ def test_extrapolation_shows_the_counts_and_the_interval_of_wilson(drawn, tmp_pa
     assert [t.get_text() for t in extrapolates.texts] == ["0/3", "0/1"]
 
 
+@pytest.mark.full
 def test_one_study_gives_the_same_files_to_the_last_byte(tmp_path):
     """As PNG and as PDF, and no figure stays open."""
     found = results.load(two_variants(tmp_path))

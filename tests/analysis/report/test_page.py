@@ -9,6 +9,7 @@ from pe_lab.analysis import report, results
 from pe_lab.runs import records
 from tests.analysis import synthetic
 from tests.analysis.report import pages
+from tests.marks import full
 
 pytest.importorskip("vl_convert")
 pytest.importorskip("jinja2")
@@ -53,8 +54,8 @@ def lines(page):
     return page.locator(MARKS).count()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 800, 1600])
+@pytest.mark.parametrize("theme", ["light", full("dark")])
+@pytest.mark.parametrize("width", [400, full(800), full(1600)])
 def test_it_fits_the_width_and_asks_nobody_for_anything(chromium, study, width, theme):
     with pages.opened(chromium, study, width, color_scheme=theme) as page:
         page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")

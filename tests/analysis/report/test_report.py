@@ -18,6 +18,7 @@ from pe_lab.sweeps import study
 from tests.analysis import synthetic
 from tests.analysis.fake_study import point, record, two_variants, write_study
 from tests.experiments.entry_points import call
+from tests.marks import full
 
 ROOT = Path(__file__).parents[3]
 PUBLISHED = ROOT / "results" / "published"
@@ -49,7 +50,7 @@ def asked(folder, tmp_path):
     return module, entries
 
 
-@pytest.mark.parametrize("name", ["quickstart", "architectures", "context_extension"])
+@pytest.mark.parametrize("name", ["quickstart", "context_extension", full("architectures")])
 def test_the_config_that_is_downloaded_asks_for_the_same_runs(name, tmp_path):
     module, entries = asked(PUBLISHED / name, tmp_path)
     again = study.expand(name, module.get_config().to_dict(), module.sweep(), tmp_path)
@@ -68,6 +69,7 @@ def test_it_shows_the_analysis_spec(tmp_path):
     assert module.analysis() == {"question": "Why?\n'''"}
 
 
+@pytest.mark.full
 def test_five_hundred_runs_take_less_than_five_megabytes_and_twenty_seconds(tmp_path):
     """Of a process of its own, in which no types are checked."""
     folder = synthetic.write(tmp_path, runs=500)
@@ -197,6 +199,7 @@ def test_an_installed_package_has_the_page():
     assert {p.name for p in report.HERE.glob(pattern)} == {"page.html.jinja", "page.css", "page.js"}
 
 
+@pytest.mark.full
 def test_the_command_writes_it_and_names_it(tmp_path):
     for name in ("one", "other"):
         small(tmp_path / name, name=name)

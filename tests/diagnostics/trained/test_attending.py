@@ -6,6 +6,8 @@ from pe_lab.diagnostics.trained import attending
 from pe_lab.diagnostics.trained.bench import Bench
 from tests.diagnostics.trained.looked_at import finished
 
+pytestmark = pytest.mark.full
+
 L = 4
 CAUSAL = jnp.tril(jnp.ones((L, L), bool))[None, None]
 ALIGNED = jnp.eye(L, dtype=bool)[None]

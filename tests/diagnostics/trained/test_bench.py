@@ -12,6 +12,8 @@ from pe_lab.training.trained_runs import load
 from tests import tiny
 from tests.diagnostics.trained.looked_at import finished
 
+pytestmark = pytest.mark.full
+
 LENGTHS = (2, 3, 5)
 
 

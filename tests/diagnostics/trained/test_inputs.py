@@ -18,6 +18,7 @@ RNG = np.random.default_rng(0)
 READ = models.stream(models.random_tokens(2, 6))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "changes",
     [
@@ -48,6 +49,7 @@ def test_the_parts_of_token_and_code_sum_to_the_queries_and_keys_that_attention_
         assert np.abs(split[1]).max() > 0.01
 
 
+@pytest.mark.full
 def test_before_training_tokens_and_codes_are_as_orthogonal_as_random_directions():
     found = inputs.numbers(bench := Bench(finished("sinusoidal"), [5]), 5)(bench.params)
     assert found["rms of token"] == pytest.approx(1, abs=0.15)
@@ -61,6 +63,7 @@ def numbers(encoding, *, change=lambda params: params, **changes):
     return inputs.numbers(bench, 3)(change(bench.params))
 
 
+@pytest.mark.full
 def test_rows_of_tokens_that_no_input_holds_count_for_nothing():
     """Of a decoder padding and END, which it says and never reads."""
     made = build_setup(tiny.run())
@@ -81,6 +84,7 @@ def test_rows_of_tokens_that_no_input_holds_count_for_nothing():
     )
 
 
+@pytest.mark.full
 def test_codes_are_those_of_the_positions_of_all_examples_each_once(monkeypatch):
     """Two to a batch: of five examples, in the last batch one counts."""
     monkeypatch.setattr("pe_lab.diagnostics.trained.bench._AT_ONCE", 2)
@@ -98,12 +102,14 @@ def test_codes_are_those_of_the_positions_of_all_examples_each_once(monkeypatch)
     assert found["rms of code"] == pytest.approx(np.sqrt(np.square(code).mean()), rel=1e-6)
 
 
+@pytest.mark.full
 def test_where_no_logits_differ_the_four_terms_are_null():
     window = numbers("sinusoidal", model__sliding_window=1)
     assert set(window["four terms"].values()) == {None}
     assert json.dumps(window, allow_nan=False)
 
 
+@pytest.mark.full
 def test_a_code_of_scale_zero_has_no_part_and_a_large_one_all():
     def shares(scale):
         bench = Bench(finished({"name": "sinusoidal", "scale": scale}), [5])
@@ -113,6 +119,7 @@ def test_a_code_of_scale_zero_has_no_part_and_a_large_one_all():
     assert shares(1e4)["pp"] == pytest.approx(1, abs=1e-3)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("encodings", "why"),
     [
@@ -136,6 +143,7 @@ def test_a_head_whose_logits_do_not_differ_is_not_among_those_of_the_mean():
     assert found[0] == pytest.approx(found[1])
 
 
+@pytest.mark.full
 def test_the_sink_token_has_no_place_among_them():
     bench = Bench(finished("sinusoidal", model__sink_token=True), [3])
     assert jax.tree.all(jax.tree.map(np.isfinite, inputs.numbers(bench, 3)(bench.params)))

@@ -57,6 +57,7 @@ def plugin(name):
     return {"name": "dape", "inner": {"name": "kerple"}} if name == "dape" else {"name": name}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", EVERY_HOOK)
 def test_off_on_all_heads_is_the_model_without_it_and_off_on_none_the_model_itself(name):
     model = models.build(plugin(name))
@@ -65,6 +66,7 @@ def test_off_on_all_heads_is_the_model_without_it_and_off_on_none_the_model_itse
     models.assert_differs(logits(model, off(ALL)), logits(model, off(NONE)), 1e-5)
 
 
+@pytest.mark.full
 def test_off_on_a_layer_is_the_model_that_has_it_on_the_others():
     model = models.build("rope")
     for layer in (0, 1):
@@ -76,6 +78,7 @@ def test_off_on_a_layer_is_the_model_that_has_it_on_the_others():
         )
 
 
+@pytest.mark.full
 def test_each_head_and_both_are_other_models():
     model = models.build("alibi", num_layers=1)
     found = [logits(model, off([heads])) for heads in ((0, 0), (1, 0), (0, 1), (1, 1))]
@@ -84,6 +87,7 @@ def test_each_head_and_both_are_other_models():
             models.assert_differs(one, other, 1e-4)
 
 
+@pytest.mark.full
 def test_one_head_off_leaves_the_bias_of_the_other():
     model = models.build("alibi", num_layers=1)
     terms = model.position_terms(READ)
@@ -93,6 +97,7 @@ def test_one_head_off_leaves_the_bias_of_the_other():
     np.testing.assert_array_equal(left[:, 1], whole[:, 1])
 
 
+@pytest.mark.full
 def test_one_of_two_encodings_of_a_layer_is_switched_off_alone():
     both = models.build("rope", "t5_bias")
     table = nnx.to_pure_dict(nnx.state(both, nnx.Param))
@@ -111,6 +116,7 @@ def test_one_of_two_encodings_of_a_layer_is_switched_off_alone():
     np.testing.assert_allclose(logits(both, off(rows)), models.run(alone, READ)[MASK], atol=1e-5)
 
 
+@pytest.mark.full
 def test_a_code_at_the_input_is_switched_off():
     model = models.build("sinusoidal")
     np.testing.assert_allclose(logits(model, off((), [True])), without(), atol=1e-5)
@@ -119,6 +125,7 @@ def test_a_code_at_the_input_is_switched_off():
     )
 
 
+@pytest.mark.full
 def test_the_parts_of_a_model_and_all_that_can_be_switched_off():
     bias = {"name": "t5_bias", "stacks": ("decoder", "cross"), "layers": (1,)}
     made = build_setup(tiny.run("sinusoidal", bias, layout__name="encoder_decoder"))
@@ -167,6 +174,7 @@ def test_encodings_of_one_name_have_names_of_their_own():
     assert names({"name": "alibi"}, {"name": "alibi"}) == ["alibi (1)", "alibi (2)"]
 
 
+@pytest.mark.full
 def test_the_parts_are_the_encodings_of_the_model_in_its_order():
     bias = {"name": "t5_bias", "stacks": ("decoder", "cross"), "share": False}
     made = build_setup(

@@ -8,6 +8,7 @@ from flax import nnx
 
 from pe_lab.diagnostics.trained.recording import recorded
 from tests import models
+from tests.marks import full
 
 TOKENS = models.random_tokens(2, 6, size=9)
 MASK = models.prefix([6, 4], 6)
@@ -35,9 +36,9 @@ def run(*encodings, architecture="decoder", **changes):
 @pytest.mark.parametrize(
     ("architecture", "encodings", "changes"),
     [
-        ("decoder", ("sinusoidal", "rope", "t5_bias"), {"sink_token": True, "num_loops": 2}),
-        ("encoder", ("alibi",), {"norm_position": "post"}),
-        ("encoder_decoder", ("rope",), {}),
+        full("decoder", ("sinusoidal", "rope", "t5_bias"), {"sink_token": True, "num_loops": 2}),
+        full("encoder", ("alibi",), {"norm_position": "post"}),
+        full("encoder_decoder", ("rope",), {}),
         ("decoder", ("stick_breaking", "rotary_value"), {}),
     ],
 )
@@ -54,6 +55,7 @@ def test_recording_changes_no_logits(architecture, encodings, changes):
     )
 
 
+@pytest.mark.full
 def test_the_last_hidden_states_are_those_that_become_logits():
     model, _, logits, seen = run("rope", architecture="encoder_decoder")
     last = model.logits(model.decoder.norm(seen.hidden["decoder"][-1]))
@@ -63,6 +65,7 @@ def test_the_last_hidden_states_are_those_that_become_logits():
     )
 
 
+@pytest.mark.full
 def test_weights_are_the_softmax_of_queries_and_keys_that_see_each_other():
     """Of a model without positions: nothing else is in the logits."""
     _, _, _, seen = run(architecture="encoder_decoder")

@@ -9,6 +9,8 @@ from pe_lab.diagnostics.trained.findings import AFTER, BEFORE
 from pe_lab.diagnostics.trained.terms import TERMS
 from tests.diagnostics.trained.looked_at import finished
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def found():

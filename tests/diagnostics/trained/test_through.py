@@ -43,6 +43,7 @@ def bare(rows, *, without=("when", *AT), **asked):
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("step", "when"), [(0, BEFORE), (12, AFTER)])
 def test_the_first_and_the_last_kept_state_are_those_before_and_after_training(found, step, when):
     for what in ("terms", "attention", "input"):
@@ -52,6 +53,7 @@ def test_the_first_and_the_last_kept_state_are_those_before_and_after_training(f
         assert {row["step"]: row["length"] for row in rows} == {0: 3, 6: 3, 12: 3}
 
 
+@pytest.mark.full
 def test_where_all_tokens_are_alike_all_is_place(found):
     for row in found.through.terms:
         if row["step"] == 6:
@@ -60,6 +62,7 @@ def test_where_all_tokens_are_alike_all_is_place(found):
             )
 
 
+@pytest.mark.full
 def test_it_has_learnt_where_the_curve_first_has_the_threshold_up_to_the_training_length(found):
     assert (found.through.threshold, found.through.learnt_at) == (
         0.99,
@@ -74,6 +77,7 @@ def test_it_has_learnt_where_the_curve_first_has_the_threshold_up_to_the_trainin
     assert findings._learnt_at(finished().setup, [{"step": 6, "exact_match": thrice}]) == 6
 
 
+@pytest.mark.full
 def test_the_caption_tells_a_run_that_did_not_learn_from_one_that_was_not_asked(found):
     def says(curve):
         return captions.params_through_training(
@@ -89,6 +93,7 @@ def test_the_caption_tells_a_run_that_did_not_learn_from_one_that_was_not_asked(
         )
 
 
+@pytest.mark.full
 def test_the_page_shows_both_pictures_with_a_row_a_step_and_layer(found, tmp_path):
     drawn = through.draw(found, tmp_path)
     stems = ["trained_through_training", "trained_through_training_input"]
@@ -110,6 +115,7 @@ def test_the_page_shows_both_pictures_with_a_row_a_step_and_layer(found, tmp_pat
     assert json.loads(json.dumps(found.to_json(), allow_nan=False))["through"]["learnt_at"] == 12
 
 
+@pytest.mark.full
 def test_where_nothing_was_kept_the_page_says_how_to_keep_it(found, tmp_path):
     none = dataclasses.replace(found, through=Through([], [], [], [], 0.99, None))
     assert through.draw(none, tmp_path) == {}
@@ -217,6 +223,7 @@ def test_of_more_heads_than_there_are_colours_the_mean_is_drawn(drawn):
     assert names == ["each head", "mean over heads", "all keys alike"]
 
 
+@pytest.mark.full
 def test_token_and_code_are_drawn_beside_what_to_compare_them_with(found, drawn):
     panels = through._input(found.through.input).axes
     pairs = [("rms of the code", "rms of code"), ("rms", "rms cosine"), ("overlap", "overlap")]

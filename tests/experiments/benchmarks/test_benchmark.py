@@ -61,6 +61,7 @@ def kept(**changes):
     return costs._kept_bytes(build_setup(run(**changes)))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("dtype", "size"), [("float32", 4), ("bfloat16", 2)])
 def test_with_remat_a_layer_keeps_its_input_and_the_weights_to_compute_it_again(dtype, size):
     one, two, three = (
@@ -71,6 +72,7 @@ def test_with_remat_a_layer_keeps_its_input_and_the_weights_to_compute_it_again(
     assert three - two == two - one == 4 * weights + size * BATCH * TOKENS * WIDTH
 
 
+@pytest.mark.full
 def test_what_is_kept_shrinks_with_remat_and_with_half_the_precision(found):
     whole, half = kept(), kept(model__compute_dtype="bfloat16")
     assert found["kept_bytes"] == whole
@@ -78,11 +80,13 @@ def test_what_is_kept_shrinks_with_remat_and_with_half_the_precision(found):
     assert whole / 2 < half < whole * 0.8  # weights and softmax stay float32
 
 
+@pytest.mark.full
 def test_what_is_kept_grows_with_the_batch():
     small, large, larger = (kept(train__batch_size=n) for n in (8, 16, 24))
     assert 0 < large - small == larger - large < small
 
 
+@pytest.mark.full
 def test_several_runs_are_compared_step_by_step_with_the_first(monkeypatch):
     """Times by hand: the first run's steps take 2 s, then 4 s on a slower machine; the other's 3 s, then 8 s."""
     times = {"nope": iter([9] * 5 + [7, 2, 2, 7, 2] + [7, 4, 4, 7, 4]), "rope": iter([9, 3, 8])}
@@ -137,6 +141,7 @@ def sweep():
 """
 
 
+@pytest.mark.full
 def test_with_compare_every_run_of_the_sweep_is_measured_under_its_label(call, tmp_path):
     (tmp_path / "small.py").write_text(CONFIG + SWEEP, encoding="utf-8")
     out = tmp_path / "figures.json"
@@ -154,6 +159,7 @@ def test_with_compare_every_run_of_the_sweep_is_measured_under_its_label(call, t
     assert all(each["times_first"] is None for each in found)
 
 
+@pytest.mark.full
 def test_figures_are_printed_and_added_to_a_file(call, tmp_path):
     out = tmp_path / "new" / "figures.json"
     status, said, err = call("--steps=0", f"--out={out}")
@@ -184,6 +190,7 @@ def test_figures_are_printed_and_added_to_a_file(call, tmp_path):
         assert each["load_before"] >= 0
 
 
+@pytest.mark.full
 def test_a_profile_says_where_the_time_goes_and_needs_steps(call, tmp_path):
     out = tmp_path / "figures.json"
     status, said, err = call("--profile", "--steps=1", f"--out={out}")
@@ -214,6 +221,7 @@ def call_tasks(monkeypatch, capsys):
     return run
 
 
+@pytest.mark.full
 def test_every_task_is_timed_on_one_core_in_a_process_of_its_own(call_tasks, tmp_path, monkeypatch):
     names = plugins.names
     monkeypatch.setattr(
@@ -292,6 +300,7 @@ def test_a_mistake_is_one_line_and_status_2_before_anything_is_measured(
     assert err.startswith(f"error: {sentence}".replace("FOLDER", str(tmp_path)))
 
 
+@pytest.mark.full
 def test_members_of_one_program_are_timed_beside_one_alone(call, tmp_path):
     out = tmp_path / "figures.json"
     status, _, err = call(
@@ -309,6 +318,7 @@ def test_members_of_one_program_are_timed_beside_one_alone(call, tmp_path):
     )
 
 
+@pytest.mark.full
 def test_an_evaluation_is_timed_beside_its_training(call, tmp_path):
     out = tmp_path / "figures.json"
     assert (

@@ -13,6 +13,7 @@ def found():
     return profile.profile(costs.Program(tiny.run("cope")), 2)
 
 
+@pytest.mark.full
 def test_an_encodings_own_work_stands_under_its_own_name(found):
     assert found["encodings/cope.py CoPE.scores"] > 0
     assert found["transformer/transformer.py FeedForward.__call__"] > 0
