@@ -30,8 +30,7 @@ def compiled(f, *args, donate=()):
 @functools.cache
 def trained(*encodings, steps=60, **changes):
     """The setup of a run, and two replicas trained so far that some answers are right and some are not."""
-    changes = {"model__num_layers": 1, "train__steps": 80, "execution__chunk_steps": 80, **changes}
-    run = tiny.run(*(encodings or ("rope",)), **changes)
+    run = tiny.run(*(encodings or ("rope",)), execution__chunk_steps=80, train__steps=80, **changes)
     made, which = (
         build_setup(run),
         members({"learning_rate": 1e-2}, {"learning_rate": 1e-2, "seed": 1}),
