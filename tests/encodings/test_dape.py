@@ -15,6 +15,7 @@ from pe_lab.encodings.t5_bias import T5Bias
 from tests import reference
 from tests.encodings import codes, laws
 from tests.encodings.codes import attend
+from tests.marks import full
 
 ARGUMENTS = {"inner": {"name": "alibi"}}
 SENSITIVE = {
@@ -97,8 +98,10 @@ def test_agrees_with_reference():
     )
 
 
-@pytest.mark.parametrize("shape", [(1, 2, 3, 5), (2, 2, 3, 5), (1, 1, 3, 5), (2, 1, 3, 5)], ids=str)
-@pytest.mark.parametrize("kernel_size", [1, 3, 5])
+@pytest.mark.parametrize(
+    "shape", [(1, 2, 3, 5), full((2, 2, 3, 5)), full((1, 1, 3, 5)), (2, 1, 3, 5)], ids=str
+)
+@pytest.mark.parametrize("kernel_size", [1, 3, full(5)])
 def test_logits_are_the_equation_for_a_bias_of_any_shape(kernel_size, shape):
     random = np.random.default_rng(0)
     s, b = random.normal(size=(2, 2, 3, 5)), random.normal(size=shape)

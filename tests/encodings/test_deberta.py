@@ -6,6 +6,7 @@ import pytest
 from pe_lab.encodings.deberta import DeBERTa
 from tests import models, reference
 from tests.encodings import codes, laws
+from tests.marks import full
 
 SENSITIVE = {"max_distance": (512, 5), "buckets": (None, 8), "terms": (("c2p", "p2c"), ("c2p",))}
 
@@ -93,7 +94,7 @@ def test_equation_at_uneven_positions_of_two_streams(terms):
 @codes.every_kernel
 @TERMS
 @pytest.mark.parametrize("bidirectional", [False, True])
-@pytest.mark.parametrize("max_distance", [1, 3, 6, 20])
+@pytest.mark.parametrize("max_distance", [1, full(3), 6, full(20)])
 def test_equation_at_an_arange_shorter_and_longer_than_the_table(
     terms, bidirectional, max_distance, compute
 ):

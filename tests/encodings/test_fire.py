@@ -131,6 +131,7 @@ def dead_share(weights, biases):
     return float(((biases <= 0) & (weights + biases <= 0)).mean())
 
 
+@pytest.mark.full
 def test_no_more_hidden_units_are_dead_than_in_the_ports():
     """The ports use PyTorch's nn.Linear(1, 32): weights and biases uniform in -1..1.
 

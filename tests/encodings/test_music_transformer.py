@@ -6,6 +6,7 @@ import pytest
 from pe_lab.encodings.music_transformer import MusicTransformer
 from tests import models
 from tests.encodings import codes, laws
+from tests.marks import full
 
 SENSITIVE = {"max_distance": (1024, 5)}
 
@@ -56,7 +57,7 @@ def test_equation_at_uneven_positions_of_two_streams(bidirectional):
 
 @codes.every_kernel
 @BOTH_SIDES
-@pytest.mark.parametrize("max_distance", [1, 4, 6, 20])
+@pytest.mark.parametrize("max_distance", [1, full(4), 6, full(20)])
 def test_equation_at_an_arange_shorter_and_longer_than_the_table(
     bidirectional, max_distance, compute
 ):

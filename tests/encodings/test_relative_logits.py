@@ -9,6 +9,7 @@ from pe_lab.encodings.relative_logits import RelativeLogits
 from pe_lab.runs.errors import UserError
 from tests import models, reference
 from tests.encodings import codes
+from tests.marks import full
 
 SENSITIVE = {"extent": (1024, 5), "num_profiles": (16, 2)}
 
@@ -54,7 +55,7 @@ def test_equation_at_uneven_positions():
 
 
 @codes.every_kernel
-@pytest.mark.parametrize("extent", [1, 4, 6, 20])
+@pytest.mark.parametrize("extent", [1, full(4), 6, full(20)])
 def test_equation_at_an_arange_shorter_and_longer_than_the_extent(extent, compute):
     e, x = encoding(extent), jax.random.normal(jax.random.key(0), (2, 6, 6))
     np.testing.assert_allclose(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pe_lab.encodings.ops import masked_softmax
 from pe_lab.kernels import attention_cpu
+from tests.marks import full
 
 HEADS, BATCH = 3, 2
 
@@ -68,7 +69,7 @@ def with_gradients(function, q, k, v, mask, bias):
 
 
 @pytest.mark.parametrize("spread", [1, 40], ids=["direct", "shifted"])
-@pytest.mark.parametrize("bias", [None, (1, HEADS), (BATCH, HEADS), (1, 1)])
+@pytest.mark.parametrize("bias", [None, (1, HEADS), full((BATCH, HEADS)), full((1, 1))])
 @pytest.mark.parametrize(
     ("queries", "keys", "width", "values"), [(6, 6, 8, 8), (1, 5, 4, 3), (5, 7, 32, 2)]
 )

@@ -52,11 +52,12 @@ def logits_of(made, params, r, split, length, count, offset=0):
     """The examples and the logits that evaluation is about, recomputed one example at a time."""
     out = []
     model = jax.jit(made.model(jax.tree.map(lambda p: p[r], params)).__call__)
+    examples = jax.jit(lambda keys, lengths: draw_examples(made, keys, lengths, length))
     for i in range(count):
         key = jax.random.key(0)
         for name in (EVALUATION, split, length, i):
             key = jax.random.fold_in(key, name)
-        batch = draw_examples(made, key[None], jnp.asarray([length]), length)
+        batch = examples(key[None], jnp.asarray([length]))
         key = jax.random.fold_in(key, POSITIONS)
         stream, source = (
             Stream(
@@ -198,7 +199,7 @@ def test_a_length_beyond_the_table_is_null_with_its_reason():
 def beyond_table():
     run = tiny.run({"name": "learned", "max_positions": 8})
     made = build_setup(run)
-    return made, initial_state(made, members({})).params
+    return made, jax.jit(functools.partial(initial_state, made))(members({})).params
 
 
 @pytest.mark.full

@@ -18,6 +18,7 @@ from pe_lab.training.evaluate import CHANCE_LEVEL_EXAMPLES, Evaluator
 from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from tests import tiny
+from tests.marks import full
 
 FREE = {"train__drawing": 1}  # no input is held out, so lengths are those of the task alone
 ADDITION = {"name": "addition"}  # its answer has one digit more than its longest operand
@@ -31,14 +32,14 @@ def addition(exact, **changes):
 def answer_digits(exact):
     """Digits of all answers to 64 test examples of length 5."""
     made = build_setup(addition(exact, evaluate__num_examples=64, **FREE))
-    params = initial_state(made, tiny.members({})).params
+    params = jax.jit(functools.partial(initial_state, made))(tiny.members({})).params
     (measured,) = Evaluator(made, (5,), lambda f, *_: jax.jit(f)).measure(
         params, EvaluationPoint("test", 5, 0), 64
     )
     return int(measured.sums.tokens)
 
 
-@pytest.mark.parametrize("exact", ["longest", "all"])
+@pytest.mark.parametrize("exact", [full("longest"), "all"])
 def test_evaluation_draws_operands_of_exactly_the_tested_length(exact):
     assert answer_digits(exact) == 64 * 6
     assert answer_digits("none") < 64 * 6 - 40
@@ -48,11 +49,15 @@ def test_training_draws_operands_of_up_to_the_trained_length():
     exact, older = (
         build_setup(addition(value, train__min_length=3, **FREE)) for value in ("longest", "none")
     )
-    drawn = [step.draw(made, jax.random.key(0), jnp.asarray(0))[0] for made in (exact, older)]
+    drawn = [
+        jax.jit(functools.partial(step.draw, made))(jax.random.key(0), jnp.asarray(0))[0]
+        for made in (exact, older)
+    ]
     jax.tree.map(np.testing.assert_array_equal, *drawn)
     assert len(np.unique(np.asarray(drawn[0].answer).sum(axis=1))) > 1
 
 
+@pytest.mark.full
 def test_the_floors_are_those_of_the_evaluated_examples(tmp_path):
     cell = tiny.cell("rope", seeds=1, task=ADDITION, train__steps=2, evaluate__curve_every=2)
     record = tiny.train(tmp_path, cell)[0]
@@ -105,6 +110,7 @@ def test_a_record_of_version_5_has_the_older_meaning():
     assert older_records.upgrade_config(settings)["evaluate"]["exact_operands"] == "none"
 
 
+@pytest.mark.full
 def test_a_frozen_set_of_the_older_meaning_is_not_read(tmp_path):
     frozen_data.freeze(*next(iter(example_counts([addition("none")]).items())), tmp_path)
     frozen_data.Frozen(tmp_path, addition("none").evaluated_task)
@@ -115,6 +121,7 @@ def test_a_frozen_set_of_the_older_meaning_is_not_read(tmp_path):
         frozen_data.Frozen(tmp_path, addition("longest").evaluated_task)
 
 
+@pytest.mark.full
 def test_a_checkpoint_with_a_curve_of_the_older_meaning_is_refused(tmp_path):
     changes = dict(seeds=1, task=ADDITION, **FREE)
     exact = ("none", "longest")

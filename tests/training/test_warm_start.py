@@ -70,6 +70,7 @@ def through(folder, run):
     return params_through_training(folder, records.read(records.path_of(folder, run.run_id)))
 
 
+@pytest.mark.full
 def test_what_was_kept_through_training_begins_as_the_run_did_and_ends_with_its_final_parameters(
     trained,
 ):
