@@ -156,9 +156,8 @@ def test_teacher_forced_exact_match_is_greedy_decoding():
             else:
                 last = said
         greedy.append([*tokens[target[1:]].tolist(), last] == batch.labels[target].tolist())
-    assert evaluator(made).measure(params, EvaluationPoint("test", 3, 0), 12)[0][
-        "exact_match"
-    ] == sum(greedy)
+    measured = evaluator(made).measure(params, EvaluationPoint("test", 3, 0), 12)[0]
+    assert measured.sums.exact_match == sum(greedy)
     assert 0 < sum(greedy) < 12
 
 
