@@ -127,7 +127,6 @@ def send(pid, number):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found in /proc")
-@pytest.mark.full
 def test_kills_at_any_moment_change_nothing(tmp_path, unbroken):
     """Workers and the sweep itself, ended with and without a warning, started again at once."""
     folder, draw, kills = tmp_path / "study", random.Random(0), []
@@ -160,7 +159,6 @@ def test_kills_at_any_moment_change_nothing(tmp_path, unbroken):
 
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="memory is limited by prlimit")
-@pytest.mark.full
 def test_a_cell_that_does_not_fit_into_memory_fails_alone_and_a_rerun_with_room_ends_alike(
     tmp_path,
 ):
@@ -195,7 +193,6 @@ def remount(disk, options):
     subprocess.run(["mount", "-o", f"remount,{options}", str(disk)], check=True)
 
 
-@pytest.mark.full
 def test_a_full_disk_fails_what_does_not_fit_and_a_rerun_with_room_ends_alike(
     tmp_path, disk, unbroken
 ):
@@ -216,7 +213,6 @@ def test_a_folder_that_may_only_be_read_is_refused_with_a_sentence(tmp_path, dis
     assert done.stderr.startswith(f"error: The results folder {disk / 'study'} cannot be written (")
 
 
-@pytest.mark.full
 def test_damaged_records_and_checkpoints_are_set_aside_and_trained_again(tmp_path, unbroken):
     folder = tmp_path / "study"
     assert sweep(tmp_path, folder).returncode == 0
