@@ -1,14 +1,13 @@
-"""The algebra of a sweep, in plain Python: axes are combined to points, points are overrides of a
-config.
+"""The axes of a sweep and how they combine to points.
 
     grid.product(
-        {"model.encodings": [(dict(name="rope"),), grid.labelled("no code", ())]},
+        {"model.encodings": [(dict(name="rope"),), grid.labelled("no encoding", ())]},
         grid.zipped({"train.max_length": [8, 16], "train.steps": [1000, 2000]}),
         {"seed": range(3)},
     )
 
-An axis is a mapping from a dotted path of the config to its values. A point is a mapping from paths
-to choices, each a value with the label that tables show.
+An axis is a mapping from a dotted path of the config to its values. A point is a mapping from
+paths to choices. A choice is a value with the label that tables show.
 """
 
 import builtins
@@ -22,31 +21,39 @@ from pe_lab.runs.labels import label
 
 @dataclass(frozen=True)
 class Choice:
-    """One value of an axis and its name in tables."""
+    """One value of an axis and its label in tables."""
 
     value: Any
     label: str
 
 
 Point = dict[str, Choice]
-Axis = Mapping[str, Iterable[Any]] | list[Point]
+Axis = Mapping[str, Iterable[object]] | list[Point]
 
 
-def labelled(label: str, value: Any) -> Choice:
-    """A value under a name of your own; under "" it is not shown, and may not be all that tells two
-    variants apart.
+def labelled(label: str, value: object) -> Choice:
+    """Return a value with a label of your own.
+
+    The label "" is not shown. It must not be the only difference between two variants.
     """
     return Choice(value, label)
 
 
 def product(*axes: Axis) -> list[Point]:
-    """Every combination; the last axis changes fastest. An axis may be a list of points."""
-    combinations = itertools.product(*(part for axis in axes for part in _parts(axis)))
-    return [_merge(points) for points in combinations]
+    """Return every combination of the axes. The last axis changes fastest.
+
+    An axis may be a list of points.
+    """
+    parts = [part for axis in axes for part in _parts(axis)]
+    return [_merge(points) for points in itertools.product(*parts)]
 
 
 def zipped(*axes: Axis) -> list[Point]:
-    """The first values of all axes together, then the second, …; the axes are equally long."""
+    """Return the first values of all axes together, then the second values, and so on.
+
+    Raises:
+      ValueError: the axes have different numbers of values.
+    """
     parts = [part for axis in axes for part in _parts(axis)]
     lengths = {len(part) for part in parts}
     if len(lengths) > 1:
@@ -55,31 +62,43 @@ def zipped(*axes: Axis) -> list[Point]:
 
 
 def concat(*parts: list[Point]) -> list[Point]:
-    """One list of points after the other."""
+    """Return the points of several lists in one list."""
     return [point for part in parts for point in part]
 
 
 def exclude(points: list[Point], unwanted: Callable[[dict[str, str]], bool]) -> list[Point]:
-    """The points for which `unwanted`, given their labels by path, is false."""
-    return [p for p in points if not unwanted({path: choice.label for path, choice in p.items()})]
+    """Return the points for which `unwanted`, called with the labels by path, is false."""
+    remaining = []
+    for point in points:
+        labels = {path: choice.label for path, choice in point.items()}
+        if not unwanted(labels):
+            remaining.append(point)
+    return remaining
 
 
 def _parts(axis: Axis) -> list[list[Point]]:
+    """Return one list of points for each path of an axis."""
     if isinstance(axis, list):
         return [axis]
+    parts = []
     for path, values in axis.items():
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             raise TypeError(f"the axis {path!r} needs a list of values, got {values!r}")
-    return [
-        [{path: v if isinstance(v, Choice) else Choice(v, label(v))} for v in values]
-        for path, values in axis.items()
-    ]
+        parts.append([{path: _choice(value)} for value in values])
+    return parts
+
+
+def _choice(value: object) -> Choice:
+    if isinstance(value, Choice):
+        return value
+    return Choice(value, label(value))
 
 
 def _merge(points: Iterable[Point]) -> Point:
     merged: Point = {}
     for point in points:
-        if twice := merged.keys() & point.keys():
-            raise ValueError(f"The axis {sorted(twice)[0]!r} is given twice.")
+        repeated = merged.keys() & point.keys()
+        if repeated:
+            raise ValueError(f"The axis {min(repeated)!r} is given twice.")
         merged |= point
     return merged

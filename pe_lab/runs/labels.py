@@ -1,6 +1,7 @@
-"""How a choice reads in tables and on the command line, and back: rope(base=500000.0) + learned.
+"""Labels of config values, as in tables and on the command line, and their parser.
 
-Plain Python: the grid, the config and the entry points use the same words.
+`label` writes rope(base=500000.0) + learned. `parse` reads it back. The grid, the config and the
+entry points use the same words.
 """
 
 import ast
@@ -10,108 +11,117 @@ from typing import Any
 
 from pe_lab.runs.errors import UserError
 
-_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")  # a user's own, package.module:Class
+_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")  # a user's class, package.module:Class
+# What ast.parse and ast.literal_eval may raise for a text of a user.
+_NOT_READABLE = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 
 
-def label(value: Any) -> str:
-    """How a value reads in a table: rope(base=500000.0), alibi + learned, none, 16."""
+def label(value: object) -> str:
+    """Return the label of a value: rope(base=500000.0), alibi + learned, none, 16."""
     if isinstance(value, Mapping) and "name" in value:
-        arguments = ", ".join(
-            f"{k}={label(v) if isinstance(v, Mapping) else v}"
-            for k, v in value.items()
-            if k != "name"
-        )
-        return f"{value['name']}({arguments})" if arguments else str(value["name"])
+        arguments = [f"{key}={_argument_label(v)}" for key, v in value.items() if key != "name"]
+        name = str(value["name"])
+        return f"{name}({', '.join(arguments)})" if arguments else name
     if isinstance(value, list | tuple):
-        return " + ".join(label(v) for v in value) or "none"
+        return " + ".join(label(item) for item in value) or "none"
     return str(value)
 
 
-def agrees(asked: Any, actual: Any) -> bool:
-    """Whether a part of a config is as asked for; a text may stand for the names of plugins."""
-    if isinstance(asked, str) and not isinstance(actual, str):
-        return asked == _names(actual)
-    if isinstance(asked, Mapping):
-        return isinstance(actual, Mapping) and all(
-            k in actual and agrees(v, actual[k]) for k, v in asked.items()
-        )
-    if isinstance(asked, list | tuple):
-        return (
-            isinstance(actual, list | tuple)
-            and len(asked) == len(actual)
-            and all(map(agrees, asked, actual))
-        )
-    return asked == actual
+def _argument_label(value: object) -> str:
+    # A tuple is written as Python does, so that `parse` reads it back.
+    return label(value) if isinstance(value, Mapping) else str(value)
 
 
-def _names(actual: Any) -> str:
-    """The text that stands for plugins, "none" without any; of all else, its own."""
-    parts = [actual] if isinstance(actual, Mapping) else actual
-    if isinstance(parts, list | tuple) and all(
-        isinstance(part, Mapping) and "name" in part for part in parts
-    ):
-        return " + ".join(part["name"] for part in parts) or "none"
-    return str(actual)
+def agrees(expected: object, actual: object) -> bool:
+    """Return whether a part of a config is as expected.
+
+    A text agrees with plugins of these names, as in "rope + learned". A mapping agrees with one
+    that has more keys.
+    """
+    if isinstance(expected, str) and not isinstance(actual, str):
+        return expected == _names(actual)
+    if isinstance(expected, Mapping):
+        if not isinstance(actual, Mapping) or expected.keys() - actual.keys():
+            return False
+        return all(agrees(value, actual[key]) for key, value in expected.items())
+    if isinstance(expected, list | tuple):
+        if not isinstance(actual, list | tuple) or len(expected) != len(actual):
+            return False
+        return all(map(agrees, expected, actual))
+    return expected == actual
+
+
+def _names(value: object) -> str:
+    """Return the names of plugins, "none" without any. Other values are returned as text."""
+    parts = value if isinstance(value, list | tuple) else [value]
+    names = [part["name"] for part in parts if isinstance(part, Mapping) and "name" in part]
+    if len(names) < len(parts):
+        return str(value)
+    return " + ".join(names) or "none"
 
 
 def parse(text: str) -> tuple[dict[str, Any], ...]:
-    """The specs that a label stands for; words need no quotes: rope(scaling=yarn, factor=4) +
-    learned, none.
+    """Return the plugins of a label, whose values need no quotes.
+
+    "rope(scaling=yarn, factor=4) + learned" has two plugins, "none" has no plugin.
 
     Raises:
-      UserError: it does not read like that.
+      UserError: the text is not such a label.
     """
     if text.strip() == "none":
         return ()
     try:
-        return tuple(_spec(part) for part in _parts(ast.parse(text.strip(), mode="eval").body))
-    except (
-        SyntaxError,
-        ValueError,
-        TypeError,
-        RecursionError,
-        MemoryError,
-    ) as e:  # all that ast.literal_eval may raise
+        terms = _terms(ast.parse(text.strip(), mode="eval").body)
+        return tuple(_plugin(term) for term in terms)
+    except _NOT_READABLE as e:
         raise UserError(
             f"{text!r} does not read like 'rope(scaling=yarn, factor=4) + learned' or 'none'."
         ) from e
 
 
 def parse_several(text: str) -> tuple[dict[str, Any], ...]:
-    """The specs that stand side by side, each alone: sinusoidal, rope(base=5e5), my.module:Mine.
+    """Return the plugins of a list with commas: sinusoidal, rope(base=5e5), my.module:Mine.
 
     Raises:
-      UserError: it does not read like that.
+      UserError: the text is not such a list.
     """
-    quoted = text if set(text) & set("'\"") else _CLASS.sub(r'"\g<0>"', text)
+    has_quotes = bool(set(text) & set("'\""))
+    quoted = text if has_quotes else _CLASS.sub(r'"\g<0>"', text)
     try:
         node = ast.parse(quoted.strip(), mode="eval").body
-        return tuple(_spec(each) for each in (node.elts if isinstance(node, ast.Tuple) else [node]))
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as e:
+        items = node.elts if isinstance(node, ast.Tuple) else [node]
+        return tuple(_plugin(item) for item in items)
+    except _NOT_READABLE as e:
         raise UserError(
             f"{text!r} does not read like 'sinusoidal, rope(base=5e5), my.module:Mine'."
         ) from e
 
 
-def _parts(node: ast.expr) -> list[ast.expr]:
+def _terms(node: ast.expr) -> list[ast.expr]:
+    """Return the terms of a sum."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return [*_parts(node.left), *_parts(node.right)]
+        return [*_terms(node.left), *_terms(node.right)]
     return [node]
 
 
-def _spec(node: ast.expr) -> dict[str, Any]:
+def _plugin(node: ast.expr) -> dict[str, Any]:
+    """Return the plugin of a name, or of a call with keyword arguments."""
     if not isinstance(node, ast.Call):
         return {"name": _name(node)}
-    keys = [k.arg for k in node.keywords]
-    if node.args or None in keys or "name" in keys or len(set(keys)) < len(keys):
+    keys = [keyword.arg for keyword in node.keywords]
+    has_repeated_keys = len(set(keys)) < len(keys)
+    if node.args or None in keys or "name" in keys or has_repeated_keys:
         raise ValueError("not a name with arguments, each once")
-    return {"name": _name(node.func), **{str(k.arg): _argument(k.value) for k in node.keywords}}
+    arguments = {str(keyword.arg): _argument(keyword.value) for keyword in node.keywords}
+    return {"name": _name(node.func), **arguments}
 
 
-def _argument(node: ast.expr) -> Any:
+def _argument(node: ast.expr) -> object:
     if isinstance(node, ast.Name):
         return node.id
-    return _spec(node) if isinstance(node, ast.Call) else ast.literal_eval(node)
+    if isinstance(node, ast.Call):
+        return _plugin(node)
+    return ast.literal_eval(node)
 
 
 def _name(node: ast.expr) -> str:

@@ -1,19 +1,22 @@
-"""One process at a time: a lock that ends with the process that holds it, however it ends. Plain
-Python.
-"""
+"""File locks between processes. A lock ends with the process that holds it, even if it is killed."""
 
 import contextlib
 import fcntl
 from collections.abc import Iterator
 from pathlib import Path
 
-# exit status: start me again later; another process is at it, or I was asked to leave (EX_TEMPFAIL)
+# Exit status of a process that must be started again later, because another process holds the
+# lock or because it was preempted (EX_TEMPFAIL).
 LATER = 75
 
 
 @contextlib.contextmanager
 def held(file: Path) -> Iterator[bool]:
-    """Whether this process holds the lock of a file meanwhile; False where another one does."""
+    """Try to hold the lock of a file inside the `with` block.
+
+    Yields:
+      True if this process holds the lock, False if another one does.
+    """
     with open(file, "w", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -644,8 +644,8 @@ def test_a_cell_of_runs_that_differ_otherwise_is_refused(changes):
         RunGroup((run(), run(**changes)))
 
 
-def test_a_cell_without_runs_is_refused():
-    with pytest.raises(ValueError, match="The runs of a cell"):
+def test_a_run_group_without_runs_is_refused():
+    with pytest.raises(ValueError, match="The runs of a run group"):
         RunGroup(())
 
 
