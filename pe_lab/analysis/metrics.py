@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pe_lab.analysis import likelihood, statistics
-from pe_lab.runs import records
+from pe_lab.runs import record_rows, records
 from pe_lab.runs.analysis_spec import BY_LENGTH, Extrapolation, Metric, MetricPoint
 
 FLOOR_CORRECTED = "floor_corrected_token_accuracy"
@@ -46,11 +46,11 @@ class Measured:
     change: str | None = None
 
     @cached_property
-    def rows(self) -> dict[tuple[int, int, str], dict[str, Any]]:
+    def rows(self) -> dict[tuple[int, int, str], record_rows.Row]:
         """Test rows by length, offset, metric."""
         own = (
             r
-            for r in records.preferred_rows(self.record)
+            for r in record_rows.preferred_rows(self.record)
             if r["split"] == "test" and _change(r) == self.change
         )
         return {(r["length"], r["offset"], r["metric"]): r for r in own}
@@ -167,7 +167,7 @@ def validated(record: Mapping[str, Any], metric: str = "exact_match") -> list[fl
     """Validation at each length up to the training length."""
     rows = (
         r
-        for r in records.preferred_rows(record)
+        for r in record_rows.preferred_rows(record)
         if r["split"] == "validation" and r["metric"] == metric and r["change"] is None
     )
     return [

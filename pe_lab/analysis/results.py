@@ -8,7 +8,7 @@ from typing import Any
 
 from pe_lab.analysis import likelihood, metrics, statistics
 from pe_lab.analysis.metrics import Measured
-from pe_lab.runs import read_analysis_spec, records, study_files
+from pe_lab.runs import check_analysis_spec, read_analysis_spec, records, study_files
 from pe_lab.runs.analysis_spec import SEPARATOR, AnalysisSpec
 from pe_lab.runs.labels import label
 
@@ -171,7 +171,7 @@ def load(folder: Path) -> Results:
     variants = tuple(v for each in plain for v in _with_changes(each))
     spec = read_analysis_spec.from_dict(study_files.analysis_of(folder))
     overrides = [v.change for v in variants if v.change]
-    read_analysis_spec.check(spec, [own for own, _ in groups.values()], overrides)
+    check_analysis_spec.check(spec, [own for own, _ in groups.values()], overrides)
     return Results(name, variants, missing, spec)
 
 

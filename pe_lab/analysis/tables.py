@@ -15,7 +15,7 @@ from pe_lab.analysis import compare, formats, pivot, selection, statistics, view
 from pe_lab.analysis.formats import Table
 from pe_lab.analysis.metrics import BITS, BITS_SLIDING, FLOOR_CORRECTED
 from pe_lab.analysis.results import Results
-from pe_lab.runs import records
+from pe_lab.runs import record_rows
 
 
 def write(results: Results, folder: Path) -> str:
@@ -189,7 +189,7 @@ def _compared(results: Results) -> str:
         f"{runs} in all"
     )
     missing = f" {_runs(results.missing)} no record yet." if results.missing else ""
-    if changed := sum(map(records.has_changed_rows, results.records)):
+    if changed := sum(map(record_rows.has_changed_rows, results.records)):
         missing += f" {_runs(changed)} rows that changed code measured."
     return f"{told}; lengths are in {results.length_name}, training ended at {longest}.{missing}"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from pe_lab.runs import records, study_files
+from pe_lab.runs import record_rows, records, study_files
 from pe_lab.runs.errors import UserError, unknown
 
 _OFF_CURVE = ("step", "exact_match", "code_ratio")
@@ -130,7 +130,7 @@ def write(writer: Writer, record: dict[str, Any]) -> None:
             point["step"], {name: value for name, value in values.items() if value is not None}
         )
     by_metric: dict[str, dict[int, float]] = {}
-    for row in records.preferred_rows(record):
+    for row in record_rows.preferred_rows(record):
         if (row["split"], row["offset"], row["change"]) == ("test", 0, None) and isinstance(
             row["value"], int | float
         ):

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pe_lab.runs import records
+from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import Plugin
 from pe_lab.runs.run import Change, Run, plain
@@ -31,21 +31,21 @@ class EvaluationPoint:
 
     def row(
         self, metric: str, value: Any, count: int, reason: str | None = None, **details: Any
-    ) -> dict[str, Any]:
+    ) -> record_rows.Row:
         """A row of a record.
 
         Args:
           details: added to the description of the override.
         """
         change = None if self.override is None else {**self.override.to_dict(), **details}
-        return records.row(
+        return record_rows.row(
             self.split, self.length, self.offset, metric, value, count, reason, change
         )
 
     @property
-    def key(self) -> records.Place:
+    def key(self) -> record_rows.PointKey:
         """The key of the point's rows in a record."""
-        return records.place_of(self.row("", None, 0))
+        return record_rows.point_key(self.row("", None, 0))
 
 
 def grid(run: Run) -> list[EvaluationPoint]:
@@ -77,7 +77,7 @@ def is_done(run: Run, run_records: Mapping[str, dict[str, Any]]) -> bool:
     if record["status"] == "diverged":
         return True
     _check_same_task(run, record)
-    counts = records.places(record)
+    counts = record_rows.measured_points(record)
     points = grid(run)
     for point in points:
         _check_count(run, point, counts.get(point.key, 0))

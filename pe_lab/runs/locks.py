@@ -1,4 +1,4 @@
-"""File locks between processes. A lock ends with the process that holds it, even if it is killed."""
+"""File locks between processes. A lock ends with its process, even if the process is killed."""
 
 import contextlib
 import fcntl

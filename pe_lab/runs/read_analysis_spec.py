@@ -1,17 +1,14 @@
 """The only reader of analysis specs: from plain values to a checked `AnalysisSpec`.
 
-`from_dict` checks the values by themselves. `check` compares the names in a spec with the labels
-of the sweep.
+`check_analysis_spec` then compares the names in a spec with the labels of the sweep.
 """
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
 from pe_lab.runs.analysis_spec import (
-    AS_TRAINED,
     AT_EXTRAPOLATION,
     BY_LENGTH,
-    DIMENSIONS,
     LENGTH_LIMITS,
     METRICS,
     SAME_AT_EVERY_LENGTH,
@@ -24,7 +21,6 @@ from pe_lab.runs.analysis_spec import (
     MetricPoint,
     Published,
     Table,
-    parts,
 )
 from pe_lab.runs.errors import UserError, unknown
 
@@ -245,54 +241,6 @@ def _published(where: str, values: object) -> Published:
     figures = _dict(f"{where}['figures']", settings["figures"])
     protocol = _dict(f"{where}['protocol']", settings["protocol"])
     return Published(source, {row: _number(where, f) for row, f in figures.items()}, protocol)
-
-
-def check(
-    spec: AnalysisSpec, points: Sequence[Mapping[str, str]], overrides: Iterable[str] = ()
-) -> None:
-    """Check that the axes and labels of a spec exist in the sweep.
-
-    Args:
-      points: labels by axis of each point of the sweep, without seeds.
-      overrides: labels of the evaluation overrides.
-
-    Raises:
-      UserError: an unknown name, with the near names.
-    """
-    overrides = set(overrides)
-    # By axis, in the order of the sweep. Errors list the names in this order.
-    labels: dict[str, dict[str, None]] = {}
-    for point in points:
-        for axis, label in point.items():
-            labels.setdefault(axis, {})[label] = None
-    # An empty label is part of no name, and neither are tuned axes.
-    known = {label for axis in labels if axis not in spec.tuned for label in labels[axis]} - {""}
-    known |= overrides
-    for axis in spec.tuned:
-        if axis not in labels:
-            raise unknown("The sweep (analysis: tuned)", axis, labels)
-    for contrast in spec.contrasts:
-        for label in (*parts(contrast.a), *parts(contrast.b)):
-            if label not in known:
-                raise unknown("The sweep (analysis: contrasts)", label, known)
-    for table in spec.tables:
-        for dimension in (*table.dimensions, *table.only):
-            if dimension not in (*labels, *DIMENSIONS):
-                raise unknown("The sweep (analysis: tables)", dimension, [*labels, *DIMENSIONS])
-        # Lengths and offsets are not listed: more of them may be evaluated later.
-        allowed = {**labels, "variant": known, "evaluated with": {AS_TRAINED, *overrides}}
-        _check_only(table, allowed)
-
-
-def _check_only(table: Table, allowed: Mapping[str, Iterable[str]]) -> None:
-    for axis, names in table.only.items():
-        if axis not in allowed:
-            continue
-        for name in names:
-            for label in parts(name) if axis == "variant" else [name]:
-                if label not in allowed[axis]:
-                    owner = f"The axis {axis!r} (analysis: tables, only)"
-                    raise unknown(owner, label, allowed[axis])
 
 
 def _field_names(cls: type) -> set[str]:

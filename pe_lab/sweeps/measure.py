@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from pe_lab.runs import code_versions, config, records
+from pe_lab.runs import code_versions, config, record_rows, records
 from pe_lab.runs.code_versions import Sources
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint
@@ -125,11 +125,11 @@ def _job(chosen: dict[str, dict[str, Any]], ask: Ask) -> Job:
     sources = setup.run.sources() if change is None else change.apply(setup.run).sources()
     if not ask.allow_changed_code:
         _check_code(chosen.values(), sources)
-    known = [records.places(record, sources) for record in chosen.values()]
+    known = [record_rows.measured_points(record, sources) for record in chosen.values()]
     for record, places in zip(chosen.values(), known, strict=True):
         for place in grid:
             if place.key in places and not ask.only_missing:
-                raise records.clash(record, place.row("", None, 0))
+                raise record_rows.clash(record, place.row("", None, 0))
     missing = [place for place in grid if not all(place.key in places for places in known)]
     return Job(RunGroup(tuple(runs)), chosen, missing, sources)
 
@@ -158,8 +158,8 @@ def _measure(folder: Path, job: Job) -> int:
     measured = evaluator.chance_levels(lengths)
     gained = 0
     for record, rows in zip(job.chosen.values(), evaluator.rows(params, job.places), strict=True):
-        known = records.places(record, job.sources)
-        if new := [row for row in rows if records.place_of(row) not in known]:
-            records.write(folder, records.extended(record, new, measured))
+        known = record_rows.measured_points(record, job.sources)
+        if new := [row for row in rows if record_rows.point_key(row) not in known]:
+            records.write(folder, record_rows.extended(record, new, measured))
             gained += 1
     return gained

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pe_lab.runs import config, read_analysis_spec, records
+from pe_lab.runs import check_analysis_spec, config, read_analysis_spec, records
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Point
 from pe_lab.runs.run import Run, RunGroup
@@ -87,7 +87,7 @@ def expand(
     analysis = {} if analysis is None else analysis
     changes = {change.label for entry in entries for change in entry.run.evaluate.changes}
     spec = read_analysis_spec.from_dict(analysis)
-    read_analysis_spec.check(spec, [_without_seeds(e.labels) for e in entries], changes)
+    check_analysis_spec.check(spec, [_without_seeds(e.labels) for e in entries], changes)
     return Study(name, tuple(entries), analysis)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from pe_lab.runs import record_rows
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.run import Change
 from pe_lab.tasks.base import Example
@@ -79,14 +80,14 @@ class Evaluator:
         size = self.setup.run.evaluate.batch_size
         return self.frozen.batch((point.split, point.length), count, first, size, self.bound)
 
-    def rows(self, params: Any, points: Iterable[EvaluationPoint]) -> list[list[dict[str, Any]]]:
+    def rows(self, params: Any, points: Iterable[EvaluationPoint]) -> list[list[record_rows.Row]]:
         """The record rows of all points, one list for each member.
 
         Each row has the digests of the code that measured it.
         """
         num_members = len(jax.tree.leaves(params)[0])
         count = self.setup.run.evaluate.num_examples
-        rows: list[list[dict[str, Any]]] = [[] for _ in range(num_members)]
+        rows: list[list[record_rows.Row]] = [[] for _ in range(num_members)]
         for point in points:
             setup = self.setup_with(point.override)
             sources = setup.run.sources()
@@ -99,7 +100,7 @@ class Evaluator:
                 measured = self.measure(params, point, count)
                 new_rows = [_rows(setup, member, point, count) for member in measured]
             for member_rows, new in zip(rows, new_rows, strict=True):
-                member_rows.extend(row | {"sources": sources} for row in new)
+                member_rows.extend({**row, "sources": sources} for row in new)
         return rows
 
     def chance_levels(self, lengths: Iterable[int]) -> list[dict[str, Any]]:
@@ -113,7 +114,7 @@ class Evaluator:
 
 def _rows(
     setup: Setup, measured: Measured, point: EvaluationPoint, count: int
-) -> list[dict[str, Any]]:
+) -> list[record_rows.Row]:
     """The rows of one member at a point."""
     sums = measured.sums
     not_finite = int(sums.not_finite)

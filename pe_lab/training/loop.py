@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from pe_lab.runs import records
+from pe_lab.runs import record_rows, records
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import grid
 from pe_lab.runs.run import RunGroup, plain
@@ -232,18 +232,18 @@ class Training:
         """Measure the final state, and add to the record of every run what it lacks."""
         self.report({"event": "evaluating"})
         previous = [run_records.finished(self.folder, run) for run in self.group.runs]
-        known = [records.places(record) if record else {} for record in previous]
+        known = [record_rows.measured_points(record) if record else {} for record in previous]
         points = [p for p in grid(self.group.run) if not all(p.key in keys for keys in known)]
         rows = self.evaluator.rows(self.state.params, points)
         lengths = [point.length for point in points if point.split == "test"]
         chance_levels = self.evaluator.chance_levels(lengths)
         for index, record in enumerate(previous):
-            new = [row for row in rows[index] if records.place_of(row) not in known[index]]
+            new = [row for row in rows[index] if record_rows.point_key(row) not in known[index]]
             if record is None:
                 record = self._record(index)
             if record["status"] != "finished":
                 new = []
-            records.write(self.folder, records.extended(record, new, chance_levels))
+            records.write(self.folder, record_rows.extended(record, new, chance_levels))
         if self.group.run.checkpoints.keep_final:
             checkpoint.keep_last(self.checkpoints)
         else:

@@ -1,6 +1,6 @@
 """A study's folder with records made by hand, for tests of what reads them."""
 
-from pe_lab.runs import records
+from pe_lab.runs import record_rows, records
 
 
 def record(
@@ -66,7 +66,7 @@ def record(
 
 
 def _row(split, length, offset, value, metric="exact_match"):
-    return records.row(
+    return record_rows.row(
         split,
         length,
         offset,

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from pe_lab.runs import records
+from pe_lab.runs import record_rows, records
 
 LENGTHS, OFFSETS = (4, 8, 12, 16, 24, 32), (0, 16)
 TRAINED = 8  # symbols
@@ -175,7 +175,7 @@ class _Run:
     def _at(self, split, length, offset):
         if self.encoding == "learned" and 2 * length + 2 + offset > 50:
             return [
-                records.row(
+                record_rows.row(
                     split,
                     length,
                     offset,
@@ -195,14 +195,14 @@ class _Run:
         )
         lost = self.odd and split == "test" and length > 16
         return [
-            records.row(split, length, offset, "exact_match", exact, _COUNT),
-            records.row(
+            record_rows.row(split, length, offset, "exact_match", exact, _COUNT),
+            record_rows.row(
                 split, length, offset, "exact_match_without_end", min(1.0, exact + 1 / 64), _COUNT
             ),
-            records.row(
+            record_rows.row(
                 split, length, offset, "token_accuracy", exact ** (1 / (length + 1)), _COUNT
             ),
-            records.row(
+            record_rows.row(
                 split,
                 length,
                 offset,
@@ -211,7 +211,7 @@ class _Run:
                 _COUNT,
                 "the logits of 3 of 512 examples are not finite" if lost else None,
             ),
-            records.row(split, length, offset, "first_error", [int(n) for n in wrong], _COUNT),
+            record_rows.row(split, length, offset, "first_error", [int(n) for n in wrong], _COUNT),
         ]
 
     def curve(self):

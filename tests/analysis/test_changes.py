@@ -7,7 +7,7 @@ import pytest
 
 from pe_lab.analysis import metrics, plots, results, tables
 from pe_lab.analysis.plots import drawing
-from pe_lab.runs import records
+from pe_lab.runs import record_rows
 from tests.analysis.fake_study import point, record, write_study
 
 LINEAR, NORMALIZED = "rope(scaling=linear)", "normalized"
@@ -23,7 +23,7 @@ def changed(made, label, values, reveals=False, split="test"):
         "target_length_known": reveals,
     }
     rows = [
-        records.row(
+        record_rows.row(
             split,
             *place,
             "exact_match",

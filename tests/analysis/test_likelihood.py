@@ -3,12 +3,12 @@ import math
 import pytest
 
 from pe_lab.analysis import likelihood
-from pe_lab.runs import records
+from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
 
 
 def row(value, length=4, metric=likelihood.METRIC):
-    return records.row("test", length, 0, metric, value, 32, None if value else "no reason")
+    return record_rows.row("test", length, 0, metric, value, 32, None if value else "no reason")
 
 
 BITS = [8.0, 4.0, 2.0, 1.0]

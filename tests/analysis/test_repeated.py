@@ -3,7 +3,7 @@
 import pytest
 
 from pe_lab.analysis import pivot, results, tables
-from pe_lab.runs import records
+from pe_lab.runs import record_rows
 from pe_lab.runs.read_analysis_spec import from_dict
 from tests.analysis.fake_study import point, record, write_study
 
@@ -15,7 +15,7 @@ def study(folder, overlap):
     """One run; `overlap` is the share of repeated inputs by length, None for an older record."""
     run = record("r", test=VALUES, validation={4: 1.0})
     shares = (overlap or {}).items()
-    run["rows"] += [records.row("test", n, 0, "overlap", share, 100) for n, share in shares]
+    run["rows"] += [record_rows.row("test", n, 0, "overlap", share, 100) for n, share in shares]
     return results.load(write_study(folder, (point("rope", 0), run)))
 
 

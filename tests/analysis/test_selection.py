@@ -3,7 +3,7 @@ import math
 import pytest
 
 from pe_lab.analysis import metrics, results, selection, statistics, tables, views
-from pe_lab.runs import records
+from pe_lab.runs import record_rows
 from pe_lab.runs.analysis_spec import Metric, MetricPoint
 from tests.analysis.fake_study import record, write_study
 
@@ -26,7 +26,7 @@ def tuned(tmp_path, runs):
             )
             if status == "finished":
                 made["rows"].append(
-                    records.row("validation", 4, 0, "negative_log_likelihood", loss, 100)
+                    record_rows.row("validation", 4, 0, "negative_log_likelihood", loss, 100)
                 )
             entries.append(({"model.encodings": encoding, RATE: rate, "seed": str(seed)}, made))
     return results.load(write_study(tmp_path, *entries, analysis={"tuned": [RATE]}))

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pe_lab.analysis import formats, metrics, results, tables, views
-from pe_lab.runs import records
+from pe_lab.runs import record_rows, records
 from tests.analysis import synthetic
 from tests.analysis.fake_study import point, record, two_variants, write_study
 
@@ -286,7 +286,7 @@ def test_a_study_of_text_shows_bits_first_of_whole_windows_and_of_their_second_h
         ("negative_log_likelihood", sum(nats) / 4),
         ("negative_log_likelihood_by_place", nats),
     ):
-        made["rows"].append(records.row("test", 4, 0, metric, value, 100))
+        made["rows"].append(record_rows.row("test", 4, 0, metric, value, 100))
     found = results.load(write_study(tmp_path, (point("rope", 0), made)))
     first = tables.of(found)[0]
     assert (first.title, cells(first)) == (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pe_lab.analysis import writers
-from pe_lab.runs import records
+from pe_lab.runs import record_rows, records
 from pe_lab.runs.errors import UserError
 from tests.experiments.entry_points import ROOT, call
 
@@ -47,7 +47,7 @@ def test_a_writer_hears_every_point_of_the_curve_and_every_length_of_the_test(re
     }
     lengths = {row["length"] for row in record["rows"] if row["split"] == "test"}
     assert heard.rows["test/exact_match"] == {
-        n: records.value(record, "test", n, 0, "exact_match") for n in lengths
+        n: record_rows.value(record, "test", n, 0, "exact_match") for n in lengths
     }
     assert heard.closed
 

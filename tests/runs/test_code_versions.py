@@ -2,7 +2,7 @@
 
 import pytest
 
-from pe_lab.runs import code_versions, records
+from pe_lab.runs import code_versions, record_rows
 from pe_lab.runs.errors import UserError
 from tests.analysis.fake_study import record
 
@@ -13,7 +13,7 @@ ALIBI = {"label": "alibi", "positions": None, "encodings": [{"name": "alibi"}]}
 
 
 def row(value, sources, change=None, metric="exact_match"):
-    return records.row("test", 8, 0, metric, value, 100, change=change, sources=sources)
+    return record_rows.row("test", 8, 0, metric, value, 100, change=change, sources=sources)
 
 
 @pytest.fixture
@@ -23,46 +23,46 @@ def trained():
 
 def test_a_row_holds_the_digests_that_differ_from_training(trained):
     rows = [row(0.1, TRAINED), row(0.2, OVERRIDE, ALIBI)]
-    stored = records.extended(trained, rows)["rows"]
+    stored = record_rows.extended(trained, rows)["rows"]
     assert [r["sources"] for r in stored] == [None, {"encodings/alibi": "x"}]
-    assert records.extended(trained, [row(0.3, CHANGED)])["rows"][0]["sources"] == {
+    assert record_rows.extended(trained, [row(0.3, CHANGED)])["rows"][0]["sources"] == {
         "encodings/rope": "b"
     }
 
 
 def test_a_place_is_measured_once_for_each_version_of_the_code(trained):
-    changed = records.extended(trained, [row(0.1, CHANGED)])
-    assert list(records.places(changed, TRAINED).values()) == []
-    assert list(records.places(changed, CHANGED).values()) == [100]
-    both = records.extended(changed, [row(0.2, TRAINED)])
+    changed = record_rows.extended(trained, [row(0.1, CHANGED)])
+    assert list(record_rows.measured_points(changed, TRAINED).values()) == []
+    assert list(record_rows.measured_points(changed, CHANGED).values()) == [100]
+    both = record_rows.extended(changed, [row(0.2, TRAINED)])
     assert [r["value"] for r in both["rows"]] == [0.1, 0.2]
     for sources in (TRAINED, CHANGED):
         with pytest.raises(UserError, match="nothing is overwritten"):
-            records.extended(both, [row(0.3, sources)])
+            record_rows.extended(both, [row(0.3, sources)])
 
 
 def test_the_rows_of_the_trained_code_are_shown_and_else_the_last_ones(trained):
     third = TRAINED | {"encodings/rope": "c"}
-    changed = records.extended(
+    changed = record_rows.extended(
         trained, [row(0.1, CHANGED), row(0.6, CHANGED, metric="token_accuracy")]
     )
-    changed = records.extended(changed, [row(None, third)])
-    assert [r["value"] for r in records.preferred_rows(changed)] == [None]
-    assert records.has_changed_rows(changed)
-    both = records.extended(changed, [row(0.2, TRAINED)])
-    assert [r["value"] for r in records.preferred_rows(both)] == [0.2]
-    assert records.value(both, "test", 8, 0, "exact_match") == 0.2
-    assert not records.has_changed_rows(both)
+    changed = record_rows.extended(changed, [row(None, third)])
+    assert [r["value"] for r in record_rows.preferred_rows(changed)] == [None]
+    assert record_rows.has_changed_rows(changed)
+    both = record_rows.extended(changed, [row(0.2, TRAINED)])
+    assert [r["value"] for r in record_rows.preferred_rows(both)] == [0.2]
+    assert record_rows.value(both, "test", 8, 0, "exact_match") == 0.2
+    assert not record_rows.has_changed_rows(both)
 
 
 def test_a_changed_override_is_compared_with_its_first_row(trained):
-    measured = records.extended(trained, [row(0.1, OVERRIDE, ALIBI)])
+    measured = record_rows.extended(trained, [row(0.1, OVERRIDE, ALIBI)])
     assert code_versions.changed(trained, OVERRIDE) == []
     assert code_versions.changed(measured, OVERRIDE) == []
     assert code_versions.changed(measured, OVERRIDE | {"encodings/alibi": "y"}) == [
         "encodings/alibi"
     ]
-    assert not records.has_changed_rows(measured)
+    assert not record_rows.has_changed_rows(measured)
 
 
 def test_a_record_without_digests_knows_no_change():

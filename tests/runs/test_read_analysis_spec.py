@@ -1,6 +1,6 @@
 import pytest
 
-from pe_lab.runs import read_analysis_spec
+from pe_lab.runs import check_analysis_spec
 from pe_lab.runs.analysis_spec import (
     AnalysisSpec,
     Contrast,
@@ -249,7 +249,7 @@ def test_a_single_offset_in_only_moves_into_the_metrics():
 )
 def test_a_name_that_is_not_in_the_sweep_is_refused_with_the_near_names(data, words):
     with pytest.raises(UserError, match=words):
-        read_analysis_spec.check(from_dict(data), POINTS, ["YaRN"])
+        check_analysis_spec.check(from_dict(data), POINTS, ["YaRN"])
 
 
 def test_names_labels_and_overrides_of_the_sweep_are_known():
@@ -275,7 +275,7 @@ def test_names_labels_and_overrides_of_the_sweep_are_known():
             {"rows": ("variant", "offset"), "only": {"length": "1024", "offset": "512"}},
         ),
     }
-    read_analysis_spec.check(from_dict(asked), POINTS, ["YaRN"])
+    check_analysis_spec.check(from_dict(asked), POINTS, ["YaRN"])
 
 
 def test_seconds_are_not_a_metric():

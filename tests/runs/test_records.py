@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.runs import records, study_files
+from pe_lab.runs import record_rows, records, study_files
 from pe_lab.runs.errors import UserError
 
 
@@ -17,8 +17,8 @@ def record(run_id="0123456789abcdef", **changes):
         "status": "finished",
         "error": None,
         "rows": [
-            records.row("test", 8, 0, "exact_match", 0.5, 128),
-            records.row(
+            record_rows.row("test", 8, 0, "exact_match", 0.5, 128),
+            record_rows.row(
                 "test",
                 64,
                 0,
@@ -91,7 +91,7 @@ def test_an_interrupted_write_leaves_the_old_record_and_nothing_else(
 def test_a_number_that_is_not_finite_is_never_written(tmp_path, number):
     with pytest.raises(ValueError, match="not JSON compliant"):
         records.write(
-            tmp_path, record(rows=[records.row("test", 8, 0, "exact_match", number, 128)])
+            tmp_path, record(rows=[record_rows.row("test", 8, 0, "exact_match", number, 128)])
         )
     with pytest.raises(ValueError, match="not JSON compliant"):
         records.write_json(tmp_path / "cell.json", {"learning_rate": number})
@@ -277,7 +277,7 @@ def test_one_damaged_record_among_others_is_named(tmp_path):
 
 
 def test_a_row_says_what_was_measured_where_and_on_how_many_examples():
-    assert records.row("test", 8, 2, "exact_match", None, 0, "why") == {
+    assert record_rows.row("test", 8, 2, "exact_match", None, 0, "why") == {
         "split": "test",
         "length": 8,
         "offset": 2,
@@ -302,7 +302,7 @@ def test_a_row_says_what_was_measured_where_and_on_how_many_examples():
     ],
 )
 def test_a_value_is_found_by_split_length_offset_and_metric(place, expected):
-    assert records.value(record(), *place) == expected
+    assert record_rows.value(record(), *place) == expected
 
 
 BARE = {"label": "bare", "positions": None, "encodings": []}
@@ -310,22 +310,25 @@ BARE = {"label": "bare", "positions": None, "encodings": []}
 
 def test_a_value_measured_with_a_change_is_found_by_its_label_alone():
     changed = record(
-        rows=[*record()["rows"], records.row("test", 8, 0, "exact_match", 0.25, 128, change=BARE)]
+        rows=[
+            *record()["rows"],
+            record_rows.row("test", 8, 0, "exact_match", 0.25, 128, change=BARE),
+        ]
     )
-    assert records.value(changed, "test", 8, 0, "exact_match") == 0.5
-    assert records.value(changed, "test", 8, 0, "exact_match", "bare") == 0.25
-    assert records.value(changed, "test", 8, 0, "exact_match", "others") is None
+    assert record_rows.value(changed, "test", 8, 0, "exact_match") == 0.5
+    assert record_rows.value(changed, "test", 8, 0, "exact_match", "bare") == 0.25
+    assert record_rows.value(changed, "test", 8, 0, "exact_match", "others") is None
 
 
 def test_a_record_knows_every_place_that_it_has_measured_and_on_how_many_examples():
     rows = [
-        records.row("test", 8, 0, "exact_match", 0.5, 128),
-        records.row("test", 8, 0, "first_error", [1], 128),
-        records.row("test", 8, 4, "exact_match", None, 0, "why"),
-        records.row("test", 8, 0, "exact_match", 0.25, 64, change=BARE),
+        record_rows.row("test", 8, 0, "exact_match", 0.5, 128),
+        record_rows.row("test", 8, 0, "first_error", [1], 128),
+        record_rows.row("test", 8, 4, "exact_match", None, 0, "why"),
+        record_rows.row("test", 8, 0, "exact_match", 0.25, 64, change=BARE),
     ]
     bare = json.dumps({"encodings": [], "positions": None})
-    assert records.places(record(rows=rows)) == {
+    assert record_rows.measured_points(record(rows=rows)) == {
         ("test", 8, 0, "null"): 128,
         ("test", 8, 4, "null"): 0,
         ("test", 8, 0, bare): 64,
@@ -334,20 +337,22 @@ def test_a_record_knows_every_place_that_it_has_measured_and_on_how_many_example
 
 def test_what_a_change_is_called_or_said_to_tell_is_no_other_place():
     one, other = (
-        records.row("test", 8, 0, "exact_match", 0.5, 128, change={**BARE, **more})
+        record_rows.row("test", 8, 0, "exact_match", 0.5, 128, change={**BARE, **more})
         for more in ({}, {"label": "naked", "target_length_known": True})
     )
-    assert records.place_of(one) == records.place_of(other)
+    assert record_rows.point_key(one) == record_rows.point_key(other)
 
 
 def test_a_record_is_extended_by_rows_of_new_places_and_floors_of_new_lengths():
     floor = {"length": 8, "exact_match": 0.1, "count": 100}
     before = record(floors=[floor])
     new = [
-        records.row("test", 8, 4, "exact_match", 0.75, 128),
-        records.row("test", 8, 4, "token_accuracy", 0.9, 128),
+        record_rows.row("test", 8, 4, "exact_match", 0.75, 128),
+        record_rows.row("test", 8, 4, "token_accuracy", 0.9, 128),
     ]
-    after = records.extended(before, new, [{**floor, "exact_match": 0.9}, {**floor, "length": 16}])
+    after = record_rows.extended(
+        before, new, [{**floor, "exact_match": 0.9}, {**floor, "length": 16}]
+    )
     assert after == {
         **before,
         "rows": [*before["rows"], *new],
@@ -360,21 +365,21 @@ def test_a_record_is_extended_by_rows_of_new_places_and_floors_of_new_lengths():
     ("rows", "words"),
     [
         (
-            [records.row("test", 8, 0, "exact_match", 0.9, 64)],
+            [record_rows.row("test", 8, 0, "exact_match", 0.9, 64)],
             r"measured test length 8 at offset 0 already, on 128 examples",
         ),
         (
-            [records.row("test", 8, 0, "another", 0.9, 64)],
+            [record_rows.row("test", 8, 0, "another", 0.9, 64)],
             r"measured test length 8 at offset 0 already, on 128 examples",
         ),
         (
-            [records.row("test", 64, 0, "exact_match", 0.9, 64)],
+            [record_rows.row("test", 64, 0, "exact_match", 0.9, 64)],
             r"measured test length 64 at offset 0 already, on 0 examples",
         ),
         (
             [
-                records.row("test", 9, 0, "exact_match", 0.9, 64),
-                records.row("test", 8, 2, "exact_match", 0.9, 64, change=BARE),
+                record_rows.row("test", 9, 0, "exact_match", 0.9, 64),
+                record_rows.row("test", 8, 2, "exact_match", 0.9, 64, change=BARE),
             ],
             r"measured test length 8 at offset 2 with bare already, on 32 examples",
         ),
@@ -384,13 +389,13 @@ def test_what_has_been_measured_is_never_overwritten(rows, words):
     before = record(
         rows=[
             *record()["rows"],
-            records.row("test", 8, 2, "exact_match", 0.25, 32, change={**BARE, "label": "was"}),
+            record_rows.row("test", 8, 2, "exact_match", 0.25, 32, change={**BARE, "label": "was"}),
         ]
     )
     with pytest.raises(
         UserError, match=rf"^The run 0123456789abcdef has {words}: nothing is overwritten\.$"
     ):
-        records.extended(before, rows)
+        record_rows.extended(before, rows)
 
 
 @pytest.mark.parametrize(
@@ -403,7 +408,7 @@ def test_a_studys_folder_is_this_one_one_beside_it_or_a_path(study, expected):
 
 @pytest.mark.parametrize("name", ["", "../x", "/etc/x", "a/b", ".hidden", "a\\b", "a\0b"])
 def test_a_name_cannot_leave_its_folder(name, tmp_path):
-    with pytest.raises(UserError, match=r"is not the name of a run or a cell\.$"):
+    with pytest.raises(UserError, match=r"is not the name of a run or a run group\.$"):
         records.path_of(tmp_path, name)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from pe_lab.diagnostics.trained import knock_out
 from pe_lab.diagnostics.trained.bench import Bench, draw
-from pe_lab.runs import records
+from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
 from pe_lab.training.setup import build_setup
 from pe_lab.training.trained_runs import load
@@ -38,7 +38,7 @@ def test_with_nothing_off_scores_are_the_rows_of_its_record(trained, bench):
     found = {n: bench.score(n, knock_out.nothing_off(bench.setup)) for n in LENGTHS}
     assert found == {
         n: {
-            m: pytest.approx(records.value(trained.record, "test", n, 0, m))
+            m: pytest.approx(record_rows.value(trained.record, "test", n, 0, m))
             for m in ("exact_match", "token_accuracy")
         }
         for n in LENGTHS

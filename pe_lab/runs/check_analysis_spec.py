@@ -1,0 +1,54 @@
+"""Check that the names in an analysis spec exist in the sweep."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pe_lab.runs.analysis_spec import AS_TRAINED, DIMENSIONS, AnalysisSpec, Table, parts
+from pe_lab.runs.errors import unknown
+
+
+def check(
+    spec: AnalysisSpec, points: Sequence[Mapping[str, str]], overrides: Iterable[str] = ()
+) -> None:
+    """Check that the axes and labels of a spec exist in the sweep.
+
+    Args:
+      points: labels by axis of each point of the sweep, without seeds.
+      overrides: labels of the evaluation overrides.
+
+    Raises:
+      UserError: an unknown name, with the near names.
+    """
+    overrides = set(overrides)
+    # By axis, in the order of the sweep. Errors list the names in this order.
+    labels: dict[str, dict[str, None]] = {}
+    for point in points:
+        for axis, label in point.items():
+            labels.setdefault(axis, {})[label] = None
+    # An empty label is part of no name, and neither are tuned axes.
+    known = {label for axis in labels if axis not in spec.tuned for label in labels[axis]} - {""}
+    known |= overrides
+    for axis in spec.tuned:
+        if axis not in labels:
+            raise unknown("The sweep (analysis: tuned)", axis, labels)
+    for contrast in spec.contrasts:
+        for label in (*parts(contrast.a), *parts(contrast.b)):
+            if label not in known:
+                raise unknown("The sweep (analysis: contrasts)", label, known)
+    for table in spec.tables:
+        for dimension in (*table.dimensions, *table.only):
+            if dimension not in (*labels, *DIMENSIONS):
+                raise unknown("The sweep (analysis: tables)", dimension, [*labels, *DIMENSIONS])
+        # Lengths and offsets are not listed: more of them may be evaluated later.
+        allowed = {**labels, "variant": known, "evaluated with": {AS_TRAINED, *overrides}}
+        _check_only(table, allowed)
+
+
+def _check_only(table: Table, allowed: Mapping[str, Iterable[str]]) -> None:
+    for axis, names in table.only.items():
+        if axis not in allowed:
+            continue
+        for name in names:
+            for label in parts(name) if axis == "variant" else [name]:
+                if label not in allowed[axis]:
+                    owner = f"The axis {axis!r} (analysis: tables, only)"
+                    raise unknown(owner, label, allowed[axis])

@@ -1,0 +1,170 @@
+"""The rows of a record: measurements at evaluation points, by one or more versions of the code."""
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any, TypedDict
+
+from pe_lab.runs import code_versions
+from pe_lab.runs.code_versions import Sources
+from pe_lab.runs.errors import UserError
+
+# What identifies the evaluation point of a row: split, length, offset and override as text.
+PointKey = tuple[str, int, int, str]
+
+
+class Row(TypedDict):
+    """One measurement of a record."""
+
+    split: str
+    length: int
+    offset: int
+    change: Mapping[str, Any] | None
+    metric: str
+    value: Any  # a number, or a list of numbers for `first_error`
+    count: int
+    reason: str | None
+    sources: Sources | None
+
+
+def row(
+    split: str,
+    length: int,
+    offset: int,
+    metric: str,
+    value: Any,
+    count: int,
+    reason: str | None = None,
+    change: Mapping[str, Any] | None = None,
+    sources: Sources | None = None,
+) -> Row:
+    """Return one measurement.
+
+    Args:
+      split: "validation" or "test".
+      length: of the task's examples, in the task's unit (symbols, bits).
+      offset: added to every position.
+      value: the measured number (a list of numbers for `first_error`), or None with a `reason`.
+      count: number of examples.
+      change: the evaluation override, {"label", "positions", "encodings",
+        "target_length_known"}; None: evaluated as trained.
+      sources: digests of the plugins' files that measured it, by "encodings/rope". A record holds
+        those that differ from its provenance, and None if there are none.
+    """
+    return {
+        "split": split,
+        "length": length,
+        "offset": offset,
+        "change": change,
+        "metric": metric,
+        "value": value,
+        "count": count,
+        "reason": reason,
+        "sources": sources,
+    }
+
+
+def value(
+    record: Mapping[str, Any],
+    split: str,
+    length: int,
+    offset: int,
+    metric: str,
+    change: str | None = None,
+) -> Any:
+    """Return the value of one row; None if it is missing or null.
+
+    Args:
+      change: label of the evaluation override.
+    """
+    for r in preferred_rows(record):
+        if (r["split"], r["length"], r["offset"], r["metric"]) != (split, length, offset, metric):
+            continue
+        override = None if r["change"] is None else r["change"]["label"]
+        if override == change:
+            return r["value"]
+    return None
+
+
+def point_key(row: Row) -> PointKey:
+    """Return the evaluation point of a row. The label of an override is not part of it."""
+    change = row["change"]
+    override = change and {key: change[key] for key in ("positions", "encodings")}
+    return row["split"], row["length"], row["offset"], json.dumps(override, sort_keys=True)
+
+
+def measured_points(
+    record: Mapping[str, Any], sources: Sources | None = None
+) -> dict[PointKey, int]:
+    """Return the number of examples of each evaluation point that a record has.
+
+    It is 0 where no number is defined.
+
+    Args:
+      sources: read only the rows that these versions of the plugins measured.
+    """
+    rows = record["rows"]
+    if sources is not None:
+        rows = [row for row in rows if code_versions.agree(record, row, sources)]
+    return {point_key(row): row["count"] for row in rows}
+
+
+def preferred_rows(record: Mapping[str, Any]) -> list[Row]:
+    """Return the rows of one code version for each evaluation point.
+
+    The version is the known one, or else the last that measured the point.
+    """
+    if not any(row["sources"] for row in record["rows"]):
+        return record["rows"]
+    known = code_versions.known(record)
+    by_point: dict[PointKey, list[Row]] = {}
+    for row in record["rows"]:
+        by_point.setdefault(point_key(row), []).append(row)
+    preferred = []
+    for rows in by_point.values():
+        of_known_code = [row for row in rows if code_versions.agree(record, row, known)]
+        last = rows[-1]["sources"]
+        preferred += of_known_code or [row for row in rows if row["sources"] == last]
+    return preferred
+
+
+def has_changed_rows(record: Mapping[str, Any]) -> bool:
+    """Return whether some of the preferred rows were measured with changed code."""
+    known = code_versions.known(record)
+    return not all(code_versions.agree(record, row, known) for row in preferred_rows(record))
+
+
+def extended(
+    record: dict[str, Any], rows: list[Row], floors: Collection[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """Return a record with more rows, and with the floors of lengths that are new.
+
+    Raises:
+      UserError: a point has been measured already. No row is ever overwritten.
+    """
+    measured: dict[str, dict[PointKey, int]] = {}  # by code version
+    new_rows: list[Row] = []
+    for row in rows:
+        version = json.dumps(row["sources"], sort_keys=True)
+        if version not in measured:
+            measured[version] = measured_points(record, row["sources"])
+        if point_key(row) in measured[version]:
+            raise clash(record, row)
+        new_rows.append({**row, "sources": code_versions.differing(record, row["sources"])})
+    lengths = {floor["length"] for floor in record["floors"]}
+    new_floors = [floor for floor in floors if floor["length"] not in lengths]
+    return {
+        **record,
+        "rows": record["rows"] + new_rows,
+        "floors": record["floors"] + new_floors,
+    }
+
+
+def clash(record: Mapping[str, Any], row: Row) -> UserError:
+    """Return the error for a row that a record has already."""
+    override = "" if row["change"] is None else f" with {row['change']['label']}"
+    point = f"{row['split']} length {row['length']} at offset {row['offset']}{override}"
+    count = measured_points(record)[point_key(row)]
+    return UserError(
+        f"The run {record['run_id']} has measured {point} already, on {count} examples: nothing "
+        f"is overwritten."
+    )
