@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
 
-from pe_lab.runs import plugins
+from pe_lab.runs import plugins, typed_values
 from pe_lab.runs.checks import check, check_encodings
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.labels import label
@@ -109,7 +109,7 @@ def _value(hint: Any, value: Any, path: str) -> Any:
         return None if value is None else InitFrom(**_fields(InitFrom, value, "init_from."))
     if dataclasses.is_dataclass(hint):
         return hint(**_fields(hint, value, f"{path}."))  # type: ignore[arg-type, operator]
-    return plugins.checked(value, hint, f"config.{path}")
+    return typed_values.checked(value, hint, f"config.{path}")
 
 
 def change(spec: Any, run: Run) -> Change:
@@ -184,8 +184,10 @@ def _encoding(spec: Any) -> Encoding:
     name = plugin.name
     cls: Any = plugins.find("encodings", name)
     site = {key: spec[key] for key in _SITE_KEYS if spec.get(key) is not None}
-    stacks = plugins.checked(site.pop("stacks", None), tuple[str, ...] | None, f"{name}'s stacks")
-    axis = plugins.checked(site.pop("axis", None), int | None, f"{name}'s axis")
+    stacks = typed_values.checked(
+        site.pop("stacks", None), tuple[str, ...] | None, f"{name}'s stacks"
+    )
+    axis = typed_values.checked(site.pop("axis", None), int | None, f"{name}'s axis")
     if axis is not None and axis < 0:
         raise UserError(f"{name}'s axis must be 0 or more, got {axis}.")
     positions = site.pop("positions", None)
@@ -197,10 +199,10 @@ def _encoding(spec: Any) -> Encoding:
             raise UserError(f"{name} acts at the input: it takes no {sorted(site)[0]}.")
     else:
         integers = tuple[int, ...] | None
-        layers = plugins.checked(site.get("layers"), integers, f"{name}'s layers")
-        heads = plugins.checked(site.get("heads"), integers, f"{name}'s heads")
+        layers = typed_values.checked(site.get("layers"), integers, f"{name}'s layers")
+        heads = typed_values.checked(site.get("heads"), integers, f"{name}'s heads")
         default = not cls.requirements.per_layer
-        share = plugins.checked(site.get("share", default), bool, f"{name}'s share")
+        share = typed_values.checked(site.get("share", default), bool, f"{name}'s share")
     return Encoding(
         name=name,
         arguments=plugin.arguments,

@@ -1,0 +1,93 @@
+"""Check of a config's value against a type annotation."""
+
+import inspect
+import math
+import types
+import typing
+from typing import Any, Literal
+
+from pe_lab.choices import choice_error
+from pe_lab.runs.errors import UserError
+
+_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "True or False",
+    types.NoneType: "None",
+}
+
+
+def checked(value: object, annotation: object, name: str) -> Any:
+    """Return a value if it has the annotated type, with lists as tuples and floats from integers.
+
+    Args:
+      annotation: int, float, str, bool, None, a tuple, a Literal or a union of these. Values of
+        other annotations are only compared with the class.
+      name: of the value, for the error.
+
+    Raises:
+      UserError: the value has another type.
+    """
+    if annotation in (Any, inspect.Parameter.empty):
+        return value
+    if isinstance(value, list):
+        value = tuple(value)
+    origin = typing.get_origin(annotation)
+    if origin is Literal:
+        message = choice_error(value, annotation, name)
+        if message is not None:
+            raise UserError(message)
+        return value
+    if origin in (typing.Union, types.UnionType):
+        return _checked_union(value, annotation, name)
+    if origin is tuple:
+        return _checked_tuple(value, annotation, name)
+    # bool is a subclass of int in Python. In a config True is not a number.
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    if annotation is float and is_integer:
+        return float(typing.cast(int, value))
+    if annotation is float and isinstance(value, float) and not math.isfinite(value):
+        raise UserError(f"{name} must be a finite number, got {value!r}.")
+    expected = types.NoneType if annotation is None else annotation
+    if expected is int and not is_integer:
+        raise _wrong_type(value, annotation, name)
+    if isinstance(expected, type) and not isinstance(value, expected):
+        raise _wrong_type(value, annotation, name)
+    return value
+
+
+def _checked_union(value: object, annotation: object, name: str) -> Any:
+    """Return the value as the first type of a union that it has."""
+    options = typing.get_args(annotation)
+    for option in options:
+        try:
+            return checked(value, option, name)
+        except UserError:
+            continue
+    words = " or ".join(_readable(option) for option in options)
+    raise UserError(f"{name} must be {words}, got {value!r}.")
+
+
+def _checked_tuple(value: object, annotation: object, name: str) -> tuple[Any, ...]:
+    """Return a tuple with checked items. Only those of one type, tuple[int, ...], are checked."""
+    if not isinstance(value, tuple):
+        raise _wrong_type(value, annotation, name)
+    item, *more = typing.get_args(annotation)
+    if more != [Ellipsis]:
+        return value
+    return tuple(checked(part, item, f"{name}[{i}]") for i, part in enumerate(value))
+
+
+def _wrong_type(value: object, annotation: object, name: str) -> UserError:
+    return UserError(f"{name} must be {_readable(annotation)}, got {value!r}.")
+
+
+def _readable(annotation: object) -> str:
+    """Return the words for a type."""
+    if typing.get_origin(annotation) is tuple:
+        item = _readable(typing.get_args(annotation)[0])
+        return f"a tuple of {item.removeprefix('a ')}s"
+    if isinstance(annotation, type):
+        return _WORDS.get(annotation, annotation.__name__)
+    return str(annotation)
