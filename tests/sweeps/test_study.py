@@ -7,7 +7,7 @@ from configs import base
 from pe_lab.runs import grid, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import is_done
-from pe_lab.runs.records import row
+from pe_lab.runs.record_rows import row
 from pe_lab.sweeps import study
 
 ROPE, ALIBI, NOPE = ((dict(name=n),) for n in ("rope", "alibi", "nope"))
