@@ -5,6 +5,7 @@ serve all layers, each layer can have its own, and a layer without sites is a No
 """
 
 import dataclasses
+import itertools
 from collections.abc import Hashable
 from typing import Any
 
@@ -83,20 +84,20 @@ def build(
         # A key for each spec and copy: removing an encoding does not change the others' draws.
         spec_key = jax.random.fold_in(key, i)
         if spec.share is None:  # at the input
-            input_sites.append(Site(len(at_input), axis=spec.axis))
+            input_sites.append(_site(model, spec, len(at_input)))
             module_key = jax.random.fold_in(spec_key, 0)
             at_input.append(_module(model, spec, stack, module_key))
             continue
         on_layers = range(model.num_layers) if spec.layers is None else spec.layers
         groups = [on_layers] if spec.share else [[layer] for layer in on_layers]
         for copy, group in enumerate(groups):
-            site = Site(len(in_attention), axis=spec.axis)
+            site = _site(model, spec, len(in_attention))
             for layer in group:
                 layers[layer].append(site)
             module_key = jax.random.fold_in(spec_key, copy)
             in_attention.append(_module(model, spec, stack, module_key))
     for sites in layers:
-        _check_replaced_once([in_attention[site.index] for site in sites])
+        _check_replaced_once([(site, in_attention[site.index]) for site in sites])
     layer_sites = tuple(tuple(sites) for sites in layers)
     return StackEncodings(
         tuple(at_input),
@@ -135,13 +136,30 @@ def _module(
     )
 
 
-def _check_replaced_once(encodings: list[AttentionEncoding]) -> None:
-    """Check that at most one encoding of a layer replaces each part of attention."""
+def _site(model: Model, spec: Encoding, index: int) -> Site:
+    """The site of the module with an index. Scheme 0 is the study's; the others follow it."""
+    scheme = 0 if spec.positions is None else 1 + model.schemes.index(spec.positions)
+    heads = spec.heads
+    if heads is not None and len(heads) == model.num_heads:
+        heads = None  # all heads: the program needs no masks of heads
+    return Site(index, scheme, spec.axis, heads)
+
+
+def _check_replaced_once(encodings: list[tuple[Site, AttentionEncoding]]) -> None:
+    """Check that on each head at most one encoding replaces each part of attention."""
     for part in ("normalize", "combine"):
-        names = [type(e).__name__ for e in encodings if part in e.requirements.replaces]
-        if len(names) > 1:
-            both = " and ".join(names)
-            raise UserError(f"{both} cannot act on one layer: each has its own {part}.")
+        replacing = [(site, e) for site, e in encodings if part in e.requirements.replaces]
+        for (site, one), (other_site, other) in itertools.combinations(replacing, 2):
+            if _share_heads(site.heads, other_site.heads):
+                both = f"{type(one).__name__} and {type(other).__name__}"
+                raise UserError(f"{both} cannot act on one layer: each has its own {part}.")
+
+
+def _share_heads(one: tuple[int, ...] | None, other: tuple[int, ...] | None) -> bool:
+    """Whether two encodings act on a common head; None: all heads."""
+    if one is None or other is None:
+        return one != () and other != ()
+    return not set(one).isdisjoint(other)
 
 
 def shifted(layers: LayerSites, by: int) -> LayerSites:

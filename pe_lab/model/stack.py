@@ -87,6 +87,11 @@ class Stack(nnx.Module):
         sites = {site.index: site for layer in layers for site in layer}
         return [sites[i] for i in sorted(sites)]
 
+    @property
+    def all_sites(self) -> tuple[Site, ...]:
+        """A site of every module, at the input and in attention."""
+        return (*self.input_sites, *self.attention_sites())
+
     # The first half of the forward pass: positions, no tokens.
 
     def view(self, stream: Stream) -> View:
@@ -186,6 +191,8 @@ class Stack(nnx.Module):
             seen.add(key)
             encodings = []
             for site in on_layer:
+                if site.heads == ():  # it acts nowhere
+                    continue
                 encoding = self.attention_encodings[site.index]
                 heads = site.head_mask(self.blocks[0].attention.num_heads)
                 Q = queries.tokens(site, layer)

@@ -95,6 +95,12 @@ class Transformer(nnx.Module):
         return {name: stack for name, stack in stacks.items() if stack is not None}
 
     @property
+    def num_schemes(self) -> int:
+        """The number of position schemes that a stream has: the study's, then encodings' own."""
+        sites = [site for stack in self.stacks.values() for site in stack.all_sites]
+        return 1 + max((site.scheme for site in sites), default=0)
+
+    @property
     def input_encodings(self) -> list[InputEncoding]:
         stacks = self.stacks.values()
         return [e for stack in stacks for e in stack.input_encodings]

@@ -123,6 +123,12 @@ class Model:
     compute_dtype: Literal["float32", "bfloat16"]
     encodings: tuple[Encoding, ...]
 
+    @property
+    def schemes(self) -> tuple[Plugin, ...]:
+        """The position schemes that encodings name, each once."""
+        named = [e.positions for e in self.encodings if e.positions is not None]
+        return tuple(dict.fromkeys(named))
+
 
 @dataclass(frozen=True)
 class Train:
@@ -264,9 +270,19 @@ class Run:
         # Training leaves out the inputs that this task holds out, or ends by its curve.
         if (holds_out or has_criterion) and self.evaluated_task != self.task:
             content["evaluated_task"] = plain(self.evaluated_task)
-        if not any(encoding.reads_positions for encoding in self.model.encodings):
+        readers = [e for e in self.model.encodings if e.reads_positions]
+        # An encoding that names the run's own scheme reads the run's draws.
+        if not any(e.positions in (None, self.positions) for e in readers):
             content["positions"] = None
         return content
+
+    def with_shared_scheme(self) -> "Run":
+        """The run in which encodings that name the run's own scheme leave it open."""
+        encodings = tuple(
+            dataclasses.replace(e, positions=None) if e.positions == self.positions else e
+            for e in self.model.encodings
+        )
+        return dataclasses.replace(self, model=dataclasses.replace(self.model, encodings=encodings))
 
     @functools.cached_property
     def run_id(self) -> str:

@@ -9,11 +9,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Num
 
 from pe_lab.model.streams import Stream
+from pe_lab.positions.base import PositionScheme
 from pe_lab.tasks.batch import Batch, pack, packed
 from pe_lab.training import splits
 from pe_lab.training.random_keys import (
     DROPOUT,
     LENGTHS,
+    NAMED_SCHEMES,
     SOURCE_POSITIONS,
     fold,
     stream_key,
@@ -137,21 +139,17 @@ def add_positions(
     """
     count = setup.layout.examples_per_context if train else 1
     contexts = pack(batch, count) if count > 1 else batch
-    place = functools.partial(_stream, setup, batch, contexts, train=train, offset=offset)
-    if batch.source_tokens is None:
-        return contexts, place("", keys), None
-    source_keys = keys
-    if not setup.scheme.one_draw:
-        source_keys = stream_keys(keys, SOURCE_POSITIONS)
-    return contexts, place("", keys), place("source_", source_keys)
+    stream = functools.partial(_stream, setup, batch, contexts, keys, train=train, offset=offset)
+    source = None if batch.source_tokens is None else stream("source_")
+    return contexts, stream(""), source
 
 
 def _stream(
     setup: Setup,
     batch: Batch,
     contexts: Batch,
-    prefix: str,
     keys: Key[Array, "n"],
+    prefix: str,
     *,
     train: bool,
     offset: Int[ArrayLike, ""],
@@ -160,25 +158,39 @@ def _stream(
     tokens = getattr(contexts, prefix + "tokens")
     mask = getattr(contexts, prefix + "mask")
     segments = getattr(contexts, prefix + "segments")
+    is_apart = segments is not None and setup.layout.document_mask
     count = len(keys) // len(mask)
-    if segments is None or not setup.layout.document_mask:
-        # One range of positions for the whole context; its first example's key draws them.
-        structure = getattr(contexts, prefix + "structure")
-        positions = _positions(
-            setup, keys[::count], mask, structure, segments, train=train, offset=offset
-        )
-        return Stream(tokens, (positions,), mask, None, (setup.scheme.arange,))
-    # Every example has its own positions, which are packed as its tokens are.
-    own_mask = getattr(batch, prefix + "mask")
-    structure = getattr(batch, prefix + "structure")
-    positions = _positions(setup, keys, own_mask, structure, None, train=train, offset=offset)
-    rows = jnp.broadcast_to(positions, (len(positions), *own_mask.shape, *positions.shape[3:]))
-    positions = jax.vmap(lambda row: packed(row, own_mask, count))(rows)
-    return Stream(tokens, (positions,), mask, segments)
+    positions = []
+    for index, scheme in enumerate(setup.schemes):
+        place = functools.partial(_positions, scheme, train=train, offset=offset)
+        scheme_keys = _scheme_keys(keys, index, is_source=bool(prefix) and not scheme.one_draw)
+        if not is_apart:
+            # One range of positions for the whole context; its first example's key draws them.
+            structure = getattr(contexts, prefix + "structure")
+            positions.append(place(scheme_keys[::count], mask, structure, segments))
+            continue
+        # Every example has its own positions, which are packed as its tokens are.
+        own_mask = getattr(batch, prefix + "mask")
+        rows = place(scheme_keys, own_mask, getattr(batch, prefix + "structure"), None)
+        rows = jnp.broadcast_to(rows, (len(rows), *own_mask.shape, *rows.shape[3:]))
+        pack_rows = functools.partial(packed, mask=own_mask, k=count)
+        positions.append(jax.vmap(pack_rows)(rows))
+    if is_apart:
+        arange = (False,) * len(positions)
+        return Stream(tokens, tuple(positions), mask, segments, arange)
+    arange = tuple(scheme.arange for scheme in setup.schemes)
+    return Stream(tokens, tuple(positions), mask, None, arange)
+
+
+def _scheme_keys(keys: Key[Array, "n"], index: int, *, is_source: bool) -> Key[Array, "n"]:
+    """The keys of a scheme; index 0 is the study's."""
+    if index > 0:
+        keys = stream_keys(stream_keys(keys, NAMED_SCHEMES), index)
+    return stream_keys(keys, SOURCE_POSITIONS) if is_source else keys
 
 
 def _positions(
-    setup: Setup,
+    scheme: PositionScheme,
     keys: Key[Array, "n"],
     mask: Bool[Array, "n l"],
     structure: Any,
@@ -188,7 +200,7 @@ def _positions(
     offset: Int[ArrayLike, ""],
 ) -> Num[Array, "_ _ l *a"]:
     """Positions plus an offset, 0 at padding; one row for the whole batch stays one row."""
-    positions = setup.scheme(keys, mask, segments=segments, structure=structure, train=train)
+    positions = scheme(keys, mask, segments=segments, structure=structure, train=train)
     valid = mask
     if positions.shape[1] == 1 < len(mask):
         valid = mask.any(axis=0, keepdims=True)

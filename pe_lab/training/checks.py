@@ -26,8 +26,9 @@ def check(setup: Setup, trained: bool) -> None:
         _check_axes(setup, placement)
     run = setup.run
     if setup.revealed == "answer":
+        names = " and ".join(setup.revealing_schemes("answer"))
         raise UserError(
-            f"{run.task.name} cannot have the positions {run.positions.name} in the layout "
+            f"{run.task.name} cannot have the positions {names} in the layout "
             f"{run.layout.name}: the position of a target token would reveal the answer."
         )
     reason = out_of_reach(setup, run.train.max_length, 0, train=True)
@@ -37,14 +38,14 @@ def check(setup: Setup, trained: bool) -> None:
 
 def out_of_reach(setup: Setup, length: int, offset: int, *, train: bool = False) -> str | None:
     """Why examples of a length cannot have positions or encodings; None if they can."""
-    most = setup.scheme.max_length
     tokens = setup.context_lengths(length, train)
     for placement in setup.placements:
         if not placement.reads_positions:
             continue
         num_tokens = max(tokens[stack] for stack in placement.streams)
+        most = setup.schemes[placement.site.scheme].max_length
         if most is not None and num_tokens > most:
-            name = setup.run.positions.name
+            name = setup.scheme_names[placement.site.scheme]
             return f"{name} has {most} positions; length {length} asks for {num_tokens}"
         largest = setup.largest_position(placement, length, train) + offset
         room = placement.encoding.requirements.max_positions
@@ -83,10 +84,11 @@ def _check_lengths(setup: Setup) -> None:
 def _check_encoding(setup: Setup, placement: Placement) -> None:
     run, needs = setup.run, placement.encoding.requirements
     packed = run.layout.examples_per_context > 1
-    if placement.reads_positions and setup.scheme.real and needs.whole_positions:
+    scheme = setup.schemes[placement.site.scheme]
+    if placement.reads_positions and scheme.real and needs.whole_positions:
+        name = setup.scheme_names[placement.site.scheme]
         raise UserError(
-            f"{placement.name} needs whole positions; the scheme {run.positions.name} gives "
-            "fractions."
+            f"{placement.name} needs whole positions; the scheme {name} gives fractions."
         )
     if needs.reads_length and packed:
         raise UserError(
@@ -102,7 +104,8 @@ def _check_encoding(setup: Setup, placement: Placement) -> None:
 
 def _check_axes(setup: Setup, placement: Placement) -> None:
     """The encoding reads as many axes as its scheme gives, or one of them."""
-    scheme, num_axes = setup.run.positions.name, setup.scheme.num_axes
+    scheme = setup.scheme_names[placement.site.scheme]
+    num_axes = setup.schemes[placement.site.scheme].num_axes
     name, axis = placement.name, placement.site.axis
     reads = placement.encoding.requirements.num_axes
     if axis is not None and reads > 1:

@@ -7,7 +7,7 @@ import jax
 from jaxtyping import Array, ArrayLike, Int, Key
 
 # The streams of a data seed. The integers must never change: another integer draws other numbers.
-EXAMPLES, LENGTHS, POSITIONS, DROPOUT, EVALUATION, SOURCE_POSITIONS = range(6)
+EXAMPLES, LENGTHS, POSITIONS, DROPOUT, EVALUATION, SOURCE_POSITIONS, NAMED_SCHEMES = range(7)
 
 
 def stream_key(key: Key[Array, ""], name: Int[ArrayLike, ""]) -> Key[Array, ""]:

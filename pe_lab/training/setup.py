@@ -19,6 +19,7 @@ from pe_lab.model.stack import Stack
 from pe_lab.model.transformer import Transformer
 from pe_lab.positions.base import PositionScheme
 from pe_lab.runs import plugins
+from pe_lab.runs.plugins import Plugin
 from pe_lab.runs.run import Run
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.layouts import LAYOUTS, Layout
@@ -45,7 +46,7 @@ class Placement:
 
     @property
     def reads_positions(self) -> bool:
-        return self.encoding.requirements.reads_positions
+        return self.encoding.requirements.reads_positions and self.site.heads != ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Setup:
 
     Attributes:
       run: any run of the group.
+      schemes: the study's position scheme, then those that encodings name.
       graph: the model without parameters.
       vmapped: members train as one batch; otherwise one after the other.
       batch_devices: the number of devices that share the batch of a member.
@@ -65,13 +67,22 @@ class Setup:
     run: Run
     task: Task
     layout: Layout
-    scheme: PositionScheme
+    schemes: tuple[PositionScheme, ...]
     graph: nnx.GraphDef
     kernels: Kernels
     vmapped: bool
     batch_devices: int
     split_rule: splits.Rule
     trained_inputs: splits.Trained | None
+
+    @property
+    def scheme(self) -> PositionScheme:
+        """The study's position scheme."""
+        return self.schemes[0]
+
+    @property
+    def scheme_names(self) -> tuple[str, ...]:
+        return tuple(plugin.name for plugin in _scheme_plugins(self.run))
 
     # The model
 
@@ -147,11 +158,12 @@ class Setup:
 
     def _largest(self, length: int, train: bool, stack: str, site: Site) -> int | float:
         """The largest position of a stack's stream; over all axes, or on the site's."""
+        scheme = self.schemes[site.scheme]
         tokens = self.context_lengths(length, train)[stack]
         parts = self.layout.parts(self.task, length)[stack]
         parts_of_context = parts * (tokens // sum(parts))
-        axes = range(self.scheme.num_axes) if site.axis is None else [site.axis]
-        return max(self.scheme.bound_on(axis, tokens, train, parts_of_context) for axis in axes)
+        axes = range(scheme.num_axes) if site.axis is None else [site.axis]
+        return max(scheme.bound_on(axis, tokens, train, parts_of_context) for axis in axes)
 
     # What the experiment gives the model
 
@@ -163,10 +175,19 @@ class Setup:
 
     @property
     def revealed(self) -> Literal["length", "answer"] | None:
-        """What positions reveal of a target; nothing if no encoding reads them."""
-        if not any(p.reads_positions for p in self.placements):
-            return None
-        return leaks.revealed(self.task, self.layout, self.scheme)
+        """What the positions that encodings read reveal of a target."""
+        if self.revealing_schemes("answer"):
+            return "answer"
+        return "length" if self.revealing_schemes("length") else None
+
+    def revealing_schemes(self, what: Literal["length", "answer"]) -> list[str]:
+        """Names of the schemes that encodings read and that reveal this."""
+        indices = {p.site.scheme for p in self.placements if p.reads_positions}
+        return [
+            self.scheme_names[i]
+            for i in sorted(indices)
+            if leaks.revealed(self.task, self.layout, self.schemes[i]) == what
+        ]
 
     # Cost
 
@@ -197,7 +218,10 @@ def build_setup(run: Run, *, trained: bool = True, platform: str | None = None) 
     task = plugins.build("tasks", run.task)
     options = {k: v for k, v in dataclasses.asdict(run.layout).items() if k != "name"}
     layout = LAYOUTS[run.layout.name](**options)
-    scheme = plugins.build("positions", run.positions, num_layers=run.model.num_layers)
+    num_layers = run.model.num_layers
+    schemes = [
+        plugins.build("positions", plugin, num_layers=num_layers) for plugin in _scheme_plugins(run)
+    ]
     platform = jax.default_backend() if platform is None else platform
     vmapped = run.execution.replicas == "vmap"
     if run.execution.replicas == "auto":
@@ -209,7 +233,7 @@ def build_setup(run: Run, *, trained: bool = True, platform: str | None = None) 
         run=run,
         task=task,
         layout=layout,
-        scheme=scheme,
+        schemes=tuple(schemes),
         graph=nnx.graphdef(nnx.eval_shape(lambda: _model(run, task, layout, kernels, 0))),
         kernels=kernels,
         vmapped=vmapped,
@@ -222,8 +246,13 @@ def build_setup(run: Run, *, trained: bool = True, platform: str | None = None) 
 
 
 def _model(run: Run, task: Task, layout: Layout, kernels: Kernels, seed: Any) -> Transformer:
-    key = jax.random.key(seed)
-    return Transformer(run.model, layout.vocabularies(task), kernels=kernels, key=key)
+    key, model = jax.random.key(seed), run.with_shared_scheme().model
+    return Transformer(model, layout.vocabularies(task), kernels=kernels, key=key)
+
+
+def _scheme_plugins(run: Run) -> tuple[Plugin, ...]:
+    """The position schemes of a run, each once, in the order of the sites' indices."""
+    return (run.positions, *run.with_shared_scheme().model.schemes)
 
 
 def _placements(name: str, stack: Stack, streams: tuple[str, ...]) -> list[Placement]:

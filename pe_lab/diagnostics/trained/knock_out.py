@@ -31,11 +31,13 @@ class Part:
       encoding: its name, one that no other has.
       where: "encoder", "decoder", "cross"; of what acts at the input, "input".
       layer: from 0; None at the input.
+      heads: on which it acts; None: all.
     """
 
     encoding: str
     where: str
     layer: int | None
+    heads: tuple[int, ...] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,11 +79,11 @@ def parts(setup: Setup) -> list[Part]:
             acting = [
                 (name, spec)
                 for name, spec in named
-                if spec.share is not None and spec.acts_in(where)
+                if spec.share is not None and spec.acts_in(where) and spec.heads != ()
             ]
             for layer in range(model.num_layers):
                 inside += [
-                    Part(name, where, layer)
+                    Part(name, where, layer, spec.heads)
                     for name, spec in acting
                     if spec.layers is None or layer in spec.layers
                 ]
@@ -178,7 +180,8 @@ def all_of(setup: Setup) -> Iterator[KnockOut]:
     for i, part in enumerate(found):
         if part.where != "input":
             alone = [j == i for j in range(len(found))]
-            for head in (None, *range(num_heads)):
+            heads = range(num_heads) if part.heads is None else part.heads
+            for head in (None, *heads):
                 yield KnockOut(part.encoding, part.where, part.layer, head, off(alone, head))
 
 
