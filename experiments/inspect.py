@@ -92,11 +92,19 @@ def main() -> int:
 def _probes(text: str) -> list[Probe]:
     if len(schemes := parse_several(_POSITIONS.value or "")) != 1:
         raise UserError(f"--positions is one scheme, got {_POSITIONS.value!r}.")
-    sizes: dict[str, Any] = dict(
-        length=_LENGTH.value, width=_WIDTH.value, num_heads=_HEADS.value, positions=schemes[0]
-    )
+    sizes: dict[str, Any] = dict(length=_LENGTH.value, width=_WIDTH.value, num_heads=_HEADS.value)
     specs = parse_several(text)
-    return [Probe(spec, **sizes) for i, spec in enumerate(specs) if spec not in specs[:i]]
+    distinct = [spec for i, spec in enumerate(specs) if spec not in specs[:i]]
+    return [_probe(spec, schemes[0], sizes) for spec in distinct]
+
+
+def _probe(spec: dict[str, Any], study_scheme: dict[str, Any], sizes: dict[str, Any]) -> Probe:
+    """A probe of an encoding, with its own position scheme if it names one."""
+    arguments = {key: value for key, value in spec.items() if key != "positions"}
+    positions = spec.get("positions", study_scheme)
+    if isinstance(positions, str):
+        positions = dict(name=positions)
+    return Probe(arguments, positions=positions, **sizes)
 
 
 if __name__ == "__main__":

@@ -191,6 +191,8 @@ def _encoding(spec: Any) -> Encoding:
     if axis is not None and axis < 0:
         raise UserError(f"{name}'s axis must be 0 or more, got {axis}.")
     positions = site.pop("positions", None)
+    if isinstance(positions, str):  # as a label writes it: fire(positions=contiguous)
+        positions = dict(name=positions)
     if positions is not None and not cls.requirements.reads_positions:
         raise UserError(f"{name} reads no positions: it takes no positions.")
     layers = share = heads = None

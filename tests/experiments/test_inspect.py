@@ -55,6 +55,15 @@ def test_a_scheme_may_give_the_positions_and_one_asked_twice_is_shown_once(tmp_p
 
 
 @pytest.mark.full
+def test_an_encoding_that_names_its_own_scheme_is_shown_with_it(tmp_path):
+    encodings = "--encodings=raw_index(positions=normalized),raw_index"
+    done = call("inspect", encodings, *SMALL, f"--out={tmp_path}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("| raw_index of normalized | ") == 1
+    assert done.stdout.count("| raw_index  ") == 1
+
+
+@pytest.mark.full
 def test_a_trained_run_is_taken_apart(tmp_path):
     cell = tiny.cell(
         "rope",

@@ -7,6 +7,7 @@ import pytest
 from configs import base
 from pe_lab.runs import config, plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.labels import label, parse
 from pe_lab.runs.plugins import Plugin
 from pe_lab.runs.run import STACKS, Run, RunGroup, from_record
 from tests.positions.test_laws import ARGUMENTS
@@ -704,6 +705,15 @@ def test_an_encoding_may_name_its_heads_and_its_own_position_scheme():
     (encoding,) = run(**encodings(fire)).model.encodings
     assert encoding.heads == (0, 1)
     assert encoding.positions == Plugin("contiguous", ())
+
+
+def test_a_label_shows_heads_and_scheme_and_is_read_back():
+    spec = dict(name="fire", positions=dict(name="randomized", maximum=64), heads=(0, 1))
+    text = label((spec,))
+    assert text == "fire(positions=randomized(maximum=64), heads=(0, 1))"
+    assert run(**encodings(*parse(text))) == run(**encodings(spec))
+    short = run(**encodings(*parse("fire(positions=contiguous)")))
+    assert short.model.encodings[0].positions == Plugin("contiguous", ())
 
 
 def test_heads_and_a_scheme_are_part_of_the_run_id_only_where_they_are_set():

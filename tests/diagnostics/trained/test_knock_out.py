@@ -154,6 +154,14 @@ def test_the_parts_of_a_model_and_all_that_can_be_switched_off():
     assert (none.attention.tolist(), none.inputs) == (nothing, inputs)
 
 
+def test_an_encoding_is_switched_off_only_on_the_heads_where_it_acts():
+    fire = {"name": "fire", "heads": (1,), "layers": (0,)}
+    setup = build_setup(tiny.run(fire, {"name": "rope", "heads": ()}))
+    assert knock_out.parts(setup) == [Part("fire", "decoder", 0, (1,))]
+    heads = [k.head for k in knock_out.all_of(setup) if k.layer == 0]
+    assert heads == [None, 1]
+
+
 def test_encodings_of_one_name_have_names_of_their_own():
     def names(*specs):
         return knock_out.names(config.encodings(specs))
