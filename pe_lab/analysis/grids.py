@@ -57,7 +57,7 @@ class Grid:
     meets where they cross.
     """
 
-    asked: analysis_spec.Table
+    asked: analysis_spec.TableSpec
     kind: tuple[Any, ...]  # its value on what there is one table for each of
     rows: list[tuple[Any, ...]]
     columns: list[tuple[Any, ...]]
@@ -81,7 +81,7 @@ class Grid:
         ]
 
 
-def grids(results: Results, asked: analysis_spec.Table) -> list[Grid]:
+def grids(results: Results, asked: analysis_spec.TableSpec) -> list[Grid]:
     """One for each value of what is left beside rows and columns."""
     points = [
         p
@@ -108,14 +108,14 @@ def grids(results: Results, asked: analysis_spec.Table) -> list[Grid]:
     return made
 
 
-def _points(results: Results, asked: analysis_spec.Table) -> list[Point]:
+def _points(results: Results, asked: analysis_spec.TableSpec) -> list[Point]:
     dimensions = _dimensions(asked)
     lengths = results.lengths if "length" in dimensions else [None]
     offsets = results.offsets if "offset" in dimensions else [asked.metric.point.offset]
     return [Point(v, n, o) for v, o, n in itertools.product(results.variants, offsets, lengths)]
 
 
-def _dimensions(asked: analysis_spec.Table) -> tuple[str, ...]:
+def _dimensions(asked: analysis_spec.TableSpec) -> tuple[str, ...]:
     return (*asked.rows, *asked.columns, *asked.each, *asked.only)
 
 
@@ -136,7 +136,7 @@ def _keys(points: Sequence[Point], dimensions: Sequence[str]) -> list[tuple[Any,
     )
 
 
-def metric_at(asked: analysis_spec.Table, point: Point, metric: Metric | None = None) -> Metric:
+def metric_at(asked: analysis_spec.TableSpec, point: Point, metric: Metric | None = None) -> Metric:
     """A metric of the table at the length and offset of a point, where these are among its
     dimensions.
 
@@ -155,7 +155,7 @@ def metric_at(asked: analysis_spec.Table, point: Point, metric: Metric | None = 
     return metric
 
 
-def one_a_task(asked: analysis_spec.Table, points: list[Point]) -> list[Variant]:
+def one_a_task(asked: analysis_spec.TableSpec, points: list[Point]) -> list[Variant]:
     """The variants of a cell: one, or one for each task.
 
     Raises:

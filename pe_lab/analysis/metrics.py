@@ -46,7 +46,7 @@ class Measured:
     change: str | None = None
 
     @cached_property
-    def rows(self) -> dict[tuple[int, int, str], record_rows.Row]:
+    def rows(self) -> dict[tuple[int, int, str], record_rows.RecordRow]:
         """Test rows by length, offset, metric."""
         own = (
             r

@@ -40,7 +40,7 @@ SHOWN = {
 }
 
 
-def tables(results: Results, asked: analysis_spec.Table) -> list[Table]:
+def tables(results: Results, asked: analysis_spec.TableSpec) -> list[Table]:
     """The tables of a description.
 
     Args:
@@ -90,7 +90,7 @@ def _table(results: Results, grid: Grid) -> Table:
     )
 
 
-def name_of(results: Results, asked: analysis_spec.Table) -> str:
+def name_of(results: Results, asked: analysis_spec.TableSpec) -> str:
     """Its title, or one from what it shows."""
     if asked.title or asked.measures:
         return asked.title or f"By {title(asked.rows)}"
@@ -101,7 +101,7 @@ def name_of(results: Results, asked: analysis_spec.Table) -> str:
 
 
 def _row(
-    results: Results, asked: analysis_spec.Table, row: tuple[Any, ...], found: list[list[Point]]
+    results: Results, asked: analysis_spec.TableSpec, row: tuple[Any, ...], found: list[list[Point]]
 ) -> tuple[Cell, ...]:
     variants = list({p.variant.name: p.variant for points in found for p in points}.values())
     label = " · ".join(filter(None, map(str, row))) or DASH
@@ -116,7 +116,7 @@ def _row(
 
 
 def _cell(
-    results: Results, asked: analysis_spec.Table, points: list[Point], metric: Metric
+    results: Results, asked: analysis_spec.TableSpec, points: list[Point], metric: Metric
 ) -> Cell:
     """Of one variant, or of one for each task; with its signs."""
     variants = one_a_task(asked, points)
@@ -132,7 +132,7 @@ def _cell(
 
 
 def signs(
-    results: Results, asked: analysis_spec.Table, variants: Sequence[Variant], metric: Metric
+    results: Results, asked: analysis_spec.TableSpec, variants: Sequence[Variant], metric: Metric
 ) -> str:
     """What a number must be read with: that the target length is revealed, that training saw
     the positions, and that no seed solved the training lengths.
@@ -168,12 +168,12 @@ def _is_repeated(
     return bool(lengths & results.repeated_lengths)
 
 
-def _reveals_in_rows(asked: analysis_spec.Table) -> bool:
+def _reveals_in_rows(asked: analysis_spec.TableSpec) -> bool:
     """Whether all of a row is of one variant, whose name then has the sign."""
     return asked.rows == ("variant",) or bool(asked.measures)
 
 
-def _misleads_unsolved(asked: analysis_spec.Table, metric: Metric) -> bool:
+def _misleads_unsolved(asked: analysis_spec.TableSpec, metric: Metric) -> bool:
     """Whether a number of an unsolved variant would mislead: of a test, in a table that does not
     count the solved seeds.
     """
@@ -209,7 +209,7 @@ def _said(dimension: str, value: Any) -> str:
     return f"length {value}" if dimension == "length" else str(value)
 
 
-def _caption(asked: analysis_spec.Table) -> str:
+def _caption(asked: analysis_spec.TableSpec) -> str:
     shown = {
         "median": "Median over seeds",
         "mean": "Mean and standard deviation over seeds",
@@ -227,7 +227,7 @@ def _caption(asked: analysis_spec.Table) -> str:
 
 def _notes(
     results: Results,
-    asked: analysis_spec.Table,
+    asked: analysis_spec.TableSpec,
     variants: Sequence[Variant],
     body: Sequence[Sequence[Cell]],
 ) -> tuple[str, ...]:
@@ -275,7 +275,7 @@ def oracle_note(results: Results) -> str:
     )
 
 
-def _in_header(sign: str, results: Results, asked: analysis_spec.Table) -> bool:
+def _in_header(sign: str, results: Results, asked: analysis_spec.TableSpec) -> bool:
     if sign == cells.REPEATED:
         return "length" in asked.columns and bool(results.repeated_lengths)
     lengths = "length" in (*asked.rows, *asked.columns) and len(results.max_lengths) == 1

@@ -1,4 +1,4 @@
-"""The analysis spec of a study: what it will compare and show, stated before it is run.
+"""The analysis spec of a study: its comparisons and tables, stated before any run.
 
 A config states it in `analysis()`, as plain values:
 
@@ -53,7 +53,7 @@ PER_RUN = (
     "flops",
     "parameters",
 )
-# Counts of a variant that are read at a point: by default that of extrapolation.
+# Counts of a variant that are read at a point, by default the point of extrapolation.
 AT_EXTRAPOLATION = ("tied", "every_seed")
 # Counts and lists of a variant. They are not summarized over seeds.
 COUNTS = ("extrapolates", "solved", "seeds", "chosen", *AT_EXTRAPOLATION)
@@ -119,7 +119,7 @@ class MetricPoint:
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric of a table: what is measured, where, and how seeds are summarized."""
+    """One metric of a table, the point where it is read, and its summary over seeds."""
 
     name: str  # one of METRICS
     point: MetricPoint = MetricPoint()
@@ -160,7 +160,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableSpec:
     """A table of the study. Its dimensions are axes of the sweep or names in `DIMENSIONS`."""
 
     title: str = ""
@@ -194,7 +194,7 @@ class AnalysisSpec:
     tuned: tuple[str, ...] = ()  # axes that validation chooses
     # The paper that chose seed and setting on the test itself. Required by show="best".
     oracle: str = ""
-    tables: tuple[Table, ...] = ()
+    tables: tuple[TableSpec, ...] = ()
 
 
 def parts(name: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pe_lab.runs.analysis_spec import AS_TRAINED, DIMENSIONS, AnalysisSpec, Table, parts
+from pe_lab.runs.analysis_spec import AS_TRAINED, DIMENSIONS, AnalysisSpec, TableSpec, parts
 from pe_lab.runs.errors import unknown
 
 
@@ -25,8 +25,11 @@ def check(
         for axis, label in point.items():
             labels.setdefault(axis, {})[label] = None
     # An empty label is part of no name, and neither are tuned axes.
-    known = {label for axis in labels if axis not in spec.tuned for label in labels[axis]} - {""}
-    known |= overrides
+    known = set(overrides)
+    for axis in labels:
+        if axis not in spec.tuned:
+            known |= labels[axis].keys()
+    known.discard("")
     for axis in spec.tuned:
         if axis not in labels:
             raise unknown("The sweep (analysis: tuned)", axis, labels)
@@ -43,7 +46,7 @@ def check(
         _check_only(table, allowed)
 
 
-def _check_only(table: Table, allowed: Mapping[str, Iterable[str]]) -> None:
+def _check_only(table: TableSpec, allowed: Mapping[str, Iterable[str]]) -> None:
     for axis, names in table.only.items():
         if axis not in allowed:
             continue

@@ -19,20 +19,25 @@ def trained(record: Mapping[str, Any]) -> dict[str, str | None]:
 def known(record: Mapping[str, Any]) -> dict[str, str | None]:
     """Return the digests that a new row is compared with.
 
-    They are those of training. A plugin that training did not use has the digest of its first row.
+    A plugin that training used has the digest at training. Others have the digest of the first row
+    that they measured.
     """
-    digests = trained(record)
+    digests = dict(trained(record))
     for row in record["rows"]:
-        digests = {**(row["sources"] or {}), **digests}
+        for name, digest in (row["sources"] or {}).items():
+            digests.setdefault(name, digest)
     return digests
 
 
 def changed(record: Mapping[str, Any], sources: Sources) -> list[str]:
     """Return the plugins of `sources` whose file differs from the one that the record knows."""
     before = known(record)
-    return sorted(
-        name for name, digest in sources.items() if name in before and before[name] != digest
-    )
+    names = []
+    for name, digest in sources.items():
+        # A plugin that the record does not know has not changed.
+        if before.get(name, digest) != digest:
+            names.append(name)
+    return sorted(names)
 
 
 def agree(record: Mapping[str, Any], row: Mapping[str, Any], sources: Sources) -> bool:
@@ -45,6 +50,10 @@ def differing(record: Mapping[str, Any], sources: Sources | None) -> dict[str, s
     """Return the part of `sources` that the provenance does not have; None if there is none."""
     if sources is None:
         return None
-    before = trained(record).items()
-    new = {name: digest for name, digest in sources.items() if (name, digest) not in before}
+    before = trained(record)
+    new = {}
+    for name, digest in sources.items():
+        # A missing name differs from a name whose digest is None.
+        if name not in before or before[name] != digest:
+            new[name] = digest
     return new or None

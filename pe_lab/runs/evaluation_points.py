@@ -10,7 +10,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import Plugin
 from pe_lab.runs.run import Change, Run, plain
 
-Counts = Mapping[tuple[str, int], int]  # split and length -> examples, those of the indices from 0
+Counts = Mapping[tuple[str, int], int]  # split and length -> examples, from index 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,7 @@ class EvaluationPoint:
 
     def row(
         self, metric: str, value: Any, count: int, reason: str | None = None, **details: Any
-    ) -> record_rows.Row:
+    ) -> record_rows.RecordRow:
         """A row of a record.
 
         Args:

@@ -44,7 +44,8 @@ class Plugin:
         """Return the plugin of the plain values that `to_dict` returned. Nothing is imported."""
         arguments = dict(values)
         name = arguments.pop("name")
-        return cls(name, tuple(sorted((key, _argument(v)) for key, v in arguments.items())))
+        items = [(key, _argument(value)) for key, value in arguments.items()]
+        return cls(name, tuple(sorted(items)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: the name and the arguments."""

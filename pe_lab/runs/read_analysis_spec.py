@@ -20,7 +20,7 @@ from pe_lab.runs.analysis_spec import (
     Metric,
     MetricPoint,
     Published,
-    Table,
+    TableSpec,
 )
 from pe_lab.runs.errors import UserError, unknown
 
@@ -135,16 +135,16 @@ def _metric(where: str, values: object) -> Metric:
     return Metric(name, _metric_point(where, settings), show, label)
 
 
-def _table(where: str, values: object) -> Table:
-    settings = _dict(where, values, _field_names(Table))
+def _table(where: str, values: object) -> TableSpec:
+    settings = _dict(where, values, _field_names(TableSpec))
     if "measures" in settings and settings.get("columns"):
         raise UserError(f"{where}: a table has columns or measures, not both.")
-    columns = settings.get("columns", Table.columns)
+    columns = settings.get("columns", TableSpec.columns)
     only = _dict(f"{where}['only']", settings.get("only", {}))
     published = settings.get("published")
-    table = Table(
+    table = TableSpec(
         title=_text(where, settings.get("title", "")),
-        rows=_texts(where, settings.get("rows", Table.rows)),
+        rows=_texts(where, settings.get("rows", TableSpec.rows)),
         columns=() if "measures" in settings else _texts(where, columns),
         each=_texts(where, settings.get("each", ())),
         metric=_metric(where, settings.get("metric", "exact_match")),
@@ -158,7 +158,7 @@ def _table(where: str, values: object) -> Table:
     return _at_only_offset(where, table)
 
 
-def _check_metric(where: str, table: Table, metric: Metric) -> None:
+def _check_metric(where: str, table: TableSpec, metric: Metric) -> None:
     """Check that length and offset of a metric are stated once, and only where it has values."""
     name, point = metric.name, metric.point
     by_length, by_offset = "length" in table.dimensions, "offset" in table.dimensions
@@ -203,7 +203,7 @@ def _check_metric(where: str, table: Table, metric: Metric) -> None:
         )
 
 
-def _at_only_offset(where: str, table: Table) -> Table:
+def _at_only_offset(where: str, table: TableSpec) -> TableSpec:
     """Return the table with the offset in `only` moved into its metrics.
 
     A table with a dimension for offsets keeps it, because there `only` selects from several.

@@ -12,7 +12,7 @@ from pe_lab.runs.errors import UserError
 PointKey = tuple[str, int, int, str]
 
 
-class Row(TypedDict):
+class RecordRow(TypedDict):
     """One measurement of a record."""
 
     split: str
@@ -36,7 +36,7 @@ def row(
     reason: str | None = None,
     change: Mapping[str, Any] | None = None,
     sources: Sources | None = None,
-) -> Row:
+) -> RecordRow:
     """Return one measurement.
 
     Args:
@@ -85,7 +85,7 @@ def value(
     return None
 
 
-def point_key(row: Row) -> PointKey:
+def point_key(row: RecordRow) -> PointKey:
     """Return the evaluation point of a row. The label of an override is not part of it."""
     change = row["change"]
     override = change and {key: change[key] for key in ("positions", "encodings")}
@@ -108,7 +108,7 @@ def measured_points(
     return {point_key(row): row["count"] for row in rows}
 
 
-def preferred_rows(record: Mapping[str, Any]) -> list[Row]:
+def preferred_rows(record: Mapping[str, Any]) -> list[RecordRow]:
     """Return the rows of one code version for each evaluation point.
 
     The version is the known one, or else the last that measured the point.
@@ -116,7 +116,7 @@ def preferred_rows(record: Mapping[str, Any]) -> list[Row]:
     if not any(row["sources"] for row in record["rows"]):
         return record["rows"]
     known = code_versions.known(record)
-    by_point: dict[PointKey, list[Row]] = {}
+    by_point: dict[PointKey, list[RecordRow]] = {}
     for row in record["rows"]:
         by_point.setdefault(point_key(row), []).append(row)
     preferred = []
@@ -134,7 +134,7 @@ def has_changed_rows(record: Mapping[str, Any]) -> bool:
 
 
 def extended(
-    record: dict[str, Any], rows: list[Row], floors: Collection[Mapping[str, Any]] = ()
+    record: dict[str, Any], rows: list[RecordRow], floors: Collection[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
     """Return a record with more rows, and with the floors of lengths that are new.
 
@@ -142,7 +142,7 @@ def extended(
       UserError: a point has been measured already. No row is ever overwritten.
     """
     measured: dict[str, dict[PointKey, int]] = {}  # by code version
-    new_rows: list[Row] = []
+    new_rows: list[RecordRow] = []
     for row in rows:
         version = json.dumps(row["sources"], sort_keys=True)
         if version not in measured:
@@ -159,7 +159,7 @@ def extended(
     }
 
 
-def clash(record: Mapping[str, Any], row: Row) -> UserError:
+def clash(record: Mapping[str, Any], row: RecordRow) -> UserError:
     """Return the error for a row that a record has already."""
     override = "" if row["change"] is None else f" with {row['change']['label']}"
     point = f"{row['split']} length {row['length']} at offset {row['offset']}{override}"

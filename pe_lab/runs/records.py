@@ -47,7 +47,7 @@ _KEYS = {
 
 
 class Damaged(UserError):  # noqa: N818
-    """A file whose content differs from what was written."""
+    """A file whose content changed after it was written."""
 
 
 def solved(exact_matches: Collection[float], threshold: float) -> bool:
@@ -90,12 +90,12 @@ def write(folder: Path, record: Mapping[str, Any]) -> Path:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a record and check that it is what was written.
+    """Read a record and check that its content did not change.
 
     A record of an older version is returned as this version would have written it.
 
     Raises:
-      Damaged: the file is not what was written.
+      Damaged: the file changed after it was written, or is no record.
       UserError: it is of another version.
     """
     try:
@@ -124,7 +124,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def read_all(folder: Path, without: Container[Path] = ()) -> dict[str, dict[str, Any]]:
-    """Return the records of a study's folder by run id, except those of some files."""
+    """Return the records of a study's folder by run id, without some files."""
     return {path.stem: _read_named(path) for path in _files(folder) if path not in without}
 
 

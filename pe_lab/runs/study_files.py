@@ -45,8 +45,8 @@ def _with_new_names(analysis: Mapping[str, Any]) -> dict[str, Any]:
     return upgraded
 
 
-def _table_with_new_names(table: Mapping[str, Any]) -> dict[str, Any]:
-    upgraded = dict(table)
+def _table_with_new_names(table: Mapping[str, Any]) -> dict[str, object]:
+    upgraded: dict[str, object] = dict(table)
     if "metric" in table:
         upgraded["metric"] = _metric_with_new_name(table["metric"])
     if "measures" in table:
@@ -54,13 +54,14 @@ def _table_with_new_names(table: Mapping[str, Any]) -> dict[str, Any]:
     return upgraded
 
 
-def _metric_with_new_name(metric: Any) -> Any:
+def _metric_with_new_name(metric: object) -> object:
     """Return a metric, which is a name or a dict with the key "name"."""
     if isinstance(metric, str):
         return _NEW_METRICS.get(metric, metric)
-    if "name" not in metric:
+    if not isinstance(metric, Mapping) or "name" not in metric:
         return metric
-    return {**metric, "name": _NEW_METRICS.get(metric["name"], metric["name"])}
+    name = metric["name"]
+    return {**metric, "name": _NEW_METRICS.get(name, name)}
 
 
 def folder_of(study: str, folder: Path) -> Path:

@@ -70,11 +70,11 @@ def _checked_union(value: object, annotation: object, name: str) -> Any:
 
 
 def _checked_tuple(value: object, annotation: object, name: str) -> tuple[Any, ...]:
-    """Return a tuple with checked items. Only those of one type, tuple[int, ...], are checked."""
+    """Return a tuple. Its items are checked if they have one type, as in tuple[int, ...]."""
     if not isinstance(value, tuple):
         raise _wrong_type(value, annotation, name)
-    item, *more = typing.get_args(annotation)
-    if more != [Ellipsis]:
+    item, *others = typing.get_args(annotation)
+    if others != [Ellipsis]:
         return value
     return tuple(checked(part, item, f"{name}[{i}]") for i, part in enumerate(value))
 

@@ -7,8 +7,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from pe_lab.runs import record_rows
 from pe_lab.runs.evaluation_points import EvaluationPoint
+from pe_lab.runs.record_rows import RecordRow
 from pe_lab.runs.run import Change
 from pe_lab.tasks.base import Example
 from pe_lab.tasks.chance import chance_levels
@@ -80,14 +80,14 @@ class Evaluator:
         size = self.setup.run.evaluate.batch_size
         return self.frozen.batch((point.split, point.length), count, first, size, self.bound)
 
-    def rows(self, params: Any, points: Iterable[EvaluationPoint]) -> list[list[record_rows.Row]]:
+    def rows(self, params: Any, points: Iterable[EvaluationPoint]) -> list[list[RecordRow]]:
         """The record rows of all points, one list for each member.
 
         Each row has the digests of the code that measured it.
         """
         num_members = len(jax.tree.leaves(params)[0])
         count = self.setup.run.evaluate.num_examples
-        rows: list[list[record_rows.Row]] = [[] for _ in range(num_members)]
+        rows: list[list[RecordRow]] = [[] for _ in range(num_members)]
         for point in points:
             setup = self.setup_with(point.override)
             sources = setup.run.sources()
@@ -112,9 +112,7 @@ class Evaluator:
         return chance_levels(self.setup.evaluated_task, lengths, CHANCE_LEVEL_EXAMPLES, data)
 
 
-def _rows(
-    setup: Setup, measured: Measured, point: EvaluationPoint, count: int
-) -> list[record_rows.Row]:
+def _rows(setup: Setup, measured: Measured, point: EvaluationPoint, count: int) -> list[RecordRow]:
     """The rows of one member at a point."""
     sums = measured.sums
     not_finite = int(sums.not_finite)

@@ -34,7 +34,7 @@ _CENTRES = {
 }
 
 
-def table(results: Results, asked: analysis_spec.Table) -> Any:
+def table(results: Results, asked: analysis_spec.TableSpec) -> Any:
     """One table, a panel for each value of what is left; None of several measures, of counts, and
     where there are no numbers.
     """
