@@ -15,7 +15,7 @@ from pe_lab.tasks.chance import chance_levels
 from pe_lab.training import frozen_data
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.evaluation_data import SPLITS
-from pe_lab.training.evaluation_sums import Examples, Measured, measure_batch
+from pe_lab.training.evaluation_sums import Examples, Measurement, measure_batch
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import of_member
 from pe_lab.training.warm_start import adopt, overridden
@@ -49,7 +49,7 @@ class Evaluator:
             self.setups[override] = overridden(self.setup, override)
         return self.setups[override]
 
-    def measure(self, params: Any, point: EvaluationPoint, num_examples: int) -> list[Measured]:
+    def measure(self, params: Any, point: EvaluationPoint, num_examples: int) -> list[Measurement]:
         """Sums over the examples of a point, for each member."""
         setup = self.setup_with(point.override)
         if point.override is not None:
@@ -57,7 +57,7 @@ class Evaluator:
         data = self.data(point.split) if self.frozen is None else None
         shapes = tuple(leaf.shape for leaf in jax.tree.leaves(data))  # splits may differ in size
         program = (point.override, shapes)
-        total: Measured | None = None
+        total: Measurement | None = None
         for first in range(0, num_examples, setup.run.evaluate.batch_size):
             which = jax.tree.map(
                 np.int32,
@@ -112,7 +112,7 @@ class Evaluator:
         return chance_levels(self.setup.evaluated_task, lengths, CHANCE_LEVEL_EXAMPLES, data)
 
 
-def _rows(setup: Setup, measured: Measured, point: EvaluationPoint, count: int) -> list[RecordRow]:
+def _rows(setup: Setup, measured: Measurement, point: EvaluationPoint, count: int) -> list[RecordRow]:
     """The rows of one member at a point."""
     sums = measured.sums
     not_finite = int(sums.not_finite)

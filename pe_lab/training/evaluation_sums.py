@@ -94,7 +94,7 @@ class Sums:
 @no_type_check  # JAX rebuilds pytrees with leaves of any type
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class Measurement:
     """The result of one program call, or of a whole evaluation point.
 
     Attributes:
@@ -106,9 +106,9 @@ class Measured:
     overlap: Int[Array | np.ndarray, "*r"]
     scale_ratio: Float[Array, "*r e"]
 
-    def __add__(self, other: "Measured") -> "Measured":
+    def __add__(self, other: "Measurement") -> "Measurement":
         sums = jax.tree.map(np.add, self.sums, other.sums)
-        return Measured(sums, np.add(self.overlap, other.overlap), other.scale_ratio)
+        return Measurement(sums, np.add(self.overlap, other.overlap), other.scale_ratio)
 
 
 def measure_batch(
@@ -118,7 +118,7 @@ def measure_batch(
     which: Examples,
     data: Any = None,
     frozen: Example | None = None,
-) -> Measured:
+) -> Measurement:
     """Evaluate one batch of examples of one length, for every member.
 
     Args:
@@ -149,14 +149,14 @@ def measure_batch(
     batch = ModelBatch(stream, source, rows.labels, scored)
     least = sum(setup.num_tokens(min(evaluate.all_lengths)).values())
 
-    def of_member(params: Any) -> Measured:
+    def of_member(params: Any) -> Measurement:
         model = setup.model(params)
         part = devices.share(batch, setup.batch_devices)
         sums = setup.kernels.summed(
             functools.partial(_sums, setup, model, rows.labels.shape[1]), part, least=least
         )
         sums = devices.total(sums, setup.batch_devices)
-        return Measured(sums, overlap, _scale_ratio(model, batch.streams))
+        return Measurement(sums, overlap, _scale_ratio(model, batch.streams))
 
     return setup.side_by_side(of_member, params)
 
