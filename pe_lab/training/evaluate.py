@@ -112,7 +112,9 @@ class Evaluator:
         return chance_levels(self.setup.evaluated_task, lengths, CHANCE_LEVEL_EXAMPLES, data)
 
 
-def _rows(setup: Setup, measured: Measurement, point: EvaluationPoint, count: int) -> list[RecordRow]:
+def _rows(
+    setup: Setup, measured: Measurement, point: EvaluationPoint, count: int
+) -> list[RecordRow]:
     """The rows of one member at a point."""
     sums = measured.sums
     not_finite = int(sums.not_finite)
