@@ -3,7 +3,7 @@
     python -m experiments.tables --results=results/quickstart
     python -m experiments.tables --results=results/quickstart --seeds_needed=0.8
 
-The second writes nothing: it says how many seeds the contrasts that the study declares need for a
+The second writes nothing: it says how many seeds the contrasts of the analysis spec need for a
 power of 0.8.
 """
 
