@@ -5,7 +5,7 @@ CORES := $(shell nproc 2>/dev/null || echo 2)
 EXTRA ?= experiments
 VERSION_ERROR := pe_lab needs Python 3.11 or newer. Name one: make PYTHON=python3.11
 
-.PHONY: quickstart install test test-full test-latex test-peers test-cluster lint lock clean
+.PHONY: quickstart install test test-full test-latex test-peers test-gpu test-cluster lint lock clean
 
 quickstart: $(VENV)/installed
 	$(RUN) -m experiments.sweep --config=configs/quickstart.py
@@ -14,10 +14,10 @@ install: $(VENV)/installed  # pe_lab from this checkout, with extras: make insta
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRA)]'
 
 test: $(VENV)/installed
-	$(RUN) -m pytest -n $(CORES) -m "not full and not peers and not cluster and not latex"
+	$(RUN) -m pytest -n $(CORES) -m "not full and not peers and not gpu and not cluster and not latex"
 
 test-full: $(VENV)/installed
-	$(RUN) -m pytest -n $(CORES) -m "not peers and not cluster"
+	$(RUN) -m pytest -n $(CORES) -m "not peers and not gpu and not cluster"
 
 test-latex: $(VENV)/installed  # apt-get install texlive-latex-base texlive-latex-recommended
 	$(RUN) -m pytest -m latex
@@ -27,6 +27,10 @@ test-peers: $(VENV)/installed  # torch's CPU build is enough
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check torch transformers x-transformers tensorboardX wandb
 	$(VENV)-peers/bin/python -m pytest -m peers -W default
+
+test-gpu: $(VENV)/installed  # on a machine with a GPU; first make install EXTRA=cuda13
+	TEST_PLATFORMS=cuda,cpu $(RUN) -m pytest -m gpu tests/gpu
+	$(RUN) -m experiments.benchmark --config=configs/quickstart.py --members=1,8,30,100 --out=results/gpu/members.json
 
 test-cluster: $(VENV)/installed  # on a real Slurm of two nodes on loopback; Debian's packages, as root
 	apt-get update -qq

@@ -1,0 +1,29 @@
+"""The path of a run through the code is short, and its picture is up to date."""
+
+import pytest
+
+from experiments import trace
+
+
+@pytest.fixture(scope="module")
+def result():
+    return trace.trace()
+
+
+@pytest.mark.full
+def test_few_functions_lie_between_the_training_loop_and_the_softmax(result):
+    assert result.stack[0] == trace.LOOP
+    assert result.stack[-1] == trace.SOFTMAX
+    assert len(result.stack) - 2 <= 15
+
+
+@pytest.mark.full
+def test_the_picture_shows_the_files_that_a_sweep_runs(result):
+    assert trace.PICTURE.read_text(encoding="utf-8") == trace.picture(result.files)
+
+
+def test_the_picture_numbers_every_file_in_the_order_of_the_calls():
+    files = ("configs/base.py", "pe_lab/runs/config.py", "pe_lab/training/step.py")
+    text = trace.picture(files)
+    for number, name in enumerate(("configs/base", "runs/config", "training/step"), start=1):
+        assert f">{number}. {name}</text>" in text

@@ -1,0 +1,96 @@
+"""On a GPU, losses, gradients and evaluations equal those of the CPU.
+
+`make test-gpu` runs these tests on a machine that has a GPU. They fail where there is none.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.runs import plugins
+from pe_lab.training import evaluation_sums, step
+from pe_lab.training.setup import build_setup
+from pe_lab.training.state import initial_state, of_member
+from tests import tiny
+from tests.encodings import laws
+
+pytestmark = pytest.mark.gpu
+
+# Float32 sums in another order: the products are computed with highest precision.
+RELATIVE, ABSOLUTE = 1e-4, 1e-5
+NAMES = [name for name in plugins.names("encodings") if laws.requirements(name).causal]
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    """The first GPU. These tests check nothing without one, so they fail."""
+    devices = jax.devices()
+    if devices[0].platform != "gpu":
+        pytest.fail("make test-gpu needs a GPU: make install EXTRA=cuda13")
+    return devices[0]
+
+
+def group(name):
+    """A run group with one encoding in a small decoder."""
+    num_axes = laws.requirements(name).num_axes
+    scheme = {"name": "contiguous"} if num_axes == 1 else {"name": "two_stream"}
+    return tiny.run(laws.spec(name), positions=scheme)
+
+
+def on(device, function, *arguments):
+    """The result of a compiled function on a device, as NumPy arrays."""
+    arguments = jax.device_put(arguments, device)
+    with jax.default_device(device), jax.default_matmul_precision("highest"):
+        return jax.tree.map(np.asarray, jax.jit(function)(*arguments))
+
+
+def assert_close(left, right):
+    """Compare two trees, leaf by leaf, relative to the largest value of the leaf."""
+    for (path, a), b in zip(
+        jax.tree_util.tree_leaves_with_path(left), jax.tree.leaves(right), strict=True
+    ):
+        largest = np.abs(a).max(initial=0)
+        tolerance = RELATIVE * largest + ABSOLUTE
+        difference = np.abs(a - b).max(initial=0)
+        assert difference <= tolerance, f"{jax.tree_util.keystr(path)}: {difference}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_losses_and_gradients_equal_those_of_the_cpu(name, gpu):
+    cpu, run, members = jax.devices("cpu")[0], group(name), tiny.members({})
+    reference = build_setup(run, platform="cpu")
+    state = on(cpu, functools.partial(initial_state, reference), members)
+    params, key = of_member(state.params, 0), jax.random.key(1)
+    batch = on(cpu, lambda key: step.training_batch(reference, key, jnp.asarray(3)), key)
+    results = {}
+    for device, platform in ((cpu, "cpu"), (gpu, "cuda")):
+        setup = build_setup(run, platform=platform)
+        results[platform] = on(device, functools.partial(step.value_and_grad, setup), params, batch)
+    assert_close(results["cpu"], results["cuda"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_evaluations_equal_those_of_the_cpu(name, gpu):
+    cpu, run, members = jax.devices("cpu")[0], group(name), tiny.members({}, {"seed": 1})
+    reference = build_setup(run, platform="cpu")
+    params = on(cpu, functools.partial(initial_state, reference), members).params
+    test_split = evaluation_sums.Examples(*map(jnp.int32, (1, 5, 0, 0, 8)))
+    results = {}
+    for device, platform in ((cpu, "cpu"), (gpu, "cuda")):
+        setup = build_setup(run, platform=platform)
+        measure = functools.partial(evaluation_sums.measure_batch, setup, 5)
+        results[platform] = on(device, measure, params, test_split)
+    counts = [results[platform].sums.exact_match for platform in ("cpu", "cuda")]
+    assert_close(results["cpu"].sums.losses, results["cuda"].sums.losses)
+    np.testing.assert_array_equal(*counts)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_batches_are_drawn_bit_for_bit_as_on_the_cpu(seed, gpu):
+    cpu, setup = jax.devices("cpu")[0], build_setup(group("rope"), platform="cpu")
+    draw = functools.partial(step.training_batch, setup, now=jnp.asarray(3))
+    batches = [on(device, draw, jax.random.key(seed)) for device in (cpu, gpu)]
+    jax.tree.map(np.testing.assert_array_equal, *batches)
