@@ -87,7 +87,9 @@ def get_config() -> ml_collections.ConfigDict:
         # learning rate of the encodings' parameters, relative to the backbone's
         encoding_rate_factor=1.0,
         encoding_weight_decay=0.0,
-        drawing=2,  # 2: validation and test inputs are never drawn; 1: as before record version 6
+        # Training never draws an input that is held out for validation and test. False: runs from
+        # before record version 6.
+        exclude_held_out=True,
     )
     c.evaluate = dict(
         lengths=(8, 16, 24, 32),  # test lengths
@@ -96,7 +98,7 @@ def get_config() -> ml_collections.ConfigDict:
         validation_lengths=config_dict.placeholder(tuple),
         offsets=(0,),  # added to every position: unseen positions without unseen lengths
         # also measured with dict(positions=…, encodings=…) in place of what was trained
-        changes=(),
+        overrides=(),
         # Operands that have exactly n digits at length n: the "longest" (one at least), "all", or
         # "none" (up to n digits, as in training). Tasks without operands are the same in all three.
         exact_operands="longest",
@@ -120,19 +122,17 @@ def get_config() -> ml_collections.ConfigDict:
     )
     c.execution = dict(  # changes how fast, not what is computed; not part of a run's id
         # map: one after the other in one program; vmap: as one batch; auto: vmap on an accelerator
-        replicas="auto",
+        members="auto",
         # faster forms for the backend; "reference": plain JAX, as the equations stand
         kernels="auto",
         # compute a layer's inner values again in the backward pass instead of keeping them
         remat=False,
         chunk_steps=100,  # steps of one call
-        max_replicas=8,  # replicas that share a program
-        # devices that share the batch of a replica; the replicas shard over the others of a process
+        max_members=8,  # members that share a program
+        # devices that share the batch of a member; the members shard over the others of a process
         batch_devices=1,
     )
-    c.launcher = dict(
-        name="local"
-        # who starts cells: a file of pe_lab/sweeps/launchers; its arguments beside the name; in no
-        # record
-    )
+    # A file of pe_lab/sweeps/launchers, which starts run groups, and its arguments. It is not part
+    # of a record.
+    c.launcher = dict(name="local")
     return c

@@ -41,7 +41,7 @@ def sweep(smoke=False):
     trained = grid.product(
         {
             "model.encodings": [(dict(name="rope"),)],
-            "evaluate.changes": [grid.labelled("", changes)],
+            "evaluate.overrides": [grid.labelled("", changes)],
         }
     )
     tuned = grid.product(

@@ -64,7 +64,7 @@ def get_config(smoke=False):
         clip_norm=1.0,
     )
     c.evaluate.update(lengths=tuple(range(1, 501)), curve_every=10_000, curve_lengths=(40, 100))
-    c.execution.max_replicas = 30
+    c.execution.max_members = 30
     if smoke:
         c.model.update(num_layers=1, width=16, num_heads=2, feedforward_width=32)
         c.train.update(steps=20, batch_size=8, max_length=8)

@@ -3,13 +3,13 @@ Or how fast tasks draw.
 
     python -m experiments.benchmark --config=configs/gpt2.py [--config.train.batch_size=2]
         [--steps=3] [--out=FILE.json] [--compare [--only=rope,t5_bias]] [--profile]
-        [--replicas=1,9] [--evaluation] [--peer] [--workers=2]
+        [--members=1,9] [--evaluation] [--peer] [--workers=2]
     python -m experiments.benchmark --tasks [--out=FILE.json]
 
 Of the config alone, without its sweep; with --compare of every run of the sweep, one step of each
 in turn, with its time over that of the first; --only leaves some out. --steps=0 only compiles.
 --profile says instead where the time of a step goes, by the function of pe_lab that asked for it.
---replicas trains so many seeds in one program; --evaluation times the whole evaluation beside the
+--members trains so many seeds in one program; --evaluation times the whole evaluation beside the
 training; --peer puts the same model of x-transformers beside it, in float32 and with half precision
 where torch takes it (.venv/bin/pip install torch x-transformers). --workers=2 does all of it in two
 processes at once, each on a core with one thread, as a sweep does, and their throughput is that of
@@ -49,7 +49,7 @@ _PROFILE = flags.DEFINE_boolean(
 _TASKS = flags.DEFINE_boolean(
     "tasks", False, "how fast every task draws, instead of a config's training"
 )
-_REPLICAS = flags.DEFINE_list("replicas", None, "train so many seeds in one program, as in 1,9")
+_MEMBERS = flags.DEFINE_list("members", None, "train so many seeds in one program, as in 1,9")
 _EVALUATION = flags.DEFINE_boolean("evaluation", False, "time the evaluation beside the training")
 _PEER = flags.DEFINE_boolean("peer", False, "the same model of x-transformers beside it")
 _WORKERS = flags.DEFINE_integer(
@@ -90,14 +90,10 @@ def _measured(runs: list[Run]) -> list[dict[str, Any]]:
         return [
             {"steps": steps, "profile": profile.profile(costs.Program(run), steps)} for run in runs
         ]
-    if not steps and (_REPLICAS.value or _EVALUATION.value or _PEER.value):
-        raise UserError(
-            "--replicas, --evaluation and --peer need steps to time: --steps=1 or more."
-        )
-    if _REPLICAS.value:
-        return costs.replicas(
-            runs[0], command_line.whole_numbers("replicas", _REPLICAS.value), steps
-        )
+    if not steps and (_MEMBERS.value or _EVALUATION.value or _PEER.value):
+        raise UserError("--members, --evaluation and --peer need steps to time: --steps=1 or more.")
+    if _MEMBERS.value:
+        return costs.members(runs[0], command_line.whole_numbers("members", _MEMBERS.value), steps)
     if _EVALUATION.value:
         return [costs.evaluation(runs[0], steps)]
     if _PEER.value:

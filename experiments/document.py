@@ -2,7 +2,7 @@
 and docs/tour.ipynb; README.md of every published study, and the results in README.md.
 
 python -m experiments.document              # seconds
-python -m experiments.document --floors     # first measures the floors of all tasks
+python -m experiments.document --chance_levels     # first measures the chance levels of all tasks
 python -m experiments.document --coverage   # first simulates the coverage of intervals: ten minutes
 python -m experiments.document --scorecard  # first measures and draws the encodings: two minutes
 python -m experiments.document --tour       # first runs the notebook: two minutes
@@ -23,12 +23,17 @@ from pe_lab.runs import config, plugins, records
 from pe_lab.runs.errors import UserError
 from pe_lab.training.run_records import provenance
 
-PAGE, FLOORS = Path("docs/tasks.md"), Path("results/published/floors/floors.json")
+PAGE, CHANCE_LEVELS = (
+    Path("docs/tasks.md"),
+    Path("results/published/chance_levels/chance_levels.json"),
+)
 STATISTICS, COVERAGE = Path("docs/statistics.md"), Path("results/published/coverage/coverage.json")
 ENCODINGS, SCORECARD = Path("docs/encodings.md"), Path("docs/pictures/scorecard.json")
 NUM_EXAMPLES = 2000
 
-_FLOORS = flags.DEFINE_boolean("floors", False, f"measure the floors and write {FLOORS}")
+_CHANCE_LEVELS = flags.DEFINE_boolean(
+    "chance_levels", False, f"measure the chance levels and write {CHANCE_LEVELS}"
+)
 _COVERAGE = flags.DEFINE_boolean(
     "coverage", False, f"simulate what intervals cover and write {COVERAGE}"
 )
@@ -47,18 +52,18 @@ def main() -> int:
             f"There is no folder {PAGE.parent} here: documents are written from the top of the "
             f"repository."
         )
-    if _FLOORS.value:
+    if _CHANCE_LEVELS.value:
         about = provenance(config.from_dict(base.get_config().to_dict()))
         tasks = {}
         for name in plugins.names("tasks"):
             tasks[name] = tasks_page.measure(name, NUM_EXAMPLES)
             shown = [
-                f"{floor['token_accuracy']:.3f} at {floor['length']}"
-                for floor in tasks[name]["floors"]
+                f"{chance_level['token_accuracy']:.3f} at {chance_level['length']}"
+                for chance_level in tasks[name]["chance_levels"]
             ]
             print(f"{name}: {', '.join(shown) or tasks[name]['reason']}", flush=True)
         records.write_json(
-            FLOORS, {"num_examples": NUM_EXAMPLES, "provenance": about, "tasks": tasks}
+            CHANCE_LEVELS, {"num_examples": NUM_EXAMPLES, "provenance": about, "tasks": tasks}
         )
     if _COVERAGE.value:
         records.write_json(COVERAGE, coverage.simulate())
@@ -70,13 +75,13 @@ def main() -> int:
     if _GUIDE.value:
         guide.measure(Path())
     pages = [
-        (PAGE, written, FLOORS),
+        (PAGE, written, CHANCE_LEVELS),
         (STATISTICS, statistics, COVERAGE),
         (ENCODINGS, encodings_written, SCORECARD),
     ]
     pages += [(guide.GUIDE, guide.written, guide.MEASURED)]
     for path, page, record in pages:
-        if record.exists() or path is PAGE:  # tasks have more to say than their floors
+        if record.exists() or path is PAGE:  # tasks have more to say than their chance levels
             path.write_text(page(Path()), encoding="utf-8")
             print(f"wrote {path}")
     for study in readmes.studies(Path()):
@@ -102,7 +107,9 @@ def measure_encodings() -> None:
 def written(root: Path) -> str:
     """The page as the tasks and the record below `root` have it now."""
     record = (
-        json.loads((root / FLOORS).read_text(encoding="utf-8")) if (root / FLOORS).exists() else {}
+        json.loads((root / CHANCE_LEVELS).read_text(encoding="utf-8"))
+        if (root / CHANCE_LEVELS).exists()
+        else {}
     )
     return tasks_page.page(
         plugins.names("tasks"), record.get("tasks", {}), record.get("num_examples", NUM_EXAMPLES)

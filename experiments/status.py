@@ -57,7 +57,7 @@ def lines(found: status.Status) -> Iterable[str]:
             else f"about {_time(found.seconds_left)} left"
         )
         yield (
-            f"{found.workers} {'cell is' if found.workers == 1 else 'cells are'} being "
+            f"{found.workers} {'group is' if found.workers == 1 else 'groups are'} being "
             f"trained, {left}"
         )
 

@@ -1,7 +1,7 @@
 """Trains what a study asks for and is not there yet, and writes its tables and plots.
 
     python -m experiments.sweep --config=configs/quickstart.py [--config.train.steps=500]
-                                [--results=FOLDER] [--workers=N] [--dry_run] [--write_cells]
+                                [--results=FOLDER] [--workers=N] [--dry_run] [--write_groups]
 
 Exit status: 0, 1 if a run failed, 2 for a mistake in what was given.
 """
@@ -22,13 +22,13 @@ _RESULTS = flags.DEFINE_string("results", None, "the study's folder; default res
 _WORKERS = flags.DEFINE_integer(
     "workers",
     None,
-    "cells at a time; default one a GPU, or one a core, or what a cluster has room for",
+    "run groups at a time; default one a GPU, or one a core, or what a cluster has room for",
     lower_bound=1,
 )
-_WRITE_CELLS = flags.DEFINE_bool(
-    "write_cells",
+_WRITE_GROUPS = flags.DEFINE_bool(
+    "write_groups",
     False,
-    "print the command of every cell, for another scheduler, and train nothing",
+    "print the command of every run group, for another scheduler, and train nothing",
 )
 _DRY_RUN = flags.DEFINE_bool("dry_run", False, "say what would be trained, and train nothing")
 
@@ -59,13 +59,13 @@ def run(
     for why in todo.damaged.values():
         print(f"note: {why}")
     if _DRY_RUN.value:
-        print(f"{todo}\n{todo.estimate(starts.at_once(len(todo.cells)))}")
+        print(f"{todo}\n{todo.estimate(starts.at_once(len(todo.groups)))}")
         return 0
-    if _WRITE_CELLS.value:
-        for file in sweep.write_cells(todo):
+    if _WRITE_GROUPS.value:
+        for file in sweep.write_groups(todo):
             print(f"python -m pe_lab.training.process {file} {folder}")
         return 0
-    if not todo.cells:
+    if not todo.groups:
         print(f"{asked.name}: nothing to do, all {len(asked.runs)} runs are in {folder}.")
     failed = sweep.run(todo, starts)
     tables.show(folder)

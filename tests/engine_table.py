@@ -102,16 +102,16 @@ def scaling_table() -> str:
     return "\n".join(lines)
 
 
-def replicas_table() -> str:
-    """How much longer replicas take in one program than as many alone, and what they hold."""
+def members_table() -> str:
+    """How much longer members take in one program than as many alone, and what they hold."""
     lines = [
-        "| model | replicas | how | times alone | state, MB | temporaries, MB |",
+        "| model | members | how | times alone | state, MB | temporaries, MB |",
         "|---|---|---|---|---|---|",
     ]
-    for f in _read("replicas.json"):
+    for f in _read("members.json"):
         model = "the quickstart's" if f["study"] == "quickstart" else MODELS["engine"]
         held = [f"{f[kind] / 1e6:.1f}" for kind in ("state_bytes", "temporary_bytes")]
-        cells = [model, str(f["replicas"]), f["how"], f"{f['times_alone']:.2f}", *held]
+        cells = [model, str(f["members"]), f["how"], f"{f['times_alone']:.2f}", *held]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -167,10 +167,10 @@ def draw(file: Path) -> None:
         )
         axis.grid(alpha=0.3)
     for how, line in {"map": "-", "vmap": "--"}.items():
-        found = [f for f in _read("replicas.json") if f["how"] == how and f["study"] == "engine"]
-        costs = [1e6 * f["seconds_per_step"] / f["replicas"] / (128 * 40) for f in found]
+        found = [f for f in _read("members.json") if f["how"] == how and f["study"] == "engine"]
+        costs = [1e6 * f["seconds_per_step"] / f["members"] / (128 * 40) for f in found]
         axes[3].loglog(
-            [f["replicas"] for f in found],
+            [f["members"] for f in found],
             costs,
             line,
             color="black",
@@ -180,7 +180,7 @@ def draw(file: Path) -> None:
         )
     axes[3].set_xticks([1, 9], ["1", "9"])
     axes[3].minorticks_off()
-    axes[3].set_xlabel("replicas of one program")
+    axes[3].set_xlabel("members of one program")
     axes[3].legend()
     axes[3].grid(alpha=0.3)
     axes[0].set_ylabel("µs a token of a step")
@@ -189,6 +189,6 @@ def draw(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    for text in (table(), peer_table(), scaling_table(), replicas_table(), evaluation_table()):
+    for text in (table(), peer_table(), scaling_table(), members_table(), evaluation_table()):
         print(text + "\n")
     draw(Path("docs/pictures/scaling.svg"))

@@ -178,11 +178,11 @@ def test_the_page_of_performance_shows_its_records_of_clean_commits():
         t.table(),
         t.peer_table(),
         t.scaling_table(),
-        t.replicas_table(),
+        t.members_table(),
         t.evaluation_table(),
     ):
         assert table in page
-    for name in ("engine", "after", "before", "peer", "scaling", "replicas", "evaluation"):
+    for name in ("engine", "after", "before", "peer", "scaling", "members", "evaluation"):
         figures = json.loads((t.FOLDER / f"{name}.json").read_text(encoding="utf-8"))
         assert len({figure["provenance"]["commit"] for figure in figures}) == 1
         assert not any(figure["provenance"]["dirty"] for figure in figures)
@@ -242,15 +242,15 @@ def test_the_row_of_an_encoding_is_what_it_measures_today(name):
 
 
 @pytest.mark.parametrize("name", plugins.names("tasks"))
-def test_every_task_has_its_floors_with_todays_defaults_or_a_reason_why_not(name):
-    found = json.loads((ROOT / document.FLOORS).read_text(encoding="utf-8"))["tasks"][name]
+def test_every_task_has_its_chance_levels_with_todays_defaults_or_a_reason_why_not(name):
+    found = json.loads((ROOT / document.CHANCE_LEVELS).read_text(encoding="utf-8"))["tasks"][name]
     if found["task"] is None:
         with pytest.raises(UserError, match=re.escape(found["reason"])):
             tasks.built(name)
         return
     task, plugin = tasks.built(name)
     assert found["task"] == json.loads(json.dumps(plugin.to_dict()))
-    assert [floor["length"] for floor in found["floors"]] == (
+    assert [chance_level["length"] for chance_level in found["chance_levels"]] == (
         [] if task.is_text else tasks.lengths_of(task)
     )
 
@@ -282,7 +282,7 @@ def test_the_page_of_throughput_shows_its_record():
     assert over == {"minesweeper", "copy_grid", "sort", "keyed_sort"}
 
 
-def test_the_floors_are_of_a_clean_commit():
-    about = json.loads((ROOT / document.FLOORS).read_text(encoding="utf-8"))["provenance"]
+def test_the_chance_levels_are_of_a_clean_commit():
+    about = json.loads((ROOT / document.CHANCE_LEVELS).read_text(encoding="utf-8"))["provenance"]
     assert about["commit"]
     assert not about["dirty"]

@@ -117,7 +117,7 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
         "architectures": {"encoder · rope"},
         "journey": {"normalized", "shaw"},
     }  # an encoder, and an index divided by the length
-    assert {v.name for v in variants if v.target_length_known} == told.get(name, set())
+    assert {v.name for v in variants if v.reveals_target_length} == told.get(name, set())
     shown = tables.of(results.load(tmp_path))[0]
     assert [row[0].text.strip(" †‡") for row in shown.rows[:-1]] == list(EXPECTED[name])
     assert formats.DASH not in [cell.text for row in shown.rows for cell in row[2:]]
@@ -154,7 +154,7 @@ def test_every_cell_of_a_preset_can_be_set_up(name, tmp_path):
 
 def places_of(record):
     return {
-        (r["split"], r["length"], r["offset"], r["change"] and r["change"]["label"])
+        (r["split"], r["length"], r["offset"], r["override"] and r["override"]["label"])
         for r in record["rows"]
     }
 
@@ -217,7 +217,7 @@ def test_the_table_of_exposure_ends_just_behind_its_farthest_position():
 def test_a_tuned_run_starts_from_the_trained_one_of_its_seed():
     runs = expanded("context_extension").runs
     trained, tuned = [r for r in runs if r.init_from is None], [r for r in runs if r.init_from]
-    assert [(run.seed, len(run.evaluate.changes)) for run in trained] == [(0, 4), (1, 4), (2, 4)]
+    assert [(run.seed, len(run.evaluate.overrides)) for run in trained] == [(0, 4), (1, 4), (2, 4)]
     of_seed = {run.seed: run.run_id for run in trained}
     assert (
         [run.init_from.run_id for run in tuned]
@@ -231,7 +231,7 @@ def test_a_tuned_run_starts_from_the_trained_one_of_its_seed():
     assert scalings == ["none", "linear", "ntk", "yarn", "llama3"]
     made = build_setup(trained[0])
     assert {
-        dict(c.encodings[0].arguments)["trained_length"] for c in trained[0].evaluate.changes
+        dict(c.encodings[0].arguments)["trained_length"] for c in trained[0].evaluate.overrides
     } == {None, *made.num_tokens(8).values()}
 
 

@@ -121,7 +121,13 @@ def table(text):
 def test_the_comparison_says_what_the_text_says_of_it(when, request):
     cells = CODE if when == "committed" else request.getfixturevalue("anew")
     found = table(said(cells)[TRAINED])
-    assert list(found) == ["variant", "sinusoidal", "triangle", "rope", "floor (sees no prompt)"]
+    assert list(found) == [
+        "variant",
+        "sinusoidal",
+        "triangle",
+        "rope",
+        "chance_level (sees no prompt)",
+    ]
     assert [found[name][1] for name in ("sinusoidal", "triangle", "rope")] == ["2/2"] * 3  # solved
     assert [found[name][0][:3] for name in ("sinusoidal", "triangle", "rope")] == [
         "0/2",

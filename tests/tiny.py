@@ -50,7 +50,7 @@ def run(*encodings: str | dict[str, Any], **changes: Any) -> Run:
     return config.from_dict(values(model__encodings=specs, **changes))
 
 
-def cell(*encodings: str | dict[str, Any], seeds: int = 2, **changes: Any) -> RunGroup:
+def group(*encodings: str | dict[str, Any], seeds: int = 2, **changes: Any) -> RunGroup:
     return RunGroup(tuple(run(*encodings, seed=s, **changes) for s in range(seeds)))
 
 
@@ -62,11 +62,12 @@ def members(*changes: dict[str, Any]) -> Members:
 
 
 def train(
-    folder: Path, cell: RunGroup, report: Callable = lambda event: None
+    folder: Path, group: RunGroup, report: Callable = lambda event: None
 ) -> dict[int, dict[str, Any]]:
-    """Trains a cell as a sweep's worker does; its records by seed."""
+    """Trains a run group as a sweep's worker does; its records by seed."""
     records.write_json(
-        folder / "cells" / f"{cell.group_id}.json", {"runs": [run.to_dict() for run in cell.runs]}
+        folder / "groups" / f"{group.group_id}.json",
+        {"runs": [run.to_dict() for run in group.runs]},
     )
-    train_run_group(cell, folder, report)
-    return {run.seed: records.read(records.path_of(folder, run.run_id)) for run in cell.runs}
+    train_run_group(group, folder, report)
+    return {run.seed: records.read(records.path_of(folder, run.run_id)) for run in group.runs}

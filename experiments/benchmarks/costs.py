@@ -71,7 +71,7 @@ class Program:
 
 
 def measure(run: Run, num_steps: int) -> dict[str, Any]:
-    """Compiles the training of one replica and times `num_steps` steps of it; with 0, only
+    """Compiles the training of one member and times `num_steps` steps of it; with 0, only
     compiles.
 
     Returns:
@@ -110,13 +110,13 @@ def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
     ]
 
 
-def replicas(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, Any]]:
+def members(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, Any]]:
     """What it costs to train so many seeds of a run in one program, in turns with the first count.
 
     Returns:
-      For each count: replicas, how they run ("map", "vmap"), compile_seconds, seconds_per_step (of
-      all of them, median), replica_steps_per_second, times_alone (its seconds over those of as many
-      replicas at the first count's rate, median), share_of_peak, state_bytes, temporary_bytes.
+      For each count: members, how they run ("map", "vmap"), compile_seconds, seconds_per_step (of
+      all of them, median), member_steps_per_second, times_alone (its seconds over those of as many
+      members at the first count's rate, median), share_of_peak, state_bytes, temporary_bytes.
     """
     programs = [Program(run, count) for count in counts]
     turns = np.array(
@@ -132,12 +132,12 @@ def replicas(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, 
         how = "vmap" if program.setup.vmapped else "map"
         rates = {
             "seconds_per_step": float(np.median(own)),
-            "replica_steps_per_second": float(np.median(count / own)),
+            "member_steps_per_second": float(np.median(count / own)),
             "times_alone": float(np.median(own / count / (first / counts[0]))),
             "share_of_peak": float(np.median(count * costs["step_flops"] / own / peak)),
         }
         kept = {name: costs[name] for name in ("compile_seconds", "state_bytes", "temporary_bytes")}
-        found.append({"replicas": count, "how": how, **rates, **kept})
+        found.append({"members": count, "how": how, **rates, **kept})
     return found
 
 

@@ -45,7 +45,7 @@ _WHOLE, _SMALL = ("steps", "parameters"), ("in_distribution_loss",)
 
 def name(results: Results, variant: Variant) -> Cell:
     """A variant's, with the signs of what sets it apart at the point of extrapolation."""
-    signs = [REVEALS] if variant.target_length_known else []
+    signs = [REVEALS] if variant.reveals_target_length else []
     signs += (
         [SEEN] if compare.saw_positions(results, variant, results.spec.extrapolation.point) else []
     )

@@ -235,7 +235,7 @@ def apart(results: Results, variant: Variant, point: MetricPoint) -> tuple[str, 
     alone.
     """
     length = point.length_for(variant.max_length)
-    reveals = ("reveals the target length",) if variant.target_length_known else ()
+    reveals = ("reveals the target length",) if variant.reveals_target_length else ()
     trained = (
         ("was trained on that length",)
         if length is not None and length <= variant.max_length

@@ -12,7 +12,7 @@ from pe_lab.analysis import likelihood, statistics
 from pe_lab.runs import record_rows, records
 from pe_lab.runs.analysis_spec import BY_LENGTH, Extrapolation, Metric, MetricPoint
 
-FLOOR_CORRECTED = "floor_corrected_token_accuracy"
+CHANCE_CORRECTED = "chance_corrected_token_accuracy"
 BITS, BITS_SLIDING = (
     "bits_per_token",
     "bits_per_token_sliding",
@@ -43,7 +43,7 @@ class Measured:
     """
 
     record: dict[str, Any]
-    change: str | None = None
+    override: str | None = None
 
     @cached_property
     def rows(self) -> dict[tuple[int, int, str], record_rows.RecordRow]:
@@ -51,7 +51,7 @@ class Measured:
         own = (
             r
             for r in record_rows.preferred_rows(self.record)
-            if r["split"] == "test" and _change(r) == self.change
+            if r["split"] == "test" and _change(r) == self.override
         )
         return {(r["length"], r["offset"], r["metric"]): r for r in own}
 
@@ -62,7 +62,7 @@ class Measured:
     @property
     def seed(self) -> tuple[int, int]:
         """Of weights and of data: what a run shares with its partner in another variant."""
-        return self.record["replica"]["seed"], self.record["replica"]["data_seed"]
+        return self.record["member"]["seed"], self.record["member"]["data_seed"]
 
     @property
     def max_length(self) -> int:
@@ -80,12 +80,15 @@ class Measured:
 
     def at(self, length: int, offset: int = 0, metric: str = "exact_match") -> Any:
         """A metric's value there, or one worked out from it; None where there is none."""
-        if metric == FLOOR_CORRECTED:
-            accuracy, floor = self._found(length, offset, "token_accuracy"), self._floor(length)
+        if metric == CHANCE_CORRECTED:
+            accuracy, chance_level = (
+                self._found(length, offset, "token_accuracy"),
+                self._chance_level(length),
+            )
             return (
                 None
-                if accuracy is None or floor is None
-                else statistics.floor_corrected(accuracy, floor)
+                if accuracy is None or chance_level is None
+                else statistics.chance_corrected(accuracy, chance_level)
             )
         if metric == BITS:
             nats = self._found(length, offset, "negative_log_likelihood")
@@ -108,9 +111,10 @@ class Measured:
         row = self.rows.get((length, offset, metric))
         return None if row is None else row["value"]
 
-    def _floor(self, length: int) -> float | None:
+    def _chance_level(self, length: int) -> float | None:
         return next(
-            (f["token_accuracy"] for f in self.record["floors"] if f["length"] == length), None
+            (f["token_accuracy"] for f in self.record["chance_levels"] if f["length"] == length),
+            None,
         )
 
 
@@ -159,7 +163,7 @@ def extrapolates(run: Measured, extrapolation: Extrapolation) -> bool | None:
 def solved(record: Mapping[str, Any]) -> bool:
     """Mean exact match over the validation lengths reaches the task's threshold."""
     return record["status"] == "finished" and records.solved(
-        validated(record), record["exposure"]["learnt_threshold"]
+        validated(record), record["exposure"]["solved_threshold"]
     )
 
 
@@ -168,7 +172,7 @@ def validated(record: Mapping[str, Any], metric: str = "exact_match") -> list[fl
     rows = (
         r
         for r in record_rows.preferred_rows(record)
-        if r["split"] == "validation" and r["metric"] == metric and r["change"] is None
+        if r["split"] == "validation" and r["metric"] == metric and r["override"] is None
     )
     return [
         r["value"]
@@ -262,7 +266,7 @@ def _loss(run: Measured, _: int) -> float | None:
 
 
 def _change(row: Mapping[str, Any]) -> str | None:
-    return row["change"] and row["change"]["label"]
+    return row["override"] and row["override"]["label"]
 
 
 _OF_A_RUN = {

@@ -56,7 +56,7 @@ class Numbers:
         """
         variant = self.variant(name)
         value = self._center(name, length, offset)
-        known = REVEALS if variant.target_length_known else ""
+        known = REVEALS if variant.reveals_target_length else ""
         return cells.number(value) + ("" if variant.solved else UNSOLVED) + known
 
     def centers(self, names: Sequence[str], length: int, offset: int = 0) -> str:
@@ -135,9 +135,9 @@ class Numbers:
         (position,) = {run["exposure"]["max_position"] for run in self.variant(name).finished}
         return str(position)
 
-    def code_ratio(self, name: str) -> str:
+    def scale_ratio(self, name: str) -> str:
         """Center of rms(embedding) / rms(token) before training."""
-        ratios = [run["code_ratio"]["initial"][0] for run in self.variant(name).finished]
+        ratios = [run["scale_ratio"]["initial"][0] for run in self.variant(name).finished]
         return cells.number(cells.middle(ratios, views.centre(self.chosen)))
 
     def strings(self, symbols: int, name: str) -> str:
@@ -218,7 +218,7 @@ class Numbers:
     def solved_threshold(self) -> str:
         """Validation exact match from which a task is solved."""
         values = {
-            run["exposure"]["learnt_threshold"] for v in self.results.variants for run in v.finished
+            run["exposure"]["solved_threshold"] for v in self.results.variants for run in v.finished
         }
         (threshold,) = values
         return f"{threshold:g}"
@@ -251,7 +251,7 @@ class Numbers:
         return {run_id: gap for run_id, gap in gaps.items() if gap > 0}
 
     def _exact_matches(self) -> dict[str, dict[tuple[int, int], float]]:
-        runs = [run for v in self.results.variants if v.change is None for run in v.measured]
+        runs = [run for v in self.results.variants if v.override is None for run in v.measured]
         return {
             run.record["run_id"]: {
                 (length, offset): row["value"]

@@ -26,7 +26,7 @@ WORDS = {
     "retention": "kept at 2×",
     "exact_match": "exact match",
     "token_accuracy": "token accuracy",
-    metrics.FLOOR_CORRECTED: "token accuracy over the floor",
+    metrics.CHANCE_CORRECTED: "token accuracy over the chance level",
     metrics.BITS: "bits a token",
     metrics.BITS_SLIDING: "bits a token, second half of each window",
 }
@@ -110,7 +110,7 @@ def _row(
         body = [_cell(results, asked, points, m) for m in asked.measures]
     else:
         body = [_cell(results, asked, points, asked.metric) for points in found]
-    reveals = _reveals_in_rows(asked) and any(v.target_length_known for v in variants)
+    reveals = _reveals_in_rows(asked) and any(v.reveals_target_length for v in variants)
     first = Cell(f"{label} {cells.REVEALS}" if reveals else label)
     return (first, *body, *([_figure(asked.published, label, variants)] if asked.published else []))
 
@@ -146,7 +146,7 @@ def signs(
         and point is not None
         and _is_repeated(results, variants, point)
     )
-    reveals = not _reveals_in_rows(asked) and any(v.target_length_known for v in variants)
+    reveals = not _reveals_in_rows(asked) and any(v.reveals_target_length for v in variants)
     seen = point is not None and any(compare.saw_positions(results, v, point) for v in variants)
     unsolved = (
         not any(v.solved for v in variants)

@@ -22,7 +22,7 @@ class Variant:
 
     name: str
     runs: tuple[dict[str, Any], ...]
-    change: str | None = None  # what was evaluated in place of what was trained
+    override: str | None = None  # what was evaluated in place of what was trained
     labels: Mapping[str, str] = field(default_factory=dict)  # axis -> label, but for seeds
     candidates: tuple[
         "Variant", ...
@@ -31,7 +31,7 @@ class Variant:
     @cached_property
     def measured(self) -> tuple[Measured, ...]:
         """The runs, their rows found by place."""
-        return tuple(Measured(r, self.change) for r in self.runs)
+        return tuple(Measured(r, self.override) for r in self.runs)
 
     @cached_property
     def finished(self) -> list[dict[str, Any]]:
@@ -57,15 +57,15 @@ class Variant:
         )
 
     @cached_property
-    def target_length_known(self) -> bool:
+    def reveals_target_length(self) -> bool:
         changed = [
-            row["change"]
+            row["override"]
             for r in self.finished
             for row in r["rows"]
-            if row["change"] and row["change"]["label"] == self.change
+            if row["override"] and row["override"]["label"] == self.override
         ]
         return any(
-            known["target_length_known"]
+            known["reveals_target_length"]
             for known in (changed or [r["exposure"] for r in self.finished])
         )
 
@@ -93,7 +93,7 @@ class Results:
 
     @cached_property
     def finished(self) -> list[dict[str, Any]]:
-        return [r for v in self.variants if v.change is None for r in v.finished]
+        return [r for v in self.variants if v.override is None for r in v.finished]
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
@@ -139,13 +139,16 @@ class Results:
         """Labels of the tasks that occur."""
         return list(dict.fromkeys(label(r["config"]["task"]) for r in self.finished))
 
-    def floor(
+    def chance_level(
         self, length: int, metric: str = "exact_match", task: str | None = None
     ) -> float | None:
         """A task's at this length; None: the highest of any."""
-        found = [r["floors"] for r in self.finished if task in (None, label(r["config"]["task"]))]
+        found = [
+            r["chance_levels"] for r in self.finished if task in (None, label(r["config"]["task"]))
+        ]
         return max(
-            (f[metric] for floors in found for f in floors if f["length"] == length), default=None
+            (f[metric] for chance_levels in found for f in chance_levels if f["length"] == length),
+            default=None,
         )
 
 
@@ -170,25 +173,25 @@ def load(folder: Path) -> Results:
     plain = [Variant(n, tuple(runs.values()), labels=own) for n, (own, runs) in groups.items()]
     variants = tuple(v for each in plain for v in _with_changes(each))
     spec = read_analysis_spec.from_dict(study_files.analysis_of(folder))
-    overrides = [v.change for v in variants if v.change]
+    overrides = [v.override for v in variants if v.override]
     check_analysis_spec.check(spec, [own for own, _ in groups.values()], overrides)
     return Results(name, variants, missing, spec)
 
 
 def _with_changes(variant: Variant) -> list[Variant]:
     """A variant, and once more for each change that its runs were evaluated with."""
-    changes = dict.fromkeys(
-        row["change"]["label"] for run in variant.runs for row in run["rows"] if row["change"]
+    overrides = dict.fromkeys(
+        row["override"]["label"] for run in variant.runs for row in run["rows"] if row["override"]
     )
-    return [variant, *(_changed(variant, change) for change in changes)]
+    return [variant, *(_changed(variant, override) for override in overrides)]
 
 
-def _changed(variant: Variant, change: str) -> Variant:
+def _changed(variant: Variant, override: str) -> Variant:
     return Variant(
-        f"{variant.name}, evaluated with {change}",
+        f"{variant.name}, evaluated with {override}",
         variant.runs,
-        change,
-        {**variant.labels, EVALUATED_WITH: change},
+        override,
+        {**variant.labels, EVALUATED_WITH: override},
     )
 
 

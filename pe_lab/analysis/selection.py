@@ -116,8 +116,8 @@ def _shown(results: Results, tuned: Sequence[str]) -> list[str]:
 
 
 def _name(labels: dict[str, str], shown: Sequence[str]) -> str:
-    name, change = (
+    name, override = (
         SEPARATOR.join(labels[a] for a in shown if labels.get(a)),
         labels.get(EVALUATED_WITH),
     )
-    return f"{name}, {EVALUATED_WITH} {change}" if change else name
+    return f"{name}, {EVALUATED_WITH} {override}" if override else name

@@ -123,14 +123,15 @@ def interquartile_mean(values: Any) -> Any:
     return found[..., outside : found.shape[-1] - outside].mean(axis=-1)
 
 
-def floor_corrected(accuracy: Number, floor: Number) -> float | None:
-    """How much of the way from a floor to 1 an accuracy is: 0 at the floor, below 0 under it; None
-    where the floor is 1.
+def chance_corrected(accuracy: Number, chance_level: Number) -> float | None:
+    """Return the share of the way from chance level to 1 that an accuracy reaches.
+
+    It is 0 at chance level and negative below it. None if the chance level is 1.
 
     Args:
-      floor: what is reached without seeing any prompt.
+      chance_level: what is reached without seeing any prompt.
     """
-    return None if floor >= 1 else (accuracy - floor) / (1 - floor)
+    return None if chance_level >= 1 else (accuracy - chance_level) / (1 - chance_level)
 
 
 def wilson(successes: int, count: int) -> Interval | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pe_lab.analysis import compare, formats, pivot, selection, statistics, views
 from pe_lab.analysis.formats import Table
-from pe_lab.analysis.metrics import BITS, BITS_SLIDING, FLOOR_CORRECTED
+from pe_lab.analysis.metrics import BITS, BITS_SLIDING, CHANCE_CORRECTED
 from pe_lab.analysis.results import Results
 from pe_lab.runs import record_rows
 
@@ -45,7 +45,7 @@ def of(results: Results) -> list[Table]:
     made += [table for asked in results.spec.tables for table in pivot.tables(chosen, asked)]
     made += [views.budgets(chosen)]
     for offset in results.offsets:
-        more = (BITS_SLIDING, "exact_match") if results.has_text else (FLOOR_CORRECTED,)
+        more = (BITS_SLIDING, "exact_match") if results.has_text else (CHANCE_CORRECTED,)
         made += [views.by_length(chosen, m, "mean", offset) for m in (metric, *more)]
         made.append(views.seeds(chosen, metric, offset))
     return made
@@ -93,7 +93,7 @@ def as_csv(results: Results) -> str:
         *((BITS, BITS_SLIDING) if results.has_text else ()),
         "exact_match",
         "token_accuracy",
-        FLOOR_CORRECTED,
+        CHANCE_CORRECTED,
     )
     axes = list(dict.fromkeys(axis for v in results.variants for axis in v.labels))
     width = max((len(v.runs) for v in results.variants), default=0)
@@ -102,7 +102,7 @@ def as_csv(results: Results) -> str:
         "variant",
         *axes,
         "chosen",
-        "target_length_known",
+        "reveals_target_length",
         "saw_positions",
         "runs",
         "finished",
@@ -132,7 +132,7 @@ def as_csv(results: Results) -> str:
             v.name,
             *(v.labels.get(axis, "") for axis in axes),
             id(v.runs) in chosen,
-            v.target_length_known,
+            v.reveals_target_length,
         ]
         lead += [
             compare.saw_positions(results, v, extrapolation.point),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pe_lab.analysis import attainable, cells, compare, metrics, pivot, selection, statistics
 from pe_lab.analysis.formats import DASH, Cell, Table
-from pe_lab.analysis.metrics import BITS, BITS_SLIDING, FLOOR_CORRECTED
+from pe_lab.analysis.metrics import BITS, BITS_SLIDING, CHANCE_CORRECTED
 from pe_lab.analysis.results import Results, Variant
 from pe_lab.runs.analysis_spec import Metric
 
@@ -18,10 +18,9 @@ _EXACT = (
     "where it is not all of them, longer "
     "lengths say little about extrapolation."
 )
-_FLOOR = (
-    "(accuracy − floor) / (1 − floor), where the floor knows the most frequent symbol of each "
-    "place at that length and sees no prompt: "
-    "0 is no better than that."
+_CHANCE_LEVEL = (
+    "(accuracy − chance) / (1 − chance), where the chance level is reached by the most frequent "
+    "symbol of each position at that length, without seeing the prompt."
 )
 _BITS = (
     "A byte, for bytes. Of windows side by side, every place counts; of the second half of each, "
@@ -30,7 +29,7 @@ _BITS = (
 )
 NAMES = {
     "exact_match": "Exact match",
-    FLOOR_CORRECTED: "Token accuracy over the floor",
+    CHANCE_CORRECTED: "Token accuracy over the chance level",
     BITS: "Bits a token of text",
     BITS_SLIDING: "Bits a token, second half of each window",
 }
@@ -50,7 +49,7 @@ def centre(results: Results) -> str:
 
 def by_length(results: Results, metric: str, show: str, offset: int = 0) -> Table:
     """One row a variant: how many runs extrapolate and are solved, a metric at each length; the
-    floors of accuracies.
+    chance levels of accuracies.
     """
     first = (
         show != "mean"
@@ -71,16 +70,18 @@ def by_length(results: Results, metric: str, show: str, offset: int = 0) -> Tabl
         ]
         rows.append((cells.name(results, v), *lead, cells.solved([v]), *values))
     if metric in ("exact_match", "token_accuracy"):
-        rows += _floors(results, metric, len(header) - len(results.lengths) - 1)
+        rows += _chance_levels(results, metric, len(header) - len(results.lengths) - 1)
     words = {"median": "median", "iqm": "interquartile mean", "mean": "mean ± standard deviation"}[
         show
     ]
     title = f"{NAMES[metric]} by length, {words} over seeds{_shift(offset)}"
     notes = _extrapolation_notes(results) if first else []
     notes += [cells.intervals_note(_seeds(results), show)] if show != "mean" else []
-    caption = {"exact_match": _EXACT if first else "", FLOOR_CORRECTED: _FLOOR, BITS: _BITS}.get(
-        metric, ""
-    )
+    caption = {
+        "exact_match": _EXACT if first else "",
+        CHANCE_CORRECTED: _CHANCE_LEVEL,
+        BITS: _BITS,
+    }.get(metric, "")
     return _table(results, title, caption, header, rows, notes, beyond=True)
 
 
@@ -281,7 +282,7 @@ def budgets(results: Results) -> Table:
     rows = [
         (Cell(v.name), *(cells.measure(results, [v], m) for m in asked))
         for v in results.variants
-        if not v.change
+        if not v.override
     ]
     caption = "Medians over runs. FLOPs are those of unpadded examples."
     tried = max((len(v.candidates) for v in results.variants), default=0)
@@ -312,16 +313,18 @@ def _beyond(results: Results, variant: Variant, length: int, cell: Cell) -> Cell
     return cell
 
 
-def _floors(results: Results, metric: str, empty: int) -> list[tuple[Cell, ...]]:
+def _chance_levels(results: Results, metric: str, empty: int) -> list[tuple[Cell, ...]]:
     rows = []
     for task in results.tasks:
         name = (
-            "floor (sees no prompt)"
+            "chance_level (sees no prompt)"
             if len(results.tasks) == 1
-            else f"floor of {task} (sees no prompt)"
+            else f"chance_level of {task} (sees no prompt)"
         )
-        floors = [results.floor(n, metric, task) for n in results.lengths]
-        rows.append((Cell(name), *[Cell()] * empty, *(Cell(cells.number(f), f) for f in floors)))
+        chance_levels = [results.chance_level(n, metric, task) for n in results.lengths]
+        rows.append(
+            (Cell(name), *[Cell()] * empty, *(Cell(cells.number(f), f) for f in chance_levels))
+        )
     return rows
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from pe_lab.runs import record_rows, records, study_files
 from pe_lab.runs.errors import UserError, unknown
 
-_OFF_CURVE = ("step", "exact_match", "code_ratio")
+_OFF_CURVE = ("step", "exact_match", "scale_ratio")
 
 
 @runtime_checkable
@@ -124,14 +124,14 @@ def write(writer: Writer, record: dict[str, Any]) -> None:
             f"exact_match/length {length}": value for length, value in point["exact_match"].items()
         }
         values |= {
-            f"rms(code) over rms(token)/{i}": value for i, value in enumerate(point["code_ratio"])
+            f"rms(code) over rms(token)/{i}": value for i, value in enumerate(point["scale_ratio"])
         }
         writer.curve(
             point["step"], {name: value for name, value in values.items() if value is not None}
         )
     by_metric: dict[str, dict[int, float]] = {}
     for row in record_rows.preferred_rows(record):
-        if (row["split"], row["offset"], row["change"]) == ("test", 0, None) and isinstance(
+        if (row["split"], row["offset"], row["override"]) == ("test", 0, None) and isinstance(
             row["value"], int | float
         ):
             by_metric.setdefault(f"test/{row['metric']}", {})[row["length"]] = row["value"]

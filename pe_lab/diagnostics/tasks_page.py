@@ -26,22 +26,22 @@ def measure(name: str, num_examples: int) -> dict[str, Any]:
     """Measure the chance levels of a task with its default arguments, as JSON.
 
     Returns:
-      task: all its arguments; floors: one entry for each length; reason: why there are none.
+      task: all its arguments; chance_levels: one entry for each length; reason: why there are none.
     """
     try:
         task, plugin = built(name)
     except UserError as error:  # for example, a task without a default text
-        return {"task": None, "floors": [], "reason": str(error)}
+        return {"task": None, "chance_levels": [], "reason": str(error)}
     arguments = {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in plugin.to_dict().items()
     }
     if task.is_text:
         reason = "text is scored by the likelihood of each place"
-        return {"task": arguments, "floors": [], "reason": reason}
+        return {"task": arguments, "chance_levels": [], "reason": reason}
     data = jax.tree.map(jnp.asarray, task.data("test"))
     levels = chance_levels(task, lengths_of(task), num_examples, data)
-    return {"task": arguments, "floors": levels, "reason": None}
+    return {"task": arguments, "chance_levels": levels, "reason": None}
 
 
 def built(name: str) -> tuple[Task, plugins.Plugin]:
@@ -72,7 +72,7 @@ def page(names: Sequence[str], measured: Mapping[str, Any], num_examples: int) -
       measured: task -> result of `measure`; tasks may be missing.
     """
     template = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
-    levels = {name: measured[name]["floors"] if name in measured else [] for name in names}
+    levels = {name: measured[name]["chance_levels"] if name in measured else [] for name in names}
     header = [
         "task",
         "description",

@@ -33,7 +33,7 @@ BY_LENGTH = (
     "exact_match_without_end",
     "answer_exact_match",
     "token_accuracy",
-    "floor_corrected_token_accuracy",
+    "chance_corrected_token_accuracy",
     "negative_log_likelihood",
     "bits_per_token",
     "bits_per_token_sliding",

@@ -22,7 +22,7 @@ _AT_LEAST_ONE = (
     "evaluate.curve_every",
     "evaluate.curve_examples",
     "execution.chunk_steps",
-    "execution.max_replicas",
+    "execution.max_members",
     "execution.batch_devices",
     "layout.examples_per_context",
 )
@@ -49,7 +49,7 @@ def check(run: Run) -> None:
     _check_training(run)
     _check_evaluation(run)
     check_encodings(run)
-    for override in run.evaluate.changes:
+    for override in run.evaluate.overrides:
         check_encodings(override.apply(run))
 
 
@@ -102,8 +102,6 @@ def _check_training(run: Run) -> None:
             f"config.train.max_length must be at least min_length {train.min_length}, "
             f"got {train.max_length}."
         )
-    if train.drawing not in (1, 2):
-        raise UserError(f"config.train.drawing must be 1 or 2, got {train.drawing}.")
     if train.criterion is None:
         return
     if not 0 < train.criterion <= 1:
@@ -135,11 +133,11 @@ def _check_evaluation(run: Run) -> None:
             f"config.evaluate.offsets must hold an offset, and none below 0, "
             f"got {evaluate.offsets}."
         )
-    labels = [override.label for override in evaluate.changes]
+    labels = [override.label for override in evaluate.overrides]
     repeated = {label for label in labels if labels.count(label) > 1}
     if repeated:
         raise UserError(
-            f"Two of config.evaluate.changes are called {min(repeated)!r}: give one of them "
+            f"Two of config.evaluate.overrides are called {min(repeated)!r}: give one of them "
             f"another label."
         )
 

@@ -14,7 +14,7 @@ from pe_lab.runs.checks import check, check_encodings
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.labels import label
 from pe_lab.runs.plugins import Plugin
-from pe_lab.runs.run import Change, Encoding, InitFrom, Run
+from pe_lab.runs.run import Encoding, InitFrom, Override, Run
 
 _NUM_VALIDATED = 8  # validation lengths by default
 # The keys of an encoding that say where it acts. All others are its class's arguments.
@@ -40,8 +40,8 @@ def from_dict(values: Mapping[str, Any]) -> Run:
     settings = _fields(Run, values, "")
     task, exact_operands = settings["task"], settings["evaluate"].exact_operands
     run = Run(**settings, evaluated_task=evaluated_task(task, exact_operands))
-    changes = tuple(change(spec, run) for spec in values["evaluate"]["changes"])
-    run = dataclasses.replace(run, evaluate=dataclasses.replace(run.evaluate, changes=changes))
+    overrides = tuple(override(spec, run) for spec in values["evaluate"]["overrides"])
+    run = dataclasses.replace(run, evaluate=dataclasses.replace(run.evaluate, overrides=overrides))
     check(run)
     return run
 
@@ -98,10 +98,10 @@ def _value(hint: Any, value: Any, path: str) -> Any:
         return plugins.resolve("tasks" if path == "task" else path, value)
     if path == "model.encodings":
         return encodings(value)
-    if path == "evaluate.changes":
+    if path == "evaluate.overrides":
         if not isinstance(value, list | tuple):
             raise UserError(
-                f"config.evaluate.changes is a tuple of dict(positions=..., encodings=...), "
+                f"config.evaluate.overrides is a tuple of dict(positions=..., encodings=...), "
                 f"got {value!r}."
             )
         return ()  # from_dict resolves them against the run
@@ -112,8 +112,8 @@ def _value(hint: Any, value: Any, path: str) -> Any:
     return typed_values.checked(value, hint, f"config.{path}")
 
 
-def change(spec: Any, run: Run) -> Change:
-    """Return a change of a run's evaluation.
+def override(spec: Any, run: Run) -> Override:
+    """Return an evaluation override of a run.
 
     Args:
       spec: dict(positions=dict(name=...), encodings=(dict(name=...), ...)); one of the two may be
@@ -121,17 +121,16 @@ def change(spec: Any, run: Run) -> Change:
         leaves open.
 
     Raises:
-      UserError: it changes nothing, or a name in it is wrong.
+      UserError: it overrides nothing, or a name in it is wrong.
     """
     for key in spec if isinstance(spec, Mapping) else ():
         if key not in ("label", "positions", "encodings"):
-            raise unknown("A change of an evaluation", str(key), ("positions", "encodings"))
+            raise unknown("An evaluation override", str(key), ("positions", "encodings"))
     if not isinstance(spec, Mapping) or not (
         _names(spec, "positions") or _names(spec, "encodings")
     ):
         raise UserError(
-            f"One change of an evaluation is given as dict(positions=..., encodings=...), "
-            f"got {spec!r}."
+            f"An evaluation override is given as dict(positions=..., encodings=...), got {spec!r}."
         )
     positions, replaced = spec.get("positions"), spec.get("encodings")
     parts = [part for part in (replaced, positions) if part is not None]
@@ -141,7 +140,7 @@ def change(spec: Any, run: Run) -> Change:
         positions = plugins.resolve("positions", completed)
     if replaced is not None:
         replaced = encodings(replaced, [e.settings() for e in run.model.encodings])
-    result = Change(name, positions, replaced)
+    result = Override(name, positions, replaced)
     check_encodings(result.apply(run))
     return result
 

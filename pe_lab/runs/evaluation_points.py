@@ -8,7 +8,7 @@ from typing import Any
 from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import Plugin
-from pe_lab.runs.run import Change, Run, plain
+from pe_lab.runs.run import Override, Run, plain
 
 Counts = Mapping[tuple[str, int], int]  # split and length -> examples, from index 0
 
@@ -27,7 +27,7 @@ class EvaluationPoint:
     split: str
     length: int
     offset: int
-    override: Change | None = None
+    override: Override | None = None
 
     def row(
         self, metric: str, value: Any, count: int, reason: str | None = None, **details: Any
@@ -37,9 +37,9 @@ class EvaluationPoint:
         Args:
           details: added to the description of the override.
         """
-        change = None if self.override is None else {**self.override.to_dict(), **details}
+        override = None if self.override is None else {**self.override.to_dict(), **details}
         return record_rows.row(
-            self.split, self.length, self.offset, metric, value, count, reason, change
+            self.split, self.length, self.offset, metric, value, count, reason, override
         )
 
     @property
@@ -56,7 +56,7 @@ def grid(run: Run) -> list[EvaluationPoint]:
     """
     evaluate = run.evaluate
     validation = [EvaluationPoint("validation", n, 0) for n in evaluate.validation_lengths]
-    overrides = (None, *evaluate.changes)
+    overrides = (None, *evaluate.overrides)
     product = itertools.product(overrides, evaluate.lengths, evaluate.offsets)
     test = [EvaluationPoint("test", length, offset, o) for o, length, offset in product]
     return list(dict.fromkeys(validation + test))

@@ -1,56 +1,98 @@
 """Records of older schema versions, read as this version would have written them.
 
-A setting that did not exist yet gets the value of the only behavior that there was.
+A setting that did not exist yet gets the value of the only behavior that there was. A field that
+has another name today gets that name.
 """
 
 from collections.abc import Mapping
 from typing import Any
+
+Values = Mapping[str, Any]
 
 # By group of a config: settings that versions 3 to 6 added.
 _ADDED_SETTINGS: dict[str, dict[str, Any]] = {
     "evaluate": {"frozen": None, "exact_operands": "none"},
     "execution": {"batch_devices": 1},
     "checkpoints": {"keep_curve": False},
-    "train": {"drawing": 1},
+    "train": {"exclude_held_out": False},
 }
+# Old and new names of version 6, by part of a record.
+_RECORD = {"replica": "member", "floors": "chance_levels", "code_ratio": "scale_ratio"}
+_ROW = {"change": "override"}
+_CURVE_POINT = {"code_ratio": "scale_ratio"}
+_CHECKPOINT = {"cell": "run_group", "replica": "member"}
+_COST = {"replicas": "members"}
+_EXPOSURE = {
+    "target_length_known": "reveals_target_length",
+    "learnt_threshold": "solved_threshold",
+}
+_EXECUTION = {"replicas": "members", "max_replicas": "max_members"}
+_EVALUATE = {"changes": "overrides"}
 # Encodings of earlier versions that read no positions. Records did not say so.
 _WITHOUT_POSITIONS = ("cope", "fox", "nope", "path", "selective_rope", "stick_breaking")
 
 
-def upgrade(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record of an older version with the keys of this version."""
-    rows = [{"sources": None, **row} for row in record["rows"]]
-    return {**record, "config": upgrade_config(record["config"]), "rows": rows}
+def rename_fields(record: Values) -> dict[str, Any]:
+    """Return a record of an older version with the fields of this version."""
+    return _rename(record, _RECORD)
 
 
-def upgrade_config(config: Mapping[str, Any]) -> dict[str, Any]:
+def upgrade(record: Values) -> dict[str, Any]:
+    """Return a record with the contents of this version.
+
+    Args:
+      record: of an older version, after `rename_fields`.
+    """
+    record = dict(record)
+    record["config"] = upgrade_config(record["config"])
+    record["rows"] = [_upgrade_row(row) for row in record["rows"]]
+    record["curve"] = [_rename(point, _CURVE_POINT) for point in record["curve"]]
+    for field, names in (("checkpoint", _CHECKPOINT), ("cost", _COST), ("exposure", _EXPOSURE)):
+        if record[field] is not None:
+            record[field] = _rename(record[field], names)
+    return record
+
+
+def upgrade_config(config: Values) -> dict[str, Any]:
     """Return the config of an older record with all settings of this version."""
     config = dict(config)
     for group, settings in _ADDED_SETTINGS.items():
         config[group] = settings | config[group]
-    execution = config["execution"]
+    execution = config["execution"] = _rename(config["execution"], _EXECUTION)
     if "attention" in execution:  # the name of `kernels` before version 6
         form = execution.pop("attention")
         execution["kernels"] = "reference" if form == "explicit" else form
-    evaluate, longest = config["evaluate"], config["train"]["max_length"]
+    evaluate = config["evaluate"] = _rename(config["evaluate"], _EVALUATE)
     if "validation_lengths" not in evaluate:  # versions before 6 validated on these
+        longest = config["train"]["max_length"]
         trained = [length for length in evaluate["lengths"] if length <= longest]
         evaluate["validation_lengths"] = trained
+    evaluate["overrides"] = [_upgrade_override(override) for override in evaluate["overrides"]]
     # Versions before 6 did not hold operands to their exact length.
     config.setdefault("evaluated_task", config["task"])
-    encodings = config["model"]["encodings"]
-    config["model"] = {**config["model"], "encodings": [_encoding(e) for e in encodings]}
-    evaluate["changes"] = [_override(override) for override in evaluate["changes"]]
+    encodings = [_upgrade_encoding(encoding) for encoding in config["model"]["encodings"]]
+    config["model"] = {**config["model"], "encodings": encodings}
     return config
 
 
-def _encoding(settings: Mapping[str, Any]) -> dict[str, Any]:
-    reads_positions = settings["name"] not in _WITHOUT_POSITIONS
-    return {"reads_positions": reads_positions, **settings}
+def _rename(values: Values, names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(key, key): value for key, value in values.items()}
 
 
-def _override(settings: Mapping[str, Any]) -> dict[str, Any]:
-    encodings = settings["encodings"]
-    if encodings is None:
-        return dict(settings)
-    return {**settings, "encodings": [_encoding(e) for e in encodings]}
+def _upgrade_row(row: Values) -> dict[str, Any]:
+    row = {"sources": None, **_rename(row, _ROW)}
+    if row["override"] is not None:
+        row["override"] = _rename(_upgrade_override(row["override"]), _EXPOSURE)
+    return row
+
+
+def _upgrade_override(override: Values) -> dict[str, Any]:
+    override = dict(override)
+    if override["encodings"] is not None:
+        override["encodings"] = [_upgrade_encoding(e) for e in override["encodings"]]
+    return override
+
+
+def _upgrade_encoding(encoding: Values) -> dict[str, Any]:
+    reads_positions = encoding["name"] not in _WITHOUT_POSITIONS
+    return {"reads_positions": reads_positions, **encoding}

@@ -18,7 +18,7 @@ class RecordRow(TypedDict):
     split: str
     length: int
     offset: int
-    change: Mapping[str, Any] | None
+    override: Mapping[str, Any] | None
     metric: str
     value: Any  # a number, or a list of numbers for `first_error`
     count: int
@@ -34,7 +34,7 @@ def row(
     value: Any,
     count: int,
     reason: str | None = None,
-    change: Mapping[str, Any] | None = None,
+    override: Mapping[str, Any] | None = None,
     sources: Sources | None = None,
 ) -> RecordRow:
     """Return one measurement.
@@ -45,8 +45,8 @@ def row(
       offset: added to every position.
       value: the measured number (a list of numbers for `first_error`), or None with a `reason`.
       count: number of examples.
-      change: the evaluation override, {"label", "positions", "encodings",
-        "target_length_known"}; None: evaluated as trained.
+      override: the evaluation override, {"label", "positions", "encodings",
+        "reveals_target_length"}; None: evaluated as trained.
       sources: digests of the plugins' files that measured it, by "encodings/rope". A record holds
         those that differ from its provenance, and None if there are none.
     """
@@ -54,7 +54,7 @@ def row(
         "split": split,
         "length": length,
         "offset": offset,
-        "change": change,
+        "override": override,
         "metric": metric,
         "value": value,
         "count": count,
@@ -69,26 +69,27 @@ def value(
     length: int,
     offset: int,
     metric: str,
-    change: str | None = None,
+    override: str | None = None,
 ) -> Any:
     """Return the value of one row; None if it is missing or null.
 
     Args:
-      change: label of the evaluation override.
+      override: label of the evaluation override.
     """
     for r in preferred_rows(record):
         if (r["split"], r["length"], r["offset"], r["metric"]) != (split, length, offset, metric):
             continue
-        override = None if r["change"] is None else r["change"]["label"]
-        if override == change:
+        label = None if r["override"] is None else r["override"]["label"]
+        if label == override:
             return r["value"]
     return None
 
 
 def point_key(row: RecordRow) -> PointKey:
     """Return the evaluation point of a row. The label of an override is not part of it."""
-    change = row["change"]
-    override = change and {key: change[key] for key in ("positions", "encodings")}
+    override = row["override"]
+    if override is not None:  # its label and what it reveals do not identify a point
+        override = {key: override[key] for key in ("positions", "encodings")}
     return row["split"], row["length"], row["offset"], json.dumps(override, sort_keys=True)
 
 
@@ -134,9 +135,9 @@ def has_changed_rows(record: Mapping[str, Any]) -> bool:
 
 
 def extended(
-    record: dict[str, Any], rows: list[RecordRow], floors: Collection[Mapping[str, Any]] = ()
+    record: dict[str, Any], rows: list[RecordRow], chance_levels: Collection[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
-    """Return a record with more rows, and with the floors of lengths that are new.
+    """Return a record with more rows, and with the chance levels of lengths that are new.
 
     Raises:
       UserError: a point has been measured already. No row is ever overwritten.
@@ -150,18 +151,18 @@ def extended(
         if point_key(row) in measured[version]:
             raise clash(record, row)
         new_rows.append({**row, "sources": code_versions.differing(record, row["sources"])})
-    lengths = {floor["length"] for floor in record["floors"]}
-    new_floors = [floor for floor in floors if floor["length"] not in lengths]
+    lengths = {level["length"] for level in record["chance_levels"]}
+    new_levels = [level for level in chance_levels if level["length"] not in lengths]
     return {
         **record,
         "rows": record["rows"] + new_rows,
-        "floors": record["floors"] + new_floors,
+        "chance_levels": record["chance_levels"] + new_levels,
     }
 
 
 def clash(record: Mapping[str, Any], row: RecordRow) -> UserError:
     """Return the error for a row that a record has already."""
-    override = "" if row["change"] is None else f" with {row['change']['label']}"
+    override = "" if row["override"] is None else f" with {row['override']['label']}"
     point = f"{row['split']} length {row['length']} at offset {row['offset']}{override}"
     count = measured_points(record)[point_key(row)]
     return UserError(

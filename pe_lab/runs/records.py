@@ -2,10 +2,10 @@
 
     record = {
       "schema_version": 6, "digest": ...,        # sha256 of everything else
-      "run_id", "config", "replica",              # the config with all defaults resolved
+      "run_id", "config", "member",              # the config with all defaults resolved
       "status": "finished" | "diverged" | "failed", "error": null or one sentence,
-      "rows": [record_rows.row(...), ...], "floors": [...], "curve": [...],
-      "cost", "exposure", "code_ratio", "checkpoint", "provenance"}
+      "rows": [record_rows.row(...), ...], "chance_levels": [...], "curve": [...],
+      "cost", "exposure", "scale_ratio", "checkpoint", "provenance"}
 
 Training writes records and the analysis reads them. Neither needs the other.
 """
@@ -32,15 +32,15 @@ _KEYS = {
     "digest",
     "run_id",
     "config",
-    "replica",
+    "member",
     "status",
     "error",
     "rows",
-    "floors",
+    "chance_levels",
     "curve",
     "cost",
     "exposure",
-    "code_ratio",
+    "scale_ratio",
     "checkpoint",
     "provenance",
 }

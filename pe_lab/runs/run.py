@@ -154,11 +154,11 @@ class Train:
     clip_norm: float
     encoding_rate_factor: float
     encoding_weight_decay: float
-    drawing: int
+    exclude_held_out: bool
 
 
 @dataclass(frozen=True)
-class Change:
+class Override:
     """What an evaluation puts in place of what a run was trained with. None: nothing."""
 
     label: str
@@ -169,7 +169,7 @@ class Change:
         return plain(self)
 
     def apply(self, run: "Run") -> "Run":
-        """Return the run as it would have been with this change."""
+        """Return the run as it would have been with this override."""
         positions = self.positions or run.positions
         encodings = run.model.encodings if self.encodings is None else self.encodings
         model = dataclasses.replace(run.model, encodings=encodings)
@@ -183,7 +183,7 @@ class Evaluate:
     lengths: tuple[int, ...]
     validation_lengths: tuple[int, ...]  # never None: a config's None is resolved
     offsets: tuple[int, ...]
-    changes: tuple[Change, ...]  # what a spec leaves open is as the run was trained
+    overrides: tuple[Override, ...]  # what a spec leaves open is as the run was trained
     exact_operands: Literal["longest", "all", "none"]
     num_examples: int
     batch_size: int
@@ -211,11 +211,11 @@ class Checkpoints:
 class Execution:
     """How a run is executed. This changes the speed and not the experiment."""
 
-    replicas: Literal["auto", "map", "vmap"]
+    members: Literal["auto", "map", "vmap"]
     kernels: Literal["auto", "reference"]
     remat: bool
     chunk_steps: int
-    max_replicas: int
+    max_members: int
     batch_devices: int
 
 
@@ -258,9 +258,9 @@ class Run:
         }
         content["model"]["encodings"] = [plain(e.settings()) for e in self.model.encodings]
         content["init_from"] = self.init_from and self.init_from.run_id
-        holds_out = self.train.drawing > 1
+        holds_out = self.train.exclude_held_out
         if not holds_out:  # runs from before there was a choice keep their ids
-            del content["train"]["drawing"]
+            del content["train"]["exclude_held_out"]
         has_criterion = self.train.criterion is not None
         if has_criterion:  # then the measurements of the curve decide when training ends
             evaluate = self.evaluate

@@ -9,7 +9,7 @@ from pe_lab.runs.run import RunGroup
 
 def path_of(folder: Path, group_id: str) -> Path:
     """The file of a run group in a study's folder."""
-    return folder / "cells" / f"{group_id}.json"
+    return folder / "groups" / f"{group_id}.json"
 
 
 def write(group: RunGroup, folder: Path) -> Path:

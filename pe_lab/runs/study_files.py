@@ -10,6 +10,7 @@ from pe_lab.runs.errors import UserError, one_line
 # Names in analysis specs before the second edition, and their names now. Published studies keep
 # the study.json that they were trained with.
 _NEW_KEYS = {"success": "extrapolation"}
+_NEW_AXES = {"evaluate.overrides": "evaluate.overrides"}
 _NEW_METRICS = {"success": "extrapolates", "learnt": "solved"}
 
 
@@ -21,11 +22,14 @@ def study_of(folder: Path) -> tuple[str, list[tuple[dict[str, str], str]]]:
     """
     try:
         study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
-        entries = [(entry["labels"], entry["run_id"]) for entry in study["entries"]]
+        entries = []
+        for entry in study["entries"]:
+            labels = {_NEW_AXES.get(axis, axis): label for axis, label in entry["labels"].items()}
+            entries.append((labels, entry["run_id"]))
         return study["name"], entries
     except (FileNotFoundError, NotADirectoryError) as e:
         raise UserError(f"There is no study in {folder}: {folder}/study.json is missing.") from e
-    except (OSError, ValueError, KeyError, TypeError) as e:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
         raise UserError(
             f"{folder}/study.json is damaged ({one_line(e)}): run the sweep again to write it."
         ) from e

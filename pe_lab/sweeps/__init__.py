@@ -1,1 +1,1 @@
-"""Sweeps: axes to runs to cells, and the launchers that start cells."""
+"""Sweeps: axes to runs to run groups, and the launchers that start run groups."""

@@ -35,7 +35,7 @@ class Ask:
 
     lengths: Sequence[int]
     offsets: Sequence[int]
-    change: Mapping[str, Any] | None
+    override: Mapping[str, Any] | None
     select: Mapping[str, Any]
     only_missing: bool
     allow_changed_code: bool = False
@@ -43,9 +43,9 @@ class Ask:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """The runs of one cell that lack some places."""
+    """The runs of one run group that lack some places."""
 
-    cell: RunGroup
+    group: RunGroup
     chosen: dict[str, dict[str, Any]]  # run_id -> record
     places: list[EvaluationPoint]
     sources: Sources  # digests of the code that will measure
@@ -66,9 +66,10 @@ def add(folder: Path, ask: Ask, report: Callable[[str], None] = lambda line: Non
     count = 0
     for i, job in enumerate(jobs):
         gained = _measure(folder, job)
-        names = " + ".join(e.name for e in job.cell.run.model.encodings) or "no encoding"
+        names = " + ".join(e.name for e in job.group.run.model.encodings) or "no encoding"
         report(
-            f"{i + 1} of {len(jobs)} cells: {names}, {gained} runs measured at {len(job.places)} "
+            f"{i + 1} of {len(jobs)} run groups: {names}, {gained} runs measured at "
+            f"{len(job.places)} "
             f"places"
         )
         count += gained
@@ -101,18 +102,18 @@ def _chosen(folder: Path, select: Mapping[str, Any]) -> dict[str, dict[str, Any]
 
 
 def _jobs(folder: Path, chosen: dict[str, dict[str, Any]], ask: Ask) -> list[Job]:
-    """One job a cell, everything refused that could not be measured."""
-    by_cell: dict[str, dict[str, dict[str, Any]]] = {}
+    """One job a run group, everything refused that could not be measured."""
+    by_group: dict[str, dict[str, dict[str, Any]]] = {}
     for run_id, record in chosen.items():
-        by_cell.setdefault(record["checkpoint"]["cell"], {})[run_id] = record
-    return [_job(of_cell, ask) for of_cell in by_cell.values()]
+        by_group.setdefault(record["checkpoint"]["run_group"], {})[run_id] = record
+    return [_job(of_group, ask) for of_group in by_group.values()]
 
 
 def _job(chosen: dict[str, dict[str, Any]], ask: Ask) -> Job:
     runs = [config.from_dict(record["config"]) for record in chosen.values()]
-    change = None if ask.change is None else config.change(ask.change, runs[0])
+    override = None if ask.override is None else config.override(ask.override, runs[0])
     grid = [
-        EvaluationPoint("test", *at, change)
+        EvaluationPoint("test", *at, override)
         for at in dict.fromkeys(itertools.product(ask.lengths, ask.offsets))
     ]
     lengths = tuple(ask.lengths)
@@ -120,9 +121,9 @@ def _job(chosen: dict[str, dict[str, Any]], ask: Ask) -> Job:
         runs[0], evaluate=dataclasses.replace(runs[0].evaluate, lengths=lengths)
     )
     setup = build_setup(asked, trained=False)
-    if change is not None:
-        overridden(setup, change)
-    sources = setup.run.sources() if change is None else change.apply(setup.run).sources()
+    if override is not None:
+        overridden(setup, override)
+    sources = setup.run.sources() if override is None else override.apply(setup.run).sources()
     if not ask.allow_changed_code:
         _check_code(chosen.values(), sources)
     known = [record_rows.measured_points(record, sources) for record in chosen.values()]
@@ -148,12 +149,12 @@ def _check_code(chosen: Iterable[dict[str, Any]], sources: Sources) -> None:
 def _measure(folder: Path, job: Job) -> int:
     """Adds what each run lacks; how many lacked something."""
     first = next(iter(job.chosen.values()))
-    state, cell = load_state(folder, first)
-    replicas = [record["checkpoint"]["replica"] for record in job.chosen.values()]
-    params = jax.tree.map(lambda leaf: leaf[jax.numpy.asarray(replicas)], state.params)
+    state, group = load_state(folder, first)
+    members = [record["checkpoint"]["member"] for record in job.chosen.values()]
+    params = jax.tree.map(lambda leaf: leaf[jax.numpy.asarray(members)], state.params)
     lengths = sorted({place.length for place in job.places})
     evaluator = Evaluator(
-        build_setup(cell.run), lengths, lambda f, *args: jax.jit(f).lower(*args).compile()
+        build_setup(group.run), lengths, lambda f, *args: jax.jit(f).lower(*args).compile()
     )
     measured = evaluator.chance_levels(lengths)
     gained = 0

@@ -11,29 +11,29 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-_PLAIN_INTERVAL = 10.0  # seconds between two lines of one cell
+_PLAIN_INTERVAL = 10.0  # seconds between two lines of one run group
 
 
 class Progress:
-    """Collects the events of cells and shows them.
+    """Collects the events of run groups and shows them.
 
     Args:
-      cells: cell id -> (label, steps, replicas).
+      run groups: run group id -> (label, steps, members).
       console: where to; by default stdout.
     """
 
-    def __init__(self, cells: dict[str, tuple[str, int, int]], console: Console | None = None):
-        self.cells, self.console = cells, console or Console()
-        self.steps = dict.fromkeys(cells, 0)
+    def __init__(self, groups: dict[str, tuple[str, int, int]], console: Console | None = None):
+        self.groups, self.console = groups, console or Console()
+        self.steps = dict.fromkeys(groups, 0)
         self.state: dict[str, dict[str, Any]] = {}
-        self.rated_steps: dict[str, int] = {}  # steps with a known rate, times replicas
+        self.rated_steps: dict[str, int] = {}  # steps with a known rate, times members
         self.rated_seconds: dict[str, float] = {}  # the time that they took, without compilation
         self.active: set[str] = set()
         self.ended: set[str] = set()
         self.stopping = False
         self.shown: dict[str, float] = {}
         self.lock = threading.Lock()
-        live = self.console.is_terminal and cells
+        live = self.console.is_terminal and groups
         self.live = (
             Live(console=self.console, refresh_per_second=4, get_renderable=self._table)
             if live
@@ -49,77 +49,77 @@ class Progress:
         if self.live:
             self.live.stop()
 
-    def event(self, cell: str, event: dict[str, Any]) -> None:
-        """Takes one event of a cell; safe from any thread."""
+    def event(self, group: str, event: dict[str, Any]) -> None:
+        """Takes one event of a run group; safe from any thread."""
         if event["event"] == "saving" and not self.stopping:
             self.stopping = True
             # Without the lock: the live display takes it while it draws what is printed here.
             self._print("stopping: workers are saving; Ctrl-C again ends them at once")
         with self.lock:
-            state = self.state.setdefault(cell, {})
+            state = self.state.setdefault(group, {})
             state.update(event)
             if event["event"] == "progress":
-                self._add_rate(cell, event)
-            self.steps[cell] = event.get("step", self.steps[cell])
+                self._add_rate(group, event)
+            self.steps[group] = event.get("step", self.steps[group])
             if event["event"] == "ended":
-                self.ended.add(cell)
-                self.steps[cell] = self.cells[cell][1]
-            self._set_active(cell, event["event"])
+                self.ended.add(group)
+                self.steps[group] = self.groups[group][1]
+            self._set_active(group, event["event"])
             if not self.live:
-                self._line(cell, event["event"])
+                self._line(group, event["event"])
 
-    def _add_rate(self, cell: str, event: dict[str, Any]) -> None:
-        """Add the steps since the cell's last event; its rate is that of training alone."""
-        steps = max(0, event["step"] - self.steps[cell]) * self.cells[cell][2]
+    def _add_rate(self, group: str, event: dict[str, Any]) -> None:
+        """Add the steps since the run group's last event; its rate is that of training alone."""
+        steps = max(0, event["step"] - self.steps[group]) * self.groups[group][2]
         if rate := event["steps_per_second"]:
-            self.rated_steps[cell] = self.rated_steps.get(cell, 0) + steps
-            self.rated_seconds[cell] = self.rated_seconds.get(cell, 0.0) + steps / rate
+            self.rated_steps[group] = self.rated_steps.get(group, 0) + steps
+            self.rated_seconds[group] = self.rated_seconds.get(group, 0.0) + steps / rate
 
-    def _set_active(self, cell: str, event: str) -> None:
+    def _set_active(self, group: str, event: str) -> None:
         if event in ("queued", "elsewhere", "left", "died", "saved", "stopped", "ended"):
-            self.active.discard(cell)
+            self.active.discard(group)
         else:
-            self.active.add(cell)
+            self.active.add(group)
 
     def seconds_left(self) -> float | None:
         """Time of the steps that are left, at the rates of training; None before the first rate.
 
-        Every cell goes on at its own rate, and one without a rate at that of all others.
+        Every run group goes on at its own rate, and one without a rate at that of all others.
         """
         steps, seconds = sum(self.rated_steps.values()), sum(self.rated_seconds.values())
         if not seconds:
             return None
         rates = {c: n / self.rated_seconds[c] for c, n in self.rated_steps.items() if n}
         left = sum(
-            (total - self.steps[c]) * replicas / rates.get(c, steps / seconds)
-            for c, (_, total, replicas) in self.cells.items()
+            (total - self.steps[c]) * members / rates.get(c, steps / seconds)
+            for c, (_, total, members) in self.groups.items()
         )
         return left / max(1, len(self.active))
 
     def _time_left(self) -> str:
         seconds = self.seconds_left()
-        if all(self.steps[cell] == total for cell, (_, total, _) in self.cells.items()):
+        if all(self.steps[group] == total for group, (_, total, _) in self.groups.items()):
             return "evaluating" if self.active else ""
         return "estimating time left" if seconds is None else _minutes(seconds)
 
-    def _line(self, cell: str, event: str) -> None:
-        recent = time.monotonic() - self.shown.get(cell, 0) < _PLAIN_INTERVAL
+    def _line(self, group: str, event: str) -> None:
+        recent = time.monotonic() - self.shown.get(group, 0) < _PLAIN_INTERVAL
         if event in ("started", "evaluating", "finished") or (
             event in ("progress", "elsewhere") and recent
         ):
             return
-        self.shown[cell] = time.monotonic()
+        self.shown[group] = time.monotonic()
         totals = ", ".join(
             filter(None, (self._count(), "" if self.stopping else self._time_left()))
         )
-        self._print("  ".join(filter(None, (*self._words(cell), totals))))
+        self._print("  ".join(filter(None, (*self._words(group), totals))))
 
     def _print(self, line: str) -> None:
         self.console.print(line, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
-    def _words(self, cell: str) -> tuple[str, str, str, str]:
-        label, steps, replicas = self.cells[cell]
-        state = self.state.get(cell, {})
+    def _words(self, group: str) -> tuple[str, str, str, str]:
+        label, steps, members = self.groups[group]
+        state = self.state.get(group, {})
         loss, rate = state.get("loss"), state.get("steps_per_second")
         ended = f"FAILED: {state.get('error', 'see its log')}" if state.get("status") else "done"
         doing: dict[str, str | None] = {
@@ -129,10 +129,10 @@ class Progress:
             "damaged": state.get("why"),
             "elsewhere": "another sweep is at it",
             "left": "was asked to leave; it goes on later",
-            "saving": f"saving at step {self.steps[cell]}/{steps}"
-            if self.steps[cell]
+            "saving": f"saving at step {self.steps[group]}/{steps}"
+            if self.steps[group]
             else "compiling, then saves",
-            "saved": f"saved at step {self.steps[cell]}/{steps}",
+            "saved": f"saved at step {self.steps[group]}/{steps}",
             "stopped": "stopped; it continues from its last checkpoint",
             "died": f"its worker was killed by signal {state.get('signal')}; it is tried once more",
             "ended": ended,
@@ -140,7 +140,7 @@ class Progress:
         what = doing.get(
             "saving" if self.stopping and state["event"] == "progress" else state["event"]
         )
-        what = what or f"step {self.steps[cell]}/{steps} x {replicas}"
+        what = what or f"step {self.steps[group]}/{steps} x {members}"
         return (
             label,
             what,
@@ -150,17 +150,17 @@ class Progress:
 
     def _count(self) -> str:
         done, total = (
-            sum(self.cells[c][2] for c in self.ended),
-            sum(r for _, _, r in self.cells.values()),
+            sum(self.groups[c][2] for c in self.ended),
+            sum(r for _, _, r in self.groups.values()),
         )
         return f"{done} of {total} runs"
 
     def _table(self) -> Table:
         with self.lock:
             table = Table.grid(padding=(0, 2))
-            for cell in self.state:
-                if cell not in self.ended or self.state[cell].get("status"):
-                    table.add_row(*map(Text, self._words(cell)))
+            for group in self.state:
+                if group not in self.ended or self.state[group].get("status"):
+                    table.add_row(*map(Text, self._words(group)))
             table.add_row(self._count(), "stopping" if self.stopping else self._time_left())
         return table
 

@@ -32,7 +32,7 @@ class Status:
 
     name: str
     runs: tuple[RunStatus, ...]
-    workers: int  # cells that a process is at
+    workers: int  # run groups that a process is at
     seconds_left: (
         float | None
     )  # with as many workers as now, or one; None: nothing to reckon it from
@@ -51,42 +51,44 @@ def read(folder: Path) -> Status:
     name, entries = study_files.study_of(folder)
     damaged = records.damaged(folder)
     found = records.read_all(folder, without=damaged)
-    cells = _cells(folder)
+    groups = _groups(folder)
     of_run = {
-        run_id: cell
-        for cell in cells
-        for run_id in cell.run_ids
-        if cell.running or run_id not in found
+        run_id: group
+        for group in groups
+        for run_id in group.run_ids
+        if group.running or run_id not in found
     }
     runs = []
     for run_id, label in {
         run_id: " ".join(filter(None, labels.values())) for labels, run_id in entries
     }.items():
-        record, cell = found.get(run_id), of_run.get(run_id)
+        record, group = found.get(run_id), of_run.get(run_id)
         if record is not None and record["status"] != "failed":
             runs.append(RunStatus(run_id, label, "done", record["error"] or ""))
-        elif cell is not None and cell.running:
-            runs.append(RunStatus(run_id, label, "running", cell.about))
+        elif group is not None and group.running:
+            runs.append(RunStatus(run_id, label, "running", group.about))
         elif record is not None:
             runs.append(RunStatus(run_id, label, "failed", record["error"]))
         else:
             why = (
                 "its record is damaged"
                 if records.path_of(folder, run_id) in damaged
-                else cell.about
-                if cell
+                else group.about
+                if group
                 else ""
             )
             runs.append(RunStatus(run_id, label, "left", why))
-    running = [cell for cell in cells if cell.running]
+    running = [group for group in groups if group.running]
     known = [found[run_id] for _, run_id in entries if run_id in found]
     left = _seconds_left(runs, running, list(found.values()))
     return Status(name, tuple(runs), len(running), left, changed_code.note(known))
 
 
 @dataclass(frozen=True)
-class _Cell:
-    """A cell that a sweep has written, what its process said last, and whether there is one."""
+class _Group:
+    """A run group that a sweep has written, what its process said last, and whether there is
+    one.
+    """
 
     run_ids: tuple[str, ...]
     steps: int
@@ -109,19 +111,19 @@ class _Cell:
         return (self.steps - self.said.get("step", 0)) * len(self.run_ids) / rate if rate else None
 
 
-def _cells(folder: Path) -> list[_Cell]:
+def _groups(folder: Path) -> list[_Group]:
     found = []
-    for file in sorted((folder / "cells").glob("*.json")):
-        cell, said = _json(file), _json(folder / "progress" / file.name)
-        if not cell:
+    for file in sorted((folder / "groups").glob("*.json")):
+        group, said = _json(file), _json(folder / "progress" / file.name)
+        if not group:
             continue
-        run_ids = cell.get("run_ids") or [
-            from_record(older_records.upgrade_config(run)).run_id for run in cell["runs"]
+        run_ids = group.get("run_ids") or [
+            from_record(older_records.upgrade_config(run)).run_id for run in group["runs"]
         ]
         found.append(
-            _Cell(
+            _Group(
                 tuple(run_ids),
-                cell["runs"][0]["train"]["steps"],
+                group["runs"][0]["train"]["steps"],
                 _is_held(file.with_suffix(".lock")),
                 said,
             )
@@ -149,12 +151,14 @@ def _json(file: Path) -> dict[str, Any]:
 
 
 def _seconds_left(
-    runs: list[RunStatus], running: list[_Cell], found: list[dict[str, Any]]
+    runs: list[RunStatus], running: list[_Group], found: list[dict[str, Any]]
 ) -> float | None:
-    """From what cells that run say, and for runs that wait from the mean of those that are done."""
+    """From what run groups that run say, and for runs that wait from the mean of those that are
+    done.
+    """
     waiting = sum(run.state == "left" for run in runs)
     costs = [r["cost"]["train_seconds"] + r["cost"]["compile_seconds"] for r in found if r["cost"]]
-    known = [cell.seconds_left for cell in running if cell.seconds_left is not None]
+    known = [group.seconds_left for group in running if group.seconds_left is not None]
     if (waiting and not costs) or (running and not known):
         return None
     return (sum(known) + waiting * (statistics.fmean(costs) if waiting else 0.0)) / max(

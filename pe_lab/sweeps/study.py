@@ -1,4 +1,4 @@
-"""A study: the runs that a sweep asks for, under the labels that tables show, and the cells they
+"""A study: the runs that a sweep asks for, under the labels that tables show, and the run groups they
 train in.
 """
 
@@ -85,9 +85,9 @@ def expand(
     _check_labels(points)
     _check_same_runs(entries)
     analysis = {} if analysis is None else analysis
-    changes = {change.label for entry in entries for change in entry.run.evaluate.changes}
+    overrides = {override.label for entry in entries for override in entry.run.evaluate.overrides}
     spec = read_analysis_spec.from_dict(analysis)
-    check_analysis_spec.check(spec, [_without_seeds(e.labels) for e in entries], changes)
+    check_analysis_spec.check(spec, [_without_seeds(e.labels) for e in entries], overrides)
     return Study(name, tuple(entries), analysis)
 
 
@@ -159,13 +159,13 @@ def _override(values: dict[str, Any], path: str, value: Any) -> None:
     inner[last] = value
 
 
-def cells(runs: Iterable[Run]) -> list[RunGroup]:
-    """Runs that differ in their replica alone, together, at most execution.max_replicas in one
-    cell.
+def groups(runs: Iterable[Run]) -> list[RunGroup]:
+    """Runs that differ in their member alone, together, at most execution.max_members in one
+    run group.
 
     More runs than that are split evenly: 9 of at most 8 become 5 and 4.
 
-    Runs that start from runs among these come in later cells than those.
+    Runs that start from runs among these come in later run groups than those.
     """
     by_id = {run.run_id: run for run in runs}
 
@@ -178,7 +178,7 @@ def cells(runs: Iterable[Run]) -> list[RunGroup]:
         groups.setdefault((generation(run), run.group_key()), []).append(run)
     found = []
     for (_, key), group in sorted(groups.items(), key=lambda item: item[0][0]):
-        found += [RunGroup(tuple(runs)) for runs in _split(group, key.execution.max_replicas)]
+        found += [RunGroup(tuple(runs)) for runs in _split(group, key.execution.max_members)]
     return found
 
 
@@ -190,16 +190,16 @@ def _split(runs: Sequence[Run], most: int) -> list[Sequence[Run]]:
     return [runs[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def waves(cells: Iterable[RunGroup]) -> list[list[RunGroup]]:
+def waves(groups: Iterable[RunGroup]) -> list[list[RunGroup]]:
     """Cells in the order in which they can train: after those whose runs theirs start from."""
-    left, done = list(cells), []
+    left, done = list(groups), []
     while left:
-        waiting = {run.run_id for cell in left for run in cell.runs}
+        waiting = {run.run_id for group in left for run in group.runs}
         ready = [
-            cell
-            for cell in left
-            if not any(run.init_from and run.init_from.run_id in waiting for run in cell.runs)
+            group
+            for group in left
+            if not any(run.init_from and run.init_from.run_id in waiting for run in group.runs)
         ]
         done.append(ready)
-        left = [cell for cell in left if cell not in ready]
+        left = [group for group in left if group not in ready]
     return done

@@ -1,4 +1,4 @@
-"""Running a study: what is missing is trained, cell by cell, and nothing that is there is
+"""Running a study: what is missing is trained, run group by run group, and nothing that is there is
 touched.
 """
 
@@ -22,12 +22,12 @@ from pe_lab.sweeps.study import Study
 from pe_lab.training.frozen_data import frozen_of
 from pe_lab.training.run_records import write_failure
 from pe_lab.training.setup import build_setup
-from pe_lab.training.warm_start import check_drawing, overridden
+from pe_lab.training.warm_start import check_held_out, overridden
 
 # For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
 # unpadded FLOPs, and what a worker needs to import, compile and evaluate.
 _FLOPS_PER_SECOND = 2.9e10
-_SECONDS_A_CELL = 20
+_SECONDS_A_GROUP = 20
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Plan:
 
     study: Study
     folder: Path
-    cells: tuple[RunGroup, ...]
+    groups: tuple[RunGroup, ...]
     changed_code: str | None  # a note on the runs whose code has changed since they were trained
     damaged: dict[
         Path, str
@@ -44,7 +44,7 @@ class Plan:
 
     @property
     def missing(self) -> int:
-        return sum(len(cell.runs) for cell in self.cells)
+        return sum(len(group.runs) for group in self.groups)
 
     def __str__(self) -> str:
         done = len(self.study.runs) - self.missing
@@ -54,28 +54,28 @@ class Plan:
         )
         lines = [f"{self.study.name}: {points}, {runs}, {done} of them done"]
         lines.append(
-            f"to train: {_counted(self.missing, 'run')} in {_counted(len(self.cells), 'cell')}"
+            f"to train: {_counted(self.missing, 'run')} in {_counted(len(self.groups), 'group')}"
         )
-        for cell in self.cells:
-            names = " + ".join(e.name for e in cell.run.model.encodings) or "no encoding"
+        for group in self.groups:
+            names = " + ".join(e.name for e in group.run.model.encodings) or "no encoding"
             lines.append(
-                f"  {cell.group_id}  {cell.run.task.name}, {cell.run.positions.name}, {names}: "
-                f"{_counted(len(cell.runs), 'replica')}"
+                f"  {group.group_id}  {group.run.task.name}, {group.run.positions.name}, {names}: "
+                f"{_counted(len(group.runs), 'member')}"
             )
         return "\n".join(lines)
 
     def estimate(self, workers: int) -> str:
         """Programs and a rough time."""
         programs = sum(
-            3 + len(cell.run.evaluate.changes) for cell in self.cells
+            3 + len(group.run.evaluate.overrides) for group in self.groups
         )  # first state, training, evaluation
         work = (
             len(c.runs) * c.run.train.steps * build_setup(c.run).step_flops / _FLOPS_PER_SECOND
-            for c in self.cells
+            for c in self.groups
         )
-        seconds = sum(_SECONDS_A_CELL + each for each in work) / workers
+        seconds = sum(_SECONDS_A_GROUP + each for each in work) / workers
         rate = (
-            f"{_FLOPS_PER_SECOND / 1e9:.0f} GFLOP/s each and {_SECONDS_A_CELL} s a cell to "
+            f"{_FLOPS_PER_SECOND / 1e9:.0f} GFLOP/s each and {_SECONDS_A_GROUP} s a run group to "
             f"start, compile and evaluate"
         )
         return (
@@ -100,7 +100,7 @@ def plan(study: Study, folder: Path) -> Plan:
 
     Raises:
       UserError: the folder cannot be written, it holds another study, a record is of another
-        version, a cell cannot be built, or a trained run would be evaluated with other code.
+        version, a run group cannot be built, or a trained run would be evaluated with other code.
     """
     _check_writable(folder)
     _check_name(study, folder)
@@ -108,21 +108,21 @@ def plan(study: Study, folder: Path) -> Plan:
     found = records.read_all(folder, without=damaged)
     left = [run for run in study.runs if not is_done(run, found)]
     _check_code(left, found)
-    cells = studies.cells(left)
+    groups = studies.groups(left)
     jax.config.update(
         "jax_platforms", "cpu"
     )  # this process only looks; accelerators are for the workers
     for run in {
-        (c.run.task, c.run.evaluate, c.run.train.max_length): c.run for c in cells
+        (c.run.task, c.run.evaluate, c.run.train.max_length): c.run for c in groups
     }.values():
         frozen_of(run)
-    for cell in cells:
-        setup = build_setup(cell.run)
-        for override in cell.run.evaluate.changes:
+    for group in groups:
+        setup = build_setup(group.run)
+        for override in group.run.evaluate.overrides:
             overridden(setup, override)
-    _check_parents(cells, folder)
+    _check_parents(groups, folder)
     known = [found[run.run_id] for run in study.runs if run.run_id in found]
-    return Plan(study, folder, tuple(cells), changed_code.note(known), damaged)
+    return Plan(study, folder, tuple(groups), changed_code.note(known), damaged)
 
 
 def _check_name(study: Study, folder: Path) -> None:
@@ -138,10 +138,10 @@ def _check_name(study: Study, folder: Path) -> None:
         )
 
 
-def _check_parents(cells: list[RunGroup], folder: Path) -> None:
+def _check_parents(groups: list[RunGroup], folder: Path) -> None:
     """That runs which others start from are there, or about to be."""
-    coming = {run.run_id for cell in cells for run in cell.runs}
-    for run in (run for cell in cells for run in cell.runs):
+    coming = {run.run_id for group in groups for run in group.runs}
+    for run in (run for group in groups for run in group.runs):
         if run.init_from is None or run.init_from.run_id in coming:
             continue
         there = study_files.folder_of(run.init_from.study, folder)
@@ -151,7 +151,7 @@ def _check_parents(cells: list[RunGroup], folder: Path) -> None:
                 f"The run {run.init_from.run_id} that {run.run_id} starts from has no parameters "
                 f"in {there}."
             )
-        check_drawing(run, records.read(path))
+        check_held_out(run, records.read(path))
 
 
 def _check_code(left: Sequence[Run], found: dict[str, dict[str, Any]]) -> None:
@@ -167,29 +167,29 @@ def _check_code(left: Sequence[Run], found: dict[str, dict[str, Any]]) -> None:
 
 
 def run(todo: Plan, launcher: Launcher) -> dict[str, str]:
-    """Trains what is missing; a failing cell never stops the others.
+    """Trains what is missing; a failing run group never stops the others.
 
     Returns:
       What failed: run_id -> one sentence.
     """
     _prepare(todo)
     return _train(
-        todo.cells,
+        todo.groups,
         {e.run.run_id: _name(e.labels) or todo.study.name for e in todo.study.entries},
         todo.folder,
         launcher,
     )
 
 
-def write_cells(todo: Plan) -> list[Path]:
-    """Sets damaged records aside, and writes what every cell trains, for whoever starts them: in
-    the order in which they can train.
+def write_groups(todo: Plan) -> list[Path]:
+    """Sets damaged records aside, and writes what every run group trains, for whoever starts them:
+    in the order in which they can train.
     """
     _prepare(todo)
     return [
-        run_group_files.write(cell, todo.folder)
-        for wave in studies.waves(todo.cells)
-        for cell in wave
+        run_group_files.write(group, todo.folder)
+        for wave in studies.waves(todo.groups)
+        for group in wave
     ]
 
 
@@ -213,9 +213,9 @@ def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
     failed = [
         record for record in records.read_all(folder).values() if record["status"] == "failed"
     ]
-    cells = studies.cells(from_record(record["config"]) for record in failed)
+    groups = studies.groups(from_record(record["config"]) for record in failed)
     return _train(
-        cells, {run_id: _name(labels) or name for labels, run_id in entries}, folder, launcher
+        groups, {run_id: _name(labels) or name for labels, run_id in entries}, folder, launcher
     )
 
 
@@ -225,27 +225,27 @@ def _name(labels: dict[str, str]) -> str:
 
 
 def _train(
-    cells: Sequence[RunGroup], names: dict[str, str], folder: Path, launcher: Launcher
+    groups: Sequence[RunGroup], names: dict[str, str], folder: Path, launcher: Launcher
 ) -> dict[str, str]:
-    """RunGroup after cell; what failed."""
+    """RunGroup after run group; what failed."""
     shown = {
         c.group_id: (names.get(c.run.run_id, c.group_id), c.run.train.steps, len(c.runs))
-        for c in cells
+        for c in groups
     }
     statuses: dict[str, int] = {}
     with Progress(shown) as progress:
-        for wave in studies.waves(cells):
-            files = [run_group_files.write(cell, folder) for cell in wave]
+        for wave in studies.waves(groups):
+            files = [run_group_files.write(group, folder) for group in wave]
             statuses |= launcher.launch(files, folder, progress.event)
-    failed = [cell for cell in cells if statuses.get(cell.group_id) != 0]
+    failed = [group for group in groups if statuses.get(group.group_id) != 0]
     return {
-        run.run_id: _failure(run, folder, cell.group_id, statuses.get(cell.group_id))
-        for cell in failed
-        for run in cell.runs
+        run.run_id: _failure(run, folder, group.group_id, statuses.get(group.group_id))
+        for group in failed
+        for run in group.runs
     }
 
 
-def _failure(run: Run, folder: Path, cell_id: str, status: int | None) -> str:
+def _failure(run: Run, folder: Path, group_id: str, status: int | None) -> str:
     """Why a run failed; a worker that was killed, or never started, could not record it itself."""
     path, log = records.path_of(folder, run.run_id), folder / "logs" / f"{cell_id}.log"
     how = (

@@ -37,7 +37,7 @@ class Layout:
       document_mask: tokens attend to tokens of their own example only.
 
     Traits:
-      knows_target_length: the input shows the length of the target.
+      reveals_target_length: the input shows the length of the target.
       causal: the model predicts a target token before it reads the token's position.
     """
 
@@ -45,7 +45,7 @@ class Layout:
     examples_per_context: int = 1
     document_mask: bool = True
 
-    knows_target_length: ClassVar[bool] = False
+    reveals_target_length: ClassVar[bool] = False
     causal: ClassVar[bool] = True
 
     def num_tokens(self, task: Task, length: int) -> dict[str, int]:
@@ -117,7 +117,7 @@ class Encoder(Layout):
     number of blanks reveals the length of the target.
     """
 
-    knows_target_length = True
+    reveals_target_length = True
     causal = False
 
     def num_tokens(self, task: Task, length: int) -> dict[str, int]:

@@ -1,1 +1,1 @@
-"""Training and evaluation of one cell: many replicas in one compiled program."""
+"""Training and evaluation of one run group: many members in one compiled program."""

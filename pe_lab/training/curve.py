@@ -40,7 +40,7 @@ def _points(
     step, evaluate = int(np.asarray(state.step)[0]), evaluator.setup.run.evaluate
     losses = [None] * len(state.step) if loss is None else [finite(x) for x in loss]
     points: list[dict[str, Any]] = [
-        {"step": step, "loss": value, "exact_match": {}, "code_ratio": []} for value in losses
+        {"step": step, "loss": value, "exact_match": {}, "scale_ratio": []} for value in losses
     ]
     for length in evaluate.curve_lengths:
         if out_of_reach(evaluator.setup, length, 0):
@@ -50,7 +50,7 @@ def _points(
         for point, member in zip(points, measured, strict=True):
             correct = int(member.sums.exact_match)
             point["exact_match"][str(length)] = correct / evaluate.curve_examples
-            point["code_ratio"] = [finite(x) for x in member.scale_ratio]
+            point["scale_ratio"] = [finite(x) for x in member.scale_ratio]
     return points
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.record_rows import RecordRow
-from pe_lab.runs.run import Change
+from pe_lab.runs.run import Override
 from pe_lab.tasks.base import Example
 from pe_lab.tasks.chance import chance_levels
 from pe_lab.training import frozen_data
@@ -37,12 +37,12 @@ class Evaluator:
     def __init__(self, setup: Setup, lengths: Iterable[int], compiled: Callable):
         self.setup, self.compiled = setup, compiled
         self.bound = max(lengths)
-        self.setups: dict[Change | None, Setup] = {None: setup}
+        self.setups: dict[Override | None, Setup] = {None: setup}
         self.programs: dict[Any, Callable] = {}
         self.data = functools.cache(setup.data)  # of a split
         self.frozen = frozen_data.frozen_of(setup.run)
 
-    def setup_with(self, override: Change | None) -> Setup:
+    def setup_with(self, override: Override | None) -> Setup:
         """The run group's setup with an override."""
         if override not in self.setups:
             assert override is not None
@@ -93,8 +93,8 @@ class Evaluator:
             sources = setup.run.sources()
             reason = out_of_reach(setup, point.length, point.offset)
             if reason is not None:
-                known = setup.knows_target_length
-                row = point.row("exact_match", None, 0, reason, target_length_known=known)
+                known = setup.reveals_target_length
+                row = point.row("exact_match", None, 0, reason, reveals_target_length=known)
                 new_rows = [[row]] * num_members
             else:
                 measured = self.measure(params, point, count)
@@ -139,8 +139,10 @@ def _rows(
     if not_finite:
         likelihoods = [name for name in values if name.startswith("negative_log_likelihood")]
         values |= dict.fromkeys(likelihoods)
-    known = setup.knows_target_length
+    known = setup.reveals_target_length
     return [
-        point.row(name, value, count, reason if value is None else None, target_length_known=known)
+        point.row(
+            name, value, count, reason if value is None else None, reveals_target_length=known
+        )
         for name, value in values.items()
     ]

@@ -84,8 +84,10 @@ def frozen_of(run: Run) -> "FrozenSets | None":
     """
     if run.evaluate.frozen is None:
         return None
-    if run.train.drawing == 1:
-        raise UserError("Frozen examples are those of config.train.drawing=2, got drawing=1.")
+    if not run.train.exclude_held_out:
+        raise UserError(
+            "Frozen examples are those of config.train.exclude_held_out=True, got False."
+        )
     sets = FrozenSets(Path(run.evaluate.frozen), run.evaluated_task)
     for (split, length), count in example_counts([run])[run.evaluated_task].items():
         sets.rows(split, length, count)

@@ -28,7 +28,7 @@ def schedule(train: Train) -> optax.Schedule:
 def optimizer(
     train: Train, learning_rate: Float[ArrayLike, ""], weight_decay: Float[ArrayLike, ""]
 ) -> optax.GradientTransformation:
-    """The transformation of one replica; its two scalars may be traced.
+    """The transformation of one member; its two scalars may be traced.
 
     Weight decay is decoupled and reaches the backbone's matrices, not its vectors; the encodings
     have a decay and a rate factor of their own.

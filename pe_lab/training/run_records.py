@@ -60,7 +60,7 @@ def trained(
     if diverged_at >= 0:
         error = f"the loss or its gradient was not finite at step {diverged_at}"
     if run.checkpoints.keep_final:
-        checkpoint = {"cell": group.group_id, "step": step, "replica": index}
+        checkpoint = {"run_group": group.group_id, "step": step, "member": index}
     record = blank(run)
     record["provenance"] |= {"data": setup.data_digest, "frozen": frozen}
     return record | {
@@ -69,7 +69,7 @@ def trained(
         "curve": curve,
         "cost": _cost(setup, state, cost, steps),
         "exposure": _exposure(setup, steps, parent),
-        "code_ratio": {"initial": curve[0]["code_ratio"], "final": curve[-1]["code_ratio"]},
+        "scale_ratio": {"initial": curve[0]["scale_ratio"], "final": curve[-1]["scale_ratio"]},
         "checkpoint": checkpoint,
     }
 
@@ -87,7 +87,7 @@ def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> dict[str, 
         "steps_per_second": all_steps / seconds if seconds else None,
         "train_flops": setup.step_flops * steps,
         "parameters": sum(sizes) // num_members,
-        "replicas": num_members,
+        "members": num_members,
         "memory": cost.memory,
     }
 
@@ -105,21 +105,23 @@ def _exposure(setup: Setup, steps: int, parent: Mapping[str, Any] | None) -> dic
         "max_length": max(length, before.get("max_length", 0)),
         "length_name": setup.task.length_name,
         "max_position": max(positions, default=None),
-        "target_length_known": setup.knows_target_length,
-        "learnt_threshold": setup.task.threshold,
+        "reveals_target_length": setup.reveals_target_length,
+        "solved_threshold": setup.task.threshold,
     }
 
 
 def blank(run: Run) -> dict[str, Any]:
     """A record with nothing measured, status "failed"."""
-    empty: dict[str, Any] = dict.fromkeys(("error", "cost", "exposure", "code_ratio", "checkpoint"))
+    empty: dict[str, Any] = dict.fromkeys(
+        ("error", "cost", "exposure", "scale_ratio", "checkpoint")
+    )
     return empty | {
         "run_id": run.run_id,
         "config": run.to_dict(),
-        "replica": run.member_settings(),
+        "member": run.member_settings(),
         "status": "failed",
         "rows": [],
-        "floors": [],
+        "chance_levels": [],
         "curve": [],
         "provenance": provenance(run),
     }

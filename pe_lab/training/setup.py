@@ -168,10 +168,10 @@ class Setup:
     # What the experiment gives the model
 
     @property
-    def knows_target_length(self) -> bool:
+    def reveals_target_length(self) -> bool:
         """Whether the layout, positions that are read, or an encoding reveal the target length."""
         reads_length = any(p.encoding.requirements.reads_length for p in self.placements)
-        return self.layout.knows_target_length or self.revealed is not None or reads_length
+        return self.layout.reveals_target_length or self.revealed is not None or reads_length
 
     @property
     def revealed(self) -> Literal["length", "answer"] | None:
@@ -223,8 +223,8 @@ def build_setup(run: Run, *, trained: bool = True, platform: str | None = None) 
         plugins.build("positions", plugin, num_layers=num_layers) for plugin in _scheme_plugins(run)
     ]
     platform = jax.default_backend() if platform is None else platform
-    vmapped = run.execution.replicas == "vmap"
-    if run.execution.replicas == "auto":
+    vmapped = run.execution.members == "vmap"
+    if run.execution.members == "auto":
         vmapped = platform != "cpu"
     kernels = choose(run.execution.kernels, platform)
     if vmapped:
@@ -270,7 +270,7 @@ def _placements(name: str, stack: Stack, streams: tuple[str, ...]) -> list[Place
 
 def _split_rule(run: Run) -> splits.Rule:
     """The rule of the task that evaluation draws from: frozen examples follow it too."""
-    if run.train.drawing == 1:
+    if not run.train.exclude_held_out:
         return splits.Rule(None)
     return splits.rule(plugins.build("tasks", run.evaluated_task))
 

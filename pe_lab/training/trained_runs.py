@@ -44,7 +44,7 @@ def load(folder: Path, run_id: str) -> TrainedRun:
         raise UserError(f"There is no run {run_id} in {folder}.")
     record = records.read(path)
     state, group = load_state(folder, record)
-    index = record["checkpoint"]["replica"]
+    index = record["checkpoint"]["member"]
     return TrainedRun(build_setup(group.runs[index]), record, of_member(state.params, index))
 
 
@@ -56,7 +56,7 @@ def trained_model(folder: Path, run_id: str) -> Transformer:
 def load_state(folder: Path, record: Record) -> tuple[TrainState, RunGroup]:
     """The final state of all members of a run's group, and the group."""
     group, checkpoints, like = _checkpoints_of(folder, record)
-    index, step = record["checkpoint"]["replica"], record["checkpoint"]["step"]
+    index, step = record["checkpoint"]["member"], record["checkpoint"]["step"]
     restored = checkpoint.restore(checkpoints, like)
     if restored is None or int(restored[0].step[index]) != step:
         raise UserError(
@@ -76,7 +76,7 @@ def params_through_training(folder: Path, record: Record) -> Iterator[tuple[int,
       UserError: as for `load`, or a point is damaged.
     """
     _, checkpoints, like = _checkpoints_of(folder, record)
-    index = record["checkpoint"]["replica"]
+    index = record["checkpoint"]["member"]
     points = checkpoint.points(checkpoints, jax.eval_shape(CurvePoint.of, like))
     for steps, group in itertools.groupby(points, lambda point: int(point.step[index])):
         yield steps, of_member(next(group).params, index)
@@ -91,9 +91,9 @@ def _checkpoints_of(folder: Path, record: Record) -> tuple[RunGroup, Path, Train
         raise UserError(
             f"The run {run_id} kept no final parameters: config.checkpoints.keep_final was False."
         )
-    file = run_group_files.path_of(folder, records.plain(kept["cell"]))
+    file = run_group_files.path_of(folder, records.plain(kept["run_group"]))
     if not file.exists():  # a published study has records alone
         raise UserError(f"The checkpoint of {run_id} is gone: {file} is missing.")
     group = run_group_files.read(file)
     state = abstract_state(build_setup(group.run), len(group.runs))
-    return group, folder / "checkpoints" / kept["cell"], state
+    return group, folder / "checkpoints" / kept["run_group"], state

@@ -10,7 +10,7 @@ import jax
 from pe_lab.model.sites import Site, is_encoding
 from pe_lab.runs import study_files
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.run import Change, Run
+from pe_lab.runs.run import Override, Run
 from pe_lab.training.setup import Setup, build_setup
 from pe_lab.training.trained_runs import Record, TrainedRun, load
 
@@ -22,26 +22,27 @@ def parent_of(run: Run, folder: Path) -> TrainedRun | None:
     if run.init_from is None:
         return None
     parent = load(study_files.folder_of(run.init_from.study, folder), run.init_from.run_id)
-    check_drawing(run, parent.record)
+    check_held_out(run, parent.record)
     return parent
 
 
-def check_drawing(run: Run, parent: Record) -> None:
+def check_held_out(run: Run, parent: Record) -> None:
     """Refuse a parent that was trained on inputs which the run holds out.
 
     Args:
       parent: the record of the run from which `run` starts.
     """
-    drawing = parent["config"]["train"]["drawing"]
-    if drawing != run.train.drawing:
+    excluded = parent["config"]["train"]["exclude_held_out"]
+    if excluded != run.train.exclude_held_out:
         raise UserError(
-            f"The run {parent['run_id']} was trained with config.train.drawing={drawing}, and a "
-            f"run that starts from it has {run.train.drawing}: train it again, or set both to the "
-            "same value."
+            f"The run {parent['run_id']} was trained with "
+            f"config.train.exclude_held_out={excluded}, "
+            f"and a run that starts from it has {run.train.exclude_held_out}: train it again, or "
+            f"set both to the same value."
         )
 
 
-def overridden(setup: Setup, override: Change) -> Setup:
+def overridden(setup: Setup, override: Override) -> Setup:
     """The setup of a trained run group under an evaluation override.
 
     Raises:

@@ -13,7 +13,7 @@ def record(
     max_length=4,
     reveals=False,
     threshold=0.99,
-    floors=None,
+    chance_levels=None,
     tokens=None,
     task="copy",
 ):
@@ -23,7 +23,7 @@ def record(
       test: exact match by (length, offset) or by length; None is a null row.
       validation: exact match by length.
       reveals: the positions reveal the target's length.
-      floors: exact match by length; their token accuracy is 0.5.
+      chance_levels: exact match by length; their token accuracy is 0.5.
       tokens: token accuracy by (length, offset) or by length.
     """
     rows = [_row("validation", n, 0, value) for n, value in (validation or {}).items()]
@@ -37,8 +37,8 @@ def record(
         "max_length": max_length,
         "length_name": "symbols",
         "max_position": 9,
-        "target_length_known": reveals,
-        "learnt_threshold": threshold,
+        "reveals_target_length": reveals,
+        "solved_threshold": threshold,
     }
     return {
         "run_id": run_id,
@@ -48,18 +48,18 @@ def record(
             "positions": {"name": "contiguous"},
             "layout": {"name": "decoder", "examples_per_context": 1},
         },
-        "replica": {"seed": seed, "data_seed": seed, "learning_rate": 0.1, "weight_decay": 0.0},
+        "member": {"seed": seed, "data_seed": seed, "learning_rate": 0.1, "weight_decay": 0.0},
         "status": status,
         "error": None if status == "finished" else "why",
         "rows": rows,
-        "floors": [
+        "chance_levels": [
             {"length": n, "exact_match": value, "token_accuracy": 0.5, "count": 100}
-            for n, value in (floors or {}).items()
+            for n, value in (chance_levels or {}).items()
         ],
         "curve": [],
         "cost": None,
         "exposure": None if status == "failed" else exposure,
-        "code_ratio": None,
+        "scale_ratio": None,
         "checkpoint": None,
         "provenance": {},
     }
@@ -101,11 +101,19 @@ def two_variants(folder):
         folder,
         (
             point("rope", 0),
-            record("r0", 0, test={4: 1.0, 8: 0.5}, validation={4: 1.0}, floors={4: 0.1, 8: 0.0}),
+            record(
+                "r0", 0, test={4: 1.0, 8: 0.5}, validation={4: 1.0}, chance_levels={4: 0.1, 8: 0.0}
+            ),
         ),
         (
             point("rope", 1),
-            record("r1", 1, test={4: 0.996, 8: 0.3}, validation={4: 0.98}, floors={4: 0.2, 8: 0.0}),
+            record(
+                "r1",
+                1,
+                test={4: 0.996, 8: 0.3},
+                validation={4: 0.98},
+                chance_levels={4: 0.2, 8: 0.0},
+            ),
         ),
         (point("rope", 2), record("r2", 2, status="diverged")),
         (point("alibi", 0), record("a0", 0, status="failed")),

@@ -96,7 +96,7 @@ def record(run_id, labels, offsets=OFFSETS):
     return {
         "run_id": run_id,
         "config": _config(task, encoding, scheme, rate, seed),
-        "replica": {
+        "member": {
             "seed": seed,
             "data_seed": seed,
             "learning_rate": rate,
@@ -110,7 +110,7 @@ def record(run_id, labels, offsets=OFFSETS):
             "failed": "out of memory",
         }[status],
         "rows": run.rows(offsets) if status == "finished" else [],
-        "floors": []
+        "chance_levels": []
         if status == "failed"
         else [
             {"length": n, "token_accuracy": 0.05, "exact_match": 0.0, "count": 1000}
@@ -119,8 +119,8 @@ def record(run_id, labels, offsets=OFFSETS):
         "curve": run.curve() if status == "finished" else [],
         "cost": None if status == "failed" else _cost(encoding),
         "exposure": None if status == "failed" else _exposure(encoding, scheme),
-        "code_ratio": {"initial": [], "final": []},
-        "checkpoint": {"cell": "c" * 16, "step": 800, "replica": seed}
+        "scale_ratio": {"initial": [], "final": []},
+        "checkpoint": {"cell": "c" * 16, "step": 800, "member": seed}
         if status == "finished"
         else None,
         "provenance": {
@@ -215,7 +215,9 @@ class _Run:
         ]
 
     def curve(self):
-        points = [{"step": 0, "loss": None, "exact_match": {"8": 0.0, "16": 0.0}, "code_ratio": []}]
+        points = [
+            {"step": 0, "loss": None, "exact_match": {"8": 0.0, "16": 0.0}, "scale_ratio": []}
+        ]
         for step in (200, 400, 600, 800):
             grown = {str(n): self.exact(n) * step / 800 for n in (8, 16)}
             points.append(
@@ -223,7 +225,7 @@ class _Run:
                     "step": step,
                     "loss": 3.0 * math.exp(-step / 200),
                     "exact_match": grown,
-                    "code_ratio": [],
+                    "scale_ratio": [],
                 }
             )
         return points
@@ -258,7 +260,7 @@ def _config(task, encoding, scheme, rate, seed):
             "frozen": None,
         },
         "checkpoints": {"interval": 60.0, "keep_final": True},
-        "execution": {"replicas": "auto"},
+        "execution": {"members": "auto"},
         "init_from": None,
     }
 
@@ -272,7 +274,7 @@ def _cost(encoding):
         "steps_per_second": 113.0,
         "train_flops": 1.7e12 * parameters,
         "parameters": parameters,
-        "replicas": 4,
+        "members": 4,
         "memory": None,
     }
 
@@ -282,7 +284,7 @@ def _exposure(encoding, scheme):
         "steps": 800,
         "max_length": TRAINED,
         "length_name": "symbols",
-        "learnt_threshold": 0.99,
+        "solved_threshold": 0.99,
         "max_position": None if encoding == "nope" else _MAX_POSITION[scheme],
-        "target_length_known": scheme == "randomized",
+        "reveals_target_length": scheme == "randomized",
     }

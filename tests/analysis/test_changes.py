@@ -16,11 +16,11 @@ LINEAR, NORMALIZED = "rope(scaling=linear)", "normalized"
 def changed(made, label, values, reveals=False, split="test"):
     """A record with exact match by length, or (length, offset), under a change."""
     places = [place if isinstance(place, tuple) else (place, 0) for place in values]
-    change = {
+    override = {
         "label": label,
         "positions": {"name": label},
         "encodings": None,
-        "target_length_known": reveals,
+        "reveals_target_length": reveals,
     }
     rows = [
         record_rows.row(
@@ -30,7 +30,7 @@ def changed(made, label, values, reveals=False, split="test"):
             value,
             0 if value is None else 100,
             "beyond" if value is None else None,
-            change,
+            override,
         )
         for place, value in zip(places, values.values(), strict=True)
     ]
@@ -40,7 +40,7 @@ def changed(made, label, values, reveals=False, split="test"):
 @pytest.fixture
 def found(tmp_path):
     """RoPE with two seeds, one of them also evaluated with a scaling, both with normalized positions; ALiBi as trained."""
-    zero = record("r0", 0, test={4: 1.0, 8: 0.5}, validation={4: 1.0}, floors={4: 0.1})
+    zero = record("r0", 0, test={4: 1.0, 8: 0.5}, validation={4: 1.0}, chance_levels={4: 0.1})
     one = record("r1", 1, test={4: 0.9, 8: 0.3}, validation={4: 0.2})
     alibi = record("a0", 0, test={4: 0.8, 8: 0.7}, validation={4: 1.0})
     zero = changed(changed(zero, LINEAR, {4: 0.6, 16: 0.25}), NORMALIZED, {4: 0.1}, reveals=True)
@@ -53,7 +53,7 @@ def found(tmp_path):
 
 
 def test_a_change_is_a_variant_after_the_one_that_it_changes(found):
-    assert [(v.name, v.change) for v in found.variants] == [
+    assert [(v.name, v.override) for v in found.variants] == [
         ("rope", None),
         (f"rope, evaluated with {LINEAR}", LINEAR),
         (f"rope, evaluated with {NORMALIZED}", NORMALIZED),
@@ -93,7 +93,7 @@ def test_a_change_does_not_affect_what_is_solved(tmp_path):
 
 def test_runs_are_counted_once_however_they_were_evaluated(found):
     assert [r["run_id"] for r in found.finished] == ["r0", "r1", "a0"]
-    assert (found.missing, found.lengths, found.offsets, found.floor(4)) == (
+    assert (found.missing, found.lengths, found.offsets, found.chance_level(4)) == (
         0,
         [4, 8, 16],
         [0],
@@ -102,12 +102,12 @@ def test_runs_are_counted_once_however_they_were_evaluated(found):
 
 
 def test_positions_that_tell_the_length_mark_what_was_evaluated_with_them(found, tmp_path):
-    assert [v.target_length_known for v in found.variants] == [False, False, True, False]
+    assert [v.reveals_target_length for v in found.variants] == [False, False, True, False]
     told = changed(
         record("t", 0, test={4: 1.0}, reveals=True), "contiguous", {4: 0.5}, reveals=False
     )
     found = results.load(write_study(tmp_path / "other", (point("rope", 0), told)))
-    assert [v.target_length_known for v in found.variants] == [True, False]
+    assert [v.reveals_target_length for v in found.variants] == [True, False]
 
 
 def test_the_tables_show_every_change(found):
@@ -120,7 +120,7 @@ def test_the_tables_show_every_change(found):
         [f"rope, evaluated with {LINEAR}", "–", "1/2", "0.60", "–", "0.25"],
         [f"rope, evaluated with {NORMALIZED} †", "–", "1/2", "0.20", "–", "–"],
         ["alibi", "0/1 [0.00, 0.79]", "1/1", "0.80", "0.70", "–"],
-        ["floor (sees no prompt)", "", "", "0.10", "–", "–"],
+        ["chance_level (sees no prompt)", "", "", "0.10", "–", "–"],
     ]
     assert made["Exact match by length, every seed"][2:4] == [
         [f"rope, evaluated with {LINEAR}", "0", "finished", "0.60", "–", "0.25"],
@@ -131,7 +131,15 @@ def test_the_tables_show_every_change(found):
 
 def test_the_csv_has_rows_for_every_change(found):
     rows = csv.DictReader(io.StringIO(tables.as_csv(found)))
-    kept = ("variant", "evaluated with", "length", "target_length_known", "mean", "run 0", "run 1")
+    kept = (
+        "variant",
+        "evaluated with",
+        "length",
+        "reveals_target_length",
+        "mean",
+        "run 0",
+        "run 1",
+    )
     assert [
         tuple(row[k] for k in kept)
         for row in rows

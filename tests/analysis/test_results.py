@@ -80,13 +80,13 @@ def test_a_target_length_that_one_run_knows_marks_the_variant(tmp_path):
     found = results.load(
         write_study(tmp_path, *runs, (point("alibi", 0), record("a", test={4: 1.0})))
     )
-    assert [v.target_length_known for v in found.variants] == [True, False]
+    assert [v.reveals_target_length for v in found.variants] == [True, False]
 
 
 def test_the_floor_of_a_length_is_the_highest_of_any_task(tmp_path):
     found = results.load(two_variants(tmp_path))
-    assert [found.floor(n) for n in (4, 8, 9)] == [0.2, 0.0, None]
-    assert found.floor(4, "token_accuracy") == 0.5
+    assert [found.chance_level(n) for n in (4, 8, 9)] == [0.2, 0.0, None]
+    assert found.chance_level(4, "token_accuracy") == 0.5
 
 
 @pytest.mark.parametrize(

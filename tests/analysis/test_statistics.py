@@ -277,11 +277,11 @@ def test_coverage_is_of_the_next_number_of_seeds_below():
 
 
 @pytest.mark.parametrize(
-    ("accuracy", "floor", "expected"),
+    ("accuracy", "chance_level", "expected"),
     [(0.75, 0.5, 0.5), (0.4, 0.5, -0.2), (0.5, 0.5, 0.0), (1.0, 1.0, None)],
 )
-def test_over_the_floor_by_hand(accuracy, floor, expected):
-    found = s.floor_corrected(accuracy, floor)
+def test_over_the_floor_by_hand(accuracy, chance_level, expected):
+    found = s.chance_corrected(accuracy, chance_level)
     assert found == (expected if expected is None else pytest.approx(expected))
 
 

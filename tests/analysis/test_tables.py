@@ -41,7 +41,7 @@ def test_the_first_table_says_what_extrapolates_what_is_solved_and_what_did_not_
         ["variant", "extrapolates", "solved", "4", "→8"],
         ["rope", "0/3 [0.00, 0.56]", "1/3, 1 diverged", "0.998", "0.40"],
         ["alibi", "0/1 [0.00, 0.79]", "0/2 not solved, 1 failed", "0.50", "–"],
-        ["floor (sees no prompt)", "", "", "0.20", "0.00"],
+        ["chance_level (sees no prompt)", "", "", "0.20", "0.00"],
     ]
 
 
@@ -81,7 +81,7 @@ def test_the_csv_holds_every_number_of_every_run_in_full(found):
             "solved",
             "extrapolates",
             "known_outcomes",
-            "target_length_known",
+            "reveals_target_length",
         )
     ] == [
         "3",
@@ -176,7 +176,7 @@ def test_what_knows_the_targets_length_carries_a_dagger_that_is_explained(tmp_pa
     assert [row[0] for row in cells(tables.of(found)[0])[1:3]] == ["rope †", "alibi"]
     told = "- †: reveals the target length to the model, by its positions or its layout; not to be ranked with the others."
     assert told in tables.markdown(found)
-    assert {(r["variant"], r["target_length_known"]) for r in as_dicts(found)} == {
+    assert {(r["variant"], r["reveals_target_length"]) for r in as_dicts(found)} == {
         ("rope", "True"),
         ("alibi", "False"),
     }
@@ -185,19 +185,19 @@ def test_what_knows_the_targets_length_carries_a_dagger_that_is_explained(tmp_pa
 def test_each_task_of_a_study_has_a_floor_of_its_own(tmp_path):
     names = ("copy", "parity")
     made = [
-        record(n, test={4: 1.0}, floors={4: floor}, task=n)
-        for n, floor in zip(names, (0.1, 0.5), strict=True)
+        record(n, test={4: 1.0}, chance_levels={4: chance_level}, task=n)
+        for n, chance_level in zip(names, (0.1, 0.5), strict=True)
     ]
     found = results.load(
         write_study(
             tmp_path, *((point("rope", 0, task=n), r) for n, r in zip(names, made, strict=True))
         )
     )
-    floors = [
-        ["floor of copy (sees no prompt)", "", "", "0.10"],
-        ["floor of parity (sees no prompt)", "", "", "0.50"],
+    chance_levels = [
+        ["chance_level of copy (sees no prompt)", "", "", "0.10"],
+        ["chance_level of parity (sees no prompt)", "", "", "0.50"],
     ]
-    assert cells(tables.of(found)[0])[3:] == floors
+    assert cells(tables.of(found)[0])[3:] == chance_levels
 
 
 def test_every_offset_has_tables_of_its_own_and_extrapolation_is_counted_at_its_point(tmp_path):
@@ -220,16 +220,16 @@ def test_every_offset_has_tables_of_its_own_and_extrapolation_is_counted_at_its_
 
 
 def test_token_accuracy_over_the_floor_is_worked_out_for_each_run(tmp_path):
-    """Floors of 0.5: 0.75 is half of the way, 0.4 below it; without a floor at 8 there is no number."""
+    """Chance levels of 0.5: 0.75 is half of the way, 0.4 below it; without a chance level at 8 there is no number."""
     each = [
-        record(f"r{i}", i, test={4: 1.0, 8: 0.0}, tokens={4: t, 8: 0.9}, floors={4: 0.1})
+        record(f"r{i}", i, test={4: 1.0, 8: 0.0}, tokens={4: t, 8: 0.9}, chance_levels={4: 0.1})
         for i, t in enumerate((0.75, 0.4))
     ]
     found = results.load(
         write_study(tmp_path, *((point("rope", i), r) for i, r in enumerate(each)))
     )
-    assert found.variants[0].values(4, 0, metrics.FLOOR_CORRECTED) == [0.5, pytest.approx(-0.2)]
-    assert cells(views.by_length(found, metrics.FLOOR_CORRECTED, "mean")) == [
+    assert found.variants[0].values(4, 0, metrics.CHANCE_CORRECTED) == [0.5, pytest.approx(-0.2)]
+    assert cells(views.by_length(found, metrics.CHANCE_CORRECTED, "mean")) == [
         ["variant", "solved", "4", "→8"],
         ["rope", "0/2 not solved", "0.15 ± 0.49", "–"],
     ]

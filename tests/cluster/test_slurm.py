@@ -30,7 +30,7 @@ def get_config():
 def sweep():
     return grid.product({"model.encodings": [({"name": "rope"},), ({"name": "t5_bias"},), ({"name": "alibi"},)]})
 """
-CELLS, SLOTS = 3, 2  # of two nodes with a processor each
+GROUPS, SLOTS = 3, 2  # of two nodes with a processor each
 PATIENCE = 600  # seconds
 pytestmark = pytest.mark.cluster
 
@@ -50,17 +50,17 @@ def emptied(request):
 
 
 def measured(folder):
-    """Run -> what must not depend on who started its cell."""
+    """Run -> what must not depend on who started its run group."""
     kept = (
         "run_id",
         "config",
         "status",
         "error",
         "rows",
-        "floors",
+        "chance_levels",
         "curve",
         "exposure",
-        "code_ratio",
+        "scale_ratio",
         "checkpoint",
     )
     return {
@@ -107,11 +107,11 @@ class Sweep:
             tmp_path, self.folder, cluster.environment, "--config.launcher.name=slurm", *arguments
         )
 
-    def cell_at(self, node=None):
-        """A cell that trains, on that node; its task and the id of its process."""
+    def group_at(self, node=None):
+        """A run group that trains, on that node; its task and the id of its process."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until and self.process.poll() is None:
-            for file in sorted((self.folder / "cells").glob("*.json")):
+            for file in sorted((self.folder / "groups").glob("*.json")):
                 trains = '"event": "progress"' in _text(self.folder / "progress" / file.name)
                 if (
                     trains
@@ -126,7 +126,9 @@ class Sweep:
                     )
             self.hurry()
             time.sleep(0.1)
-        pytest.fail(f"no cell trains: {self.cluster.run('squeue')}{self.process.communicate()}")
+        pytest.fail(
+            f"no run group trains: {self.cluster.run('squeue')}{self.process.communicate()}"
+        )
 
     def hurry(self):
         """Tasks that were put back into the queue need not wait for the two minutes after which Slurm starts one again."""
@@ -161,7 +163,7 @@ def _text(file):
 
 
 def _process(file):
-    """The process that trains a cell of Slurm's, and its environment."""
+    """The process that trains a run group of Slurm's, and its environment."""
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             command = (folder / "cmdline").read_text().split("\0")
@@ -195,36 +197,36 @@ def assert_same(sweep, local):
         assert (sweep.folder / table).read_bytes() == (local / table).read_bytes()
 
 
-def test_it_ends_with_the_tables_of_a_local_sweep_with_more_cells_than_slots(sweep, local):
+def test_it_ends_with_the_tables_of_a_local_sweep_with_more_groups_than_slots(sweep, local):
     slurm = sweep()
-    slurm.cell_at()
+    slurm.group_at()
     queue = slurm.cluster.run("squeue", "-hr", "-o", "%T").split()
-    assert len(queue) == CELLS
+    assert len(queue) == GROUPS
     assert queue.count("RUNNING") <= SLOTS
     said = slurm.said()
     assert_same(slurm, local)
-    assert slurm.states() == ["COMPLETED"] * CELLS
-    assert said.count("waits in Slurm's queue") == CELLS
+    assert slurm.states() == ["COMPLETED"] * GROUPS
+    assert said.count("waits in Slurm's queue") == GROUPS
     assert not list(slurm.folder.rglob("*.pkl"))
 
 
 def test_tasks_that_are_asked_to_leave_or_requeued_go_on_from_where_they_were(sweep, local):
     slurm = sweep()
-    _, task, _ = slurm.cell_at("n1")
+    _, task, _ = slurm.group_at("n1")
     slurm.cluster.run(
         "scancel", "--signal=TERM", task, check=False
     )  # it tries again, and finds the task gone
-    _, task, _ = slurm.cell_at("n2")
+    _, task, _ = slurm.group_at("n2")
     slurm.cluster.run("scontrol", "requeue", task)
     said = slurm.said()
     assert_same(slurm, local)
     assert said.count("was asked to leave; it goes on later") == 2
-    assert sorted(slurm.states()) == ["COMPLETED"] * CELLS + ["REQUEUED"] * 2
+    assert sorted(slurm.states()) == ["COMPLETED"] * GROUPS + ["REQUEUED"] * 2
 
 
 def test_preempted_tasks_are_requeued(sweep, local, tmp_path):
     slurm = sweep()
-    slurm.cell_at("n1")
+    slurm.group_at("n1")
     urgent = tmp_path / "urgent.sh"
     urgent.write_text("#!/bin/sh\nsleep 3\n", encoding="utf-8")
     slurm.cluster.run(
@@ -238,35 +240,35 @@ def test_preempted_tasks_are_requeued(sweep, local, tmp_path):
     slurm.said()
     assert_same(slurm, local)
     states = slurm.states()
-    assert states.count("COMPLETED") == CELLS
-    assert len(states) > CELLS
+    assert states.count("COMPLETED") == GROUPS
+    assert len(states) > GROUPS
     assert set(states) <= {"COMPLETED", "PREEMPTED", "REQUEUED"}
 
 
-def test_a_killed_task_costs_its_cell_one_retry_and_is_recorded_as_failed_at_the_second(
+def test_a_killed_task_costs_its_group_one_retry_and_is_recorded_as_failed_at_the_second(
     sweep, local
 ):
     slurm = sweep()
-    cell, _, pid = slurm.cell_at("n1")
+    group, _, pid = slurm.group_at("n1")
     os.kill(pid, signal.SIGKILL)
-    once, _, other = slurm.cell_at("n2")
+    once, _, other = slurm.group_at("n2")
     os.kill(other, signal.SIGKILL)
-    file = slurm.folder / "cells" / f"{cell}.json"
+    file = slurm.folder / "groups" / f"{group}.json"
     while (again := _process(file)) is None or again[0] == pid:
         assert slurm.process.poll() is None
         time.sleep(0.1)
     os.kill(again[0], signal.SIGKILL)
     said = slurm.said()
-    assert once != cell
+    assert once != group
     assert slurm.process.returncode == 1
     assert said.count("its worker was killed by signal 9; it is tried once more") == 2
-    assert sorted(slurm.states()) == ["COMPLETED"] * (CELLS - 1) + ["FAILED"] * 3
+    assert sorted(slurm.states()) == ["COMPLETED"] * (GROUPS - 1) + ["FAILED"] * 3
     (failed,) = (
         record for record in records.read_all(slurm.folder).values() if record["status"] == "failed"
     )
     assert (
         failed["error"]
-        == f"its worker was killed by signal 9: see {slurm.folder / 'logs' / cell}.log"
+        == f"its worker was killed by signal 9: see {slurm.folder / 'logs' / group}.log"
     )
     others = {run_id: of for run_id, of in measured(local).items() if run_id != failed["run_id"]}
     assert {
@@ -277,9 +279,9 @@ def test_a_killed_task_costs_its_cell_one_retry_and_is_recorded_as_failed_at_the
     assert_same(again, local)
 
 
-def test_cells_of_a_node_that_dies_go_on_elsewhere(sweep, local):
+def test_groups_of_a_node_that_dies_go_on_elsewhere(sweep, local):
     slurm = sweep()
-    slurm.cell_at("n2")
+    slurm.group_at("n2")
     slurm.cluster.kill_node("n2")
     try:
         slurm.said()
@@ -291,7 +293,7 @@ def test_cells_of_a_node_that_dies_go_on_elsewhere(sweep, local):
 
 def test_ctrl_c_cancels_what_waits_and_asks_what_runs_to_save(sweep, local):
     slurm = sweep()
-    cell, _, _ = slurm.cell_at()
+    group, _, _ = slurm.group_at()
     slurm.process.send_signal(signal.SIGINT)
     slurm.said()
     assert slurm.process.returncode == 130
@@ -299,8 +301,8 @@ def test_ctrl_c_cancels_what_waits_and_asks_what_runs_to_save(sweep, local):
     while slurm.cluster.run("squeue", "-h"):
         assert time.monotonic() < until
         time.sleep(0.2)
-    assert {state.split()[0] for state in slurm.states()} <= {"CANCELLED", "COMPLETED"}
-    assert (slurm.folder / "checkpoints" / cell).is_dir()
+    assert {state.split()[0] for state in slurm.states()} <= {"CANGROUPED", "COMPLETED"}
+    assert (slurm.folder / "checkpoints" / group).is_dir()
     again = sweep()
     again.said()
     assert_same(again, local)
@@ -310,6 +312,6 @@ def test_what_the_cluster_does_not_offer_is_refused_with_its_words(sweep):
     slurm = sweep("--config.launcher.partition=nowhere")
     slurm.said()
     assert slurm.process.returncode == 2
-    assert slurm.errors.startswith("error: Slurm does not take the cells: sbatch: error: ")
+    assert slurm.errors.startswith("error: Slurm does not take the run groups: sbatch: error: ")
     assert "partition" in slurm.errors
     assert slurm.errors.count("\n") == 1

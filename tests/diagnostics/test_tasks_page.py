@@ -43,7 +43,7 @@ class Signs(Varied):
     sizes: tuple[int, ...] = (1, 2)
 
 
-FLOORS = [
+CHANCE_LEVELS = [
     {"length": n, "token_accuracy": tokens, "exact_match": whole, "count": 9}
     for n, tokens, whole in ((10, 0.5, 0.0), (50, 0.996, 0.004), (500, 1.0, 1.0))
 ]
@@ -88,28 +88,30 @@ def test_a_page_has_a_line_and_a_section_for_each_task(monkeypatch):
     monkeypatch.setattr(
         tasks_page.inspect, "getmodule", lambda cls: type("Module", (), {"__doc__": MODULE})
     )
-    text = tasks_page.page(["one", "two"], {"one": {"floors": FLOORS}}, 1234)
+    text = tasks_page.page(["one", "two"], {"one": {"chance_levels": CHANCE_LEVELS}}, 1234)
     assert text.startswith("# Every task\n")
     assert "of 1,234 examples" in text
     table = text.index("| task |")
     assert text[table : table + len(PAGE)] == PAGE
-    assert text.endswith("- `sizes=(1, 2)`: of \\*all\\*.\n")  # of the second, which has no floors
+    assert text.endswith(
+        "- `sizes=(1, 2)`: of \\*all\\*.\n"
+    )  # of the second, which has no chance levels
 
 
-def test_floors_are_measured_with_the_defaults_and_say_which_they_are():
+def test_chance_levels_are_measured_with_the_defaults_and_say_which_they_are():
     found = tasks_page.measure("parity", 200)
     assert (found["task"]["name"], found["reason"]) == ("parity", None)
-    assert [floor["length"] for floor in found["floors"]] == [10, 40, 100, 500]
-    assert {floor["count"] for floor in found["floors"]} == {200}
+    assert [chance_level["length"] for chance_level in found["chance_levels"]] == [10, 40, 100, 500]
+    assert {chance_level["count"] for chance_level in found["chance_levels"]} == {200}
     assert all(
-        abs(floor["exact_match"] - 0.5) < 0.18 for floor in found["floors"]
+        abs(chance_level["exact_match"] - 0.5) < 0.18 for chance_level in found["chance_levels"]
     )  # five standard deviations
 
 
-def test_what_needs_arguments_or_is_text_has_no_floors_and_a_reason(monkeypatch):
+def test_what_needs_arguments_or_is_text_has_no_chance_levels_and_a_reason(monkeypatch):
     monkeypatch.setattr(Parity, "is_text", True)
     text = tasks_page.measure("parity", 200)
-    assert (text["task"]["name"], text["floors"], text["reason"]) == (
+    assert (text["task"]["name"], text["chance_levels"], text["reason"]) == (
         "parity",
         [],
         "text is scored by the likelihood of each place",
@@ -118,7 +120,7 @@ def test_what_needs_arguments_or_is_text_has_no_floors_and_a_reason(monkeypatch)
         tasks_page, "built", lambda name: tasks_page.plugins.resolve("tasks", {"name": "copi"})
     )
     found = tasks_page.measure("copy", 200)
-    assert (found["task"], found["floors"]) == (None, [])
+    assert (found["task"], found["chance_levels"]) == (None, [])
     assert found["reason"].startswith("pe_lab/tasks has no 'copi'.")
 
 

@@ -244,7 +244,7 @@ def refused(module, *arguments):
         (
             {},
             "--dryrun",
-            "This command has no 'dryrun'. Did you mean 'dry_run'? It has: config, dry_run, results, workers, write_cells.",
+            "This command has no 'dryrun'. Did you mean 'dry_run'? It has: config, dry_run, results, workers, write_groups.",
         ),
         (
             {},

@@ -31,7 +31,7 @@ def call(monkeypatch, capsys, tmp_path):
     return run
 
 
-def test_the_page_is_written_with_the_floors_once_they_are_measured(call, tmp_path):
+def test_the_page_is_written_with_the_chance_levels_once_they_are_measured(call, tmp_path):
     (tmp_path / "docs").mkdir()
     assert call() == (0, "wrote docs/tasks.md\n", "")
     page = tmp_path / "docs" / "tasks.md"
@@ -39,22 +39,22 @@ def test_the_page_is_written_with_the_floors_once_they_are_measured(call, tmp_pa
         "| [parity](#parity) | Compute the parity of a string of bits. | bits, from 1 | – |"
         in page.read_text()
     )
-    status, out, err = call("--floors")
+    status, out, err = call("--chance_levels")
     assert (status, err) == (0, "")
     assert [line.split(":")[0] for line in out.splitlines()] == [
         "copy",
         "parity",
         "wrote docs/tasks.md",
     ]
-    record = json.loads((tmp_path / document.FLOORS).read_text())
+    record = json.loads((tmp_path / document.CHANCE_LEVELS).read_text())
     assert (record["num_examples"], list(record["tasks"])) == (50, ["copy", "parity"])
     assert len(record["provenance"]["commit"]) == 40
-    with_floors = page.read_text()
-    assert "of 50 examples" in with_floors
-    assert "| chance level, length in bits | 10 | 40 | 100 | 500 |" in with_floors
+    with_chance_levels = page.read_text()
+    assert "of 50 examples" in with_chance_levels
+    assert "| chance level, length in bits | 10 | 40 | 100 | 500 |" in with_chance_levels
     page.unlink()
     assert call()[0] == 0
-    assert page.read_text() == with_floors == document.written(tmp_path)
+    assert page.read_text() == with_chance_levels == document.written(tmp_path)
 
 
 def test_encodings_are_measured_and_drawn_and_their_page_keeps_the_rest(

@@ -31,7 +31,7 @@ def trained(tmp_path_factory):
     )
     points = grid.product({"model.encodings": [(ROPE,)]}, {"seed": range(2)})
     study.expand("fake", tiny.values(**changes), points, folder).write(folder)
-    tiny.train(folder, tiny.cell(ROPE, **changes))
+    tiny.train(folder, tiny.group(ROPE, **changes))
     return folder
 
 
@@ -58,18 +58,16 @@ def files(folder):
 
 
 def rows_of(folder, seed):
-    (found,) = (
-        r["rows"] for r in records.read_all(folder).values() if r["replica"]["seed"] == seed
-    )
-    return {(r["length"], r["offset"], r["change"] and r["change"]["label"]) for r in found}
+    (found,) = (r["rows"] for r in records.read_all(folder).values() if r["member"]["seed"] == seed)
+    return {(r["length"], r["offset"], r["override"] and r["override"]["label"]) for r in found}
 
 
 def table(out):
-    """Variant -> its cells, of the table that was printed."""
+    """Variant -> its run groups, of the table that was printed."""
     block = next(part for part in out.split("\n\n") if part.startswith("| variant"))
     return {
-        cells[0]: cells[1:]
-        for cells in (
+        groups[0]: groups[1:]
+        for groups in (
             [c.strip() for c in line.strip("|").split("|")] for line in block.splitlines()
         )
     }
@@ -83,7 +81,9 @@ def test_rows_are_added_and_the_tables_show_what_was_evaluated_with_what(call, f
         "--encodings=rope(scaling=linear, factor=2)",
     )
     assert (status, err) == (0, "")
-    assert out.startswith("1 of 1 cells: rope, 2 runs measured at 4 places\n2 runs have new rows\n")
+    assert out.startswith(
+        "1 of 1 run groups: rope, 2 runs measured at 4 places\n2 runs have new rows\n"
+    )
     new = {(n, offset, "rope(scaling=linear, factor=2)") for n in (3, 6) for offset in (0, 9)}
     assert rows_of(folder, 0) == rows_of(folder, 1) == {(n, 0, None) for n in (2, 3, 5)} | new
     shown = table(out)
@@ -92,8 +92,8 @@ def test_rows_are_added_and_the_tables_show_what_was_evaluated_with_what(call, f
         shown["rope(base=500.0)"],
         shown["rope(base=500.0), evaluated with rope(scaling=linear, factor=2)"],
     )
-    assert [cell == "–" for cell in rope[2:]] == [False, False, False, True]
-    assert [cell == "–" for cell in scaled[2:]] == [True, False, True, False]
+    assert [group == "–" for group in rope[2:]] == [False, False, False, True]
+    assert [group == "–" for group in scaled[2:]] == [True, False, True, False]
     page = (folder / "table.md").read_text()
     having = [
         part.partition("\n")[0]

@@ -75,7 +75,7 @@ def test_a_sweep_trains_every_run_and_prints_its_table(smoke):
     assert [line.split("|")[1].strip() for line in table.splitlines()][2:] == [
         "rope",
         "alibi",
-        "floor (sees no prompt)",
+        "chance_level (sees no prompt)",
     ]
     assert table in (folder / "table.md").read_text()
     assert "4 of 4 runs" in done.stdout
@@ -182,7 +182,7 @@ def test_with_allow_dirty_a_run_of_code_that_was_not_committed_is_published(tmp_
 
 
 @pytest.mark.full
-def test_cells_are_commands_for_any_scheduler(tmp_path):
+def test_groups_are_commands_for_any_scheduler(tmp_path):
     """Each is run here by hand, as a scheduler would; tables are then those of a sweep."""
     folder = tmp_path / "study"
     done = call(
@@ -190,7 +190,7 @@ def test_cells_are_commands_for_any_scheduler(tmp_path):
         "--config=configs/smoke.py",
         "--config.train.steps=4",
         f"--results={folder}",
-        "--write_cells",
+        "--write_groups",
     )
     assert (done.returncode, done.stderr) == (0, "")
     commands = [line.split() for line in done.stdout.splitlines()]
@@ -225,8 +225,10 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
     )
     assert done.returncode == 0
     assert "smoke: 4 points, 4 runs, 0 of them done" in done.stdout
-    assert "to train: 4 runs in 2 cells" in done.stdout
-    assert "6 programs; roughly" in done.stdout  # first state, training and evaluation of each cell
+    assert "to train: 4 runs in 2 run groups" in done.stdout
+    assert (
+        "6 programs; roughly" in done.stdout
+    )  # first state, training and evaluation of each run group
     assert list((tmp_path / "dry").iterdir()) == []
 
 
@@ -242,9 +244,9 @@ def test_a_point_that_is_there_twice_is_reported(tmp_path):
     assert lines[:3] == [
         "note: the sweep has a point twice: seed=0",
         "twice: 2 points, 1 run, 0 of them done",
-        "to train: 1 run in 1 cell",
+        "to train: 1 run in 1 run group",
     ]
-    assert lines[3].endswith(": 1 replica")
+    assert lines[3].endswith(": 1 member")
 
 
 @pytest.mark.parametrize("dry", [["--dry_run"], []])
@@ -311,7 +313,7 @@ def test_train_trains_the_one_run_of_a_config(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     (record,) = records.read_all(tmp_path).values()
-    assert record["replica"]["seed"] == record["replica"]["data_seed"] == 5
+    assert record["member"]["seed"] == record["member"]["data_seed"] == 5
     assert record["config"]["train"]["steps"] == 2
     assert json.loads((tmp_path / "study.json").read_text())["name"] == "train_smoke"
 

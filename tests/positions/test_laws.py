@@ -128,7 +128,7 @@ def test_an_example_depends_on_its_own_key_and_not_on_its_neighbours(name, train
 @trained_and_evaluated
 @few
 def test_compiled_and_side_by_side_equals_eager(name, train):
-    """With traced lengths, segments and structures; side by side as replicas are."""
+    """With traced lengths, segments and structures; side by side as members are."""
     both = jnp.stack([keys(seed=0), keys(seed=1)])
     compiled = jax.jit(jax.vmap(lambda k, m: positions(name, k, m, train), in_axes=(0, None)))(
         both, mask()

@@ -12,8 +12,8 @@ OVERRIDE = {"encodings/alibi": "x", "tasks/copy": "t"}
 ALIBI = {"label": "alibi", "positions": None, "encodings": [{"name": "alibi"}]}
 
 
-def row(value, sources, change=None, metric="exact_match"):
-    return record_rows.row("test", 8, 0, metric, value, 100, change=change, sources=sources)
+def row(value, sources, override=None, metric="exact_match"):
+    return record_rows.row("test", 8, 0, metric, value, 100, override=override, sources=sources)
 
 
 @pytest.fixture

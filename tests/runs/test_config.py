@@ -34,7 +34,7 @@ def encodings(*specs):
 
 
 def changed(changes):
-    return {"evaluate__changes": changes}
+    return {"evaluate__overrides": changes}
 
 
 SHIFTED = dict(name="shifted", max_shift=5)
@@ -211,20 +211,20 @@ def test_the_data_seed_follows_the_seed_unless_given():
         ),
         (
             changed(3),
-            r"config\.evaluate\.changes is a tuple of dict\(positions=\.\.\., encodings=\.\.\.\), got 3",
+            r"config\.evaluate\.overrides is a tuple of dict\(positions=\.\.\., encodings=\.\.\.\), got 3",
         ),
         (
             changed([3]),
-            r"One change of an evaluation is given as dict\(positions=\.\.\., encodings=\.\.\.\), got 3",
+            r"An evaluation override is given as dict\(positions=\.\.\., encodings=\.\.\.\), got 3",
         ),
-        (changed([{}]), r"One change of an evaluation is given as .*, got \{\}"),
+        (changed([{}]), r"An evaluation override is given as .*, got \{\}"),
         (
             changed([dict(positions=None, encodings=None)]),
-            r"One change of an evaluation is given as .*, got \{",
+            r"An evaluation override is given as .*, got \{",
         ),
         (
             changed([dict(position=SHIFTED)]),
-            r"A change of an evaluation has no 'position'\. Did you mean 'positions'\?",
+            r"An evaluation override has no 'position'\. Did you mean 'positions'\?",
         ),
         (
             changed([dict(positions=dict(name="shiftet"))]),
@@ -249,7 +249,7 @@ def test_the_data_seed_follows_the_seed_unless_given():
         ),
         (
             changed([dict(encodings=()), dict(encodings=())]),
-            r"Two of config\.evaluate\.changes are called 'none': give one of them",
+            r"Two of config\.evaluate\.overrides are called 'none': give one of them",
         ),
     ],
 )
@@ -274,7 +274,7 @@ def test_what_the_config_does_not_know_is_refused_in_one_sentence(changes, words
         (dict(evaluate__curve_every=0), r"config\.evaluate\.curve_every must be at least 1"),
         (dict(evaluate__curve_examples=0), r"config\.evaluate\.curve_examples must be at least 1"),
         (dict(execution__chunk_steps=0), r"config\.execution\.chunk_steps must be at least 1"),
-        (dict(execution__max_replicas=0), r"config\.execution\.max_replicas must be at least 1"),
+        (dict(execution__max_members=0), r"config\.execution\.max_members must be at least 1"),
         (dict(model__num_heads=3), r"config\.model\.num_heads must divide the width 64, got 3"),
         (dict(model__dropout=1), r"config\.model\.dropout must be in \[0, 1\), got 1\.0"),
         (dict(model__dropout=-0.1), r"config\.model\.dropout must be in \[0, 1\), got -0\.1"),
@@ -289,7 +289,10 @@ def test_what_the_config_does_not_know_is_refused_in_one_sentence(changes, words
         ),
         (dict(evaluate__validation_lengths=()), r"validation_lengths must hold a length"),
         (dict(evaluate__validation_lengths=(0,)), r"config\.evaluate's lengths must be at least 1"),
-        (dict(train__drawing=3), r"config\.train\.drawing must be 1 or 2, got 3"),
+        (
+            dict(train__exclude_held_out=2),
+            r"config\.train\.exclude_held_out must be True or False, got 2",
+        ),
         (dict(evaluate__lengths=(0, 8)), r"config\.evaluate's lengths must be at least 1"),
         (dict(evaluate__curve_lengths=(0,)), r"config\.evaluate's lengths must be at least 1"),
         (
@@ -450,10 +453,10 @@ def test_the_run_id_changes_with_all_that_determines_the_weights(changes):
         dict(checkpoints__interval=1),
         dict(checkpoints__keep_final=False),
         dict(checkpoints__keep_curve=True),
-        dict(execution__replicas="vmap"),
+        dict(execution__members="vmap"),
         dict(execution__kernels="reference"),
         dict(execution__chunk_steps=7),
-        dict(execution__max_replicas=1),
+        dict(execution__max_members=1),
         dict(execution__remat=True),
         dict(evaluate__curve_lengths=(8,)),
         dict(evaluate__curve_examples=8),
@@ -529,8 +532,8 @@ def test_the_run_id_holds_the_operands_where_training_depends_on_them():
         }
 
     assert len(run_ids("addition")) == 3
-    assert len(run_ids("addition", train__drawing=1)) == 1
-    assert len(run_ids("addition", train__drawing=1, train__criterion=0.9)) == 3
+    assert len(run_ids("addition", train__exclude_held_out=False)) == 1
+    assert len(run_ids("addition", train__exclude_held_out=False, train__criterion=0.9)) == 3
     assert len(run_ids("copy", train__criterion=0.9)) == 1
 
 
@@ -558,7 +561,7 @@ def test_an_encoding_at_the_input_does_not_act_between_the_streams():
 
 def applied(spec, **changes):
     made = run(**changes)
-    return made, config.change(spec, made).apply(made)
+    return made, config.override(spec, made).apply(made)
 
 
 def test_a_change_puts_a_scheme_in_place_and_nothing_else():
@@ -604,10 +607,10 @@ def test_what_a_change_leaves_open_is_as_the_run_was_trained():
     ],
 )
 def test_a_change_reads_as_it_is_written(spec, label):
-    assert config.change(spec, run()).label == label
+    assert config.override(spec, run()).label == label
 
 
-def test_a_replica_is_two_seeds_a_learning_rate_a_weight_decay_and_a_parent():
+def test_a_member_is_two_seeds_a_learning_rate_a_weight_decay_and_a_parent():
     made = run(seed=3, train__learning_rate=0.5, train__weight_decay=0.25)
     assert made.member_settings() == {
         "seed": 3,
@@ -619,7 +622,7 @@ def test_a_replica_is_two_seeds_a_learning_rate_a_weight_decay_and_a_parent():
     assert run(init_from=PARENT).member_settings()["init_from"] == "0123456789abcdef"
 
 
-REPLICAS = [
+MEMBERS = [
     dict(seed=1),
     dict(data_seed=1),
     dict(train__learning_rate=0.5),
@@ -628,8 +631,8 @@ REPLICAS = [
 ]
 
 
-@pytest.mark.parametrize("changes", REPLICAS, ids=str)
-def test_runs_that_differ_in_their_replica_are_of_one_cell(changes):
+@pytest.mark.parametrize("changes", MEMBERS, ids=str)
+def test_runs_that_differ_in_their_member_are_of_one_group(changes):
     runs = (run(), run(**changes))
     assert runs[0].group_key() == runs[1].group_key()
     assert RunGroup(runs).run == runs[0]
@@ -640,7 +643,7 @@ def test_runs_that_differ_in_their_replica_are_of_one_cell(changes):
     [dict(train__steps=3), dict(train__beta1=0.5), dict(evaluate__num_examples=3), encodings()],
     ids=str,
 )
-def test_a_cell_of_runs_that_differ_otherwise_is_refused(changes):
+def test_a_group_of_runs_that_differ_otherwise_is_refused(changes):
     with pytest.raises(ValueError, match="differ in seeds, learning rate and weight decay only"):
         RunGroup((run(), run(**changes)))
 
@@ -650,7 +653,7 @@ def test_a_run_group_without_runs_is_refused():
         RunGroup(())
 
 
-def test_a_cell_is_known_by_its_runs():
+def test_a_group_is_known_by_its_runs():
     a, b = run(), run(seed=1)
     assert RunGroup((a, b)).group_id == RunGroup((run(), run(seed=1))).group_id
     assert len({RunGroup(runs).group_id for runs in ((a,), (b,), (a, b), (b, a))}) == 4
@@ -693,11 +696,11 @@ def test_validation_lengths_can_be_chosen_and_do_not_change_the_run_id():
     assert made.run_id == run().run_id
 
 
-def test_the_run_id_names_the_drawing_and_that_of_an_older_run_does_not():
-    first, second = run(train__drawing=1), run()
+def test_the_run_id_says_that_inputs_are_held_out_and_that_of_an_older_run_does_not():
+    first, second = run(train__exclude_held_out=False), run()
     assert first.run_id != second.run_id
-    assert "drawing" not in first.identity()["train"]
-    assert second.identity()["train"]["drawing"] == 2
+    assert "exclude_held_out" not in first.identity()["train"]
+    assert second.identity()["train"]["exclude_held_out"] is True
 
 
 def test_an_encoding_may_name_its_heads_and_its_own_position_scheme():

@@ -13,7 +13,7 @@ def record(run_id="0123456789abcdef", **changes):
     return {
         "run_id": run_id,
         "config": {"train": {"epsilon": 1e-08}, "note": "naïve"},
-        "replica": {"seed": 0},
+        "member": {"seed": 0},
         "status": "finished",
         "error": None,
         "rows": [
@@ -28,11 +28,11 @@ def record(run_id="0123456789abcdef", **changes):
                 "learned has positions 0..17; length 64 asks for 129",
             ),
         ],
-        "floors": [],
+        "chance_levels": [],
         "curve": [],
         "cost": None,
         "exposure": None,
-        "code_ratio": None,
+        "scale_ratio": None,
         "checkpoint": None,
         "provenance": {},
         **changes,
@@ -94,7 +94,7 @@ def test_a_number_that_is_not_finite_is_never_written(tmp_path, number):
             tmp_path, record(rows=[record_rows.row("test", 8, 0, "exact_match", number, 128)])
         )
     with pytest.raises(ValueError, match="not JSON compliant"):
-        records.write_json(tmp_path / "cell.json", {"learning_rate": number})
+        records.write_json(tmp_path / "group.json", {"learning_rate": number})
     assert files(tmp_path) == []
 
 
@@ -190,10 +190,21 @@ OLD_SETTINGS = {
 }
 
 
+def old_names(record):
+    """The fields and row keys as records before version 6 named them."""
+    names = {"member": "replica", "chance_levels": "floors", "scale_ratio": "code_ratio"}
+    old = {names.get(key, key): value for key, value in record.items()}
+    old["rows"] = [
+        {"change" if key == "override" else key: value for key, value in row.items()}
+        for row in record["rows"]
+    ]
+    return old
+
+
 def of_version_2(tmp_path, **settings):
     """A record as it was written before evaluations could be frozen."""
     older = {
-        **record(config={"seed": 1, **OLD_SETTINGS, **settings}),
+        **old_names(record(config={"seed": 1, **OLD_SETTINGS, **settings})),
         "schema_version": 2,
     }
     path = records.path_of(tmp_path, older["run_id"])
@@ -216,10 +227,10 @@ def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as
                 {"name": "fox", "reads_positions": False},
             ]
         },
-        "train": {"max_length": 8, "drawing": 1},
+        "train": {"max_length": 8, "exclude_held_out": False},
         "evaluate": {
             "lengths": [4, 8, 16],
-            "changes": [{"label": "bare", "positions": None, "encodings": [nope]}],
+            "overrides": [{"label": "bare", "positions": None, "encodings": [nope]}],
             "frozen": None,
             "exact_operands": "none",
             "validation_lengths": [4, 8],
@@ -233,7 +244,7 @@ def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as
 
 
 def test_rows_before_version_6_have_no_digests_of_their_own(tmp_path):
-    older = {**record(), "schema_version": 5}
+    older = {**old_names(record()), "schema_version": 5}
     older["rows"] = [{k: v for k, v in row.items() if k != "sources"} for row in older["rows"]]
     older["config"] = OLD_SETTINGS
     path = records.path_of(tmp_path, older["run_id"])
@@ -257,9 +268,9 @@ def test_the_digest_is_of_the_content_and_not_of_its_order_or_of_itself():
 
 def test_all_records_of_a_study_are_read_by_run_id(tmp_path):
     for run_id in ("b", "a"):
-        records.write(tmp_path, record(run_id, replica={"seed": ord(run_id)}))
+        records.write(tmp_path, record(run_id, member={"seed": ord(run_id)}))
     (tmp_path / "records" / ".a.json.1234").write_text("a write that was killed", encoding="utf-8")
-    assert {run_id: r["replica"]["seed"] for run_id, r in records.read_all(tmp_path).items()} == {
+    assert {run_id: r["member"]["seed"] for run_id, r in records.read_all(tmp_path).items()} == {
         "a": 97,
         "b": 98,
     }
@@ -281,7 +292,7 @@ def test_a_row_says_what_was_measured_where_and_on_how_many_examples():
         "split": "test",
         "length": 8,
         "offset": 2,
-        "change": None,
+        "override": None,
         "metric": "exact_match",
         "value": None,
         "count": 0,
@@ -312,7 +323,7 @@ def test_a_value_measured_with_a_change_is_found_by_its_label_alone():
     changed = record(
         rows=[
             *record()["rows"],
-            record_rows.row("test", 8, 0, "exact_match", 0.25, 128, change=BARE),
+            record_rows.row("test", 8, 0, "exact_match", 0.25, 128, override=BARE),
         ]
     )
     assert record_rows.value(changed, "test", 8, 0, "exact_match") == 0.5
@@ -325,7 +336,7 @@ def test_a_record_knows_every_place_that_it_has_measured_and_on_how_many_example
         record_rows.row("test", 8, 0, "exact_match", 0.5, 128),
         record_rows.row("test", 8, 0, "first_error", [1], 128),
         record_rows.row("test", 8, 4, "exact_match", None, 0, "why"),
-        record_rows.row("test", 8, 0, "exact_match", 0.25, 64, change=BARE),
+        record_rows.row("test", 8, 0, "exact_match", 0.25, 64, override=BARE),
     ]
     bare = json.dumps({"encodings": [], "positions": None})
     assert record_rows.measured_points(record(rows=rows)) == {
@@ -337,28 +348,28 @@ def test_a_record_knows_every_place_that_it_has_measured_and_on_how_many_example
 
 def test_what_a_change_is_called_or_said_to_tell_is_no_other_place():
     one, other = (
-        record_rows.row("test", 8, 0, "exact_match", 0.5, 128, change={**BARE, **more})
-        for more in ({}, {"label": "naked", "target_length_known": True})
+        record_rows.row("test", 8, 0, "exact_match", 0.5, 128, override={**BARE, **more})
+        for more in ({}, {"label": "naked", "reveals_target_length": True})
     )
     assert record_rows.point_key(one) == record_rows.point_key(other)
 
 
-def test_a_record_is_extended_by_rows_of_new_places_and_floors_of_new_lengths():
-    floor = {"length": 8, "exact_match": 0.1, "count": 100}
-    before = record(floors=[floor])
+def test_a_record_is_extended_by_rows_of_new_places_and_chance_levels_of_new_lengths():
+    chance_level = {"length": 8, "exact_match": 0.1, "count": 100}
+    before = record(chance_levels=[chance_level])
     new = [
         record_rows.row("test", 8, 4, "exact_match", 0.75, 128),
         record_rows.row("test", 8, 4, "token_accuracy", 0.9, 128),
     ]
     after = record_rows.extended(
-        before, new, [{**floor, "exact_match": 0.9}, {**floor, "length": 16}]
+        before, new, [{**chance_level, "exact_match": 0.9}, {**chance_level, "length": 16}]
     )
     assert after == {
         **before,
         "rows": [*before["rows"], *new],
-        "floors": [floor, {**floor, "length": 16}],
+        "chance_levels": [chance_level, {**chance_level, "length": 16}],
     }
-    assert before == record(floors=[floor])  # as it was
+    assert before == record(chance_levels=[chance_level])  # as it was
 
 
 @pytest.mark.parametrize(
@@ -379,7 +390,7 @@ def test_a_record_is_extended_by_rows_of_new_places_and_floors_of_new_lengths():
         (
             [
                 record_rows.row("test", 9, 0, "exact_match", 0.9, 64),
-                record_rows.row("test", 8, 2, "exact_match", 0.9, 64, change=BARE),
+                record_rows.row("test", 8, 2, "exact_match", 0.9, 64, override=BARE),
             ],
             r"measured test length 8 at offset 2 with bare already, on 32 examples",
         ),
@@ -389,7 +400,9 @@ def test_what_has_been_measured_is_never_overwritten(rows, words):
     before = record(
         rows=[
             *record()["rows"],
-            record_rows.row("test", 8, 2, "exact_match", 0.25, 32, change={**BARE, "label": "was"}),
+            record_rows.row(
+                "test", 8, 2, "exact_match", 0.25, 32, override={**BARE, "label": "was"}
+            ),
         ]
     )
     with pytest.raises(

@@ -33,7 +33,7 @@ from tests.sweeps.test_changed_code import CHANGES, NAME
 folder = Path(sys.argv[1])
 points = grid.product({"model.encodings": [(dict(name=NAME),)]})
 study.expand("fake", tiny.values(**CHANGES), points, folder).write(folder)
-tiny.train(folder, tiny.cell(NAME, seeds=1, **CHANGES))
+tiny.train(folder, tiny.run group(NAME, seeds=1, **CHANGES))
 """
 
 
@@ -123,7 +123,7 @@ def test_a_sweep_does_not_extend_the_evaluation_of_a_run_of_changed_code(work):
         '    return grid.product({"model.encodings": [(dict(name=NAME),)]})\n'
     )
     arguments = [f"--config={config}", f"--results={work / 'results'}", "--dry_run"]
-    assert "to train: 1 run in 1 cell" in call("sweep", *arguments, path=[work, ROOT]).stdout
+    assert "to train: 1 run in 1 run group" in call("sweep", *arguments, path=[work, ROOT]).stdout
     change_code(work)
     refused = call("sweep", *arguments, path=[work, ROOT])
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)

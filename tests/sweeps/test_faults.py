@@ -78,10 +78,10 @@ def measured(folder):
         "status",
         "error",
         "rows",
-        "floors",
+        "chance_levels",
         "curve",
         "exposure",
-        "code_ratio",
+        "scale_ratio",
         "checkpoint",
     )
     return {
@@ -147,11 +147,11 @@ def test_kills_at_any_moment_change_nothing(tmp_path, unbroken):
             one.kill() if len(kills) == KILLS else None
         if (
             one.returncode == 0 and len(kills) < KILLS
-        ):  # it got through: one of its cells begins again
+        ):  # it got through: one of its run groups begins again
             lost = draw.choice(sorted((folder / "records").glob("*.json")))
-            cell = records.read(lost)["checkpoint"]["cell"]
+            group = records.read(lost)["checkpoint"]["run_group"]
             lost.unlink()
-            shutil.rmtree(folder / "checkpoints" / cell)
+            shutil.rmtree(folder / "checkpoints" / group)
     assert {own for own, _ in kills} == {True, False}
     done = sweep(tmp_path, folder)
     assert done.returncode == 0, done.stderr
@@ -159,7 +159,7 @@ def test_kills_at_any_moment_change_nothing(tmp_path, unbroken):
 
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="memory is limited by prlimit")
-def test_a_cell_that_does_not_fit_into_memory_fails_alone_and_a_rerun_with_room_ends_alike(
+def test_a_group_that_does_not_fit_into_memory_fails_alone_and_a_rerun_with_room_ends_alike(
     tmp_path,
 ):
     done = sweep(tmp_path, tmp_path / "study", WIDE, before=["prlimit", f"--data={DATA}"])
@@ -217,12 +217,12 @@ def test_damaged_records_and_checkpoints_are_set_aside_and_trained_again(tmp_pat
     folder = tmp_path / "study"
     assert sweep(tmp_path, folder).returncode == 0
     first, second = sorted((folder / "records").glob("*.json"))[:2]
-    cells = {path: records.read(path)["checkpoint"]["cell"] for path in (first, second)}
+    groups = {path: records.read(path)["checkpoint"]["run_group"] for path in (first, second)}
     first.write_text(first.read_text()[:100], encoding="utf-8")
     second.write_text(
         json.dumps({**json.loads(second.read_text()), "status": "diverged"}), encoding="utf-8"
     )
-    for file in (folder / "checkpoints" / cells[first]).rglob("*"):
+    for file in (folder / "checkpoints" / groups[first]).rglob("*"):
         if file.is_file():
             file.write_bytes(b"")
     done = sweep(tmp_path, folder)

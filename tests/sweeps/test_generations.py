@@ -1,4 +1,4 @@
-"""Runs that start from runs of the same study: expanded, ordered into cells, and trained one generation after the other."""
+"""Runs that start from runs of the same study: expanded, ordered into run groups, and trained one generation after the other."""
 
 from pathlib import Path
 
@@ -75,50 +75,57 @@ def test_a_parent_after_its_child_is_not_found():
         expand([*points[4:6], *points[:4]])
 
 
-def test_a_child_is_in_a_later_cell_than_its_parent_even_where_they_differ_in_nothing_else():
+def test_a_child_is_in_a_later_group_than_its_parent_even_where_they_differ_in_nothing_else():
     runs = expand(three_generations()).runs
     assert runs[0].group_key() == runs[4].group_key() == runs[6].group_key()
-    found = study.cells(runs)
-    assert [[run.run_id for run in cell.runs] for cell in found] == [
+    found = study.groups(runs)
+    assert [[run.run_id for run in group.runs] for group in found] == [
         [r.run_id for r in group] for group in (runs[:2], runs[2:4], runs[4:6], runs[6:])
     ]
 
 
-def test_the_order_of_the_cells_is_that_of_the_generations_whatever_that_of_the_runs():
+def test_the_order_of_the_groups_is_that_of_the_generations_whatever_that_of_the_runs():
     runs = expand(three_generations()).runs
-    found = study.cells(reversed(runs))
+    found = study.groups(reversed(runs))
     generation = {
         run.run_id: g for g, group in enumerate((runs[:4], runs[4:6], runs[6:])) for run in group
     }
-    assert [{generation[run.run_id] for run in cell.runs} for cell in found] == [{0}, {0}, {1}, {2}]
+    assert [{generation[run.run_id] for run in group.runs} for group in found] == [
+        {0},
+        {0},
+        {1},
+        {2},
+    ]
 
 
 def test_children_whose_parents_are_done_already_train_with_the_first():
     runs = expand(three_generations()).runs
-    assert [len(cell.runs) for cell in study.cells(runs[4:6])] == [2]
-    assert [len(wave) for wave in study.waves(study.cells(runs[2:6]))] == [2]
+    assert [len(group.runs) for group in study.groups(runs[4:6])] == [2]
+    assert [len(wave) for wave in study.waves(study.groups(runs[2:6]))] == [2]
 
 
 @pytest.mark.parametrize(("size", "expected"), [(8, [2, 1, 1]), (1, [4, 2, 1])])
-def test_a_wave_holds_every_cell_whose_parents_have_trained(size, expected):
-    runs = expand(three_generations(), execution__max_replicas=size).runs
-    cells = study.cells(runs)
-    waves = study.waves(reversed(cells))
+def test_a_wave_holds_every_group_whose_parents_have_trained(size, expected):
+    runs = expand(three_generations(), execution__max_members=size).runs
+    groups = study.groups(runs)
+    waves = study.waves(reversed(groups))
     assert [len(wave) for wave in waves] == expected
-    assert {cell.group_id for wave in waves for cell in wave} == {cell.group_id for cell in cells}
+    assert {group.group_id for wave in waves for group in wave} == {
+        group.group_id for group in groups
+    }
     trained = set()
     for wave in waves:
         assert all(
             run.init_from is None or run.init_from.run_id in trained
-            for cell in wave
-            for run in cell.runs
+            for group in wave
+            for run in group.runs
         )
-        trained |= {run.run_id for cell in wave for run in cell.runs}
+        trained |= {run.run_id for group in wave for run in group.runs}
 
 
-def test_without_children_there_is_one_wave_and_without_cells_none():
-    cells = study.cells(expand(three_generations()).runs[:4])
-    assert study.waves(cells) == [cells]
+def test_without_children_there_is_one_wave_and_without_groups_none():
+    groups = study.groups(expand(three_generations()).runs[:4])
+    assert study.waves(groups) == [groups]
     assert study.waves([]) == []
 
 
@@ -179,12 +186,12 @@ def rows(run, count=16, missing=()):
 def test_a_run_is_done_once_every_change_is_measured_too():
     run = expand(
         grid.product(),
-        evaluate__changes=(dict(encodings=()), dict(positions=dict(name="shifted", max_shift=3))),
+        evaluate__overrides=(dict(encodings=()), dict(positions=dict(name="shifted", max_shift=3))),
     ).runs[0]
     assert (
         len(rows(run)) == 2 + 3 * 3
     )  # validation, and three test lengths: as trained and with each change
-    for kept in (rows(run), rows(run)[:-1], [r for r in rows(run) if r["change"] is None]):
+    for kept in (rows(run), rows(run)[:-1], [r for r in rows(run) if r["override"] is None]):
         assert is_done(
             run, {run.run_id: {"status": "finished", "rows": kept, "config": run.to_dict()}}
         ) is (len(kept) == 11)
@@ -243,7 +250,7 @@ def test_a_parent_that_has_left_no_parameters_is_refused_before_anything_trains(
 
 
 def test_a_change_that_a_run_cannot_take_is_refused_before_anything_trains(tmp_path):
-    made = expand(grid.product(), evaluate__changes=(dict(encodings=LEARNED),))
+    made = expand(grid.product(), evaluate__overrides=(dict(encodings=LEARNED),))
     with pytest.raises(
         UserError, match=r"learned has parameters that the run .* was not trained with"
     ):
@@ -271,10 +278,10 @@ def swept(tmp_path_factory):
     made = expand(grid.concat(points, *again), folder, **changes)
     todo, order = sweep.plan(made, folder), []
 
-    def failing(cell, *args):
-        if cell.run.init_from is None and cell.run.model.encodings[0].name == "rope":
+    def failing(group, *args):
+        if group.run.init_from is None and group.run.model.encodings[0].name == "rope":
             raise RuntimeError("no rope today")
-        train_run_group(cell, *args)
+        train_run_group(group, *args)
 
     class InProcess(Local):
         def launch(self, files, folder, on_event):
@@ -287,9 +294,9 @@ def swept(tmp_path_factory):
     return made, folder, todo, order, failed
 
 
-def test_cells_start_only_after_those_that_theirs_start_from(swept):
+def test_groups_start_only_after_those_that_theirs_start_from(swept):
     made, _, todo, order, _ = swept
-    of = {run.run_id: cell.group_id for cell in todo.cells for run in cell.runs}
+    of = {run.run_id: group.group_id for group in todo.groups for run in group.runs}
     assert [set(wave) for wave in order] == [
         {of[run.run_id] for run in made.runs[:2]},
         {of[run.run_id] for run in made.runs[2:]},
@@ -309,7 +316,7 @@ def test_a_child_whose_parent_has_failed_is_recorded_as_failed_and_the_others_go
     sentence = f"The run {rope.run_id} in {folder} has not finished, it failed."
     assert failed == {rope.run_id: "RuntimeError: no rope today", from_rope.run_id: sentence}
     assert found[from_rope.run_id]["error"] == sentence
-    assert found[from_rope.run_id]["replica"]["init_from"] == rope.run_id
+    assert found[from_rope.run_id]["member"]["init_from"] == rope.run_id
 
 
 def test_a_child_goes_on_where_its_parent_ended(swept):
@@ -323,9 +330,9 @@ def test_a_child_goes_on_where_its_parent_ended(swept):
 def test_swept_again_only_the_failed_ones_are_left(swept):
     made, folder, *_ = swept
     todo = sweep.plan(made, folder)
-    assert [[run.run_id for run in cell.runs] for cell in todo.cells] == [
+    assert [[run.run_id for run in group.runs] for group in todo.groups] == [
         [made.runs[0].run_id],
         [made.runs[2].run_id],
     ]
     assert "fake: 4 points, 4 runs, 2 of them done" in str(todo)
-    assert len(study.waves(todo.cells)) == 2
+    assert len(study.waves(todo.groups)) == 2

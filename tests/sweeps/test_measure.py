@@ -1,4 +1,4 @@
-"""Evaluations added to finished runs: two of RoPE with a base of 500 in one cell, one of a learned table of 13."""
+"""Evaluations added to finished runs: two of RoPE with a base of 500 in one run group, one of a learned table of 13."""
 
 import shutil
 
@@ -25,8 +25,8 @@ def trained(tmp_path_factory):
         evaluate__curve_every=40,
         execution__chunk_steps=40,
     )
-    tiny.train(folder, tiny.cell(dict(name="rope", base=500.0), **fast))
-    tiny.train(folder, tiny.cell(LEARNED, seeds=1, **fast))
+    tiny.train(folder, tiny.group(dict(name="rope", base=500.0), **fast))
+    tiny.train(folder, tiny.group(LEARNED, seeds=1, **fast))
     return folder
 
 
@@ -36,14 +36,14 @@ def folder(trained, tmp_path):
     return shutil.copytree(trained, tmp_path / "fake")
 
 
-def ask(*lengths, offsets=(0,), only_missing=False, select=None, **change):
-    return measure.Ask(lengths, offsets, change or None, select or {}, only_missing)
+def ask(*lengths, offsets=(0,), only_missing=False, select=None, **override):
+    return measure.Ask(lengths, offsets, override or None, select or {}, only_missing)
 
 
 def read(folder):
     """The records by encoding and seed."""
     return {
-        (r["config"]["model"]["encodings"][0]["name"], r["replica"]["seed"]): r
+        (r["config"]["model"]["encodings"][0]["name"], r["member"]["seed"]): r
         for r in records.read_all(folder).values()
     }
 
@@ -68,14 +68,14 @@ def test_every_run_gains_the_grid_and_what_was_there_is_bit_equal(trained, folde
     for who, after in read(folder).items():
         before = read(trained)[who]
         assert after["rows"][: len(before["rows"])] == before["rows"]
-        assert {k: v for k, v in after.items() if k not in ("rows", "floors", "digest")} == {
-            k: v for k, v in before.items() if k not in ("rows", "floors", "digest")
+        assert {k: v for k, v in after.items() if k not in ("rows", "chance_levels", "digest")} == {
+            k: v for k, v in before.items() if k not in ("rows", "chance_levels", "digest")
         }
-        assert after["floors"][:3] == before["floors"]
-        assert [f["length"] for f in after["floors"]] == [2, 3, 5, 4, 6]
+        assert after["chance_levels"][:3] == before["chance_levels"]
+        assert [f["length"] for f in after["chance_levels"]] == [2, 3, 5, 4, 6]
     for rows in new_rows(folder, trained).values():
         exact = [
-            (r["split"], r["length"], r["offset"], r["change"])
+            (r["split"], r["length"], r["offset"], r["override"])
             for r in rows
             if r["metric"] == "exact_match"
         ]
@@ -87,7 +87,7 @@ def test_every_run_gains_the_grid_and_what_was_there_is_bit_equal(trained, folde
         (6, 0, "learned has positions 0..12; length 6 asks for position 13"),
         (6, 5, "learned has positions 0..12; length 6 asks for position 18"),
     ]
-    assert [line.split(": ")[0] for line in said] == ["1 of 2 cells", "2 of 2 cells"]
+    assert [line.split(": ")[0] for line in said] == ["1 of 2 run groups", "2 of 2 run groups"]
     assert {line.split(": ")[1] for line in said} == {
         "rope, 2 runs measured at 4 places",
         "learned, 1 runs measured at 4 places",
@@ -96,7 +96,7 @@ def test_every_run_gains_the_grid_and_what_was_there_is_bit_equal(trained, folde
 
 @pytest.mark.full
 def test_a_measurement_that_was_interrupted_goes_on_to_the_same_numbers(trained, folder):
-    """One of the two records of a cell has not been written."""
+    """One of the two records of a run group has not been written."""
     record = read(folder)["rope", 1]
     kept = [r for r in record["rows"] if r["length"] != 5]
     assert len(record["rows"]) - len(kept) == 6
@@ -158,29 +158,33 @@ def test_arguments_that_a_change_leaves_open_are_the_runs_own(trained, folder):
         measure.add(folder, ask(3, encodings=(spec,), select=WORDS[0]))
     measure.add(folder, ask(3, 4, offsets=(0, 7), encodings=(), select=WORDS[0]))
     rows = new_rows(folder, trained)["rope", 0]
-    by_label = {r["change"]["label"]: r for r in rows}
+    by_label = {r["override"]["label"]: r for r in rows}
     assert list(by_label) == [
         "rope(scaling=linear, factor=2.0)",
         "rope(scaling=linear, factor=1000000000.0)",
         "rope(scaling=linear, factor=2.0, base=10000.0)",
         "none",
     ]
-    own = by_label["rope(scaling=linear, factor=2.0)"]["change"]["encodings"]
+    own = by_label["rope(scaling=linear, factor=2.0)"]["override"]["encodings"]
     assert [(e["base"], e["factor"], e["scaling"], e["layers"]) for e in own] == [
         (500.0, 2.0, "linear", None)
     ]
     assert (
-        by_label["rope(scaling=linear, factor=2.0, base=10000.0)"]["change"]["encodings"][0]["base"]
+        by_label["rope(scaling=linear, factor=2.0, base=10000.0)"]["override"]["encodings"][0][
+            "base"
+        ]
         == 10000.0
     )
-    assert by_label["none"]["change"] == {
+    assert by_label["none"]["override"] == {
         "label": "none",
         "positions": None,
         "encodings": [],
-        "target_length_known": False,
+        "reveals_target_length": False,
     }
 
-    nll = {label: values([r for r in rows if r["change"]["label"] == label]) for label in by_label}
+    nll = {
+        label: values([r for r in rows if r["override"]["label"] == label]) for label in by_label
+    }
     scaled, unturned, other, removed = nll.values()
     as_trained = values(read(trained)["rope", 0]["rows"])
     assert len({measured[3, 0] for measured in (as_trained, scaled, unturned, other)}) == 4
@@ -209,19 +213,20 @@ def test_other_positions_that_tell_the_length_mark_their_rows(trained, folder):
     measure.add(folder, ask(4, positions=dict(name="normalized"), select=WORDS[0]))
     measure.add(folder, ask(4, positions=dict(name="shifted", max_shift=3), select=WORDS[0]))
     told = {
-        (r["change"]["label"], r["change"]["target_length_known"])
+        (r["override"]["label"], r["override"]["reveals_target_length"])
         for rows in new_rows(folder, trained).values()
         for r in rows
     }
     assert told == {("normalized", True), ("shifted(max_shift=3)", False)}
     positions = {
-        r["change"]["label"]: r["change"]["positions"] for r in new_rows(folder, trained)["rope", 0]
+        r["override"]["label"]: r["override"]["positions"]
+        for r in new_rows(folder, trained)["rope", 0]
     }
     assert positions == {
         "normalized": {"name": "normalized"},
         "shifted(max_shift=3)": {"name": "shifted", "max_shift": 3},
     }
-    assert not any(record["exposure"]["target_length_known"] for record in read(folder).values())
+    assert not any(record["exposure"]["reveals_target_length"] for record in read(folder).values())
 
 
 @pytest.mark.parametrize(
@@ -315,6 +320,8 @@ def test_a_run_without_its_parameters_is_named_and_nothing_is_measured(folder):
 
 
 def test_a_published_study_has_no_checkpoints(folder):
-    shutil.rmtree(folder / "cells")
-    with pytest.raises(UserError, match=r"The checkpoint of \w+ is gone: .*cells.* is missing\."):
+    shutil.rmtree(folder / "groups")
+    with pytest.raises(
+        UserError, match=r"The checkpoint of \w+ is gone: .*run groups.* is missing\."
+    ):
         measure.add(folder, ask(4))

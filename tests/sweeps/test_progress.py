@@ -6,7 +6,7 @@ from rich.console import Console
 from pe_lab.sweeps import progress
 from pe_lab.sweeps.progress import Progress
 
-CELLS = {"a": ("rope", 100, 2), "b": ("alibi", 100, 1)}  # 300 replica-steps
+GROUPS = {"a": ("rope", 100, 2), "b": ("alibi", 100, 1)}  # 300 member-steps
 
 
 @pytest.fixture
@@ -25,14 +25,14 @@ def clock(monkeypatch):
 def shown(clock):
     """A Progress without a terminal, and the lines that it has printed."""
     text = StringIO()
-    return Progress(CELLS, Console(file=text, width=40)), lambda: text.getvalue().splitlines()
+    return Progress(GROUPS, Console(file=text, width=40)), lambda: text.getvalue().splitlines()
 
 
 def at(step, rate=12.0):
     return {"event": "progress", "step": step, "loss": 0.25, "steps_per_second": rate}
 
 
-def test_without_a_terminal_a_cell_is_one_plain_line_with_loss_rate_count_and_time(shown, clock):
+def test_without_a_terminal_a_group_is_one_plain_line_with_loss_rate_count_and_time(shown, clock):
     display, lines = shown
     with display:
         display.event("a", {"event": "started"})
@@ -41,7 +41,7 @@ def test_without_a_terminal_a_cell_is_one_plain_line_with_loss_rate_count_and_ti
     assert lines() == ["rope  step 50/100 x 2  loss 0.2500  10 steps/s  0 of 3 runs, 20 s left"]
 
 
-def test_lines_of_one_cell_are_ten_seconds_apart(shown, clock):
+def test_lines_of_one_group_are_ten_seconds_apart(shown, clock):
     display, lines = shown
     for step in range(1, 31):
         clock(1)
@@ -68,7 +68,7 @@ def test_what_is_done_is_counted_in_runs(shown, clock):
     assert lines() == ["rope  done  2 of 3 runs, estimating time left", "alibi  done  3 of 3 runs"]
 
 
-def test_a_failed_cell_says_why_and_a_killed_one_points_to_its_log(shown, clock):
+def test_a_failed_group_says_why_and_a_killed_one_points_to_its_log(shown, clock):
     display, lines = shown
     clock(10)
     display.event("a", {"event": "failed", "error": "out of memory"})
@@ -81,14 +81,14 @@ def test_a_failed_cell_says_why_and_a_killed_one_points_to_its_log(shown, clock)
     ]
 
 
-def test_saved_cells_are_neither_failed_nor_done(shown):
+def test_saved_groups_are_neither_failed_nor_done(shown):
     display, lines = shown
-    for cell in ("a", "b"):
-        display.event(cell, {"event": "started"})
-        display.event(cell, {"event": "resumed", "step": 40})
+    for group in ("a", "b"):
+        display.event(group, {"event": "started"})
+        display.event(group, {"event": "resumed", "step": 40})
     first = len(lines())
-    for cell in ("a", "b"):
-        display.event(cell, {"event": "saving"})
+    for group in ("a", "b"):
+        display.event(group, {"event": "saving"})
     display.event("a", at(60))
     display.event("a", {"event": "saved"})
     display.event("b", {"event": "stopped"})
@@ -101,10 +101,10 @@ def test_saved_cells_are_neither_failed_nor_done(shown):
     ]
 
 
-def test_a_terminal_shows_saving_and_saved_cells(clock):
+def test_a_terminal_shows_saving_and_saved_groups(clock):
     text = StringIO()
     console = Console(file=text, force_terminal=True, width=100, color_system=None)
-    with Progress(CELLS, console) as display:
+    with Progress(GROUPS, console) as display:
         display.event("a", at(50))
         display.event("b", at(50))
         display.event("a", {"event": "saving"})
@@ -129,7 +129,7 @@ def test_there_is_no_estimate_before_the_first_rate(shown, clock):
 
 
 def test_compilation_is_not_part_of_the_rate(shown, clock):
-    """100 of 200 replica-steps of the one cell and 100 of the other, at 10 a second."""
+    """100 of 200 member-steps of the one run group and 100 of the other, at 10 a second."""
     display, _ = shown
     display.event("a", {"event": "started"})
     clock(1000)
@@ -137,16 +137,16 @@ def test_compilation_is_not_part_of_the_rate(shown, clock):
     assert display.seconds_left() == 20.0
 
 
-def test_running_cells_share_the_time_and_have_their_own_rates(shown):
+def test_running_groups_share_the_time_and_have_their_own_rates(shown):
     display, _ = shown
-    for cell in ("a", "b"):
-        display.event(cell, {"event": "started"})
-    display.event("a", at(50, rate=10.0))  # 100 replica-steps are left: 10 s
+    for group in ("a", "b"):
+        display.event(group, {"event": "started"})
+    display.event("a", at(50, rate=10.0))  # 100 member-steps are left: 10 s
     display.event("b", at(50, rate=2.0))  # 50: 25 s
     assert display.seconds_left() == pytest.approx(35.0 / 2)
 
 
-def test_the_rate_is_the_mean_over_the_steps_of_a_cell(shown):
+def test_the_rate_is_the_mean_over_the_steps_of_a_group(shown):
     display, _ = shown
     display.event("b", at(20, rate=10.0))  # 2 s
     display.event("b", at(80, rate=20.0))  # 3 s
@@ -158,7 +158,9 @@ def test_steps_of_an_earlier_process_are_not_part_of_the_rate(shown):
     display, _ = shown
     display.event("a", {"event": "started"})
     display.event("a", {"event": "resumed", "step": 50})
-    display.event("a", at(75, rate=10.0))  # 50 replica-steps are left, and 100 of the other cell
+    display.event(
+        "a", at(75, rate=10.0)
+    )  # 50 member-steps are left, and 100 of the other run group
     assert display.seconds_left() == 15.0
 
 
@@ -202,9 +204,11 @@ def test_an_error_is_shown_as_it_is(shown, clock, error):
     assert lines() == [f"rope  FAILED: {error}  2 of 3 runs, estimating time left"]
 
 
-def test_in_a_terminal_running_cells_are_rows_of_a_table_and_done_ones_leave_it(clock):
+def test_in_a_terminal_running_groups_are_rows_of_a_table_and_done_ones_leave_it(clock):
     text = StringIO()
-    display = Progress(CELLS, Console(file=text, force_terminal=True, width=100, color_system=None))
+    display = Progress(
+        GROUPS, Console(file=text, force_terminal=True, width=100, color_system=None)
+    )
     display.event("a", at(50))
     display.event("b", {"event": "ended", "status": 0})
     assert text.getvalue() == ""

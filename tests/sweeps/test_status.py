@@ -11,22 +11,22 @@ from pe_lab.training import run_records
 from tests import tiny
 from tests.experiments.entry_points import call
 
-CELL = tiny.cell("rope", seeds=4)
+GROUP = tiny.group("rope", seeds=4)
 COST = {"train_seconds": 6.0, "compile_seconds": 4.0}
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """A study of four runs in one cell: finished, diverged, failed, without a record."""
+    """A study of four runs in one run group: finished, diverged, failed, without a record."""
     entries = [
         {"labels": {"model.encodings": "rope", "seed": str(r.seed)}, "run_id": r.run_id}
-        for r in CELL.runs
+        for r in GROUP.runs
     ]
     records.write_json(tmp_path / "study.json", {"name": "x", "entries": entries})
-    content = {"runs": [r.to_dict() for r in CELL.runs], "run_ids": [r.run_id for r in CELL.runs]}
-    records.write_json(tmp_path / "cells" / f"{CELL.group_id}.json", content)
+    content = {"runs": [r.to_dict() for r in GROUP.runs], "run_ids": [r.run_id for r in GROUP.runs]}
+    records.write_json(tmp_path / "groups" / f"{GROUP.group_id}.json", content)
     for run, state, error in zip(
-        CELL.runs,
+        GROUP.runs,
         ("finished", "diverged", "failed"),
         (None, "the loss was not finite", "no room"),
         strict=False,
@@ -56,28 +56,28 @@ def test_each_run_has_its_state_and_reason(folder):
     )  # one run as long as the mean of those that are done
 
 
-def test_a_run_whose_cell_a_process_is_at_runs(folder):
+def test_a_run_whose_group_a_process_is_at_runs(folder):
     said = {"event": "progress", "step": 4, "loss": 0.5, "steps_per_second": 8.0}
-    with locks.held(folder / "cells" / f"{CELL.group_id}.lock"):
+    with locks.held(folder / "groups" / f"{GROUP.group_id}.lock"):
         assert [s for s, _ in states(status.read(folder))] == ["done", "done", "running", "running"]
         assert status.read(folder).seconds_left is None  # it has not said how fast it is
-        records.write_json(folder / "progress" / f"{CELL.group_id}.json", said)
+        records.write_json(folder / "progress" / f"{GROUP.group_id}.json", said)
         found = status.read(folder)
     assert states(found)[2:] == [("running", "step 4 of 12, loss 0.5000")] * 2
     assert (found.workers, found.seconds_left) == (1, (12 - 4) * 4 / 8.0)
 
 
 def test_a_damaged_record_is_left_to_be_trained_again(folder):
-    records.path_of(folder, CELL.runs[0].run_id).write_text("{", encoding="utf-8")
+    records.path_of(folder, GROUP.runs[0].run_id).write_text("{", encoding="utf-8")
     assert states(status.read(folder))[0] == ("left", "its record is damaged")
 
 
-def test_cells_of_an_older_sweep_say_no_run_ids(folder):
-    runs = [r.to_dict() for r in CELL.runs]
+def test_groups_of_an_older_sweep_say_no_run_ids(folder):
+    runs = [r.to_dict() for r in GROUP.runs]
     for older in runs:  # nor what came later
         del older["checkpoints"]["keep_curve"]
-    records.write_json(folder / "cells" / f"{CELL.group_id}.json", {"runs": runs})
-    with locks.held(folder / "cells" / f"{CELL.group_id}.lock"):
+    records.write_json(folder / "groups" / f"{GROUP.group_id}.json", {"runs": runs})
+    with locks.held(folder / "groups" / f"{GROUP.group_id}.lock"):
         assert [s for s, _ in states(status.read(folder))] == ["done", "done", "running", "running"]
 
 
@@ -102,13 +102,13 @@ def test_the_command_says_it_and_tries_failed_runs_again(folder):
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "x: 4 runs: 2 done, 0 running, 1 failed, 1 left"
-    assert lines[2].split() == ["failed", CELL.runs[2].run_id, "rope", "2:", "no", "room"]
+    assert lines[2].split() == ["failed", GROUP.runs[2].run_id, "rope", "2:", "no", "room"]
     assert lines[-1] == "no process is at it: about 10 seconds for one worker"
     done = call("status", f"--study={folder}", "--retry_failed", "--workers=1")
     assert (done.returncode, done.stderr) == (0, "")
     assert [
         r["status"]
-        for r in map(records.read, (records.path_of(folder, run.run_id) for run in CELL.runs[:3]))
+        for r in map(records.read, (records.path_of(folder, run.run_id) for run in GROUP.runs[:3]))
     ] == [
         "finished",
         "diverged",

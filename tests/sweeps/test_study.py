@@ -151,11 +151,11 @@ def test_the_study_file_holds_labels_and_run_ids(tmp_path):
     assert json.loads((tmp_path / "study.json").read_text(encoding="utf-8")) == expected
 
 
-def test_a_cell_holds_the_runs_that_differ_in_their_replica():
+def test_a_group_holds_the_runs_that_differ_in_their_member():
     runs = expand(
         {"seed": range(2)}, {"model.encodings": [ROPE, ALIBI]}, {"train.learning_rate": [0.1, 0.2]}
     ).runs
-    found = study.cells(runs)
+    found = study.groups(runs)
     assert [c.run.model.encodings[0].name for c in found] == ["rope", "alibi"]
     assert [[(r.seed, r.train.learning_rate) for r in c.runs] for c in found] == [
         [(0, 0.1), (0, 0.2), (1, 0.1), (1, 0.2)]
@@ -166,15 +166,15 @@ def test_a_cell_holds_the_runs_that_differ_in_their_replica():
     ("size", "expected"),
     [(1, [1] * 5), (2, [2, 2, 1]), (3, [3, 2]), (4, [3, 2]), (5, [5]), (8, [5])],
 )
-def test_a_cell_holds_no_more_than_max_replicas(size, expected):
-    found = study.cells(expand({"seed": range(5)}, max_replicas=size).runs)
+def test_a_group_holds_no_more_than_max_members(size, expected):
+    found = study.groups(expand({"seed": range(5)}, max_members=size).runs)
     assert [len(c.runs) for c in found] == expected
     assert [run.seed for c in found for run in c.runs] == list(range(5))
 
 
 def test_nine_members_become_groups_of_five_and_four():
-    runs = expand({"seed": range(3)}, {"train.learning_rate": [0.1, 0.2, 0.3]}, max_replicas=8).runs
-    assert [len(c.runs) for c in study.cells(runs)] == [5, 4]
+    runs = expand({"seed": range(3)}, {"train.learning_rate": [0.1, 0.2, 0.3]}, max_members=8).runs
+    assert [len(c.runs) for c in study.groups(runs)] == [5, 4]
 
 
 def test_a_point_that_is_there_twice_is_found_and_two_points_of_one_run_are_none():
@@ -186,9 +186,9 @@ def test_a_point_that_is_there_twice_is_found_and_two_points_of_one_run_are_none
 BARE = {"label": "any", "positions": None, "encodings": []}
 
 
-def measured(count=32, lengths=(8, 16), offsets=(0, 4), change=None):
+def measured(count=32, lengths=(8, 16), offsets=(0, 4), override=None):
     return [
-        row("test", n, o, "exact_match", 0.5, count, change=change)
+        row("test", n, o, "exact_match", 0.5, count, override=override)
         for n in lengths
         for o in offsets
     ]
@@ -220,7 +220,7 @@ def null(length, offset):
         ("finished", [*validated(), *measured(lengths=(8,))], False),
         ("finished", [*validated(), *measured(offsets=(0,))], False),
         ("finished", [*validated(lengths=(8,)), *measured()], False),
-        ("finished", [*validated(), *measured(change=BARE)], False),
+        ("finished", [*validated(), *measured(override=BARE)], False),
         ("finished", [], False),
         ("diverged", [], True),
         ("failed", [], False),
@@ -240,7 +240,7 @@ def test_a_run_is_done_when_it_has_what_is_asked_with_every_change_whatever_it_i
     plain = [*validated(), *measured()]
     found = [
         {run.run_id: {"status": "finished", "rows": rows, "config": run.to_dict()}}
-        for rows in (plain, [*plain, *measured(change=BARE)])
+        for rows in (plain, [*plain, *measured(override=BARE)])
     ]
     assert [is_done(run, each) for each in found] == [False, True]
 
@@ -323,7 +323,7 @@ def test_an_analysis_of_what_is_not_there_is_refused_before_anything_is_trained(
 
 def test_a_contrast_with_what_is_evaluated_in_place_of_the_trained_is_known():
     values = base.get_config()
-    values.evaluate.changes = (dict(encodings=(), label="bare"),)
+    values.evaluate.overrides = (dict(encodings=(), label="bare"),)
     said = dict(contrasts=(("rope", "rope, evaluated with bare"),))
     points = grid.product({"model.encodings": [ROPE, ALIBI]})
     assert study.expand("fake", values.to_dict(), points, Path("nowhere"), said).analysis == said

@@ -62,7 +62,7 @@ def leaks(task, layout, scheme, examples, length_known=False):
     Args:
       length_known: chance knows the target's length, as it always does where the layout shows it.
     """
-    seen = _seen(task, layout, scheme, examples, length_known or layout.knows_target_length)
+    seen = _seen(task, layout, scheme, examples, length_known or layout.reveals_target_length)
     found = set()
     if any(_gain_of_tokens(seen, step) > MARGIN for step in range(seen.position.shape[1])):
         found.add("answer")

@@ -199,8 +199,8 @@ def test_names():
 
 def test_the_floor_is_the_share_of_one_value():
     """5 values, 1000 unseen examples of 2 answers each: standard deviation 0.009; the guesses are learnt from as many."""
-    floor = chance_levels(AssociativeRecall(num_symbols=10, slots_per_pair=1), (2,), 1000)[0]
-    assert abs(floor["token_accuracy"] - 0.2) < 0.05
+    chance_level = chance_levels(AssociativeRecall(num_symbols=10, slots_per_pair=1), (2,), 1000)[0]
+    assert abs(chance_level["token_accuracy"] - 0.2) < 0.05
 
 
 @pytest.mark.parametrize(("name", "value"), [("num_symbols", 5), ("slots_per_pair", 0)])

@@ -64,6 +64,6 @@ def test_bits_at_one_place_share_a_number():
 
 
 def test_the_floor_of_tokens_is_all_but_the_one():
-    floor = chance_levels(BitwiseOr(lengths="equal"), (8,), 1000)[0]
-    assert abs(floor["token_accuracy"] - 7 / 8) < 0.03
-    assert abs(floor["exact_match"] - 1 / 8) < 0.05
+    chance_level = chance_levels(BitwiseOr(lengths="equal"), (8,), 1000)[0]
+    assert abs(chance_level["token_accuracy"] - 7 / 8) < 0.03
+    assert abs(chance_level["exact_match"] - 1 / 8) < 0.05

@@ -68,7 +68,7 @@ class Constant(Task):
         return Example(symbols, mask, symbols, mask, mask, jnp.full(bound, -1))
 
 
-def test_lengths_have_floors_of_their_own_and_the_data_is_that_of_the_split():
+def test_lengths_have_chance_levels_of_their_own_and_the_data_is_that_of_the_split():
     assert chance_levels(Constant(), (7, 500, 3), 5, jnp.asarray(2)) == [
         {"length": n, "token_accuracy": 1.0, "exact_match": 1.0, "count": 5} for n in (7, 500, 3)
     ]

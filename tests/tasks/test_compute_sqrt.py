@@ -62,5 +62,8 @@ def test_a_root_has_half_the_bits_rounded_up():
 
 def test_the_floor_is_a_little_above_a_half():
     """Mean of two lengths and 2 * 1000 examples of some 40 bits: standard deviation 0.002."""
-    found = [floor["token_accuracy"] for floor in chance_levels(ComputeSqrt(), (41, 100), 1000)]
+    found = [
+        chance_level["token_accuracy"]
+        for chance_level in chance_levels(ComputeSqrt(), (41, 100), 1000)
+    ]
     assert abs(sum(found) / 2 - 0.51) < 0.02

@@ -38,9 +38,9 @@ def test_one_symbol_is_refused():
 
 
 def test_the_floor_of_two_symbols_of_length_one_is_a_half():
-    floor = chance_levels(Copy(num_symbols=2, distinct=False), (1,), 1000)[0]
-    assert floor["token_accuracy"] == floor["exact_match"]
-    assert abs(floor["exact_match"] - 0.5) < 0.06
+    chance_level = chance_levels(Copy(num_symbols=2, distinct=False), (1,), 1000)[0]
+    assert chance_level["token_accuracy"] == chance_level["exact_match"]
+    assert abs(chance_level["exact_match"] - 0.5) < 0.06
 
 
 def test_it_is_found_by_name_with_its_arguments():

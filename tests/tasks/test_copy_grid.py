@@ -86,8 +86,8 @@ def test_cells_are_uniform_and_grids_equally_likely():
 
 
 def test_the_floor_of_one_cell_is_a_half():
-    floor = chance_levels(CopyGrid(num_symbols=2, min_side=1), (1,), 1000)[0]
-    assert abs(floor["exact_match"] - 0.5) < 0.08
+    chance_level = chance_levels(CopyGrid(num_symbols=2, min_side=1), (1,), 1000)[0]
+    assert abs(chance_level["exact_match"] - 0.5) < 0.08
 
 
 def test_lengths():

@@ -41,8 +41,8 @@ def test_target_bounds():
 
 def test_the_floor_of_bits_is_a_half():
     """4000 tokens, standard deviation 0.008; the guesses are learnt from as many."""
-    floor = chance_levels(Duplicate(), (2,), 1000)[0]
-    assert abs(floor["token_accuracy"] - 0.5) < 0.05
+    chance_level = chance_levels(Duplicate(), (2,), 1000)[0]
+    assert abs(chance_level["token_accuracy"] - 0.5) < 0.05
 
 
 def test_no_copy_at_all_is_refused():

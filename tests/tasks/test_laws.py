@@ -243,10 +243,12 @@ def test_keys_give_different_examples(name, arguments):
 @pytest.mark.full
 @every
 def test_no_constant_answer_beats_the_floor(name, arguments):
-    """The floor's guess at each place is at least as good as one symbol everywhere, on unseen examples."""
+    """The chance_level's guess at each place is at least as good as one symbol everywhere, on unseen examples."""
     one = task(name, arguments)
     length = lengths_of(one)[-1]
-    (floor,) = chance_levels(one, [length], 256, jax.tree.map(jnp.asarray, one.data("train")))
+    (chance_level,) = chance_levels(
+        one, [length], 256, jax.tree.map(jnp.asarray, one.data("train"))
+    )
     draws = [
         drawer(name, arguments, length)(
             jax.random.split(jax.random.key(i), COUNT), jnp.full(COUNT, length)
@@ -254,9 +256,9 @@ def test_no_constant_answer_beats_the_floor(name, arguments):
         for i in range(5)
     ]
     said = np.concatenate([e.target[e.answer_mask] for e in draws])
-    assert (floor["length"], floor["count"]) == (length, 256)
-    assert np.bincount(said).max() / len(said) - 0.15 <= floor["token_accuracy"] <= 1
-    assert 0 <= floor["exact_match"] <= 1
+    assert (chance_level["length"], chance_level["count"]) == (length, 256)
+    assert np.bincount(said).max() / len(said) - 0.15 <= chance_level["token_accuracy"] <= 1
+    assert 0 <= chance_level["exact_match"] <= 1
 
 
 @pytest.mark.parametrize("name", NAMES)

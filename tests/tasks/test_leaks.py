@@ -164,10 +164,10 @@ def test_positions_that_reveal_the_answer_are_refused(spec, layout):
 def test_positions_that_reveal_the_answer_are_refused_in_an_evaluation_too():
     coupled = dict(positions={"name": "coupled", "max_position": 40})
     made = tiny.run(
-        "rope", task={"name": "sort"}, layout__name="encoder", evaluate__changes=(coupled,)
+        "rope", task={"name": "sort"}, layout__name="encoder", evaluate__overrides=(coupled,)
     )
     with pytest.raises(UserError, match="would reveal the answer"):
-        build_setup(made.evaluate.changes[0].apply(made), trained=False)
+        build_setup(made.evaluate.overrides[0].apply(made), trained=False)
 
 
 def test_positions_that_nothing_reads_reveal_nothing():
@@ -201,4 +201,7 @@ def test_what_reveals_the_length_is_marked():
     forward, backward = (
         run({"name": "addition", **more}, "coupled", "decoder") for more in (FORWARD, {})
     )
-    assert [build_setup(each).knows_target_length for each in (forward, backward)] == [True, False]
+    assert [build_setup(each).reveals_target_length for each in (forward, backward)] == [
+        True,
+        False,
+    ]

@@ -78,7 +78,7 @@ def test_permuted_clauses_stand_in_every_order():
 
 
 def test_signs_are_each_as_often_and_the_floor_is_a_half():
-    """800 signs, 400 expected, standard deviation 14; the floor is of 1000 examples, 0.016."""
+    """800 signs, 400 expected, standard deviation 14; the chance level is of 1000 examples, 0.016."""
     found = [clause[2] for text in texts(Lego(), 4, 200)[0] for clause in split(text)[0]]
     assert abs(found.count("+") - 400) < 65
     assert abs(chance_levels(Lego(), (6,), 1000)[0]["exact_match"] - 0.5) < 0.07

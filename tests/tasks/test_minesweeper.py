@@ -93,10 +93,10 @@ def test_the_scheme_grid_gives_the_ids_of_the_paper():
 
 def test_the_floor_is_the_most_frequent_count():
     """An inner field with mines of probability p is a mine with p, else has k with the binomial of eight."""
-    floor = chance_levels(Minesweeper(min_ratio=0.25, max_ratio=0.25), (9,), 1000)[0]
-    assert floor["exact_match"] == 0
+    chance_level = chance_levels(Minesweeper(min_ratio=0.25, max_ratio=0.25), (9,), 1000)[0]
+    assert chance_level["exact_match"] == 0
     assert (
-        0.25 < floor["token_accuracy"] < 0.30
+        0.25 < chance_level["token_accuracy"] < 0.30
     )  # inside: 0.25 are mines, 0.23 have two; at the edge more have one
 
 

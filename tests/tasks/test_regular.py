@@ -128,16 +128,18 @@ def test_sets_are_symbols_behind_the_letters():
     assert Regular(answer="every").target_vocabulary.names == ("0", "1", "yes", "no")
 
 
-def test_its_floors():
+def test_its_chance_levels():
     """A half where all turns on one bit, three fourths of tomita_5; place and length tell all where all are members."""
-    for arguments, floor in (
+    for arguments, chance_level in (
         (dict(language="tomita_1"), 0.52),
         (dict(language="tomita_5"), 0.75),
         (dict(answer="last"), 0.5),
         (dict(language="tomita_2", members=1.0), 1),
     ):
         assert (
-            abs(chance_levels(Regular(**arguments), (40,), 1000)[0]["token_accuracy"] - floor)
+            abs(
+                chance_levels(Regular(**arguments), (40,), 1000)[0]["token_accuracy"] - chance_level
+            )
             < 0.05
         )
 

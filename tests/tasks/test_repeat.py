@@ -34,8 +34,8 @@ def test_the_second_run_comes_from_the_same_tokens():
 
 def test_the_floor_is_the_share_of_one_symbol():
     """Of 10; 1000 unseen examples, standard deviation 0.01."""
-    floor = chance_levels(Repeat(num_symbols=10), (4,), 1000)[0]
-    assert abs(floor["exact_match"] - 0.1) < 0.045
+    chance_level = chance_levels(Repeat(num_symbols=10), (4,), 1000)[0]
+    assert abs(chance_level["exact_match"] - 0.1) < 0.045
 
 
 def test_what_is_no_repetition_is_refused():

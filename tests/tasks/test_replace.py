@@ -37,8 +37,8 @@ def test_all_of_the_target_comes_from_the_new_symbol():
 
 def test_the_floor_is_the_share_of_one_symbol():
     """Of 10; 1000 unseen examples, standard deviation 0.01."""
-    floor = chance_levels(Replace(num_symbols=10), (4,), 1000)[0]
-    assert abs(floor["exact_match"] - 0.1) < 0.045
+    chance_level = chance_levels(Replace(num_symbols=10), (4,), 1000)[0]
+    assert abs(chance_level["exact_match"] - 0.1) < 0.045
 
 
 def test_one_symbol_is_refused():

@@ -1,4 +1,4 @@
-"""Training until it has learnt: every replica of a cell stops where it meets the criterion, the others go on."""
+"""Training until it has learnt: every member of a run group stops where it meets the criterion, the others go on."""
 
 import functools
 
@@ -32,44 +32,44 @@ def run(rate, criterion: float | None = 0.4, extra_steps=EXTRA, **changes) -> Ru
         train__extra_steps=extra_steps,
         evaluate__lengths=(1,),
         evaluate__curve_lengths=(1, 2),
-        execution__replicas="map",
+        execution__members="map",
         **changes,
     )
 
 
-def cell(**changes) -> RunGroup:
+def group(**changes) -> RunGroup:
     return RunGroup(tuple(run(rate, **changes) for rate in RATES))
 
 
-def trained(folder, cell, report=lambda event: None) -> Training:
-    training = Training(cell, folder, report)
+def trained(folder, group, report=lambda event: None) -> Training:
+    training = Training(group, folder, report)
     training.train()
     return training
 
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory):
-    """The cell with a criterion, trained to its end, and its records by learning rate."""
+    """The run group with a criterion, trained to its end, and its records by learning rate."""
     folder = tmp_path_factory.mktemp("criterion")
-    training = trained(folder, cell(checkpoints__keep_curve=True))
+    training = trained(folder, group(checkpoints__keep_curve=True))
     training.evaluate()
-    return training, {r["replica"]["learning_rate"]: r for r in records.read_all(folder).values()}
+    return training, {r["member"]["learning_rate"]: r for r in records.read_all(folder).values()}
 
 
 @pytest.fixture(scope="module")
 def fixed(tmp_path_factory):
     """The same without a criterion."""
-    return trained(tmp_path_factory.mktemp("fixed"), cell(criterion=None))
+    return trained(tmp_path_factory.mktemp("fixed"), group(criterion=None))
 
 
 @pytest.fixture(scope="module")
 def stops(fixed):
-    """Where each replica must stop, from the curves of the training without a criterion."""
+    """Where each member must stop, from the curves of the training without a criterion."""
     reached = [[p["step"] for p in curve if p["exact_match"]["1"] >= 0.4] for curve in fixed.curves]
     return [min(found[0] + EXTRA, STEPS) if found else STEPS for found in reached]
 
 
-def test_every_replica_stops_some_steps_after_it_meets_the_criterion(unbroken, stops):
+def test_every_member_stops_some_steps_after_it_meets_the_criterion(unbroken, stops):
     training, found = unbroken
     assert training.state.stop_at.tolist() == stops
     assert sorted(stops) == [
@@ -127,7 +127,7 @@ def test_its_curve_ends_there(unbroken, stops, fixed):
         assert curve[-1]["loss"] is not None
 
 
-def test_a_replica_that_stops_is_bit_equal_in_any_company(unbroken, tmp_path):
+def test_a_member_that_stops_is_bit_equal_in_any_company(unbroken, tmp_path):
     alone = trained(tmp_path, RunGroup((run(RATES[0]),)))
     assert alone.step == alone.last_step < STEPS
     assert alone.curves[0] == unbroken[0].curves[0]
@@ -141,14 +141,14 @@ class Killed(BaseException):
     """As if the process had been killed."""
 
 
-def test_a_training_killed_after_a_replica_has_stopped_ends_bit_equal_to_an_unbroken_one(
+def test_a_training_killed_after_a_member_has_stopped_ends_bit_equal_to_an_unbroken_one(
     unbroken, stops, tmp_path
 ):
     def kill(event):
         if event.get("step", 0) > stops[1] + 2:  # the chunk before this one is saved
             raise Killed
 
-    often = cell(checkpoints__interval=0.0, checkpoints__keep_curve=True)
+    often = group(checkpoints__interval=0.0, checkpoints__keep_curve=True)
     with pytest.raises(Killed):
         trained(tmp_path, often, kill)
     resumed = Training(often, tmp_path, lambda event: None)
@@ -158,7 +158,7 @@ def test_a_training_killed_after_a_replica_has_stopped_ends_bit_equal_to_an_unbr
     jax.tree.map(np.testing.assert_array_equal, resumed.state, unbroken[0].state)
     assert resumed.curves == unbroken[0].curves
     jax.tree.map(np.testing.assert_array_equal, points(resumed), points(unbroken[0]))
-    rows = {r["replica"]["learning_rate"]: r["rows"] for r in records.read_all(tmp_path).values()}
+    rows = {r["member"]["learning_rate"]: r["rows"] for r in records.read_all(tmp_path).values()}
     assert rows == {rate: record["rows"] for rate, record in unbroken[1].items()}
 
 

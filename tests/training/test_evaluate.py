@@ -29,7 +29,7 @@ def compiled(f, *args, donate=()):
 
 @functools.cache
 def trained(*encodings, steps=60, **changes):
-    """The setup of a run, and two replicas trained so far that some answers are right and some are not."""
+    """The setup of a run, and two members trained so far that some answers are right and some are not."""
     run = tiny.run(*(encodings or ("rope",)), execution__chunk_steps=80, train__steps=80, **changes)
     made, which = (
         build_setup(run),
@@ -274,8 +274,8 @@ def numbers(measured):
 
 
 def measured(made, params, spec=None):
-    change = None if spec is None else config.change(spec, made.run)
-    return numbers(evaluator(made).measure(params, EvaluationPoint("test", 3, 0, change), 16))
+    override = None if spec is None else config.override(spec, made.run)
+    return numbers(evaluator(made).measure(params, EvaluationPoint("test", 3, 0, override), 16))
 
 
 @pytest.mark.full
@@ -296,7 +296,7 @@ def test_another_scheme_at_evaluation_gives_its_own_numbers():
     randomized = dict(positions=dict(name="randomized", maximum=16))
     as_trained, other = measured(made, params), measured(made, params, randomized)
     assert other != as_trained
-    run = dataclasses.replace(made.run, positions=config.change(randomized, made.run).positions)
+    run = dataclasses.replace(made.run, positions=config.override(randomized, made.run).positions)
     assert other == measured(build_setup(run), params)
 
 
@@ -315,10 +315,10 @@ def test_rows_say_with_what_change_they_were_measured():
     spec = dict(
         positions=dict(name="randomized", maximum=8), encodings=[dict(name="rope")], label="other"
     )
-    run = tiny.run("rope", evaluate__changes=[spec], evaluate__lengths=(2, 3, 5))
+    run = tiny.run("rope", evaluate__overrides=[spec], evaluate__lengths=(2, 3, 5))
     rows = rows_of(build_setup(run), trained(steps=1)[1])[0]
     exact = [
-        (r["split"], r["length"], r["change"] and r["change"]["label"])
+        (r["split"], r["length"], r["override"] and r["override"]["label"])
         for r in rows
         if r["metric"] == "exact_match"
     ]
@@ -330,17 +330,17 @@ def test_rows_say_with_what_change_they_were_measured():
         ("test", 5, None),
     ]
     assert exact == [*plain, ("test", 2, "other"), ("test", 3, "other"), ("test", 5, "other")]
-    (change,) = {
-        json.dumps(r["change"], sort_keys=True): r["change"] for r in rows if r["change"]
+    (override,) = {
+        json.dumps(r["override"], sort_keys=True): r["override"] for r in rows if r["override"]
     }.values()
-    assert change == {**run.evaluate.changes[0].to_dict(), "target_length_known": True}
-    assert change["positions"] == {
+    assert override == {**run.evaluate.overrides[0].to_dict(), "reveals_target_length": True}
+    assert override["positions"] == {
         "name": "randomized",
         "maximum": 8,
         "per": "batch",
         "per_layer": False,
     }
-    beyond = [(r["value"], r["reason"]) for r in rows if r["change"] and r["length"] == 5]
+    beyond = [(r["value"], r["reason"]) for r in rows if r["override"] and r["length"] == 5]
     assert beyond == [(None, "randomized has 8 positions; length 5 asks for 12")]
 
 
@@ -370,14 +370,14 @@ def test_places_given_twice_are_measured_once():
 def test_a_change_that_the_model_cannot_take_is_refused(spec, sentence):
     made = build_setup(tiny.run("rope"))
     with pytest.raises(UserError, match=sentence):
-        overridden(made, config.change(spec, made.run))
+        overridden(made, config.override(spec, made.run))
 
 
 def test_a_change_may_go_where_training_would_be_refused():
     """A table that ends within the training length is of no use in training; here it gives rows of null."""
     made = build_setup(tiny.run({"name": "learned", "max_positions": 8}))
     spread = overridden(
-        made, config.change(dict(positions=dict(name="randomized", maximum=13)), made.run)
+        made, config.override(dict(positions=dict(name="randomized", maximum=13)), made.run)
     )
     assert out_of_reach(spread, 3, 0) == "learned has positions 0..7; length 3 asks for position 12"
 

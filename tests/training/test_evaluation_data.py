@@ -101,11 +101,11 @@ def test_every_row_is_the_same_to_the_last_digit_whether_drawn_or_read(tmp_path)
     assert read.data.cache_info().currsize == 0  # nothing was drawn
     likelihoods = {
         row["value"]
-        for of_replica in rows
-        for row in of_replica
+        for of_member in rows
+        for row in of_member
         if row["metric"] == "negative_log_likelihood"
     }
-    assert len(likelihoods) == 2 * (2 + 4)  # replicas, places
+    assert len(likelihoods) == 2 * (2 + 4)  # members, places
 
 
 @pytest.mark.full
@@ -114,15 +114,15 @@ def test_a_training_that_reads_leaves_the_record_of_one_that_draws(folder, tmp_p
     fast = dict(
         model__num_layers=1, train__steps=4, evaluate__lengths=(3,), evaluate__curve_every=4
     )
-    drawn = tiny.train(tmp_path / "drawn", tiny.cell("rope", seeds=1, **fast))[0]
+    drawn = tiny.train(tmp_path / "drawn", tiny.group("rope", seeds=1, **fast))[0]
     read = tiny.train(
-        tmp_path / "read", tiny.cell("rope", seeds=1, evaluate__frozen=str(folder), **fast)
+        tmp_path / "read", tiny.group("rope", seeds=1, evaluate__frozen=str(folder), **fast)
     )[0]
     assert (drawn["config"]["evaluate"]["frozen"], read["config"]["evaluate"]["frozen"]) == (
         None,
         str(folder),
     )
-    for key in ("run_id", "rows", "floors", "curve", "exposure"):
+    for key in ("run_id", "rows", "chance_levels", "curve", "exposure"):
         assert drawn[key] == read[key]
     (one,) = frozen_data.Frozen(folder, tiny.run().task).sets
     assert (drawn["provenance"]["frozen"], read["provenance"]["frozen"]) == (None, [one.sha256])
@@ -159,9 +159,9 @@ HERE = "copy(distinct=True, num_symbols=6)"
 def test_what_does_not_fit_is_refused_before_anything_is_trained(
     folder, tmp_path, changes, sentence
 ):
-    cell = tiny.cell("rope", seeds=1, **{"evaluate__frozen": str(folder), **changes})
+    group = tiny.group("rope", seeds=1, **{"evaluate__frozen": str(folder), **changes})
     with pytest.raises(UserError) as refused:
-        train_run_group(cell, tmp_path)
+        train_run_group(group, tmp_path)
     assert sentence in str(refused.value)
     assert not list(tmp_path.iterdir())
 

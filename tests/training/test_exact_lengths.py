@@ -20,7 +20,9 @@ from pe_lab.training.state import initial_state
 from tests import tiny
 from tests.marks import full
 
-FREE = {"train__drawing": 1}  # no input is held out, so lengths are those of the task alone
+FREE = {
+    "train__exclude_held_out": False
+}  # no input is held out, so lengths are those of the task alone
 ADDITION = {"name": "addition"}  # its answer has one digit more than its longest operand
 
 
@@ -58,14 +60,16 @@ def test_training_draws_operands_of_up_to_the_trained_length():
 
 
 @pytest.mark.full
-def test_the_floors_are_those_of_the_evaluated_examples(tmp_path):
-    cell = tiny.cell("rope", seeds=1, task=ADDITION, train__steps=2, evaluate__curve_every=2)
-    record = tiny.train(tmp_path, cell)[0]
+def test_the_chance_levels_are_those_of_the_evaluated_examples(tmp_path):
+    group = tiny.group("rope", seeds=1, task=ADDITION, train__steps=2, evaluate__curve_every=2)
+    record = tiny.train(tmp_path, group)[0]
     assert record["config"]["evaluate"]["exact_operands"] == "longest"
-    expected = chance_levels(build_setup(cell.run).evaluated_task, [2, 3, 5], CHANCE_LEVEL_EXAMPLES)
-    assert record["floors"] == expected
-    assert record["floors"] != chance_levels(
-        build_setup(cell.run).task, [2, 3, 5], CHANCE_LEVEL_EXAMPLES
+    expected = chance_levels(
+        build_setup(group.run).evaluated_task, [2, 3, 5], CHANCE_LEVEL_EXAMPLES
+    )
+    assert record["chance_levels"] == expected
+    assert record["chance_levels"] != chance_levels(
+        build_setup(group.run).task, [2, 3, 5], CHANCE_LEVEL_EXAMPLES
     )
 
 
@@ -125,12 +129,12 @@ def test_a_frozen_set_of_the_older_meaning_is_not_read(tmp_path):
 def test_a_checkpoint_with_a_curve_of_the_older_meaning_is_refused(tmp_path):
     changes = dict(seeds=1, task=ADDITION, **FREE)
     exact = ("none", "longest")
-    cells = [tiny.cell("rope", evaluate__exact_operands=value, **changes) for value in exact]
-    assert cells[0].group_id == cells[1].group_id
-    tiny.train(tmp_path, cells[0])
+    groups = [tiny.group("rope", evaluate__exact_operands=value, **changes) for value in exact]
+    assert groups[0].group_id == groups[1].group_id
+    tiny.train(tmp_path, groups[0])
     for path in (tmp_path / "records").glob("*"):
         path.unlink()
     with pytest.raises(
         UserError, match=r"was measured with config\.evaluate\.exact_operands='none'"
     ):
-        tiny.train(tmp_path, cells[1])
+        tiny.train(tmp_path, groups[1])

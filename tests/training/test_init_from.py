@@ -14,15 +14,15 @@ from pe_lab.runs.run import RunGroup
 from pe_lab.training import process, step
 from pe_lab.training.loop import Training
 from pe_lab.training.state import initial_state
-from pe_lab.training.warm_start import check_drawing
+from pe_lab.training.warm_start import check_held_out
 from tests import tiny
 
 SMALL = dict(model__num_layers=1, train__schedule="constant", evaluate__lengths=(3,))
-PARENTS = tiny.cell("rope", train__steps=6, **SMALL)
+PARENTS = tiny.group("rope", train__steps=6, **SMALL)
 
 
 def children(*encodings, study="parents", parents=PARENTS, **changes):
-    """A cell of runs that start from the runs of another, seed by seed."""
+    """A run group of runs that start from the runs of another, seed by seed."""
     return RunGroup(
         tuple(
             tiny.run(
@@ -52,9 +52,9 @@ def results(tmp_path_factory):
     return folder
 
 
-def begun(folder, cell):
+def begun(folder, group):
     """A training before its first step."""
-    return Training(cell, folder, lambda event: None)
+    return Training(group, folder, lambda event: None)
 
 
 def equal(a, b):
@@ -63,7 +63,7 @@ def equal(a, b):
 
 @pytest.mark.full
 @pytest.mark.parametrize("study", ["parents", "absolute"])
-def test_every_replica_starts_from_its_own_parents_parameters_and_a_new_optimizer(
+def test_every_member_starts_from_its_own_parents_parameters_and_a_new_optimizer(
     results, tmp_path, study
 ):
     folder = tmp_path / "new" if study == "absolute" else results / "new"
@@ -120,8 +120,8 @@ def test_exposure_is_of_the_whole_ancestry(results):
         for folder in ("parents", "study")
         for r in records.read_all(results / folder).values()
     }
-    for cell, steps, own in ((PARENTS, 6, 6), (CHILDREN, 10, 4), (GRANDCHILDREN, 12, 2)):
-        for run in cell.runs:
+    for group, steps, own in ((PARENTS, 6, 6), (CHILDREN, 10, 4), (GRANDCHILDREN, 12, 2)):
+        for run in group.runs:
             exposure, cost = found[run.run_id]["exposure"], found[run.run_id]["cost"]
             assert (exposure["steps"], exposure["max_length"], exposure["max_position"]) == (
                 steps,
@@ -144,7 +144,7 @@ def test_a_grandchild_starts_from_a_child_in_its_own_study(results):
 @pytest.mark.full
 def test_a_record_says_what_its_run_started_from(results):
     record = records.read(records.path_of(results / "study", CHILDREN.runs[1].run_id))
-    assert record["replica"]["init_from"] == PARENTS.runs[1].run_id
+    assert record["member"]["init_from"] == PARENTS.runs[1].run_id
     assert record["config"]["init_from"] == {"study": "parents", "run_id": PARENTS.runs[1].run_id}
 
 
@@ -159,26 +159,27 @@ def test_a_child_resumed_from_its_own_checkpoint_does_not_start_again(results):
 
 
 @pytest.mark.full
-def test_a_missing_parent_is_recorded_as_the_failure_of_every_run_of_the_cell(results, tmp_path):
-    cell = children(study="parents", parents=tiny.cell("rope", train__steps=5, **SMALL))
+def test_a_missing_parent_is_recorded_as_the_failure_of_every_run_of_the_group(results, tmp_path):
+    group = children(study="parents", parents=tiny.group("rope", train__steps=5, **SMALL))
     folder = tmp_path / "study"
-    records.write_json(folder / "cell.json", {"runs": [run.to_dict() for run in cell.runs]})
-    assert process.main(folder / "cell.json", folder) == 1
+    records.write_json(folder / "group.json", {"runs": [run.to_dict() for run in group.runs]})
+    assert process.main(folder / "group.json", folder) == 1
     found = records.read_all(folder)
     assert {(r["status"], r["error"]) for r in found.values()} == {
-        ("failed", f"There is no run {cell.run.init_from.run_id} in {tmp_path / 'parents'}.")
+        ("failed", f"There is no run {group.run.init_from.run_id} in {tmp_path / 'parents'}.")
     }
     assert len(found) == 2
 
 
 @pytest.mark.full
 def test_a_parent_that_was_trained_on_the_inputs_of_evaluation_is_refused(results):
-    older = {"run_id": "r", "config": {"train": {"drawing": 1}}}
-    check_drawing(CHILDREN.run, {"run_id": "r", "config": PARENTS.run.to_dict()})
+    older = {"run_id": "r", "config": {"train": {"exclude_held_out": False}}}
+    check_held_out(CHILDREN.run, {"run_id": "r", "config": PARENTS.run.to_dict()})
     with pytest.raises(
-        UserError, match=r"^The run r was trained with config\.train\.drawing=1, and a run that"
+        UserError,
+        match=r"^The run r was trained with config\.train\.exclude_held_out=False, and a run that",
     ):
-        check_drawing(CHILDREN.run, older)
-    mixed = children(train__drawing=1)
-    with pytest.raises(UserError, match=r"was trained with config\.train\.drawing=2"):
+        check_held_out(CHILDREN.run, older)
+    mixed = children(train__exclude_held_out=False)
+    with pytest.raises(UserError, match=r"was trained with config\.train\.exclude_held_out=True"):
         begun(results / "study", mixed)

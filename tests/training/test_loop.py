@@ -1,4 +1,4 @@
-"""A cell from config to records: finished, killed, diverged, failed, and evaluated again."""
+"""A run group from config to records: finished, killed, diverged, failed, and evaluated again."""
 
 import dataclasses
 import json
@@ -26,20 +26,29 @@ from tests.positions.test_laws import ARGUMENTS
 
 
 def by_seed(folder):
-    return {r["replica"]["seed"]: r for r in records.read_all(folder).values()}
+    return {r["member"]["seed"]: r for r in records.read_all(folder).values()}
 
 
 def measured(record):
     """What must not depend on how a record came about."""
     return {
         k: record[k]
-        for k in ("run_id", "config", "status", "rows", "floors", "curve", "exposure", "code_ratio")
+        for k in (
+            "run_id",
+            "config",
+            "status",
+            "rows",
+            "chance_levels",
+            "curve",
+            "exposure",
+            "scale_ratio",
+        )
     }
 
 
-def test_a_cell_leaves_a_complete_record_for_every_replica(tmp_path):
+def test_a_group_leaves_a_complete_record_for_every_member(tmp_path):
     events = []
-    train_run_group(tiny.cell("sinusoidal", "rope", model__num_layers=1), tmp_path, events.append)
+    train_run_group(tiny.group("sinusoidal", "rope", model__num_layers=1), tmp_path, events.append)
     found = by_seed(tmp_path)
     assert sorted(found) == [0, 1]
     record = found[1]
@@ -51,12 +60,12 @@ def test_a_cell_leaves_a_complete_record_for_every_replica(tmp_path):
         "max_length": 3,
         "length_name": "symbols",
         "max_position": 7,
-        "target_length_known": False,
-        "learnt_threshold": 0.99,
+        "reveals_target_length": False,
+        "solved_threshold": 0.99,
     }
-    assert len(record["code_ratio"]["initial"]) == 1
-    assert [f["length"] for f in record["floors"]] == [2, 3, 5]
-    assert (record["cost"]["replicas"], record["provenance"]["versions"]["jax"]) == (
+    assert len(record["scale_ratio"]["initial"]) == 1
+    assert [f["length"] for f in record["chance_levels"]] == [2, 3, 5]
+    assert (record["cost"]["members"], record["provenance"]["versions"]["jax"]) == (
         2,
         jax.__version__,
     )
@@ -71,12 +80,12 @@ def test_an_encoder_decoder_leaves_records_like_any_other(tmp_path):
     changes = dict(
         layout__name="encoder_decoder", model__num_layers=1, train__steps=2, evaluate__lengths=(3,)
     )
-    train_run_group(tiny.cell(*encodings, seeds=1, **changes), tmp_path)
+    train_run_group(tiny.group(*encodings, seeds=1, **changes), tmp_path)
     record = by_seed(tmp_path)[0]
     assert (
         record["status"],
         record["exposure"]["max_position"],
-        len(record["code_ratio"]["final"]),
+        len(record["scale_ratio"]["final"]),
     ) == ("finished", 3, 2)
     assert config.from_dict(record["config"]).run_id == record["run_id"]
 
@@ -90,24 +99,24 @@ FEW = (dict(name="contiguous"), dict(name="randomized", maximum=50, per_layer=Tr
 def test_nopes_rows_are_equal_to_the_last_digit_under_every_scheme(tmp_path, schemes):
     rows = []
     for i, scheme in enumerate(schemes):
-        train_run_group(tiny.cell("nope", seeds=1, positions=scheme), tmp_path / str(i))
+        train_run_group(tiny.group("nope", seeds=1, positions=scheme), tmp_path / str(i))
         rows.append(by_seed(tmp_path / str(i))[0]["rows"])
     assert any(r["value"] for r in rows[0])
     for others in rows[1:]:
         assert rows[0] == others
 
 
-CELL = tiny.cell(
-    "learned", "t5_bias", train__steps=60, checkpoints__interval=0.0, execution__replicas="map"
+GROUP = tiny.group(
+    "learned", "t5_bias", train__steps=60, checkpoints__interval=0.0, execution__members="map"
 )
-SELDOM = tiny.cell(
-    "learned", "t5_bias", train__steps=60, checkpoints__interval=1e6, execution__replicas="map"
+SELDOM = tiny.group(
+    "learned", "t5_bias", train__steps=60, checkpoints__interval=1e6, execution__members="map"
 )
 
 
-def start(folder, cell=CELL):
-    file = folder / "cell.json"
-    records.write_json(file, {"runs": [run.to_dict() for run in cell.runs]})
+def start(folder, group=GROUP):
+    file = folder / "group.json"
+    records.write_json(file, {"runs": [run.to_dict() for run in group.runs]})
     command = [sys.executable, "-m", "pe_lab.training.process", str(file), str(folder)]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     return subprocess.Popen(
@@ -130,10 +139,10 @@ def test_a_training_killed_in_mid_run_ends_bit_equal_to_an_unbroken_one(tmp_path
     assert process.returncode == 0
     assert events[0]["event"] == "resumed"
     assert 16 <= events[0]["step"] < 60
-    train_run_group(CELL, unbroken)
+    train_run_group(GROUP, unbroken)
     for seed in (0, 1):
         assert measured(by_seed(broken)[seed]) == measured(by_seed(unbroken)[seed])
-    states = [Training(CELL, folder, print).state for folder in (broken, unbroken)]
+    states = [Training(GROUP, folder, print).state for folder in (broken, unbroken)]
     jax.tree.map(np.testing.assert_array_equal, *states)
     assert int(states[0]["step"][0]) == 60
 
@@ -153,7 +162,7 @@ def test_a_finished_training_is_evaluated_again_without_training_and_nothing_mea
     tmp_path,
 ):
     """Every old value is marked by hand: measured again, it would be another. The second run lacks a length that the first has."""
-    train_run_group(tiny.cell("rope"), tmp_path)
+    train_run_group(tiny.group("rope"), tmp_path)
     before = by_seed(tmp_path)
     for seed, record in before.items():
         record["rows"] = [
@@ -166,9 +175,9 @@ def test_a_finished_training_is_evaluated_again_without_training_and_nothing_mea
     more = dict(
         evaluate__lengths=(3, 6),
         evaluate__offsets=(0, 4),
-        evaluate__changes=[dict(encodings=(), label="bare")],
+        evaluate__overrides=[dict(encodings=(), label="bare")],
     )
-    train_run_group(tiny.cell("rope", **more), tmp_path, events.append)
+    train_run_group(tiny.group("rope", **more), tmp_path, events.append)
     assert [e["event"] for e in events] == ["resumed", "evaluating", "finished"]
     expected = [
         (3, 4, None),
@@ -185,24 +194,24 @@ def test_a_finished_training_is_evaluated_again_without_training_and_nothing_mea
         assert kept == old
         assert all(0 <= r["value"] <= 1 for r in new if r["metric"] == "exact_match")
         exact = [
-            (r["length"], r["offset"], r["change"] and r["change"]["label"])
+            (r["length"], r["offset"], r["override"] and r["override"]["label"])
             for r in new
             if r["metric"] == "exact_match"
         ]
         assert exact == [(3, 0, None)] * seed + expected
-        assert ([f["length"] for f in after["floors"]], after["floors"][:3]) == (
+        assert ([f["length"] for f in after["chance_levels"]], after["chance_levels"][:3]) == (
             [2, 3, 5, 6],
-            before[seed]["floors"],
+            before[seed]["chance_levels"],
         )
-        grown = ("rows", "floors", "digest")
+        grown = ("rows", "chance_levels", "digest")
         assert {k: v for k, v in after.items() if k not in grown} == {
             k: v for k, v in before[seed].items() if k not in grown
         }
 
 
 @pytest.mark.full
-def test_a_diverged_replica_is_recorded_and_the_others_finish(tmp_path):
-    runs = tiny.cell("rope").runs
+def test_a_diverged_member_is_recorded_and_the_others_finish(tmp_path):
+    runs = tiny.group("rope").runs
     wild = dataclasses.replace(
         runs[1], train=dataclasses.replace(runs[1].train, learning_rate=1e30)
     )
@@ -218,11 +227,11 @@ def test_a_diverged_replica_is_recorded_and_the_others_finish(tmp_path):
 def test_a_damaged_checkpoint_is_set_aside_with_a_sentence_and_its_runs_trained_again(
     tmp_path, capsys
 ):
-    cell = tiny.cell("rope", seeds=1)
-    folder = tmp_path / "checkpoints" / cell.group_id
+    group = tiny.group("rope", seeds=1)
+    folder = tmp_path / "checkpoints" / group.group_id
     checkpoint.save(folder, 4, {"params": jnp.zeros(3)}, {})
-    records.write_json(tmp_path / "cell.json", {"runs": [r.to_dict() for r in cell.runs]})
-    assert process.main(tmp_path / "cell.json", tmp_path) == 0
+    records.write_json(tmp_path / "group.json", {"runs": [r.to_dict() for r in group.runs]})
+    assert process.main(tmp_path / "group.json", tmp_path) == 0
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [e["why"].rpartition(" (")[2] for e in said if e["event"] == "damaged"] == [
         "its arrays have other names, shapes or types); it is set aside as 4.damaged-1, and training continues from the checkpoint before it."
@@ -243,7 +252,7 @@ def test_a_training_that_is_asked_to_leave_saves_and_goes_on_to_the_same_end(tmp
     assert process.returncode == locks.LATER
     last = json.loads(rest.splitlines()[-1])["step"] if rest else 12
     assert last < 60
-    progress = json.loads((broken / "progress" / "cell.json").read_text())
+    progress = json.loads((broken / "progress" / "group.json").read_text())
     assert {"step", "loss", "steps_per_second", "time"} <= progress.keys()
     with start(broken, SELDOM) as process:
         events = [json.loads(line) for line in process.stdout]
@@ -257,22 +266,22 @@ def test_a_training_that_is_asked_to_leave_saves_and_goes_on_to_the_same_end(tmp
 
 
 def test_an_unforeseen_error_is_recorded_with_its_type(tmp_path, monkeypatch, capsys):
-    cell = tiny.cell("rope", seeds=1)
-    records.write_json(tmp_path / "cell.json", {"runs": [r.to_dict() for r in cell.runs]})
+    group = tiny.group("rope", seeds=1)
+    records.write_json(tmp_path / "group.json", {"runs": [r.to_dict() for r in group.runs]})
     monkeypatch.setattr(process, "train_run_group", lambda *a: 1 / 0)
-    assert process.main(tmp_path / "cell.json", tmp_path) == 1
+    assert process.main(tmp_path / "group.json", tmp_path) == 1
     assert by_seed(tmp_path)[0]["error"] == "ZeroDivisionError: division by zero"
     assert json.loads(capsys.readouterr().out)["event"] == "failed"
 
 
-def test_a_cell_that_another_process_is_at_or_has_finished_is_left_alone(tmp_path, monkeypatch):
-    cell = tiny.cell("rope", seeds=1, model__num_layers=1)
-    file = tmp_path / "cell.json"
-    records.write_json(file, {"runs": [r.to_dict() for r in cell.runs]})
-    with locks.held(tmp_path / "cell.lock"):
+def test_a_group_that_another_process_is_at_or_has_finished_is_left_alone(tmp_path, monkeypatch):
+    group = tiny.group("rope", seeds=1, model__num_layers=1)
+    file = tmp_path / "group.json"
+    records.write_json(file, {"runs": [r.to_dict() for r in group.runs]})
+    with locks.held(tmp_path / "group.lock"):
         assert process.main(file, tmp_path) == locks.LATER
     assert not by_seed(tmp_path)
-    train_run_group(cell, tmp_path)
+    train_run_group(group, tmp_path)
     monkeypatch.setattr(process, "train_run_group", lambda *a: 1 / 0)
     assert process.main(file, tmp_path) == 0
     assert by_seed(tmp_path)[0]["status"] == "finished"
@@ -280,32 +289,32 @@ def test_a_cell_that_another_process_is_at_or_has_finished_is_left_alone(tmp_pat
 
 @pytest.mark.full
 def test_a_failure_never_replaces_a_result(tmp_path):
-    cell = tiny.cell("rope", seeds=1)
-    train_run_group(cell, tmp_path)
-    write_failure(cell.run, tmp_path, "lost its worker")
+    group = tiny.group("rope", seeds=1)
+    train_run_group(group, tmp_path)
+    write_failure(group.run, tmp_path, "lost its worker")
     assert by_seed(tmp_path)[0]["status"] == "finished"
 
 
 @pytest.mark.full
 def test_final_parameters_are_dropped_when_not_wanted(tmp_path):
-    cell = tiny.cell("rope", seeds=1, checkpoints__keep_final=False, checkpoints__keep_curve=True)
-    train_run_group(cell, tmp_path)
-    assert not (tmp_path / "checkpoints" / cell.group_id).exists()
+    group = tiny.group("rope", seeds=1, checkpoints__keep_final=False, checkpoints__keep_curve=True)
+    train_run_group(group, tmp_path)
+    assert not (tmp_path / "checkpoints" / group.group_id).exists()
     assert by_seed(tmp_path)[0]["checkpoint"] is None
 
 
 def test_what_cannot_be_built_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(UserError, match="must be even, got 3"):
-        train_run_group(tiny.cell("rope", model__width=6), tmp_path)
+        train_run_group(tiny.group("rope", model__width=6), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.full
 def test_a_trained_model_comes_back_with_its_final_parameters(tmp_path):
-    cell = tiny.cell("rope", "learned")
-    tiny.train(tmp_path, cell)
-    model = trained_model(tmp_path, cell.runs[1].run_id)
-    final = Training(cell, tmp_path, print).state.params
+    group = tiny.group("rope", "learned")
+    tiny.train(tmp_path, group)
+    model = trained_model(tmp_path, group.runs[1].run_id)
+    final = Training(group, tmp_path, print).state.params
     np.testing.assert_array_equal(
         model.decoder.input_encodings[0].table[...],
         final["decoder"]["input_encodings"][0]["table"][1],
@@ -331,13 +340,13 @@ def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch)
     )
     monkeypatch.syspath_prepend(tmp_path)
     spec = dict(name=f"{package.name}.steps:Steps", size=3)
-    train_run_group(tiny.cell(spec, seeds=1), tmp_path / "results")
+    train_run_group(tiny.group(spec, seeds=1), tmp_path / "results")
     record = by_seed(tmp_path / "results")[0]
     assert record["status"] == "finished"
     assert record["config"]["model"]["encodings"] == [
         {**spec, "layers": None, "share": True, "stacks": None, "axis": None}
     ]
-    drop = Training(tiny.cell(spec, seeds=1), tmp_path / "results", print).state.params["decoder"][
+    drop = Training(tiny.group(spec, seeds=1), tmp_path / "results", print).state.params["decoder"][
         "attention_encodings"
     ][0]["drop"]
     assert np.abs(np.asarray(drop) - 1).max() > 1e-4  # it was trained

@@ -107,7 +107,7 @@ def test_no_heads_equal_nope(name):
     assert float(loss) == float(expected)
     encodings = gradient["decoder"].get("attention_encodings", {})
     assert all((leaf == 0).all() for leaf in jax.tree.leaves(encodings))
-    assert not setup.knows_target_length
+    assert not setup.reveals_target_length
     assert out_of_reach(setup, 1000, 0) is None
 
 
@@ -211,7 +211,7 @@ def test_an_override_may_give_an_encoding_another_scheme():
     evaluator = Evaluator(setup, (3,), lambda f, *args: jax.jit(f))
 
     def losses(spec):
-        override = None if spec is None else config.change(spec, setup.run)
+        override = None if spec is None else config.override(spec, setup.run)
         (measured,) = evaluator.measure(params, EvaluationPoint("test", 3, 0, override), 8)
         return float(measured.sums.losses)
 
@@ -221,7 +221,7 @@ def test_an_override_may_give_an_encoding_another_scheme():
     assert same == pytest.approx(trained, rel=1e-6)
     study = dict(encodings=[dict(name="fire", positions=None)])
     assert abs(losses(study) - trained) > 1e-4
-    new_setup = overridden(setup, config.change(study, setup.run))
+    new_setup = overridden(setup, config.override(study, setup.run))
     assert new_setup.placements[0].site.scheme == 0
 
 

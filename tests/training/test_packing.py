@@ -168,7 +168,7 @@ def test_exposure_says_how_far_positions_ran(tmp_path):
         train__steps=2, layout__examples_per_context=3, evaluate__lengths=(3,), model__num_layers=1
     )
     record = tiny.train(
-        tmp_path, tiny.cell("rope", seeds=1, layout__document_mask=False, **changes)
+        tmp_path, tiny.group("rope", seeds=1, layout__document_mask=False, **changes)
     )[0]
     assert record["exposure"]["max_position"] == 3 * 8 - 1
     assert build_setup(tiny.run("rope", layout__document_mask=True, **changes)).context_lengths(

@@ -1,4 +1,4 @@
-"""What a cell compiles, counted from JAX's own log."""
+"""What a run group compiles, counted from JAX's own log."""
 
 import os
 import re
@@ -17,7 +17,7 @@ import logging, sys
 from pathlib import Path
 logging.basicConfig(stream=sys.stderr)
 logging.getLogger("jax._src.compiler").setLevel(logging.DEBUG)
-sys.exit(cell.main(Path(sys.argv[1]), Path(sys.argv[2])))
+sys.exit(run group.main(Path(sys.argv[1]), Path(sys.argv[2])))
 """
 MISS, HIT = (
     r"PERSISTENT COMPILATION CACHE MISS for '(\w+)'",
@@ -27,11 +27,11 @@ MISS, HIT = (
 
 @pytest.fixture
 def train(tmp_path):
-    """Trains a cell in a process of its own: the programs that were compiled, and those read from the cache."""
-    cell = tiny.cell(
+    """Trains a run group in a process of its own: the programs that were compiled, and those read from the cache."""
+    group = tiny.group(
         "rope", "t5_bias", checkpoints__interval=0.0, evaluate__lengths=(2, 3, 5)
     )  # saved after every chunk
-    records.write_json(tmp_path / "cell.json", {"runs": [r.to_dict() for r in cell.runs]})
+    records.write_json(tmp_path / "group.json", {"runs": [r.to_dict() for r in group.runs]})
     cache = {
         "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache"),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
@@ -49,7 +49,7 @@ def train(tmp_path):
             sys.executable,
             "-c",
             LOGGED,
-            str(tmp_path / "cell.json"),
+            str(tmp_path / "group.json"),
             str(tmp_path / folder),
         ]
         done = subprocess.run(
@@ -61,8 +61,8 @@ def train(tmp_path):
 
 
 @pytest.mark.full
-def test_a_cell_compiles_four_programs_and_none_where_the_cache_has_them(train):
-    """First state, training, evaluation at all lengths, floors; saving and what follows compile nothing."""
+def test_a_group_compiles_four_programs_and_none_where_the_cache_has_them(train):
+    """First state, training, evaluation at all lengths, chance levels; saving and what follows compile nothing."""
     four = ["jit__answers", "jit_chunk", "jit_initial_state", "jit_measure_batch"]
     assert train("cold") == [four, []]
     assert train("warm") == [[], four]

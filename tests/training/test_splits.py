@@ -134,7 +134,9 @@ LONG = dict(
 
 
 def test_training_draws_no_held_out_input_and_keeps_the_others():
-    runs = (tiny.run(**LONG, train__batch_size=64, train__drawing=n) for n in (2, 1))
+    runs = (
+        tiny.run(**LONG, train__batch_size=64, train__exclude_held_out=n) for n in (True, False)
+    )
     made, before = map(build_setup, runs)
     key = jax.random.key(3)
     now, then = (
@@ -151,7 +153,7 @@ def test_training_draws_no_held_out_input_and_keeps_the_others():
     np.testing.assert_array_equal(same, ~wrong)
 
 
-def test_replicas_side_by_side_draw_what_they_draw_alone():
+def test_members_side_by_side_draw_what_they_draw_alone():
     made, keys = build_setup(tiny.run(**LONG)), jax.random.split(jax.random.key(4), 3)
     draw = functools.partial(step.draw, made)
     beside = jax.jit(jax.vmap(draw, in_axes=(0, None)))(keys, jnp.asarray(1))
@@ -181,7 +183,7 @@ def overlap(record, split):
 
 
 def test_a_record_holds_the_share_of_inputs_that_training_can_draw(tmp_path):
-    record = tiny.train(tmp_path, tiny.cell(seeds=1, **LONG))[0]
+    record = tiny.train(tmp_path, tiny.group(seeds=1, **LONG))[0]
     assert overlap(record, "validation") == {1: 1.0, 3: 0.0}
     assert overlap(record, "test") == {2: 1.0, 5: 0.0, 7: 0.0}
 
@@ -190,7 +192,7 @@ def test_a_record_holds_the_share_of_inputs_that_training_can_draw(tmp_path):
 def test_lengths_that_training_does_not_draw_have_no_overlap(tmp_path):
     """All spaces are small: nothing is held out, and only lengths 2 and 3 are trained."""
     lengths = dict(train__min_length=2, evaluate__lengths=(1, 2, 3, 4))
-    record = tiny.train(tmp_path, tiny.cell(seeds=1, **SHORT, **lengths))[0]
+    record = tiny.train(tmp_path, tiny.group(seeds=1, **SHORT, **lengths))[0]
     assert overlap(record, "test") == {1: 0.0, 2: 1.0, 3: 1.0, 4: 0.0}
 
 
@@ -198,11 +200,11 @@ def test_lengths_that_training_does_not_draw_have_no_overlap(tmp_path):
 def test_a_length_whose_prompts_are_shorter_overlaps_with_the_lengths_that_it_draws(tmp_path):
     """modular_arithmetic has no prompts of even size: length 4 draws those of length 3."""
     changes = dict(task={"name": "modular_arithmetic"}, evaluate__lengths=(3, 4, 5))
-    record = tiny.train(tmp_path, tiny.cell(seeds=1, **SHORT, **changes))[0]
+    record = tiny.train(tmp_path, tiny.group(seeds=1, **SHORT, **changes))[0]
     assert overlap(record, "test") == {3: 1.0, 4: 1.0, 5: 0.0}
 
 
 @pytest.mark.full
-def test_a_run_of_the_first_drawing_can_draw_every_input_of_its_lengths(tmp_path):
-    record = tiny.train(tmp_path, tiny.cell(seeds=1, **LONG, train__drawing=1))[0]
+def test_a_run_that_excludes_nothing_can_draw_every_input_of_its_lengths(tmp_path):
+    record = tiny.train(tmp_path, tiny.group(seeds=1, **LONG, train__exclude_held_out=False))[0]
     assert overlap(record, "test") == {2: 1.0, 5: 1.0, 7: 0.0}

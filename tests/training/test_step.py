@@ -28,11 +28,11 @@ def of(tree, r):
     return jax.tree.map(lambda leaf: np.asarray(leaf[r]), tree)
 
 
-RUN = tiny.run("rope", "learned", execution__chunk_steps=8, execution__replicas="map")
+RUN = tiny.run("rope", "learned", execution__chunk_steps=8, execution__members="map")
 
 
 @pytest.mark.full
-def test_under_map_a_replica_is_bit_equal_in_any_company():
+def test_under_map_a_member_is_bit_equal_in_any_company():
     mine = {"seed": 3, "data_seed": 4}
     state, losses = trained(RUN, members(mine))
     with_others, losses_there = trained(RUN, members({"seed": 1}, mine, {"learning_rate": 0.1}))
@@ -43,14 +43,12 @@ def test_under_map_a_replica_is_bit_equal_in_any_company():
 @pytest.mark.full
 def test_vmap_computes_what_map_does():
     two = members({"seed": 1}, {"seed": 2})
-    vmapped = dataclasses.replace(
-        RUN, execution=dataclasses.replace(RUN.execution, replicas="vmap")
-    )
+    vmapped = dataclasses.replace(RUN, execution=dataclasses.replace(RUN.execution, members="vmap"))
     np.testing.assert_allclose(trained(RUN, two)[1], trained(vmapped, two)[1], atol=1e-4)
 
 
 @pytest.mark.full
-def test_each_replica_scalar_matters():
+def test_each_member_scalar_matters():
     changes = ({}, {"seed": 1}, {"data_seed": 1}, {"learning_rate": 0.05}, {"weight_decay": 5.0})
     base, *others = (trained(RUN, members(c))[1][0] for c in changes)
     for losses in others:
@@ -106,7 +104,7 @@ def test_a_step_of_data_is_counted_from_the_first_step():
     np.testing.assert_array_equal(after[0, :3], losses[0, 3:6])
 
 
-def test_a_replica_that_diverges_stops_there_and_its_cell_goes_on():
+def test_a_member_that_diverges_stops_there_and_its_group_goes_on():
     state, losses = trained(RUN, members({}, {"learning_rate": np.nan}, {}))
     assert state.diverged_at.tolist() == [
         -1,
@@ -218,7 +216,7 @@ def test_a_model_is_told_the_targets_length_by_its_layout_or_by_positions_that_i
     layout, encoding, scheme, expected
 ):
     made = build_setup(tiny.run(encoding, layout__name=layout, positions={"name": scheme}))
-    assert made.knows_target_length is expected
+    assert made.reveals_target_length is expected
 
 
 def test_what_reads_no_positions_takes_any_scheme():

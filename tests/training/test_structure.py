@@ -208,8 +208,8 @@ def test_what_reads_lengths_takes_one_example_a_context_and_tells_the_targets_le
         match=r"rope reads an example's length with these arguments, so config\.layout\.examples_per_context must be 1",
     ):
         build_setup(tiny.run(dynamic, layout__examples_per_context=2))
-    assert build_setup(tiny.run(dynamic)).knows_target_length
-    assert not build_setup(tiny.run("rope")).knows_target_length
+    assert build_setup(tiny.run(dynamic)).reveals_target_length
+    assert not build_setup(tiny.run("rope")).reveals_target_length
 
 
 @pytest.mark.parametrize("encoding", ["fox", {"name": "dape", "inner": "alibi", "kernel_size": 3}])

@@ -21,7 +21,7 @@ from pe_lab.training.warm_start import adopt
 from tests import tiny
 from tests.marks import full
 
-CELL = tiny.cell(
+GROUP = tiny.group(
     "rope",
     "learned",
     model__num_layers=1,
@@ -33,9 +33,9 @@ CELL = tiny.cell(
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A study's folder with one finished cell of two runs."""
+    """A study's folder with one finished run group of two runs."""
     folder = tmp_path_factory.mktemp("study")
-    tiny.train(folder, CELL)
+    tiny.train(folder, GROUP)
     return folder
 
 
@@ -47,8 +47,8 @@ def folder(trained, tmp_path):
 
 @pytest.mark.full
 def test_a_run_comes_back_with_its_record_its_setup_and_its_own_final_parameters(trained):
-    final = Training(CELL, trained, print).state.params
-    for r, run in enumerate(CELL.runs):
+    final = Training(GROUP, trained, print).state.params
+    for r, run in enumerate(GROUP.runs):
         found = load(trained, run.run_id)
         jax.tree.map(
             np.testing.assert_array_equal,
@@ -60,10 +60,10 @@ def test_a_run_comes_back_with_its_record_its_setup_and_its_own_final_parameters
         np.testing.assert_array_equal(table, final["decoder"]["input_encodings"][0]["table"][r])
 
 
-def test_the_state_of_its_whole_cell_comes_back(trained):
-    record = records.read(records.path_of(trained, CELL.runs[1].run_id))
-    state, cell = load_state(trained, record)
-    assert (cell, state.step.tolist()) == (CELL, [2, 2])
+def test_the_state_of_its_whole_group_comes_back(trained):
+    record = records.read(records.path_of(trained, GROUP.runs[1].run_id))
+    state, group = load_state(trained, record)
+    assert (group, state.step.tolist()) == (GROUP, [2, 2])
 
 
 def through(folder, run):
@@ -74,22 +74,22 @@ def through(folder, run):
 def test_what_was_kept_through_training_begins_as_the_run_did_and_ends_with_its_final_parameters(
     trained,
 ):
-    init = jax.jit(functools.partial(initial_state, build_setup(CELL.run)))(
+    init = jax.jit(functools.partial(initial_state, build_setup(GROUP.run)))(
         tiny.members({"seed": 0}, {"seed": 1})
     ).params
-    for r, run in enumerate(CELL.runs):
+    for r, run in enumerate(GROUP.runs):
         (first, before), (last, after) = through(trained, run)
         assert (first, last) == (0, 2)
         equal(before, jax.tree.map(lambda leaf, r=r: leaf[r], init))
         equal(after, load(trained, run.run_id).params)
 
 
-def test_a_replica_that_stopped_before_the_others_has_each_state_once(folder):
-    where = folder / "checkpoints" / CELL.group_id
+def test_a_member_that_stopped_before_the_others_has_each_state_once(folder):
+    where = folder / "checkpoints" / GROUP.group_id
     *_, last = checkpoint.points(
         where,
         CurvePoint.of(
-            load_state(folder, records.read(records.path_of(folder, CELL.run.run_id)))[0]
+            load_state(folder, records.read(records.path_of(folder, GROUP.run.run_id)))[0]
         ),
     )
     checkpoint.save_point(
@@ -99,18 +99,18 @@ def test_a_replica_that_stopped_before_the_others_has_each_state_once(folder):
             jax.tree.map(lambda leaf: leaf + 1, last.params), jnp.asarray([2, 8], jnp.int32)
         ),
     )
-    first, second = (dict(through(folder, run)) for run in CELL.runs)
+    first, second = (dict(through(folder, run)) for run in GROUP.runs)
     assert (list(first), list(second)) == ([0, 2], [0, 2, 8])
-    equal(first[2], load(folder, CELL.runs[0].run_id).params)
+    equal(first[2], load(folder, GROUP.runs[0].run_id).params)
     equal(second[8], jax.tree.map(lambda leaf: leaf + 1, second[2]))
 
 
 def test_where_no_point_was_kept_there_is_none_and_what_cannot_be_loaded_is_refused(folder):
-    shutil.rmtree(folder / "checkpoints" / CELL.group_id / "curve")
-    assert list(through(folder, CELL.run)) == []
-    shutil.rmtree(folder / "cells")
+    shutil.rmtree(folder / "checkpoints" / GROUP.group_id / "curve")
+    assert list(through(folder, GROUP.run)) == []
+    shutil.rmtree(folder / "groups")
     with pytest.raises(UserError, match="is missing"):
-        list(through(folder, CELL.run))
+        list(through(folder, GROUP.run))
 
 
 def test_a_run_that_is_not_there_is_one_sentence(trained):
@@ -120,48 +120,48 @@ def test_a_run_that_is_not_there_is_one_sentence(trained):
 
 @pytest.mark.parametrize("status", ["failed", "diverged"])
 def test_a_run_that_has_not_finished_is_one_sentence(tmp_path, status):
-    write_failure(CELL.run, tmp_path, "why")
-    record = records.read(records.path_of(tmp_path, CELL.run.run_id))
+    write_failure(GROUP.run, tmp_path, "why")
+    record = records.read(records.path_of(tmp_path, GROUP.run.run_id))
     records.write(tmp_path, {**record, "status": status})
     with pytest.raises(
         UserError,
-        match=rf"^The run {CELL.run.run_id} in {tmp_path} has not finished, it {status}\.$",
+        match=rf"^The run {GROUP.run.run_id} in {tmp_path} has not finished, it {status}\.$",
     ):
-        load(tmp_path, CELL.run.run_id)
+        load(tmp_path, GROUP.run.run_id)
 
 
 def test_a_run_that_kept_no_parameters_is_one_sentence(folder):
-    record = records.read(records.path_of(folder, CELL.run.run_id))
+    record = records.read(records.path_of(folder, GROUP.run.run_id))
     records.write(folder, {**record, "checkpoint": None})
     with pytest.raises(
         UserError, match=r"kept no final parameters: config\.checkpoints\.keep_final was False\.$"
     ):
-        load(folder, CELL.run.run_id)
+        load(folder, GROUP.run.run_id)
 
 
 def test_a_checkpoint_that_is_gone_is_one_sentence(folder):
     shutil.rmtree(folder / "checkpoints")
     with pytest.raises(
         UserError,
-        match=rf"^The checkpoint of {CELL.run.run_id} is gone: .*{CELL.group_id} does not hold step 2\.$",
+        match=rf"^The checkpoint of {GROUP.run.run_id} is gone: .*{GROUP.group_id} does not hold step 2\.$",
     ):
-        load(folder, CELL.run.run_id)
+        load(folder, GROUP.run.run_id)
 
 
 def test_a_checkpoint_of_another_step_is_not_taken_for_it(folder):
-    record = records.read(records.path_of(folder, CELL.run.run_id))
+    record = records.read(records.path_of(folder, GROUP.run.run_id))
     records.write(folder, {**record, "checkpoint": {**record["checkpoint"], "step": 1}})
     with pytest.raises(UserError, match=r"is gone: .* does not hold step 1\."):
-        load(folder, CELL.run.run_id)
+        load(folder, GROUP.run.run_id)
 
 
 def test_a_folder_with_records_alone_as_published_is_one_sentence(folder):
-    shutil.rmtree(folder / "cells")
+    shutil.rmtree(folder / "groups")
     with pytest.raises(
         UserError,
-        match=rf"^The checkpoint of {CELL.run.run_id} is gone: .*{CELL.group_id}\.json is missing\.$",
+        match=rf"^The checkpoint of {GROUP.run.run_id} is gone: .*{GROUP.group_id}\.json is missing\.$",
     ):
-        load(folder, CELL.run.run_id)
+        load(folder, GROUP.run.run_id)
 
 
 def made(*encodings, **changes):
@@ -188,8 +188,8 @@ def test_the_same_model_adopts_everything():
         "learned", "t5_bias", {"name": "shaw", "layers": (1,)}, layout__name="encoder_decoder"
     )
     equal(adopt(numbered(setup), setup, setup), numbered(setup))
-    replicas = jax.tree.map(lambda p: jnp.stack([p, p + 0.5]), numbered(setup))
-    equal(adopt(replicas, setup, setup), replicas)
+    members = jax.tree.map(lambda p: jnp.stack([p, p + 0.5]), numbered(setup))
+    equal(adopt(members, setup, setup), members)
 
 
 def test_without_an_encoding_the_others_and_the_backbone_stay():

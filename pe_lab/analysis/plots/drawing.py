@@ -82,11 +82,11 @@ def named(variant: Variant) -> str:
     """Its name, in which a number says what it is of, with a dagger where it reveals the target
     length.
     """
-    changed = f", {EVALUATED_WITH} {variant.change}" if variant.change else ""
+    changed = f", {EVALUATED_WITH} {variant.override}" if variant.override else ""
     return (
         (SEPARATOR.join(labels(variant).values()) or variant.name)
         + changed
-        + (DAGGER if variant.target_length_known else "")
+        + (DAGGER if variant.reveals_target_length else "")
     )
 
 
@@ -94,7 +94,7 @@ def labels(variant: Variant) -> dict[str, str]:
     """The labels in its name by axis: {"model.encodings": "rope", "train.max_length":
     "max_length=8"}.
     """
-    parts = variant.name.removesuffix(f", {EVALUATED_WITH} {variant.change}").split(SEPARATOR)
+    parts = variant.name.removesuffix(f", {EVALUATED_WITH} {variant.override}").split(SEPARATOR)
     found: dict[str, str] = {}
     for axis, text in variant.labels.items():
         if text in parts[len(found) : len(found) + 1]:
@@ -132,7 +132,7 @@ def caption(figure: Any, results: Results, *parts: str, reveals: bool = True) ->
     """
     words = " reveals the target length".replace(" ", "\u00a0")
     signs = (
-        [f"†{words}"] if reveals and any(v.target_length_known for v in results.variants) else []
+        [f"†{words}"] if reveals and any(v.reveals_target_length for v in results.variants) else []
     )
     signs += (
         [f"without a record: {results.missing} {'run' if results.missing == 1 else 'runs'}"]
@@ -148,12 +148,12 @@ def style(variant: Variant) -> styles.Style:
     """That of its encodings, as trained or as changed."""
     for run in variant.runs:
         specs = run["config"].get("model", {}).get("encodings")
-        changes = [
-            row["change"]
+        overrides = [
+            row["override"]
             for row in run["rows"]
-            if row["change"] and row["change"]["label"] == variant.change
+            if row["override"] and row["override"]["label"] == variant.override
         ]
-        changed = changes[0]["encodings"] if changes and variant.change else None
+        changed = overrides[0]["encodings"] if overrides and variant.override else None
         return styles.of_encodings(specs or () if changed is None else changed)
     return styles.NOPE
 
@@ -202,7 +202,7 @@ def length_axis(axis: Any, lengths: Sequence[int]) -> None:
 
 def apart(results: Results) -> tuple[list[Variant], list[Variant]]:
     """Variants that may be ranked with each other, and those that reveal the target length."""
-    reveals = [v.target_length_known for v in results.variants]
+    reveals = [v.reveals_target_length for v in results.variants]
     return tuple(
         [v for v, t in zip(results.variants, reveals, strict=True) if t == which]
         for which in (False, True)

@@ -50,7 +50,7 @@ def grouped(variants: Sequence[Variant]) -> list[Panel]:
             SEPARATOR.join(text for axis, text in parts.items() if axis != _AXIS), []
         ).append(variant)
     return [
-        Panel(name + (drawing.DAGGER if any(v.target_length_known for v in g) else ""), tuple(g))
+        Panel(name + (drawing.DAGGER if any(v.reveals_target_length for v in g) else ""), tuple(g))
         for name, g in groups.items()
     ]
 

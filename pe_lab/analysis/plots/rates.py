@@ -32,7 +32,7 @@ def learning_rate(results: Results) -> Any:
         for metric, dash in shown:
             _sensitivity(axis, variant, metric, dash)
         axis.axvline(
-            variant.runs[0]["replica"]["learning_rate"],
+            variant.runs[0]["member"]["learning_rate"],
             color="0.25",
             linestyle=":",
             linewidth=1.2,
@@ -61,7 +61,7 @@ def learning_rate(results: Results) -> Any:
 
 
 def _rates(variant: Variant) -> list[float]:
-    return sorted({r["replica"]["learning_rate"] for c in variant.candidates for r in c.runs})
+    return sorted({r["member"]["learning_rate"] for c in variant.candidates for r in c.runs})
 
 
 def _sensitivity(axis: Any, variant: Variant, metric: Metric, dash: Sequence[float]) -> None:
@@ -69,9 +69,9 @@ def _sensitivity(axis: Any, variant: Variant, metric: Metric, dash: Sequence[flo
     style, middle = drawing.style(variant), []
     for candidate in sorted(
         (c for c in variant.candidates if c.runs),
-        key=lambda c: c.runs[0]["replica"]["learning_rate"],
+        key=lambda c: c.runs[0]["member"]["learning_rate"],
     ):
-        rate = candidate.runs[0]["replica"]["learning_rate"]
+        rate = candidate.runs[0]["member"]["learning_rate"]
         values = [v for run in candidate.measured if (v := metrics.value(run, metric)) is not None]
         face = "white" if dash else style.color
         axis.plot(

@@ -73,7 +73,7 @@ def _figure(
 ) -> tuple[Any, list[Any]]:
     """Panels of curves by training step; the first of each variant is solid."""
     variants = [
-        v for v in results.variants if v.change is None and any(r["curve"] for r in v.finished)
+        v for v in results.variants if v.override is None and any(r["curve"] for r in v.finished)
     ]
     shown = panels.grouped(variants)
     figure, axes = panels.draw(shown)

@@ -53,7 +53,7 @@ def _settings(variant: Variant) -> str | None:
     """All that determines what it learned, and what was evaluated; None before it has a run."""
     for run in variant.runs:
         kept = {k: v for k, v in run["config"].items() if k not in _NO_SETTINGS}
-        return json.dumps([kept, variant.change], sort_keys=True)
+        return json.dumps([kept, variant.override], sort_keys=True)
     return None
 
 
@@ -89,7 +89,7 @@ def _differ(a: Variant, b: Variant) -> str:
     apart = [
         ("settings", _settings(a) != _settings(b)),
         ("training length", a.max_length != b.max_length),
-        ("reveals the target length", a.target_length_known != b.target_length_known),
+        ("reveals the target length", a.reveals_target_length != b.reveals_target_length),
         ("task", a.task != b.task),
     ]
     unsolved = [

@@ -9,7 +9,7 @@ from typing import Any
 
 from pe_lab.analysis import cells, compare, metrics
 from pe_lab.analysis.cells import SEEN
-from pe_lab.analysis.metrics import BITS, BITS_SLIDING, FLOOR_CORRECTED
+from pe_lab.analysis.metrics import BITS, BITS_SLIDING, CHANCE_CORRECTED
 from pe_lab.analysis.plots import drawing, styles
 from pe_lab.analysis.results import Results, Variant
 from pe_lab.runs.analysis_spec import BY_LENGTH
@@ -19,7 +19,7 @@ _LABELS = {
     "exact_match_without_end": "exact match without the end token",
     "answer_exact_match": "exact match of the answer",
     "token_accuracy": "token accuracy",
-    FLOOR_CORRECTED: "token accuracy over the floor",
+    CHANCE_CORRECTED: "token accuracy over the chance level",
     "negative_log_likelihood": "negative log-likelihood (nats a token)",
     BITS: "bits a token",
     BITS_SLIDING: "bits a token, second half of each window",
@@ -55,7 +55,9 @@ def of(results: Results, chosen: Results) -> dict[str, Any]:
     }
     origins: list[Any] = []
     kept = {tuple(map(id, v.runs)) for v in chosen.variants}
-    of_run = {id(r): i for i, v in enumerate(results.variants) if v.change is None for r in v.runs}
+    of_run = {
+        id(r): i for i, v in enumerate(results.variants) if v.override is None for r in v.runs
+    }
     return {
         "study": results.name,
         "length": results.length_name,
@@ -85,7 +87,7 @@ def of(results: Results, chosen: Results) -> dict[str, Any]:
 def runs(results: Results) -> list[dict[str, Any]]:
     """Every record once."""
     return list(
-        {r["run_id"]: r for v in results.variants if v.change is None for r in v.runs}.values()
+        {r["run_id"]: r for v in results.variants if v.override is None for r in v.runs}.values()
     )
 
 
@@ -133,7 +135,7 @@ def _variant(
         "name": drawing.named(variant).replace("\u00a0", " ")
         + (f" {SEEN}" if SEEN in cells.name(results, variant).text else ""),
         "task": variant.task,
-        "reveals_target_length": variant.target_length_known,
+        "reveals_target_length": variant.reveals_target_length,
         "apart": compare.apart(results, variant, results.spec.extrapolation.point),
         "solved": [variant.solved, len(variant.runs)],
         "bad": [sum(r["status"] == s for r in variant.runs) for s in ("diverged", "failed")],
@@ -183,11 +185,11 @@ def _run(
     return {
         "id": record["run_id"],
         "v": variant,
-        "seed": record["replica"]["seed"],
+        "seed": record["member"]["seed"],
         "status": record["status"],
         "error": record["error"],
         "solved": metrics.solved(record),
-        "replica": record["replica"],
+        "member": record["member"],
         "config": differs,
         "origin": origins.index(origin),
         "cost": record["cost"],

@@ -197,7 +197,7 @@ $("run-table").tBodies[0].append(...data.runs.map((run) => {
 function showRun(run) {
   const v = data.variants[run.v], pretty = (value) => JSON.stringify(value, null, 1);
   $("run-title").textContent = `${v.name}, seed ${run.seed}`;
-  const facts = { run: run.id, status: run.error ? `${run.status}: ${run.error}` : run.status, ...run.replica, ...run.exposure, ...run.cost };
+  const facts = { run: run.id, status: run.error ? `${run.status}: ${run.error}` : run.status, ...run.member, ...run.exposure, ...run.cost };
   $("run-facts").replaceChildren(...Object.entries(facts).flatMap(([k, value]) => [make("dt", {}, k),
     make("dd", {}, typeof value === "object" ? JSON.stringify(value) : String(value))]));
   $("run-config").textContent = pretty(run.config);

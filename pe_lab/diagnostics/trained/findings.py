@@ -188,11 +188,11 @@ def _through(
 
 def _learnt_at(setup: Setup, curve: Rows) -> int | None:
     """As `metrics.solved` says it of a record whose validation is a point of the curve."""
-    exposure = {"max_length": setup.run.train.max_length, "learnt_threshold": setup.task.threshold}
+    exposure = {"max_length": setup.run.train.max_length, "solved_threshold": setup.task.threshold}
     of_validation = {
         "split": "validation",
         "metric": "exact_match",
-        "change": None,
+        "override": None,
         "sources": None,
     }
     for point in curve:

@@ -224,7 +224,7 @@ def knock_outs(found: Findings) -> str:
         rows.setdefault(place, []).append(f"{row['exact_match']:.2f} ({row['token_accuracy']:.2f})")
     return _table(
         ["off", "where", "heads", *(f"length {n}" for n in lengths)],
-        [[*place, *cells] for place, cells in rows.items()],
+        [[*place, *groups] for place, groups in rows.items()],
     )
 
 

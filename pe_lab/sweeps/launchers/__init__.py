@@ -1,1 +1,1 @@
-"""Launchers: each only starts cells."""
+"""Launchers: each only starts run groups."""

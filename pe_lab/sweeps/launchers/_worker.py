@@ -1,5 +1,5 @@
-"""A worker of this machine: a process of pe_lab.training.worker in one place, which trains a cell
-after another in forks of itself.
+"""A worker of this machine: a process of pe_lab.training.worker in one place, which trains a run
+group after another in forks of itself.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ class Worker:
     def __init__(self, environment: Mapping[str, str], pin: Callable[[int], None]):
         self.environment, self.pin = {**os.environ, **environment}, pin
         self.process: subprocess.Popen[str] | None = None
-        self.cell: int | None = None  # process id of the fork that trains
+        self.group: int | None = None  # process id of the fork that trains
         self.leaving = False
 
     def __enter__(self) -> "Worker":
@@ -41,12 +41,12 @@ class Worker:
                 self.process,
             ):  # closes its pipes, at which it ends
                 pass
-        self.process = self.cell = None
+        self.process = self.group = None
 
     def train(
-        self, cell_file: Path, folder: Path, log: Path, on_line: Callable[[str], None]
+        self, group_file: Path, folder: Path, log: Path, on_line: Callable[[str], None]
     ) -> int:
-        """The exit status of a cell, negative for a signal; `on_line` is called with what it
+        """The exit status of a run group, negative for a signal; `on_line` is called with what it
         prints, and errors go to the log.
         """
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -55,14 +55,14 @@ class Worker:
         assert process.stdin is not None
         assert process.stdout is not None
         with contextlib.suppress(BrokenPipeError):  # it has died: there is nothing to read either
-            process.stdin.write(json.dumps([str(cell_file), str(folder), str(log)]) + "\n")
+            process.stdin.write(json.dumps([str(group_file), str(folder), str(log)]) + "\n")
             process.stdin.flush()
         for line in process.stdout:
             told = json_object(line) or {}
             if "worker" not in told:
                 on_line(line)
                 continue
-            self.cell = None if "status" in told else told["worker"]
+            self.group = None if "status" in told else told["worker"]
             if "status" in told:
                 return told["status"]
             if self.leaving:  # it was started while all were told to leave
@@ -78,8 +78,8 @@ class Worker:
     def send(self, number: int) -> None:
         """A signal to what it trains."""
         with contextlib.suppress(ProcessLookupError):
-            if self.cell is not None:
-                os.kill(self.cell, number)
+            if self.group is not None:
+                os.kill(self.group, number)
 
     def _started(self, log: Path) -> subprocess.Popen[str]:
         if self.process is None:

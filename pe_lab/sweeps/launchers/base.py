@@ -1,5 +1,5 @@
-"""What a launcher is. It only starts cells, each a command of its own, and says how they ended:
-records are the same under all.
+"""What a launcher is. It only starts run groups, each a command of its own, and says how they
+ended: records are the same under all.
 """
 
 import abc
@@ -19,10 +19,10 @@ OnEvent = Callable[[str, dict[str, Any]], None]
 
 
 class Launcher(abc.ABC):
-    """Starts cells.
+    """Starts run groups.
 
     Args:
-      workers: cells at a time; None: as many as the launcher finds place for.
+      workers: run groups at a time; None: as many as the launcher finds place for.
     """
 
     def __init__(self, *, workers: int | None = None):
@@ -31,20 +31,23 @@ class Launcher(abc.ABC):
         self.workers = workers
 
     @abc.abstractmethod
-    def at_once(self, cells: int) -> int:
-        """How many of so many cells it means to run at a time."""
+    def at_once(self, groups: int) -> int:
+        """How many of so many run groups it means to run at a time."""
 
     @abc.abstractmethod
-    def launch(self, cell_files: Sequence[Path], folder: Path, on_event: OnEvent) -> dict[str, int]:
-        """Runs every cell; stderr goes to folder/logs. A cell whose worker dies is tried once more.
+    def launch(
+        self, group_files: Sequence[Path], folder: Path, on_event: OnEvent
+    ) -> dict[str, int]:
+        """Runs every run group; stderr goes to folder/logs. A run group whose worker dies is tried
+        once more.
 
         Args:
-          cell_files: named by cell id.
+          cell_files: named by run group id.
           folder: the study's.
-          on_event: called with a cell's id and what it reports, from any thread.
+          on_event: called with a run group's id and what it reports, from any thread.
 
         Returns:
-          cell id -> exit status of its process, negative for a signal.
+          run group id -> exit status of its process, negative for a signal.
         """
 
 
@@ -58,9 +61,9 @@ def launcher(spec: Any, workers: int | None = None) -> Launcher:
     return plugins.build("sweeps.launchers", plugins.resolve("sweeps.launchers", given))
 
 
-def command(cell_file: Path, folder: Path) -> list[str]:
-    """What trains a cell."""
-    return [sys.executable, "-m", "pe_lab.training.process", str(cell_file), str(folder)]
+def command(group_file: Path, folder: Path) -> list[str]:
+    """What trains a run group."""
+    return [sys.executable, "-m", "pe_lab.training.process", str(group_file), str(folder)]
 
 
 def environment(folder: Path) -> dict[str, str]:

@@ -1,9 +1,9 @@
-"""Starts cells on this machine: one pinned one-thread worker a core, or one worker a GPU; fewer
-workers share the GPUs.
+"""Starts run groups on this machine: one pinned one-thread worker a core, or one worker a GPU;
+fewer workers share the GPUs.
 
-Every cell has a process of its own, forked by its worker after the imports that all need, so one
-that dies takes nothing with it. Two one-thread workers train 1.2 to 1.3 times as much as one worker
-on two threads.
+Every run group has a process of its own, forked by its worker after the imports that all need, so
+one that dies takes nothing with it. Two one-thread workers train 1.2 to 1.3 times as much as one
+worker on two threads.
 """
 
 import contextlib
@@ -61,13 +61,15 @@ class Local(Launcher):
       workers: at a time; None: one a GPU where there are any, else one a core.
     """
 
-    def at_once(self, cells: int) -> int:
+    def at_once(self, groups: int) -> int:
         return self.workers or default_workers()
 
-    def launch(self, cell_files: Sequence[Path], folder: Path, on_event: OnEvent) -> dict[str, int]:
-        workers = self.at_once(len(cell_files))
-        supervisor = _Supervisor(folder, on_event, cell_files)
-        places = [Place.of(i, workers) for i in range(min(workers, len(cell_files)))]
+    def launch(
+        self, group_files: Sequence[Path], folder: Path, on_event: OnEvent
+    ) -> dict[str, int]:
+        workers = self.at_once(len(group_files))
+        supervisor = _Supervisor(folder, on_event, group_files)
+        places = [Place.of(i, workers) for i in range(min(workers, len(group_files)))]
         threads = [
             threading.Thread(target=supervisor.work, args=(place,), daemon=True) for place in places
         ]
@@ -83,12 +85,12 @@ class Local(Launcher):
 
 
 class _Supervisor:
-    """Hands cells to workers, and what workers report to one function."""
+    """Hands run groups to workers, and what workers report to one function."""
 
-    def __init__(self, folder: Path, on_event: OnEvent, cell_files: Sequence[Path]):
+    def __init__(self, folder: Path, on_event: OnEvent, group_files: Sequence[Path]):
         self.folder, self.on_event = folder, on_event
         self.waiting: queue.SimpleQueue[Path] = queue.SimpleQueue()
-        for file in cell_files:
+        for file in group_files:
             self.waiting.put(file)
         self.statuses: dict[str, int] = {}
         self.workers: list[Worker] = []
@@ -97,7 +99,7 @@ class _Supervisor:
         self.stopping = threading.Event()
 
     def work(self, place: "Place") -> None:
-        """One worker's thread: a cell after another in one place."""
+        """One worker's thread: a run group after another in one place."""
         with Worker({**environment(self.folder), **place.environment()}, place.pin) as worker:
             self.workers.append(worker)
             while not self.stopping.is_set():
@@ -117,7 +119,7 @@ class _Supervisor:
             time.sleep(_LOOK_AGAIN)
 
     def _train(self, file: Path, worker: Worker) -> bool:
-        """Train a cell and report how it ended; whether to wait before the next one."""
+        """Train a run group and report how it ended; whether to wait before the next one."""
         try:
             free = _is_free(file)
             status = self._run(file, worker) if free else locks.LATER
@@ -180,7 +182,7 @@ class _Supervisor:
         self._wait(_LAST_WORDS)
 
     def _wait(self, seconds: float) -> None:
-        """Wait until every running cell has reported how it ended."""
+        """Wait until every running run group has reported how it ended."""
         until = time.monotonic() + seconds
         while self.running and time.monotonic() < until:
             time.sleep(0.05)
@@ -216,7 +218,7 @@ def _is_free(file: Path) -> bool:
 
 
 def _event(line: str) -> dict[str, Any] | None:
-    """What a cell reports is a JSON object with an "event"; all else that it prints is for its
+    """What a run group reports is a JSON object with an "event"; all else that it prints is for its
     log.
     """
     found = json_object(line)

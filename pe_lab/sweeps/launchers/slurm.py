@@ -1,4 +1,4 @@
-"""Starts cells as tasks of a Slurm job array, which submitit writes and submits.
+"""Starts run groups as tasks of a Slurm job array, which submitit writes and submits.
 
 It needs submitit: `.venv/bin/pip install -e '.[slurm]'`.
 
@@ -38,9 +38,9 @@ _NOTICE = 60  # seconds before its time is up at which a task is asked to leave
 _ARRAY = 1000  # tasks; Slurm's MaxArraySize is 1001 unless a cluster says otherwise
 # and the number of a signal is the script's status for it: accounts show the shell's 128 + 9 as 9
 _SIGNAL = 100
-_KILLED, _CANCELLED = -9, -15
+_KILLED, _CANGROUPED = -9, -15
 _KILLS = ("TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE")
-_ENDED = {"COMPLETED": 0, "CANCELLED": _CANCELLED, **dict.fromkeys(_KILLS, _KILLED)}
+_ENDED = {"COMPLETED": 0, "CANGROUPED": _CANGROUPED, **dict.fromkeys(_KILLS, _KILLED)}
 
 
 class Slurm(Launcher):
@@ -55,7 +55,7 @@ class Slurm(Launcher):
       cpus: cores of a task.
       gpus: of a task.
       memory_gb: of a task.
-      minutes: of a task; a cell that needs more goes on from its checkpoint in another.
+      minutes: of a task; a run group that needs more goes on from its checkpoint in another.
     """
 
     def __init__(
@@ -88,20 +88,22 @@ class Slurm(Launcher):
         self.resources = {name: value for name, value in given.items() if value is not None}
         self.environment = one_thread() if cpus == 1 and not gpus else {}
 
-    def at_once(self, cells: int) -> int:
-        return self.workers or max(cells, 1)
+    def at_once(self, groups: int) -> int:
+        return self.workers or max(groups, 1)
 
-    def launch(self, cell_files: Sequence[Path], folder: Path, on_event: OnEvent) -> dict[str, int]:
+    def launch(
+        self, group_files: Sequence[Path], folder: Path, on_event: OnEvent
+    ) -> dict[str, int]:
         _check_accounting()
         statuses: dict[str, int] = {}
-        for first in range(0, len(cell_files), _ARRAY):
+        for first in range(0, len(group_files), _ARRAY):
             with _Watch(self, folder.absolute(), on_event) as watch:
-                watch.submit(cell_files[first : first + _ARRAY])
+                watch.submit(group_files[first : first + _ARRAY])
                 statuses |= watch.until_ended()
         return statuses
 
-    def submit(self, cell_files: Sequence[Path], folder: Path) -> str:
-        """Submits an array with a task a cell; its id."""
+    def submit(self, group_files: Sequence[Path], folder: Path) -> str:
+        """Submits an array with a task a run group; its id."""
         executor = _submitit().SlurmExecutor(folder / "slurm")
         (folder / "logs").mkdir(parents=True, exist_ok=True)
         array = f"0-{len(cell_files) - 1}%{self.at_once(len(cell_files))}"
@@ -119,8 +121,8 @@ class Slurm(Launcher):
                     f"export {name}={shlex.quote(value)}"
                     for name, value in {**environment(folder), **self.environment}.items()
                 ),
-                f"cells=({' '.join(file.stem for file in cell_files)})",
-                "cell=${cells[$SLURM_ARRAY_TASK_ID]}",
+                f"groups=({' '.join(file.stem for file in cell_files)})",
+                "group=${groups[$SLURM_ARRAY_TASK_ID]}",
             ],
             teardown=[
                 "status=$?",
@@ -133,12 +135,12 @@ class Slurm(Launcher):
             additional_parameters=extra,
         )
         (folder / "slurm").mkdir(exist_ok=True)
-        *python, file, where = command(cell_files[0].parent.absolute() / "$cell.json", folder)
+        *python, file, where = command(group_files[0].parent.absolute() / "$group.json", folder)
         srun = [
             "srun",
             "--unbuffered",
             f"--cpus-per-task={self.cpus}",
-            f"--error={folder / 'logs' / '$cell.log'}",
+            f"--error={folder / 'logs' / '$group.log'}",
         ]
         line = " ".join(_quoted(word) for word in (*srun, *python, file, where))
         try:
@@ -147,7 +149,7 @@ class Slurm(Launcher):
                     line
                 ).job_id  # the way of submitit that pickles nothing
         except RuntimeError as e:
-            raise UserError(f"Slurm does not take the cells: {one_line(e)}.") from e
+            raise UserError(f"Slurm does not take the run groups: {one_line(e)}.") from e
 
 
 @dataclass(frozen=True)
@@ -165,9 +167,9 @@ class _Watch:
 
     def __init__(self, launcher: Slurm, folder: Path, on_event: OnEvent):
         self.launcher, self.folder, self.on_event = launcher, folder, on_event
-        self.tasks: dict[str, Path] = {}  # Slurm's id, as in 17_3 -> the cell
+        self.tasks: dict[str, Path] = {}  # Slurm's id, as in 17_3 -> the run group
         self.seen: dict[str, _InQueue] = {}  # the tasks as they were seen last
-        self.said: dict[str, Any] = {}  # cell -> what its progress file said last
+        self.said: dict[str, Any] = {}  # run group -> what its progress file said last
         self.died: set[Path] = set()
         self.statuses: dict[str, int] = {}
 
@@ -183,12 +185,12 @@ class _Watch:
                 ["scancel", *sorted({task.partition("_")[0] for task in self.tasks})], check=False
             )
 
-    def submit(self, cell_files: Sequence[Path]) -> None:
+    def submit(self, group_files: Sequence[Path]) -> None:
         self.said |= {
-            file.stem: self._progress(file) for file in cell_files
+            file.stem: self._progress(file) for file in group_files
         }  # before any of them can say more
-        array = self.launcher.submit(cell_files, self.folder)
-        for i, file in enumerate(cell_files):
+        array = self.launcher.submit(group_files, self.folder)
+        for i, file in enumerate(group_files):
             self.tasks[f"{array}_{i}"] = file
             self.on_event(file.stem, {"event": "queued", "job": f"{array}_{i}"})
 
@@ -236,7 +238,7 @@ class _Watch:
             if status == locks.LATER:  # of a cluster that puts nothing back into its queue
                 self.on_event(file.stem, {"event": "left"})
                 return self.submit([file])
-            if status < 0 and status != _CANCELLED and file not in self.died:
+            if status < 0 and status != _CANGROUPED and file not in self.died:
                 self.on_event(file.stem, {"event": "died", "signal": -status})
                 self.died.add(file)
                 return self.submit([file])
@@ -248,8 +250,8 @@ class _Watch:
 
 
 def _quoted(word: str) -> str:
-    """For the shell, which still puts the cell's id in place of $cell."""
-    return "$cell".join(shlex.quote(part) if part else "" for part in word.split("$cell"))
+    """For the shell, which still puts the run group's id in place of $group."""
+    return "$group".join(shlex.quote(part) if part else "" for part in word.split("$group"))
 
 
 def _submitit() -> Any:
@@ -276,7 +278,7 @@ def _check_accounting() -> None:
     if _asked("sacct", "-n", "-X") is None:
         raise UserError(
             "This Slurm keeps no accounts (sacct fails), and the slurm launcher could not tell "
-            "how a task ended: use --write_cells."
+            "how a task ended: use --write_groups."
         )
 
 
@@ -305,7 +307,7 @@ def _ended(tasks: Sequence[str]) -> dict[str, int]:
 
 
 def _status(account: dict[str, str]) -> int | None:
-    state = account.get("State", "").partition(" ")[0]  # CANCELLED by 0
+    state = account.get("State", "").partition(" ")[0]  # CANGROUPED by 0
     if state != "FAILED":
         return _ENDED.get(state)
     code, signal = map(int, account["ExitCode"].split(":"))  # of the script

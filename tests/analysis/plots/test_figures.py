@@ -349,8 +349,8 @@ def test_panels_with_different_rows_have_one_legend_and_one_look_a_row(drawn, tm
 
 def test_a_share_below_zero_and_one_above_one_are_inside_their_picture(drawn, tmp_path):
     """A token accuracy of 0.1 where chance has 0.5; an exact match that is larger beyond training."""
-    below = [({}, [dict(test={4: 0.0}, tokens={4: 0.1}, floors={4: 0.0})])]
-    metric = dict(name="floor_corrected_token_accuracy", at=1)
+    below = [({}, [dict(test={4: 0.0}, tokens={4: 0.1}, chance_levels={4: 0.0})])]
+    metric = dict(name="chance_corrected_token_accuracy", at=1)
     assert panels(drawn(by_rate(tmp_path / "a", metric, below))["table_1"])[
         0
     ].get_ylim() == pytest.approx((-0.84, 1.04))

@@ -16,7 +16,7 @@ from tests import models
 from tests.diagnostics.trained.looked_at import finished
 
 CURVE = [
-    {"step": step, "loss": None, "exact_match": {"3": v, "5": v / 2}, "code_ratio": []}
+    {"step": step, "loss": None, "exact_match": {"3": v, "5": v / 2}, "scale_ratio": []}
     for step, v in ((0, 0.0), (6, 0.98), (12, 1.0))
 ]
 AT = "step", "length"

@@ -304,18 +304,16 @@ def test_a_mistake_is_one_line_and_status_2_before_anything_is_measured(
 def test_members_of_one_program_are_timed_beside_one_alone(call, tmp_path):
     out = tmp_path / "figures.json"
     status, _, err = call(
-        "--replicas=1,3", "--steps=2", f"--out={out}", "--config.execution.replicas=map"
+        "--members=1,3", "--steps=2", f"--out={out}", "--config.execution.members=map"
     )
     assert (status, err) == (0, "")
     one, three = json.loads(out.read_text(encoding="utf-8"))
-    assert [(each["replicas"], each["how"]) for each in (one, three)] == [(1, "map"), (3, "map")]
+    assert [(each["members"], each["how"]) for each in (one, three)] == [(1, "map"), (3, "map")]
     assert three["state_bytes"] - 3 * one["state_bytes"] < 200  # what is counted once
     assert (
         three["temporary_bytes"] < 2 * one["temporary_bytes"]
     )  # one after the other, in the same room
-    assert three["replica_steps_per_second"] == pytest.approx(
-        3 / three["seconds_per_step"], rel=0.5
-    )
+    assert three["member_steps_per_second"] == pytest.approx(3 / three["seconds_per_step"], rel=0.5)
 
 
 @pytest.mark.full
@@ -359,8 +357,8 @@ def test_an_unknown_label_of_the_sweep_is_refused(call, tmp_path):
     ("arguments", "sentence"),
     [
         (
-            ["--replicas=1,2", "--steps=0"],
-            "--replicas, --evaluation and --peer need steps to time: --steps=1 or more.",
+            ["--members=1,2", "--steps=0"],
+            "--members, --evaluation and --peer need steps to time: --steps=1 or more.",
         ),
         (["--only=nope", "--steps=0"], "--only chooses from a sweep: it needs --compare."),
     ],

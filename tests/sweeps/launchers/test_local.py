@@ -20,7 +20,7 @@ for _ in range(100):
     time.sleep(0.05)
 print(json.dumps({"event": "pinned", "cores": sorted(os.sched_getaffinity(0)), "flags": os.environ.get("XLA_FLAGS", "")}))
 """
-# A worker whose cells are programs.
+# A worker whose run groups are programs.
 SERVE = """
 import runpy, sys
 from pe_lab.training import worker
@@ -42,7 +42,7 @@ needs_affinity = pytest.mark.skipif(
 
 @pytest.fixture
 def launch(tmp_path, monkeypatch):
-    """Launches cells that are Python programs, in real processes: name -> program, to statuses and events."""
+    """Launches run groups that are Python programs, in real processes: name -> program, to statuses and events."""
     serve = tmp_path / "serve.py"
     serve.write_text(SERVE, encoding="utf-8")
     stub = tmp_path / "python"
@@ -60,7 +60,7 @@ def launch(tmp_path, monkeypatch):
             (tmp_path / f"{name}.json").write_text(program, encoding="utf-8")
         files = [tmp_path / f"{name}.json" for name in programs]
         statuses = local.Local(workers=workers).launch(
-            files, tmp_path, on_event or (lambda cell, event: events.append((cell, event)))
+            files, tmp_path, on_event or (lambda group, event: events.append((group, event)))
         )
         return statuses, events
 
@@ -68,7 +68,7 @@ def launch(tmp_path, monkeypatch):
 
 
 def kinds(events):
-    return [(cell, event["event"]) for cell, event in events]
+    return [(group, event["event"]) for group, event in events]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -78,14 +78,14 @@ def test_a_failing_or_killed_worker_does_not_stop_the_others(launch, workers):
         {"bad": "raise SystemExit(3)", "dead": killed, "typo": "def f(:", "good": ""}, workers
     )
     assert statuses == {"bad": 3, "dead": -9, "typo": 1, "good": 0}
-    expected = Counter((cell, kind) for cell in statuses for kind in ("started", "ended"))
+    expected = Counter((group, kind) for group in statuses for kind in ("started", "ended"))
     assert Counter(kinds(events)) == expected + Counter([("dead", "died"), ("dead", "started")])
     assert {
-        cell: event["status"] for cell, event in events if event["event"] == "ended"
+        group: event["status"] for group, event in events if event["event"] == "ended"
     } == statuses
 
 
-def test_a_cell_whose_worker_dies_is_tried_once_more(launch):
+def test_a_group_whose_worker_dies_is_tried_once_more(launch):
     """A worker that dies at its first try, as one does that the system has ended for want of memory."""
     once = "import os, pathlib, signal, sys; p = pathlib.Path(sys.argv[1] + '.tried'); p.exists() or p.touch() or os.kill(os.getpid(), 9)"
     statuses, events = launch({"a": once, "b": ""})
@@ -101,7 +101,7 @@ def test_a_cell_whose_worker_dies_is_tried_once_more(launch):
     assert ("a", {"event": "died", "signal": 9}) in events
 
 
-def test_a_worker_forks_all_its_cells_after_one_start(launch):
+def test_a_worker_forks_all_its_groups_after_one_start(launch):
     program = 'import json, os; print(json.dumps({"event": "here", "of": os.getppid(), "is": os.getpid()}))'
     _, events = launch({"a": program, "b": program, "c": program})
     here = [event for _, event in events if event["event"] == "here"]
@@ -109,8 +109,8 @@ def test_a_worker_forks_all_its_cells_after_one_start(launch):
     assert len({event["is"] for event in here}) == 3
 
 
-def test_a_worker_that_is_killed_above_its_cell_is_started_again(launch):
-    """The cell goes on to its end meanwhile, and is found done."""
+def test_a_worker_that_is_killed_above_its_group_is_started_again(launch):
+    """The run group goes on to its end meanwhile, and is found done."""
     first = "import os, pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); p.exists() or p.touch() or os.kill(os.getppid(), 9)"
     statuses, events = launch({"a": f'{first}; print(\'{{"event": "here"}}\')', "b": ""})
     assert statuses == {"a": 0, "b": 0}
@@ -125,7 +125,7 @@ def test_a_worker_that_is_killed_above_its_cell_is_started_again(launch):
     ]
 
 
-def test_a_folder_that_cannot_be_written_fails_its_cells_and_not_the_sweep(launch, tmp_path):
+def test_a_folder_that_cannot_be_written_fails_its_groups_and_not_the_sweep(launch, tmp_path):
     (tmp_path / "logs").write_text("in the way of the folder of logs", encoding="utf-8")
     statuses, events = launch({"a": "", "b": ""})
     assert statuses == {"a": 1, "b": 1}
@@ -136,16 +136,16 @@ def test_a_folder_that_cannot_be_written_fails_its_cells_and_not_the_sweep(launc
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_cell_that_another_sweep_is_at_waits_until_all_others_are_done(
+def test_a_group_that_another_sweep_is_at_waits_until_all_others_are_done(
     launch, tmp_path, monkeypatch, workers
 ):
     monkeypatch.setattr(local, "_LOOK_AGAIN", 0.05)
     events, others = [], locks.held(tmp_path / "taken.lock")
     assert others.__enter__()
 
-    def on_event(cell, event):
-        events.append((cell, event))
-        if (cell, event["event"]) == ("late", "ended"):
+    def on_event(group, event):
+        events.append((group, event))
+        if (group, event["event"]) == ("late", "ended"):
             others.__exit__(None, None, None)
 
     refuses = f"import pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); sys.exit(0 if p.exists() else p.touch() or {locks.LATER})"
@@ -163,13 +163,13 @@ def test_a_cell_that_another_sweep_is_at_waits_until_all_others_are_done(
     assert order.count(("refuses", "ended")) == 1
 
 
-def test_more_workers_than_cells_run_each_cell_once(launch):
+def test_more_workers_than_groups_run_each_group_once(launch):
     statuses, events = launch({"a": "", "b": ""}, workers=5)
     assert statuses == {"a": 0, "b": 0}
     assert sum(kind == "started" for _, kind in kinds(events)) == 2
 
 
-def test_no_cells_are_no_work(launch):
+def test_no_groups_are_no_work(launch):
     assert launch({}) == ({}, [])
 
 
@@ -188,7 +188,7 @@ def test_a_worker_reports_in_json_and_anything_else_goes_to_its_log(launch, tmp_
     ]
 
 
-def test_a_worker_is_given_its_cell_and_the_folder(launch, tmp_path):
+def test_a_worker_is_given_its_group_and_the_folder(launch, tmp_path):
     launch(
         {
             "a": "import sys; from pathlib import Path; Path(sys.argv[1], 'said').write_text(sys.argv[0])"
@@ -227,7 +227,7 @@ def test_flags_of_the_user_are_kept(launch, monkeypatch):
     )
 
 
-# Ends when two cells have started, so that no worker takes the cells of another.
+# Ends when two run groups have started, so that no worker takes the run groups of another.
 TOGETHER = """
 import json, os, sys, time
 from pathlib import Path
@@ -303,7 +303,7 @@ def test_workers_share_a_compilation_cache_and_import_what_this_process_imports(
 
 @pytest.fixture
 def interrupted(launch, monkeypatch):
-    """Launches cells and presses Ctrl-C when one says that it is ready; gives all events until the worker's thread is over."""
+    """Launches run groups and presses Ctrl-C when one says that it is ready; gives all events until the worker's thread is over."""
     over = threading.Event()
 
     class Thread(threading.Thread):
@@ -314,8 +314,8 @@ def interrupted(launch, monkeypatch):
     def call(programs):
         seen = []
 
-        def on_event(cell, event):
-            seen.append((cell, event))
+        def on_event(group, event):
+            seen.append((group, event))
             if event["event"] == "ready":
                 signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
@@ -375,7 +375,7 @@ def test_json_that_is_no_event_goes_to_the_log(launch, tmp_path, monkeypatch, li
     monkeypatch.setattr(threading, "excepthook", lambda args: None)
     seen = []
 
-    def on_event(cell, event):
+    def on_event(group, event):
         seen.append(event["event"])
 
     statuses, _ = launch({"a": f"print('{line}')", "b": ""}, on_event=on_event)

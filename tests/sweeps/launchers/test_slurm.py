@@ -68,10 +68,10 @@ def _command(file, line):
 
 @pytest.fixture
 def launch(tmp_path, monkeypatch):
-    """Launches cells that are Python programs as tasks of a played Slurm: name -> program, to statuses and events."""
+    """Launches run groups that are Python programs as tasks of a played Slurm: name -> program, to statuses and events."""
     monkeypatch.setattr(slurm, "_LOOK_AGAIN", 0.1)
     played, folder = tmp_path / "slurm's", tmp_path / "a study"
-    (folder / "cells").mkdir(parents=True)
+    (folder / "groups").mkdir(parents=True)
     played.mkdir()
     _command(
         played / "python",
@@ -87,10 +87,10 @@ def launch(tmp_path, monkeypatch):
     def call(programs, on_event=None, **resources):
         events = []
         for name, program in programs.items():
-            (folder / "cells" / f"{name}.json").write_text(program, encoding="utf-8")
-        files = [folder / "cells" / f"{name}.json" for name in programs]
+            (folder / "groups" / f"{name}.json").write_text(program, encoding="utf-8")
+        files = [folder / "groups" / f"{name}.json" for name in programs]
         statuses = launcher({"name": "slurm", **resources}).launch(
-            files, folder, on_event or (lambda cell, event: events.append((cell, event)))
+            files, folder, on_event or (lambda group, event: events.append((group, event)))
         )
         return statuses, events
 
@@ -98,9 +98,9 @@ def launch(tmp_path, monkeypatch):
     return call
 
 
-def kinds(events, cell):
+def kinds(events, group):
     return [
-        event["event"] for name, event in events if name == cell and event["event"] != "started"
+        event["event"] for name, event in events if name == group and event["event"] != "started"
     ]
 
 
@@ -134,7 +134,7 @@ def test_a_restart_is_seen_though_the_task_was_never_seen_waiting(launch):
     """Slurm may start a requeued task again between two looks at the queue."""
     events, seen = [], launch.played / "seen"
 
-    def on_event(cell, event):
+    def on_event(group, event):
         events.append(event["event"])
         if events == ["queued", "started"]:
             (launch.played / "restarts-1_0").write_text("1", encoding="utf-8")
@@ -146,15 +146,15 @@ def test_a_restart_is_seen_though_the_task_was_never_seen_waiting(launch):
     assert events == ["queued", "started", "left", "started", "ended"]
 
 
-def test_what_a_cell_said_last_is_an_event_and_what_an_earlier_one_said_is_not(launch):
+def test_what_a_group_said_last_is_an_event_and_what_an_earlier_one_said_is_not(launch):
     (launch.folder / "progress").mkdir()
-    for cell in ("a", "b"):
-        (launch.folder / "progress" / f"{cell}.json").write_text(
+    for group in ("a", "b"):
+        (launch.folder / "progress" / f"{group}.json").write_text(
             '{"event": "progress", "step": 1}', encoding="utf-8"
         )
     says = "import pathlib, sys; pathlib.Path(sys.argv[1], 'progress', 'a.json').write_text('{\"event\": \"progress\", \"step\": 5}')"
     _, events = launch({"a": says, "b": ""})
-    assert [(cell, event) for cell, event in events if "step" in event] == [
+    assert [(group, event) for group, event in events if "step" in event] == [
         ("a", {"event": "progress", "step": 5})
     ]
 
@@ -174,7 +174,7 @@ def test_a_task_of_one_core_has_one_thread_and_all_share_a_compilation_cache(
 ):
     monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")  # conftest's
     assert launch({"a": SEEN}, cpus=cpus)[0] == {"a": 0}
-    assert (launch.folder / "cells" / "a.json.seen").read_text(
+    assert (launch.folder / "groups" / "a.json.seen").read_text(
         encoding="utf-8"
     ) == f"{flags}{launch.folder.parent / '.jax_cache'}"
 
@@ -207,19 +207,19 @@ def test_resources_stand_in_the_script(launch):
     assert "srun --unbuffered --cpus-per-task=4 " in script
 
 
-def test_more_cells_than_an_array_may_hold_are_several(launch, monkeypatch):
+def test_more_groups_than_an_array_may_hold_are_several(launch, monkeypatch):
     monkeypatch.setattr(slurm, "_ARRAY", 2)
     assert launch({"a": "", "b": "", "c": ""})[0] == {"a": 0, "b": 0, "c": 0}
     assert sorted(file.name for file in launch.played.glob("job-*")) == ["job-1", "job-2"]
 
 
-def test_no_cells_are_no_work(launch):
+def test_no_groups_are_no_work(launch):
     assert launch({}) == ({}, [])
     assert not list(launch.played.glob("job-*"))
 
 
 def test_ctrl_c_cancels_the_tasks(launch):
-    def on_event(cell, event):
+    def on_event(group, event):
         if event["event"] == "started":
             raise KeyboardInterrupt
 
@@ -228,13 +228,13 @@ def test_ctrl_c_cancels_the_tasks(launch):
     assert (launch.played / "cancelled").read_text(encoding="utf-8") == "1"
 
 
-def test_a_cell_that_slurm_takes_no_more_ends_as_it_was_and_the_others_go_on(launch):
+def test_a_group_that_slurm_takes_no_more_ends_as_it_was_and_the_others_go_on(launch):
     refuses = launch.played / "sbatch"
     dies = f"import os, pathlib; pathlib.Path({str(refuses)!r}).write_text('#!/bin/sh\\nexit 1\\n'); os.kill(os.getpid(), 9)"
     statuses, events = launch({"a": dies, "b": "import time; time.sleep(1)"})
     assert statuses == {"a": -9, "b": 0}
-    assert "Slurm does not take the cells" in next(
-        e["error"] for cell, e in events if (cell, e["event"]) == ("a", "ended")
+    assert "Slurm does not take the run groups" in next(
+        e["error"] for group, e in events if (group, e["event"]) == ("a", "ended")
     )
 
 
@@ -248,7 +248,7 @@ ACCOUNTS = [
     ("OUT_OF_MEMORY", "0:125", -9),
     ("NODE_FAIL", "0:0", -9),
     ("TIMEOUT", "0:0", -9),
-    ("CANCELLED by 0", "0:0", -15),
+    ("CANGROUPED by 0", "0:0", -15),
     ("REQUEUED", "0:0", None),
     ("RUNNING", "0:0", None),
 ]
@@ -272,7 +272,7 @@ def test_a_task_that_was_cancelled_is_not_tried_again(launch, monkeypatch):
     [
         ("squeue", "There is no Slurm here"),
         ("sacct", "keeps no accounts"),
-        ("sbatch", "does not take the cells"),
+        ("sbatch", "does not take the run groups"),
     ],
 )
 def test_what_is_missing_is_said(launch, name, sentence, capfd):
