@@ -112,6 +112,8 @@ def read(path: Path) -> dict[str, Any]:
         )
     if not is_intact:
         raise _damaged(path, "its content does not match its digest")
+    if version < SCHEMA_VERSION:
+        record = older_records.rename_fields(record)
     missing, unknown = _KEYS - record.keys(), record.keys() - _KEYS
     if missing:
         raise _damaged(path, f"it should have the key {min(missing)!r}")

@@ -10,7 +10,7 @@ from pe_lab.runs.errors import UserError, one_line
 # Names in analysis specs before the second edition, and their names now. Published studies keep
 # the study.json that they were trained with.
 _NEW_KEYS = {"success": "extrapolation"}
-_NEW_AXES = {"evaluate.overrides": "evaluate.overrides"}
+_NEW_AXES = {"evaluate.changes": "evaluate.overrides"}
 _NEW_METRICS = {"success": "extrapolates", "learnt": "solved"}
 
 

@@ -1,6 +1,4 @@
-"""A study: the runs that a sweep asks for, under the labels that tables show, and the run groups they
-train in.
-"""
+"""A study: the runs of a sweep under the labels that tables show, and their run groups."""
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
