@@ -170,7 +170,8 @@ def generate(
       UserError: the model is an encoder.
     """
     if positions is None:
-        positions = (jnp.arange(room)[None, None],) * model.num_schemes
+        num_slots = prompt.shape[1] + max_tokens
+        positions = (jnp.arange(num_slots)[None, None],) * model.num_schemes
     graph, params = nnx.split(model)
     limit = max_tokens if limit is None else limit
     key = jax.random.key(0) if key is None else key

@@ -247,7 +247,7 @@ def _train(
 
 def _failure(run: Run, folder: Path, group_id: str, status: int | None) -> str:
     """Why a run failed; a worker that was killed, or never started, could not record it itself."""
-    path, log = records.path_of(folder, run.run_id), folder / "logs" / f"{cell_id}.log"
+    path, log = records.path_of(folder, run.run_id), folder / "logs" / f"{group_id}.log"
     how = (
         "was not started"
         if status is None

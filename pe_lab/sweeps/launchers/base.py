@@ -42,7 +42,7 @@ class Launcher(abc.ABC):
         once more.
 
         Args:
-          cell_files: named by run group id.
+          group_files: named by run group id.
           folder: the study's.
           on_event: called with a run group's id and what it reports, from any thread.
 

@@ -106,7 +106,7 @@ class Slurm(Launcher):
         """Submits an array with a task a run group; its id."""
         executor = _submitit().SlurmExecutor(folder / "slurm")
         (folder / "logs").mkdir(parents=True, exist_ok=True)
-        array = f"0-{len(cell_files) - 1}%{self.at_once(len(cell_files))}"
+        array = f"0-{len(group_files) - 1}%{self.at_once(len(group_files))}"
         extra = dict(
             array=array,
             requeue=True,
@@ -121,7 +121,7 @@ class Slurm(Launcher):
                     f"export {name}={shlex.quote(value)}"
                     for name, value in {**environment(folder), **self.environment}.items()
                 ),
-                f"groups=({' '.join(file.stem for file in cell_files)})",
+                f"groups=({' '.join(file.stem for file in group_files)})",
                 "group=${groups[$SLURM_ARRAY_TASK_ID]}",
             ],
             teardown=[
