@@ -57,7 +57,7 @@ def test_every_task_of_a_sweep_is_frozen_once_with_its_hash_and_what_is_there_is
     assert {str(p) for p in out.glob("frozen/*/*")} == {copy_path, parity_path}
     task = tiny.run().task
     assert [
-        len(frozen_data.Frozen(out, task).rows(*place, 4))
+        len(frozen_data.FrozenSets(out, task).rows(*place, 4))
         for place in (("validation", 2), ("test", 3))
     ] == [4, 4]
 

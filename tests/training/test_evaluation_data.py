@@ -59,7 +59,7 @@ def test_a_run_asks_for_its_grid_and_its_curve():
 @pytest.mark.parametrize("bound", [5, 8])
 def test_what_is_read_is_what_is_drawn_leaf_by_leaf(folder, bound):
     task = varied.Varied()
-    frozen = frozen_data.Frozen(folder, VARIED)
+    frozen = frozen_data.FrozenSets(folder, VARIED)
     for (split, length), count in COUNTS.items():
         key = jax.random.key(0)
         for name in (EVALUATION, ("validation", "test").index(split), length):
@@ -76,7 +76,7 @@ def test_what_is_read_is_what_is_drawn_leaf_by_leaf(folder, bound):
 
 
 def test_a_batch_begins_where_it_is_told_and_what_is_behind_the_last_is_a_repeat(folder):
-    frozen = frozen_data.Frozen(folder, VARIED)
+    frozen = frozen_data.FrozenSets(folder, VARIED)
     whole, part = (frozen.batch(("test", 5), 6, *which, 5) for which in ((0, 6), (4, 4)))
     for all_, some in zip(jax.tree.leaves(whole), jax.tree.leaves(part), strict=True):
         np.testing.assert_array_equal(some, all_[[4, 5, 0, 1]])
@@ -124,7 +124,7 @@ def test_a_training_that_reads_leaves_the_record_of_one_that_draws(folder, tmp_p
     )
     for key in ("run_id", "rows", "chance_levels", "curve", "exposure"):
         assert drawn[key] == read[key]
-    (one,) = frozen_data.Frozen(folder, tiny.run().task).sets
+    (one,) = frozen_data.FrozenSets(folder, tiny.run().task).sets
     assert (drawn["provenance"]["frozen"], read["provenance"]["frozen"]) == (None, [one.sha256])
 
 
@@ -167,7 +167,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_trained(
 
 
 def test_fewer_of_the_examples_are_the_first_ones(folder):
-    frozen = frozen_data.Frozen(folder, tiny.run().task)
+    frozen = frozen_data.FrozenSets(folder, tiny.run().task)
     some, all_ = (frozen.batch(("test", 3), count, 0, 3, 3) for count in (3, 16))
     jax.tree.map(np.testing.assert_array_equal, some, all_)
 
@@ -176,7 +176,7 @@ def test_what_is_frozen_later_stands_beside_and_is_found(folder, tmp_path):
     both = shutil.copytree(folder, tmp_path / "both")
     task = tiny.run().task
     assert frozen_data.freeze(task, {("test", 6): 3}, both).new
-    frozen = frozen_data.Frozen(both, task)
+    frozen = frozen_data.FrozenSets(both, task)
     assert [len(frozen.rows("test", n, 3)) for n in (3, 6)] == [16, 3]
 
 
@@ -192,11 +192,11 @@ def test_another_version_is_refused(folder, tmp_path):
     with pytest.raises(
         UserError, match=r"holds copy\(.*\) frozen in version 0\.9\.0; this pe_lab reads 2\.0\.0\."
     ):
-        frozen_data.Frozen(copied, tiny.run().task)
+        frozen_data.FrozenSets(copied, tiny.run().task)
 
 
 def read_all(copied):
-    return frozen_data.Frozen(copied, tiny.run().task).rows("test", 3, 16)
+    return frozen_data.FrozenSets(copied, tiny.run().task).rows("test", 3, 16)
 
 
 def test_another_hash_is_refused(folder, tmp_path):

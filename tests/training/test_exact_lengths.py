@@ -117,12 +117,12 @@ def test_a_record_of_version_5_has_the_older_meaning():
 @pytest.mark.full
 def test_a_frozen_set_of_the_older_meaning_is_not_read(tmp_path):
     frozen_data.freeze(*next(iter(example_counts([addition("none")]).items())), tmp_path)
-    frozen_data.Frozen(tmp_path, addition("none").evaluated_task)
+    frozen_data.FrozenSets(tmp_path, addition("none").evaluated_task)
     with pytest.raises(
         UserError,
         match=r"holds no frozen examples of addition\(.*lengths=one_longest.*but of addition",
     ):
-        frozen_data.Frozen(tmp_path, addition("longest").evaluated_task)
+        frozen_data.FrozenSets(tmp_path, addition("longest").evaluated_task)
 
 
 @pytest.mark.full
