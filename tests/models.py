@@ -90,7 +90,8 @@ def stream(
 
 def prefix(lengths: Any, length: int) -> jax.Array:
     """[B, L], True at the first tokens of each row."""
-    return jnp.asarray(np.arange(length)[None] < np.asarray(lengths)[:, None])
+    lengths = lengths if isinstance(lengths, jax.Array) else np.asarray(lengths)
+    return jnp.asarray(np.arange(length)[None] < lengths[:, None])
 
 
 @functools.partial(jax.jit, static_argnums=0, static_argnames="remat")

@@ -321,7 +321,5 @@ def test_a_run_without_its_parameters_is_named_and_nothing_is_measured(folder):
 
 def test_a_published_study_has_no_checkpoints(folder):
     shutil.rmtree(folder / "groups")
-    with pytest.raises(
-        UserError, match=r"The checkpoint of \w+ is gone: .*run groups.* is missing\."
-    ):
+    with pytest.raises(UserError, match=r"The checkpoint of \w+ is gone: .*groups.* is missing\."):
         measure.add(folder, ask(4))

@@ -13,10 +13,10 @@ from pe_lab.sweeps import study
 ROPE, ALIBI, NOPE = ((dict(name=n),) for n in ("rope", "alibi", "nope"))
 
 
-def expand(*axes, points=None, changes=(), **execution):
+def expand(*axes, points=None, overrides=(), **execution):
     values = base.get_config()
     values.evaluate.update(validation_lengths=(8, 16))
-    values.evaluate.update(lengths=(8, 16), offsets=(0, 4), num_examples=32, changes=changes)
+    values.evaluate.update(lengths=(8, 16), offsets=(0, 4), num_examples=32, overrides=overrides)
     values.execution.update(execution)
     return study.expand(
         "fake", values.to_dict(), grid.product(*axes) if points is None else points, Path("nowhere")
@@ -236,7 +236,7 @@ def test_a_run_is_done_when_its_record_has_all_that_is_asked(status, rows, done)
 
 
 def test_a_run_is_done_when_it_has_what_is_asked_with_every_change_whatever_it_is_called():
-    run = expand(changes=[dict(encodings=(), label="bare")]).runs[0]
+    run = expand(overrides=[dict(encodings=(), label="bare")]).runs[0]
     plain = [*validated(), *measured()]
     found = [
         {run.run_id: {"status": "finished", "rows": rows, "config": run.to_dict()}}

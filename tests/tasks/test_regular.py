@@ -20,7 +20,7 @@ def strings(one, length, count):
     """What was drawn, and how often."""
     e = drawn(one, length, count)
     found = [
-        "".join(one._of.letters[s] for s in row[mask])
+        "".join(one._language.letters[s] for s in row[mask])
         for row, mask in zip(e.prompt, e.prompt_mask, strict=True)
     ]
     return {string: found.count(string) for string in sorted(set(found))}
@@ -30,14 +30,14 @@ def strings(one, length, count):
 def test_an_automaton_says_of_every_string_what_the_definition_says(name):
     """Of all strings of up to 5 letters, 8 where there are two."""
     language = LANGUAGES[name]
-    said = language.next()
+    said = language.legal_letters()
     for length in range(9 if len(language.letters) == 2 else 6):
         for string in map("".join, itertools.product(language.letters, repeat=length)):
             state = 0
             for letter in string:
                 state = language.moves[state][language.letters.index(letter)]
             assert (state in language.accepting) == language.member(string), string
-            assert said[state] == language.next_after(string), string
+            assert said[state] == language.legal_letters_after(string), string
 
 
 def test_there_are_the_seventeen_languages_of_the_paper():
