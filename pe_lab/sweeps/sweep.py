@@ -54,7 +54,8 @@ class Plan:
         )
         lines = [f"{self.study.name}: {points}, {runs}, {done} of them done"]
         lines.append(
-            f"to train: {_counted(self.missing, 'run')} in {_counted(len(self.groups), 'run group')}"
+            f"to train: {_counted(self.missing, 'run')} "
+            f"in {_counted(len(self.groups), 'run group')}"
         )
         for group in self.groups:
             names = " + ".join(e.name for e in group.run.model.encodings) or "no encoding"

@@ -219,11 +219,11 @@ def test_it_imports_nothing_of_pe_lab_but_the_shared_parts_of_encodings(name):
     modules = {n.module for n in nodes if isinstance(n, ast.ImportFrom)} | {
         a.name for n in nodes if isinstance(n, ast.Import) for a in n.names
     }
-    assert {m for m in modules if m.startswith("pe_lab")} <= {
-        "pe_lab.encodings.base",
-        "pe_lab.encodings.ops",
-        "pe_lab.encodings.requirements",
-    }
+    shared = {f"pe_lab.encodings.{part}" for part in ("base", "ops", "requirements")}
+    # A method with many variants may keep formulas in a file of its own, as RoPE does its scalings.
+    of_this_file = f"pe_lab.encodings._{name}_"
+    imported = {module for module in modules if module.startswith("pe_lab")}
+    assert {m for m in imported if not m.startswith(of_this_file)} <= shared
 
 
 @pytest.mark.parametrize("name", plugins.names("encodings"))
