@@ -216,9 +216,12 @@ def test_it_imports_nothing_of_pe_lab_but_the_shared_parts_of_encodings(name):
     """So that one file can be taken elsewhere."""
     source = Path(inspect.getfile(plugins.find("encodings", name))).read_text()
     nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom)]
-    modules = {n.module for n in nodes if isinstance(n, ast.ImportFrom)} | {
-        a.name for n in nodes if isinstance(n, ast.Import) for a in n.names
-    }
+    modules = {a.name for n in nodes if isinstance(n, ast.Import) for a in n.names}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            is_package = node.module == "pe_lab.encodings"
+            names = {f"{node.module}.{a.name}" for a in node.names} if is_package else {node.module}
+            modules |= names
     shared = {f"pe_lab.encodings.{part}" for part in ("base", "ops", "requirements")}
     # A method with many variants may keep formulas in a file of its own, as RoPE does its scalings.
     of_this_file = f"pe_lab.encodings._{name}_"

@@ -11,7 +11,14 @@ from pe_lab.encodings.dape import DAPE
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.t5_bias import T5Bias
 from pe_lab.encodings.transformer_xl import TransformerXL
-from pe_lab.kernels import attention_cpu, attention_fused, diagonals, products
+from pe_lab.kernels import (
+    attention_cpu,
+    attention_fused,
+    diagonals,
+    microbatches,
+    products,
+    whole_batch,
+)
 from pe_lab.kernels.encodings import FORMS, accelerator_hook, cpu_hook, hook
 from tests.encodings import codes, laws
 
@@ -23,7 +30,8 @@ def test_the_reference_is_the_same_on_every_platform(platform):
     assert kernels.choose("reference", platform) is kernels.REFERENCE
     assert kernels.REFERENCE.attention is None
     assert kernels.REFERENCE.hook is getattr
-    assert not kernels.REFERENCE.microbatches
+    assert kernels.REFERENCE.value_and_grad is whole_batch.value_and_grad
+    assert kernels.REFERENCE.summed is whole_batch.summed
 
 
 def test_a_cpu_has_its_own_attention_products_and_microbatches():
@@ -33,7 +41,14 @@ def test_a_cpu_has_its_own_attention_products_and_microbatches():
         attention_cpu.attention,
         attention_cpu.add_bias,
     )
-    assert (cpu.dot_general, cpu.microbatches) == (products.dot_general, True)
+    assert cpu.dot_general is products.dot_general
+    assert (cpu.value_and_grad, cpu.summed) == (microbatches.value_and_grad, microbatches.summed)
+
+
+def test_members_that_train_as_one_batch_have_no_microbatches():
+    cpu = kernels.choose("auto", "cpu").with_whole_batches()
+    assert (cpu.value_and_grad, cpu.summed) == (whole_batch.value_and_grad, whole_batch.summed)
+    assert cpu.attention is attention_cpu.attention
 
 
 @pytest.mark.parametrize("platform", ["cuda", "tpu"])
@@ -43,10 +58,9 @@ def test_an_accelerator_has_fused_attention_and_jaxs_products(platform):
         accelerator_hook,
         attention_fused.attention,
     )
-    assert (accelerator.dot_general, accelerator.microbatches) == (
-        kernels.REFERENCE.dot_general,
-        False,
-    )
+    assert accelerator.dot_general is kernels.REFERENCE.dot_general
+    assert accelerator.value_and_grad is whole_batch.value_and_grad
+    assert accelerator.summed is whole_batch.summed
 
 
 @pytest.mark.parametrize("cls", FORMS, ids=lambda cls: cls.__name__)
