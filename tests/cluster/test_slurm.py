@@ -301,7 +301,7 @@ def test_ctrl_c_cancels_what_waits_and_asks_what_runs_to_save(sweep, local):
     while slurm.cluster.run("squeue", "-h"):
         assert time.monotonic() < until
         time.sleep(0.2)
-    assert {state.split()[0] for state in slurm.states()} <= {"CANGROUPED", "COMPLETED"}
+    assert {state.split()[0] for state in slurm.states()} <= {"CANCELLED", "COMPLETED"}
     assert (slurm.folder / "checkpoints" / group).is_dir()
     again = sweep()
     again.said()

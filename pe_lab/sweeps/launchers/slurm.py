@@ -38,9 +38,9 @@ _NOTICE = 60  # seconds before its time is up at which a task is asked to leave
 _ARRAY = 1000  # tasks; Slurm's MaxArraySize is 1001 unless a cluster says otherwise
 # and the number of a signal is the script's status for it: accounts show the shell's 128 + 9 as 9
 _SIGNAL = 100
-_KILLED, _CANGROUPED = -9, -15
+_KILLED, _CANCELLED = -9, -15
 _KILLS = ("TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE")
-_ENDED = {"COMPLETED": 0, "CANGROUPED": _CANGROUPED, **dict.fromkeys(_KILLS, _KILLED)}
+_ENDED = {"COMPLETED": 0, "CANCELLED": _CANCELLED, **dict.fromkeys(_KILLS, _KILLED)}
 
 
 class Slurm(Launcher):
@@ -238,7 +238,7 @@ class _Watch:
             if status == locks.LATER:  # of a cluster that puts nothing back into its queue
                 self.on_event(file.stem, {"event": "left"})
                 return self.submit([file])
-            if status < 0 and status != _CANGROUPED and file not in self.died:
+            if status < 0 and status != _CANCELLED and file not in self.died:
                 self.on_event(file.stem, {"event": "died", "signal": -status})
                 self.died.add(file)
                 return self.submit([file])
@@ -307,7 +307,7 @@ def _ended(tasks: Sequence[str]) -> dict[str, int]:
 
 
 def _status(account: dict[str, str]) -> int | None:
-    state = account.get("State", "").partition(" ")[0]  # CANGROUPED by 0
+    state = account.get("State", "").partition(" ")[0]  # CANCELLED by 0
     if state != "FAILED":
         return _ENDED.get(state)
     code, signal = map(int, account["ExitCode"].split(":"))  # of the script

@@ -248,7 +248,7 @@ ACCOUNTS = [
     ("OUT_OF_MEMORY", "0:125", -9),
     ("NODE_FAIL", "0:0", -9),
     ("TIMEOUT", "0:0", -9),
-    ("CANGROUPED by 0", "0:0", -15),
+    ("CANCELLED by 0", "0:0", -15),
     ("REQUEUED", "0:0", None),
     ("RUNNING", "0:0", None),
 ]
