@@ -6,12 +6,14 @@ Every faster form is checked against the reference form by one law of the tests.
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import jax
+from jaxtyping import Array, PyTree
 
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.kernels import whole_batch
+from pe_lab.kernels.microbatches import ValueAndGrad
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,11 +31,11 @@ class Kernels:
     """
 
     hook: Callable[[AttentionEncoding, str], Callable] = getattr
-    attention: Callable[..., Any] | None = None
-    add_bias: Callable[..., Any] = jax.numpy.add
-    dot_general: Callable[..., Any] = jax.lax.dot_general
-    value_and_grad: Callable[..., Any] = whole_batch.value_and_grad
-    summed: Callable[..., Any] = whole_batch.summed
+    attention: Callable[..., Array] | None = None
+    add_bias: Callable[..., Array] = jax.numpy.add
+    dot_general: Callable[..., Array] = jax.lax.dot_general
+    value_and_grad: Callable[..., ValueAndGrad] = whole_batch.value_and_grad
+    summed: Callable[..., PyTree] = whole_batch.summed
 
     def with_whole_batches(self) -> "Kernels":
         """The same kernels without micro-batches, whose loops cannot be batched over members."""

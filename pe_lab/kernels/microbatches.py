@@ -1,19 +1,19 @@
 """Sums over a batch by micro-batches of examples of similar length.
 
 Each micro-batch has the shape of its longest example. On a CPU its intermediate values stay in the
-cache of the core, and little is computed for padding. The sum is that of the whole batch, in
+cache of the core, and little is computed for padding. The sum has the terms of the whole batch in
 another order.
 """
 
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, ArrayLike, Bool, Int, PyTree
 
 # Tokens of a micro-batch, measured with the model of Ruoss et al. (docs/performance.md).
 TOKENS = 640
@@ -36,6 +36,10 @@ class Batch(Protocol):
         """The first tokens of each stream."""
 
 
+Shared = Mapping[str, PyTree]  # values that all examples share
+ValueAndGrad = Callable[[PyTree, Batch], tuple[Array, PyTree]]  # of params and a batch
+
+
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """The division of a batch into micro-batches.
@@ -50,7 +54,13 @@ class Plan:
     shapes: tuple[tuple[int, ...], ...]
 
 
-def plan(batch_size: int, longest: tuple[int, ...], *, least: int = 0, whole: bool = False) -> Plan:
+def plan(
+    batch_size: int,
+    longest: tuple[int, ...],
+    *,
+    least: int = 0,
+    whole: bool = False,
+) -> Plan:
     """The plan for a batch of several streams.
 
     Args:
@@ -61,12 +71,23 @@ def plan(batch_size: int, longest: tuple[int, ...], *, least: int = 0, whole: bo
     total = sum(longest)
     count = max(1, min(SHAPES, total // SHORTEST))
     most = batch_size if whole else max(1, 1.3 * TOKENS / total)
-    rows = max(n for n in range(1, batch_size + 1) if batch_size % n == 0 and n <= most)
-    shapes = [tuple(math.ceil(n * i / count) for n in longest) for i in range(1, count + 1)]
-    return Plan(rows, tuple(shape for shape in shapes if sum(shape) >= least))
+    divisors = [n for n in range(1, batch_size + 1) if batch_size % n == 0]
+    rows = max(n for n in divisors if n <= most)
+    shapes = []
+    for i in range(1, count + 1):
+        shape = tuple(math.ceil(length * i / count) for length in longest)
+        if sum(shape) >= least:
+            shapes.append(shape)
+    return Plan(rows, tuple(shapes))
 
 
-def summed(f: Callable[[Any], Any], batch: Batch, *, least: int = 0, whole: bool = False) -> Any:
+def summed(
+    f: Callable[[Batch], PyTree],
+    batch: Batch,
+    *,
+    least: int = 0,
+    whole: bool = False,
+) -> PyTree:
     """The sum of f over micro-batches.
 
     Args:
@@ -74,15 +95,18 @@ def summed(f: Callable[[Any], Any], batch: Batch, *, least: int = 0, whole: bool
       least, whole: as in `plan`.
     """
 
-    def of_rows(rows: Int[Array, "r"], num_tokens: tuple[int, ...]) -> Any:
+    def of_rows(rows: Int[Array, "r"], num_tokens: tuple[int, ...]) -> PyTree:
         return f(batch.select(rows).shorten(num_tokens))
 
     return _summed_by_rows(of_rows, batch.masks, least=least, whole=whole)
 
 
 def value_and_grad(
-    loss: Callable[[Any, Any, Any], Any], shared: Callable[[Any, Any, bool], Any], *, least: int = 0
-) -> Callable[[Any, Any], tuple[Any, Any]]:
+    loss: Callable[[PyTree, Batch, Shared | None], Array],
+    shared: Callable[[PyTree, Batch, bool], Shared],
+    *,
+    least: int = 0,
+) -> ValueAndGrad:
     """Like `jax.value_and_grad`, for a loss that is a sum over examples.
 
     Args:
@@ -93,57 +117,67 @@ def value_and_grad(
       least: as in `plan`.
     """
 
-    def of_batch(params: Any, batch: Batch) -> tuple[Any, Any]:
+    def of_batch(params: PyTree, batch: Batch) -> tuple[Array, PyTree]:
         fixed = jax.lax.optimization_barrier(shared(params, batch, False))
         learned, pull_back = jax.vjp(lambda params: shared(params, batch, True), params)
 
-        def of_rows(rows: Int[Array, "r"], num_tokens: tuple[int, ...]) -> Any:
-            def part_loss(params: Any, learned: Any) -> Any:
+        def of_rows(rows: Int[Array, "r"], num_tokens: tuple[int, ...]) -> PyTree:
+            def part_loss(params: PyTree, learned: Shared) -> Array:
                 values = {name: entries | fixed[name] for name, entries in learned.items()}
                 # Without the barrier, XLA would compute the shared values of every shape before
                 # the loop, and keep them all.
-                here, values = jax.lax.optimization_barrier((rows, values))
-                return loss(params, batch.select(here).shorten(num_tokens), values)
+                part_rows, values = jax.lax.optimization_barrier((rows, values))
+                part = batch.select(part_rows).shorten(num_tokens)
+                return loss(params, part, values)
 
             return jax.value_and_grad(part_loss, argnums=(0, 1))(params, learned)
 
-        value, (gradient, learned_gradient) = _summed_by_rows(of_rows, batch.masks, least=least)
-        return value, jax.tree.map(jnp.add, gradient, *pull_back(learned_gradient))
+        value, gradients = _summed_by_rows(of_rows, batch.masks, least=least)
+        gradient, learned_gradient = gradients
+        # The shared values are differentiated once, with the sum of their gradients.
+        (from_learned,) = pull_back(learned_gradient)
+        return value, jax.tree.map(jnp.add, gradient, from_learned)
 
     return of_batch
 
 
 def _summed_by_rows(
-    f: Callable[[Int[Array, "r"], tuple[int, ...]], Any],
+    f: Callable[[Int[Array, "r"], tuple[int, ...]], PyTree],
     masks: tuple[Bool[Array, "b _"], ...],
     *,
     least: int,
     whole: bool = False,
-) -> Any:
+) -> PyTree:
     """The sum of f(indices of examples, their shape) over micro-batches."""
     batch_size = len(masks[0])
-    division = plan(batch_size, tuple(m.shape[1] for m in masks), least=least, whole=whole)
-    needed = [
-        jnp.searchsorted(jnp.asarray(sizes), mask.sum(axis=1))
-        for sizes, mask in zip(zip(*division.shapes, strict=True), masks, strict=True)
-    ]
-    shape = jnp.stack(needed).max(axis=0)  # of each example: the index of the smallest that fits
-    order = jnp.argsort(shape)
+    longest = tuple(mask.shape[1] for mask in masks)
+    division = plan(batch_size, longest, least=least, whole=whole)
+    sizes_by_stream = zip(*division.shapes, strict=True)
+    needed = []
+    for sizes, mask in zip(sizes_by_stream, masks, strict=True):
+        num_tokens = mask.sum(axis=1)
+        needed.append(jnp.searchsorted(jnp.asarray(sizes), num_tokens))
+    smallest = jnp.stack(needed).max(axis=0)  # index of the smallest shape that fits an example
+    order = jnp.argsort(smallest)
     parts = order.reshape(-1, division.rows)
-    shape_of_part = shape[parts].max(axis=1)
+    shape_of_part = smallest[parts].max(axis=1)
 
-    if len(parts) == len(division.shapes) == 1:
+    if len(parts) == len(division.shapes) == 1:  # a loop of one turn would only cost time
         return f(parts[0], division.shapes[0])
 
-    def add(num_tokens: tuple[int, ...], number: Int[Array, ""], total: Any) -> Any:
-        return jax.tree.map(jnp.add, total, f(parts[number], num_tokens))
+    def add(shape: tuple[int, ...], number: Int[Array, ""], total: PyTree) -> PyTree:
+        part_sum = f(parts[number], shape)
+        return jax.tree.map(jnp.add, total, part_sum)
 
     result = jax.eval_shape(lambda rows: f(rows, division.shapes[0]), parts[0])
     total = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), result)
-    ends = jnp.searchsorted(shape_of_part, jnp.arange(len(division.shapes)), side="right")
+    # Parts are sorted by shape, so each shape has one range of them.
+    numbers = jnp.arange(len(division.shapes))
+    ends = jnp.searchsorted(shape_of_part, numbers, side="right")
     # One loop for each shape: a single loop with a switch would copy the sum in every turn.
-    start: Any = 0
-    for num_tokens, end in zip(division.shapes, ends, strict=True):
-        total = jax.lax.fori_loop(start, end, functools.partial(add, num_tokens), total)
+    start: Int[ArrayLike, ""] = 0
+    for shape, end in zip(division.shapes, ends, strict=True):
+        add_part = functools.partial(add, shape)
+        total = jax.lax.fori_loop(start, end, add_part, total)
         start = end
     return total

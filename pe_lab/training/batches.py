@@ -2,11 +2,11 @@
 
 import dataclasses
 import functools
-from typing import Any, no_type_check
+from typing import no_type_check
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Num
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Num, PyTree
 
 from pe_lab.model.streams import Stream
 from pe_lab.positions.base import PositionScheme
@@ -28,7 +28,7 @@ from pe_lab.training.setup import Setup
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ModelBatch:
-    """What a model reads, and what its logits are compared with.
+    """The input of a model, and the labels for its logits.
 
     Attributes:
       stream: of the stack that answers.
@@ -41,7 +41,7 @@ class ModelBatch:
     stream: Stream
     source: Stream | None
     labels: Int[Array, "b l"]
-    scores: Any
+    scores: PyTree
     dropout_keys: Key[Array, "b"] | None = None
 
     @property
@@ -87,7 +87,10 @@ def index_in_training_set(setup: Setup, numbers: Int[Array, "n"]) -> Int[Array, 
 
 
 def draw_lengths(
-    setup: Setup, key: Key[Array, ""], step: Int[Array, ""], index: Int[Array, "n"]
+    setup: Setup,
+    key: Key[Array, ""],
+    step: Int[Array, ""],
+    index: Int[Array, "n"],
 ) -> Int[Array, "n"]:
     """Uniform lengths of the examples with these indices, or one length for the whole step."""
     train = setup.run.train
@@ -103,7 +106,11 @@ def draw_lengths(
 
 
 def draw_examples(
-    setup: Setup, keys: Key[Array, "n"], lengths: Int[Array, "n"], bound: int, data: Any = None
+    setup: Setup,
+    keys: Key[Array, "n"],
+    lengths: Int[Array, "n"],
+    bound: int,
+    data: PyTree = None,
 ) -> Batch:
     """Draw and lay out one training example for each key, in the shapes of length `bound`."""
     rule = setup.split_rule
@@ -111,7 +118,11 @@ def draw_examples(
     return jax.vmap(functools.partial(setup.layout, setup.task))(examples)
 
 
-def dropout_keys(setup: Setup, key: Key[Array, ""], step: Int[Array, ""]) -> Key[Array, "b"] | None:
+def dropout_keys(
+    setup: Setup,
+    key: Key[Array, ""],
+    step: Int[Array, ""],
+) -> Key[Array, "b"] | None:
     """One key for each context, so that micro-batches drop what the whole batch would drop."""
     if not setup.run.model.dropout:
         return None
@@ -135,7 +146,7 @@ def add_positions(
       offset: added to every position.
 
     Returns:
-      The contexts, the stream of the stack that answers, and that of an encoder before it.
+      The contexts, the stream of the stack that answers, and the stream of an encoder before it.
     """
     count = setup.layout.examples_per_context if train else 1
     contexts = pack(batch, count) if count > 1 else batch
@@ -170,10 +181,10 @@ def _stream(
             positions.append(place(scheme_keys[::count], mask, structure, segments))
             continue
         # Every example has its own positions, which are packed as its tokens are.
-        own_mask = getattr(batch, prefix + "mask")
-        rows = place(scheme_keys, own_mask, getattr(batch, prefix + "structure"), None)
-        rows = jnp.broadcast_to(rows, (len(rows), *own_mask.shape, *rows.shape[3:]))
-        pack_rows = functools.partial(packed, mask=own_mask, k=count)
+        example_mask = getattr(batch, prefix + "mask")
+        rows = place(scheme_keys, example_mask, getattr(batch, prefix + "structure"), None)
+        rows = jnp.broadcast_to(rows, (len(rows), *example_mask.shape, *rows.shape[3:]))
+        pack_rows = functools.partial(packed, mask=example_mask, k=count)
         positions.append(jax.vmap(pack_rows)(rows))
     if is_apart:
         arange = (False,) * len(positions)
@@ -182,7 +193,12 @@ def _stream(
     return Stream(tokens, tuple(positions), mask, None, arange)
 
 
-def _scheme_keys(keys: Key[Array, "n"], index: int, *, is_source: bool) -> Key[Array, "n"]:
+def _scheme_keys(
+    keys: Key[Array, "n"],
+    index: int,
+    *,
+    is_source: bool,
+) -> Key[Array, "n"]:
     """The keys of a scheme; index 0 is the study's."""
     if index > 0:
         keys = stream_keys(stream_keys(keys, NAMED_SCHEMES), index)
@@ -193,7 +209,7 @@ def _positions(
     scheme: PositionScheme,
     keys: Key[Array, "n"],
     mask: Bool[Array, "n l"],
-    structure: Any,
+    structure: PyTree,
     segments: Int[Array, "n l"] | None,
     *,
     train: bool,
@@ -202,7 +218,7 @@ def _positions(
     """Positions plus an offset, 0 at padding; one row for the whole batch stays one row."""
     positions = scheme(keys, mask, segments=segments, structure=structure, train=train)
     valid = mask
-    if positions.shape[1] == 1 < len(mask):
+    if positions.shape[1] == 1 < len(mask):  # one row for the whole batch
         valid = mask.any(axis=0, keepdims=True)
     valid = valid[None]
     if positions.ndim == 4:
@@ -219,6 +235,7 @@ def loss_weights(setup: Setup, batch: Batch) -> Float[Array, "b l"]:
         segments=batch.segments,
         examples_per_context=setup.layout.examples_per_context,
     )
+    # The gradient of a linear function is its weights, so there is one definition of both.
     return jax.grad(reduce)(jnp.zeros(batch.labels.shape))
 
 
@@ -234,6 +251,7 @@ def reduce_loss(
     Args:
       segments: the example of each token, from 1, in contexts of several examples.
     """
+    # A loss that is not counted may be NaN, and NaN * 0 is NaN.
     losses = jnp.where(counted, losses, 0)
     if reduction == "token":
         return losses.sum() / jnp.maximum(counted.sum(), 1)

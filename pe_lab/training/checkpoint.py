@@ -14,18 +14,24 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 from jax.sharding import SingleDeviceSharding
+from jaxtyping import PyTree
 
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError, one_line
 
 State = TypeVar("State")
-Notes = Mapping[str, Any]
+Notes = Mapping[str, Any]  # JSON that belongs to a state
 
 _NUM_STEPS = 2
 _CURVE = "curve"  # folder of the points of a curve, inside of a run group's folder
 
 
-def save(folder: Path, step: int, state: Any, notes: Notes) -> None:
+def save(
+    folder: Path,
+    step: int,
+    state: PyTree,
+    notes: Notes,
+) -> None:
     """Write folder/<step>. The step before it stays as a fallback.
 
     Args:
@@ -35,7 +41,11 @@ def save(folder: Path, step: int, state: Any, notes: Notes) -> None:
     _keep_newest(folder, _NUM_STEPS)
 
 
-def save_point(folder: Path, step: int, state: Any) -> None:
+def save_point(
+    folder: Path,
+    step: int,
+    state: PyTree,
+) -> None:
     """Write folder/curve/<step>, which is never removed."""
     _write(folder / _CURVE, step, state, None)
 
@@ -59,7 +69,12 @@ def points(folder: Path, like: State) -> Iterator[State]:
         yield state
 
 
-def _write(folder: Path, step: int, state: Any, notes: Notes | None) -> None:
+def _write(
+    folder: Path,
+    step: int,
+    state: PyTree,
+    notes: Notes | None,
+) -> None:
     from orbax.checkpoint import v1 as ocp  # takes a second, which a start does not need
 
     leaves = _named(state)
@@ -73,8 +88,10 @@ def keep_last(folder: Path) -> None:
 
 
 def restore(
-    folder: Path, like: State, set_aside: Callable[[str], None] | None = None
-) -> tuple[State, Any] | None:
+    folder: Path,
+    like: State,
+    set_aside: Callable[[str], None] | None = None,
+) -> tuple[State, Notes | None] | None:
     """The newest state in `folder` and its notes; None if there is none.
 
     Args:
@@ -90,7 +107,7 @@ def restore(
         path = folder.absolute() / str(step)
         try:
             return _read(path, like)
-        except MemoryError:
+        except MemoryError:  # a machine that is too small does not make a checkpoint damaged
             raise
         except Exception as e:  # the storage layers raise many types on damaged bytes
             damage = _damage(path, e)
@@ -108,23 +125,24 @@ def _damage(path: Path, why: Exception) -> str:
     return f"The checkpoint {path} is damaged ({one_line(why)[:200]})"
 
 
-def _read(path: Path, like: State) -> tuple[State, Any]:
+def _read(path: Path, like: State) -> tuple[State, Notes | None]:
     from orbax.checkpoint import v1 as ocp
 
     wanted = _named(like)
     metadata = ocp.metadata(path)
     if metadata.metadata is None:
         raise ValueError("its metadata is unreadable")
-    stored: Mapping[str, Any] = metadata.metadata  # type: ignore[assignment]
+    stored: Mapping[str, PyTree] = metadata.metadata  # type: ignore[assignment]
     if _shapes(stored) != _shapes(wanted):
         raise ValueError("its arrays have other names, shapes or types")
+    # Orbax would otherwise put arrays on the devices that saved them, which may be missing here.
     one_device = SingleDeviceSharding(jax.devices()[0])
     abstract = {
         name: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=leaf.sharding or one_device)
         for name, leaf in wanted.items()
     }
     leaves = ocp.load(path, abstract)
-    custom: Any = metadata.custom_metadata
+    custom: Mapping[str, Any] = metadata.custom_metadata  # type: ignore[assignment]
     if custom["digest"] != _digest(leaves, custom["notes"]):
         raise ValueError("its content does not match its digest")
     ordered = [leaves[name] for name in wanted]
@@ -151,7 +169,7 @@ def _steps(folder: Path) -> list[int]:
     return sorted(int(p.name) for p in folder.glob("*") if p.name.isdigit())
 
 
-def _named(tree: Any) -> dict[str, Any]:
+def _named(tree: PyTree) -> dict[str, PyTree]:
     """Leaves by their path, in the tree's order."""
     return {
         jax.tree_util.keystr(path, simple=True, separator="."): leaf
@@ -159,11 +177,11 @@ def _named(tree: Any) -> dict[str, Any]:
     }
 
 
-def _shapes(leaves: Mapping[str, Any]) -> dict[str, tuple[tuple[int, ...], Any]]:
+def _shapes(leaves: Mapping[str, PyTree]) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
     return {name: (tuple(leaf.shape), leaf.dtype) for name, leaf in leaves.items()}
 
 
-def _digest(leaves: Mapping[str, Any], notes: Notes | None) -> str:
+def _digest(leaves: Mapping[str, PyTree], notes: Notes | None) -> str:
     digest = hashlib.sha256(json.dumps(notes, sort_keys=True).encode())
     for name in sorted(leaves):
         leaf = np.asarray(leaves[name])

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pe_lab.runs.errors import UserError
 
 if TYPE_CHECKING:  # setup.py calls these checks
-    from pe_lab.training.setup import Placement, Setup
+    from pe_lab.training.placements import Placement
+    from pe_lab.training.setup import Setup
 
 
 def check(setup: Setup, trained: bool) -> None:
@@ -36,7 +37,13 @@ def check(setup: Setup, trained: bool) -> None:
         raise UserError(f"{reason}: training there would teach nothing.")
 
 
-def out_of_reach(setup: Setup, length: int, offset: int, *, train: bool = False) -> str | None:
+def out_of_reach(
+    setup: Setup,
+    length: int,
+    offset: int,
+    *,
+    train: bool = False,
+) -> str | None:
     """Why examples of a length cannot have positions or encodings; None if they can."""
     tokens = setup.context_lengths(length, train)
     for placement in setup.placements:

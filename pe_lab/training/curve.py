@@ -1,6 +1,6 @@
 """The curves of a run group: one point for each evaluation during training."""
 
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,7 +12,23 @@ from pe_lab.training.checks import out_of_reach
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.state import TrainState
 
-Curve = list[dict[str, Any]]  # points as they are written into records
+
+class Point(TypedDict):
+    """One point of a curve, as records hold it.
+
+    Attributes:
+      loss: mean over the steps since the point before; None before training.
+      exact_match: by length; JSON has text keys only.
+      scale_ratio: one value for each input encoding.
+    """
+
+    step: int
+    loss: float | None
+    exact_match: dict[str, float]
+    scale_ratio: list[float | None]
+
+
+Curve = list[Point]
 
 
 def extend(
@@ -29,20 +45,28 @@ def extend(
     points = _points(evaluator, state, loss)
     stops = np.array(state.stop_at).tolist()
     for curve, point, stop_at in zip(curves, points, stops, strict=True):
+        # A member that stopped keeps its last point while the others of its group go on.
         if not curve or curve[-1]["step"] < stop_at:
-            curve.append({**point, "step": min(point["step"], stop_at)})
+            point["step"] = min(point["step"], stop_at)
+            curve.append(point)
 
 
 def _points(
-    evaluator: Evaluator, state: TrainState, loss: Float[np.ndarray, "r"] | None
-) -> list[dict[str, Any]]:
+    evaluator: Evaluator,
+    state: TrainState,
+    loss: Float[np.ndarray, "r"] | None,
+) -> list[Point]:
     """The point of each member: losses, exact match and scales of its present parameters."""
-    step, evaluate = int(np.asarray(state.step)[0]), evaluator.setup.run.evaluate
-    losses = [None] * len(state.step) if loss is None else [finite(x) for x in loss]
-    points: list[dict[str, Any]] = [
+    step = int(np.asarray(state.step)[0])
+    evaluate = evaluator.setup.run.evaluate
+    losses: list[float | None] = [None] * len(state.step)
+    if loss is not None:
+        losses = [finite(value) for value in loss]
+    points: list[Point] = [
         {"step": step, "loss": value, "exact_match": {}, "scale_ratio": []} for value in losses
     ]
     for length in evaluate.curve_lengths:
+        # A learned table may be too short for this length. The curve then has no value there.
         if out_of_reach(evaluator.setup, length, 0):
             continue
         at = EvaluationPoint("validation", length, 0)
@@ -50,17 +74,24 @@ def _points(
         for point, member in zip(points, measured, strict=True):
             correct = int(member.sums.exact_match)
             point["exact_match"][str(length)] = correct / evaluate.curve_examples
-            point["scale_ratio"] = [finite(x) for x in member.scale_ratio]
+            point["scale_ratio"] = [finite(ratio) for ratio in member.scale_ratio]
     return points
 
 
-def stops(curves: list[Curve], state: TrainState, train: Train) -> Int[np.ndarray, "r"]:
+def stops(
+    curves: list[Curve],
+    state: TrainState,
+    train: Train,
+) -> Int[np.ndarray, "r"]:
     """The step at which each member stops, a few after the criterion is met."""
-    step, stop_at = int(np.asarray(state.step)[0]), np.array(state.stop_at)
+    step = int(np.asarray(state.step)[0])
+    stop_at = np.array(state.stop_at)
     if train.criterion is None:
         return stop_at
     for index, curve in enumerate(curves):
-        is_undecided = curve[-1]["step"] == step and stop_at[index] == train.steps
+        has_point = curve[-1]["step"] == step
+        # A member that has met the criterion keeps its stop, even if it gets worse.
+        is_undecided = has_point and stop_at[index] == train.steps
         by_length = curve[-1]["exact_match"].items()
         reached = [value for length, value in by_length if int(length) <= train.max_length]
         if is_undecided and records.solved(reached, train.criterion):
@@ -69,15 +100,18 @@ def stops(curves: list[Curve], state: TrainState, train: Train) -> Int[np.ndarra
 
 
 def mean_loss(
-    losses: Float[np.ndarray, "r k"], first: int, stop_at: Int[np.ndarray, "r"]
+    losses: Float[np.ndarray, "r k"],
+    first: int,
+    stop_at: Int[np.ndarray, "r"],
 ) -> Float[np.ndarray, "r"]:
     """Mean loss of each member's steps from `first` on; NaN for one that stopped before."""
     steps = first + np.arange(losses.shape[1])
     is_trained = steps[None] < stop_at[:, None]
-    with np.errstate(invalid="ignore"):
-        return losses.sum(axis=1, where=is_trained) / is_trained.sum(axis=1)
+    total = losses.sum(axis=1, where=is_trained)
+    with np.errstate(invalid="ignore"):  # 0 / 0 for a member that stopped before
+        return total / is_trained.sum(axis=1)
 
 
-def finite(number: Any) -> float | None:
+def finite(number: float | np.floating) -> float | None:
     """A number for a record, which has no NaN."""
     return float(number) if np.isfinite(number) else None

@@ -6,13 +6,13 @@ of every batch, and sum their gradients.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+from jaxtyping import PyTree
 
 from pe_lab.kernels import microbatches
 from pe_lab.runs.errors import UserError
@@ -54,13 +54,14 @@ def mesh(num_members: int, batch_devices: int) -> Mesh:
     return Mesh(grid, (MEMBERS, BATCH))
 
 
-def side_by_side(inner: Callable, batch_devices: int, f: Callable, *args: Any) -> Any:
+def side_by_side(inner: Callable, batch_devices: int, f: Callable, *args: PyTree) -> PyTree:
     """Map a function of one member over the member axis of all arguments.
 
     Args:
       inner: maps the members of one device.
     """
-    over = mesh(len(jax.tree.leaves(args)[0]), batch_devices)
+    num_members = len(jax.tree.leaves(args)[0])
+    over = mesh(num_members, batch_devices)
     if over.size == 1:
         return inner(f, *args)
     sharded = jax.shard_map(
@@ -73,12 +74,12 @@ def side_by_side(inner: Callable, batch_devices: int, f: Callable, *args: Any) -
     return sharded(*args)
 
 
-def placed(tree: Any, batch_devices: int) -> Any:
+def placed(tree: PyTree, batch_devices: int) -> PyTree:
     """Arrays with a member axis, on the devices that compute their members."""
     return jax.device_put(tree, _sharding(tree, batch_devices))
 
 
-def abstractly_placed(tree: Any, batch_devices: int) -> Any:
+def abstractly_placed(tree: PyTree, batch_devices: int) -> PyTree:
     """`placed` for leaves without values."""
     sharding = _sharding(tree, batch_devices)
     return jax.tree.map(
@@ -86,12 +87,12 @@ def abstractly_placed(tree: Any, batch_devices: int) -> Any:
     )
 
 
-def _sharding(tree: Any, batch_devices: int) -> NamedSharding:
+def _sharding(tree: PyTree, batch_devices: int) -> NamedSharding:
     num_members = jax.tree.leaves(tree)[0].shape[0]
     return NamedSharding(mesh(num_members, batch_devices), P(MEMBERS))
 
 
-def share(batch: microbatches.Batch, batch_devices: int) -> Any:
+def share(batch: microbatches.Batch, batch_devices: int) -> PyTree:
     """The examples of a batch that this device of the "batch" axis computes."""
     if batch_devices == 1:
         return batch
@@ -100,6 +101,6 @@ def share(batch: microbatches.Batch, batch_devices: int) -> Any:
     return batch.select(first + jnp.arange(size))
 
 
-def total(tree: Any, batch_devices: int) -> Any:
+def total(tree: PyTree, batch_devices: int) -> PyTree:
     """The sum over the devices of the "batch" axis."""
     return tree if batch_devices == 1 else jax.lax.psum(tree, BATCH)

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import PyTree
 
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.record_rows import RecordRow
@@ -34,11 +35,17 @@ class Evaluator:
       UserError: the frozen examples that the run's evaluation reads do not fit.
     """
 
-    def __init__(self, setup: Setup, lengths: Iterable[int], compiled: Callable):
+    def __init__(
+        self,
+        setup: Setup,
+        lengths: Iterable[int],
+        compiled: Callable,
+    ):
         self.setup, self.compiled = setup, compiled
         self.bound = max(lengths)
         self.setups: dict[Override | None, Setup] = {None: setup}
-        self.programs: dict[Any, Callable] = {}
+        # A program serves one override and one shape of the data.
+        self.programs: dict[tuple[Override | None, tuple[tuple[int, ...], ...]], Callable] = {}
         self.data = functools.cache(setup.data)  # of a split
         self.frozen = frozen_data.frozen_of(setup.run)
 
@@ -49,7 +56,12 @@ class Evaluator:
             self.setups[override] = overridden(self.setup, override)
         return self.setups[override]
 
-    def measure(self, params: Any, point: EvaluationPoint, num_examples: int) -> list[Measurement]:
+    def measure(
+        self,
+        params: PyTree,
+        point: EvaluationPoint,
+        num_examples: int,
+    ) -> list[Measurement]:
         """Sums over the examples of a point, for each member."""
         setup = self.setup_with(point.override)
         if point.override is not None:
@@ -59,12 +71,14 @@ class Evaluator:
         program = (point.override, shapes)
         total: Measurement | None = None
         for first in range(0, num_examples, setup.run.evaluate.batch_size):
-            which = jax.tree.map(
-                np.int32,
-                Examples(
-                    SPLITS.index(point.split), point.length, point.offset, first, num_examples
-                ),
+            which = Examples(
+                split=SPLITS.index(point.split),
+                length=point.length,
+                offset=point.offset,
+                first=first,
+                num_examples=num_examples,
             )
+            which = jax.tree.map(np.int32, which)  # as the compiled program takes them
             arguments = (params, which, data, self._frozen_batch(point, num_examples, first))
             if program not in self.programs:
                 function = functools.partial(measure_batch, setup, self.bound)
@@ -74,13 +88,18 @@ class Evaluator:
         num_members = len(jax.tree.leaves(params)[0])
         return [of_member(total, index) for index in range(num_members)]
 
-    def _frozen_batch(self, point: EvaluationPoint, count: int, first: int) -> Example | None:
+    def _frozen_batch(
+        self,
+        point: EvaluationPoint,
+        count: int,
+        first: int,
+    ) -> Example | None:
         if self.frozen is None:
             return None
         size = self.setup.run.evaluate.batch_size
         return self.frozen.batch((point.split, point.length), count, first, size, self.bound)
 
-    def rows(self, params: Any, points: Iterable[EvaluationPoint]) -> list[list[RecordRow]]:
+    def rows(self, params: PyTree, points: Iterable[EvaluationPoint]) -> list[list[RecordRow]]:
         """The record rows of all points, one list for each member.
 
         Each row has the digests of the code that measured it.
@@ -113,7 +132,10 @@ class Evaluator:
 
 
 def _rows(
-    setup: Setup, measured: Measurement, point: EvaluationPoint, count: int
+    setup: Setup,
+    measured: Measurement,
+    point: EvaluationPoint,
+    count: int,
 ) -> list[RecordRow]:
     """The rows of one member at a point."""
     sums = measured.sums
@@ -122,7 +144,7 @@ def _rows(
     if not_finite:
         reason = f"the logits of {not_finite} of {count} examples are not finite"
     num_tokens = setup.task.target_bound(point.length) + setup.run.layout.end_token
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "exact_match": int(sums.exact_match) / count,
         "exact_match_without_end": int(sums.exact_match_without_end) / count,
         "token_accuracy": int(sums.tokens_right) / int(sums.tokens),
@@ -140,9 +162,9 @@ def _rows(
         likelihoods = [name for name in values if name.startswith("negative_log_likelihood")]
         values |= dict.fromkeys(likelihoods)
     known = setup.reveals_target_length
-    return [
-        point.row(
-            name, value, count, reason if value is None else None, reveals_target_length=known
-        )
-        for name, value in values.items()
-    ]
+    rows = []
+    for name, value in values.items():
+        why_missing = reason if value is None else None
+        row = point.row(name, value, count, why_missing, reveals_target_length=known)
+        rows.append(row)
+    return rows

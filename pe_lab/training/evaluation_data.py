@@ -7,12 +7,11 @@ has enough inputs (splits.py).
 
 import functools
 from collections.abc import Iterator
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Int, Key
+from jaxtyping import Array, ArrayLike, Bool, Int, Key, PyTree
 
 from pe_lab.runs.evaluation_points import Counts
 from pe_lab.tasks.base import Example, Task
@@ -21,11 +20,13 @@ from pe_lab.training.random_keys import EVALUATION, fold, stream_key
 from pe_lab.training.setup import Setup
 
 SPLITS = ("validation", "test")  # the index of a split is folded into its keys
-SEED = 0
+SEED = 0  # frozen sets name it; another seed draws other examples
 
 
 def keys(
-    split: Int[ArrayLike, ""], length: Int[ArrayLike, ""], index: Int[ArrayLike, "b"]
+    split: Int[ArrayLike, ""],
+    length: Int[ArrayLike, ""],
+    index: Int[ArrayLike, "b"],
 ) -> Key[Array, "b"]:
     """The key of each example.
 
@@ -44,14 +45,18 @@ def sample(
     keys: Key[Array, "b"],
     length: Int[ArrayLike, ""],
     bound: int,
-    data: Any = None,
+    data: PyTree = None,
 ) -> Example:
     """One evaluation example for each key, in the shapes of length `bound`."""
     lengths = jnp.broadcast_to(length, keys.shape)
     return splits.draw(task, rule, keys, lengths, bound, data, held_out=True)
 
 
-def can_be_trained(setup: Setup, examples: Example, length: Int[ArrayLike, ""]) -> Bool[Array, "b"]:
+def can_be_trained(
+    setup: Setup,
+    examples: Example,
+    length: Int[ArrayLike, ""],
+) -> Bool[Array, "b"]:
     """True for examples whose inputs training can draw."""
     if setup.trained_inputs is None:
         return jnp.zeros(len(examples.prompt), bool)
@@ -61,26 +66,46 @@ def can_be_trained(setup: Setup, examples: Example, length: Int[ArrayLike, ""]) 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _sample(
-    task: Task, rule: splits.Rule, bound: int, count: int, split: Array, length: Array, data: Any
+    task: Task,
+    rule: splits.Rule,
+    bound: int,
+    count: int,
+    split: Array,
+    length: Array,
+    data: PyTree,
 ) -> Example:
     return sample(task, rule, keys(split, length, jnp.arange(count)), length, bound, data)
 
 
 def draw(task: Task, counts: Counts) -> Iterator[tuple[str, int, Example]]:
     """Each split and length with its examples, in the shapes of the longest."""
-    bound, most = max(length for _, length in counts), max(counts.values())
+    bound = max(length for _, length in counts)
+    most = max(counts.values())
     rule = splits.rule(task)
     for number, split in enumerate(SPLITS):
         data = jax.tree.map(jnp.asarray, task.data(split))
         lengths = sorted(length for s, length in counts if s == split)
         for length in lengths:
             count = counts[split, length]
-            drawn = _sample(task, rule, bound, most, jnp.asarray(number), jnp.asarray(length), data)
-            examples = jax.tree.map(lambda leaf, count=count: np.asarray(leaf[:count]), drawn)
+            # Always the largest count: each other one would be another program to compile.
+            examples = _sample(
+                task,
+                rule,
+                bound,
+                most,
+                split=jnp.asarray(number),
+                length=jnp.asarray(length),
+                data=data,
+            )
+            examples = jax.tree.map(lambda leaf, count=count: np.asarray(leaf[:count]), examples)
             yield split, length, examples
 
 
-def as_text(task: Task, length: int, count: int) -> Iterator[tuple[str, str]]:
+def as_text(
+    task: Task,
+    length: int,
+    count: int,
+) -> Iterator[tuple[str, str]]:
     """Prompt and target of the first test examples of a length.
 
     Target tokens that the model reads and need not predict are in [square brackets].
@@ -90,6 +115,8 @@ def as_text(task: Task, length: int, count: int) -> Iterator[tuple[str, str]]:
         prompt = examples.prompt[i][examples.prompt_mask[i]]
         target = examples.target[i][examples.target_mask[i]]
         is_asked = examples.asked[i][examples.target_mask[i]]
-        words = [task.target_vocabulary.text([symbol]) for symbol in target.tolist()]
-        marked = [w if a else f"[{w}]" for w, a in zip(words, is_asked, strict=True)]
-        yield task.vocabulary.text(prompt.tolist()), " ".join(marked)
+        words = []
+        for symbol, is_label in zip(target.tolist(), is_asked, strict=True):
+            word = task.target_vocabulary.text([symbol])
+            words.append(word if is_label else f"[{word}]")
+        yield task.vocabulary.text(prompt.tolist()), " ".join(words)

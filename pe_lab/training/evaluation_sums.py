@@ -7,13 +7,13 @@ blanks in one pass, so the output of that pass is measured.
 
 import dataclasses
 import functools
-from typing import Any, no_type_check
+from typing import no_type_check
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, ArrayLike, Bool, Float, Int
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, PyTree
 
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
@@ -48,7 +48,7 @@ class Examples:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Scored:
-    """What is counted.
+    """The tokens and examples that the metrics count.
 
     Attributes:
       target: the label is predicted by the model, end token included.
@@ -114,9 +114,9 @@ class Measurement:
 def measure_batch(
     setup: Setup,
     bound: int,
-    params: Any,
+    params: PyTree,
     which: Examples,
-    data: Any = None,
+    data: PyTree = None,
     frozen: Example | None = None,
 ) -> Measurement:
     """Evaluate one batch of examples of one length, for every member.
@@ -149,27 +149,33 @@ def measure_batch(
     batch = ModelBatch(stream, source, rows.labels, scored)
     least = sum(setup.num_tokens(min(evaluate.all_lengths)).values())
 
-    def of_member(params: Any) -> Measurement:
+    def of_member(params: PyTree) -> Measurement:
         model = setup.model(params)
         part = devices.share(batch, setup.batch_devices)
-        sums = setup.kernels.summed(
-            functools.partial(_sums, setup, model, rows.labels.shape[1]), part, least=least
-        )
+        num_places = rows.labels.shape[1]
+        sums_of_part = functools.partial(_sums, setup, model, num_places)
+        sums = setup.kernels.summed(sums_of_part, part, least=least)
         sums = devices.total(sums, setup.batch_devices)
         return Measurement(sums, overlap, _scale_ratio(model, batch.streams))
 
     return setup.side_by_side(of_member, params)
 
 
-def _sums(setup: Setup, model: Transformer, num_places: int, batch: ModelBatch) -> Sums:
+def _sums(
+    setup: Setup,
+    model: Transformer,
+    num_places: int,
+    batch: ModelBatch,
+) -> Sums:
     """The sums of some examples; `num_places` tokens are in the longest of the whole batch."""
     logits = model(*batch.streams)
     scored: Scored = batch.scores
     target, counted = scored.target, scored.counted
+    is_token = target & counted
     is_finite = jnp.isfinite(logits).all(axis=-1)  # an argmax over NaN would be token 0
     right = is_finite & (logits.argmax(axis=-1) == batch.labels)
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.labels)
-    losses = jnp.where(target & counted, losses, 0)
+    losses = jnp.where(is_token, losses, 0)  # the labels of other tokens mean nothing
 
     place = jnp.cumsum(target, axis=1) - 1  # index of a token in its target
     is_end = setup.layout.end_token & (place == target.sum(axis=1, keepdims=True) - 1)
@@ -178,6 +184,8 @@ def _sums(setup: Setup, model: Transformer, num_places: int, batch: ModelBatch) 
     is_first_error = wrong_at[:, None] == jnp.arange(num_places)[None]
 
     example_counted = counted[:, 0]
+    is_scored = scored.answer & counted
+    has_finite_target = (is_finite | ~target).all(axis=1)
     position_losses = position_targets = None
     if setup.task.is_text:
         sum_by_place = functools.partial(
@@ -186,27 +194,30 @@ def _sums(setup: Setup, model: Transformer, num_places: int, batch: ModelBatch) 
             num_segments=num_places,
         )
         position_losses = sum_by_place(losses.ravel())
-        position_targets = sum_by_place((target & counted).astype(jnp.int32).ravel())
+        position_targets = sum_by_place(is_token.astype(jnp.int32).ravel())
     return Sums(
         exact_match=_count_all(right, target, example_counted),
         exact_match_without_end=_count_all(right, without_end, example_counted),
         answer_exact_match=_count_all(right, scored.answer, example_counted),
-        tokens_right=(right & scored.answer & counted).sum(),
-        tokens=(scored.answer & counted).sum(),
+        tokens_right=(right & is_scored).sum(),
+        tokens=is_scored.sum(),
         losses=losses.sum(),
-        targets=(target & counted).sum(),
+        targets=is_token.sum(),
         first_error=(is_first_error & example_counted[:, None]).sum(axis=0),
-        not_finite=(~(is_finite | ~target).all(axis=1) & example_counted).sum(),
+        not_finite=(~has_finite_target & example_counted).sum(),
         position_losses=position_losses,
         position_targets=position_targets,
     )
 
 
 def _count_all(
-    right: Bool[Array, "b l"], tokens: Bool[Array, "b l"], counted: Bool[Array, "b"]
+    right: Bool[Array, "b l"],
+    tokens: Bool[Array, "b l"],
+    counted: Bool[Array, "b"],
 ) -> Int[Array, ""]:
     """Counted examples that are right at all these tokens."""
-    return ((right | ~tokens).all(axis=1) & counted).sum()
+    all_right = (right | ~tokens).all(axis=1)
+    return (all_right & counted).sum()
 
 
 def _scale_ratio(model: Transformer, streams: tuple[Stream, ...]) -> Float[Array, "e"]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, PyTree
 
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
@@ -42,7 +42,11 @@ class Written:
     new: bool
 
 
-def freeze(task_plugin: Plugin, counts: Counts, folder: Path) -> Written:
+def freeze(
+    task_plugin: Plugin,
+    counts: Counts,
+    folder: Path,
+) -> Written:
     """Write a task's evaluation examples into a folder of frozen sets, unless they are there.
 
     Raises:
@@ -85,9 +89,7 @@ def frozen_of(run: Run) -> "FrozenSets | None":
     if run.evaluate.frozen is None:
         return None
     if not run.train.exclude_held_out:
-        raise UserError(
-            "Frozen examples are those of config.train.exclude_held_out=True, got False."
-        )
+        raise UserError("Frozen examples require config.train.exclude_held_out=True, got False.")
     sets = FrozenSets(Path(run.evaluate.frozen), run.evaluated_task)
     for (split, length), count in example_counts([run])[run.evaluated_task].items():
         sets.rows(split, length, count)
@@ -128,17 +130,22 @@ class FrozenSets:
                 f"{folder} holds {self.name} frozen in version {of_task[0].version}; this pe_lab "
                 f"reads {frozen.VERSION}."
             )
-        self.rows = functools.cache(self._rows)
+        self.rows = functools.cache(self._rows)  # every batch of a length reads the same rows
         self.used: set[str] = set()
 
-    def _rows(self, split: str, length: int, count: int) -> list[Row]:
+    def _rows(
+        self,
+        split: str,
+        length: int,
+        count: int,
+    ) -> list[Row]:
         """At least the first `count` examples of a split and length.
 
         Raises:
           UserError: there are fewer, or they are damaged.
         """
 
-        def available(frozen_set: Any) -> int:
+        def available(frozen_set: Any) -> int:  # a Set of pe_lab.data.frozen
             return frozen_set.about["counts"].get(split, {}).get(str(length), 0)
 
         largest = max(self.sets, key=available)
@@ -151,10 +158,17 @@ class FrozenSets:
             others = ", ".join(map(str, sorted(lengths))) or "none"
             raise UserError(f"{self.folder} holds no {examples}, but of {others}.")
         raise UserError(
-            f"{self.folder} holds {available(largest)} {examples}, and {count} are asked for."
+            f"{self.folder} holds {available(largest)} {examples}, and the config needs {count}."
         )
 
-    def batch(self, key: tuple[str, int], count: int, first: int, size: int, bound: int) -> Example:
+    def batch(
+        self,
+        key: tuple[str, int],
+        count: int,
+        first: int,
+        size: int,
+        bound: int,
+    ) -> Example:
         """Some examples of a split and length, in the shapes of length `bound`.
 
         Args:
@@ -167,21 +181,23 @@ class FrozenSets:
         return stacked(self.task, bound, [rows[i % len(rows)] for i in range(first, first + size)])
 
 
-def _about(task: Plugin, counts: Counts) -> dict[str, Any]:
+def _about(task: Plugin, counts: Counts) -> dict[str, object]:
     """The content of a frozen set, in the values that JSON gives back."""
     by_split: dict[str, dict[str, int]] = {}
     for split, length in sorted(counts):
         by_split.setdefault(split, {})[str(length)] = counts[split, length]
+    # Values as JSON gives them back, so that they compare equal to a set read from disk.
     return json.loads(json.dumps({"task": task.to_dict(), "seed": SEED, "counts": by_split}))
 
 
 def _description(task: Task, name: str) -> str:
     return (
-        f"Evaluation examples of pe_lab's task {name}, one a row: its length in "
-        f"{task.length_name}; symbols of the prompt; of the target symbols, what is scored as the "
-        "answer, the prompt token that each comes from (-1: none). Where a task has them: asked, "
-        "what the model must say and is not given; structure, what position schemes may follow. "
-        "How a reader writes the symbols stands in metadata.json."
+        f"Evaluation examples of pe_lab's task {name}, one a row: the length in "
+        f"{task.length_name}, the symbols of prompt and target, the mask of the scored answer, and "
+        "the prompt token that each target token comes from (-1: none). Some tasks have more "
+        "fields: `asked`, the mask of the target symbols that the model must predict, and "
+        "`structure`, which position schemes may follow. metadata.json holds the text of each "
+        "symbol."
     )
 
 
@@ -193,7 +209,7 @@ def rows_of(length: int, examples: Example) -> Iterator[Row]:
         "alignment": examples.alignment,
         "asked": examples.asked_mask,
     }
-    sides: dict[str, dict[str, Any]] = {
+    sides: dict[str, dict[str, PyTree]] = {
         "prompt": {"symbols": examples.prompt},
         "target": {name: leaf for name, leaf in target.items() if leaf is not None},
     }
@@ -203,14 +219,18 @@ def rows_of(length: int, examples: Example) -> Iterator[Row]:
         sides["target"]["structure"] = {name: target for name, (_, target) in pairs}
     masks = {"prompt": examples.prompt_mask, "target": examples.target_mask}
     for i in range(len(examples.prompt)):
-        row: dict[str, Any] = {"length": np.asarray(length, np.int32)}
+        row: dict[str, PyTree] = {"length": np.asarray(length, np.int32)}
         for side, leaves in sides.items():
             size = masks[side][i].sum()
             row[side] = jax.tree.map(lambda leaf, size=size, i=i: leaf[i, :size], leaves)
         yield row
 
 
-def stacked(task: Task, bound: int, rows: Sequence[Row]) -> Example:
+def stacked(
+    task: Task,
+    bound: int,
+    rows: Sequence[Row],
+) -> Example:
     """Rows as examples in the shapes of length `bound`: the inverse of `rows_of`."""
     prompt, prompt_mask = _padded([row["prompt"] for row in rows], task.prompt_bound(bound))
     target, target_mask = _padded([row["target"] for row in rows], task.target_bound(bound))
@@ -224,13 +244,13 @@ def stacked(task: Task, bound: int, rows: Sequence[Row]) -> Example:
         target["symbols"],
         target_mask,
         target["answer"],
-        np.where(target_mask, target["alignment"], -1),
+        np.where(target_mask, target["alignment"], -1),  # the zeros of padding are token 0
         target.get("asked"),
         structure,
     )
 
 
-def _padded(sides: list[Row], bound: int) -> tuple[Any, Bool[np.ndarray, "b l"]]:
+def _padded(sides: list[Row], bound: int) -> tuple[PyTree, Bool[np.ndarray, "b l"]]:
     """Prompts or targets of many rows, zeros after their ends, and the mask of their tokens."""
     sizes = np.array([len(side["symbols"]) for side in sides])
 

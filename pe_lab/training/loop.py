@@ -9,7 +9,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jax.stages import Compiled
+from jaxtyping import Float, PyTree
 
 from pe_lab.runs import record_rows, records
 from pe_lab.runs.errors import UserError
@@ -67,7 +68,12 @@ class Training:
       cost: seconds and memory of the whole group.
     """
 
-    def __init__(self, group: RunGroup, folder: Path, report: Report):
+    def __init__(
+        self,
+        group: RunGroup,
+        folder: Path,
+        report: Report,
+    ):
         self.group, self.folder, self.report = group, folder, report
         self.checkpoints = folder / "checkpoints" / group.group_id
         self.cost = Cost()
@@ -82,14 +88,19 @@ class Training:
 
     def _first_steps(self) -> list[int]:
         """The steps that the parent of each member has trained, 0 without one."""
-        records_of_parents = [parent and parent.record for parent in self.parents]
-        return [record["exposure"]["steps"] if record else 0 for record in records_of_parents]
+        return [parent.record["exposure"]["steps"] if parent else 0 for parent in self.parents]
 
-    def _placed(self, tree: Any) -> Any:
+    def _placed(self, tree: PyTree) -> PyTree:
         return devices.placed(tree, self.setup.batch_devices)
 
-    def _compiled(self, function: Callable, *args: Any, donate: tuple[int, ...] = ()) -> Any:
+    def _compiled(
+        self,
+        function: Callable,
+        *args: PyTree,
+        donate: tuple[int, ...] = (),
+    ) -> Compiled:
         started = time.monotonic()
+        # Compiled ahead of the first call, so that its seconds are not counted as training.
         program = jax.jit(function, donate_argnums=donate).lower(*args).compile()
         self.cost.compile_seconds += time.monotonic() - started
         return program
@@ -123,15 +134,18 @@ class Training:
         if restored is None:
             return None
         state, notes = restored
+        assert notes is not None
         self._check_curve(notes)
         self.curves = notes["curve"]
-        self.cost.train_seconds, self.cost.memory = notes["train_seconds"], notes["memory"]
+        self.cost.train_seconds = notes["train_seconds"]
+        self.cost.memory = notes["memory"]
         self.report({"event": "resumed", "step": int(np.asarray(state.step)[0])})
         return state
 
-    def _check_curve(self, notes: Mapping[str, Any]) -> None:
+    def _check_curve(self, notes: checkpoint.Notes) -> None:
         """Refuse a checkpoint whose curve was measured on operands of other lengths."""
-        run, exact_operands = self.group.run, notes["exact_operands"]
+        run = self.group.run
+        exact_operands = notes["exact_operands"]
         if notes["evaluated_task"] != plain(run.evaluated_task):
             raise UserError(
                 f"The checkpoint in {self.checkpoints} was measured with "
@@ -183,20 +197,21 @@ class Training:
                 self.state = dataclasses.replace(self.state, stop_at=self._placed(stop_at))
             leaves = should_leave() and self.step < self.last_step
             is_due = time.monotonic() - saved_at >= self.group.run.checkpoints.interval
+            # The last step is saved too: evaluation may be interrupted.
             if leaves or is_due or self.step >= self.last_step:
                 self._save()
                 saved_at = time.monotonic()
             if leaves:
                 raise Preempted
 
-    def _train_chunk(self, program: Callable, data: Any) -> Float[np.ndarray, "r"]:
+    def _train_chunk(self, program: Callable, data: PyTree) -> Float[np.ndarray, "r"]:
         """Train up to the next boundary; the mean loss of each member."""
         started, first = time.monotonic(), self.step
         num_steps = self._next_boundary(first) - first
         self.state, losses = program(self.state, self.members, np.int32(num_steps), data)
-        loss = curve.mean_loss(
-            np.asarray(losses)[:, :num_steps], first, np.array(self.state.stop_at)
-        )
+        losses = np.asarray(losses)[:, :num_steps]  # it also waits until the chunk has ended
+        stop_at = np.array(self.state.stop_at)
+        loss = curve.mean_loss(losses, first, stop_at)
         seconds = time.monotonic() - started
         self.cost.train_seconds += seconds
         self._report_progress(loss, num_steps / seconds)
@@ -205,10 +220,12 @@ class Training:
     def _next_boundary(self, step: int) -> int:
         run = self.group.run
         intervals = (run.execution.chunk_steps, run.evaluate.curve_every)
-        return min(self.last_step, *((step // n + 1) * n for n in intervals))
+        boundaries = [(step // interval + 1) * interval for interval in intervals]
+        return min(self.last_step, *boundaries)
 
     def _is_curve_step(self) -> bool:
         is_last = self.step >= self.last_step
+        # The last point is always there: records report its scales as the final ones.
         return is_last or self.step % self.group.run.evaluate.curve_every == 0
 
     def _report_progress(self, loss: Float[np.ndarray, "r"], rate: float) -> None:
@@ -229,11 +246,15 @@ class Training:
     # Evaluation
 
     def evaluate(self) -> None:
-        """Measure the final state, and add to the record of every run what it lacks."""
+        """Measure the final state, and add the missing rows to the record of every run."""
         self.report({"event": "evaluating"})
+        # Runs that finished under a smaller grid have rows already. Those rows stay.
         previous = [run_records.finished(self.folder, run) for run in self.group.runs]
         known = [record_rows.measured_points(record) if record else {} for record in previous]
-        points = [p for p in grid(self.group.run) if not all(p.key in keys for keys in known)]
+        points = []
+        for point in grid(self.group.run):
+            if not all(point.key in keys for keys in known):
+                points.append(point)
         rows = self.evaluator.rows(self.state.params, points)
         lengths = [point.length for point in points if point.split == "test"]
         chance_levels = self.evaluator.chance_levels(lengths)
@@ -242,7 +263,7 @@ class Training:
             if record is None:
                 record = self._record(index)
             if record["status"] != "finished":
-                new = []
+                new = []  # the parameters of a diverged run mean nothing
             records.write(self.folder, record_rows.extended(record, new, chance_levels))
         if self.group.run.checkpoints.keep_final:
             checkpoint.keep_last(self.checkpoints)
@@ -250,7 +271,7 @@ class Training:
             checkpoint.remove(self.checkpoints)
         self.report({"event": "finished"})
 
-    def _record(self, index: int) -> dict[str, Any]:
+    def _record(self, index: int) -> run_records.Record:
         """The record of a run without rows."""
         frozen = self.evaluator.frozen
         parent = self.parents[index]
@@ -266,7 +287,7 @@ class Training:
         )
 
 
-def _memory(program: Any) -> dict[str, int] | None:
+def _memory(program: Compiled) -> dict[str, int] | None:
     """Bytes that a compiled chunk of training needs; None where the compiler does not count."""
     memory = program.memory_analysis()
     if memory is None:

@@ -19,14 +19,17 @@ def schedule(train: Train) -> optax.Schedule:
         "linear": optax.linear_schedule(1.0, train.final_rate_fraction, rest),
         "constant": optax.constant_schedule(1.0),
     }[train.schedule]
+    # The first step already has a rate above 0, so no step is lost.
     warmup = optax.linear_schedule(1 / (train.warmup_steps + 1), 1.0, train.warmup_steps)
-    return (
-        optax.join_schedules([warmup, after], [train.warmup_steps]) if train.warmup_steps else after
-    )
+    if not train.warmup_steps:
+        return after
+    return optax.join_schedules([warmup, after], [train.warmup_steps])
 
 
 def optimizer(
-    train: Train, learning_rate: Float[ArrayLike, ""], weight_decay: Float[ArrayLike, ""]
+    train: Train,
+    learning_rate: Float[ArrayLike, ""],
+    weight_decay: Float[ArrayLike, ""],
 ) -> optax.GradientTransformation:
     """The transformation of one member; its two scalars may be traced.
 

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import FrameType
 
 from pe_lab.runs import locks, records, run_group_files
 from pe_lab.runs.errors import UserError, one_line
@@ -25,7 +25,11 @@ from pe_lab.training.loop import Event, Preempted, Report, train_run_group
 _PROGRESS_INTERVAL = 2.0  # seconds between two writes of progress
 
 
-def main(group_file: Path, folder: Path, should_leave: Callable[[], bool] = lambda: False) -> int:
+def main(
+    group_file: Path,
+    folder: Path,
+    should_leave: Callable[[], bool] = lambda: False,
+) -> int:
     """Train a run group in this process.
 
     Events go to stdout; the latest values are also in a file of folder/progress.
@@ -42,7 +46,11 @@ def main(group_file: Path, folder: Path, should_leave: Callable[[], bool] = lamb
         return _train(group_file, folder, should_leave) if is_ours else locks.LATER
 
 
-def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool]) -> int:
+def _train(
+    group_file: Path,
+    folder: Path,
+    should_leave: Callable[[], bool],
+) -> int:
     group = run_group_files.read(group_file)
     report = _reporter(folder / "progress" / group_file.name)
     try:
@@ -75,7 +83,7 @@ def _all_done(group: RunGroup, folder: Path) -> bool:
 
 def _reporter(file: Path) -> Report:
     """A function that prints each event as a line and writes the latest values to a file."""
-    latest: dict[str, Any] = {}
+    latest: dict[str, object] = {}
     written_at = 0.0
 
     def report(event: Event) -> None:
@@ -95,9 +103,9 @@ def preemption_signal() -> Callable[[], bool]:
     """A function that is True after SIGTERM or SIGINT; a second one ends the process at once."""
     received = threading.Event()
 
-    def handle(number: int, frame: Any) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
         received.set()
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(number, signal.SIG_DFL)  # a second signal ends the process
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, handle)

@@ -7,7 +7,13 @@ import jax
 from jaxtyping import Array, ArrayLike, Int, Key
 
 # The streams of a data seed. The integers must never change: another integer draws other numbers.
-EXAMPLES, LENGTHS, POSITIONS, DROPOUT, EVALUATION, SOURCE_POSITIONS, NAMED_SCHEMES = range(7)
+EXAMPLES = 0
+LENGTHS = 1
+POSITIONS = 2
+DROPOUT = 3
+EVALUATION = 4
+SOURCE_POSITIONS = 5
+NAMED_SCHEMES = 6
 
 
 def stream_key(key: Key[Array, ""], name: Int[ArrayLike, ""]) -> Key[Array, ""]:

@@ -14,8 +14,11 @@ import numpy as np
 
 from pe_lab.runs import records
 from pe_lab.runs.run import Run, RunGroup
+from pe_lab.training.curve import Curve
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import TrainState
+
+Record = dict[str, Any]  # as JSON gives it back; runs/records.py writes and checks it
 
 _CHECKOUT = Path(__file__).parent
 _CODE = (":/pe_lab", ":/configs", ":/experiments")  # the folders whose changes make a run "dirty"
@@ -39,12 +42,12 @@ def trained(
     group: RunGroup,
     index: int,
     state: TrainState,
-    curve: list[dict[str, Any]],
+    curve: Curve,
     cost: Cost,
     *,
     parent: Mapping[str, Any] | None,
     frozen: list[str] | None,
-) -> dict[str, Any]:
+) -> Record:
     """The record of a member that has ended its training, without rows.
 
     Args:
@@ -74,14 +77,20 @@ def trained(
     }
 
 
-def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> dict[str, Any]:
-    """Of one member: its share of the group's seconds; memory is the group's."""
+def _cost(
+    setup: Setup,
+    state: TrainState,
+    cost: Cost,
+    steps: int,
+) -> Record:
+    """The cost of one member: its share of the group's seconds; memory is the group's."""
     num_members = len(state.step)
     all_steps = int(np.asarray(state.step)[0]) * num_members
     seconds = cost.train_seconds
     sizes = [leaf.size for leaf in jax.tree.leaves(state.params)]
     return {
         "steps": steps,
+        # Members train side by side, so only the group has a time.
         "train_seconds": seconds / num_members,
         "compile_seconds": cost.compile_seconds / num_members,
         "steps_per_second": all_steps / seconds if seconds else None,
@@ -92,7 +101,11 @@ def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> dict[str, 
     }
 
 
-def _exposure(setup: Setup, steps: int, parent: Mapping[str, Any] | None) -> dict[str, Any]:
+def _exposure(
+    setup: Setup,
+    steps: int,
+    parent: Mapping[str, Any] | None,
+) -> Record:
     """The lengths, positions and steps that training has seen, its parent's included."""
     length = setup.run.train.max_length
     before = {} if parent is None else parent["exposure"]
@@ -110,11 +123,10 @@ def _exposure(setup: Setup, steps: int, parent: Mapping[str, Any] | None) -> dic
     }
 
 
-def blank(run: Run) -> dict[str, Any]:
+def blank(run: Run) -> Record:
     """A record with nothing measured, status "failed"."""
-    empty: dict[str, Any] = dict.fromkeys(
-        ("error", "cost", "exposure", "scale_ratio", "checkpoint")
-    )
+    # Readers find every key in every record, with null where nothing is known.
+    empty: Record = dict.fromkeys(("error", "cost", "exposure", "scale_ratio", "checkpoint"))
     return empty | {
         "run_id": run.run_id,
         "config": run.to_dict(),
@@ -127,7 +139,7 @@ def blank(run: Run) -> dict[str, Any]:
     }
 
 
-def finished(folder: Path, run: Run) -> dict[str, Any] | None:
+def finished(folder: Path, run: Run) -> Record | None:
     """The record of a run that has finished before; None without one."""
     path = records.path_of(folder, run.run_id)
     if not path.exists():
@@ -136,14 +148,18 @@ def finished(folder: Path, run: Run) -> dict[str, Any] | None:
     return record if record["status"] == "finished" else None
 
 
-def write_failure(run: Run, folder: Path, error: str) -> None:
+def write_failure(
+    run: Run,
+    folder: Path,
+    error: str,
+) -> None:
     """Record that a run failed, unless it has a result already."""
     path = records.path_of(folder, run.run_id)
     if not path.exists() or records.read(path)["status"] == "failed":
         records.write(folder, blank(run) | {"error": error})
 
 
-def provenance(run: Run) -> dict[str, Any]:
+def provenance(run: Run) -> Record:
     """Code, versions and device, on which numbers depend in addition to the config."""
     device = jax.devices()[0]
     return {

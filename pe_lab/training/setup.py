@@ -1,21 +1,19 @@
-"""All that is static of a run group, built once and closed over by its programs."""
+"""The static part of a run group, built once and closed over by its programs."""
 
 import dataclasses
 import functools
 import hashlib
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import jax
 import numpy as np
 from flax import nnx
-from jaxtyping import ArrayLike, Int
+from jaxtyping import ArrayLike, Int, PyTree
 
-from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.kernels import Kernels, choose
 from pe_lab.model.flops import forward_flops
 from pe_lab.model.sites import Site
-from pe_lab.model.stack import Stack
 from pe_lab.model.transformer import Transformer
 from pe_lab.positions.base import PositionScheme
 from pe_lab.runs import plugins
@@ -24,34 +22,12 @@ from pe_lab.runs.run import Run
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.layouts import LAYOUTS, Layout
 from pe_lab.training import checks, devices, leaks, splits
-
-
-@dataclasses.dataclass(frozen=True)
-class Placement:
-    """An encoding module, and what it reads.
-
-    Attributes:
-      site: its position scheme and axis.
-      streams: the stacks whose positions it reads.
-    """
-
-    encoding: InputEncoding | AttentionEncoding
-    site: Site
-    streams: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The word for the encoding in configs: the name of its file."""
-        return type(self.encoding).__module__.rpartition(".")[2]
-
-    @property
-    def reads_positions(self) -> bool:
-        return self.encoding.requirements.reads_positions and self.site.heads != ()
+from pe_lab.training.placements import Placement, placements_of
 
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    """All that is static of a run group.
+    """The static part of a run group.
 
     Attributes:
       run: any run of the group.
@@ -86,10 +62,10 @@ class Setup:
 
     # The model
 
-    def model(self, params: Any) -> Transformer:
+    def model(self, params: PyTree) -> Transformer:
         return nnx.merge(self.graph, params)
 
-    def initial_params(self, seed: Int[ArrayLike, ""]) -> Any:
+    def initial_params(self, seed: Int[ArrayLike, ""]) -> PyTree:
         model = _model(self.run, self.task, self.layout, self.kernels, seed)
         return nnx.to_pure_dict(nnx.state(model, nnx.Param))
 
@@ -99,7 +75,7 @@ class Setup:
         return nnx.eval_shape(lambda: _model(self.run, self.task, self.layout, self.kernels, 0))
 
     @functools.cached_property
-    def abstract_params(self) -> Any:
+    def abstract_params(self) -> PyTree:
         """The parameters of one member without values."""
         return nnx.to_pure_dict(nnx.state(self.abstract_model, nnx.Param))
 
@@ -108,11 +84,14 @@ class Setup:
         """Every encoding module."""
         streams = tuple(self.num_tokens(self.run.train.max_length))
         stacks = self.abstract_model.stacks.items()
-        return tuple(p for name, stack in stacks for p in _placements(name, stack, streams))
+        placements: list[Placement] = []
+        for name, stack in stacks:
+            placements += placements_of(name, stack, streams)
+        return tuple(placements)
 
     # Members
 
-    def side_by_side(self, f: Callable, *args: Any) -> Any:
+    def side_by_side(self, f: Callable, *args: PyTree) -> PyTree:
         """Map a function of one member over the member axis, on all devices."""
         mapped = _vmap if self.vmapped else _map
         return devices.side_by_side(mapped, self.batch_devices, f, *args)
@@ -124,7 +103,7 @@ class Setup:
         """The task that evaluation draws from; training draws from `task`."""
         return plugins.build("tasks", self.run.evaluated_task)
 
-    def data(self, split: str) -> Any:
+    def data(self, split: str) -> PyTree:
         """The data of a split, from which the task draws its examples; None for most tasks."""
         return jax.device_put(self.task.data(split))
 
@@ -135,6 +114,7 @@ class Setup:
         leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(data)]
         digest = hashlib.sha256()
         for leaf in leaves:
+            # Equal bytes of another type or shape are other data.
             digest.update(f"{leaf.dtype}{leaf.shape}".encode() + leaf.tobytes())
         return digest.hexdigest() if leaves else None
 
@@ -151,12 +131,23 @@ class Setup:
             count = self.layout.examples_per_context
         return {stack: count * n for stack, n in self.num_tokens(length).items()}
 
-    def largest_position(self, placement: Placement, length: int, train: bool) -> int | float:
+    def largest_position(
+        self,
+        placement: Placement,
+        length: int,
+        train: bool,
+    ) -> int | float:
         """The largest position that an encoding can meet in examples of this length."""
         streams = placement.streams
         return max(self._largest(length, train, stack, placement.site) for stack in streams)
 
-    def _largest(self, length: int, train: bool, stack: str, site: Site) -> int | float:
+    def _largest(
+        self,
+        length: int,
+        train: bool,
+        stack: str,
+        site: Site,
+    ) -> int | float:
         """The largest position of a stack's stream; over all axes, or on the site's."""
         scheme = self.schemes[site.scheme]
         tokens = self.context_lengths(length, train)[stack]
@@ -194,10 +185,13 @@ class Setup:
     @property
     def step_flops(self) -> int:
         """Floating-point operations of one member's step without padding: three forward passes."""
-        train, vocabularies = self.run.train, self.layout.vocabularies(self.task)
-        num_contexts, num_examples = train.batch_size, self.layout.examples_per_context
+        train = self.run.train
+        vocabularies = self.layout.vocabularies(self.task)
+        num_contexts = train.batch_size
+        num_examples = self.layout.examples_per_context
         if self.layout.document_mask:  # examples that do not see each other are contexts of one
-            num_contexts, num_examples = num_contexts * num_examples, 1
+            num_contexts *= num_examples
+            num_examples = 1
         forward = []
         for length in range(train.min_length, train.max_length + 1):
             tokens = {stack: num_examples * n for stack, n in self.num_tokens(length).items()}
@@ -205,7 +199,12 @@ class Setup:
         return 3 * (sum(forward) // len(forward)) * num_contexts
 
 
-def build_setup(run: Run, *, trained: bool = True, platform: str | None = None) -> Setup:
+def build_setup(
+    run: Run,
+    *,
+    trained: bool = True,
+    platform: str | None = None,
+) -> Setup:
     """Build the plugins that a run's config names, and check that they fit together.
 
     Args:
@@ -216,8 +215,8 @@ def build_setup(run: Run, *, trained: bool = True, platform: str | None = None) 
       UserError: an encoding, scheme or task refuses its arguments, the sizes or the lengths.
     """
     task = plugins.build("tasks", run.task)
-    options = {k: v for k, v in dataclasses.asdict(run.layout).items() if k != "name"}
-    layout = LAYOUTS[run.layout.name](**options)
+    options = dataclasses.asdict(run.layout)
+    layout = LAYOUTS[options.pop("name")](**options)
     num_layers = run.model.num_layers
     schemes = [
         plugins.build("positions", plugin, num_layers=num_layers) for plugin in _scheme_plugins(run)
@@ -225,16 +224,18 @@ def build_setup(run: Run, *, trained: bool = True, platform: str | None = None) 
     platform = jax.default_backend() if platform is None else platform
     vmapped = run.execution.members == "vmap"
     if run.execution.members == "auto":
-        vmapped = platform != "cpu"
+        vmapped = platform != "cpu"  # a CPU trains one member after the other faster
     kernels = choose(run.execution.kernels, platform)
     if vmapped:
         kernels = kernels.with_whole_batches()
+    # The graph has no values, so no parameters are drawn for it.
+    abstract_model = nnx.eval_shape(lambda: _model(run, task, layout, kernels, 0))
     setup = Setup(
         run=run,
         task=task,
         layout=layout,
         schemes=tuple(schemes),
-        graph=nnx.graphdef(nnx.eval_shape(lambda: _model(run, task, layout, kernels, 0))),
+        graph=nnx.graphdef(abstract_model),
         kernels=kernels,
         vmapped=vmapped,
         batch_devices=devices.for_batch(run.execution.batch_devices),
@@ -245,7 +246,13 @@ def build_setup(run: Run, *, trained: bool = True, platform: str | None = None) 
     return setup
 
 
-def _model(run: Run, task: Task, layout: Layout, kernels: Kernels, seed: Any) -> Transformer:
+def _model(
+    run: Run,
+    task: Task,
+    layout: Layout,
+    kernels: Kernels,
+    seed: Int[ArrayLike, ""],
+) -> Transformer:
     key, model = jax.random.key(seed), run.with_shared_scheme().model
     return Transformer(model, layout.vocabularies(task), kernels=kernels, key=key)
 
@@ -253,19 +260,6 @@ def _model(run: Run, task: Task, layout: Layout, kernels: Kernels, seed: Any) ->
 def _scheme_plugins(run: Run) -> tuple[Plugin, ...]:
     """The position schemes of a run, each once, in the order of the sites' indices."""
     return (run.positions, *run.with_shared_scheme().model.schemes)
-
-
-def _placements(name: str, stack: Stack, streams: tuple[str, ...]) -> list[Placement]:
-    """The encodings of a stack.
-
-    Args:
-      streams: all of the model; a stack with cross-attention has encodings that read both.
-    """
-    in_attention = streams if any(stack.cross_sites) else (name,)
-    inputs = zip(stack.input_encodings, stack.input_sites, strict=True)
-    attention = zip(stack.attention_encodings, stack.attention_sites(), strict=True)
-    placements = [Placement(encoding, site, (name,)) for encoding, site in inputs]
-    return placements + [Placement(encoding, site, in_attention) for encoding, site in attention]
 
 
 def _split_rule(run: Run) -> splits.Rule:
@@ -282,9 +276,9 @@ def _trained_inputs(run: Run, task: Task) -> splits.Trained | None:
     return dataclasses.replace(inputs, everywhere=run.init_from is not None)
 
 
-def _vmap(f: Callable, *args: Any) -> Any:
+def _vmap(f: Callable, *args: PyTree) -> PyTree:
     return jax.vmap(f)(*args)
 
 
-def _map(f: Callable, *args: Any) -> Any:
+def _map(f: Callable, *args: PyTree) -> PyTree:
     return jax.lax.map(lambda arg: f(*arg), args)

@@ -1,7 +1,7 @@
 """Training and evaluation draw different inputs.
 
 A fixed hash of its input sends each example to training or to evaluation. Training redraws the
-examples of evaluation, and evaluation redraws those of training, so no input is in both.
+examples of evaluation, and evaluation redraws the examples of training: no input is in both.
 
 A few short inputs must stay in training: if one of two bits were left out, nothing could be
 learned. Inputs are therefore held out only from the shortest length that has enough of them. `rule`
@@ -12,14 +12,13 @@ Tasks that draw from `data(split)` are left alone: their splits are disjoint alr
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key, UInt32
+from jaxtyping import Array, Bool, Int, Key, PyTree, UInt32
 
-from pe_lab.tasks.base import Example, Task
+from pe_lab.tasks.base import AnyArray, Example, Task
 
 NUM_INPUTS = 16 * 512  # fewer inputs of a length than this are not held out
 _SHARE = 8  # one input of this many is held out
@@ -53,12 +52,10 @@ class Rule:
         return chosen & (num_tokens(example) >= self.min_tokens) & ~_one_symbol(example)
 
 
-def _inputs(example: Example) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Symbols and mask of what the model is given: the prompt, and the tokens that it need not
-    say.
-    """
-    given = example.target_mask & ~example.asked
-    return (example.prompt, example.prompt_mask), (example.target, given)
+def _inputs(example: Example) -> tuple[tuple[AnyArray, AnyArray], ...]:
+    """Symbols and mask of an example's input: the prompt, and the target tokens that are read."""
+    is_read = example.target_mask & ~example.asked
+    return (example.prompt, example.prompt_mask), (example.target, is_read)
 
 
 def num_tokens(example: Example) -> Int[Array, ""]:
@@ -71,7 +68,8 @@ def _one_symbol(example: Example) -> Bool[Array, ""]:
     symbols, mask = map(jnp.concatenate, zip(*_inputs(example), strict=True))
     ends = jnp.iinfo(symbols.dtype)
     least = jnp.where(mask, symbols, ends.max).min(initial=ends.max)
-    return least >= jnp.where(mask, symbols, ends.min).max(initial=ends.min)
+    most = jnp.where(mask, symbols, ends.min).max(initial=ends.min)
+    return least >= most  # True for an empty input too
 
 
 def fingerprint(example: Example) -> UInt32[Array, ""]:
@@ -79,7 +77,9 @@ def fingerprint(example: Example) -> UInt32[Array, ""]:
     total = jnp.zeros((), jnp.uint32)
     for salt, (symbols, mask) in enumerate(_inputs(example), 1):
         place = jnp.arange(len(symbols), dtype=jnp.uint32)
-        token = symbols.astype(jnp.uint32) * jnp.uint32(0x9E3779B1) + place * jnp.uint32(0x85EBCA77)
+        token = symbols.astype(jnp.uint32) * jnp.uint32(0x9E3779B1)
+        token += place * jnp.uint32(0x85EBCA77)
+        # The salt makes a prompt differ from a target of the same symbols.
         mixed = _mixed(token + jnp.uint32(salt * 0xC2B2AE3D % 2**32))
         total += jnp.where(mask, mixed, 0).sum(dtype=jnp.uint32)
     return _mixed(total)
@@ -98,7 +98,7 @@ def draw(
     keys: Key[Array, "b"],
     lengths: Int[Array, "b"],
     bound: int,
-    data: Any = None,
+    data: PyTree = None,
     *,
     held_out: bool,
 ) -> Example:
@@ -143,8 +143,15 @@ def draw(
         return examples
     num_rows = -(-len(keys) // _SHARE)
     rounds = _TRIES * -(-len(keys) // num_rows)
-    start = (jnp.zeros((), jnp.int32), keys, examples, to_redraw(examples, lengths))
-    return jax.lax.while_loop(lambda state: state[3].any() & (state[0] < rounds), redraw, start)[2]
+    is_wrong = to_redraw(examples, lengths)
+    start = (jnp.zeros((), jnp.int32), keys, examples, is_wrong)
+
+    def goes_on(state: tuple[Array, Array, Example, Array]) -> Array:
+        round_, _, _, wrong = state
+        return wrong.any() & (round_ < rounds)
+
+    _, _, examples, _ = jax.lax.while_loop(goes_on, redraw, start)
+    return examples
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,7 +171,12 @@ class Trained:
     max_prompt: int
     max_target: int
 
-    def can_draw(self, rule: Rule, example: Example, length: Int[Array, ""]) -> Bool[Array, ""]:
+    def can_draw(
+        self,
+        rule: Rule,
+        example: Example,
+        length: Int[Array, ""],
+    ) -> Bool[Array, ""]:
         """Whether training can draw the input of an evaluation example."""
         fits = (example.prompt_mask.sum() <= self.max_prompt) & (
             example.target_mask.sum() <= self.max_target
@@ -174,7 +186,11 @@ class Trained:
 
 
 @functools.cache
-def trained(task: Task, min_length: int, max_length: int) -> Trained:
+def trained(
+    task: Task,
+    min_length: int,
+    max_length: int,
+) -> Trained:
     """The inputs of a training on these lengths."""
     min_tokens = 0
     if min_length > task.min_length:
@@ -195,10 +211,13 @@ def rule(task: Task) -> Rule:
     longest = task.min_length + _LENGTHS - 1
     if task.max_length is not None:
         longest = min(longest, task.max_length)
-    bound, most_tokens, min_tokens = 0, -1, None
+    bound, most_tokens = 0, -1
+    min_tokens = None
     for length in range(task.min_length, longest + 1):
         if length > bound:
-            bound = min(length + _LENGTHS // 4 - 1 if not bound else longest, longest)
+            # Each bound is a program to compile. Most tasks need the first few lengths only.
+            is_first = bound == 0
+            bound = min(length + _LENGTHS // 4 - 1, longest) if is_first else longest
         fingerprints, tokens, one_symbol = _drawn_inputs(task, length, bound)
         if min_tokens is None and _has_many(fingerprints, one_symbol):
             min_tokens = most_tokens + 1
@@ -213,22 +232,31 @@ def has_data(task: Task) -> bool:
     return bool(jax.tree.leaves(task.data("train")))
 
 
-def _drawn_inputs(task: Task, length: int, bound: int) -> tuple[np.ndarray, ...]:
+def _drawn_inputs(
+    task: Task,
+    length: int,
+    bound: int,
+) -> tuple[np.ndarray, ...]:
     """Fingerprint, number of tokens, and whether all symbols are equal, of many draws."""
     keys = jax.random.split(jax.random.key(length), _DRAWS)
-    drawn = _inputs_of(task, bound, keys, np.int32(length))
-    return tuple(np.asarray(leaf) for leaf in drawn)
+    inputs = _inputs_of(task, bound, keys, np.int32(length))
+    return tuple(np.asarray(leaf) for leaf in inputs)
 
 
 def _has_many(fingerprints: np.ndarray, one_symbol: np.ndarray) -> bool:
-    """Whether draws repeat no more often than those of `NUM_INPUTS` equally likely inputs."""
+    """Whether draws repeat no more often than draws from `NUM_INPUTS` equally likely inputs."""
     _, counts = np.unique(fingerprints[~one_symbol], return_counts=True)
     pairs = (counts * (counts - 1) // 2).sum()
     return bool(pairs <= _DRAWS**2 / 2 / NUM_INPUTS and one_symbol.mean() < 0.1)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _inputs_of(task: Task, bound: int, keys: Array, length: Array) -> tuple[Array, Array, Array]:
+def _inputs_of(
+    task: Task,
+    bound: int,
+    keys: Array,
+    length: Array,
+) -> tuple[Array, Array, Array]:
     def one(key: Array) -> tuple[Array, Array, Array]:
         example = task.sample(key, length, bound)
         return fingerprint(example), num_tokens(example), _one_symbol(example)

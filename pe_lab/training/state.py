@@ -1,4 +1,4 @@
-"""What a training holds in arrays: the members of a run group and their state.
+"""The arrays of a training: the members of a run group and their state.
 
 Outside of compiled programs every array has a member axis in front, [R, ...].
 """
@@ -6,13 +6,13 @@ Outside of compiled programs every array has a member axis in front, [R, ...].
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any, no_type_check
+from typing import no_type_check
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PyTree
 
 from pe_lab.runs.run import RunGroup
 from pe_lab.training.optimizer import optimizer
@@ -23,7 +23,7 @@ from pe_lab.training.setup import Setup
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Members:
-    """What distinguishes the members of a run group; one member inside of a program.
+    """The settings in which the members of a run group differ; one member inside of a program.
 
     Attributes:
       seed: of the initial parameters.
@@ -52,7 +52,7 @@ class TrainState:
       diverged_at: the step whose loss or gradient was not finite; -1 while there is none.
     """
 
-    params: Any
+    params: PyTree
     optimizer: optax.OptState
     step: Int[Array, "*r"]
     stop_at: Int[Array, "*r"]
@@ -63,13 +63,13 @@ class TrainState:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class CurvePoint:
-    """What is kept of a state at a point of the curve.
+    """The part of a state that is saved at a point of the curve.
 
     Attributes:
       step: the steps that each member has trained.
     """
 
-    params: Any
+    params: PyTree
     step: Int[Array, "*r"]
 
     @classmethod
@@ -113,6 +113,6 @@ def abstract_state(setup: Setup, num_members: int) -> TrainState:
     return jax.eval_shape(functools.partial(initial_state, setup), shapes)
 
 
-def of_member(tree: Any, index: int) -> Any:
+def of_member(tree: PyTree, index: int) -> PyTree:
     """The part of one member, without the member axis."""
     return jax.tree.map(lambda leaf: leaf[index], tree)

@@ -5,12 +5,11 @@ training is bit-equal to an unbroken one.
 """
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key, PyTree
 
 from pe_lab.tasks.batch import Batch
 from pe_lab.training import batches, devices
@@ -22,7 +21,11 @@ from pe_lab.training.state import Members, TrainState
 
 
 def chunk(
-    setup: Setup, state: TrainState, members: Members, num_steps: Int[Array, ""], data: Any = None
+    setup: Setup,
+    state: TrainState,
+    members: Members,
+    num_steps: Int[Array, ""],
+    data: PyTree = None,
 ) -> tuple[TrainState, Float[Array, "r k"]]:
     """Train every member for some more steps.
 
@@ -47,7 +50,10 @@ def chunk(
 
 
 def step(
-    setup: Setup, state: TrainState, member: Members, data: Any = None
+    setup: Setup,
+    state: TrainState,
+    member: Members,
+    data: PyTree = None,
 ) -> tuple[TrainState, Float[Array, ""]]:
     """One step of one member, and the loss before it."""
     key, now = jax.random.key(member.data_seed), state.step + member.first_step
@@ -57,7 +63,10 @@ def step(
 
 
 def training_batch(
-    setup: Setup, key: Key[Array, ""], now: Int[Array, ""], data: Any = None
+    setup: Setup,
+    key: Key[Array, ""],
+    now: Int[Array, ""],
+    data: PyTree = None,
 ) -> ModelBatch:
     """The batch of a step: contexts of one or several examples, with positions.
 
@@ -73,7 +82,10 @@ def training_batch(
 
 
 def draw(
-    setup: Setup, key: Key[Array, ""], now: Int[Array, ""], data: Any = None
+    setup: Setup,
+    key: Key[Array, ""],
+    now: Int[Array, ""],
+    data: PyTree = None,
 ) -> tuple[Batch, Key[Array, "n"]]:
     """Examples of random lengths in their layout, one a row, and the keys of their positions."""
     number = batches.example_numbers(setup, now)
@@ -85,7 +97,10 @@ def draw(
 
 
 def batch_loss(
-    setup: Setup, params: Any, batch: ModelBatch, biases: Any = None
+    setup: Setup,
+    params: PyTree,
+    batch: ModelBatch,
+    biases: PyTree = None,
 ) -> Float[Array, ""]:
     """The loss of a batch, or the share of some of its examples: a weighted sum over tokens.
 
@@ -102,10 +117,18 @@ def batch_loss(
     return jnp.where(weights != 0, losses * weights, 0).sum()
 
 
-def value_and_grad(setup: Setup, params: Any, batch: ModelBatch) -> tuple[Float[Array, ""], Any]:
+def value_and_grad(
+    setup: Setup,
+    params: PyTree,
+    batch: ModelBatch,
+) -> tuple[Float[Array, ""], PyTree]:
     """The loss of a batch and its gradient."""
 
-    def shared_biases(params: Any, batch: ModelBatch, learned: bool) -> Any:
+    def shared_biases(
+        params: PyTree,
+        batch: ModelBatch,
+        learned: bool,
+    ) -> PyTree:
         return setup.model(params).shared_biases(*batch.streams, learned=learned)
 
     shortest = setup.num_tokens(setup.run.train.min_length)
@@ -119,7 +142,11 @@ def value_and_grad(setup: Setup, params: Any, batch: ModelBatch) -> tuple[Float[
 
 
 def update(
-    setup: Setup, state: TrainState, member: Members, loss: Float[Array, ""], gradient: Any
+    setup: Setup,
+    state: TrainState,
+    member: Members,
+    loss: Float[Array, ""],
+    gradient: PyTree,
 ) -> TrainState:
     """The state after a step. A member whose loss or gradient is not finite stops there."""
     chain = optimizer(setup.run.train, member.learning_rate, member.weight_decay)
@@ -127,6 +154,7 @@ def update(
     params = optax.apply_updates(state.params, updates)
 
     is_finite = jnp.isfinite(loss) & jnp.isfinite(optax.tree.norm(gradient))
+    # The step is computed for stopped members too, and dropped: a vmapped program has no branches.
     is_running = (state.diverged_at < 0) & (state.step < state.stop_at)
     params, moments = jax.tree.map(
         lambda new, old: jnp.where(is_running & is_finite, new, old),
@@ -136,7 +164,7 @@ def update(
     return TrainState(
         params=params,
         optimizer=moments,
-        step=state.step + 1,
+        step=state.step + 1,  # of a stopped member too: all members of a group share the clock
         stop_at=state.stop_at,
         diverged_at=jnp.where(is_running & ~is_finite, state.step, state.diverged_at),
     )

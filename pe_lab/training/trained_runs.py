@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jaxtyping import PyTree
 
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import records, run_group_files
@@ -25,7 +26,7 @@ class TrainedRun:
 
     setup: Setup
     record: Record
-    params: Any
+    params: PyTree
 
     @property
     def model(self) -> Transformer:
@@ -66,7 +67,7 @@ def load_state(folder: Path, record: Record) -> tuple[TrainState, RunGroup]:
     return restored[0], group
 
 
-def params_through_training(folder: Path, record: Record) -> Iterator[tuple[int, Any]]:
+def params_through_training(folder: Path, record: Record) -> Iterator[tuple[int, PyTree]]:
     """Steps trained and parameters at every point of a run's curve that was kept.
 
     A member that stopped before the others of its group has its last parameters at all points from
@@ -84,16 +85,16 @@ def params_through_training(folder: Path, record: Record) -> Iterator[tuple[int,
 
 def _checkpoints_of(folder: Path, record: Record) -> tuple[RunGroup, Path, TrainState]:
     """The group of a run, the folder of its checkpoints, and its state without values."""
-    run_id, kept = record["run_id"], record["checkpoint"]
+    run_id, where = record["run_id"], record["checkpoint"]
     if record["status"] != "finished":
         raise UserError(f"The run {run_id} in {folder} has not finished, it {record['status']}.")
-    if kept is None:
+    if where is None:
         raise UserError(
             f"The run {run_id} kept no final parameters: config.checkpoints.keep_final was False."
         )
-    file = run_group_files.path_of(folder, records.plain(kept["run_group"]))
+    file = run_group_files.path_of(folder, records.plain(where["run_group"]))
     if not file.exists():  # a published study has records alone
         raise UserError(f"The checkpoint of {run_id} is gone: {file} is missing.")
     group = run_group_files.read(file)
     state = abstract_state(build_setup(group.run), len(group.runs))
-    return group, folder / "checkpoints" / kept["run_group"], state
+    return group, folder / "checkpoints" / where["run_group"], state

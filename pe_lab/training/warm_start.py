@@ -3,9 +3,9 @@
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import jax
+from jaxtyping import PyTree
 
 from pe_lab.model.sites import Site, is_encoding
 from pe_lab.runs import study_files
@@ -53,7 +53,12 @@ def overridden(setup: Setup, override: Override) -> Setup:
     return new_setup
 
 
-def adopt(params: Any, old_setup: Setup, new_setup: Setup, fresh: Any = None) -> Any:
+def adopt(
+    params: PyTree,
+    old_setup: Setup,
+    new_setup: Setup,
+    fresh: PyTree = None,
+) -> PyTree:
     """Parameters of one run in the model of another.
 
     The backbones must be the same. An encoding adopts the parameters of the encoding of the same
@@ -81,7 +86,7 @@ def adopt(params: Any, old_setup: Setup, new_setup: Setup, fresh: Any = None) ->
         if is_encoding(path):
             module = new_modules[path[:3]].find_in(old_modules)
             source = None if module is None else (*module.path, *path[3:])
-        if source is None:
+        if source is None:  # an encoding that the old model lacks
             if new is None:
                 name = new_modules[path[:3]].name
                 raise UserError(
@@ -92,13 +97,15 @@ def adopt(params: Any, old_setup: Setup, new_setup: Setup, fresh: Any = None) ->
         shape = tuple(old[source].shape[num_member_axes:]) if source in old else "missing"
         if shape != leaf.shape:
             raise UserError(
-                f"The model differs from that of the run {run_id}: {'.'.join(path)} is {shape} "
-                f"there and {leaf.shape} here."
+                f"The model differs from the model of the run {run_id}: "
+                f"{'.'.join(path)} is {shape} there and {leaf.shape} here."
             )
         adopted.append(old[source])
     missing = sorted(".".join(p) for p in old.keys() - wanted.keys() if not is_encoding(p))
     if missing:
-        raise UserError(f"The model differs from that of the run {run_id}: it has no {missing[0]}.")
+        raise UserError(
+            f"The model differs from the model of the run {run_id}: it has no {missing[0]}."
+        )
     return jax.tree.unflatten(jax.tree.structure(new_setup.abstract_params), adopted)
 
 
@@ -129,6 +136,7 @@ class _Module:
         Modules with exactly the same layers come first.
         """
         candidates = [m for m in modules if m.kind == self.kind and m.layers >= self.layers]
+        # The sort is stable, so equal candidates keep the order of the config.
         candidates.sort(key=lambda m: m.layers != self.layers)
         return candidates[self.copy] if len(candidates) > self.copy else None
 
@@ -143,6 +151,7 @@ def _modules(setup: Setup) -> list[_Module]:
         for i in range(len(stack.attention_encodings)):
             path = (name, "attention_encodings", str(i))
             layers = _layers_of(i, stack.layer_sites)
+            # Both attentions of a decoder layer share one list of modules.
             role = "attention" if layers else "cross"
             layers = layers or _layers_of(i, stack.cross_sites)
             _append(modules, _Module(path, role, next(placements).name, layers))
@@ -159,6 +168,6 @@ def _layers_of(index: int, layers: tuple[tuple[Site, ...], ...]) -> frozenset[in
     return frozenset(i for i, sites in enumerate(layers) if index in [s.index for s in sites])
 
 
-def _by_path(tree: Any) -> dict[ParamPath, Any]:
+def _by_path(tree: PyTree) -> dict[ParamPath, PyTree]:
     leaves = jax.tree_util.tree_leaves_with_path(tree)
     return {tuple(str(part.key) for part in path): leaf for path, leaf in leaves}

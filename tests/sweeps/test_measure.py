@@ -242,7 +242,7 @@ def test_other_positions_that_tell_the_length_mark_their_rows(trained, folder):
         ),
         (
             ask(4, encodings=(dict(name="learned", max_positions=64),), select=WORDS[1]),
-            "The model differs from that of the run LEARNED: ",
+            "The model differs from the model of the run LEARNED: ",
         ),
         (
             ask(4, encodings=(dict(name="rope", bass=3),)),

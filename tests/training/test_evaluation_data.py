@@ -148,7 +148,7 @@ HERE = "copy(distinct=True, num_symbols=6)"
         ),
         (
             dict(evaluate__num_examples=17),
-            f"holds 16 frozen validation examples of {HERE} of length 2, and 17 are asked for.",
+            f"holds 16 frozen validation examples of {HERE} of length 2, and the config needs 17.",
         ),
         (
             dict(evaluate__frozen="nowhere"),

@@ -316,7 +316,8 @@ def test_the_bias_between_two_streams_is_not_taken_for_that_within_one():
 def test_another_backbone_is_refused(there, here, sentence):
     old = made("rope", **there)
     with pytest.raises(
-        UserError, match=rf"^The model differs from that of the run {old.run.run_id}: .*{sentence}"
+        UserError,
+        match=rf"^The model differs from the model of the run {old.run.run_id}: .*{sentence}",
     ):
         adopt(numbered(old), old, made("rope", **here))
 
