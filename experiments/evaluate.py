@@ -49,7 +49,7 @@ def main() -> int:
         command_line.whole_numbers(name, flags.FLAGS[name].value or [])
         for name in ("lengths", "offsets")
     )
-    ask = measure.Ask(
+    request = measure.Request(
         lengths,
         offsets,
         _change(),
@@ -57,7 +57,7 @@ def main() -> int:
         _ONLY_MISSING.value,
         allow_changed_code=_ALLOW_CHANGED_CODE.value,
     )
-    count = measure.add(folder, ask, print)
+    count = measure.add(folder, request, print)
     print(f"{count} runs have new rows" if count else "nothing to do: every run has all of it")
     tables.show(folder)
     return 0

@@ -47,7 +47,7 @@ def lines(found: status.Status) -> Iterable[str]:
     if found.changed_code:
         yield found.changed_code
     if not found.workers:
-        yield "no process is at it" + (
+        yield "no process is training it" + (
             f": about {_time(found.seconds_left)} for one worker" if found.seconds_left else ""
         )
     else:

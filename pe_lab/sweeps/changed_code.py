@@ -1,24 +1,28 @@
 """Runs whose encodings, schemes or tasks have changed in this checkout since they were trained."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pe_lab.runs import code_versions, plugins
 
 
-def changed_plugins(records: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
-    """The plugins with another file than in training, by the id of the run; no entry for none."""
+def changed_plugins(records: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The plugins with another file than in training, by run id; no entry for unchanged runs."""
     sources = {record["run_id"]: code_versions.trained(record) for record in records}
-    versions = {version for each in sources.values() for version in each.items()}
+    # Most runs share their plugins, so each version of a file is compared once.
+    versions = set()
+    for of_run in sources.values():
+        versions |= set(of_run.items())
     changed = {version for version in versions if plugins.changed(dict([version]))}
-    by_run = {
-        run_id: [version[0] for version in each.items() if version in changed]
-        for run_id, each in sources.items()
-    }
-    return {run_id: names for run_id, names in by_run.items() if names}
+    by_run = {}
+    for run_id, of_run in sources.items():
+        names = [version[0] for version in of_run.items() if version in changed]
+        if names:
+            by_run[run_id] = names
+    return by_run
 
 
-def note(records: Iterable[dict[str, Any]]) -> str | None:
+def note(records: Iterable[Mapping[str, Any]]) -> str | None:
     """One sentence about the runs with changed code; None if there are none."""
     by_run = changed_plugins(records)
     if not by_run:

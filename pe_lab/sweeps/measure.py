@@ -1,4 +1,4 @@
-"""Evaluations added to finished runs: nothing is trained, nothing that is there is touched."""
+"""Evaluations of finished runs: they add rows to records, train nothing and overwrite nothing."""
 
 import dataclasses
 import itertools
@@ -20,16 +20,18 @@ from pe_lab.training.setup import build_setup
 from pe_lab.training.trained_runs import load_state
 from pe_lab.training.warm_start import overridden
 
+Records = dict[str, dict[str, Any]]  # by run id
+
 
 @dataclasses.dataclass(frozen=True)
-class Ask:
-    """What to measure, for every run alike.
+class Request:
+    """The measurements to add, the same for every run.
 
     Attributes:
       lengths, offsets: their product is the grid.
-      change: dict(positions=..., encodings=...) in place of what was trained; None: nothing.
-      select: a part of the config of the runs that are meant; see sweeps.select.
-      only_missing: pass over what a run has measured already, instead of refusing.
+      override: dict(positions=..., encodings=...) in place of the trained ones; None: no override.
+      select: a part of the config of the runs to measure; see sweeps.select.
+      only_missing: pass over the points that a run has measured already, instead of refusing.
       allow_changed_code: measure with code that has changed since; the new rows hold its digests.
     """
 
@@ -43,55 +45,58 @@ class Ask:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """The runs of one run group that lack some places."""
+    """The runs of one run group that lack some evaluation points.
+
+    Attributes:
+      chosen: their records by run id.
+      points: the evaluation points that at least one of them lacks.
+      sources: digests of the code that will measure.
+    """
 
     group: RunGroup
-    chosen: dict[str, dict[str, Any]]  # run_id -> record
-    places: list[EvaluationPoint]
-    sources: Sources  # digests of the code that will measure
+    chosen: Records
+    points: list[EvaluationPoint]
+    sources: Sources
 
 
-def add(folder: Path, ask: Ask, report: Callable[[str], None] = lambda line: None) -> int:
-    """Measures, and adds rows to the records of a study's finished runs.
+def add(folder: Path, request: Request, report: Callable[[str], None] = lambda line: None) -> int:
+    """Measure, and add rows to the records of a study's finished runs.
 
     Returns:
-      How many runs have gained rows.
+      The number of runs with new rows.
 
     Raises:
-      UserError: no run is meant, or one of them kept no parameters, refuses the change, has
-        measured a place already, or was measured with other code; then nothing is measured.
+      UserError: no run is selected, or one of them kept no parameters, refuses the override, has
+        measured a point already, or was measured with other code; then nothing is measured.
     """
-    chosen = _chosen(folder, ask.select)
-    jobs = [job for job in _jobs(folder, chosen, ask) if job.places]
+    chosen = _chosen(folder, request.select)
+    # All jobs are checked before the first one is measured.
+    jobs = [job for job in _jobs(chosen, request) if job.points]
     count = 0
     for i, job in enumerate(jobs):
         gained = _measure(folder, job)
         names = " + ".join(e.name for e in job.group.run.model.encodings) or "no encoding"
         report(
             f"{i + 1} of {len(jobs)} run groups: {names}, {gained} runs measured at "
-            f"{len(job.places)} "
-            f"places"
+            f"{len(job.points)} evaluation points"
         )
         count += gained
     return count
 
 
-def _chosen(folder: Path, select: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The finished records that a selection means."""
+def _chosen(folder: Path, select: Mapping[str, Any]) -> Records:
+    """The finished records that a selection matches."""
     if not (folder / "records").is_dir():
         raise UserError(f"There are no records in {folder}: sweep the study first.")
-    found = {
-        run_id: record
-        for run_id, record in records.read_all(folder).items()
-        if record["status"] == "finished"
-    }
-    for record in found.values():
+    all_records = records.read_all(folder).items()
+    finished = {run_id: r for run_id, r in all_records if r["status"] == "finished"}
+    for record in finished.values():
         selection.check(select, record["config"])
-    chosen = {
-        run_id: record for run_id, record in found.items() if agrees(select, record["config"])
-    }
+    chosen = {run_id: r for run_id, r in finished.items() if agrees(select, r["config"])}
     if not chosen:
-        raise UserError(f"None of the {len(found)} finished runs in {folder} is as selected.")
+        raise UserError(
+            f"The selection matches none of the {len(finished)} finished runs in {folder}."
+        )
     for run_id, record in chosen.items():
         if record["checkpoint"] is None:
             raise UserError(
@@ -101,42 +106,45 @@ def _chosen(folder: Path, select: Mapping[str, Any]) -> dict[str, dict[str, Any]
     return chosen
 
 
-def _jobs(folder: Path, chosen: dict[str, dict[str, Any]], ask: Ask) -> list[Job]:
-    """One job a run group, everything refused that could not be measured."""
-    by_group: dict[str, dict[str, dict[str, Any]]] = {}
+def _jobs(chosen: Records, request: Request) -> list[Job]:
+    """One job for each run group.
+
+    Raises:
+      UserError: a run group cannot be measured as requested.
+    """
+    by_group: dict[str, Records] = {}
     for run_id, record in chosen.items():
-        by_group.setdefault(record["checkpoint"]["run_group"], {})[run_id] = record
-    return [_job(of_group, ask) for of_group in by_group.values()]
+        group_id = record["checkpoint"]["run_group"]
+        by_group.setdefault(group_id, {})[run_id] = record
+    return [_job(of_group, request) for of_group in by_group.values()]
 
 
-def _job(chosen: dict[str, dict[str, Any]], ask: Ask) -> Job:
+def _job(chosen: Records, request: Request) -> Job:
     runs = [config.from_dict(record["config"]) for record in chosen.values()]
-    override = None if ask.override is None else config.override(ask.override, runs[0])
-    grid = [
-        EvaluationPoint("test", *at, override)
-        for at in dict.fromkeys(itertools.product(ask.lengths, ask.offsets))
-    ]
-    lengths = tuple(ask.lengths)
-    asked = dataclasses.replace(
-        runs[0], evaluate=dataclasses.replace(runs[0].evaluate, lengths=lengths)
-    )
-    setup = build_setup(asked, trained=False)
+    override = None if request.override is None else config.override(request.override, runs[0])
+    # A length or an offset that is given twice is one point.
+    pairs = dict.fromkeys(itertools.product(request.lengths, request.offsets))
+    grid = [EvaluationPoint("test", *pair, override) for pair in pairs]
+    evaluate = dataclasses.replace(runs[0].evaluate, lengths=tuple(request.lengths))
+    # The setup checks that the run's task and encodings can have these lengths.
+    setup = build_setup(dataclasses.replace(runs[0], evaluate=evaluate), trained=False)
+    sources = setup.run.sources()
     if override is not None:
         overridden(setup, override)
-    sources = setup.run.sources() if override is None else override.apply(setup.run).sources()
-    if not ask.allow_changed_code:
+        sources = override.apply(setup.run).sources()
+    if not request.allow_changed_code:
         _check_code(chosen.values(), sources)
     known = [record_rows.measured_points(record, sources) for record in chosen.values()]
-    for record, places in zip(chosen.values(), known, strict=True):
-        for place in grid:
-            if place.key in places and not ask.only_missing:
-                raise record_rows.clash(record, place.row("", None, 0))
-    missing = [place for place in grid if not all(place.key in places for places in known)]
+    for record, keys in zip(chosen.values(), known, strict=True):
+        for point in grid:
+            if point.key in keys and not request.only_missing:
+                raise record_rows.clash(record, point.row("", None, 0))
+    missing = [point for point in grid if not all(point.key in keys for keys in known)]
     return Job(RunGroup(tuple(runs)), chosen, missing, sources)
 
 
-def _check_code(chosen: Iterable[dict[str, Any]], sources: Sources) -> None:
-    """Refuse to measure records whose code is not that of `sources`."""
+def _check_code(chosen: Iterable[Mapping[str, Any]], sources: Sources) -> None:
+    """Refuse to measure records whose code differs from `sources`."""
     for record in chosen:
         if changed_files := code_versions.changed(record, sources):
             names = " and ".join(changed_files)
@@ -147,20 +155,23 @@ def _check_code(chosen: Iterable[dict[str, Any]], sources: Sources) -> None:
 
 
 def _measure(folder: Path, job: Job) -> int:
-    """Adds what each run lacks; how many lacked something."""
+    """Add the missing rows of each run; the number of runs that lacked some."""
     first = next(iter(job.chosen.values()))
     state, group = load_state(folder, first)
+    # A selection may leave out members of the group, whose checkpoint holds all of them.
     members = [record["checkpoint"]["member"] for record in job.chosen.values()]
     params = jax.tree.map(lambda leaf: leaf[jax.numpy.asarray(members)], state.params)
-    lengths = sorted({place.length for place in job.places})
+    lengths = sorted({point.length for point in job.points})
     evaluator = Evaluator(
         build_setup(group.run), lengths, lambda f, *args: jax.jit(f).lower(*args).compile()
     )
-    measured = evaluator.chance_levels(lengths)
+    chance_levels = evaluator.chance_levels(lengths)
+    rows_by_member = evaluator.rows(params, job.points)
     gained = 0
-    for record, rows in zip(job.chosen.values(), evaluator.rows(params, job.places), strict=True):
+    for record, rows in zip(job.chosen.values(), rows_by_member, strict=True):
         known = record_rows.measured_points(record, job.sources)
-        if new := [row for row in rows if record_rows.point_key(row) not in known]:
-            records.write(folder, record_rows.extended(record, new, measured))
+        new = [row for row in rows if record_rows.point_key(row) not in known]
+        if new:
+            records.write(folder, record_rows.extended(record, new, chance_levels))
             gained += 1
     return gained

@@ -1,6 +1,4 @@
-"""What runs, how fast, how well, and how long it will still take: live in a terminal, plain lines
-elsewhere.
-"""
+"""Progress of a sweep: a live table in a terminal, plain lines elsewhere."""
 
 import threading
 import time
@@ -18,8 +16,8 @@ class Progress:
     """Collects the events of run groups and shows them.
 
     Args:
-      run groups: run group id -> (label, steps, members).
-      console: where to; by default stdout.
+      groups: run group id -> (label, steps, members).
+      console: for the output; None: stdout.
     """
 
     def __init__(self, groups: dict[str, tuple[str, int, int]], console: Console | None = None):
@@ -31,14 +29,11 @@ class Progress:
         self.active: set[str] = set()
         self.ended: set[str] = set()
         self.stopping = False
-        self.shown: dict[str, float] = {}
+        self.printed_at: dict[str, float] = {}
         self.lock = threading.Lock()
-        live = self.console.is_terminal and groups
-        self.live = (
-            Live(console=self.console, refresh_per_second=4, get_renderable=self._table)
-            if live
-            else None
-        )
+        self.live: Live | None = None
+        if self.console.is_terminal and groups:
+            self.live = Live(console=self.console, refresh_per_second=4, get_renderable=self._table)
 
     def __enter__(self) -> "Progress":
         if self.live:
@@ -50,10 +45,10 @@ class Progress:
             self.live.stop()
 
     def event(self, group: str, event: dict[str, Any]) -> None:
-        """Takes one event of a run group; safe from any thread."""
+        """Add one event of a run group; safe from any thread."""
         if event["event"] == "saving" and not self.stopping:
             self.stopping = True
-            # Without the lock: the live display takes it while it draws what is printed here.
+            # Without the lock: the live display takes it to draw this line.
             self._print("stopping: workers are saving; Ctrl-C again ends them at once")
         with self.lock:
             state = self.state.setdefault(group, {})
@@ -69,7 +64,7 @@ class Progress:
                 self._line(group, event["event"])
 
     def _add_rate(self, group: str, event: dict[str, Any]) -> None:
-        """Add the steps since the run group's last event; its rate is that of training alone."""
+        """Add the steps since the run group's last event, at the rate of training alone."""
         steps = max(0, event["step"] - self.steps[group]) * self.groups[group][2]
         if rate := event["steps_per_second"]:
             self.rated_steps[group] = self.rated_steps.get(group, 0) + steps
@@ -82,18 +77,20 @@ class Progress:
             self.active.add(group)
 
     def seconds_left(self) -> float | None:
-        """Time of the steps that are left, at the rates of training; None before the first rate.
+        """Time of the remaining steps, at the rates of training; None before the first rate.
 
-        Every run group goes on at its own rate, and one without a rate at that of all others.
+        A run group without a rate of its own is assumed to have the mean rate of the others.
         """
         steps, seconds = sum(self.rated_steps.values()), sum(self.rated_seconds.values())
         if not seconds:
             return None
-        rates = {c: n / self.rated_seconds[c] for c, n in self.rated_steps.items() if n}
-        left = sum(
-            (total - self.steps[c]) * members / rates.get(c, steps / seconds)
-            for c, (_, total, members) in self.groups.items()
-        )
+        mean_rate = steps / seconds
+        left = 0.0
+        for group, (_, total, members) in self.groups.items():
+            rate = mean_rate
+            if self.rated_steps.get(group):
+                rate = self.rated_steps[group] / self.rated_seconds[group]
+            left += (total - self.steps[group]) * members / rate
         return left / max(1, len(self.active))
 
     def _time_left(self) -> str:
@@ -103,16 +100,16 @@ class Progress:
         return "estimating time left" if seconds is None else _minutes(seconds)
 
     def _line(self, group: str, event: str) -> None:
-        recent = time.monotonic() - self.shown.get(group, 0) < _PLAIN_INTERVAL
-        if event in ("started", "evaluating", "finished") or (
-            event in ("progress", "elsewhere") and recent
-        ):
+        is_recent = time.monotonic() - self.printed_at.get(group, 0) < _PLAIN_INTERVAL
+        if event in ("started", "evaluating", "finished"):
             return
-        self.shown[group] = time.monotonic()
-        totals = ", ".join(
-            filter(None, (self._count(), "" if self.stopping else self._time_left()))
-        )
-        self._print("  ".join(filter(None, (*self._words(group), totals))))
+        # These two come every few seconds; all other events are printed at once.
+        if event in ("progress", "elsewhere") and is_recent:
+            return
+        self.printed_at[group] = time.monotonic()
+        totals = [self._count(), "" if self.stopping else self._time_left()]
+        words = [*self._words(group), ", ".join(filter(None, totals))]
+        self._print("  ".join(filter(None, words)))
 
     def _print(self, line: str) -> None:
         self.console.print(line, highlight=False, soft_wrap=True, markup=False, emoji=False)
@@ -122,37 +119,32 @@ class Progress:
         state = self.state.get(group, {})
         loss, rate = state.get("loss"), state.get("steps_per_second")
         ended = f"FAILED: {state.get('error', 'see its log')}" if state.get("status") else "done"
-        doing: dict[str, str | None] = {
+        step = f"{self.steps[group]}/{steps}"
+        saving = f"saving at step {step}" if self.steps[group] else "compiling, then saves"
+        texts: dict[str, str | None] = {
             "queued": f"waits in Slurm's queue as {state.get('job')}",
             "started": "starting and compiling",
             "evaluating": "evaluating",
             "damaged": state.get("why"),
-            "elsewhere": "another sweep is at it",
-            "left": "was asked to leave; it goes on later",
-            "saving": f"saving at step {self.steps[group]}/{steps}"
-            if self.steps[group]
-            else "compiling, then saves",
-            "saved": f"saved at step {self.steps[group]}/{steps}",
+            "elsewhere": "locked by another sweep",
+            "left": "preempted, will resume",
+            "saving": saving,
+            "saved": f"saved at step {step}",
             "stopped": "stopped; it continues from its last checkpoint",
             "died": f"its worker was killed by signal {state.get('signal')}; it is tried once more",
             "ended": ended,
         }
-        what = doing.get(
-            "saving" if self.stopping and state["event"] == "progress" else state["event"]
-        )
-        what = what or f"step {self.steps[group]}/{steps} x {members}"
-        return (
-            label,
-            what,
-            "" if loss is None else f"loss {loss:.4f}",
-            f"{rate:.0f} steps/s" if rate else "",
-        )
+        event = state["event"]
+        if self.stopping and event == "progress":
+            event = "saving"
+        activity = texts.get(event) or f"step {step} x {members}"
+        loss_text = "" if loss is None else f"loss {loss:.4f}"
+        rate_text = f"{rate:.0f} steps/s" if rate else ""
+        return label, activity, loss_text, rate_text
 
     def _count(self) -> str:
-        done, total = (
-            sum(self.groups[c][2] for c in self.ended),
-            sum(r for _, _, r in self.groups.values()),
-        )
+        done = sum(self.groups[group][2] for group in self.ended)
+        total = sum(members for _, _, members in self.groups.values())
         return f"{done} of {total} runs"
 
     def _table(self) -> Table:

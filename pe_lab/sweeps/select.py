@@ -3,8 +3,8 @@
     init_from=dict(study="exposure", select=dict(model=dict(encodings="rope")), match=("seed",))
 
 `select` is a part of a config. A plugin is named by its name, or with some of its arguments;
-several encodings by "rope + learned". `match` are paths where the chosen run must equal the one
-that asks.
+several encodings by "rope + learned". `match` are paths where the chosen run must equal the run
+that starts from it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _KEYS = ("study", "run_id", "select", "match")
 
 
 def check(select: Any, config: Mapping[str, Any], where: str = "select") -> None:
-    """That every key of a selection is one of a config.
+    """Check that every key of a selection is one of a config.
 
     Raises:
       UserError: with the near names.
@@ -41,47 +41,46 @@ def resolve(
     """Config values whose init_from names one run by its id.
 
     Args:
-      values: of the run that asks.
+      values: of the run that starts from another one.
       folder: of its study.
       before: the resolved configs of the study's earlier runs, with their "run_id".
 
     Raises:
-      UserError: none or several are as asked for.
+      UserError: no run or several runs match.
     """
-    asked = values.get("init_from")
-    if asked is None:
+    wanted = values.get("init_from")
+    if wanted is None:
         return values
-    if (
-        not isinstance(asked, Mapping)
-        or not asked.keys() & {"run_id", "select"}
-        or not _readable(asked)
-    ):
+    if not _is_readable(wanted):
         raise UserError(
             f"config.init_from is dict(study=..., select=dict(...), match=(...)) or "
-            f"dict(study=..., run_id=...), got {asked!r}."
+            f"dict(study=..., run_id=...), got {wanted!r}."
         )
-    for key in asked:
+    for key in wanted:
         if key not in _KEYS:
             raise unknown("config.init_from", str(key), _KEYS)
-    study = asked.get("study") or ""
-    if "run_id" in asked:
-        return {**values, "init_from": {"study": study, "run_id": asked["run_id"]}}
-    known = list(before) if not study else _configs(study_files.folder_of(study, folder))
-    return {
-        **values,
-        "init_from": {
-            "study": study,
-            "run_id": _the_one(asked, values, known, study or "this study, before this point"),
-        },
-    }
+    study = wanted.get("study") or ""
+    if "run_id" in wanted:
+        return {**values, "init_from": {"study": study, "run_id": wanted["run_id"]}}
+    known = list(before)
+    where = "this study, before this point"
+    if study:
+        known = _configs(study_files.folder_of(study, folder))
+        where = study
+    run_id = _find_one(wanted, values, known, where)
+    return {**values, "init_from": {"study": study, "run_id": run_id}}
 
 
-def _readable(asked: Mapping[str, Any]) -> bool:
-    match, texts = asked.get("match", ()), (asked.get("study") or "", asked.get("run_id", ""))
-    paths = match if isinstance(match, list | tuple) else (None,)
-    return isinstance(asked.get("select", {}), Mapping) and all(
-        isinstance(text, str) for text in (*texts, *paths)
-    )
+def _is_readable(wanted: object) -> bool:
+    """Whether a config's init_from has the right keys and types."""
+    if not isinstance(wanted, Mapping) or not wanted.keys() & {"run_id", "select"}:
+        return False
+    match = wanted.get("match", ())
+    if not isinstance(match, list | tuple):
+        return False
+    texts = (wanted.get("study") or "", wanted.get("run_id", ""), *match)
+    are_texts = all(isinstance(text, str) for text in texts)
+    return are_texts and isinstance(wanted.get("select", {}), Mapping)
 
 
 def _configs(folder: Path) -> list[Mapping[str, Any]]:
@@ -93,32 +92,30 @@ def _configs(folder: Path) -> list[Mapping[str, Any]]:
     ]
 
 
-def _the_one(
-    asked: Mapping[str, Any],
+def _find_one(
+    wanted: Mapping[str, Any],
     values: Mapping[str, Any],
     known: Sequence[Mapping[str, Any]],
     where: str,
 ) -> str:
-    select = {
-        "init_from": None,
-        **asked.get("select", {}),
-    }  # a run that started from nothing, unless said otherwise
+    # By default a parent is a run that has no parent itself.
+    select = {"init_from": None, **wanted.get("select", {})}
     if known:
         check(select, known[0])
-    match = {path: _at(values, path) for path in asked.get("match", ("seed",))}
-    found = [
-        c["run_id"]
-        for c in known
-        if agrees(select, c) and all(agrees(v, _at(c, path)) for path, v in match.items())
-    ]
-    if len(found) == 1:
-        return found[0]
-    said = ", ".join(
-        [*_words(asked.get("select", {})), *(f"{path}={label(v)}" for path, v in match.items())]
-    )
+    match = {path: _at(values, path) for path in wanted.get("match", ("seed",))}
+    run_ids = []
+    for candidate in known:
+        if not agrees(select, candidate):
+            continue
+        if all(agrees(value, _at(candidate, path)) for path, value in match.items()):
+            run_ids.append(candidate["run_id"])
+    if len(run_ids) == 1:
+        return run_ids[0]
+    words = _words(wanted.get("select", {}))
+    words += [f"{path}={label(value)}" for path, value in match.items()]
     raise UserError(
-        f"config.init_from finds {len(found) or 'no'} runs in {where} with {said}: it needs "
-        f"exactly one."
+        f"config.init_from finds {len(run_ids) or 'no'} runs in {where} with {', '.join(words)}: "
+        "it needs exactly one."
     )
 
 
@@ -136,8 +133,11 @@ def _at(values: Mapping[str, Any], path: str) -> Any:
 
 
 def _words(select: Mapping[str, Any], path: str = "") -> list[str]:
-    found = []
+    """A selection as "path=value" texts."""
+    words = []
     for key, value in select.items():
-        nested = isinstance(value, Mapping) and "name" not in value
-        found += _words(value, f"{path}{key}.") if nested else [f"{path}{key}={label(value)}"]
-    return found
+        if isinstance(value, Mapping) and "name" not in value:
+            words += _words(value, f"{path}{key}.")
+        else:  # a plugin is one value, named by its label
+            words.append(f"{path}{key}={label(value)}")
+    return words

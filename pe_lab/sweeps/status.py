@@ -1,6 +1,4 @@
-"""What of a study is done, running, failed and left, read from its folder alone: whoever trains it,
-and wherever.
-"""
+"""Progress of a study (done, running, failed, left), read from its results folder alone."""
 
 import json
 import statistics
@@ -18,7 +16,7 @@ STATES = ("done", "running", "failed", "left")
 
 @dataclass(frozen=True)
 class RunStatus:
-    """One run of a study: its labels, its state, and of one that runs or failed how far or why."""
+    """One run of a study: its labels, its state, and its progress or the reason of a failure."""
 
     run_id: str
     label: str
@@ -32,10 +30,8 @@ class Status:
 
     name: str
     runs: tuple[RunStatus, ...]
-    workers: int  # run groups that a process is at
-    seconds_left: (
-        float | None
-    )  # with as many workers as now, or one; None: nothing to reckon it from
+    workers: int  # run groups that a process is training
+    seconds_left: float | None  # with the present workers, or one; None: no run has a known speed
     changed_code: str | None  # a note on the runs whose code has changed since they were trained
 
     def count(self, state: str) -> int:
@@ -50,85 +46,86 @@ def read(folder: Path) -> Status:
     """
     name, entries = study_files.study_of(folder)
     damaged = records.damaged(folder)
-    found = records.read_all(folder, without=damaged)
+    by_id = records.read_all(folder, without=damaged)
     groups = _groups(folder)
-    of_run = {
-        run_id: group
-        for group in groups
-        for run_id in group.run_ids
-        if group.running or run_id not in found
-    }
+    group_of: dict[str, _Group] = {}
+    for group in groups:
+        for run_id in group.run_ids:
+            # The progress of an old group says nothing about a run that has a record.
+            if group.running or run_id not in by_id:
+                group_of[run_id] = group
+    texts = {run_id: " ".join(filter(None, labels.values())) for labels, run_id in entries}
     runs = []
-    for run_id, label in {
-        run_id: " ".join(filter(None, labels.values())) for labels, run_id in entries
-    }.items():
-        record, group = found.get(run_id), of_run.get(run_id)
+    for run_id, label in texts.items():
+        record, latest_group = by_id.get(run_id), group_of.get(run_id)
         if record is not None and record["status"] != "failed":
             runs.append(RunStatus(run_id, label, "done", record["error"] or ""))
-        elif group is not None and group.running:
-            runs.append(RunStatus(run_id, label, "running", group.about))
+        elif latest_group is not None and latest_group.running:
+            runs.append(RunStatus(run_id, label, "running", latest_group.about))
         elif record is not None:
             runs.append(RunStatus(run_id, label, "failed", record["error"]))
         else:
-            why = (
-                "its record is damaged"
-                if records.path_of(folder, run_id) in damaged
-                else group.about
-                if group
-                else ""
-            )
+            why = "" if latest_group is None else latest_group.about
+            if records.path_of(folder, run_id) in damaged:
+                why = "its record is damaged"
             runs.append(RunStatus(run_id, label, "left", why))
     running = [group for group in groups if group.running]
-    known = [found[run_id] for _, run_id in entries if run_id in found]
-    left = _seconds_left(runs, running, list(found.values()))
+    known = [by_id[run_id] for _, run_id in entries if run_id in by_id]
+    left = _seconds_left(runs, running, list(by_id.values()))
     return Status(name, tuple(runs), len(running), left, changed_code.note(known))
 
 
 @dataclass(frozen=True)
 class _Group:
-    """A run group that a sweep has written, what its process said last, and whether there is
-    one.
+    """A run group that a sweep has written.
+
+    Attributes:
+      running: a process is training it.
+      progress: the latest values of its progress file.
     """
 
     run_ids: tuple[str, ...]
     steps: int
     running: bool
-    said: dict[str, Any]
+    progress: dict[str, Any]
 
     @property
     def about(self) -> str:
-        if "step" not in self.said:
+        """The progress in words."""
+        if "step" not in self.progress:
             return "compiling" if self.running else ""
-        loss = self.said.get("loss")
-        return f"step {self.said['step']} of {self.steps}" + (
-            "" if loss is None else f", loss {loss:.4f}"
-        )
+        steps = f"step {self.progress['step']} of {self.steps}"
+        loss = self.progress.get("loss")
+        return steps if loss is None else f"{steps}, loss {loss:.4f}"
 
     @property
     def seconds_left(self) -> float | None:
-        """Of its training; None while it says no rate."""
-        rate = self.said.get("steps_per_second")
-        return (self.steps - self.said.get("step", 0)) * len(self.run_ids) / rate if rate else None
+        """The time left for its training; None while its speed is unknown."""
+        rate = self.progress.get("steps_per_second")
+        if not rate:
+            return None
+        steps = self.steps - self.progress.get("step", 0)
+        return steps * len(self.run_ids) / rate
 
 
 def _groups(folder: Path) -> list[_Group]:
-    found = []
+    groups = []
     for file in sorted((folder / "groups").glob("*.json")):
-        group, said = _json(file), _json(folder / "progress" / file.name)
-        if not group:
+        content = _json(file)
+        if not content:
             continue
-        run_ids = group.get("run_ids") or [
-            from_record(older_records.upgrade_config(run)).run_id for run in group["runs"]
-        ]
-        found.append(
-            _Group(
-                tuple(run_ids),
-                group["runs"][0]["train"]["steps"],
-                _is_held(file.with_suffix(".lock")),
-                said,
-            )
+        run_ids = content.get("run_ids")
+        if not run_ids:  # a file of an older version
+            configs = [older_records.upgrade_config(run) for run in content["runs"]]
+            run_ids = [from_record(values).run_id for values in configs]
+        group = _Group(
+            run_ids=tuple(run_ids),
+            steps=content["runs"][0]["train"]["steps"],
+            running=_is_held(file.with_suffix(".lock")),
+            progress=_json(folder / "progress" / file.name),
         )
-    return found
+        groups.append(group)
+    return groups
 
 
 def _is_held(lock: Path) -> bool:
@@ -142,28 +139,37 @@ def _is_held(lock: Path) -> bool:
 
 
 def _json(file: Path) -> dict[str, Any]:
-    """What a file says; nothing if it is not there or not whole."""
+    """The JSON object of a file; empty if the file is missing or incomplete."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _seconds_left(
-    runs: list[RunStatus], running: list[_Group], found: list[dict[str, Any]]
+    runs: list[RunStatus],
+    running: list[_Group],
+    finished: list[dict[str, Any]],
 ) -> float | None:
-    """From what run groups that run say, and for runs that wait from the mean of those that are
-    done.
+    """The time left: running groups by their own speed, waiting runs by the mean of finished ones.
+
+    Returns:
+      Seconds with the present number of workers, at least one; None if a speed is unknown.
     """
     waiting = sum(run.state == "left" for run in runs)
-    costs = [r["cost"]["train_seconds"] + r["cost"]["compile_seconds"] for r in found if r["cost"]]
+    costs = []
+    for record in finished:
+        cost = record["cost"]
+        if cost:  # a failed run has none
+            costs.append(cost["train_seconds"] + cost["compile_seconds"])
     known = [group.seconds_left for group in running if group.seconds_left is not None]
     if (waiting and not costs) or (running and not known):
         return None
-    return (sum(known) + waiting * (statistics.fmean(costs) if waiting else 0.0)) / max(
-        1, len(running)
-    )
+    seconds = sum(known)
+    if waiting:
+        seconds += waiting * statistics.fmean(costs)
+    return seconds / max(1, len(running))
 
 
 def folder_of(study: str) -> Path:

@@ -12,12 +12,12 @@ from pe_lab.runs.grid import Point
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.sweeps import select
 
-SEEDS = ("seed", "data_seed")  # axes that tell the runs of one variant apart
+SEEDS = ("seed", "data_seed")  # axes on which the runs of one variant differ
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One point of the sweep: its labels by axis, and the run that answers it."""
+    """One point of the sweep: its labels by axis, and its run."""
 
     labels: dict[str, str]
     run: Run
@@ -39,17 +39,18 @@ class Study:
 
     @property
     def repeated(self) -> list[dict[str, str]]:
-        """The labels of points that are like an earlier one: the same labels and the same run."""
+        """The labels of points that repeat an earlier point: the same labels and the same run."""
         points = [(entry.labels, entry.run.run_id) for entry in self.entries]
         return [point[0] for i, point in enumerate(points) if point in points[:i]]
 
     def write(self, folder: Path) -> None:
-        """Writes folder/study.json, which tells analysis the labels of each run, and what it is
-        asked.
-        """
+        """Write folder/study.json: the labels of each run and the analysis spec."""
         entries = [{"labels": e.labels, "run_id": e.run.run_id} for e in self.entries]
-        said = {"analysis": self.analysis} if self.analysis else {}
-        records.write_json(folder / "study.json", {"name": self.name, **said, "entries": entries})
+        content: dict[str, object] = {"name": self.name}
+        if self.analysis:
+            content["analysis"] = self.analysis
+        content["entries"] = entries
+        records.write_json(folder / "study.json", content)
 
 
 def expand(
@@ -59,26 +60,29 @@ def expand(
     folder: Path,
     analysis: Mapping[str, Any] | None = None,
 ) -> Study:
-    """Applies every point to a config's values.
+    """Apply every point to a config's values.
 
     Args:
-      folder: of the study; runs that start from another study's find it from here.
+      folder: of the study, next to which the studies of parent runs are.
       analysis: the analysis spec as plain values; it changes no run.
 
     Raises:
-      UserError: an axis that names no key, a value or argument that nothing takes, no points, or an
-        analysis of what is not there.
+      UserError: there are no points, an axis names no key, a value or an argument is not accepted,
+        or the analysis spec names something that the study does not have.
     """
     if not points:
         raise UserError(f"The sweep of {name} has no points.")
     entries: list[Entry] = []
     before: dict[str, dict[str, Any]] = {}
     for point in points:
+        # Copies: several points may share a plugin, and an axis may set one of its arguments.
         changed = copy.deepcopy({key: value for key, value in values.items() if key != "launcher"})
         for path, choice in point.items():
             _override(changed, path, copy.deepcopy(choice.value))
-        run = config.from_dict(select.resolve(changed, folder, list(before.values())))
-        entries.append(Entry({path: choice.label for path, choice in point.items()}, run))
+        resolved = select.resolve(changed, folder, list(before.values()))
+        run = config.from_dict(resolved)
+        labels = {path: choice.label for path, choice in point.items()}
+        entries.append(Entry(labels, run))
         before.setdefault(run.run_id, {**run.to_dict(), "run_id": run.run_id})
     _check_labels(points)
     _check_same_runs(entries)
@@ -94,22 +98,23 @@ def _without_seeds(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_labels(points: Sequence[Point]) -> None:
-    """One label, one value: under a shared label two variants would be averaged like seeds."""
-    seen: dict[tuple[str, str], Any] = {}
-    silent: dict[tuple[tuple[str, str], ...], Any] = {}
+    """Check that a label has one value: variants of one label would be averaged like seeds."""
+    value_of: dict[tuple[str, str], object] = {}
+    hidden_of: dict[tuple[tuple[str, str], ...], dict[str, Any]] = {}
     for point in points:
-        shown = {
-            path: choice for path, choice in point.items() if path not in SEEDS and choice.label
-        }
-        for path, choice in shown.items():
-            if seen.setdefault((path, choice.label), choice.value) != choice.value:
+        labelled = {}
+        for path, choice in point.items():
+            if path not in SEEDS and choice.label:
+                labelled[path] = choice
+        for path, choice in labelled.items():
+            if value_of.setdefault((path, choice.label), choice.value) != choice.value:
                 raise UserError(
                     f"Two values of the axis {path!r} have the label {choice.label!r}: name them "
                     f"apart with grid.labelled."
                 )
         hidden = {path: choice.value for path, choice in point.items() if not choice.label}
-        name = tuple((path, choice.label) for path, choice in shown.items())
-        if silent.setdefault(name, hidden) != hidden:
+        name = tuple((path, choice.label) for path, choice in labelled.items())
+        if hidden_of.setdefault(name, hidden) != hidden:
             words = " · ".join(label for _, label in name) or "no label"
             raise UserError(
                 f"Two variants are both called {words}: give what tells them apart a label with "
@@ -118,10 +123,10 @@ def _check_labels(points: Sequence[Point]) -> None:
 
 
 def _check_same_runs(entries: Sequence[Entry]) -> None:
-    """What does not change the weights cannot tell runs apart, so it cannot be an axis."""
-    seen: dict[str, Run] = {}
+    """Refuse axes that do not change the weights: their points would share one run."""
+    first_of: dict[str, Run] = {}
     for entry in entries:
-        run = seen.setdefault(entry.run.run_id, entry.run)
+        run = first_of.setdefault(entry.run.run_id, entry.run)
         for key in ("evaluate", "checkpoints", "execution"):
             if getattr(run, key) != getattr(entry.run, key):
                 raise UserError(
@@ -131,15 +136,16 @@ def _check_same_runs(entries: Sequence[Entry]) -> None:
 
 
 def _override(values: dict[str, Any], path: str, value: Any) -> None:
-    """Sets a dotted path. An argument of a plugin may be new, a key of the config may not; of
-    several plugins a number names one.
+    """Set the value at a dotted path; a number names one of several plugins.
+
+    A plugin may get a new argument. A config gets no new key.
     """
     *parents, last = path.split(".")
     inner, walked = values, "config"
     for key in parents:
-        keys = (
-            inner if isinstance(inner, dict) else {str(i): plugin for i, plugin in enumerate(inner)}
-        )
+        keys: dict[str, Any] = inner
+        if not isinstance(inner, dict):
+            keys = {str(i): plugin for i, plugin in enumerate(inner)}
         if key not in keys:
             raise unknown(f"The axis {path!r} leads nowhere: {walked}", key, keys)
         if not isinstance(keys[key], dict | list | tuple):
@@ -158,12 +164,10 @@ def _override(values: dict[str, Any], path: str, value: Any) -> None:
 
 
 def groups(runs: Iterable[Run]) -> list[RunGroup]:
-    """Runs that differ in their member alone, together, at most execution.max_members in one
-    run group.
+    """The run groups of runs: runs that differ in their member settings alone share one.
 
-    More runs than that are split evenly: 9 of at most 8 become 5 and 4.
-
-    Runs that start from runs among these come in later run groups than those.
+    A group has at most execution.max_members runs. More runs are split evenly: 9 runs with a
+    maximum of 8 become groups of 5 and 4. A run comes in a later group than its parent.
     """
     by_id = {run.run_id: run for run in runs}
 
@@ -174,10 +178,13 @@ def groups(runs: Iterable[Run]) -> list[RunGroup]:
     groups: dict[tuple[int, Run], list[Run]] = {}
     for run in by_id.values():
         groups.setdefault((generation(run), run.group_key()), []).append(run)
-    found = []
-    for (_, key), group in sorted(groups.items(), key=lambda item: item[0][0]):
-        found += [RunGroup(tuple(runs)) for runs in _split(group, key.execution.max_members)]
-    return found
+    # The sort is stable, so groups of one generation keep the order of their first runs.
+    by_generation = sorted(groups.items(), key=lambda item: item[0][0])
+    run_groups = []
+    for (_, key), members in by_generation:
+        parts = _split(members, key.execution.max_members)
+        run_groups += [RunGroup(tuple(part)) for part in parts]
+    return run_groups
 
 
 def _split(runs: Sequence[Run], most: int) -> list[Sequence[Run]]:
@@ -189,15 +196,16 @@ def _split(runs: Sequence[Run], most: int) -> list[Sequence[Run]]:
 
 
 def waves(groups: Iterable[RunGroup]) -> list[list[RunGroup]]:
-    """Cells in the order in which they can train: after those whose runs theirs start from."""
-    left, done = list(groups), []
+    """Run groups in the order in which they can train: a parent's group comes earlier."""
+    left = list(groups)
+    done = []
     while left:
         waiting = {run.run_id for group in left for run in group.runs}
-        ready = [
-            group
-            for group in left
-            if not any(run.init_from and run.init_from.run_id in waiting for run in group.runs)
-        ]
+        ready = []
+        for group in left:
+            parents = {run.init_from.run_id for run in group.runs if run.init_from}
+            if not parents & waiting:
+                ready.append(group)
         done.append(ready)
         left = [group for group in left if group not in ready]
     return done

@@ -1,6 +1,4 @@
-"""Running a study: what is missing is trained, run group by run group, and nothing that is there is
-touched.
-"""
+"""Running a study: missing runs are trained group by group; finished runs are left alone."""
 
 import os
 from collections.abc import Sequence
@@ -32,15 +30,18 @@ _SECONDS_A_GROUP = 20
 
 @dataclass(frozen=True)
 class Plan:
-    """What is left to do in a study's folder."""
+    """The missing runs of a study's folder.
+
+    Attributes:
+      changed_code: a note on the runs whose code has changed since they were trained.
+      damaged: unreadable records and the reasons; they are set aside, and their runs trained again.
+    """
 
     study: Study
     folder: Path
     groups: tuple[RunGroup, ...]
-    changed_code: str | None  # a note on the runs whose code has changed since they were trained
-    damaged: dict[
-        Path, str
-    ]  # records that cannot be read -> why; set aside, and their runs trained again
+    changed_code: str | None
+    damaged: dict[Path, str]
 
     @property
     def missing(self) -> int:
@@ -48,10 +49,8 @@ class Plan:
 
     def __str__(self) -> str:
         done = len(self.study.runs) - self.missing
-        points, runs = (
-            _counted(len(self.study.entries), "point"),
-            _counted(len(self.study.runs), "run"),
-        )
+        points = _counted(len(self.study.entries), "point")
+        runs = _counted(len(self.study.runs), "run")
         lines = [f"{self.study.name}: {points}, {runs}, {done} of them done"]
         lines.append(
             f"to train: {_counted(self.missing, 'run')} "
@@ -66,15 +65,16 @@ class Plan:
         return "\n".join(lines)
 
     def estimate(self, workers: int) -> str:
-        """Programs and a rough time."""
-        programs = sum(
-            3 + len(group.run.evaluate.overrides) for group in self.groups
-        )  # first state, training, evaluation
-        work = (
-            len(c.runs) * c.run.train.steps * build_setup(c.run).step_flops / _FLOPS_PER_SECOND
-            for c in self.groups
-        )
-        seconds = sum(_SECONDS_A_GROUP + each for each in work) / workers
+        """The number of programs and a rough time."""
+        programs = 0
+        seconds = 0.0
+        for group in self.groups:
+            # The first state, training and evaluation, and one more evaluation for each override.
+            programs += 3 + len(group.run.evaluate.overrides)
+            num_steps = len(group.runs) * group.run.train.steps
+            flops = num_steps * build_setup(group.run).step_flops
+            seconds += _SECONDS_A_GROUP + flops / _FLOPS_PER_SECOND
+        seconds /= workers
         rate = (
             f"{_FLOPS_PER_SECOND / 1e9:.0f} GFLOP/s each and {_SECONDS_A_GROUP} s a run group to "
             f"start, compile and evaluate"
@@ -89,7 +89,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """In the largest unit of which there are two or more."""
+    """A time in the largest unit that gives a number of two or more."""
     for unit, size in (("years", 365 * 86400), ("days", 86400), ("hours", 3600)):
         if seconds >= 2 * size:
             return f"{seconds / size:.1f} {unit}"
@@ -97,7 +97,7 @@ def _duration(seconds: float) -> str:
 
 
 def plan(study: Study, folder: Path) -> Plan:
-    """Reads what is there, and refuses early what could not be trained.
+    """Read a study's folder, and refuse runs that could not be trained before any starts.
 
     Raises:
       UserError: the folder cannot be written, it holds another study, a record is of another
@@ -106,28 +106,28 @@ def plan(study: Study, folder: Path) -> Plan:
     _check_writable(folder)
     _check_name(study, folder)
     damaged = records.damaged(folder)
-    found = records.read_all(folder, without=damaged)
-    left = [run for run in study.runs if not is_done(run, found)]
-    _check_code(left, found)
+    present = records.read_all(folder, without=damaged)
+    left = [run for run in study.runs if not is_done(run, present)]
+    _check_code(left, present)
     groups = studies.groups(left)
-    jax.config.update(
-        "jax_platforms", "cpu"
-    )  # this process only looks; accelerators are for the workers
-    for run in {
-        (c.run.task, c.run.evaluate, c.run.train.max_length): c.run for c in groups
-    }.values():
+    # This process must not take an accelerator from its workers.
+    jax.config.update("jax_platforms", "cpu")
+    # Reading frozen examples takes seconds, so groups with the same examples are checked once.
+    runs = [group.run for group in groups]
+    distinct = {(run.task, run.evaluate, run.train.max_length): run for run in runs}
+    for run in distinct.values():
         frozen_of(run)
     for group in groups:
         setup = build_setup(group.run)
         for override in group.run.evaluate.overrides:
             overridden(setup, override)
     _check_parents(groups, folder)
-    known = [found[run.run_id] for run in study.runs if run.run_id in found]
+    known = [present[run.run_id] for run in study.runs if run.run_id in present]
     return Plan(study, folder, tuple(groups), changed_code.note(known), damaged)
 
 
 def _check_name(study: Study, folder: Path) -> None:
-    """That the folder holds no study of another name, whose tables would be replaced."""
+    """Refuse a folder with a study of another name, whose tables would be replaced."""
     try:
         name, _ = study_files.study_of(folder)
     except UserError:  # there is none, or its file is damaged and will be written again
@@ -140,24 +140,25 @@ def _check_name(study: Study, folder: Path) -> None:
 
 
 def _check_parents(groups: list[RunGroup], folder: Path) -> None:
-    """That runs which others start from are there, or about to be."""
+    """Check that the parent of each run is finished, or trained in an earlier group."""
     coming = {run.run_id for group in groups for run in group.runs}
-    for run in (run for group in groups for run in group.runs):
+    runs = [run for group in groups for run in group.runs]
+    for run in runs:
         if run.init_from is None or run.init_from.run_id in coming:
             continue
-        there = study_files.folder_of(run.init_from.study, folder)
-        path = records.path_of(there, run.init_from.run_id)
+        parent_folder = study_files.folder_of(run.init_from.study, folder)
+        path = records.path_of(parent_folder, run.init_from.run_id)
         if not path.exists() or records.read(path)["checkpoint"] is None:
             raise UserError(
                 f"The run {run.init_from.run_id} that {run.run_id} starts from has no parameters "
-                f"in {there}."
+                f"in {parent_folder}."
             )
         check_held_out(run, records.read(path))
 
 
-def _check_code(left: Sequence[Run], found: dict[str, dict[str, Any]]) -> None:
-    """That no trained run would be evaluated further with other code."""
-    trained = [found[run.run_id] for run in left if run.run_id in found]
+def _check_code(left: Sequence[Run], present: dict[str, dict[str, Any]]) -> None:
+    """Refuse to evaluate finished runs further with other code."""
+    trained = [present[run.run_id] for run in left if run.run_id in present]
     trained = [record for record in trained if record["status"] == "finished"]
     for run_id, names in changed_code.changed_plugins(trained).items():
         raise UserError(
@@ -168,30 +169,26 @@ def _check_code(left: Sequence[Run], found: dict[str, dict[str, Any]]) -> None:
 
 
 def run(todo: Plan, launcher: Launcher) -> dict[str, str]:
-    """Trains what is missing; a failing run group never stops the others.
+    """Train the missing runs; a failing run group never stops the others.
 
     Returns:
-      What failed: run_id -> one sentence.
+      One sentence for each failed run, by run id.
     """
     _prepare(todo)
-    return _train(
-        todo.groups,
-        {e.run.run_id: _name(e.labels) or todo.study.name for e in todo.study.entries},
-        todo.folder,
-        launcher,
-    )
+    names = {e.run.run_id: _name(e.labels) or todo.study.name for e in todo.study.entries}
+    return _train(todo.groups, names, todo.folder, launcher)
 
 
 def write_groups(todo: Plan) -> list[Path]:
-    """Sets damaged records aside, and writes what every run group trains, for whoever starts them:
-    in the order in which they can train.
+    """Write the files of the run groups in the order in which they can train.
+
+    Damaged records are set aside first. Nothing is started.
     """
     _prepare(todo)
-    return [
-        run_group_files.write(group, todo.folder)
-        for wave in studies.waves(todo.groups)
-        for group in wave
-    ]
+    files = []
+    for wave in studies.waves(todo.groups):
+        files += [run_group_files.write(group, todo.folder) for group in wave]
+    return files
 
 
 def _prepare(todo: Plan) -> None:
@@ -201,11 +198,10 @@ def _prepare(todo: Plan) -> None:
 
 
 def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
-    """Trains the failed runs of a study's folder again, as their records say that they were to be
-    trained.
+    """Train the failed runs of a study's folder again, with the configs of their records.
 
     Returns:
-      What failed again: run_id -> one sentence.
+      One sentence for each run that failed again, by run id.
 
     Raises:
       UserError: there is no study, or a record is damaged.
@@ -221,20 +217,20 @@ def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
 
 
 def _name(labels: dict[str, str]) -> str:
-    """Of a variant, as progress shows it."""
+    """The name of a variant in progress lines."""
     return " ".join(v for k, v in labels.items() if v and k not in studies.SEEDS)
 
 
 def _train(
     groups: Sequence[RunGroup], names: dict[str, str], folder: Path, launcher: Launcher
 ) -> dict[str, str]:
-    """RunGroup after run group; what failed."""
-    shown = {
-        c.group_id: (names.get(c.run.run_id, c.group_id), c.run.train.steps, len(c.runs))
-        for c in groups
-    }
+    """Train run groups wave by wave; one sentence for each failed run."""
+    rows = {}
+    for group in groups:
+        name = names.get(group.run.run_id, group.group_id)
+        rows[group.group_id] = (name, group.run.train.steps, len(group.runs))
     statuses: dict[str, int] = {}
-    with Progress(shown) as progress:
+    with Progress(rows) as progress:
         for wave in studies.waves(groups):
             files = [run_group_files.write(group, folder) for group in wave]
             statuses |= launcher.launch(files, folder, progress.event)
@@ -247,15 +243,14 @@ def _train(
 
 
 def _failure(run: Run, folder: Path, group_id: str, status: int | None) -> str:
-    """Why a run failed; a worker that was killed, or never started, could not record it itself."""
+    """The reason of a failure; a worker that was killed or never started could not record it."""
     path, log = records.path_of(folder, run.run_id), folder / "logs" / f"{group_id}.log"
-    how = (
-        "was not started"
-        if status is None
-        else f"was killed by signal {-status}"
-        if status < 0
-        else f"ended with status {status}"
-    )
+    if status is None:
+        how = "was not started"
+    elif status < 0:
+        how = f"was killed by signal {-status}"
+    else:
+        how = f"ended with status {status}"
     sentence = f"its worker {how}: see {log}"
     try:
         if status is None or status < 0 or not path.exists():

@@ -220,7 +220,7 @@ def test_tasks_that_are_asked_to_leave_or_requeued_go_on_from_where_they_were(sw
     slurm.cluster.run("scontrol", "requeue", task)
     said = slurm.said()
     assert_same(slurm, local)
-    assert said.count("was asked to leave; it goes on later") == 2
+    assert said.count("preempted, will resume") == 2
     assert sorted(slurm.states()) == ["COMPLETED"] * GROUPS + ["REQUEUED"] * 2
 
 

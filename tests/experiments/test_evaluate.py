@@ -82,7 +82,7 @@ def test_rows_are_added_and_the_tables_show_what_was_evaluated_with_what(call, f
     )
     assert (status, err) == (0, "")
     assert out.startswith(
-        "1 of 1 run groups: rope, 2 runs measured at 4 places\n2 runs have new rows\n"
+        "1 of 1 run groups: rope, 2 runs measured at 4 evaluation points\n2 runs have new rows\n"
     )
     new = {(n, offset, "rope(scaling=linear, factor=2)") for n in (3, 6) for offset in (0, 9)}
     assert rows_of(folder, 0) == rows_of(folder, 1) == {(n, 0, None) for n in (2, 3, 5)} | new
@@ -246,7 +246,7 @@ OFFSETS = "--offsets are whole numbers with commas between, as in 8,16,32, got "
         ),
         (
             ["--study=FOLDER", "--lengths=4", "--select=seed=2"],
-            "None of the 2 finished runs in FOLDER is as selected.",
+            "The selection matches none of the 2 finished runs in FOLDER.",
         ),
         (
             ["--study=FOLDER", "--lengths=4", "--select=seed=0", "--select=seed=1"],

@@ -37,7 +37,7 @@ def folder(trained, tmp_path):
 
 
 def ask(*lengths, offsets=(0,), only_missing=False, select=None, **override):
-    return measure.Ask(lengths, offsets, override or None, select or {}, only_missing)
+    return measure.Request(lengths, offsets, override or None, select or {}, only_missing)
 
 
 def read(folder):
@@ -89,8 +89,8 @@ def test_every_run_gains_the_grid_and_what_was_there_is_bit_equal(trained, folde
     ]
     assert [line.split(": ")[0] for line in said] == ["1 of 2 run groups", "2 of 2 run groups"]
     assert {line.split(": ")[1] for line in said} == {
-        "rope, 2 runs measured at 4 places",
-        "learned, 1 runs measured at 4 places",
+        "rope, 2 runs measured at 4 evaluation points",
+        "learned, 1 runs measured at 4 evaluation points",
     }
 
 
@@ -268,11 +268,11 @@ def test_other_positions_that_tell_the_length_mark_their_rows(trained, folder):
         ),
         (
             ask(4, select=dict(model=dict(encodings="alibi"))),
-            "None of the 3 finished runs in FOLDER is as selected.",
+            "The selection matches none of the 3 finished runs in FOLDER.",
         ),
         (
             ask(4, select=dict(model="rope")),
-            "None of the 3 finished runs in FOLDER is as selected.",
+            "The selection matches none of the 3 finished runs in FOLDER.",
         ),
     ],
 )
@@ -301,7 +301,7 @@ def test_runs_that_have_not_finished_are_passed_over(folder):
     records.write(folder, run_records.blank(failed))
     assert measure.add(folder, ask(3, only_missing=True)) == 0
     assert records.read(records.path_of(folder, failed.run_id))["rows"] == []
-    with pytest.raises(UserError, match=r"None of the 3 finished runs in .* is as selected"):
+    with pytest.raises(UserError, match=r"The selection matches none of the 3 finished runs in"):
         measure.add(folder, ask(4, select=dict(model=dict(encodings="alibi"))))
 
 

@@ -103,7 +103,7 @@ def test_the_command_says_it_and_tries_failed_runs_again(folder):
     lines = done.stdout.splitlines()
     assert lines[0] == "x: 4 runs: 2 done, 0 running, 1 failed, 1 left"
     assert lines[2].split() == ["failed", GROUP.runs[2].run_id, "rope", "2:", "no", "room"]
-    assert lines[-1] == "no process is at it: about 10 seconds for one worker"
+    assert lines[-1] == "no process is training it: about 10 seconds for one worker"
     done = call("status", f"--study={folder}", "--retry_failed", "--workers=1")
     assert (done.returncode, done.stderr) == (0, "")
     assert [
