@@ -1,12 +1,12 @@
 """Runs whose encodings, schemes or tasks have changed in this checkout since they were trained."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from pe_lab.runs import code_versions, plugins
+from pe_lab.training.trained_runs import Record
 
 
-def changed_plugins(records: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+def changed_plugins(records: Iterable[Record]) -> dict[str, list[str]]:
     """The plugins with another file than in training, by run id; no entry for unchanged runs."""
     sources = {record["run_id"]: code_versions.trained(record) for record in records}
     # Most runs share their plugins, so each version of a file is compared once.
@@ -22,7 +22,7 @@ def changed_plugins(records: Iterable[Mapping[str, Any]]) -> dict[str, list[str]
     return by_run
 
 
-def note(records: Iterable[Mapping[str, Any]]) -> str | None:
+def note(records: Iterable[Record]) -> str | None:
     """One sentence about the runs with changed code; None if there are none."""
     by_run = changed_plugins(records)
     if not by_run:

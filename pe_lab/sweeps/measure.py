@@ -2,9 +2,8 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import jax
 
@@ -15,12 +14,14 @@ from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.labels import agrees
 from pe_lab.runs.run import RunGroup
 from pe_lab.sweeps import select as selection
+from pe_lab.sweeps.select import Values
 from pe_lab.training.evaluate import Evaluator
+from pe_lab.training.run_records import Record
 from pe_lab.training.setup import build_setup
 from pe_lab.training.trained_runs import load_state
 from pe_lab.training.warm_start import overridden
 
-Records = dict[str, dict[str, Any]]  # by run id
+Records = dict[str, Record]  # by run id
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Request:
 
     lengths: Sequence[int]
     offsets: Sequence[int]
-    override: Mapping[str, Any] | None
-    select: Mapping[str, Any]
+    override: Values | None
+    select: Values
     only_missing: bool
     allow_changed_code: bool = False
 
@@ -84,7 +85,7 @@ def add(folder: Path, request: Request, report: Callable[[str], None] = lambda l
     return count
 
 
-def _chosen(folder: Path, select: Mapping[str, Any]) -> Records:
+def _chosen(folder: Path, select: Values) -> Records:
     """The finished records that a selection matches."""
     if not (folder / "records").is_dir():
         raise UserError(f"There are no records in {folder}: sweep the study first.")
@@ -143,7 +144,7 @@ def _job(chosen: Records, request: Request) -> Job:
     return Job(RunGroup(tuple(runs)), chosen, missing, sources)
 
 
-def _check_code(chosen: Iterable[Mapping[str, Any]], sources: Sources) -> None:
+def _check_code(chosen: Iterable[Record], sources: Sources) -> None:
     """Refuse to measure records whose code differs from `sources`."""
     for record in chosen:
         if changed_files := code_versions.changed(record, sources):

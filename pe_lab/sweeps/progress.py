@@ -2,12 +2,13 @@
 
 import threading
 import time
-from typing import Any
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
+
+from pe_lab.sweeps.launchers.base import Event
 
 _PLAIN_INTERVAL = 10.0  # seconds between two lines of one run group
 
@@ -23,7 +24,7 @@ class Progress:
     def __init__(self, groups: dict[str, tuple[str, int, int]], console: Console | None = None):
         self.groups, self.console = groups, console or Console()
         self.steps = dict.fromkeys(groups, 0)
-        self.state: dict[str, dict[str, Any]] = {}
+        self.state: dict[str, Event] = {}
         self.rated_steps: dict[str, int] = {}  # steps with a known rate, times members
         self.rated_seconds: dict[str, float] = {}  # the time that they took, without compilation
         self.active: set[str] = set()
@@ -44,7 +45,7 @@ class Progress:
         if self.live:
             self.live.stop()
 
-    def event(self, group: str, event: dict[str, Any]) -> None:
+    def event(self, group: str, event: Event) -> None:
         """Add one event of a run group; safe from any thread."""
         if event["event"] == "saving" and not self.stopping:
             self.stopping = True
@@ -63,7 +64,7 @@ class Progress:
             if not self.live:
                 self._line(group, event["event"])
 
-    def _add_rate(self, group: str, event: dict[str, Any]) -> None:
+    def _add_rate(self, group: str, event: Event) -> None:
         """Add the steps since the run group's last event, at the rate of training alone."""
         steps = max(0, event["step"] - self.steps[group]) * self.groups[group][2]
         if rate := event["steps_per_second"]:

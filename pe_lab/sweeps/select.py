@@ -15,10 +15,12 @@ from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.labels import agrees, label
 
+Values = Mapping[str, Any]  # the plain values of a config, or a part of them
+
 _KEYS = ("study", "run_id", "select", "match")
 
 
-def check(select: Any, config: Mapping[str, Any], where: str = "select") -> None:
+def check(select: object, config: Values, where: str = "select") -> None:
     """Check that every key of a selection is one of a config.
 
     Raises:
@@ -35,9 +37,7 @@ def check(select: Any, config: Mapping[str, Any], where: str = "select") -> None
             check(value, config[key], f"{where}.{key}")
 
 
-def resolve(
-    values: dict[str, Any], folder: Path, before: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def resolve(values: dict[str, Any], folder: Path, before: Sequence[Values]) -> dict[str, Any]:
     """Config values whose init_from names one run by its id.
 
     Args:
@@ -83,7 +83,7 @@ def _is_readable(wanted: object) -> bool:
     return are_texts and isinstance(wanted.get("select", {}), Mapping)
 
 
-def _configs(folder: Path) -> list[Mapping[str, Any]]:
+def _configs(folder: Path) -> list[Values]:
     if not (folder / "records").is_dir():
         raise UserError(f"config.init_from finds no records in {folder}: sweep that study first.")
     return [
@@ -93,9 +93,9 @@ def _configs(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def _find_one(
-    wanted: Mapping[str, Any],
-    values: Mapping[str, Any],
-    known: Sequence[Mapping[str, Any]],
+    wanted: Values,
+    values: Values,
+    known: Sequence[Values],
     where: str,
 ) -> str:
     # By default a parent is a run that has no parent itself.
@@ -119,8 +119,8 @@ def _find_one(
     )
 
 
-def _at(values: Mapping[str, Any], path: str) -> Any:
-    inner: Any = values
+def _at(values: Values, path: str) -> object:
+    inner: object = values
     for key in path.split("."):
         if not isinstance(inner, Mapping) or key not in inner:
             raise unknown(
@@ -132,7 +132,7 @@ def _at(values: Mapping[str, Any], path: str) -> Any:
     return inner
 
 
-def _words(select: Mapping[str, Any], path: str = "") -> list[str]:
+def _words(select: Values, path: str = "") -> list[str]:
     """A selection as "path=value" texts."""
     words = []
     for key, value in select.items():

@@ -11,6 +11,8 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import from_record
 from pe_lab.sweeps import changed_code
 
+JsonObject = dict[str, Any]
+
 STATES = ("done", "running", "failed", "left")
 
 
@@ -87,7 +89,7 @@ class _Group:
     run_ids: tuple[str, ...]
     steps: int
     running: bool
-    progress: dict[str, Any]
+    progress: JsonObject
 
     @property
     def about(self) -> str:
@@ -138,7 +140,7 @@ def _is_held(lock: Path) -> bool:
         return False
 
 
-def _json(file: Path) -> dict[str, Any]:
+def _json(file: Path) -> JsonObject:
     """The JSON object of a file; empty if the file is missing or incomplete."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
@@ -150,7 +152,7 @@ def _json(file: Path) -> dict[str, Any]:
 def _seconds_left(
     runs: list[RunStatus],
     running: list[_Group],
-    finished: list[dict[str, Any]],
+    finished: list[JsonObject],
 ) -> float | None:
     """The time left: running groups by their own speed, waiting runs by the mean of finished ones.
 

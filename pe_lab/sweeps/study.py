@@ -11,6 +11,7 @@ from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Point
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.sweeps import select
+from pe_lab.sweeps.select import Values
 
 SEEDS = ("seed", "data_seed")  # axes on which the runs of one variant differ
 
@@ -30,7 +31,7 @@ class Study:
     name: str
     entries: tuple[Entry, ...]
     # The analysis spec as plain values: see pe_lab/runs/analysis_spec.py.
-    analysis: Mapping[str, Any] = field(default_factory=dict)
+    analysis: Values = field(default_factory=dict)
 
     @property
     def runs(self) -> list[Run]:
@@ -58,7 +59,7 @@ def expand(
     values: dict[str, Any],
     points: Sequence[Point],
     folder: Path,
-    analysis: Mapping[str, Any] | None = None,
+    analysis: Values | None = None,
 ) -> Study:
     """Apply every point to a config's values.
 
@@ -73,7 +74,7 @@ def expand(
     if not points:
         raise UserError(f"The sweep of {name} has no points.")
     entries: list[Entry] = []
-    before: dict[str, dict[str, Any]] = {}
+    before: dict[str, Values] = {}
     for point in points:
         # Copies: several points may share a plugin, and an axis may set one of its arguments.
         changed = copy.deepcopy({key: value for key, value in values.items() if key != "launcher"})
@@ -100,7 +101,7 @@ def _without_seeds(labels: Mapping[str, str]) -> dict[str, str]:
 def _check_labels(points: Sequence[Point]) -> None:
     """Check that a label has one value: variants of one label would be averaged like seeds."""
     value_of: dict[tuple[str, str], object] = {}
-    hidden_of: dict[tuple[tuple[str, str], ...], dict[str, Any]] = {}
+    hidden_of: dict[tuple[tuple[str, str], ...], dict[str, object]] = {}
     for point in points:
         labelled = {}
         for path, choice in point.items():
@@ -135,7 +136,7 @@ def _check_same_runs(entries: Sequence[Entry]) -> None:
                 )
 
 
-def _override(values: dict[str, Any], path: str, value: Any) -> None:
+def _override(values: dict[str, Any], path: str, value: object) -> None:
     """Set the value at a dotted path; a number names one of several plugins.
 
     A plugin may get a new argument. A config gets no new key.

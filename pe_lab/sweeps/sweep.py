@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import jax
 
@@ -18,7 +17,7 @@ from pe_lab.sweeps.launchers.base import Launcher
 from pe_lab.sweeps.progress import Progress
 from pe_lab.sweeps.study import Study
 from pe_lab.training.frozen_data import frozen_of
-from pe_lab.training.run_records import write_failure
+from pe_lab.training.run_records import Record, write_failure
 from pe_lab.training.setup import build_setup
 from pe_lab.training.warm_start import check_held_out, overridden
 
@@ -52,10 +51,8 @@ class Plan:
         points = _counted(len(self.study.entries), "point")
         runs = _counted(len(self.study.runs), "run")
         lines = [f"{self.study.name}: {points}, {runs}, {done} of them done"]
-        lines.append(
-            f"to train: {_counted(self.missing, 'run')} "
-            f"in {_counted(len(self.groups), 'run group')}"
-        )
+        groups = _counted(len(self.groups), "run group")
+        lines.append(f"to train: {_counted(self.missing, 'run')} in {groups}")
         for group in self.groups:
             names = " + ".join(e.name for e in group.run.model.encodings) or "no encoding"
             lines.append(
@@ -156,7 +153,7 @@ def _check_parents(groups: list[RunGroup], folder: Path) -> None:
         check_held_out(run, records.read(path))
 
 
-def _check_code(left: Sequence[Run], present: dict[str, dict[str, Any]]) -> None:
+def _check_code(left: Sequence[Run], present: dict[str, Record]) -> None:
     """Refuse to evaluate finished runs further with other code."""
     trained = [present[run.run_id] for run in left if run.run_id in present]
     trained = [record for record in trained if record["status"] == "finished"]

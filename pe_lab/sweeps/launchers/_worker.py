@@ -1,5 +1,6 @@
-"""A worker of this machine: a process of pe_lab.training.worker in one place, which trains a run
-group after another in forks of itself.
+"""A worker of this machine: a process of pe_lab.training.worker in one place.
+
+It trains one run group after the other, each in a fork of itself.
 """
 
 import contextlib
@@ -15,11 +16,11 @@ from pe_lab.sweeps.launchers.base import json_object
 
 
 class Worker:
-    """Started when it is first needed, and again if it has died.
+    """A worker process, started when it is first needed, and again if it has died.
 
     Args:
-      environment: what it adds to this process's own.
-      pin: called with its process id.
+      environment: variables in addition to this process's environment.
+      pin: called with the worker's process id.
     """
 
     def __init__(self, environment: Mapping[str, str], pin: Callable[[int], None]):
@@ -36,18 +37,22 @@ class Worker:
 
     def _close(self) -> None:
         if self.process is not None:
-            with (
-                contextlib.suppress(BrokenPipeError),
-                self.process,
-            ):  # closes its pipes, at which it ends
+            # Leaving the context closes the pipes, and the worker ends when its stdin closes.
+            with contextlib.suppress(BrokenPipeError), self.process:
                 pass
         self.process = self.group = None
 
     def train(
         self, group_file: Path, folder: Path, log: Path, on_line: Callable[[str], None]
     ) -> int:
-        """The exit status of a run group, negative for a signal; `on_line` is called with what it
-        prints, and errors go to the log.
+        """Train a run group.
+
+        Args:
+          log: file for the group's errors.
+          on_line: called with each line of the group's output.
+
+        Returns:
+          The exit status, negative for a signal.
         """
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("", encoding="utf-8")
@@ -58,25 +63,26 @@ class Worker:
             process.stdin.write(json.dumps([str(group_file), str(folder), str(log)]) + "\n")
             process.stdin.flush()
         for line in process.stdout:
-            told = json_object(line) or {}
-            if "worker" not in told:
+            message = json_object(line) or {}
+            if "worker" not in message:
                 on_line(line)
                 continue
-            self.group = None if "status" in told else told["worker"]
-            if "status" in told:
-                return told["status"]
-            if self.leaving:  # it was started while all were told to leave
+            if "status" in message:
+                self.group = None
+                return message["status"]
+            self.group = message["worker"]
+            if self.leaving:  # it started after the signal to all groups
                 self.send(signal.SIGTERM)
         self._close()
         return process.returncode or 1
 
     def leave(self) -> None:
-        """Asks what it trains to save and leave."""
+        """Make the current run group save and leave."""
         self.leaving = True
         self.send(signal.SIGTERM)
 
     def send(self, number: int) -> None:
-        """A signal to what it trains."""
+        """Send a signal to the current run group."""
         with contextlib.suppress(ProcessLookupError):
             if self.group is not None:
                 os.kill(self.group, number)

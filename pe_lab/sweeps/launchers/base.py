@@ -1,5 +1,6 @@
-"""What a launcher is. It only starts run groups, each a command of its own, and says how they
-ended: records are the same under all.
+"""The base class of launchers, which start run groups and report how they ended.
+
+The records of a study do not depend on its launcher.
 """
 
 import abc
@@ -13,16 +14,17 @@ from typing import Any
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 
-# XLA's, for a worker that has one core
+# XLA's flags for a worker with one core
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-OnEvent = Callable[[str, dict[str, Any]], None]
+Event = dict[str, Any]  # a JSON object
+OnEvent = Callable[[str, Event], None]  # called with a run group's id
 
 
 class Launcher(abc.ABC):
     """Starts run groups.
 
     Args:
-      workers: run groups at a time; None: as many as the launcher finds place for.
+      workers: run groups at a time; None: as many as the launcher has room for.
     """
 
     def __init__(self, *, workers: int | None = None):
@@ -32,42 +34,46 @@ class Launcher(abc.ABC):
 
     @abc.abstractmethod
     def at_once(self, groups: int) -> int:
-        """How many of so many run groups it means to run at a time."""
+        """The number of run groups, out of `groups`, that run at a time."""
 
     @abc.abstractmethod
     def launch(
         self, group_files: Sequence[Path], folder: Path, on_event: OnEvent
     ) -> dict[str, int]:
-        """Runs every run group; stderr goes to folder/logs. A run group whose worker dies is tried
-        once more.
+        """Run every run group; stderr goes to folder/logs.
+
+        A run group whose worker dies is tried once more.
 
         Args:
           group_files: named by run group id.
           folder: the study's.
-          on_event: called with a run group's id and what it reports, from any thread.
+          on_event: called with a run group's id and each of its events, from any thread.
 
         Returns:
-          run group id -> exit status of its process, negative for a signal.
+          The exit status of each process by run group id, negative for a signal.
         """
 
 
-def launcher(spec: Any, workers: int | None = None) -> Launcher:
-    """The launcher of a config's dict(name=..., ...); `workers`, where given, in place of its
-    own.
+def launcher(spec: object, workers: int | None = None) -> Launcher:
+    """The launcher of a config's dict(name=..., ...).
+
+    Args:
+      workers: replaces the number of the config; None: no replacement.
     """
     if not isinstance(spec, Mapping):
         raise UserError(f"config.launcher is given as dict(name=..., ...), got {spec!r}.")
-    given = {**spec} if workers is None else {**spec, "workers": workers}
-    return plugins.build("sweeps.launchers", plugins.resolve("sweeps.launchers", given))
+    values = {**spec} if workers is None else {**spec, "workers": workers}
+    plugin = plugins.resolve("sweeps.launchers", values)
+    return plugins.build("sweeps.launchers", plugin)
 
 
 def command(group_file: Path, folder: Path) -> list[str]:
-    """What trains a run group."""
+    """The command that trains a run group."""
     return [sys.executable, "-m", "pe_lab.training.process", str(group_file), str(folder)]
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """A compilation cache that all workers share, and this process's import path."""
+    """Variables of a worker: the shared compilation cache and this process's import path."""
     cache = {
         "JAX_COMPILATION_CACHE_DIR": str((folder.parent / ".jax_cache").absolute()),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
@@ -81,14 +87,14 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def one_thread() -> dict[str, str]:
-    """What a worker that has one core is told, beside the user's own flags."""
+    """XLA's flags for a worker with one core, after the user's flags."""
     return {"XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}".strip()}
 
 
-def json_object(text: str) -> dict[str, Any] | None:
-    """A JSON object; None for all else."""
+def json_object(text: str) -> Event | None:
+    """The JSON object of a text; None for any other text."""
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return content if isinstance(content, dict) else None

@@ -1,9 +1,8 @@
-"""Starts run groups on this machine: one pinned one-thread worker a core, or one worker a GPU;
-fewer workers share the GPUs.
+"""Starts run groups on this machine: one pinned one-thread worker a core, or one worker a GPU.
 
-Every run group has a process of its own, forked by its worker after the imports that all need, so
-one that dies takes nothing with it. Two one-thread workers train 1.2 to 1.3 times as much as one
-worker on two threads.
+If there are fewer workers than GPUs, each worker has several GPUs. Every run group has a process of
+its own, forked by its worker after the common imports, so a crash ends one group only. Two
+one-thread workers train 1.2 to 1.3 times as much as one worker with two threads.
 """
 
 import contextlib
@@ -16,41 +15,46 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pe_lab.runs import locks
 from pe_lab.runs.errors import one_line
 from pe_lab.sweeps.launchers._worker import Worker
-from pe_lab.sweeps.launchers.base import Launcher, OnEvent, environment, json_object, one_thread
+from pe_lab.sweeps.launchers.base import (
+    Event,
+    Launcher,
+    OnEvent,
+    environment,
+    json_object,
+    one_thread,
+)
 
 _LOOK_AGAIN = 2.0  # seconds
-_LAST_WORDS = 5.0  # seconds in which workers that were killed are reported
-_GRACE = 60.0  # seconds that workers have for a checkpoint when all is to stop
+_LAST_WORDS = 5.0  # seconds to report workers that were killed
+_GRACE = 60.0  # seconds that workers have for a checkpoint when the sweep stops
 
 
 def available_cores() -> list[int]:
     """The cores that this process may use."""
-    return (
-        sorted(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else list(range(os.cpu_count() or 1))
-    )
+    if hasattr(os, "sched_getaffinity"):  # Linux only
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
 def gpus() -> list[str]:
-    """The NVIDIA devices that JAX could use here, as CUDA names them, found without starting
-    JAX.
-    """
-    plugin = any(importlib.util.find_spec(f"jax_cuda{version}_plugin") for version in (12, 13))
-    if not plugin or not (os.environ.get("JAX_PLATFORMS") or "cuda").startswith(("cuda", "gpu")):
+    """The NVIDIA devices that JAX could use here, as CUDA names them."""
+    # JAX itself would take memory of every device, so it is not started here.
+    has_plugin = any(importlib.util.find_spec(f"jax_cuda{version}_plugin") for version in (12, 13))
+    platforms = os.environ.get("JAX_PLATFORMS") or "cuda"
+    if not has_plugin or not platforms.startswith(("cuda", "gpu")):
         return []
-    if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
         return [name for name in visible.split(",") if name]
     return [str(i) for i in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]
 
 
 def default_workers() -> int:
-    """One a GPU where there are any, else one a core."""
+    """One worker for each GPU; without GPUs, one for each core."""
     return len(gpus()) or len(available_cores())
 
 
@@ -58,7 +62,7 @@ class Local(Launcher):
     """Workers of this machine.
 
     Args:
-      workers: at a time; None: one a GPU where there are any, else one a core.
+      workers: at a time; None: one for each GPU; without GPUs, one for each core.
     """
 
     def at_once(self, groups: int) -> int:
@@ -78,14 +82,14 @@ class Local(Launcher):
         try:
             for thread in threads:
                 thread.join()
-        except BaseException:  # Ctrl-C: what is running goes on from its checkpoint next time
+        except BaseException:  # Ctrl-C: running groups resume from their checkpoints next time
             supervisor.stop()
             raise
         return supervisor.statuses
 
 
 class _Supervisor:
-    """Hands run groups to workers, and what workers report to one function."""
+    """Hands run groups to workers, and the events of all workers to one function."""
 
     def __init__(self, folder: Path, on_event: OnEvent, group_files: Sequence[Path]):
         self.folder, self.on_event = folder, on_event
@@ -99,7 +103,7 @@ class _Supervisor:
         self.stopping = threading.Event()
 
     def work(self, place: "Place") -> None:
-        """One worker's thread: a run group after another in one place."""
+        """The thread of one worker: one run group after the other in one place."""
         with Worker({**environment(self.folder), **place.environment()}, place.pin) as worker:
             self.workers.append(worker)
             while not self.stopping.is_set():
@@ -119,7 +123,11 @@ class _Supervisor:
             time.sleep(_LOOK_AGAIN)
 
     def _train(self, file: Path, worker: Worker) -> bool:
-        """Train a run group and report how it ended; whether to wait before the next one."""
+        """Train a run group and report how it ended.
+
+        Returns:
+          Whether to wait before the next group.
+        """
         try:
             free = _is_free(file)
             status = self._run(file, worker) if free else locks.LATER
@@ -130,11 +138,8 @@ class _Supervisor:
             self.on_event(file.stem, {"event": "saved" if free else "elsewhere"})
         elif self.stopping.is_set() and status < 0:  # before it could save, or after the grace
             self.on_event(file.stem, {"event": "stopped"})
-        elif (
-            status == locks.LATER
-            # another sweep is at it, or it was asked to leave: it is looked at again after all
-            # others
-        ):
+        elif status == locks.LATER:
+            # Another sweep holds its lock, or it was preempted: it is tried again after the others.
             self.on_event(file.stem, {"event": "left" if free else "elsewhere"})
             self.waiting.put(file)
             return True
@@ -148,10 +153,10 @@ class _Supervisor:
 
     def _end(self, file: Path, status: int, error: str | None = None) -> None:
         self.statuses[file.stem] = status
-        self.on_event(
-            file.stem,
-            {"event": "ended", "status": status} | ({} if error is None else {"error": error}),
-        )
+        event: Event = {"event": "ended", "status": status}
+        if error is not None:
+            event["error"] = error
+        self.on_event(file.stem, event)
 
     def _run(self, file: Path, worker: Worker) -> int:
         log = self.folder / "logs" / f"{file.stem}.log"
@@ -160,15 +165,16 @@ class _Supervisor:
             if event := _event(line):
                 self.on_event(file.stem, event)
             elif line.strip():
-                with contextlib.suppress(OSError), open(log, "a", encoding="utf-8") as said:
-                    said.write(line)
+                with contextlib.suppress(OSError), open(log, "a", encoding="utf-8") as errors:
+                    errors.write(line)
 
         self.on_event(file.stem, {"event": "started"})
         return worker.train(file, self.folder, log, on_line)
 
     def stop(self) -> None:
-        """Asks all that run to save and leave; after a while, or when interrupted again, ends
-        them.
+        """Make all running groups save and leave.
+
+        Groups that still run after a grace period, or at a second interrupt, are killed.
         """
         self.stopping.set()
         for file in list(self.running):
@@ -190,17 +196,20 @@ class _Supervisor:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a worker runs: on one core, on its share of the GPUs, or anywhere."""
+    """The core or the GPUs of a worker; without either it may run anywhere."""
 
     core: int | None = None
     gpus: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, number: int, workers: int) -> "Place":
-        if found := gpus():
-            return cls(gpus=tuple(found[number % len(found) :: workers]))
+        names = gpus()
+        if names:
+            return cls(gpus=tuple(names[number % len(names) :: workers]))
+        if workers == 1:
+            return cls()  # one worker uses all cores
         cores = available_cores()
-        return cls(core=cores[number % len(cores)]) if workers > 1 else cls()
+        return cls(core=cores[number % len(cores)])
 
     def environment(self) -> dict[str, str]:
         if self.gpus:
@@ -217,9 +226,7 @@ def _is_free(file: Path) -> bool:
         return free
 
 
-def _event(line: str) -> dict[str, Any] | None:
-    """What a run group reports is a JSON object with an "event"; all else that it prints is for its
-    log.
-    """
-    found = json_object(line)
-    return found if found and "event" in found else None
+def _event(line: str) -> Event | None:
+    """The event of a line; None for other output of a run group, which goes to its log."""
+    content = json_object(line)
+    return content if content and "event" in content else None

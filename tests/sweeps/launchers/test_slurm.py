@@ -7,7 +7,7 @@ import pytest
 
 from pe_lab.runs import locks, plugins
 from pe_lab.runs.errors import UserError
-from pe_lab.sweeps.launchers import slurm
+from pe_lab.sweeps.launchers import _slurm_queue, slurm
 from pe_lab.sweeps.launchers.base import launcher
 
 pytest.importorskip(
@@ -256,12 +256,12 @@ ACCOUNTS = [
 
 @pytest.mark.parametrize(("state", "code", "status"), ACCOUNTS)
 def test_accounts_say_how_a_task_ended(state, code, status):
-    assert slurm._status({"State": state, "ExitCode": code}) == status
-    assert slurm._status({}) is None
+    assert _slurm_queue.status_of({"State": state, "ExitCode": code}) == status
+    assert _slurm_queue.status_of({}) is None
 
 
 def test_a_task_that_was_cancelled_is_not_tried_again(launch, monkeypatch):
-    monkeypatch.setattr(slurm, "_ended", lambda tasks: dict.fromkeys(tasks, -15))
+    monkeypatch.setattr(_slurm_queue, "ended", lambda tasks: dict.fromkeys(tasks, -15))
     statuses, events = launch({"a": ""})
     assert statuses == {"a": -15}
     assert kinds(events, "a") == ["queued", "ended"]

@@ -1,0 +1,83 @@
+"""Slurm's commands: the queue, the accounts, and the exit statuses of ended tasks."""
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+
+from pe_lab.runs.errors import UserError
+
+# The script ends with this plus the number of a signal: accounts show the shell's 128 + 9 as 9.
+SIGNAL = 100
+_KILLED, CANCELLED = -9, -15
+_KILLS = ("TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE")
+_ENDED = {"COMPLETED": 0, "CANCELLED": CANCELLED, **dict.fromkeys(_KILLS, _KILLED)}
+
+
+@dataclass(frozen=True)
+class InQueue:
+    """A task in Slurm's queue."""
+
+    state: str  # "" for a task that is not in the queue
+    restarts: int
+
+
+def submitit_module() -> ModuleType:
+    try:
+        import submitit
+    except ImportError as e:
+        command = ".venv/bin/pip install -e '.[slurm]'"
+        raise UserError(f"The slurm launcher needs submitit: {command}.") from e
+    return submitit
+
+
+def _output(*words: str) -> str | None:
+    """The output of a Slurm command; None if it fails."""
+    with contextlib.suppress(OSError):
+        process = subprocess.run(words, capture_output=True, text=True, check=False)
+        return process.stdout if process.returncode == 0 else None
+    return None
+
+
+def check_accounting() -> None:
+    submitit_module()
+    if _output("squeue", "--version") is None:
+        raise UserError("There is no Slurm here: squeue cannot be run.")
+    if _output("sacct", "-n", "-X") is None:
+        raise UserError(
+            "This Slurm keeps no accounts (sacct fails), and the slurm launcher could not tell "
+            "how a task ended: use --write_groups."
+        )
+
+
+def queue() -> dict[str, InQueue] | None:
+    """Every task of this user that waits or runs; None while Slurm does not answer."""
+    columns = "--Format=JobArrayID:40,State:20,RestartCnt:10"
+    text = _output("squeue", "--noheader", "--array", f"--user={os.getuid()}", columns)
+    if text is None:
+        return None
+    rows = (line.split() for line in text.splitlines())
+    return {task: InQueue(state, int(restarts)) for task, state, restarts in rows}
+
+
+def ended(tasks: Sequence[str]) -> dict[str, int]:
+    """The exit statuses of tasks that have left the queue; tasks may enter the accounts late."""
+    arrays = ",".join({task.partition("_")[0] for task in tasks})
+    table = _output("sacct", "--parsable2", "-X", "-o", "JobID,State,ExitCode", "-j", arrays)
+    if not table:
+        return {}
+    accounts = submitit_module().slurm.slurm.SlurmInfoWatcher().read_info(table)
+    statuses = {task: status_of(accounts.get(task, {})) for task in tasks}
+    return {task: status for task, status in statuses.items() if status is not None}
+
+
+def status_of(account: dict[str, str]) -> int | None:
+    state = account.get("State", "").partition(" ")[0]  # CANCELLED by 0
+    if state != "FAILED":
+        return _ENDED.get(state)
+    code, signal = map(int, account["ExitCode"].split(":"))  # of the script
+    if SIGNAL < code <= SIGNAL + 25:
+        return SIGNAL - code
+    return -signal or code or 1
