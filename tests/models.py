@@ -13,7 +13,7 @@ from pe_lab.kernels import REFERENCE, Kernels
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import config
-from pe_lab.runs.run import Model
+from pe_lab.runs.settings import Model
 from tests import tiny
 
 VOCABULARIES = {

@@ -16,7 +16,7 @@ from pe_lab.encodings.base import weighted_sum
 from pe_lab.encodings.ops import masked_softmax
 from pe_lab.kernels import REFERENCE, Kernels
 from pe_lab.model.terms import AttentionTerms, LayerEncoding, add, on_heads
-from pe_lab.runs.run import Model
+from pe_lab.runs.settings import Model
 
 _SSMAX_START = 0.43  # of SSMax's learned factor: the value of the paper's figure 1
 

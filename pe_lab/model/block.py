@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Key
 from pe_lab.kernels import Kernels
 from pe_lab.model.attention import Attention, Keys
 from pe_lab.model.terms import AttentionTerms
-from pe_lab.runs.run import Model
+from pe_lab.runs.settings import Model
 
 # Sublayers: indices of their norms and of their dropout streams. Another number is another
 # experiment.

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pe_lab.runs.run import Model
+from pe_lab.runs.settings import Model
 
 
 def forward_flops(

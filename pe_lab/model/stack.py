@@ -21,7 +21,7 @@ from pe_lab.model.terms import (
     attention_terms,
     visible,
 )
-from pe_lab.runs.run import Model
+from pe_lab.runs.settings import Model
 
 # Streams of the initialization key, then of a stack's own key: an encoding's draws never change
 # the parameters of the backbone.

@@ -4,7 +4,8 @@ Each check raises a UserError with one sentence that names the setting as a conf
 """
 
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.run import STACKS, Encoding, Run
+from pe_lab.runs.run import Run
+from pe_lab.runs.settings import STACKS, Encoding
 
 _AT_LEAST_ONE = (
     "model.width",

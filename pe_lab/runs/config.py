@@ -14,7 +14,8 @@ from pe_lab.runs.checks import check, check_encodings
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.labels import label
 from pe_lab.runs.plugins import Plugin
-from pe_lab.runs.run import Encoding, InitFrom, Override, Run
+from pe_lab.runs.run import Override, Run
+from pe_lab.runs.settings import Encoding, InitFrom
 
 _NUM_VALIDATED = 8  # validation lengths by default
 # The keys of an encoding that say where it acts. All others are its class's arguments.

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 
 from pe_lab.runs import records
 from pe_lab.runs.evaluation_points import EvaluationPoint
-from pe_lab.runs.run import Train
+from pe_lab.runs.settings import Train
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.state import TrainState

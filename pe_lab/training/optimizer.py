@@ -6,7 +6,7 @@ import optax
 from jaxtyping import ArrayLike, Float
 
 from pe_lab.model.sites import is_encoding
-from pe_lab.runs.run import Train
+from pe_lab.runs.settings import Train
 
 
 def schedule(train: Train) -> optax.Schedule:

@@ -25,7 +25,7 @@ from pe_lab.model.sites import is_encoding
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import plugins
-from pe_lab.runs.run import STACKS, Model
+from pe_lab.runs.settings import STACKS, Model
 from tests import models
 from tests.models import ARCHITECTURES, assert_close, assert_differs, stream
 

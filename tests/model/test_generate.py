@@ -11,7 +11,7 @@ from pe_lab.model.decode import _generate, decode, extend, generate, start
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.run import STACKS
+from pe_lab.runs.settings import STACKS
 from pe_lab.training import evaluation_data, evaluation_sums
 from pe_lab.training.batches import add_positions
 from pe_lab.training.random_keys import EVALUATION, POSITIONS, fold, stream_key

@@ -15,7 +15,7 @@ from pe_lab.model.decode import decode, start
 from pe_lab.model.flops import forward_flops
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.run import STACKS
+from pe_lab.runs.settings import STACKS
 from tests import models
 from tests.encodings import laws
 from tests.marks import full, full_except

@@ -9,7 +9,8 @@ from pe_lab.runs import config, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import label, parse
 from pe_lab.runs.plugins import Plugin
-from pe_lab.runs.run import STACKS, Run, RunGroup, from_record
+from pe_lab.runs.run import Run, RunGroup, from_record
+from pe_lab.runs.settings import STACKS
 from tests.positions.test_laws import ARGUMENTS
 
 

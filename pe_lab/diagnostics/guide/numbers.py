@@ -16,7 +16,7 @@ from pe_lab.diagnostics.trained import terms
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import config
-from pe_lab.runs.run import Model
+from pe_lab.runs.settings import Model
 
 NORMALIZED = Probe({"name": "raw_index"}, positions={"name": "normalized"})
 SHIFT, FAR = 7, 1024  # of the map that is written down; the positions that it is tried on

@@ -74,7 +74,7 @@ def look(
             for layer in sorted({row["layer"] for row in found.through.terms})
         },
         "input": {when: _input(found, at) for when, at in (("before", 0), ("after", -1))},
-        "learnt at": found.through.learnt_at,
+        "solved at": found.through.solved_at,
         "table": {when: order_of(E) for when, E in tables.items()},
     }, tables
 

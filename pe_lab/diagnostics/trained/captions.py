@@ -103,11 +103,11 @@ def head(about: dict[str, Any]) -> str:
 
 
 def through_training(found: Findings) -> str:
-    """How to read the picture, and when this run has learnt."""
-    learnt = found.through.learnt_at
+    """How to read the picture, and the step at which this run solved its task."""
+    solved_at = found.through.solved_at
     measured = {int(length) for point in found.through.curve for length in point["exact_match"]}
-    if learnt is not None:
-        when = f"This run does first at step {learnt}, the dashed line."
+    if solved_at is not None:
+        when = f"This run first does at step {solved_at}, the dashed line."
     elif any(length <= found.about["trained_length"] for length in measured):
         when = "No point of this run's curve does."
     else:
@@ -127,7 +127,8 @@ def through_training(found: Findings) -> str:
         "in *Heads as examples grow*. Bottom, the "
         "same in all columns: exact match on validation examples, up to the training length in "
         "black, of longer ones in grey. The "
-        f"model has learnt where the mean of the black lines reaches {found.through.threshold:g}. "
+        f"model has solved its task where the mean of the black lines reaches "
+        f"{found.through.threshold:g}. "
         f"{when} What moves together may have "
         "one cause; which causes which, a picture cannot say. Between two points nothing was kept."
     )

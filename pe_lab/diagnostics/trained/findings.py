@@ -26,9 +26,10 @@ class Through:
     Attributes:
       terms, attention: one row a step, attention, layer and head.
       input: of codes that are added to tokens, one row a step.
-      curve: that of the record: the step, and validation exact match by length.
-      threshold: of exact match, from which on the task is learnt; learnt_at: the first step of the
-        curve where the mean of its lengths up to the training length has it, None if there is none.
+      curve: the step and the validation exact match by length, from the record.
+      threshold: the exact match at which the task is solved.
+      solved_at: the first step of the curve where the mean over the lengths up to the training
+        length reaches the threshold; None if there is none.
     """
 
     terms: Rows
@@ -36,7 +37,7 @@ class Through:
     input: Rows
     curve: Rows
     threshold: float
-    learnt_at: int | None
+    solved_at: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,7 +177,7 @@ def _through(
         for point in finished.record["curve"]
     ]
     found = Through(
-        [], [], [], curve, finished.setup.task.threshold, _learnt_at(finished.setup, curve)
+        [], [], [], curve, finished.setup.task.threshold, _solved_at(finished.setup, curve)
     )
     for step, params in kept:
         look = _look(bench, length, {"step": step}, params)
@@ -186,8 +187,8 @@ def _through(
     return found
 
 
-def _learnt_at(setup: Setup, curve: Rows) -> int | None:
-    """As `metrics.solved` says it of a record whose validation is a point of the curve."""
+def _solved_at(setup: Setup, curve: Rows) -> int | None:
+    """The first step at which `metrics.solved` holds for a point of the curve."""
     exposure = {"max_length": setup.run.train.max_length, "solved_threshold": setup.task.threshold}
     of_validation = {
         "split": "validation",

@@ -1,6 +1,4 @@
-"""The pictures of a run through its training: four-term shares, heads and what it has learnt; token
-and code at the input.
-"""
+"""Figures of a run through its training: shares, heads, exact match, and the input."""
 
 from pathlib import Path
 from typing import Any
@@ -52,9 +50,7 @@ def draw(found: Findings, folder: Path) -> dict[str, str]:
 
 
 def _layers(found: Through, trained_length: int) -> Any:
-    """A column a layer: areas of the four shares, a line a head, and below them what was learnt at
-    the same step.
-    """
+    """One column for each layer: the four shares, each head, and exact match at the same steps."""
     rows = found.terms
     columns = list(dict.fromkeys((row["attention"], row["layer"]) for row in rows))
     heads = {
@@ -83,13 +79,13 @@ def _layers(found: Through, trained_length: int) -> Any:
         ]
         for axis, key in zip(line[1:-1], heads, strict=True):
             _lines(axis, of_layer, key)
-        _learnt(line[-1], found.curve, trained_length)
+        _exact_match(line[-1], found.curve, trained_length)
         for axis in line:
             axis.set_ylim(0, 1 if axis is line[0] else 1.04)
-            if found.learnt_at is not None:
-                label = "first learnt" if axis is line[-1] else None
+            if found.solved_at is not None:
+                label = "first solved" if axis is line[-1] else None
                 axis.axvline(
-                    found.learnt_at, color="black", linestyle="--", linewidth=1, label=label
+                    found.solved_at, color="black", linestyle="--", linewidth=1, label=label
                 )
         line[-1].set_xlim(0, max(row["step"] for row in (*rows, *found.curve)) or 1)
         line[-1].set_xlabel("training steps")
@@ -176,7 +172,7 @@ def _lines(axis: Any, rows: Rows, key: str) -> None:
         )
 
 
-def _learnt(axis: Any, curve: Rows, trained_length: int) -> None:
+def _exact_match(axis: Any, curve: Rows, trained_length: int) -> None:
     """Exact match of each length of the curve: full lines up to the training length."""
     lengths = sorted({int(length) for point in curve for length in point["exact_match"]})
     for i, length in enumerate(lengths):

@@ -19,7 +19,7 @@ LENGTHS = (2, 3, 5)
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A run that has learnt short strings and not the longest."""
+    """A run that has solved short strings and not the longest."""
     folder = tmp_path_factory.mktemp("study")
     cell = tiny.cell(
         "rope", seeds=1, train__steps=150, train__learning_rate=1e-2, evaluate__num_examples=40

@@ -63,18 +63,18 @@ def test_where_all_tokens_are_alike_all_is_place(found):
 
 
 @pytest.mark.full
-def test_it_has_learnt_where_the_curve_first_has_the_threshold_up_to_the_training_length(found):
-    assert (found.through.threshold, found.through.learnt_at) == (
+def test_it_is_solved_where_the_curve_first_has_the_threshold_up_to_the_training_length(found):
+    assert (found.through.threshold, found.through.solved_at) == (
         0.99,
         12,
     )  # not at step 6; length 5 has not and does not count
     assert found.through.curve == [
         {"step": p["step"], "exact_match": p["exact_match"]} for p in CURVE
     ]
-    assert findings._learnt_at(finished().setup, CURVE[:2]) is None
-    assert findings._learnt_at(finished().setup, [{"step": 0, "exact_match": {"5": 1.0}}]) is None
+    assert findings._solved_at(finished().setup, CURVE[:2]) is None
+    assert findings._solved_at(finished().setup, [{"step": 0, "exact_match": {"5": 1.0}}]) is None
     thrice = dict.fromkeys("123", 0.99)  # whose mean is a little less
-    assert findings._learnt_at(finished().setup, [{"step": 6, "exact_match": thrice}]) == 6
+    assert findings._solved_at(finished().setup, [{"step": 6, "exact_match": thrice}]) == 6
 
 
 @pytest.mark.full
@@ -82,7 +82,7 @@ def test_the_caption_tells_a_run_that_did_not_learn_from_one_that_was_not_asked(
     def says(curve):
         return captions.params_through_training(
             dataclasses.replace(
-                found, through=dataclasses.replace(found.through, curve=curve, learnt_at=None)
+                found, through=dataclasses.replace(found.through, curve=curve, solved_at=None)
             )
         )
 
@@ -104,7 +104,7 @@ def test_the_page_shows_both_pictures_with_a_row_a_step_and_layer(found, tmp_pat
     page = report.page(found, drawn)
     assert all(f"]({stem}.png)" in page for stem in stems)
     assert captions.params_through_training(found) in page
-    assert "reaches 0.99. This run does first at step 12, the dashed line." in page
+    assert "reaches 0.99. This run first does at step 12, the dashed line." in page
     assert captions.INPUT_THROUGH_TRAINING in page
     assert captions.NOT_KEPT not in page
     assert "## What is not here" not in page
@@ -112,7 +112,7 @@ def test_the_page_shows_both_pictures_with_a_row_a_step_and_layer(found, tmp_pat
     assert [[cell.strip() for cell in cells] for cells in table] == [
         [s, f"decoder {layer}"] for s in ("0", "6", "12") for layer in (1, 2)
     ]
-    assert json.loads(json.dumps(found.to_json(), allow_nan=False))["through"]["learnt_at"] == 12
+    assert json.loads(json.dumps(found.to_json(), allow_nan=False))["through"]["solved_at"] == 12
 
 
 @pytest.mark.full
@@ -124,7 +124,7 @@ def test_where_nothing_was_kept_the_page_says_how_to_keep_it(found, tmp_path):
     assert "## Through training" not in page
 
 
-def of(num_heads, num_layers=2, learnt_at=10, entropy=None):
+def of(num_heads, num_layers=2, solved_at=10, entropy=None):
     """Rows whose shares of layer 1 go from 0.1, 0.2, 0.3, 0.4 to the reverse, and whose heads have numbers of their own."""
     place = [
         {"step": step, "length": 8, "attention": "decoder", "layer": layer, "head": head}
@@ -143,7 +143,7 @@ def of(num_heads, num_layers=2, learnt_at=10, entropy=None):
         {"step": 0, "exact_match": {"8": 0.0, "16": 0.0}},
         {"step": 10, "exact_match": {"8": 1.0, "16": 0.25}},
     ]
-    return Through(terms, attention, [], curve, 0.99, learnt_at)
+    return Through(terms, attention, [], curve, 0.99, solved_at)
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def test_areas_are_stacked_from_content_to_place_and_every_head_has_its_line(dra
     np.testing.assert_array_equal(line(axes[1, 1], "all keys alike"), [[0, 10], [0.5, 0.5]])
 
 
-def test_what_was_learnt_stands_below_every_layer_and_its_step_in_every_panel(drawn):
+def test_exact_match_is_below_every_layer_and_the_step_of_solving_in_every_panel(drawn):
     axes = drawn(2)
     for axis in axes[-1]:
         np.testing.assert_array_equal(line(axis, "length 8"), [[0, 10], [0, 1]])
@@ -190,7 +190,7 @@ def test_what_was_learnt_stands_below_every_layer_and_its_step_in_every_panel(dr
     assert dashed == [[[10, 10]]] * 6
     assert not [
         line
-        for axis in drawn(2, learnt_at=None).flat
+        for axis in drawn(2, solved_at=None).flat
         for line in axis.lines
         if line.get_linestyle() == "--"
     ]
@@ -205,14 +205,14 @@ def test_the_legend_names_everything_once_and_areas_as_they_lie(drawn):
         [False, False],
         [False, True],
     ]  # the third row has the heads of the second
-    shares, heads, learnt = (
+    shares, heads, solved = (
         [text.get_text() for text in axis.get_legend().get_texts()] for axis in axes[[0, 1, 3], 1]
     )
     names = ["place × place", "place × content", "content × place", "content × content"]
     assert [name.splitlines()[0] for name in shares] == names
-    assert (heads, learnt) == (
+    assert (heads, solved) == (
         ["head 1", "head 2", "all keys alike"],
-        ["length 8", "length 16", "first learnt"],
+        ["length 8", "length 16", "first solved"],
     )
 
 
