@@ -21,18 +21,23 @@ SHAPES = 5  # the largest number of shapes, each of which is compiled
 SHORTEST = 16  # tokens; a shape for fewer is not worth its compilation
 
 
+Shape = tuple[int, ...]  # numbers of tokens, one for each stream
+Rows = Int[Array, "r"]  # indices of examples
+Masks = tuple[Bool[Array, "b _"], ...]  # True at tokens, one for each stream
+
+
 @runtime_checkable
 class Batch(Protocol):
     """A pytree of examples that can be divided."""
 
     @property
-    def masks(self) -> tuple[Bool[Array, "b _"], ...]:
-        """For each stream, [B, L], True at tokens, which come before padding."""
+    def masks(self) -> Masks:
+        """The masks of all streams; tokens come before padding."""
 
-    def select(self, rows: Int[Array, "r"]) -> "Batch":
+    def select(self, rows: Rows) -> "Batch":
         """The examples with these indices."""
 
-    def shorten(self, num_tokens: tuple[int, ...]) -> "Batch":
+    def shorten(self, num_tokens: Shape) -> "Batch":
         """The first tokens of each stream."""
 
 
@@ -46,17 +51,16 @@ class Plan:
 
     Attributes:
       rows: examples of a micro-batch; it divides the batch size.
-      shapes: numbers of tokens, one for each stream, that micro-batches are cut to; the longest
-        last.
+      shapes: micro-batches are cut to one of these; the longest is last.
     """
 
     rows: int
-    shapes: tuple[tuple[int, ...], ...]
+    shapes: tuple[Shape, ...]
 
 
 def plan(
     batch_size: int,
-    longest: tuple[int, ...],
+    longest: Shape,
     *,
     least: int = 0,
     whole: bool = False,
@@ -95,8 +99,9 @@ def summed(
       least, whole: as in `plan`.
     """
 
-    def of_rows(rows: Int[Array, "r"], num_tokens: tuple[int, ...]) -> PyTree:
-        return f(batch.select(rows).shorten(num_tokens))
+    def of_rows(rows: Rows, shape: Shape) -> PyTree:
+        part = batch.select(rows)
+        return f(part.shorten(shape))
 
     return _summed_by_rows(of_rows, batch.masks, least=least, whole=whole)
 
@@ -121,16 +126,17 @@ def value_and_grad(
         fixed = jax.lax.optimization_barrier(shared(params, batch, False))
         learned, pull_back = jax.vjp(lambda params: shared(params, batch, True), params)
 
-        def of_rows(rows: Int[Array, "r"], num_tokens: tuple[int, ...]) -> PyTree:
+        def of_rows(rows: Rows, shape: Shape) -> PyTree:
             def part_loss(params: PyTree, learned: Shared) -> Array:
                 values = {name: entries | fixed[name] for name, entries in learned.items()}
                 # Without the barrier, XLA would compute the shared values of every shape before
                 # the loop, and keep them all.
                 part_rows, values = jax.lax.optimization_barrier((rows, values))
-                part = batch.select(part_rows).shorten(num_tokens)
-                return loss(params, part, values)
+                part = batch.select(part_rows)
+                return loss(params, part.shorten(shape), values)
 
-            return jax.value_and_grad(part_loss, argnums=(0, 1))(params, learned)
+            of_part = jax.value_and_grad(part_loss, argnums=(0, 1))
+            return of_part(params, learned)
 
         value, gradients = _summed_by_rows(of_rows, batch.masks, least=least)
         gradient, learned_gradient = gradients
@@ -142,8 +148,8 @@ def value_and_grad(
 
 
 def _summed_by_rows(
-    f: Callable[[Int[Array, "r"], tuple[int, ...]], PyTree],
-    masks: tuple[Bool[Array, "b _"], ...],
+    f: Callable[[Rows, Shape], PyTree],
+    masks: Masks,
     *,
     least: int,
     whole: bool = False,
@@ -165,12 +171,20 @@ def _summed_by_rows(
     if len(parts) == len(division.shapes) == 1:  # a loop of one turn would only cost time
         return f(parts[0], division.shapes[0])
 
-    def add(shape: tuple[int, ...], number: Int[Array, ""], total: PyTree) -> PyTree:
+    def add(
+        shape: Shape,
+        number: Int[Array, ""],
+        total: PyTree,
+    ) -> PyTree:
         part_sum = f(parts[number], shape)
         return jax.tree.map(jnp.add, total, part_sum)
 
-    result = jax.eval_shape(lambda rows: f(rows, division.shapes[0]), parts[0])
-    total = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), result)
+    def zeros(leaf: jax.ShapeDtypeStruct) -> Array:
+        return jnp.zeros(leaf.shape, leaf.dtype)
+
+    shortest = division.shapes[0]  # the sum has the same structure for all shapes
+    result = jax.eval_shape(lambda rows: f(rows, shortest), parts[0])
+    total = jax.tree.map(zeros, result)
     # Parts are sorted by shape, so each shape has one range of them.
     numbers = jnp.arange(len(division.shapes))
     ends = jnp.searchsorted(shape_of_part, numbers, side="right")

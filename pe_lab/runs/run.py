@@ -25,7 +25,7 @@ _WITHOUT_EFFECT_ON_WEIGHTS = ("evaluate", "checkpoints", "execution", "evaluated
 
 @dataclass(frozen=True)
 class Override:
-    """What an evaluation puts in place of what a run was trained with. None: nothing."""
+    """An evaluation override: replacements of a run's positions and encodings. None: no change."""
 
     label: str
     positions: Plugin | None
@@ -44,7 +44,7 @@ class Override:
 
 @dataclass(frozen=True)
 class Evaluate:
-    """What is measured at the end of training, and during it."""
+    """The measurements at the end of training, and during it."""
 
     lengths: tuple[int, ...]
     validation_lengths: tuple[int, ...]  # never None: a config's None is resolved
@@ -197,7 +197,8 @@ def _typed(hint: Any, value: Any) -> Any:
     if isinstance(hint, type) and issubclass(hint, Plugin):
         return hint.from_dict(value)
     hints = get_type_hints(hint)
-    return hint(**{name: _typed(hints[name], value[name]) for name in hints})  # type: ignore[operator]
+    fields = {name: _typed(hints[name], value[name]) for name in hints}
+    return hint(**fields)  # type: ignore[operator]
 
 
 def plain(value: Any) -> Any:
