@@ -121,7 +121,7 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
     shown = tables.of(results.load(tmp_path))[0]
     assert [row[0].text.strip(" †‡") for row in shown.rows[:-1]] == list(EXPECTED[name])
     assert formats.DASH not in [cell.text for row in shown.rows for cell in row[2:]]
-    assert sweep.plan(made, tmp_path).cells == ()
+    assert sweep.plan(made, tmp_path).groups == ()
 
 
 @pytest.mark.full
@@ -136,7 +136,7 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
 )
 def test_a_presets_small_form_trains_one_cell_and_measures_all_that_it_asks_for(name, tmp_path):
     made = expanded(name, tmp_path, smoke=True)
-    (cell,) = sweep.plan(made, tmp_path).cells
+    (cell,) = sweep.plan(made, tmp_path).groups
     train_run_group(cell, tmp_path)
     (record,) = records.read_all(tmp_path).values()
     assert (record["status"], record["cost"]["steps"]) == ("finished", cell.run.train.steps)
@@ -147,7 +147,7 @@ def test_a_presets_small_form_trains_one_cell_and_measures_all_that_it_asks_for(
 @pytest.mark.full
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_cell_of_a_preset_can_be_set_up(name, tmp_path):
-    cells = sweep.plan(expanded(name, tmp_path), tmp_path).cells
+    cells = sweep.plan(expanded(name, tmp_path), tmp_path).groups
     for cell in cells:
         build_setup(cell.run)
 
@@ -195,7 +195,7 @@ def test_every_cell_of_a_study_can_be_trained(name, tmp_path):
     made = expanded(name, tmp_path)
     todo = sweep.plan(made, tmp_path)
     assert todo.missing == len(made.runs)
-    assert sum(len(wave) for wave in study.waves(todo.cells)) == len(todo.cells)
+    assert sum(len(wave) for wave in study.waves(todo.groups)) == len(todo.cells)
 
 
 def test_the_table_of_exposure_ends_just_behind_its_farthest_position():
