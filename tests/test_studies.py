@@ -195,7 +195,7 @@ def test_every_cell_of_a_study_can_be_trained(name, tmp_path):
     made = expanded(name, tmp_path)
     todo = sweep.plan(made, tmp_path)
     assert todo.missing == len(made.runs)
-    assert sum(len(wave) for wave in study.waves(todo.groups)) == len(todo.cells)
+    assert sum(len(wave) for wave in study.waves(todo.groups)) == len(todo.groups)
 
 
 def test_the_table_of_exposure_ends_just_behind_its_farthest_position():

@@ -126,7 +126,7 @@ def test_the_comparison_says_what_the_text_says_of_it(when, request):
         "sinusoidal",
         "triangle",
         "rope",
-        "chance_level (sees no prompt)",
+        "chance level (sees no prompt)",
     ]
     assert [found[name][1] for name in ("sinusoidal", "triangle", "rope")] == ["2/2"] * 3  # solved
     assert [found[name][0][:3] for name in ("sinusoidal", "triangle", "rope")] == [

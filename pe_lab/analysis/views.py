@@ -317,9 +317,9 @@ def _chance_levels(results: Results, metric: str, empty: int) -> list[tuple[Cell
     rows = []
     for task in results.tasks:
         name = (
-            "chance_level (sees no prompt)"
+            "chance level (sees no prompt)"
             if len(results.tasks) == 1
-            else f"chance_level of {task} (sees no prompt)"
+            else f"chance level of {task} (sees no prompt)"
         )
         chance_levels = [results.chance_level(n, metric, task) for n in results.lengths]
         rows.append(

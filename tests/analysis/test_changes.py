@@ -120,7 +120,7 @@ def test_the_tables_show_every_change(found):
         [f"rope, evaluated with {LINEAR}", "–", "1/2", "0.60", "–", "0.25"],
         [f"rope, evaluated with {NORMALIZED} †", "–", "1/2", "0.20", "–", "–"],
         ["alibi", "0/1 [0.00, 0.79]", "1/1", "0.80", "0.70", "–"],
-        ["chance_level (sees no prompt)", "", "", "0.10", "–", "–"],
+        ["chance level (sees no prompt)", "", "", "0.10", "–", "–"],
     ]
     assert made["Exact match by length, every seed"][2:4] == [
         [f"rope, evaluated with {LINEAR}", "0", "finished", "0.60", "–", "0.25"],

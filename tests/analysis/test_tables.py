@@ -41,7 +41,7 @@ def test_the_first_table_says_what_extrapolates_what_is_solved_and_what_did_not_
         ["variant", "extrapolates", "solved", "4", "→8"],
         ["rope", "0/3 [0.00, 0.56]", "1/3, 1 diverged", "0.998", "0.40"],
         ["alibi", "0/1 [0.00, 0.79]", "0/2 not solved, 1 failed", "0.50", "–"],
-        ["chance_level (sees no prompt)", "", "", "0.20", "0.00"],
+        ["chance level (sees no prompt)", "", "", "0.20", "0.00"],
     ]
 
 
@@ -194,8 +194,8 @@ def test_each_task_of_a_study_has_a_floor_of_its_own(tmp_path):
         )
     )
     chance_levels = [
-        ["chance_level of copy (sees no prompt)", "", "", "0.10"],
-        ["chance_level of parity (sees no prompt)", "", "", "0.50"],
+        ["chance level of copy (sees no prompt)", "", "", "0.10"],
+        ["chance level of parity (sees no prompt)", "", "", "0.50"],
     ]
     assert cells(tables.of(found)[0])[3:] == chance_levels
 

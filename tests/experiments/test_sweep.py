@@ -75,7 +75,7 @@ def test_a_sweep_trains_every_run_and_prints_its_table(smoke):
     assert [line.split("|")[1].strip() for line in table.splitlines()][2:] == [
         "rope",
         "alibi",
-        "chance_level (sees no prompt)",
+        "chance level (sees no prompt)",
     ]
     assert table in (folder / "table.md").read_text()
     assert "4 of 4 runs" in done.stdout

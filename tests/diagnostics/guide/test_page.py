@@ -53,9 +53,9 @@ def test_numbers_of_a_study_are_medians_over_its_seeds():
 
 def test_an_upper_bound_is_not_rounded_down():
     """Of the record, 1.3e-06: "no more than 1e-06" would be wrong."""
-    measured = {"fresh": {"override": 1.3152607607480604e-06, "step": 1.361}}
+    measured = {"fresh": {"shift": 1.3152607607480604e-06, "step": 1.361}}
     said = page.render(
-        "{{ measured.fresh.change | power_at_most }} {{ measured.fresh.step | at_most }}",
+        "{{ measured.fresh.shift | power_at_most }} {{ measured.fresh.step | at_most }}",
         {},
         measured,
         ROOT,
