@@ -73,8 +73,7 @@ def on_call(frame, event, argument):
     if path not in seen and not is_importing(frame):
         seen.add(path)
         note("files", path)
-    if path == softmax_file and code.co_name == softmax_name and "softmax" not in seen:
-        seen.add("softmax")
+    if path == softmax_file and code.co_name == softmax_name:
         stack = []
         while frame is not None:
             stack.append(frame.f_code)
@@ -100,6 +99,7 @@ ROOMS = {
     "results": ("pe_lab/analysis",),
     "runs": ("pe_lab/runs", "pe_lab/choices.py"),
 }
+STEP = "pe_lab/training/step.py:step"
 SOFTMAX = "pe_lab/kernels/attention_cpu.py:_exponentials"
 
 
@@ -150,9 +150,9 @@ def trace() -> Trace:
             raise RuntimeError(f"The sweep failed: {result.stderr}")
         files = (notes / "files").read_text(encoding="utf-8").split()
         stacks = (notes / "stack").read_text(encoding="utf-8").split("\n\n")
-    training = [stack.split() for stack in stacks if LOOP in stack]
+    training = [stack.split() for stack in stacks if LOOP in stack and STEP in stack]
     if not training:
-        raise RuntimeError(f"No call of {SOFTMAX} has {LOOP} on its stack.")
+        raise RuntimeError(f"No call of {SOFTMAX} has {LOOP} and {STEP} on its stack.")
     functions = training[0]
     return Trace(tuple(dict.fromkeys(files)), tuple(functions[functions.index(LOOP) :]))
 
