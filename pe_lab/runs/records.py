@@ -23,6 +23,8 @@ from typing import Any
 from pe_lab.runs import older_records
 from pe_lab.runs.errors import UserError, one_line
 
+Record = dict[str, Any]  # as JSON gives it back
+
 SCHEMA_VERSION, _OLDEST = 6, 2
 STATUSES = ("finished", "diverged", "failed")
 # Subtracted from thresholds, because the floating-point mean of three times 0.99 is below 0.99.

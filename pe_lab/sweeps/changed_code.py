@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from pe_lab.runs import code_versions, plugins
-from pe_lab.training.trained_runs import Record
+from pe_lab.runs.records import Record
 
 
 def changed_plugins(records: Iterable[Record]) -> dict[str, list[str]]:

@@ -12,11 +12,11 @@ from pe_lab.runs.code_versions import Sources
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.labels import agrees
+from pe_lab.runs.records import Record
 from pe_lab.runs.run import RunGroup
 from pe_lab.sweeps import select as selection
 from pe_lab.sweeps.select import Values
 from pe_lab.training.evaluate import Evaluator
-from pe_lab.training.run_records import Record
 from pe_lab.training.setup import build_setup
 from pe_lab.training.trained_runs import load_state
 from pe_lab.training.warm_start import overridden

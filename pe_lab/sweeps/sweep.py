@@ -10,6 +10,7 @@ import jax
 from pe_lab.runs import records, run_group_files, study_files
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.evaluation_points import is_done
+from pe_lab.runs.records import Record
 from pe_lab.runs.run import Run, RunGroup, from_record
 from pe_lab.sweeps import changed_code
 from pe_lab.sweeps import study as studies
@@ -17,7 +18,7 @@ from pe_lab.sweeps.launchers.base import Launcher
 from pe_lab.sweeps.progress import Progress
 from pe_lab.sweeps.study import Study
 from pe_lab.training.frozen_data import frozen_of
-from pe_lab.training.run_records import Record, write_failure
+from pe_lab.training.run_records import write_failure
 from pe_lab.training.setup import build_setup
 from pe_lab.training.warm_start import check_held_out, overridden
 

@@ -13,12 +13,11 @@ import jax
 import numpy as np
 
 from pe_lab.runs import records
+from pe_lab.runs.records import Record
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.training.curve import Curve
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import TrainState
-
-Record = dict[str, Any]  # as JSON gives it back; runs/records.py writes and checks it
 
 _CHECKOUT = Path(__file__).parent
 _CODE = (":/pe_lab", ":/configs", ":/experiments")  # the folders whose changes make a run "dirty"

@@ -2,9 +2,8 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import jax
 from jaxtyping import PyTree
@@ -12,12 +11,11 @@ from jaxtyping import PyTree
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import records, run_group_files
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import Record
 from pe_lab.runs.run import RunGroup
 from pe_lab.training import checkpoint
 from pe_lab.training.setup import Setup, build_setup
 from pe_lab.training.state import CurvePoint, TrainState, abstract_state, of_member
-
-Record = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
