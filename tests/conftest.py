@@ -13,7 +13,7 @@ os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = (
 # A quarter less again. Split modules would round differently in company.
 _FLAGS = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_FLAGS}"
-os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["JAX_PLATFORMS"] = os.environ.get("TEST_PLATFORMS", "cpu")  # see make test-gpu
 os.environ["JAX_NUMPY_RANK_PROMOTION"] = "raise"
 os.environ["JAX_NUMPY_DTYPE_PROMOTION"] = "standard"  # strict would break optax
 
