@@ -65,10 +65,7 @@ def ntk(theta: np.ndarray, factor: float) -> np.ndarray:
 
 
 def dynamic_ntk(
-    theta: np.ndarray,
-    factor: float,
-    trained_length: int,
-    lengths: Num[Array, "b"],
+    theta: np.ndarray, factor: float, trained_length: int, lengths: Num[Array, "b"]
 ) -> Float[Array, "b p"]:
     """Frequencies of ntk for the factor s * L / L0 - (s - 1), at least 1, for each length L."""
     ratio = jnp.maximum(lengths / trained_length, 1.0)
@@ -134,11 +131,7 @@ def llama3(
     return _blend(theta, factor, unchanged)
 
 
-def longrope(
-    theta: np.ndarray,
-    factors: tuple[float, ...],
-    name: str,
-) -> np.ndarray:
+def longrope(theta: np.ndarray, factors: tuple[float, ...], name: str) -> np.ndarray:
     """Each frequency divided by its own factor."""
     if len(factors) != len(theta) or not all(f > 0 for f in factors):
         raise ValueError(

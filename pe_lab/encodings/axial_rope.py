@@ -29,13 +29,7 @@ class AxialRoPE(AttentionEncoding):
 
     requirements = Requirements(relative=True, num_axes=2, cross=True)
 
-    def __init__(
-        self,
-        *,
-        num_axes: int = 2,
-        base: float = 100.0,
-        head_dim: int,
-    ):
+    def __init__(self, *, num_axes: int = 2, base: float = 100.0, head_dim: int):
         if num_axes < 2:
             raise ValueError(
                 f"AxialRoPE reads positions of two axes or more, got num_axes={num_axes}; of one, "
@@ -53,11 +47,7 @@ class AxialRoPE(AttentionEncoding):
         self.require(num_axes=num_axes)
 
     def transform_qk(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         query_angles = self.angles(Q.positions)[:, :, None]  # all heads rotate by one angle
         key_angles = self.angles(K.positions)[:, :, None]

@@ -137,9 +137,7 @@ class InputEncoding(_Encoding):
         return pad_channels(embedding, self.width)
 
     def combine_with(
-        self,
-        x: Float[Array, "b l d"],
-        embedding: Float[Array, "#b l c"],
+        self, x: Float[Array, "b l d"], embedding: Float[Array, "#b l c"]
     ) -> Float[Array, "b l d"]:
         """Token embeddings combined with the result of `scaled_embedding`."""
         embedding = embedding.astype(x.dtype)
@@ -155,9 +153,7 @@ class InputEncoding(_Encoding):
         return self.projection(both)
 
     def __call__(
-        self,
-        x: Float[Array, "b l d"],
-        positions: Num[Array, "#b l *a"],
+        self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
     ) -> Float[Array, "b l d"]:
         embedding = self.scaled_embedding(positions)
         return self.combine_with(x, embedding)
@@ -176,9 +172,7 @@ class AttentionEncoding(_Encoding):
         check_declared(cls, cls.requirements, base=AttentionEncoding)
 
     def features(
-        self,
-        x: Float[Array, "b l d"],
-        positions: Num[Array, "#b l *a"],
+        self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
     ) -> tuple[PyTree, PyTree]:
         """State of each token: (for queries, for keys), each None or leaves [B, L, ...].
 
@@ -187,11 +181,7 @@ class AttentionEncoding(_Encoding):
         return None, None
 
     def transform_qk(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
         """Queries and keys of the product. They may widen; the scale stays 1 / sqrt(Dh)."""
         return q, k
@@ -201,11 +191,7 @@ class AttentionEncoding(_Encoding):
         return None
 
     def content_bias(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"] | None:
         """Additive term [B, H, L, S] that reads the raw queries, keys or features."""
         return None
@@ -227,28 +213,19 @@ class AttentionEncoding(_Encoding):
         return s
 
     def normalize(
-        self,
-        s: Float[Array, "b h l s"],
-        mask: Bool[Array, "_ _ l s"],
+        self, s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]
     ) -> Float[Array, "b h l s"]:
         """Attention weights, zeros if a query sees no key. Declare replaces=("normalize",)."""
         return masked_softmax(s, mask)
 
     def combine(
-        self,
-        w: Float[Array, "b h l s"],
-        v: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b l h e"]:
         """Weighted sum of values. Declare replaces=("combine",)."""
         return weighted_sum(w, v)
 
 
-def weighted_sum(
-    w: Float[Array, "b h l s"],
-    v: Float[Array, "b s h e"],
-) -> Float[Array, "b l h e"]:
+def weighted_sum(w: Float[Array, "b h l s"], v: Float[Array, "b s h e"]) -> Float[Array, "b l h e"]:
     return jnp.einsum("bhls,bshe->blhe", w, v)
 
 

@@ -42,13 +42,7 @@ class CoPE(AttentionEncoding):
         replaces=("logits",),
     )
 
-    def __init__(
-        self,
-        *,
-        num_positions: int = 64,
-        scaled: bool = False,
-        head_dim: int,
-    ):
+    def __init__(self, *, num_positions: int = 64, scaled: bool = False, head_dim: int):
         if num_positions < 2:
             raise ValueError(
                 f"CoPE interpolates between rows, so it needs two positions or more, got "
@@ -58,9 +52,7 @@ class CoPE(AttentionEncoding):
         self.table = nnx.Param(jnp.zeros((num_positions, head_dim)))
 
     def counts(
-        self,
-        s: Float[Array, "b h l s"],
-        mask: Bool[Array, "_ _ l s"],
+        self, s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]
     ) -> Float[Array, "b h l s"]:
         """p: for each query, the sum of its gates from each key on, at most the last row."""
         # The mask is causal, so a sum over the keys from j on ends at the query.
@@ -84,8 +76,7 @@ class CoPE(AttentionEncoding):
 
 
 def interpolate(
-    by_row: Float[Array, "b h l p"],
-    count: Float[Array, "b h l s"],
+    by_row: Float[Array, "b h l p"], count: Float[Array, "b h l s"]
 ) -> Float[Array, "b h l s"]:
     """Each query's values at counts in 0..P-1, linear between the rows of the table."""
     below = jnp.floor(count)

@@ -74,9 +74,7 @@ class DAPE(AttentionEncoding):
         self.out = uniform_linear(kernel_size * hidden, num_heads, rngs)
 
     def features(
-        self,
-        x: Float[Array, "b l d"],
-        positions: Num[Array, "#b l *a"],
+        self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
     ) -> tuple[PyTree, PyTree]:
         return self.inner.features(x, positions)
 
@@ -108,11 +106,7 @@ class DAPE(AttentionEncoding):
         return s + b + jnp.moveaxis(f, 3, 1)
 
     def inner_bias(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "_ _ l s"]:
         """b, the bias of the inner encoding."""
         bias = self.inner.bias(Q, K)
@@ -125,9 +119,7 @@ class DAPE(AttentionEncoding):
         return bias + content_bias
 
     def with_neighbors(
-        self,
-        x: Float[Array, "b l s c"],
-        mask: Bool[Array, "_ _ l s"],
+        self, x: Float[Array, "b l s c"], mask: Bool[Array, "_ _ l s"]
     ) -> Float[Array, "b l s d"]:
         """The numbers of each key and its neighbors; zeros for keys that no head may see."""
         if self.kernel_size == 1:

@@ -85,21 +85,13 @@ class DeBERTa(AttentionEncoding):
         return jnp.asarray(self.rows)[index]
 
     def transform_qk(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         num_terms = 1 + len(self.terms)  # q·k is one of them
         return q / math.sqrt(num_terms), k
 
     def content_bias(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
         """q·W_k P and k·W_q P, each at the row of i - j."""
         num_terms = 1 + len(self.terms)

@@ -88,9 +88,7 @@ class FoX(AttentionEncoding):
         self.projection = projection
 
     def features(
-        self,
-        x: Float[Array, "b l d"],
-        positions: Num[Array, "#b l *a"],
+        self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
     ) -> tuple[None, Float[Array, "b l h"]]:
         """The log of each token's gates."""
         if self.projection is not None:
@@ -104,11 +102,7 @@ class FoX(AttentionEncoding):
         return None, jax.nn.log_sigmoid(logits)
 
     def content_bias(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
         """c_i - c_j, where c sums the logs of the gates up to a token."""
         assert Q.slots is not None
@@ -119,10 +113,7 @@ class FoX(AttentionEncoding):
         return of_queries - of_keys
 
 
-def _logits(
-    decay_times: tuple[float, ...],
-    num_heads: int,
-) -> tuple[float, ...]:
+def _logits(decay_times: tuple[float, ...], num_heads: int) -> tuple[float, ...]:
     """b with log sigmoid(b) = -1 / T, for the decay time T of each head."""
     if len(decay_times) != 2 or not 0 < decay_times[0] <= decay_times[1]:
         raise ValueError(

@@ -32,14 +32,7 @@ class MixedRoPE(AttentionEncoding):
 
     requirements = Requirements(relative=True, num_axes=2, cross=True, per_layer=True)
 
-    def __init__(
-        self,
-        *,
-        base: float = 10.0,
-        num_heads: int,
-        head_dim: int,
-        rngs: nnx.Rngs,
-    ):
+    def __init__(self, *, base: float = 10.0, num_heads: int, head_dim: int, rngs: nnx.Rngs):
         if head_dim % 4:
             raise ValueError(
                 f"MixedRoPE starts from two directions of equally many pairs, so 4 must divide "
@@ -56,11 +49,7 @@ class MixedRoPE(AttentionEncoding):
         self.frequencies = nnx.Param(jnp.stack([fx, fy]))  # [A, H, P]
 
     def transform_qk(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         q = rotate(q, self.angles(Q.positions))
         k = rotate(k, self.angles(K.positions))

@@ -61,11 +61,7 @@ class MusicTransformer(AttentionEncoding):
         return row, inside
 
     def content_bias(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
         """q·E[i - j] / sqrt(Dh), and 0 where the distance has no vector."""
         distance = -relative(Q, K)

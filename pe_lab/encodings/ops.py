@@ -12,11 +12,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Num
 
 
-def check_axes(
-    positions: Num[Array, "b l *a"],
-    num_axes: int,
-    name: str,
-) -> Num[Array, "b l *a"]:
+def check_axes(positions: Num[Array, "b l *a"], num_axes: int, name: str) -> Num[Array, "b l *a"]:
     """The positions, if they have `num_axes` axes.
 
     Raises:
@@ -30,8 +26,7 @@ def check_axes(
 
 
 def masked_softmax(
-    s: Float[Array, "b h l s"],
-    mask: Bool[Array, "_ _ l s"],
+    s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]
 ) -> Float[Array, "b h l s"]:
     """Softmax over the allowed keys in float32; zeros with zero gradients if no key is allowed."""
     float32 = jnp.finfo(jnp.float32)
@@ -51,20 +46,13 @@ def uniform_linear(inputs: int, outputs: int, rngs: nnx.Rngs) -> nnx.Linear:
     """
     limit = inputs**-0.5
 
-    def initialize(
-        key: Array,
-        shape: tuple[int, ...],
-        dtype: DTypeLike,
-    ) -> Array:
+    def initialize(key: Array, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         return jax.random.uniform(key, shape, dtype, -limit, limit)
 
     return nnx.Linear(inputs, outputs, kernel_init=initialize, bias_init=initialize, rngs=rngs)
 
 
-def lookup(
-    table: Float[Array, "n c"],
-    index: Num[Array, "*o"],
-) -> Float[Array, "*o c"]:
+def lookup(table: Float[Array, "n c"], index: Num[Array, "*o"]) -> Float[Array, "*o c"]:
     """Rows of a table; NaN for an index outside of it, negative ones included.
 
     Raises:
@@ -85,10 +73,7 @@ def geometric_frequencies(base: float, channels: int) -> tuple[float, ...]:
     return tuple(frequencies.tolist())
 
 
-def angles(
-    positions: Num[Array, "*p"],
-    frequencies: Sequence[float],
-) -> Float[Array, "*p f"]:
+def angles(positions: Num[Array, "*p"], frequencies: Sequence[float]) -> Float[Array, "*p f"]:
     """positions x frequencies in radians, in (-pi, pi) up to whole turns.
 
     Exact to 1e-6 below position 2^24. The error of a plain float32 product is 1e-3 at position 1e5.
@@ -154,8 +139,7 @@ def rotate(
 
 
 def take_rows(
-    by_row: Float[Array, "b h l r"],
-    rows: Int[Array, "_ _ l s"],
+    by_row: Float[Array, "b h l r"], rows: Int[Array, "_ _ l s"]
 ) -> Float[Array, "b h l s"]:
     """Each query's value for the row of each key; rows are [B|1, H|1, L, S]."""
     num_keys = rows.shape[-1]

@@ -50,13 +50,7 @@ class PaTH(AttentionEncoding):
     )
 
     def __init__(
-        self,
-        *,
-        rank: int = 32,
-        width: int,
-        num_heads: int,
-        head_dim: int,
-        rngs: nnx.Rngs,
+        self, *, rank: int = 32, width: int, num_heads: int, head_dim: int, rngs: nnx.Rngs
     ):
         if rank < 1:
             raise ValueError(f"PaTH's rank must be at least 1, got {rank}.")
@@ -68,9 +62,7 @@ class PaTH(AttentionEncoding):
         self.num_heads = num_heads
 
     def features(
-        self,
-        x: Float[Array, "b l d"],
-        positions: Num[Array, "#b l *a"],
+        self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
     ) -> tuple[None, tuple[Float[Array, "b l h e"], Float[Array, "b l h"]]]:
         """Each token's w and beta. Zeros, as in empty slots of a cache, make H the identity."""
         batch, length, _ = x.shape
@@ -82,11 +74,7 @@ class PaTH(AttentionEncoding):
         return None, (w, beta)
 
     def content_bias(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
         assert Q.slots is not None
         assert K.slots is not None
@@ -112,8 +100,7 @@ class PaTH(AttentionEncoding):
         queries = jnp.moveaxis(q, 1, 2).astype(jnp.float32)  # [B, H, L, Dh]
 
         def process_block(
-            change: Float[Array, "b h l e"],
-            block: tuple[Array, ...],
+            change: Float[Array, "b h l e"], block: tuple[Array, ...]
         ) -> tuple[Float[Array, "b h l e"], Float[Array, "b h l c"]]:
             """The change of the queries before a block, and of the logits in it."""
             W, keys, TW, TK, is_past = block
@@ -155,11 +142,7 @@ def _inverse(square: Float[Array, "*b c c"]) -> Float[Array, "*b c c"]:
     return inverse
 
 
-def _blocks(
-    x: Shaped[Array, "..."],
-    axis: int,
-    size: int,
-) -> Shaped[Array, "n ..."]:
+def _blocks(x: Shaped[Array, "..."], axis: int, size: int) -> Shaped[Array, "n ..."]:
     """An axis split into blocks of C, which become the first axis; zeros fill the last block."""
     widths = [(0, 0)] * x.ndim
     widths[axis] = (0, -x.shape[axis] % size)

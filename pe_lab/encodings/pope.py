@@ -51,11 +51,7 @@ class PoPE(AttentionEncoding):
         self.delta = nnx.Param(delta)
 
     def transform_qk(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
         raw = self.delta[...]
         # jnp.clip would halve the gradient at the initial value 0.
@@ -68,10 +64,7 @@ class PoPE(AttentionEncoding):
         return q, k
 
 
-def _polar(
-    x: Float[Array, "b l h e"],
-    angle: Float[Array, "#b l #h e"],
-) -> Float[Array, "b l h f"]:
+def _polar(x: Float[Array, "b l h e"], angle: Float[Array, "#b l #h e"]) -> Float[Array, "b l h f"]:
     """Each channel as a point of the plane at a magnitude and an angle: first all x, then all y."""
     magnitude = jax.nn.softplus(x.astype(jnp.float32))
     points = [magnitude * jnp.cos(angle), magnitude * jnp.sin(angle)]

@@ -33,13 +33,7 @@ class PositionTemperature(AttentionEncoding):
 
     requirements = Requirements(coarse=True, cross=True)
 
-    def __init__(
-        self,
-        *,
-        rate: float = 0.1,
-        start: int = 8192,
-        steps: bool = True,
-    ):
+    def __init__(self, *, rate: float = 0.1, start: int = 8192, steps: bool = True):
         if start < 1:
             raise ValueError(f"PositionTemperature needs a start of at least 1, got {start}.")
         self.rate = rate
@@ -55,11 +49,7 @@ class PositionTemperature(AttentionEncoding):
         return 1 + self.rate * logarithm
 
     def transform_qk(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         # Queries alone, because a logit grows with the query's position and not the key's.
         factor = self.factor(Q.positions)[:, :, None, None]  # [B|1, L, 1, 1]

@@ -56,9 +56,7 @@ class RelativeLogits(AttentionEncoding):
         self.profiles = nnx.Param(profiles)  # P
 
     def features(
-        self,
-        x: Float[Array, "b l d"],
-        positions: Num[Array, "#b l *a"],
+        self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
     ) -> tuple[Float[Array, "b l h c"], None]:
         """The mixture of each query's heads, and nothing for keys."""
         x = x.astype(jnp.float32)
@@ -66,11 +64,7 @@ class RelativeLogits(AttentionEncoding):
         return mixture, None
 
     def content_bias(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
         """(W_r x_i)·P[:, i - j] for distances below the extent, else 0."""
         distance = -relative(Q, K)[:, None]

@@ -125,11 +125,7 @@ class RoPE(AttentionEncoding):
             theta = scalings.yarn(theta, factor, base, trained_length, beta_fast, beta_slow)
         elif scaling == "llama3":
             theta = scalings.llama3(
-                theta,
-                factor,
-                trained_length,
-                low_frequency_factor,
-                high_frequency_factor,
+                theta, factor, trained_length, low_frequency_factor, high_frequency_factor
             )
         elif scaling == "longrope":
             far = scalings.longrope(theta, long_factors, "long_factors")
@@ -153,11 +149,7 @@ class RoPE(AttentionEncoding):
         self.rotated = rotated
 
     def transform_qk(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         lengths = _lengths(K) if self.requirements.reads_length else None
         q = self.rotate(q, Q, lengths)
@@ -165,31 +157,21 @@ class RoPE(AttentionEncoding):
         return q, k
 
     def rotate(
-        self,
-        x: Float[Array, "b l h e"],
-        tokens: Tokens,
-        lengths: Num[Array, "#b"] | None = None,
+        self, x: Float[Array, "b l h e"], tokens: Tokens, lengths: Num[Array, "#b"] | None = None
     ) -> Float[Array, "b l h e"]:
         """The first r channels of each head, rotated and multiplied by the amplitude."""
         angle = self.angles(tokens.positions, lengths)[:, :, None]
         return rotate(x, angle, self.layout, self.amplitude)
 
     def angles(
-        self,
-        positions: Num[Array, "b l"],
-        lengths: Num[Array, "c"] | None = None,
+        self, positions: Num[Array, "b l"], lengths: Num[Array, "c"] | None = None
     ) -> Float[Array, "_ l p"]:
         """Angles [B|1, L, P] of positions; only dynamic_ntk and longrope read the lengths."""
         if self.trained_length is None or lengths is None:
             return angles(positions, self.frequencies)
         if self.scaling == "dynamic_ntk":
             theta = np.asarray(self.frequencies)
-            frequencies = scalings.dynamic_ntk(
-                theta,
-                self.factor,
-                self.trained_length,
-                lengths,
-            )
+            frequencies = scalings.dynamic_ntk(theta, self.factor, self.trained_length, lengths)
             return positions.astype(jnp.float32)[..., None] * frequencies[:, None]
         near = angles(positions, self.frequencies)
         far = angles(positions, self.far_frequencies)

@@ -55,20 +55,12 @@ class RotaryValue(AttentionEncoding):
         self.require(relative=not absolute)
 
     def transform_qk(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         return self._rotate(q, Q), self._rotate(k, K)
 
     def combine(
-        self,
-        w: Float[Array, "b h l s"],
-        v: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b l h e"]:
         rotated = self._rotate(v, K)
         out = weighted_sum(w, rotated)
@@ -78,10 +70,7 @@ class RotaryValue(AttentionEncoding):
         return self._rotate(out, Q, sign=-1.0)
 
     def _rotate(
-        self,
-        x: Float[Array, "b l h e"],
-        tokens: Tokens,
-        sign: float = 1.0,
+        self, x: Float[Array, "b l h e"], tokens: Tokens, sign: float = 1.0
     ) -> Float[Array, "b l h e"]:
         angle = sign * angles(tokens.positions, self.frequencies)
         return rotate(x, angle[:, :, None], self.layout)

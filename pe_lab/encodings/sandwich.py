@@ -27,13 +27,7 @@ class Sandwich(OffsetBias):
 
     requirements = Requirements(only_bias=True, relative=True, cross=True)
 
-    def __init__(
-        self,
-        *,
-        code_width: int = 128,
-        base: float = 10000.0,
-        num_heads: int,
-    ):
+    def __init__(self, *, code_width: int = 128, base: float = 10000.0, num_heads: int):
         if code_width < 2 or code_width % 2:
             raise ValueError(
                 "Sandwich's code_width counts sines and cosines, so it must be even and "

@@ -78,9 +78,7 @@ class SelectiveRoPE(AttentionEncoding):
         self.num_heads = num_heads
 
     def features(
-        self,
-        x: Float[Array, "b l d"],
-        positions: Num[Array, "#b l *a"],
+        self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
     ) -> tuple[None, Float[Array, "b l h p"]]:
         """The steps of each token's pairs, before their factors."""
         batch, length, _ = x.shape
@@ -96,11 +94,7 @@ class SelectiveRoPE(AttentionEncoding):
         return None, steps * gate[..., None]
 
     def transform_qk(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         assert Q.slots is not None
         sums = jnp.cumsum(K.features, axis=1)  # [B, S, H, P]

@@ -66,20 +66,12 @@ class SelfExtend(AttentionEncoding):
         self.layout = layout
 
     def transform_qk(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         return self._rotate(q, Q.positions), self._rotate(k, K.positions)
 
     def content_bias(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
         """The difference between grouped and exact logits of far keys."""
         shift = self.window - self.window // self.group
@@ -105,9 +97,7 @@ class SelfExtend(AttentionEncoding):
         return product / math.sqrt(q.shape[-1])
 
     def _rotate(
-        self,
-        x: Float[Array, "b l h e"],
-        positions: Num[Array, "_ l"],
+        self, x: Float[Array, "b l h e"], positions: Num[Array, "_ l"]
     ) -> Float[Array, "b l h e"]:
         angle = angles(positions, self.frequencies)[:, :, None]
         return rotate(x, angle, self.layout)

@@ -64,11 +64,7 @@ class Shaw(AttentionEncoding):
         return clipped + self.clip
 
     def content_bias(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
         """q·a[clip(offset)] / sqrt(Dh): the product with every row, then the row of each key."""
         num_heads, head_dim = q.shape[2:]
@@ -79,11 +75,7 @@ class Shaw(AttentionEncoding):
         return take_rows(by_row, rows)
 
     def combine(
-        self,
-        w: Float[Array, "b h l s"],
-        v: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b l h e"]:
         out = weighted_sum(w, v)
         if self.value_table is None:

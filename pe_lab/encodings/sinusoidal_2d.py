@@ -55,10 +55,5 @@ class Sinusoidal2D(InputEncoding):
     def embed(self, positions: Num[Array, "b l 2"]) -> Float[Array, "b l d"]:
         first = angles(positions[..., 0], self.frequencies)
         second = angles(positions[..., 1], self.frequencies)
-        parts = [
-            jnp.sin(first),
-            jnp.cos(first),
-            jnp.sin(second),
-            jnp.cos(second),
-        ]
+        parts = [jnp.sin(first), jnp.cos(first), jnp.sin(second), jnp.cos(second)]
         return jnp.concatenate(parts, axis=-1)

@@ -63,9 +63,7 @@ class StickBreaking(AttentionEncoding):
         return ahead <= 0 if self.attend_current else ahead < 0
 
     def normalize(
-        self,
-        s: Float[Array, "b h l s"],
-        mask: Bool[Array, "_ _ l s"],
+        self, s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]
     ) -> Float[Array, "b h l s"]:
         s = jnp.where(mask, s.astype(jnp.float32), 0.0)
         # The log of the share that each key leaves; a masked key leaves all.
@@ -76,11 +74,7 @@ class StickBreaking(AttentionEncoding):
         return jnp.where(mask, weights, 0.0)
 
     def combine(
-        self,
-        w: Float[Array, "b h l s"],
-        v: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b l h e"]:
         out = weighted_sum(w, v)
         if self.rest is None:

@@ -66,22 +66,14 @@ class TransformerXL(AttentionEncoding):
         return jnp.concatenate([sines, cosines], axis=-1)
 
     def transform_qk(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         # (q + u)·k is the ordinary product of changed queries.
         u = self.query_bias[...][None, None]
         return (q + u).astype(q.dtype), k
 
     def content_bias(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
         """(q + v)·W_R R(i - j) / sqrt(Dh), the second term of the logits."""
         v = self.position_bias[...][None, None]

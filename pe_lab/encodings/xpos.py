@@ -37,12 +37,7 @@ class XPos(AttentionEncoding):
     requirements = Requirements(relative=True, bidirectional=False)
 
     def __init__(
-        self,
-        *,
-        base: float = 10000.0,
-        gamma: float = 0.4,
-        scale_base: float = 512.0,
-        head_dim: int,
+        self, *, base: float = 10000.0, gamma: float = 0.4, scale_base: float = 512.0, head_dim: int
     ):
         if head_dim % 2:
             raise ValueError(f"XPos rotates pairs, so the head width must be even, got {head_dim}.")
@@ -56,11 +51,7 @@ class XPos(AttentionEncoding):
         self.decay = tuple(decay.tolist())  # decrease of the logarithm per position
 
     def transform_qk(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         last = K.positions.max(axis=1, keepdims=True)  # the origin, which cancels in the logits
         query_exponents = self._exponents(last - Q.positions)
@@ -77,10 +68,7 @@ class XPos(AttentionEncoding):
         return distance * decay[None, None]
 
     def _rotate(
-        self,
-        x: Float[Array, "b l h e"],
-        tokens: Tokens,
-        exponents: Float[Array, "#b l p"],
+        self, x: Float[Array, "b l h e"], tokens: Tokens, exponents: Float[Array, "#b l p"]
     ) -> Float[Array, "b l h e"]:
         """Rotated, with each pair multiplied by e^exponent."""
         powers = jnp.exp(exponents)

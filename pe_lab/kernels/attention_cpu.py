@@ -91,8 +91,7 @@ def _forward(
 
 
 def _backward(
-    saved: Saved,
-    g: Float[Array, "h b e l"],
+    saved: Saved, g: Float[Array, "h b e l"]
 ) -> tuple[Array, Array, Array, None, Array | None]:
     q, k, v, exponentials, out, inverse, shape_of_bias = saved
     # Weights are exponentials times the inverse of their sum, which g takes over.
@@ -120,10 +119,7 @@ def _with_ones(v: Float[Array, "h b e s"]) -> Float[Array, "h b f s"]:
 
 
 def _exponentials(
-    q: Float[Array, "h b f l"],
-    k: Float[Array, "h b f s"],
-    mask: Mask,
-    bias: Bias | None,
+    q: Float[Array, "h b f l"], k: Float[Array, "h b f s"], mask: Mask, bias: Bias | None
 ) -> Pairs:
     """exp of the logits, up to one factor for each query; 0 where masked."""
 
@@ -146,19 +142,12 @@ def _exponentials(
     return lax.cond(is_safe, direct, shifted, q, k)
 
 
-def _logits(
-    q: Float[Array, "h b f l"],
-    k: Float[Array, "h b f s"],
-    bias: Bias | None,
-) -> Pairs:
+def _logits(q: Float[Array, "h b f l"], k: Float[Array, "h b f s"], bias: Bias | None) -> Pairs:
     product = _outer(k, q)
     return product if bias is None else product + bias
 
 
-def _reach(
-    bias: Bias | None,
-    mask: Mask,
-) -> Float[Array, ""] | float:
+def _reach(bias: Bias | None, mask: Mask) -> Float[Array, ""] | float:
     """Largest bias at any key, or largest negative bias at the best visible key of a query.
 
     Where every query sees its own key, the bias of that key bounds the best one from below.
@@ -175,10 +164,7 @@ def _reach(
     return jnp.maximum(bias.max(), -lowest)
 
 
-def _outer(
-    a: Float[Array, "h b f s"],
-    b: Float[Array, "h b f l"],
-) -> Pairs:
+def _outer(a: Float[Array, "h b f s"], b: Float[Array, "h b f l"]) -> Pairs:
     """a[..., f, s] b[..., f, l] summed over channels f."""
     channels = a.shape[_CHANNELS]
     if channels > _NARROW:
@@ -190,20 +176,14 @@ def _outer(
 
 
 def _dot(
-    a: Float[Array, "..."],
-    b: Float[Array, "..."],
-    axis_a: int,
-    axis_b: int,
+    a: Float[Array, "..."], b: Float[Array, "..."], axis_a: int, axis_b: int
 ) -> Float[Array, "..."]:
     """The product over one axis of each, for every head and example."""
     contracted = ((axis_a,), (axis_b,))
     return lax.dot_general(a, b, (contracted, _BATCH))
 
 
-def _sum_shared(
-    gradient: Float[Array, "_ _ _ _"],
-    shape: tuple[int, ...],
-) -> Array:
+def _sum_shared(gradient: Float[Array, "_ _ _ _"], shape: tuple[int, ...]) -> Array:
     """The gradient of a bias of this shape, whose first two axes are of size 1 where shared."""
     for axis, size in enumerate(shape[:2]):
         if size == gradient.shape[axis]:
@@ -219,25 +199,20 @@ _attention.defvjp(_forward, _backward)
 
 
 @jax.custom_vjp
-def add_bias(
-    s: Float[Array, "b h l s"],
-    bias: Float[Array, "_ _ l s"],
-) -> Float[Array, "b h l s"]:
+def add_bias(s: Float[Array, "b h l s"], bias: Float[Array, "_ _ l s"]) -> Float[Array, "b h l s"]:
     """The sum. A bias that examples or heads share gets its gradient by a product with ones."""
     return s + bias
 
 
 def _add_bias_forward(
-    s: Float[Array, "b h l s"],
-    bias: Float[Array, "_ _ l s"],
+    s: Float[Array, "b h l s"], bias: Float[Array, "_ _ l s"]
 ) -> tuple[Float[Array, "b h l s"], Float[Array, "_ _ 0"]]:
     shape_of_bias = jnp.zeros((*bias.shape[:2], 0))
     return s + bias, shape_of_bias
 
 
 def _add_bias_backward(
-    shape_of_bias: Float[Array, "_ _ 0"],
-    g: Float[Array, "b h l s"],
+    shape_of_bias: Float[Array, "_ _ 0"], g: Float[Array, "b h l s"]
 ) -> tuple[Float[Array, "b h l s"], Float[Array, "_ _ l s"]]:
     return g, _sum_shared(g, shape_of_bias.shape)
 

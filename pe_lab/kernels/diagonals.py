@@ -30,10 +30,7 @@ class Diagonals:
     skew: Callable[[Array, int], Array]
 
 
-def toeplitz_cpu(
-    by_offset: Float[Array, "h o"],
-    num_queries: int,
-) -> Float[Array, "h l s"]:
+def toeplitz_cpu(by_offset: Float[Array, "h o"], num_queries: int) -> Float[Array, "h l s"]:
     """out[i, j] = by_offset[j - i]; a row is a slice of the offsets."""
     num_keys = by_offset.shape[1] + 1 - num_queries
 
@@ -45,10 +42,7 @@ def toeplitz_cpu(
     return jax.vmap(row, out_axes=-2)(first)
 
 
-def toeplitz_accelerator(
-    by_offset: Float[Array, "h o"],
-    num_queries: int,
-) -> Float[Array, "h l s"]:
+def toeplitz_accelerator(by_offset: Float[Array, "h o"], num_queries: int) -> Float[Array, "h l s"]:
     """out[i, j] = by_offset[j - i]."""
     heads, num_offsets = by_offset.shape
     num_keys = num_offsets + 1 - num_queries
@@ -57,10 +51,7 @@ def toeplitz_accelerator(
     return skew_accelerator(rows, num_keys)[0]
 
 
-def skew_accelerator(
-    x: Float[Array, "b h l o"],
-    num_keys: int,
-) -> Float[Array, "b h l s"]:
+def skew_accelerator(x: Float[Array, "b h l o"], num_keys: int) -> Float[Array, "b h l s"]:
     """out[..., i, j] = x[..., i, j - i + L - 1]."""
     batch, heads, num_queries, num_offsets = x.shape
     all_offsets = num_queries + num_keys - 1
@@ -73,18 +64,14 @@ def skew_accelerator(
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
-def skew_cpu(
-    x: Float[Array, "b h l o"],
-    num_keys: int,
-) -> Float[Array, "b h l s"]:
+def skew_cpu(x: Float[Array, "b h l o"], num_keys: int) -> Float[Array, "b h l s"]:
     """out[..., i, j] = x[..., i, j - i + L - 1]; its gradient copies runs and is no scatter."""
     skewed, _ = _skew_forward(x, num_keys)
     return skewed
 
 
 def _skew_forward(
-    x: Float[Array, "b h l o"],
-    num_keys: int,
+    x: Float[Array, "b h l o"], num_keys: int
 ) -> tuple[Float[Array, "b h l s"], Float[Array, "0 o"]]:
     num_queries, num_offsets = x.shape[2:]
     missing = num_queries + num_keys - 1 - num_offsets
@@ -95,9 +82,7 @@ def _skew_forward(
 
 
 def _skew_backward(
-    num_keys: int,
-    shape_of_x: Float[Array, "0 o"],
-    g: Float[Array, "b h l s"],
+    num_keys: int, shape_of_x: Float[Array, "0 o"], g: Float[Array, "b h l s"]
 ) -> tuple[Float[Array, "b h l o"]]:
     """The gradient of a row is the row of g, moved to the offsets that it was taken from."""
     num_queries, num_offsets = g.shape[2], shape_of_x.shape[1]
@@ -111,27 +96,17 @@ skew_cpu.defvjp(_skew_forward, _skew_backward)
 
 
 def _slices(
-    x: Float[Array, "b h l o"],
-    first: Int[Array, "l"],
-    size: int,
+    x: Float[Array, "b h l o"], first: Int[Array, "l"], size: int
 ) -> Float[Array, "b h l s"]:
     """`size` columns of each row, from the row's own first column."""
 
-    def row(
-        x: Float[Array, "b h o"],
-        first: Int[Array, ""],
-    ) -> Float[Array, "b h s"]:
+    def row(x: Float[Array, "b h o"], first: Int[Array, ""]) -> Float[Array, "b h s"]:
         return jax.lax.dynamic_slice_in_dim(x, first, slice_size=size, axis=-1)
 
     return jax.vmap(row, in_axes=(2, 0), out_axes=2)(x, first)
 
 
-def pad_last(
-    x: Float[Array, "*b o"],
-    *,
-    before: int = 0,
-    after: int,
-) -> Float[Array, "*b p"]:
+def pad_last(x: Float[Array, "*b o"], *, before: int = 0, after: int) -> Float[Array, "*b p"]:
     """Zeros before and after the numbers of the last axis."""
     widths = [(0, 0)] * x.ndim
     widths[-1] = (before, after)

@@ -58,13 +58,7 @@ class Plan:
     shapes: tuple[Shape, ...]
 
 
-def plan(
-    batch_size: int,
-    longest: Shape,
-    *,
-    least: int = 0,
-    whole: bool = False,
-) -> Plan:
+def plan(batch_size: int, longest: Shape, *, least: int = 0, whole: bool = False) -> Plan:
     """The plan for a batch of several streams.
 
     Args:
@@ -86,11 +80,7 @@ def plan(
 
 
 def summed(
-    f: Callable[[Batch], PyTree],
-    batch: Batch,
-    *,
-    least: int = 0,
-    whole: bool = False,
+    f: Callable[[Batch], PyTree], batch: Batch, *, least: int = 0, whole: bool = False
 ) -> PyTree:
     """The sum of f over micro-batches.
 
@@ -148,11 +138,7 @@ def value_and_grad(
 
 
 def _summed_by_rows(
-    f: Callable[[Rows, Shape], PyTree],
-    masks: Masks,
-    *,
-    least: int,
-    whole: bool = False,
+    f: Callable[[Rows, Shape], PyTree], masks: Masks, *, least: int, whole: bool = False
 ) -> PyTree:
     """The sum of f(indices of examples, their shape) over micro-batches."""
     batch_size = len(masks[0])
@@ -171,11 +157,7 @@ def _summed_by_rows(
     if len(parts) == len(division.shapes) == 1:  # a loop of one turn would only cost time
         return f(parts[0], division.shapes[0])
 
-    def add(
-        shape: Shape,
-        number: Int[Array, ""],
-        total: PyTree,
-    ) -> PyTree:
+    def add(shape: Shape, number: Int[Array, ""], total: PyTree) -> PyTree:
         part_sum = f(parts[number], shape)
         return jax.tree.map(jnp.add, total, part_sum)
 

@@ -12,10 +12,7 @@ import jax
 from jax import lax
 from jaxtyping import Array, Float
 
-DimensionNumbers = tuple[
-    tuple[Sequence[int], Sequence[int]],
-    tuple[Sequence[int], Sequence[int]],
-]
+DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
 _NO_BATCH: tuple[tuple[()], tuple[()]] = ((), ())
 _OVER_TOKENS = (((0,), (0,)), _NO_BATCH)  # n of x [n, d] and g [n, f]
 _OVER_OUTPUTS = (((1,), (1,)), _NO_BATCH)  # f of g [n, f] and w [d, f]
@@ -24,24 +21,17 @@ Saved = tuple[Float[Array, "n d"], Float[Array, "d f"]]
 
 
 @jax.custom_vjp
-def product(
-    x: Float[Array, "n d"],
-    w: Float[Array, "d f"],
-) -> Float[Array, "n f"]:
+def product(x: Float[Array, "n d"], w: Float[Array, "d f"]) -> Float[Array, "n f"]:
     """The product x w."""
     return x @ w
 
 
-def _forward(
-    x: Float[Array, "n d"],
-    w: Float[Array, "d f"],
-) -> tuple[Float[Array, "n f"], Saved]:
+def _forward(x: Float[Array, "n d"], w: Float[Array, "d f"]) -> tuple[Float[Array, "n f"], Saved]:
     return x @ w, (x, w)
 
 
 def _backward(
-    saved: Saved,
-    g: Float[Array, "n f"],
+    saved: Saved, g: Float[Array, "n f"]
 ) -> tuple[Float[Array, "n d"], Float[Array, "d f"]]:
     x, w = saved
     x_is_narrower = x.shape[1] <= g.shape[1]

@@ -93,10 +93,7 @@ def attend(
 
 
 def _transform_qk(
-    e: LayerEncoding,
-    q: Float[Array, "b l h e"],
-    k: Float[Array, "b s h e"],
-    kernels: Kernels,
+    e: LayerEncoding, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], kernels: Kernels
 ) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
     """Queries and keys as an encoding changes them; its other heads keep theirs."""
     transform_qk = kernels.hook(e.encoding, "transform_qk")
@@ -113,9 +110,7 @@ def _transform_qk(
 
 
 def _scale_by_log_n(
-    q: Float[Array, "b l h e"],
-    mask: Bool[Array, "_ _ l s"],
-    factor: Float[Array, "h"] | float,
+    q: Float[Array, "b l h e"], mask: Bool[Array, "_ _ l s"], factor: Float[Array, "h"] | float
 ) -> Float[Array, "b l h e"]:
     """Queries times factor * log n. It scales q·k and leaves biases as they are."""
     n = jnp.maximum(mask.sum(axis=-1), 1)  # [B|1, H|1, L]; at least 1 for a query without keys
@@ -138,13 +133,7 @@ class Attention(nnx.Module):
       kernels: implementations of attention and of matrix products.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        *,
-        kernels: Kernels,
-        rngs: nnx.Rngs,
-    ):
+    def __init__(self, model: Model, *, kernels: Kernels, rngs: nnx.Rngs):
         width, dtype = model.width, jnp.dtype(model.compute_dtype)
 
         def linear() -> nnx.Linear:
@@ -200,11 +189,7 @@ class Attention(nnx.Module):
         return Keys(k, v, tuple(features))
 
     def __call__(
-        self,
-        x: Float[Array, "b l d"],
-        valid: Bool[Array, "b l"],
-        keys: Keys,
-        terms: AttentionTerms,
+        self, x: Float[Array, "b l d"], valid: Bool[Array, "b l"], keys: Keys, terms: AttentionTerms
     ) -> Float[Array, "b l d"]:
         """For each input, the weighted sum of the values that it may see, projected."""
         x = jnp.where(valid[..., None], x, 0)
@@ -215,14 +200,7 @@ class Attention(nnx.Module):
         factor: Float[Array, h] | float | None = 1.0 if self.log_n else None
         if self.log_n_factor is not None:
             factor = self.log_n_factor[...]
-        out = attend(
-            q,
-            keys.k,
-            keys.v,
-            terms,
-            kernels=self.kernels,
-            log_n_factor=factor,
-        )
+        out = attend(q, keys.k, keys.v, terms, kernels=self.kernels, log_n_factor=factor)
         return self.out(out.reshape(x.shape))
 
     def _split_heads(self, x: Float[Array, "b l d"]) -> Float[Array, "b l h e"]:
@@ -231,9 +209,7 @@ class Attention(nnx.Module):
 
 
 def _with_features(
-    terms: AttentionTerms,
-    x: Float[Array, "b l d"],
-    key_features: tuple[PyTree, ...],
+    terms: AttentionTerms, x: Float[Array, "b l d"], key_features: tuple[PyTree, ...]
 ) -> AttentionTerms:
     """The terms with encodings' features of queries and keys."""
     encodings = []

@@ -24,33 +24,21 @@ Biases = Mapping[
 _STORED = (1, 0, 3, 2)
 
 
-def bias_key(
-    sites: tuple[Site, ...],
-    layer: int,
-    queries: View,
-    keys: View,
-) -> BiasKey:
+def bias_key(sites: tuple[Site, ...], layer: int, queries: View, keys: View) -> BiasKey:
     """The encodings and the row of positions that a layer's bias depends on."""
     indices = tuple(site.index for site in sites)
     has_own_row = max(queries.num_rows, keys.num_rows) > 1
     return indices, layer if has_own_row else 0
 
 
-def cut(
-    bias: Float[Array, "_ _ s l"],
-    num_queries: int,
-    num_keys: int,
-) -> Float[Array, "_ _ _ _"]:
+def cut(bias: Float[Array, "_ _ s l"], num_queries: int, num_keys: int) -> Float[Array, "_ _ _ _"]:
     """The first tokens of a stored bias, as [B|1, H|1, L, S]."""
     first = bias[:, :, :num_keys, :num_queries]
     return jnp.transpose(first, _STORED)
 
 
 def shared_biases(
-    layers: Iterable[tuple[BiasKey, tuple[LayerEncoding, ...]]],
-    hook: Hook,
-    *,
-    learned: bool,
+    layers: Iterable[tuple[BiasKey, tuple[LayerEncoding, ...]]], hook: Hook, *, learned: bool
 ) -> Biases:
     """Biases of layers whose examples all have the same one.
 

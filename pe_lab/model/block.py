@@ -21,22 +21,13 @@ _NORMS: Mapping[str, type[nnx.LayerNorm] | type[nnx.RMSNorm]] = {
     "layer": nnx.LayerNorm,
     "rms": nnx.RMSNorm,
 }
-_ACTIVATIONS: Mapping[str, Callable] = {
-    "relu": jax.nn.relu,
-    "gelu": jax.nn.gelu,
-}
+_ACTIVATIONS: Mapping[str, Callable] = {"relu": jax.nn.relu, "gelu": jax.nn.gelu}
 
 
 class FeedForward(nnx.Module):
     """Two linear maps with an activation between them; swiglu gates the hidden layer."""
 
-    def __init__(
-        self,
-        model: Model,
-        *,
-        kernels: Kernels,
-        rngs: nnx.Rngs,
-    ):
+    def __init__(self, model: Model, *, kernels: Kernels, rngs: nnx.Rngs):
         width, hidden_width = model.width, model.feedforward_width
 
         def linear(inputs: int, outputs: int) -> nnx.Linear:
@@ -70,14 +61,7 @@ class Block(nnx.Module):
     Vanishing Variance in Transformer Length Generalization", https://arxiv.org/abs/2504.02827.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        cross: bool,
-        *,
-        kernels: Kernels,
-        rngs: nnx.Rngs,
-    ):
+    def __init__(self, model: Model, cross: bool, *, kernels: Kernels, rngs: nnx.Rngs):
         num_attentions = 2 if cross else 1
         self.pre_norm = model.norm_position == "pre"
         self.dropout = model.dropout
@@ -122,19 +106,11 @@ class Block(nnx.Module):
         x = self.add_residual(x, y, _FEEDFORWARD, dropout_keys)
         return x, keys
 
-    def norm_input(
-        self,
-        x: Float[Array, "b l d"],
-        sublayer: int,
-    ) -> Float[Array, "b l d"]:
+    def norm_input(self, x: Float[Array, "b l d"], sublayer: int) -> Float[Array, "b l d"]:
         """The input of a sublayer: normalized before it, or not at all."""
         return self.norms[sublayer](x) if self.pre_norm else x
 
-    def norm_attention(
-        self,
-        y: Float[Array, "b l d"],
-        index: int,
-    ) -> Float[Array, "b l d"]:
+    def norm_attention(self, y: Float[Array, "b l d"], index: int) -> Float[Array, "b l d"]:
         """The output of self-attention (0) or cross-attention (1), normalized if the model does."""
         return self.after_attention[index](y) if self.after_attention else y
 
@@ -158,9 +134,7 @@ def make_norm(model: Model, rngs: nnx.Rngs) -> Norm:
 
 
 def dropout(
-    x: Float[Array, "b l d"],
-    rate: float,
-    keys: Key[Array, "b"] | None,
+    x: Float[Array, "b l d"], rate: float, keys: Key[Array, "b"] | None
 ) -> Float[Array, "b l d"]:
     """Dropout with one key for each example, so that it does not depend on the others."""
     if keys is None or rate == 0:
@@ -173,10 +147,7 @@ def dropout(
     return jnp.where(mask, x / (1 - rate), 0)
 
 
-def fold_keys(
-    keys: Key[Array, "b"] | None,
-    index: int,
-) -> Key[Array, "b"] | None:
+def fold_keys(keys: Key[Array, "b"] | None, index: int) -> Key[Array, "b"] | None:
     """`jax.random.fold_in` of every key."""
     if keys is None:
         return None

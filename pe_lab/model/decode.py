@@ -21,10 +21,7 @@ from pe_lab.runs.errors import UserError
 
 
 def start(
-    model: Transformer,
-    positions: tuple[Positions, ...],
-    batch: int,
-    source: Stream | None = None,
+    model: Transformer, positions: tuple[Positions, ...], batch: int, source: Stream | None = None
 ) -> Cache:
     """An empty cache for contexts whose slots have these positions.
 
@@ -71,10 +68,7 @@ def _memory(model: Transformer, positions: tuple[Positions, ...], source: Stream
 
 
 def extend(
-    model: Transformer,
-    cache: Cache,
-    tokens: Int[Array, "b l"],
-    mask: Bool[Array, "b l"],
+    model: Transformer, cache: Cache, tokens: Int[Array, "b l"], mask: Bool[Array, "b l"]
 ) -> tuple[Float[Array, "b l v"], Cache]:
     """Logits after each of the next tokens (a whole prompt, or one token), and the new cache.
 
@@ -113,16 +107,12 @@ def _extend(
 
 
 def decode(
-    model: Transformer,
-    cache: Cache,
-    tokens: Int[Array, "b l"],
-    mask: Bool[Array, "b l"],
+    model: Transformer, cache: Cache, tokens: Int[Array, "b l"], mask: Bool[Array, "b l"]
 ) -> tuple[Float[Array, "b l v"], Cache]:
     """Logits after given tokens, computed one token at a time as generation does."""
 
     def step(
-        cache: Cache,
-        token_and_mask: tuple[Int[Array, "b"], Bool[Array, "b"]],
+        cache: Cache, token_and_mask: tuple[Int[Array, "b"], Bool[Array, "b"]]
     ) -> tuple[Cache, Float[Array, "b v"]]:
         token, is_token = token_and_mask
         token, is_token = token[:, None], is_token[:, None]  # L = 1
@@ -244,9 +234,7 @@ def _generate(
 
 
 def _choose(
-    logits: Float[Array, "b v"],
-    temperature: float | Float[Array, ""],
-    key: Key[Array, ""],
+    logits: Float[Array, "b v"], temperature: float | Float[Array, ""], key: Key[Array, ""]
 ) -> Int[Array, "b"]:
     """The most likely token, or a sample."""
     temperature = jnp.asarray(temperature, jnp.float32)

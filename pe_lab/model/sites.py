@@ -64,11 +64,7 @@ class StackEncodings:
     layer_sites: LayerSites
 
 
-def build(
-    model: Model,
-    stack: str,
-    key: Key[Array, ""],
-) -> StackEncodings:
+def build(model: Model, stack: str, key: Key[Array, ""]) -> StackEncodings:
     """The encodings that the config gives to a stack ("encoder", "decoder" or "cross").
 
     Raises:
@@ -99,20 +95,10 @@ def build(
     for sites in layers:
         _check_replaced_once([(site, in_attention[site.index]) for site in sites])
     layer_sites = tuple(tuple(sites) for sites in layers)
-    return StackEncodings(
-        tuple(at_input),
-        tuple(input_sites),
-        tuple(in_attention),
-        layer_sites,
-    )
+    return StackEncodings(tuple(at_input), tuple(input_sites), tuple(in_attention), layer_sites)
 
 
-def _module(
-    model: Model,
-    spec: Encoding,
-    stack: str,
-    key: Key[Array, ""],
-) -> Any:
+def _module(model: Model, spec: Encoding, stack: str, key: Key[Array, ""]) -> Any:
     """One encoding, built with the sizes of the model: an input or an attention encoding."""
     needs = plugins.find("encodings", spec.name).requirements  # type: ignore[attr-defined]
     why = None

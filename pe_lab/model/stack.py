@@ -14,13 +14,7 @@ from pe_lab.model.biases import Biases, BiasKey, bias_key, cut, shared_biases
 from pe_lab.model.block import Block, dropout, fold_keys, make_norm
 from pe_lab.model.sites import LayerSites, Site
 from pe_lab.model.streams import Positions, Stream, View, view_of
-from pe_lab.model.terms import (
-    AttentionTerms,
-    LayerEncoding,
-    StackTerms,
-    attention_terms,
-    visible,
-)
+from pe_lab.model.terms import AttentionTerms, LayerEncoding, StackTerms, attention_terms, visible
 from pe_lab.runs.settings import Model
 
 # Streams of the initialization key, then of a stack's own key: an encoding's draws never change
@@ -99,10 +93,7 @@ class Stack(nnx.Module):
         return view_of(stream, sink=self.sink is not None)
 
     def position_terms(
-        self,
-        stream: Stream,
-        memory: View | None = None,
-        biases: Biases | None = None,
+        self, stream: Stream, memory: View | None = None, biases: Biases | None = None
     ) -> StackTerms:
         """All that depends on positions alone.
 
@@ -129,26 +120,16 @@ class Stack(nnx.Module):
         return tuple(embeddings)
 
     def self_attention_terms(
-        self,
-        queries: View,
-        keys: View,
-        biases: Biases | None = None,
+        self, queries: View, keys: View, biases: Biases | None = None
     ) -> tuple[AttentionTerms, ...]:
         """Terms of each layer's self-attention."""
         mask = visible(
-            queries,
-            keys,
-            causal=self.causal,
-            window=self.window,
-            sink=self.sink is not None,
+            queries, keys, causal=self.causal, window=self.window, sink=self.sink is not None
         )
         return self._terms(self.layer_sites, queries, keys, mask, biases)
 
     def cross_attention_terms(
-        self,
-        queries: View,
-        memory: View | None,
-        biases: Biases | None = None,
+        self, queries: View, memory: View | None, biases: Biases | None = None
     ) -> tuple[AttentionTerms, ...]:
         """Terms of each layer's cross-attention; empty without an encoder."""
         if memory is None:
@@ -177,10 +158,7 @@ class Stack(nnx.Module):
         return tuple(terms[key] for key in layer_keys)
 
     def _layers(
-        self,
-        layer_sites: LayerSites,
-        queries: View,
-        keys: View,
+        self, layer_sites: LayerSites, queries: View, keys: View
     ) -> Iterator[tuple[BiasKey, tuple[LayerEncoding, ...]]]:
         """The encodings of layers, once for all layers with one key."""
         seen: set[BiasKey] = set()
@@ -215,9 +193,7 @@ class Stack(nnx.Module):
     # The second half: tokens.
 
     def embed(
-        self,
-        tokens: Int[Array, "b l"],
-        embeddings: tuple[Float[Array, "_ l _"], ...],
+        self, tokens: Int[Array, "b l"], embeddings: tuple[Float[Array, "_ l _"], ...]
     ) -> Float[Array, "b l d"]:
         """Scaled token embeddings combined with the embeddings of positions, in float32."""
         x = self.embedding(tokens) * self.embedding_scale
@@ -288,10 +264,7 @@ class Stack(nnx.Module):
         return x, tuple(used)
 
     def memory(
-        self,
-        x: Float[Array, "b s d"],
-        valid: Bool[Array, "b s"],
-        cross: tuple[AttentionTerms, ...],
+        self, x: Float[Array, "b s d"], valid: Bool[Array, "b s"], cross: tuple[AttentionTerms, ...]
     ) -> tuple[Keys, ...]:
         """An encoder's output as the keys of each layer's cross-attention."""
         keys = []

@@ -37,10 +37,7 @@ class Stream:
     positions: tuple[Positions, ...]
     mask: Bool[Array, "b l"]
     segments: Int[Array, "b l"] | None = None
-    arange: tuple[bool, ...] = dataclasses.field(
-        default=(False,),
-        metadata=dict(static=True),
-    )
+    arange: tuple[bool, ...] = dataclasses.field(default=(False,), metadata=dict(static=True))
 
     def select(self, rows: Int[Array, "r"]) -> "Stream":
         """The stream of some examples; one row of positions for all examples stays as it is."""
@@ -83,10 +80,7 @@ class View:
     slots: Int[Array, "#b l"] | None
     lengths: Int[Array, "b"]
     segments: Int[Array, "b l"] | None = None
-    arange: tuple[bool, ...] = dataclasses.field(
-        default=(False,),
-        metadata=dict(static=True),
-    )
+    arange: tuple[bool, ...] = dataclasses.field(default=(False,), metadata=dict(static=True))
 
     def tokens(self, site: Site, layer: int) -> Tokens:
         """The tokens as an encoding sees them on a layer."""

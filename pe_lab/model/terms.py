@@ -66,12 +66,7 @@ class StackTerms:
 
 
 def visible(
-    queries: View,
-    keys: View,
-    *,
-    causal: bool,
-    window: int | None = None,
-    sink: bool = False,
+    queries: View, keys: View, *, causal: bool, window: int | None = None, sink: bool = False
 ) -> Bool[Array, "b 1 l s"]:
     """True where a query may attend to a key, whatever the encodings.
 
@@ -128,10 +123,7 @@ def attention_terms(
     return AttentionTerms(tuple(encodings), visible=mask, mask=allowed, bias=bias)
 
 
-def total_bias(
-    encodings: Sequence[LayerEncoding],
-    hook: Hook,
-) -> Float[Array, "_ _ l s"] | None:
+def total_bias(encodings: Sequence[LayerEncoding], hook: Hook) -> Float[Array, "_ _ l s"] | None:
     """The sum of the encodings' biases; None without any."""
     total = None
     for e in encodings:
@@ -143,10 +135,7 @@ def total_bias(
 
 
 def on_heads(
-    heads: Bool[Array, "h"] | None,
-    new: Shaped[Array, "_ _ _ _"],
-    old: ArrayLike,
-    axis: int = 1,
+    heads: Bool[Array, "h"] | None, new: Shaped[Array, "_ _ _ _"], old: ArrayLike, axis: int = 1
 ) -> Shaped[Array, "_ _ _ _"]:
     """`new` on the heads of an encoding and `old` on the others; heads are on `axis`."""
     if heads is None:
@@ -156,9 +145,6 @@ def on_heads(
     return jnp.where(heads.reshape(shape), new, old)
 
 
-def add(
-    total: Float[Array, "..."] | None,
-    term: Float[Array, "..."],
-) -> Float[Array, "..."]:
+def add(total: Float[Array, "..."] | None, term: Float[Array, "..."]) -> Float[Array, "..."]:
     """The sum of the terms so far, if there are any, and one more."""
     return term if total is None else total + term

@@ -134,11 +134,7 @@ class Transformer(nnx.Module):
         return Terms(answering, encoder)
 
     def shared_biases(
-        self,
-        stream: Stream,
-        source: Stream | None = None,
-        *,
-        learned: bool,
+        self, stream: Stream, source: Stream | None = None, *, learned: bool
     ) -> dict[str, Biases]:
         """Biases that all examples of a batch share; learned ones, or those without parameters."""
         biases: dict[str, Biases] = {}

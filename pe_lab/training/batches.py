@@ -87,10 +87,7 @@ def index_in_training_set(setup: Setup, numbers: Int[Array, "n"]) -> Int[Array, 
 
 
 def draw_lengths(
-    setup: Setup,
-    key: Key[Array, ""],
-    step: Int[Array, ""],
-    index: Int[Array, "n"],
+    setup: Setup, key: Key[Array, ""], step: Int[Array, ""], index: Int[Array, "n"]
 ) -> Int[Array, "n"]:
     """Uniform lengths of the examples with these indices, or one length for the whole step."""
     train = setup.run.train
@@ -106,11 +103,7 @@ def draw_lengths(
 
 
 def draw_examples(
-    setup: Setup,
-    keys: Key[Array, "n"],
-    lengths: Int[Array, "n"],
-    bound: int,
-    data: PyTree = None,
+    setup: Setup, keys: Key[Array, "n"], lengths: Int[Array, "n"], bound: int, data: PyTree = None
 ) -> Batch:
     """Draw and lay out one training example for each key, in the shapes of length `bound`."""
     rule = setup.split_rule
@@ -118,11 +111,7 @@ def draw_examples(
     return jax.vmap(functools.partial(setup.layout, setup.task))(examples)
 
 
-def dropout_keys(
-    setup: Setup,
-    key: Key[Array, ""],
-    step: Int[Array, ""],
-) -> Key[Array, "b"] | None:
+def dropout_keys(setup: Setup, key: Key[Array, ""], step: Int[Array, ""]) -> Key[Array, "b"] | None:
     """One key for each context, so that micro-batches drop what the whole batch would drop."""
     if not setup.run.model.dropout:
         return None
@@ -193,12 +182,7 @@ def _stream(
     return Stream(tokens, tuple(positions), mask, None, arange)
 
 
-def _scheme_keys(
-    keys: Key[Array, "n"],
-    index: int,
-    *,
-    is_source: bool,
-) -> Key[Array, "n"]:
+def _scheme_keys(keys: Key[Array, "n"], index: int, *, is_source: bool) -> Key[Array, "n"]:
     """The keys of a scheme; index 0 is the study's."""
     if index > 0:
         keys = stream_keys(stream_keys(keys, NAMED_SCHEMES), index)

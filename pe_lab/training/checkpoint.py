@@ -26,12 +26,7 @@ _NUM_STEPS = 2
 _CURVE = "curve"  # folder of the points of a curve, inside of a run group's folder
 
 
-def save(
-    folder: Path,
-    step: int,
-    state: PyTree,
-    notes: Notes,
-) -> None:
+def save(folder: Path, step: int, state: PyTree, notes: Notes) -> None:
     """Write folder/<step>. The step before it stays as a fallback.
 
     Args:
@@ -41,11 +36,7 @@ def save(
     _keep_newest(folder, _NUM_STEPS)
 
 
-def save_point(
-    folder: Path,
-    step: int,
-    state: PyTree,
-) -> None:
+def save_point(folder: Path, step: int, state: PyTree) -> None:
     """Write folder/curve/<step>, which is never removed."""
     _write(folder / _CURVE, step, state, None)
 
@@ -69,12 +60,7 @@ def points(folder: Path, like: State) -> Iterator[State]:
         yield state
 
 
-def _write(
-    folder: Path,
-    step: int,
-    state: PyTree,
-    notes: Notes | None,
-) -> None:
+def _write(folder: Path, step: int, state: PyTree, notes: Notes | None) -> None:
     from orbax.checkpoint import v1 as ocp  # takes a second, which a start does not need
 
     leaves = _named(state)
@@ -88,9 +74,7 @@ def keep_last(folder: Path) -> None:
 
 
 def restore(
-    folder: Path,
-    like: State,
-    set_aside: Callable[[str], None] | None = None,
+    folder: Path, like: State, set_aside: Callable[[str], None] | None = None
 ) -> tuple[State, Notes | None] | None:
     """The newest state in `folder` and its notes; None if there is none.
 

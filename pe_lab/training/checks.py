@@ -37,13 +37,7 @@ def check(setup: Setup, trained: bool) -> None:
         raise UserError(f"{reason}: training there would teach nothing.")
 
 
-def out_of_reach(
-    setup: Setup,
-    length: int,
-    offset: int,
-    *,
-    train: bool = False,
-) -> str | None:
+def out_of_reach(setup: Setup, length: int, offset: int, *, train: bool = False) -> str | None:
     """Why examples of a length cannot have positions or encodings; None if they can."""
     tokens = setup.context_lengths(length, train)
     for placement in setup.placements:

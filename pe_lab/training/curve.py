@@ -52,9 +52,7 @@ def extend(
 
 
 def _points(
-    evaluator: Evaluator,
-    state: TrainState,
-    loss: Float[np.ndarray, "r"] | None,
+    evaluator: Evaluator, state: TrainState, loss: Float[np.ndarray, "r"] | None
 ) -> list[Point]:
     """The point of each member: losses, exact match and scales of its present parameters."""
     step = int(np.asarray(state.step)[0])
@@ -78,11 +76,7 @@ def _points(
     return points
 
 
-def stops(
-    curves: list[Curve],
-    state: TrainState,
-    train: Train,
-) -> Int[np.ndarray, "r"]:
+def stops(curves: list[Curve], state: TrainState, train: Train) -> Int[np.ndarray, "r"]:
     """The step at which each member stops, a few after the criterion is met."""
     step = int(np.asarray(state.step)[0])
     stop_at = np.array(state.stop_at)
@@ -100,9 +94,7 @@ def stops(
 
 
 def mean_loss(
-    losses: Float[np.ndarray, "r k"],
-    first: int,
-    stop_at: Int[np.ndarray, "r"],
+    losses: Float[np.ndarray, "r k"], first: int, stop_at: Int[np.ndarray, "r"]
 ) -> Float[np.ndarray, "r"]:
     """Mean loss of each member's steps from `first` on; NaN for one that stopped before."""
     steps = first + np.arange(losses.shape[1])

@@ -35,12 +35,7 @@ class Evaluator:
       UserError: the frozen examples that the run's evaluation reads do not fit.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        lengths: Iterable[int],
-        compiled: Callable,
-    ):
+    def __init__(self, setup: Setup, lengths: Iterable[int], compiled: Callable):
         self.setup, self.compiled = setup, compiled
         self.bound = max(lengths)
         self.setups: dict[Override | None, Setup] = {None: setup}
@@ -57,10 +52,7 @@ class Evaluator:
         return self.setups[override]
 
     def measure(
-        self,
-        params: PyTree,
-        point: EvaluationPoint,
-        num_examples: int,
+        self, params: PyTree, point: EvaluationPoint, num_examples: int
     ) -> list[Measurement]:
         """Sums over the examples of a point, for each member."""
         setup = self.setup_with(point.override)
@@ -88,12 +80,7 @@ class Evaluator:
         num_members = len(jax.tree.leaves(params)[0])
         return [of_member(total, index) for index in range(num_members)]
 
-    def _frozen_batch(
-        self,
-        point: EvaluationPoint,
-        count: int,
-        first: int,
-    ) -> Example | None:
+    def _frozen_batch(self, point: EvaluationPoint, count: int, first: int) -> Example | None:
         if self.frozen is None:
             return None
         size = self.setup.run.evaluate.batch_size
@@ -132,10 +119,7 @@ class Evaluator:
 
 
 def _rows(
-    setup: Setup,
-    measured: Measurement,
-    point: EvaluationPoint,
-    count: int,
+    setup: Setup, measured: Measurement, point: EvaluationPoint, count: int
 ) -> list[RecordRow]:
     """The rows of one member at a point."""
     sums = measured.sums

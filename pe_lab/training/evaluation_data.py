@@ -24,9 +24,7 @@ SEED = 0  # frozen sets name it; another seed draws other examples
 
 
 def keys(
-    split: Int[ArrayLike, ""],
-    length: Int[ArrayLike, ""],
-    index: Int[ArrayLike, "b"],
+    split: Int[ArrayLike, ""], length: Int[ArrayLike, ""], index: Int[ArrayLike, "b"]
 ) -> Key[Array, "b"]:
     """The key of each example.
 
@@ -52,11 +50,7 @@ def sample(
     return splits.draw(task, rule, keys, lengths, bound, data, held_out=True)
 
 
-def can_be_trained(
-    setup: Setup,
-    examples: Example,
-    length: Int[ArrayLike, ""],
-) -> Bool[Array, "b"]:
+def can_be_trained(setup: Setup, examples: Example, length: Int[ArrayLike, ""]) -> Bool[Array, "b"]:
     """True for examples whose inputs training can draw."""
     if setup.trained_inputs is None:
         return jnp.zeros(len(examples.prompt), bool)
@@ -66,13 +60,7 @@ def can_be_trained(
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _sample(
-    task: Task,
-    rule: splits.Rule,
-    bound: int,
-    count: int,
-    split: Array,
-    length: Array,
-    data: PyTree,
+    task: Task, rule: splits.Rule, bound: int, count: int, split: Array, length: Array, data: PyTree
 ) -> Example:
     return sample(task, rule, keys(split, length, jnp.arange(count)), length, bound, data)
 
@@ -101,11 +89,7 @@ def draw(task: Task, counts: Counts) -> Iterator[tuple[str, int, Example]]:
             yield split, length, examples
 
 
-def as_text(
-    task: Task,
-    length: int,
-    count: int,
-) -> Iterator[tuple[str, str]]:
+def as_text(task: Task, length: int, count: int) -> Iterator[tuple[str, str]]:
     """Prompt and target of the first test examples of a length.
 
     Target tokens that the model reads and need not predict are in [square brackets].

@@ -161,12 +161,7 @@ def measure_batch(
     return setup.side_by_side(of_member, params)
 
 
-def _sums(
-    setup: Setup,
-    model: Transformer,
-    num_places: int,
-    batch: ModelBatch,
-) -> Sums:
+def _sums(setup: Setup, model: Transformer, num_places: int, batch: ModelBatch) -> Sums:
     """The sums of some examples; `num_places` tokens are in the longest of the whole batch."""
     logits = model(*batch.streams)
     scored: Scored = batch.scores
@@ -189,9 +184,7 @@ def _sums(
     position_losses = position_targets = None
     if setup.task.is_text:
         sum_by_place = functools.partial(
-            jax.ops.segment_sum,
-            segment_ids=jnp.maximum(place, 0).ravel(),
-            num_segments=num_places,
+            jax.ops.segment_sum, segment_ids=jnp.maximum(place, 0).ravel(), num_segments=num_places
         )
         position_losses = sum_by_place(losses.ravel())
         position_targets = sum_by_place(is_token.astype(jnp.int32).ravel())
@@ -211,9 +204,7 @@ def _sums(
 
 
 def _count_all(
-    right: Bool[Array, "b l"],
-    tokens: Bool[Array, "b l"],
-    counted: Bool[Array, "b"],
+    right: Bool[Array, "b l"], tokens: Bool[Array, "b l"], counted: Bool[Array, "b"]
 ) -> Int[Array, ""]:
     """Counted examples that are right at all these tokens."""
     all_right = (right | ~tokens).all(axis=1)

@@ -42,11 +42,7 @@ class Written:
     new: bool
 
 
-def freeze(
-    task_plugin: Plugin,
-    counts: Counts,
-    folder: Path,
-) -> Written:
+def freeze(task_plugin: Plugin, counts: Counts, folder: Path) -> Written:
     """Write a task's evaluation examples into a folder of frozen sets, unless they are there.
 
     Raises:
@@ -133,12 +129,7 @@ class FrozenSets:
         self.rows = functools.cache(self._rows)  # every batch of a length reads the same rows
         self.used: set[str] = set()
 
-    def _rows(
-        self,
-        split: str,
-        length: int,
-        count: int,
-    ) -> list[Row]:
+    def _rows(self, split: str, length: int, count: int) -> list[Row]:
         """At least the first `count` examples of a split and length.
 
         Raises:
@@ -161,14 +152,7 @@ class FrozenSets:
             f"{self.folder} holds {available(largest)} {examples}, and the config needs {count}."
         )
 
-    def batch(
-        self,
-        key: tuple[str, int],
-        count: int,
-        first: int,
-        size: int,
-        bound: int,
-    ) -> Example:
+    def batch(self, key: tuple[str, int], count: int, first: int, size: int, bound: int) -> Example:
         """Some examples of a split and length, in the shapes of length `bound`.
 
         Args:
@@ -226,11 +210,7 @@ def rows_of(length: int, examples: Example) -> Iterator[Row]:
         yield row
 
 
-def stacked(
-    task: Task,
-    bound: int,
-    rows: Sequence[Row],
-) -> Example:
+def stacked(task: Task, bound: int, rows: Sequence[Row]) -> Example:
     """Rows as examples in the shapes of length `bound`: the inverse of `rows_of`."""
     prompt, prompt_mask = _padded([row["prompt"] for row in rows], task.prompt_bound(bound))
     target, target_mask = _padded([row["target"] for row in rows], task.target_bound(bound))

@@ -8,9 +8,7 @@ from pe_lab.tasks.layouts import Layout
 
 
 def revealed(
-    task: Task,
-    layout: Layout,
-    scheme: PositionScheme,
+    task: Task, layout: Layout, scheme: PositionScheme
 ) -> Literal["length", "answer"] | None:
     """Return what positions reveal of a target: its length, tokens of the answer, or nothing."""
     by_structure = None

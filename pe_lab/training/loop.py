@@ -68,12 +68,7 @@ class Training:
       cost: seconds and memory of the whole group.
     """
 
-    def __init__(
-        self,
-        group: RunGroup,
-        folder: Path,
-        report: Report,
-    ):
+    def __init__(self, group: RunGroup, folder: Path, report: Report):
         self.group, self.folder, self.report = group, folder, report
         self.checkpoints = folder / "checkpoints" / group.group_id
         self.cost = Cost()
@@ -94,10 +89,7 @@ class Training:
         return devices.placed(tree, self.setup.batch_devices)
 
     def _compiled(
-        self,
-        function: Callable,
-        *args: PyTree,
-        donate: tuple[int, ...] = (),
+        self, function: Callable, *args: PyTree, donate: tuple[int, ...] = ()
     ) -> Compiled:
         started = time.monotonic()
         # Compiled ahead of the first call, so that its seconds are not counted as training.

@@ -27,9 +27,7 @@ def schedule(train: Train) -> optax.Schedule:
 
 
 def optimizer(
-    train: Train,
-    learning_rate: Float[ArrayLike, ""],
-    weight_decay: Float[ArrayLike, ""],
+    train: Train, learning_rate: Float[ArrayLike, ""], weight_decay: Float[ArrayLike, ""]
 ) -> optax.GradientTransformation:
     """The transformation of one member; its two scalars may be traced.
 

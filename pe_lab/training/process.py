@@ -25,11 +25,7 @@ from pe_lab.training.loop import Event, Preempted, Report, train_run_group
 _PROGRESS_INTERVAL = 2.0  # seconds between two writes of progress
 
 
-def main(
-    group_file: Path,
-    folder: Path,
-    should_leave: Callable[[], bool] = lambda: False,
-) -> int:
+def main(group_file: Path, folder: Path, should_leave: Callable[[], bool] = lambda: False) -> int:
     """Train a run group in this process.
 
     Events go to stdout; the latest values are also in a file of folder/progress.
@@ -46,11 +42,7 @@ def main(
         return _train(group_file, folder, should_leave) if is_ours else locks.LATER
 
 
-def _train(
-    group_file: Path,
-    folder: Path,
-    should_leave: Callable[[], bool],
-) -> int:
+def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool]) -> int:
     group = run_group_files.read(group_file)
     report = _reporter(folder / "progress" / group_file.name)
     try:

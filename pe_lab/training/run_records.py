@@ -76,12 +76,7 @@ def trained(
     }
 
 
-def _cost(
-    setup: Setup,
-    state: TrainState,
-    cost: Cost,
-    steps: int,
-) -> Record:
+def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> Record:
     """The cost of one member: its share of the group's seconds; memory is the group's."""
     num_members = len(state.step)
     all_steps = int(np.asarray(state.step)[0]) * num_members
@@ -100,11 +95,7 @@ def _cost(
     }
 
 
-def _exposure(
-    setup: Setup,
-    steps: int,
-    parent: Mapping[str, Any] | None,
-) -> Record:
+def _exposure(setup: Setup, steps: int, parent: Mapping[str, Any] | None) -> Record:
     """The lengths, positions and steps that training has seen, its parent's included."""
     length = setup.run.train.max_length
     before = {} if parent is None else parent["exposure"]
@@ -147,11 +138,7 @@ def finished(folder: Path, run: Run) -> Record | None:
     return record if record["status"] == "finished" else None
 
 
-def write_failure(
-    run: Run,
-    folder: Path,
-    error: str,
-) -> None:
+def write_failure(run: Run, folder: Path, error: str) -> None:
     """Record that a run failed, unless it has a result already."""
     path = records.path_of(folder, run.run_id)
     if not path.exists() or records.read(path)["status"] == "failed":

@@ -131,23 +131,12 @@ class Setup:
             count = self.layout.examples_per_context
         return {stack: count * n for stack, n in self.num_tokens(length).items()}
 
-    def largest_position(
-        self,
-        placement: Placement,
-        length: int,
-        train: bool,
-    ) -> int | float:
+    def largest_position(self, placement: Placement, length: int, train: bool) -> int | float:
         """The largest position that an encoding can meet in examples of this length."""
         streams = placement.streams
         return max(self._largest(length, train, stack, placement.site) for stack in streams)
 
-    def _largest(
-        self,
-        length: int,
-        train: bool,
-        stack: str,
-        site: Site,
-    ) -> int | float:
+    def _largest(self, length: int, train: bool, stack: str, site: Site) -> int | float:
         """The largest position of a stack's stream; over all axes, or on the site's."""
         scheme = self.schemes[site.scheme]
         tokens = self.context_lengths(length, train)[stack]
@@ -199,12 +188,7 @@ class Setup:
         return 3 * (sum(forward) // len(forward)) * num_contexts
 
 
-def build_setup(
-    run: Run,
-    *,
-    trained: bool = True,
-    platform: str | None = None,
-) -> Setup:
+def build_setup(run: Run, *, trained: bool = True, platform: str | None = None) -> Setup:
     """Build the plugins that a run's config names, and check that they fit together.
 
     Args:
@@ -247,11 +231,7 @@ def build_setup(
 
 
 def _model(
-    run: Run,
-    task: Task,
-    layout: Layout,
-    kernels: Kernels,
-    seed: Int[ArrayLike, ""],
+    run: Run, task: Task, layout: Layout, kernels: Kernels, seed: Int[ArrayLike, ""]
 ) -> Transformer:
     key, model = jax.random.key(seed), run.with_shared_scheme().model
     return Transformer(model, layout.vocabularies(task), kernels=kernels, key=key)

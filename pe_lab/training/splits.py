@@ -171,12 +171,7 @@ class Trained:
     max_prompt: int
     max_target: int
 
-    def can_draw(
-        self,
-        rule: Rule,
-        example: Example,
-        length: Int[Array, ""],
-    ) -> Bool[Array, ""]:
+    def can_draw(self, rule: Rule, example: Example, length: Int[Array, ""]) -> Bool[Array, ""]:
         """Whether training can draw the input of an evaluation example."""
         fits = (example.prompt_mask.sum() <= self.max_prompt) & (
             example.target_mask.sum() <= self.max_target
@@ -186,11 +181,7 @@ class Trained:
 
 
 @functools.cache
-def trained(
-    task: Task,
-    min_length: int,
-    max_length: int,
-) -> Trained:
+def trained(task: Task, min_length: int, max_length: int) -> Trained:
     """The inputs of a training on these lengths."""
     min_tokens = 0
     if min_length > task.min_length:
@@ -232,11 +223,7 @@ def has_data(task: Task) -> bool:
     return bool(jax.tree.leaves(task.data("train")))
 
 
-def _drawn_inputs(
-    task: Task,
-    length: int,
-    bound: int,
-) -> tuple[np.ndarray, ...]:
+def _drawn_inputs(task: Task, length: int, bound: int) -> tuple[np.ndarray, ...]:
     """Fingerprint, number of tokens, and whether all symbols are equal, of many draws."""
     keys = jax.random.split(jax.random.key(length), _DRAWS)
     inputs = _inputs_of(task, bound, keys, np.int32(length))
@@ -251,12 +238,7 @@ def _has_many(fingerprints: np.ndarray, one_symbol: np.ndarray) -> bool:
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _inputs_of(
-    task: Task,
-    bound: int,
-    keys: Array,
-    length: Array,
-) -> tuple[Array, Array, Array]:
+def _inputs_of(task: Task, bound: int, keys: Array, length: Array) -> tuple[Array, Array, Array]:
     def one(key: Array) -> tuple[Array, Array, Array]:
         example = task.sample(key, length, bound)
         return fingerprint(example), num_tokens(example), _one_symbol(example)

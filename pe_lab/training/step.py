@@ -50,10 +50,7 @@ def chunk(
 
 
 def step(
-    setup: Setup,
-    state: TrainState,
-    member: Members,
-    data: PyTree = None,
+    setup: Setup, state: TrainState, member: Members, data: PyTree = None
 ) -> tuple[TrainState, Float[Array, ""]]:
     """One step of one member, and the loss before it."""
     key, now = jax.random.key(member.data_seed), state.step + member.first_step
@@ -63,10 +60,7 @@ def step(
 
 
 def training_batch(
-    setup: Setup,
-    key: Key[Array, ""],
-    now: Int[Array, ""],
-    data: PyTree = None,
+    setup: Setup, key: Key[Array, ""], now: Int[Array, ""], data: PyTree = None
 ) -> ModelBatch:
     """The batch of a step: contexts of one or several examples, with positions.
 
@@ -82,10 +76,7 @@ def training_batch(
 
 
 def draw(
-    setup: Setup,
-    key: Key[Array, ""],
-    now: Int[Array, ""],
-    data: PyTree = None,
+    setup: Setup, key: Key[Array, ""], now: Int[Array, ""], data: PyTree = None
 ) -> tuple[Batch, Key[Array, "n"]]:
     """Examples of random lengths in their layout, one a row, and the keys of their positions."""
     number = batches.example_numbers(setup, now)
@@ -97,10 +88,7 @@ def draw(
 
 
 def batch_loss(
-    setup: Setup,
-    params: PyTree,
-    batch: ModelBatch,
-    biases: PyTree = None,
+    setup: Setup, params: PyTree, batch: ModelBatch, biases: PyTree = None
 ) -> Float[Array, ""]:
     """The loss of a batch, or the share of some of its examples: a weighted sum over tokens.
 
@@ -118,17 +106,11 @@ def batch_loss(
 
 
 def value_and_grad(
-    setup: Setup,
-    params: PyTree,
-    batch: ModelBatch,
+    setup: Setup, params: PyTree, batch: ModelBatch
 ) -> tuple[Float[Array, ""], PyTree]:
     """The loss of a batch and its gradient."""
 
-    def shared_biases(
-        params: PyTree,
-        batch: ModelBatch,
-        learned: bool,
-    ) -> PyTree:
+    def shared_biases(params: PyTree, batch: ModelBatch, learned: bool) -> PyTree:
         return setup.model(params).shared_biases(*batch.streams, learned=learned)
 
     shortest = setup.num_tokens(setup.run.train.min_length)
@@ -142,11 +124,7 @@ def value_and_grad(
 
 
 def update(
-    setup: Setup,
-    state: TrainState,
-    member: Members,
-    loss: Float[Array, ""],
-    gradient: PyTree,
+    setup: Setup, state: TrainState, member: Members, loss: Float[Array, ""], gradient: PyTree
 ) -> TrainState:
     """The state after a step. A member whose loss or gradient is not finite stops there."""
     chain = optimizer(setup.run.train, member.learning_rate, member.weight_decay)

@@ -54,12 +54,7 @@ def overridden(setup: Setup, override: Override) -> Setup:
     return new_setup
 
 
-def adopt(
-    params: PyTree,
-    old_setup: Setup,
-    new_setup: Setup,
-    fresh: PyTree = None,
-) -> PyTree:
+def adopt(params: PyTree, old_setup: Setup, new_setup: Setup, fresh: PyTree = None) -> PyTree:
     """Parameters of one run in the model of another.
 
     The backbones must be the same. An encoding adopts the parameters of the encoding of the same

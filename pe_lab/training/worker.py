@@ -41,12 +41,7 @@ def _pass_on(running: list[int]) -> None:
         os.kill(child, signal.SIGTERM)
 
 
-def _fork(
-    train: Train,
-    group_file: Path,
-    folder: Path,
-    log: Path,
-) -> int:
+def _fork(train: Train, group_file: Path, folder: Path, log: Path) -> int:
     """The fork's process id. The fork itself trains and never returns."""
     if child := os.fork():
         return child

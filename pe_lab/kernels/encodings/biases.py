@@ -16,10 +16,7 @@ from pe_lab.kernels.diagonals import Diagonals
 
 
 def offset_bias(
-    encoding: OffsetBias,
-    diagonals: Diagonals,
-    Q: Tokens,
-    K: Tokens,
+    encoding: OffsetBias, diagonals: Diagonals, Q: Tokens, K: Tokens
 ) -> Float[Array, "_ h l s"]:
     """The bias of L+S-1 offsets instead of L * S pairs."""
     if not (Q.arange and K.arange):
@@ -32,10 +29,7 @@ def offset_bias(
 
 
 def sandwich(
-    encoding: Sandwich,
-    diagonals: Diagonals,
-    Q: Tokens,
-    K: Tokens,
+    encoding: Sandwich, diagonals: Diagonals, Q: Tokens, K: Tokens
 ) -> Float[Array, "_ h l s"]:
     """cos(a - b) = cos a cos b + sin a sin b, which needs no array [B, L, S, C]."""
     if Q.arange and K.arange:
@@ -51,12 +45,7 @@ def sandwich(
     return jnp.moveaxis(by_head, 0, 1)
 
 
-def fire(
-    encoding: FIRE,
-    diagonals: Diagonals,
-    Q: Tokens,
-    K: Tokens,
-) -> Float[Array, "_ h l s"]:
+def fire(encoding: FIRE, diagonals: Diagonals, Q: Tokens, K: Tokens) -> Float[Array, "_ h l s"]:
     """Below the threshold the network depends on the distance alone, and sees L+S-1 distances."""
     if not (Q.arange and K.arange):
         return encoding.bias(Q, K)

@@ -34,22 +34,19 @@ def transform_logits(
 
 @jax.custom_vjp
 def _interpolate(
-    by_row: Float[Array, "b h l p"],
-    count: Float[Array, "b h l s"],
+    by_row: Float[Array, "b h l p"], count: Float[Array, "b h l s"]
 ) -> Float[Array, "b h l s"]:
     return interpolate(by_row, count)
 
 
 def _forward(
-    by_row: Float[Array, "b h l p"],
-    count: Float[Array, "b h l s"],
+    by_row: Float[Array, "b h l p"], count: Float[Array, "b h l s"]
 ) -> tuple[Float[Array, "b h l s"], Saved]:
     return interpolate(by_row, count), (by_row, count)
 
 
 def _backward(
-    saved: Saved,
-    g: Float[Array, "b h l s"],
+    saved: Saved, g: Float[Array, "b h l s"]
 ) -> tuple[Float[Array, "b h l p"], Float[Array, "b h l s"]]:
     """The gradient of each query's rows is a product of g with the weights of interpolation."""
     by_row, count = saved

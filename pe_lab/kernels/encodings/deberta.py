@@ -42,14 +42,7 @@ def content_bias(
     return sum(terms[1:], terms[0])
 
 
-def _term(
-    encoding: DeBERTa,
-    diagonals: Diagonals,
-    x,
-    term: str,
-    offsets: range,
-    others: int,
-):
+def _term(encoding: DeBERTa, diagonals: Diagonals, x, term: str, offsets: range, others: int):
     """x of one side against the projected rows of its offsets to the `others` of the other side."""
     sign = 1 if term == "p2c" else -1  # rows are of query position - key position
     distances = sign * jnp.asarray(offsets)

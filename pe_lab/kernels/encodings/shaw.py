@@ -60,11 +60,7 @@ def combine(
 
 
 def _spread(
-    encoding: Shaw,
-    diagonals: Diagonals,
-    by_row: Float[Array, "b h l r"],
-    Q: Tokens,
-    K: Tokens,
+    encoding: Shaw, diagonals: Diagonals, by_row: Float[Array, "b h l r"], Q: Tokens, K: Tokens
 ) -> Float[Array, "b h l s"]:
     """Each query's value for a row of the table, at the keys of that row."""
     if not (Q.arange and K.arange):
