@@ -7,6 +7,8 @@ A name is a file of the family's folder (pe_lab/encodings/rope.py), or a user's 
 "package.module:Class". Nothing is registered anywhere.
 """
 
+import ast
+import functools
 import hashlib
 import importlib
 import importlib.util
@@ -162,17 +164,42 @@ def _belongs(family: str, cls: type) -> bool:
 
 
 def source_digest(family: str, name: str) -> str | None:
-    """Return a hash of the file that defines a plugin's class; None if there is no file.
+    """Return a hash of the source of a plugin's class; None if there is no file.
 
-    A plugin of pe_lab is not imported.
+    The source is the file of the class. For a plugin of pe_lab, which is not imported, the private
+    files of its family that the file imports (`_arithmetic.py`) are part of it.
     """
-    if ":" in name:
-        file = inspect.getsourcefile(find(family, name))
-    else:
-        file = str(Path(__file__).parents[1] / family.replace(".", "/") / f"{name}.py")
+    if ":" not in name:
+        folder = Path(__file__).parents[1] / family.replace(".", "/")
+        files = _with_private_files(folder / f"{name}.py")
+        return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    file = inspect.getsourcefile(find(family, name))
     if file is None:
         return None
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+
+
+def _with_private_files(file: Path) -> list[Path]:
+    """Return a file and the private files of its folder that it imports, each once."""
+    files = [file]
+    for source in files:  # grows while it is read: private files import others
+        names = _imported_names(source.read_text(encoding="utf-8"))
+        for private in sorted(name for name in names if name.startswith("_")):
+            path = file.with_name(f"{private}.py")
+            if path.exists() and path not in files:
+                files.append(path)
+    return files
+
+
+@functools.cache  # a study asks for the same digests once for each run
+def _imported_names(source: str) -> set[str]:
+    """Return the last parts of the modules and names that a file imports from somewhere."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            names |= {alias.name for alias in node.names}
+            names.add((node.module or "").rpartition(".")[2])
+    return names
 
 
 def changed(sources: Mapping[str, str | None]) -> list[str]:

@@ -1,5 +1,6 @@
 import importlib
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -384,3 +385,24 @@ def test_a_users_own_class_that_cannot_be_used_is_refused(family, name, words):
 def test_a_users_own_arguments_need_no_types():
     resolved = plugins.resolve("encodings", dict(name="own_codes.tilt:Loose", size=4, extra="x"))
     assert resolved == Plugin("own_codes.tilt:Loose", (("extra", "x"), ("size", 4)))
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "other", "private"),
+    [
+        ("encodings", "rope", "alibi", "_rope_scaling"),
+        ("tasks", "subtraction", "parity", "_arithmetic"),
+    ],
+)
+def test_a_digest_covers_the_private_files_that_a_plugin_imports(
+    family, name, other, private, tmp_path, monkeypatch
+):
+    package = tmp_path / "pe_lab"
+    shutil.copytree(Path(plugins.__file__).parents[1], package)
+    monkeypatch.setattr(plugins, "__file__", str(package / "runs" / "plugins.py"))
+    before = [plugins.source_digest(family, plugin) for plugin in (name, other)]
+    with open(package / family / f"{private}.py", "a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    after = [plugins.source_digest(family, plugin) for plugin in (name, other)]
+    assert after[0] != before[0]
+    assert after[1] == before[1]
