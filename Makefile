@@ -50,8 +50,7 @@ $(VENV)/installed: requirements.lock
 	touch $@
 
 lock:  # needs uv
-	uv lock --upgrade
-	uv export --quiet --no-header --no-emit-project --extra experiments --extra report --extra slurm --format requirements-txt > requirements.lock
+	uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --extra experiments --extra report --extra slurm --group dev --output-file requirements.lock
 
 clean:
 	rm -rf $(VENV) .cache

@@ -6,7 +6,7 @@
 Windows of 128 bytes in training, of up to 1024 in the test, of the text that the running system
 carries: licences and notes, manual pages, what Python packages say of themselves. It differs from
 system to system, so numbers compare within one. Look at the rows of
-negative_log_likelihood_by_place: pe_lab.analysis.likelihood makes bits per byte of them, for
+negative_log_likelihood_by_place: pe_lab.results.likelihood makes bits per byte of them, for
 windows that do not overlap and for sliding ones. Exact match says nothing here.
 
 No paper: the question of Press et al. 2021 (https://arxiv.org/abs/2108.12409), small. 16 runs,

@@ -16,9 +16,9 @@ from absl import flags
 
 from configs import base
 from experiments import command_line, guide, readmes, tour
-from pe_lab.analysis import coverage
-from pe_lab.diagnostics import page as encodings
-from pe_lab.diagnostics import tasks_page
+from pe_lab.inspection import page as encodings
+from pe_lab.inspection import tasks_page
+from pe_lab.results import coverage
 from pe_lab.runs import config, plugins, records
 from pe_lab.runs.errors import UserError
 from pe_lab.training.run_records import provenance

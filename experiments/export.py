@@ -14,7 +14,7 @@ from typing import Any
 from absl import flags
 
 from experiments import command_line
-from pe_lab.analysis import writers
+from pe_lab.results import writers
 from pe_lab.runs.errors import UserError
 
 _RESULTS = flags.DEFINE_string("results", None, "the study's folder")

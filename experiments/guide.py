@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from configs import quickstart
-from pe_lab.diagnostics.guide import numbers, page, pictures, trained
+from pe_lab.inspection.guide import numbers, page, pictures, trained
 from pe_lab.runs import config, records
 from pe_lab.training.run_records import provenance
 

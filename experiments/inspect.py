@@ -18,8 +18,8 @@ from typing import Any
 from absl import flags
 
 from experiments import command_line
-from pe_lab.diagnostics import report
-from pe_lab.diagnostics.probe import Probe
+from pe_lab.inspection import report
+from pe_lab.inspection.probe import Probe
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import parse_several
 
@@ -69,7 +69,7 @@ def main() -> int:
         )
         print(f"pictures   {folder}/*.png, *.pdf")
     if _RUN.value:
-        from pe_lab.diagnostics.trained import (
+        from pe_lab.inspection.trained import (
             report as trained,
         )  # training and its libraries take a second to import
 

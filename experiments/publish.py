@@ -12,7 +12,7 @@ from pathlib import Path
 from absl import flags
 
 from experiments import command_line
-from pe_lab.analysis import plots, results, tables
+from pe_lab.results import plots, results, tables
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import changed_code

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from pe_lab.analysis import prose
 from pe_lab.encodings.t5_bias import T5Bias
+from pe_lab.results import prose
 
 STUDIES = Path("results/published")
 TEMPLATE = "README.md.jinja"

@@ -11,7 +11,7 @@ from pathlib import Path
 from absl import flags
 
 from experiments import command_line
-from pe_lab.analysis import report, results
+from pe_lab.results import report, results
 from pe_lab.sweeps import changed_code, status
 
 _STUDY = flags.DEFINE_string("study", None, "the study: its name, or its folder")

@@ -12,8 +12,8 @@ from pathlib import Path
 from absl import flags
 
 from experiments import command_line
-from pe_lab.analysis import planning, plots, results
-from pe_lab.analysis import tables as _tables
+from pe_lab.results import planning, plots, results
+from pe_lab.results import tables as _tables
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import changed_code
 

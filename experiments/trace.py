@@ -96,7 +96,7 @@ ROOMS = {
     "training": ("pe_lab/training",),
     "model and kernels": ("pe_lab/model", "pe_lab/kernels"),
     "encodings, positions, tasks": ("pe_lab/encodings", "pe_lab/positions", "pe_lab/tasks"),
-    "results": ("pe_lab/analysis",),
+    "results": ("pe_lab/results",),
     "runs": ("pe_lab/runs", "pe_lab/choices.py"),
 }
 STEP = "pe_lab/training/step.py:step"

@@ -11,9 +11,9 @@ import pytest
 
 from configs import encoding_costs
 from experiments import document
-from pe_lab.diagnostics import page
-from pe_lab.diagnostics import tasks_page as tasks
-from pe_lab.diagnostics.scorecard import PROPERTIES
+from pe_lab.inspection import page
+from pe_lab.inspection import tasks_page as tasks
+from pe_lab.inspection.scorecard import PROPERTIES
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 from tests import engine_table

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments import readmes
-from pe_lab.analysis import cells, formats, metrics, prose, results, statistics, tables
+from pe_lab.results import cells, formats, metrics, prose, results, statistics, tables
 from pe_lab.runs import config, study_files
 from pe_lab.runs.run import from_record
 from pe_lab.sweeps import study
@@ -47,7 +47,7 @@ def test_a_readme_says_what_it_shows_and_what_not(folder):
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
 def test_every_number_of_a_readme_is_looked_up_in_the_records(folder):
-    """The declared center of a variant, a named seed, a count or a setting: see pe_lab/analysis/numbers.py."""
+    """The declared center of a variant, a named seed, a count or a setting: see pe_lab/results/numbers.py."""
     assert prose.typed_numbers((folder / readmes.TEMPLATE).read_text()) == []
     page = readmes.written(ROOT, folder.relative_to(ROOT))
     assert prose.wrong_numbers((folder / "README.md").read_text(), page) == []

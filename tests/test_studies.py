@@ -10,7 +10,7 @@ import pytest
 from absl.testing import flagsaver
 
 from experiments import command_line
-from pe_lab.analysis import formats, results, tables
+from pe_lab.results import formats, results, tables
 from pe_lab.runs import config, records
 from pe_lab.runs.evaluation_points import grid as places
 from pe_lab.sweeps import study, sweep

@@ -43,7 +43,7 @@ def call(module, *arguments, cwd=ROOT, path=()):
 
 
 def _serve():
-    import pe_lab.analysis.tables
+    import pe_lab.results.tables
     import pe_lab.sweeps.sweep
     import pe_lab.training.process  # noqa: F401
 

@@ -7,9 +7,9 @@ import pytest
 from absl.testing import flagsaver
 
 from experiments import command_line, document, readmes, tour
-from pe_lab.diagnostics import page as encodings
+from pe_lab.inspection import page as encodings
 from pe_lab.runs import plugins
-from tests.analysis.fake_study import point, record, write_study
+from tests.results.fake_study import point, record, write_study
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pe_lab.runs import record_rows, records
-from tests.analysis import synthetic
-from tests.analysis.fake_study import point, record, write_study
 from tests.experiments.entry_points import call
+from tests.results import synthetic
+from tests.results.fake_study import point, record, write_study
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,7 +4,7 @@ import pytest
 
 from pe_lab.runs import code_versions, record_rows
 from pe_lab.runs.errors import UserError
-from tests.analysis.fake_study import record
+from tests.results.fake_study import record
 
 TRAINED = {"encodings/rope": "a", "tasks/copy": "t"}
 CHANGED = TRAINED | {"encodings/rope": "b"}

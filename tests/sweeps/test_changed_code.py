@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.analysis import results
+from pe_lab.results import results
 from pe_lab.runs import records
 from tests.experiments.entry_points import ROOT, call
 

@@ -1,0 +1,289 @@
+"""Lookups of a study's numbers for pages of prose.
+
+Each lookup returns text as the tables show it: the declared center of a variant, the value of a
+named seed, a count, or a setting that all runs share. What has no such number is an error.
+"""
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pe_lab.results import (
+    cells,
+    compare,
+    formats,
+    metrics,
+    results,
+    selection,
+    statistics,
+    tables,
+    views,
+)
+from pe_lab.results.compare import Comparison
+from pe_lab.results.results import Variant
+from pe_lab.runs.errors import UserError, unknown
+
+UNSOLVED, REVEALS = r"\*", "†"
+
+
+class Numbers:
+    """Lookups in one study. All of them return text as the tables show it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.results = results.load(folder)
+        self.chosen = selection.chosen(self.results)
+
+    @functools.cached_property
+    def center_name(self) -> str:
+        """Median, or interquartile mean from ten seeds a variant."""
+        return {"iqm": "interquartile mean"}.get(views.centre(self.chosen), "median")
+
+    def variant(self, name: str) -> Variant:
+        """Raises UserError with near names if the study has no such variant."""
+        by_name = {v.name: v for v in self.chosen.variants}
+        if name not in by_name:
+            raise unknown(self.chosen.name, name, by_name)
+        return by_name[name]
+
+    def center(self, name: str, length: int, offset: int = 0) -> str:
+        """Declared center of exact match over seeds.
+
+        Marked where no seed has solved the training lengths, and where the model knows the
+        target length.
+        """
+        variant = self.variant(name)
+        value = self._center(name, length, offset)
+        known = REVEALS if variant.reveals_target_length else ""
+        return cells.number(value) + ("" if variant.solved else UNSOLVED) + known
+
+    def centers(self, names: Sequence[str], length: int, offset: int = 0) -> str:
+        """Centers of several variants, in this order."""
+        return listed([self.center(name, length, offset) for name in names])
+
+    def center_range(self, names: Sequence[str], length: int, offset: int = 0) -> str:
+        """Lowest and highest center of several variants."""
+        ends = sorted(names, key=lambda name: self._center(name, length, offset))
+        low, high = (self.center(name, length, offset) for name in (ends[0], ends[-1]))
+        return low if low == high else f"{low} to {high}"
+
+    def _center(self, name: str, length: int, offset: int) -> float:
+        values = [v for v in self.variant(name).values(length, offset) if v is not None]
+        value = cells.middle(values, views.centre(self.chosen))
+        if value is None:
+            raise UserError(f"{self.chosen.name}: {name} has no number at length {length}.")
+        return float(value)
+
+    def seed(self, name: str, seed: int, length: int, offset: int = 0) -> str:
+        """Exact match of one seed."""
+        runs = [run for run in self.variant(name).measured if run.seed[0] == seed]
+        if len(runs) != 1:
+            raise UserError(f"{self.chosen.name}: {name} has {len(runs)} runs of seed {seed}.")
+        return cells.number(runs[0].at(length, offset))
+
+    def each_seed(self, name: str, length: int, offset: int = 0) -> str:
+        """Exact match of every seed, in the order of seeds."""
+        runs = sorted(self.variant(name).measured, key=lambda run: run.seed)
+        return listed([cells.number(run.at(length, offset)) for run in runs])
+
+    def validation(self, name: str, seed: int) -> str:
+        """Mean validation exact match of one seed over the training lengths, three digits."""
+        (run,) = (run for run in self.variant(name).measured if run.seed[0] == seed)
+        mean = statistics.mean(metrics.validated(run.record)) or 0.0
+        return f"{math.floor(1000 * mean) / 1000:.3f}"
+
+    def solved(self, *names: str) -> str:
+        """Seeds that solve the training lengths, of all seeds of these variants."""
+        variants = [self.variant(name) for name in names]
+        return f"{sum(v.solved for v in variants)} of {sum(len(v.runs) for v in variants)}"
+
+    def extrapolates(self, *names: str) -> str:
+        """Seeds that extrapolate, of those with a known outcome."""
+        extrapolation = self.chosen.spec.extrapolation
+        counts = [compare.extrapolation_counts(self.variant(name), extrapolation) for name in names]
+        return f"{sum(c.extrapolating for c in counts)} of {sum(c.count for c in counts)}"
+
+    def others(self, *names: str) -> list[str]:
+        """Names of all other variants."""
+        for name in names:
+            self.variant(name)
+        return [v.name for v in self.chosen.variants if v.name not in names]
+
+    def setting(self, path: str, name: str | None = None) -> str:
+        """Value of a config key, the same in all runs, or in all runs of a variant."""
+        variants = self.chosen.variants if name is None else [self.variant(name)]
+        values = {str(_walk(run["config"], path)) for v in variants for run in v.runs}
+        if len(values) != 1:
+            raise UserError(f"{self.chosen.name}: {path} has {len(values)} values, not one.")
+        return values.pop()
+
+    def parameters(self, name: str) -> str:
+        """Parameters of a model."""
+        return self.budget(name, "parameters")
+
+    def budget(self, name: str, key: str) -> str:
+        """Entry of a variant's cost that is the same in all its runs."""
+        values = {run["cost"][key] for run in self.variant(name).finished}
+        if len(values) != 1:
+            raise UserError(f"{self.chosen.name}: {name} has {len(values)} values of {key}.")
+        return f"{values.pop():,}"
+
+    def longest_position(self, name: str) -> str:
+        """Largest position of training, which is also the longest distance of a causal model."""
+        (position,) = {run["exposure"]["max_position"] for run in self.variant(name).finished}
+        return str(position)
+
+    def scale_ratio(self, name: str) -> str:
+        """Center of rms(embedding) / rms(token) before training."""
+        ratios = [run["scale_ratio"]["initial"][0] for run in self.variant(name).finished]
+        return cells.number(cells.middle(ratios, views.centre(self.chosen)))
+
+    def strings(self, symbols: int, name: str) -> str:
+        """Number of strings over so many symbols, up to the longest length of training."""
+        return str(sum(symbols**n for n in range(1, self.variant(name).max_length + 1)))
+
+    def difference(self, a: str, b: str) -> str:
+        """Mean difference a - b of a declared contrast, with its interval."""
+        contrast = self._contrast(a, b)
+        interval = contrast.interval
+        ends = f" [{cells.signed(interval.low)}, {cells.signed(interval.high)}]" if interval else ""
+        return cells.signed(contrast.difference) + ends
+
+    def p_of_counts(self, a: str, b: str) -> str:
+        """Adjusted p of the extrapolation counts of a contrast, if the seeds can decide it."""
+        contrast = self._contrast(a, b)
+        if not contrast.count_decides:
+            raise UserError(f"{self.chosen.name}: the seeds cannot decide {a} against {b}.")
+        return cells.p_value(contrast.count_holm)
+
+    def _contrast(self, a: str, b: str) -> Comparison:
+        """Raises UserError if the study does not declare it."""
+        pairs = {(c.a.name, c.b.name): c for c in compare.contrasts(self.results)}
+        if (a, b) not in pairs:
+            raise UserError(f"{self.chosen.name} declares no contrast of {a} against {b}.")
+        return pairs[a, b]
+
+    def length(self, length: int) -> str:
+        """A measured length."""
+        if length not in self.chosen.lengths:
+            raise unknown(
+                f"{self.chosen.name}, lengths:", str(length), map(str, self.chosen.lengths)
+            )
+        return str(length)
+
+    def offset(self, offset: int) -> str:
+        """A measured offset."""
+        if offset not in self.chosen.offsets:
+            raise unknown(
+                f"{self.chosen.name}, offsets:", str(offset), map(str, self.chosen.offsets)
+            )
+        return str(offset)
+
+    @property
+    def table(self) -> str:
+        """First table of the study."""
+        return formats.markdown(tables.of(self.results)[0])
+
+    @property
+    def runs(self) -> str:
+        """Number of runs."""
+        return str(len({run["run_id"] for v in self.results.variants for run in v.runs}))
+
+    @property
+    def variants(self) -> str:
+        """Number of variants."""
+        return str(len(self.results.variants))
+
+    @property
+    def seeds(self) -> str:
+        """Seeds of each variant."""
+        counts = {len(v.runs) for v in self.results.variants}
+        if len(counts) != 1:
+            raise UserError(f"{self.results.name}: variants have different numbers of seeds.")
+        return str(counts.pop())
+
+    @property
+    def contrasts(self) -> str:
+        """Number of contrasts between variants that the study declares."""
+        return str(len(compare.contrasts(self.results)))
+
+    @property
+    def threshold(self) -> str:
+        """Exact match from which a solved run extrapolates."""
+        return f"{self.chosen.spec.extrapolation.threshold:g}"
+
+    @property
+    def solved_threshold(self) -> str:
+        """Validation exact match from which a task is solved."""
+        values = {
+            run["exposure"]["solved_threshold"] for v in self.results.variants for run in v.finished
+        }
+        (threshold,) = values
+        return f"{threshold:g}"
+
+    @property
+    def commit(self) -> str:
+        """Commit of all runs, seven digits."""
+        (commit,) = {
+            run["provenance"]["commit"] for v in self.results.variants for run in v.finished
+        }
+        return str(commit[:7])
+
+    def shared_runs(self, *studies: "Numbers") -> str:
+        """Number of this study's runs that another study has with different exact match."""
+        return str(len(self._gaps(studies)))
+
+    def largest_gap(self, *studies: "Numbers") -> str:
+        """Upper bound, two digits, on how far exact match differs between copies of one run."""
+        return at_most(max(self._gaps(studies).values()), 2)
+
+    def _gaps(self, studies: Sequence["Numbers"]) -> dict[str, float]:
+        """Largest difference of exact match of each run that another study has differently."""
+        gaps: dict[str, float] = {}
+        mine = self._exact_matches()
+        for theirs in (study._exact_matches() for study in studies):
+            for run_id in mine.keys() & theirs.keys():
+                both = mine[run_id].keys() & theirs[run_id].keys()
+                gap = max((abs(mine[run_id][at] - theirs[run_id][at]) for at in both), default=0.0)
+                gaps[run_id] = max(gap, gaps.get(run_id, 0.0))
+        return {run_id: gap for run_id, gap in gaps.items() if gap > 0}
+
+    def _exact_matches(self) -> dict[str, dict[tuple[int, int], float]]:
+        runs = [run for v in self.results.variants if v.override is None for run in v.measured]
+        return {
+            run.record["run_id"]: {
+                (length, offset): row["value"]
+                for (length, offset, metric), row in run.rows.items()
+                if metric == "exact_match" and row["value"] is not None
+            }
+            for run in runs
+        }
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Return "a, b and c"."""
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
+def at_most(number: float, digits: int) -> str:
+    """Round up to so many digits after the point: an upper bound must not be rounded down."""
+    rounded = math.ceil(number * 10**digits - 1e-9) / 10**digits
+    return f"{rounded:.{digits}f}"
+
+
+def power_at_most(number: float) -> str:
+    """Round up to one digit and a power of ten, as 2e-06."""
+    exponent = math.floor(math.log10(number))
+    digit = math.ceil(number / 10.0**exponent - 1e-9)
+    if digit == 10:
+        digit, exponent = 1, exponent + 1
+    return f"{digit}e{exponent:03d}"
+
+
+def _walk(config: Mapping[str, Any], path: str) -> Any:
+    value: Any = config
+    for key in path.split("."):
+        value = value[int(key)] if isinstance(value, list) else value[key]
+    return value

@@ -1,0 +1,90 @@
+"""report.html: a study on one page that needs no network, to be sent, opened and explored anywhere.
+
+page.html.jinja is its form, page.css its looks, page.js what it does; data.py is what it knows.
+Vega draws the lines, from a copy inside the page and without eval. Names come from configs: Jinja
+escapes them, the script writes them as text only.
+"""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from pe_lab.results import formats, selection, tables
+from pe_lab.results.report import against as _against
+from pe_lab.results.report import data, study_file
+from pe_lab.results.results import Results
+from pe_lab.runs import study_files
+from pe_lab.runs.errors import UserError
+
+HERE = Path(__file__).parent
+_VEGA = "window.vegaEmbed = vegaEmbed;"
+
+
+def write(
+    results: Results, folder: Path, against: Results | None = None, note: str | None = None
+) -> Path:
+    """Writes folder/report.html.
+
+    Args:
+      against: another study, whose cells are compared with those of the same name.
+      note: a sentence for the header.
+
+    Raises:
+      UserError: no run has finished, or jinja2 or vl-convert-python is not installed.
+    """
+    if not results.finished:
+        raise UserError(f"{results.name} has no finished run to report.")
+    jinja2, vega = _library("jinja2"), _library("vl_convert").javascript_bundle(_VEGA)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.policies["json.dumps_kwargs"] = {
+        "ensure_ascii": False,
+        "separators": (",", ":"),
+        "allow_nan": False,
+    }
+    page = environment.get_template("page.html.jinja").render(
+        results=results,
+        note=note,
+        counts=data.counts(results),
+        vega=vega,
+        style=(HERE / "page.css").read_text(encoding="utf-8"),
+        script=(HERE / "page.js").read_text(encoding="utf-8"),
+        downloads=_downloads(results, folder),
+        data=data.of(results, selection.chosen(results)),
+        tables=[(table.title, formats.as_html(table)) for table in _tables(results, against)],
+        problems=[
+            (data.label(results, r), r) for r in data.runs(results) if r["status"] != "finished"
+        ],
+        against=against,
+    )
+    path = folder / "report.html"
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def _tables(results: Results, against: Results | None) -> list[formats.Table]:
+    compared = (
+        []
+        if against is None
+        else _against.tables(selection.chosen(results), selection.chosen(against))
+    )
+    return [*compared, *tables.of(results)]
+
+
+def _downloads(results: Results, folder: Path) -> dict[str, str]:
+    """File name -> text."""
+    _, entries = study_files.study_of(folder)
+    return {
+        "table.csv": tables.as_csv(results),
+        "table.tex": tables.latex(results),
+        f"{results.name}.py": study_file.source(results, entries, study_files.analysis_of(folder)),
+    }
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as e:
+        command = ".venv/bin/pip install -e '.[report]'"
+        raise UserError(f"The report needs jinja2 and vl-convert-python: {command}.") from e

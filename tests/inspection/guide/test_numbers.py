@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from pe_lab.inspection.guide import numbers
+from pe_lab.inspection.guide.trained import order_of
+from pe_lab.inspection.probe import Probe
+from tests import models
+
+
+@pytest.mark.parametrize("encoding", ["nope", "sinusoidal"])
+def test_a_permutation_changes_nothing_of_a_set_and_something_of_a_sequence(encoding):
+    changed = numbers.permuted(models.settings(), "encoder", encoding)
+    assert (changed < 1e-5) is (encoding == "nope")
+    assert (
+        numbers.permuted(models.settings(), "decoder", encoding) > 0.1
+    )  # its mask has an order of its own
+
+
+def test_the_map_that_is_written_down_is_the_map():
+    assert numbers.map_error() < 1e-6
+
+
+def test_the_numbers_of_counts_and_bits_by_hand():
+    found = numbers.fresh(models.settings())
+    assert found["largest index"] == {64: 63, 1024: 1023}
+    assert found["bits that flip"] == {"1 to 2": 2, "31 to 32": 6}
+    assert found["step of normalized"] == pytest.approx({8: 1 / 7, 64: 1 / 63})
+    assert list(found["cosines"]) == list(numbers.WIDTHS)
+
+
+def test_random_directions_have_the_cosine_of_their_width():
+    found = numbers.cosines(64)
+    assert found["rms cosine, both random"] == pytest.approx(1 / 8, rel=0.02)
+    assert found["rms cosine"] == pytest.approx(1 / 8, rel=0.05)
+
+
+def test_rows_in_order_are_told_from_rows_without():
+    ordered, random = (
+        order_of(Probe({"name": name}).table(18)) for name in ("sinusoidal", "learned")
+    )
+    assert ordered["cosine of rows 1 apart"] > ordered["cosine of rows 2 apart"] > 0.8
+    assert abs(random["cosine of rows 1 apart"]) < 0.1
+    assert ordered["nearer is more similar"] > 0.9
+    assert random["nearer is more similar"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_rows_that_alternate_are_told():
+    alternating = order_of(np.array([[1.0, 0.0], [-2.0, 0.0]] * 4))
+    assert (alternating["cosine of rows 1 apart"], alternating["cosine of rows 2 apart"]) == (-1, 1)

@@ -1,0 +1,149 @@
+"""The page of tasks by hand, and the tasks that have chance levels."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import pytest
+
+from pe_lab.inspection import tasks_page
+from pe_lab.tasks.copy import Copy
+from pe_lab.tasks.parity import Parity
+from tests.training.varied import Varied
+
+MODULE = """Make a | of b*.
+
+    a b -> [b] c
+    a -> c  # form="long"
+
+Sets {a}* and `x*y` cost $5; see [1]
+and more.
+
+Papers: Somebody 2020 (https://arxiv.org/abs/2001.00001):
+"a to b".
+
+Differs: not at all.
+"""
+
+
+@dataclass(frozen=True)
+class Signs(Varied):
+    """The target is
+    b.
+
+    Always.
+
+    Args:
+      form: how long; a
+        second line.
+      sizes: of *all*.
+    """
+
+    length_name = "signs"
+    form: Literal["long", "short"] = "short"
+    sizes: tuple[int, ...] = (1, 2)
+
+
+CHANCE_LEVELS = [
+    {"length": n, "token_accuracy": tokens, "exact_match": whole, "count": 9}
+    for n, tokens, whole in ((10, 0.5, 0.0), (50, 0.996, 0.004), (500, 1.0, 1.0))
+]
+
+PAGE = r"""| task | description | lengths (defaults) | chance level: tokens / exact, at length |
+|---|---|---|---|
+| [one](#one) | Make a \| of b\*. | signs | 0.996 / 0.004, 50 |
+| [two](#two) | Make a \| of b\*. | signs | – |
+
+## one
+
+Make a | of b\*.
+
+    a b -> [b] c
+    a -> c  # form="long"
+
+Sets {a}\* and `x*y` cost \$5; see \[1\] and more.
+
+*Papers:* Somebody 2020 (https://arxiv.org/abs/2001.00001): "a to b".
+
+*Differs:* not at all.
+
+The target is b.
+
+Always.
+
+- `num_symbols=5`: the alphabet.
+- `form="short"` (long, short): how long; a second line.
+- `sizes=(1, 2)`: of \*all\*.
+
+| chance level, length in signs | 10 | 50 | 500 |
+|---|---|---|---|
+| token accuracy | 0.50 | 0.996 | 1.00 |
+| exact match | 0.00 | 0.004 | 1.00 |
+
+## two
+"""
+
+
+def test_a_page_has_a_line_and_a_section_for_each_task(monkeypatch):
+    monkeypatch.setattr(tasks_page, "_class", lambda name: Signs)
+    monkeypatch.setattr(
+        tasks_page.inspect, "getmodule", lambda cls: type("Module", (), {"__doc__": MODULE})
+    )
+    text = tasks_page.page(["one", "two"], {"one": {"chance_levels": CHANCE_LEVELS}}, 1234)
+    assert text.startswith("# Every task\n")
+    assert "of 1,234 examples" in text
+    table = text.index("| task |")
+    assert text[table : table + len(PAGE)] == PAGE
+    assert text.endswith(
+        "- `sizes=(1, 2)`: of \\*all\\*.\n"
+    )  # of the second, which has no chance levels
+
+
+def test_chance_levels_are_measured_with_the_defaults_and_say_which_they_are():
+    found = tasks_page.measure("parity", 200)
+    assert (found["task"]["name"], found["reason"]) == ("parity", None)
+    assert [chance_level["length"] for chance_level in found["chance_levels"]] == [10, 40, 100, 500]
+    assert {chance_level["count"] for chance_level in found["chance_levels"]} == {200}
+    assert all(
+        abs(chance_level["exact_match"] - 0.5) < 0.18 for chance_level in found["chance_levels"]
+    )  # five standard deviations
+
+
+def test_what_needs_arguments_or_is_text_has_no_chance_levels_and_a_reason(monkeypatch):
+    monkeypatch.setattr(Parity, "is_text", True)
+    text = tasks_page.measure("parity", 200)
+    assert (text["task"]["name"], text["chance_levels"], text["reason"]) == (
+        "parity",
+        [],
+        "text is scored by the likelihood of each place",
+    )
+    monkeypatch.setattr(
+        tasks_page, "built", lambda name: tasks_page.plugins.resolve("tasks", {"name": "copi"})
+    )
+    found = tasks_page.measure("copy", 200)
+    assert (found["task"], found["chance_levels"]) == (None, [])
+    assert found["reason"].startswith("pe_lab/tasks has no 'copi'.")
+
+
+@dataclass(frozen=True)
+class Grid(Varied):
+    """Its side is its length."""
+
+    @property
+    def min_length(self):
+        return 12
+
+    def prompt_bound(self, length):
+        return length**2
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        (Copy(num_symbols=64), [10, 40, 64]),
+        (Copy(num_symbols=6), [6]),
+        (Varied(), [10, 40, 100, 500]),
+        (Grid(), [12, 40]),
+    ],
+)
+def test_lengths_are_those_that_a_task_has_and_not_too_much_for_a_machine(task, expected):
+    assert tasks_page.lengths_of(task) == expected

@@ -1,0 +1,85 @@
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.inspection.trained import attending
+from pe_lab.inspection.trained.bench import Bench
+from tests.inspection.trained.looked_at import finished
+
+pytestmark = pytest.mark.full
+
+L = 4
+CAUSAL = jnp.tril(jnp.ones((L, L), bool))[None, None]
+ALIGNED = jnp.eye(L, dtype=bool)[None]
+
+
+def numbers(w, counted=(True,) * L, aligned=ALIGNED, mask=CAUSAL):
+    found = attending.means(
+        attending.sums(
+            jnp.asarray(w, jnp.float32)[None, None], mask, jnp.asarray([counted]), aligned
+        )
+    )
+    return {name: values[0] for name, values in found.items()}
+
+
+def test_keys_that_are_all_alike_have_entropy_one_and_the_mass_of_chance():
+    found = numbers(np.tril(np.ones((L, L))) / np.arange(1, L + 1)[:, None])
+    assert found["entropy"] == pytest.approx(1)
+    assert found["aligned"] == found["by_chance"] == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
+    assert found["distance"] == pytest.approx((0 + 1 / 2 + 3 / 3 + 6 / 4) / 4)
+
+
+def test_one_key_alone_has_entropy_zero_and_its_own_distance():
+    found = numbers(
+        np.eye(L, k=-1) + np.diag([1.0, 0, 0, 0])
+    )  # each looks one back, the first at itself
+    assert found["entropy"] == pytest.approx(0, abs=1e-6)
+    assert found["distance"] == pytest.approx(3 / 4)
+    assert found["aligned"] == pytest.approx(1 / 4)
+
+
+def test_two_of_four_keys_are_half_of_the_entropy():
+    assert numbers([[1, 0, 0, 0]] * 3 + [[0.5, 0, 0, 0.5]], counted=(False, False, False, True))[
+        "entropy"
+    ] == pytest.approx(0.5)
+
+
+def test_queries_that_do_not_count_and_names_that_are_out_of_sight_count_for_nothing():
+    uniform = np.tril(np.ones((L, L))) / np.arange(1, L + 1)[:, None]
+    assert numbers(uniform, counted=(False, True, False, False))["aligned"] == pytest.approx(1 / 2)
+    assert numbers(uniform, aligned=jnp.eye(L, k=1, dtype=bool)[None])["aligned"] is None
+    assert (
+        numbers(uniform, counted=(True, False, False, False))["entropy"] is None
+    )  # one key in sight: no choice
+
+
+def test_rows_are_read_as_they_sum_to_one_and_empty_ones_are_left_out():
+    whole = numbers(
+        [[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]],
+        counted=(False, True, True, False),
+    )
+    part = numbers(
+        [[1, 0, 0, 0], [0.1, 0.1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]],
+        counted=(False, True, False, False),
+    )
+    assert whole == pytest.approx(part)
+
+
+@pytest.mark.parametrize(
+    ("layout", "name", "back"),
+    [("decoder", "decoder", 5), ("encoder", "encoder", 5), ("encoder_decoder", "cross", 0)],
+)
+def test_a_bias_that_looks_where_the_string_stands_has_all_its_mass_on_the_token_that_the_task_names(
+    layout, name, back
+):
+    """Of a copy, as far back as the string is long; in cross-attention, at the same place."""
+    own = {"name": "tests.inspection.own:LooksBack", "back": back} | (
+        {"stacks": ("cross",)} if name == "cross" else {}
+    )
+    run = finished(own, layout__name=layout, model__num_layers=1, evaluate__lengths=(3, 5))
+    (found,) = Bench(run, [5]).observe(5).attention[name]
+    assert found["aligned"] == pytest.approx([1, 1], abs=1e-5)
+    assert max(found["by_chance"]) < 0.25
+    if name != "cross":
+        assert found["distance"] == pytest.approx([back, back], abs=1e-4)
+        assert found["entropy"] == pytest.approx([0, 0], abs=1e-4)

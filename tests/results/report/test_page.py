@@ -1,0 +1,201 @@
+"""The page as its reader has it: in Chromium, without a network."""
+
+import json
+import re
+
+import pytest
+
+from pe_lab.results import report, results
+from pe_lab.runs import records
+from tests.marks import full
+from tests.results import synthetic
+from tests.results.report import pages
+
+pytest.importorskip("vl_convert")
+pytest.importorskip("jinja2")
+
+
+MARKS = "#chart svg .mark-symbol path"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with pages.browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Two tasks, five encodings, two schemes, five seeds, offsets, failures and a run without a record."""
+    folder = tmp_path_factory.mktemp("study")
+    synthetic.write(
+        folder,
+        tasks=("copy", "sort"),
+        schemes=("contiguous", "randomized"),
+        rates=(),
+        seeds=5,
+        missing=(3,),
+    )
+    return report.write(results.load(folder), folder)
+
+
+@pytest.fixture
+def page(chromium, study):
+    with pages.opened(chromium, study) as opened:
+        yield opened
+
+
+def rows(page, table="#numbers"):
+    return page.locator(f"{table} tbody tr:visible th").all_inner_texts()
+
+
+def lines(page):
+    """Lines of centres in the chart."""
+    return page.locator(MARKS).count()
+
+
+@pytest.mark.parametrize("theme", ["light", full("dark")])
+@pytest.mark.parametrize("width", [400, full(800), full(1600)])
+def test_it_fits_the_width_and_asks_nobody_for_anything(chromium, study, width, theme):
+    with pages.opened(chromium, study, width, color_scheme=theme) as page:
+        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator("#chart svg.marks").bounding_box()["width"] <= width
+
+
+def test_a_column_sorts_up_and_down_by_mouse_and_by_keyboard(page):
+    head = page.locator("#numbers thead th", has_text="→16")
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    values = lambda: [
+        float(v)
+        for v in page.locator("#numbers tbody tr td:nth-child(8)").evaluate_all(
+            "c => c.map(x => x.dataset.value)"
+        )
+        if v
+    ]
+    assert values() == sorted(values(), reverse=True)
+    page.keyboard.press("Enter")  # the button has the focus
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert values() == sorted(values())
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def test_a_word_filters_chart_and_all_tables(page):
+    everything, marks = rows(page), lines(page)
+    page.fill("#filter", "ALIBI rand")
+    page.wait_for_function(
+        "(n) => document.querySelectorAll('#chart svg .mark-symbol path').length < n", arg=marks
+    )
+    assert len(everything) == 10
+    assert [name.strip() for name in rows(page)] == ["copy · alibi · randomized † ‡"]
+    assert lines(page) == len(synthetic.LENGTHS)
+    assert {name.rstrip(" †‡") for name in rows(page, "#tables details[open] table")} == {
+        "copy · alibi · randomized",
+        "sort · alibi · randomized",
+    }
+    assert len(rows(page, "#run-table")) == 10
+
+
+def test_a_mark_says_value_interval_and_seeds(page):
+    page.fill("#filter", "copy alibi contiguous")
+    page.wait_for_function("document.querySelectorAll('#chart svg .mark-symbol path').length === 6")
+    page.locator(MARKS).nth(3).hover(force=True)
+    page.wait_for_selector("#vg-tooltip-element.visible")
+    said = page.locator("#vg-tooltip-element").inner_text()
+    assert "copy · alibi · contiguous" in said
+    assert re.search(r"16 symbols, beyond training", said)
+    assert re.search(r"0\.\d+, median", said)
+    assert re.search(r"0\.\d+ to 0?[01]\.\d+ \(order statistics\)", said)
+    assert "5: " in said
+    assert (
+        page.locator("#numbers tr.hot").inner_text().strip().startswith("copy · alibi · contiguous")
+    )
+
+
+def test_a_row_with_the_focus_stands_out_in_the_chart(page):
+    page.locator("#numbers tbody tr").nth(1).locator("input").focus()
+    page.wait_for_function(
+        "[...document.querySelectorAll('#chart svg .mark-symbol path')].some((p) => p.getAttribute('opacity') === '0.12')"
+    )
+
+
+def test_metric_task_and_offset_are_chosen(page):
+    page.select_option("#metric", label="token accuracy")
+    page.select_option("#task", label="sort")
+    page.select_option("#offset", label="16")
+    page.wait_for_function(
+        "[...document.querySelectorAll('#chart svg text')].some((t) => t.textContent === 'token accuracy')"
+    )
+    assert all(name.strip().startswith("sort") for name in rows(page))
+    assert "not solved" in page.locator("#numbers tbody tr").first.inner_text()
+    found = json.loads(page.locator("#data").text_content())
+    cell = found["variants"][10]["values"]["token_accuracy"][1][0]
+    assert page.locator("#numbers tbody tr").first.locator("td").nth(3).get_attribute(
+        "data-value"
+    ) == str(cell["c"])
+
+
+def test_a_variant_leaves_the_chart_when_its_box_is_unticked(page):
+    before = lines(page)
+    page.locator("#numbers tbody tr input").first.press("Space")
+    page.wait_for_function(
+        "(n) => document.querySelectorAll('#chart svg .mark-symbol path').length === n",
+        arg=before - len(synthetic.LENGTHS),
+    )
+
+
+def test_a_run_shows_its_curve_settings_and_origin_and_closes_by_keyboard(page):
+    page.locator("#run-table button.show").first.press("Enter")
+    page.wait_for_selector("#run-chart svg .mark-line path")
+    said = page.locator("#run").inner_text()
+    assert "copy · rope · contiguous, seed 0" in said
+    assert "model.encodings" in said
+    assert "0" * 40 in said
+    page.keyboard.press("Escape")
+    assert not page.locator("#run").is_visible()
+
+
+def test_failures_and_what_has_no_record_are_said(page):
+    assert "1 of the study's runs have no record" in page.locator("#problems").inner_text()
+    assert page.locator("header").inner_text().count("without a record") == 1
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.tex", "synthetic.py"])
+def test_files_are_downloaded(page, name):
+    with page.expect_download() as started:
+        page.locator(f"[data-file='{name}']").click()
+    assert started.value.suggested_filename == name
+    assert started.value.path().stat().st_size > 1000
+
+
+HOSTILE = "<script>alert(1)</script>\"'&</title><img src=x onerror=alert(2)> {{ 7 * 7 }} \\u2028 </script><b>"
+
+
+def test_names_of_configs_are_text_and_nothing_else(chromium, tmp_path):
+    folder = synthetic.write(
+        tmp_path,
+        encodings=("rope", "alibi"),
+        schemes=(),
+        tasks=(),
+        rates=(),
+        seeds=5,
+        offsets=(0,),
+        name=HOSTILE,
+        analysis={"question": HOSTILE},
+    )
+    told = json.loads((folder / "study.json").read_text())
+    for entry in told["entries"][:5]:
+        entry["labels"]["model.encodings"] = HOSTILE
+    (folder / "study.json").write_text(json.dumps(told))
+    one = records.read(next((folder / "records").iterdir()))
+    one["provenance"]["device"] = one["error"] = HOSTILE
+    one["status"] = "failed"
+    records.write(folder, one)
+    with pages.opened(chromium, report.write(results.load(folder), folder)) as page:
+        assert page.locator("h1").inner_text() == " ".join(HOSTILE.split())
+        assert HOSTILE in page.locator("#numbers tbody").text_content()
+        page.locator(MARKS).first.hover(force=True)
+        page.locator("#run-table button.show").first.click()
+        assert page.locator("main img, main script, main b").count() == 0
+        assert page.locator("#vg-tooltip-element img").count() == 0

@@ -1,0 +1,229 @@
+"""What the page is made of."""
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pe_lab.results import report, results
+from pe_lab.results.report import against, data, study_file
+from pe_lab.runs import study_files
+from pe_lab.runs.errors import UserError
+from pe_lab.sweeps import study
+from tests.experiments.entry_points import call
+from tests.marks import full
+from tests.results import synthetic
+from tests.results.fake_study import point, record, two_variants, write_study
+
+ROOT = Path(__file__).parents[3]
+PUBLISHED = ROOT / "results" / "published"
+
+
+def small(folder, **more):
+    return synthetic.write(
+        folder,
+        **{
+            **dict(
+                encodings=("rope", "alibi"), seeds=2, rates=(), tasks=(), schemes=(), offsets=(0,)
+            ),
+            **more,
+        },
+    )
+
+
+def asked(folder, tmp_path):
+    """What the downloaded config of a study asks for."""
+    _, entries = study_files.study_of(folder)
+    file = tmp_path / "again.py"
+    file.write_text(
+        study_file.source(results.load(folder), entries, study_files.analysis_of(folder)),
+        encoding="utf-8",
+    )
+    spec = importlib.util.spec_from_file_location("again", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module, entries
+
+
+@pytest.mark.parametrize("name", ["quickstart", "context_extension", full("architectures")])
+def test_the_config_that_is_downloaded_asks_for_the_same_runs(name, tmp_path):
+    module, entries = asked(PUBLISHED / name, tmp_path)
+    again = study.expand(name, module.get_config().to_dict(), module.sweep(), tmp_path)
+    shown = lambda labels: {
+        axis: text for axis, text in labels.items() if text
+    }  # what differs without a label may stand there too
+    assert [(shown(e.labels), e.run.run_id) for e in again.entries] == [
+        (shown(labels), run_id) for labels, run_id in entries
+    ]
+
+
+def test_it_shows_the_analysis_spec(tmp_path):
+    module, _ = asked(
+        synthetic.write(tmp_path / "s", runs=4, analysis={"question": "Why?\n'''"}), tmp_path
+    )
+    assert module.analysis() == {"question": "Why?\n'''"}
+
+
+@pytest.mark.full
+def test_five_hundred_runs_take_less_than_five_megabytes_and_twenty_seconds(tmp_path):
+    """Of a process of its own, in which no types are checked."""
+    folder = synthetic.write(tmp_path, runs=500)
+    program = """
+import pathlib, sys, time
+from pe_lab.results import report, results, tables
+folder = pathlib.Path(sys.argv[1])
+found = results.load(folder)
+tables.write(found, folder)
+print(report.write(found, folder).stat().st_size, time.process_time())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, folder],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    size, seconds = map(float, done.stdout.split())
+    assert size < 5e6
+    assert seconds < 20
+
+
+def test_nothing_in_it_comes_from_elsewhere(tmp_path):
+    text = report.write(results.load(small(tmp_path)), tmp_path).read_text(encoding="utf-8")
+    ours = re.sub(r'<script type="module">.*?</script>', "", text, flags=re.DOTALL)
+    assert len(ours) < 100_000  # Vega is out of it
+    assert "default-src 'none'" in ours  # whatever it says, the browser fetches nothing
+    assert not re.search(r"(src|href)=\"?[^#\" ]|url\(|@import", ours)
+
+
+def test_every_number_of_a_variant_is_there(tmp_path):
+    found = results.load(two_variants(tmp_path))
+    said = data.of(found, found)
+    (rope, alibi) = said["variants"]
+    assert rope["values"]["exact_match"] == [
+        [
+            {"s": [1.0, 0.996, None], "c": 0.998, "k": "median"},
+            {"s": [0.5, 0.3, None], "c": 0.4, "k": "median"},
+        ]
+    ]
+    assert alibi["values"]["exact_match"][0][1] == {"w": "the table ends"}
+    assert (rope["solved"], rope["extrapolates"], rope["bad"]) == ([1, 3], [0, 3], [1, 0])
+    assert data.counts(found) == {"finished": 3, "diverged": 1, "failed": 1, "without a record": 1}
+    json.dumps(said, allow_nan=False)
+
+
+def test_settings_stand_once_where_all_runs_share_them(tmp_path):
+    found = results.load(small(tmp_path))
+    said = data.of(found, found)
+    assert said["common"]["train.steps"] == 800
+    assert said["runs"][3]["config"] == {
+        "seed": 1,
+        "data_seed": 1,
+        "model.encodings": [{"name": "alibi"}],
+    }
+    assert len(said["origins"]) == 1
+
+
+def test_two_studies_are_compared_cell_by_cell_on_the_seeds_of_both(tmp_path):
+    one = [
+        (point("rope", i), record(f"r{i}", i, test={4: 1.0, 8: 0.5 + 0.1 * i}, validation={4: 1.0}))
+        for i in range(5)
+    ]
+    other = [
+        (point("rope", i), record(f"r{i}", i, test={8: 0.4, 16: 0.1}, validation={4: 1.0}))
+        for i in range(1, 6)
+    ]
+    more = [(point("alibi", 0), record("a", 0, test={8: 0.1}))]
+    found = [
+        results.load(write_study(tmp_path / n, *entries, name=n))
+        for n, entries in (("one", one), ("other", other + more))
+    ]
+    (table,) = against.tables(*found)
+    (row,) = table.rows
+    assert [cell.text for cell in row] == ["rope", "8", "0.70 (5)", "0.40 (5)", "+0.35", "4", "–"]
+    assert "In other alone: alibi." in table.notes
+
+
+def test_a_difference_has_an_interval_from_five_pairs(tmp_path):
+    found = []
+    for name, less in (("one", 0.0), ("other", 0.1)):
+        entries = [
+            (
+                point("rope", i),
+                record(f"r{i}", i, test={8: 0.9 - less * (1 + i)}, validation={4: 1.0}),
+            )
+            for i in range(5)
+        ]
+        found.append(results.load(write_study(tmp_path / name, *entries, name=name)))
+    (table,) = against.tables(*found)
+    assert table.rows[0][4].text == "+0.30 [+0.10, +0.50]"
+
+
+def test_what_is_not_alike_under_one_name_is_said(tmp_path):
+    studies = [
+        results.load(
+            write_study(
+                tmp_path / name,
+                (point("rope", 0), record(f"r{n}", test={8: 0.5}, max_length=n, reveals=n == 4)),
+                name=name,
+            )
+        )
+        for name, n in (("one", 4), ("other", 8))
+    ]
+    (table,) = against.tables(*studies)
+    words = "training length, reveals the target length, not solved in the first, not solved in the second"
+    assert table.rows[0][-1].text == words
+
+
+def test_a_study_without_a_finished_run_is_refused(tmp_path):
+    with pytest.raises(UserError, match="fake has no finished run to report"):
+        report.write(results.load(write_study(tmp_path, (point("rope", 0), "missing"))), tmp_path)
+
+
+def test_without_its_libraries_it_says_how_to_have_them(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(UserError, match=r"\.venv/bin/pip install -e '\.\[report\]'"):
+        report.write(results.load(two_variants(tmp_path)), tmp_path)
+
+
+def test_an_installed_package_has_the_page():
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "setuptools"
+    ]["package-data"]
+    (pattern,) = told["pe_lab.results.report"]
+    assert {p.name for p in report.HERE.glob(pattern)} == {"page.html.jinja", "page.css", "page.js"}
+
+
+@pytest.mark.full
+def test_the_command_writes_it_and_names_it(tmp_path):
+    for name in ("one", "other"):
+        small(tmp_path / name, name=name)
+    done = call("report", f"--study={tmp_path}/one", f"--against={tmp_path}/other")
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path}/one/report.html\n"), done.stderr
+    assert "one against other" in (tmp_path / "one" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [((), "Which study?"), (("--study=/nowhere/at_all",), "There is no study in /nowhere/at_all")],
+)
+def test_a_mistake_is_one_line(flags, said):
+    done = call("report", *flags)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr
+
+
+def test_variants_of_the_same_settings_are_matched_whatever_they_are_called(tmp_path):
+    one = small(tmp_path / "one", encodings=("rope",), name="one")
+    other = small(
+        tmp_path / "other", encodings=("rope",), schemes=("contiguous", "shifted"), name="other"
+    )
+    (table,) = against.tables(results.load(one), results.load(other))
+    assert {row[0].text for row in table.rows} == {"rope / contiguous"}
+    assert {row[-1].text for row in table.rows} == {"the same runs"}
+    assert "In other alone: shifted." in table.notes

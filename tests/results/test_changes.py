@@ -1,0 +1,207 @@
+"""Rows that were evaluated with a change: variants of their own, beside what was trained."""
+
+import csv
+import io
+
+import pytest
+
+from pe_lab.results import metrics, plots, results, tables
+from pe_lab.results.plots import drawing
+from pe_lab.runs import record_rows
+from tests.results.fake_study import point, record, write_study
+
+LINEAR, NORMALIZED = "rope(scaling=linear)", "normalized"
+
+
+def changed(made, label, values, reveals=False, split="test"):
+    """A record with exact match by length, or (length, offset), under a change."""
+    places = [place if isinstance(place, tuple) else (place, 0) for place in values]
+    override = {
+        "label": label,
+        "positions": {"name": label},
+        "encodings": None,
+        "reveals_target_length": reveals,
+    }
+    rows = [
+        record_rows.row(
+            split,
+            *place,
+            "exact_match",
+            value,
+            0 if value is None else 100,
+            "beyond" if value is None else None,
+            override,
+        )
+        for place, value in zip(places, values.values(), strict=True)
+    ]
+    return made | {"rows": made["rows"] + rows}
+
+
+@pytest.fixture
+def found(tmp_path):
+    """RoPE with two seeds, one of them also evaluated with a scaling, both with normalized positions; ALiBi as trained."""
+    zero = record("r0", 0, test={4: 1.0, 8: 0.5}, validation={4: 1.0}, chance_levels={4: 0.1})
+    one = record("r1", 1, test={4: 0.9, 8: 0.3}, validation={4: 0.2})
+    alibi = record("a0", 0, test={4: 0.8, 8: 0.7}, validation={4: 1.0})
+    zero = changed(changed(zero, LINEAR, {4: 0.6, 16: 0.25}), NORMALIZED, {4: 0.1}, reveals=True)
+    one = changed(one, NORMALIZED, {4: 0.3}, reveals=True)
+    return results.load(
+        write_study(
+            tmp_path, (point("rope", 0), zero), (point("rope", 1), one), (point("alibi", 0), alibi)
+        )
+    )
+
+
+def test_a_change_is_a_variant_after_the_one_that_it_changes(found):
+    assert [(v.name, v.override) for v in found.variants] == [
+        ("rope", None),
+        (f"rope, evaluated with {LINEAR}", LINEAR),
+        (f"rope, evaluated with {NORMALIZED}", NORMALIZED),
+        ("alibi", None),
+    ]
+
+
+def test_each_variant_has_its_own_numbers_and_those_alone(found):
+    rope, linear, normalized, _ = found.variants
+    assert [
+        (v.values(4, 0), v.values(8, 0), v.values(16, 0)) for v in (rope, linear, normalized)
+    ] == [
+        ([1.0, 0.9], [0.5, 0.3], [None, None]),
+        ([0.6, None], [None, None], [0.25, None]),
+        ([0.1, 0.3], [None, None], [None, None]),
+    ]
+    assert (rope.mean(4, 0), linear.mean(4, 0), normalized.mean(4, 0)) == (0.95, 0.6, 0.2)
+
+
+def test_a_change_does_not_affect_what_is_solved(tmp_path):
+    """Validation with a change, if there is any, does not count; and what is solved holds for every evaluation."""
+    weak = changed(
+        record("w", 0, test={4: 0.0}, validation={4: 0.0}),
+        LINEAR,
+        {2: 1.0, 3: 1.0, 4: 1.0},
+        split="validation",
+    )
+    strong = changed(
+        record("s", 0, test={4: 1.0}, validation={4: 1.0}), LINEAR, {4: 0.0}, split="validation"
+    )
+    assert (metrics.solved(weak), metrics.solved(strong)) == (False, True)
+    strong = changed(strong, LINEAR, {4: 0.0})
+    assert [
+        v.solved for v in results.load(write_study(tmp_path, (point("rope", 0), strong))).variants
+    ] == [1, 1]
+
+
+def test_runs_are_counted_once_however_they_were_evaluated(found):
+    assert [r["run_id"] for r in found.finished] == ["r0", "r1", "a0"]
+    assert (found.missing, found.lengths, found.offsets, found.chance_level(4)) == (
+        0,
+        [4, 8, 16],
+        [0],
+        0.1,
+    )
+
+
+def test_positions_that_tell_the_length_mark_what_was_evaluated_with_them(found, tmp_path):
+    assert [v.reveals_target_length for v in found.variants] == [False, False, True, False]
+    told = changed(
+        record("t", 0, test={4: 1.0}, reveals=True), "contiguous", {4: 0.5}, reveals=False
+    )
+    found = results.load(write_study(tmp_path / "other", (point("rope", 0), told)))
+    assert [v.reveals_target_length for v in found.variants] == [True, False]
+
+
+def test_the_tables_show_every_change(found):
+    made = {
+        table.title: [[cell.text for cell in row] for row in table.rows]
+        for table in tables.of(found)
+    }
+    assert made["Exact match by length, median over seeds"] == [
+        ["rope", "0/2 [0.00, 0.66]", "1/2", "0.95", "0.40", "–"],
+        [f"rope, evaluated with {LINEAR}", "–", "1/2", "0.60", "–", "0.25"],
+        [f"rope, evaluated with {NORMALIZED} †", "–", "1/2", "0.20", "–", "–"],
+        ["alibi", "0/1 [0.00, 0.79]", "1/1", "0.80", "0.70", "–"],
+        ["chance level (sees no prompt)", "", "", "0.10", "–", "–"],
+    ]
+    assert made["Exact match by length, every seed"][2:4] == [
+        [f"rope, evaluated with {LINEAR}", "0", "finished", "0.60", "–", "0.25"],
+        [f"rope, evaluated with {LINEAR}", "1", "finished", "–", "–", "–"],
+    ]
+    assert "†: reveals the target length" in tables.markdown(found)
+
+
+def test_the_csv_has_rows_for_every_change(found):
+    rows = csv.DictReader(io.StringIO(tables.as_csv(found)))
+    kept = (
+        "variant",
+        "evaluated with",
+        "length",
+        "reveals_target_length",
+        "mean",
+        "run 0",
+        "run 1",
+    )
+    assert [
+        tuple(row[k] for k in kept)
+        for row in rows
+        if row["metric"] == "exact_match" and row["length"] == "4"
+    ] == [
+        ("rope", "", "4", "False", "0.95", "1.0", "0.9"),
+        (f"rope, evaluated with {LINEAR}", LINEAR, "4", "False", "0.6", "0.6", ""),
+        (f"rope, evaluated with {NORMALIZED}", NORMALIZED, "4", "True", "0.2", "0.1", "0.3"),
+        ("alibi", "", "4", "False", "0.8", "0.8", ""),
+    ]
+
+
+def test_a_change_has_a_panel_of_its_own(found, tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(
+        drawing,
+        "save",
+        lambda figure, files: (shown.append(figure), drawing.pyplot().close(figure)),
+    )
+    plots.write(found, tmp_path)
+    titles = [axis.get_title().rpartition("\n")[0] for axis in shown[0].axes if axis.axison]
+    assert [" ".join(title.split()).removesuffix(" †") for title in titles] == [
+        v.name for v in found.variants
+    ]
+
+
+def test_an_offset_that_was_measured_with_a_change_alone_has_its_table(tmp_path):
+    made = changed(record("r", 0, test={4: 1.0}), LINEAR, {(4, 7): 0.5, (8, 7): None})
+    found = results.load(write_study(tmp_path, (point("rope", 0), made)))
+    assert (found.offsets, found.lengths) == ([0, 7], [4, 8])
+    assert [[v.values(4, offset) for v in found.variants] for offset in (0, 7)] == [
+        [[1.0], [None]],
+        [[None], [0.5]],
+    ]
+    assert "## Exact match by length, median over seeds, positions shifted by 7" in tables.markdown(
+        found
+    )
+
+
+def test_a_run_that_answers_two_variants_is_changed_in_both(tmp_path):
+    shared = changed(record("n", 0, test={4: 0.5}), LINEAR, {4: 0.25})
+    entries = [(point("nope", 0, positions=p), shared) for p in ("contiguous", "shifted")]
+    found = results.load(write_study(tmp_path, *entries))
+    assert [v.name for v in found.variants] == [
+        "contiguous",
+        f"contiguous, evaluated with {LINEAR}",
+        "shifted",
+        f"shifted, evaluated with {LINEAR}",
+    ]
+
+
+def test_what_has_no_label_is_not_in_a_name(tmp_path):
+    runs = [
+        (point("rope", 0, **{"train.steps": "", "init_from": ""}), record("a", 0, test={4: 1.0})),
+        (
+            point("rope, tuned", 0, **{"train.steps": "short", "init_from": ""}),
+            record("b", 0, test={4: 1.0}),
+        ),
+        (point("", 0, **{"train.steps": ""}), record("c", 0, test={4: 1.0})),
+    ]
+    assert [v.name for v in results.load(write_study(tmp_path, *runs)).variants] == [
+        "rope",
+        "rope, tuned · short",
+        "fake",
+    ]

@@ -1,0 +1,141 @@
+import csv
+import html.parser
+import io
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from pe_lab.results import formats, results, tables
+from pe_lab.results.formats import Cell, Table
+from tests.results import synthetic
+
+TABLE = Table(
+    "By length",
+    "Of *solved* runs & more.",
+    ("variant", "→8"),
+    ((Cell("a|b <i>"), Cell("0.50", 1 / 2)), (Cell("c_1"), Cell("–"))),
+    ("–: none.",),
+)
+
+
+def test_markdown_lines_up_as_text_and_keeps_its_columns():
+    assert (
+        formats.markdown(TABLE)
+        == "| variant  | →8   |\n|----------|------|\n| a\\|b <i> | 0.50 |\n| c_1      | –    |"
+    )
+
+
+def test_csv_holds_the_numbers_unrounded_and_nothing_for_a_dash():
+    table = Table(
+        "T",
+        "",
+        ("v", "x"),
+        (
+            (Cell("a, b"), Cell("0.33", 1 / 3)),
+            (Cell("c"), Cell("–")),
+            (Cell("d"), Cell("1/2 [0, 1]", 1)),
+        ),
+    )
+    assert list(csv.reader(io.StringIO(formats.as_csv(table)))) == [
+        ["v", "x"],
+        ["a, b", str(1 / 3)],
+        ["c", ""],
+        ["d", "1"],
+    ]
+
+
+def test_latex_has_rules_and_escapes_what_it_would_read_as_its_own():
+    assert formats.latex(TABLE) == (
+        "\\begin{table}\n\\centering\n\\caption{By length. Of \\emph{solved} runs \\& more.}\n"
+        "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n\\begin{tabular}{lr}\n\\toprule\n"
+        "variant & $\\rightarrow$8 \\\\\n\\midrule\na\\textbar{}b \\textless{}i\\textgreater{} & 0.50 \\\\\nc\\_1 & -- \\\\\n\\bottomrule\n"
+        "\\end{tabular}}\n\\par\\footnotesize --: none.\n\\end{table}\n"
+    )
+
+
+def test_a_tall_table_of_latex_breaks_over_pages():
+    text = formats.latex(Table("T", "", ("v",), ((Cell("a"),),) * 41))
+    assert (
+        text.count("\\begin{longtable}{l}"),
+        text.count("\\begin{table}"),
+        text.count("\\endhead"),
+    ) == (1, 0, 1)
+
+
+class Tags(html.parser.HTMLParser):
+    """What a browser would find."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.texts, self.values = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.values += [value for name, value in attrs if name == "data-value"]
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_html_has_headings_for_columns_and_rows_and_the_number_behind_each_cell():
+    found = Tags(formats.as_html(TABLE))
+    assert (found.tags.count("th"), found.tags.count("td"), found.values) == (4, 2, ["0.5"])
+    assert "<em>solved</em>" in formats.as_html(TABLE)
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script>", 'a" onclick="x', "</td></table>", "&lt;"]
+)
+def test_names_from_a_config_stay_text_in_html(text):
+    table = Table(text, text, (text, text), ((Cell(text), Cell(text, text)),), (text,))
+    found = Tags(formats.as_html(table))
+    assert set(found.tags) == {
+        "figure",
+        "figcaption",
+        "strong",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "ul",
+        "li",
+    }
+    assert (found.texts.count(text), found.values) == (5, [text])
+
+
+@pytest.mark.latex
+def test_all_tables_of_a_study_compile(tmp_path):
+    if shutil.which("pdflatex") is None:
+        pytest.skip(
+            "pdflatex is not installed: apt-get install texlive-latex-base texlive-latex-recommended"
+        )
+    asked = {
+        "tuned": ["train.learning_rate"],
+        "oracle": "A & B 100 %",
+        "contrasts": [["rope", "alibi"], ["contiguous", "shifted"]],
+        "tables": [
+            {
+                "title": r"#_%&{}\~^$<>|",
+                "rows": "task",
+                "columns": ["model.encodings", "positions"],
+                "metric": "extrapolates",
+            }
+        ],
+    }
+    found = results.load(synthetic.write(tmp_path / "study", seeds=3, analysis=asked))
+    tables.write(found, tmp_path)
+    document = r"\documentclass{article}\usepackage{booktabs, graphicx, longtable}\begin{document}\input{table.tex}\end{document}"
+    (tmp_path / "main.tex").write_text(document, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    log = (tmp_path / "main.log").read_text(errors="replace")
+    assert int(re.search(r"Output written on main\.pdf \((\d+) pages", log)[1]) > 5
+    assert "Missing character" not in log

@@ -1,0 +1,170 @@
+import math
+
+import pytest
+
+from pe_lab.results import metrics
+from pe_lab.results.metrics import Limit, Measured
+from pe_lab.runs import record_rows
+from pe_lab.runs.analysis_spec import Extrapolation, Metric, MetricPoint
+from tests.results.fake_study import record
+
+
+def run(test=None, validation=None, max_length=8, **more):
+    return Measured(
+        record(
+            "r",
+            test=test,
+            validation=validation or {max_length: 1.0},
+            max_length=max_length,
+            **more,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ({4: 1.0, 8: 0.95, 16: 0.5}, Limit(8)),
+        ({4: 1.0, 8: 0.95, 16: 0.92}, Limit(16, 1)),  # still at the last length measured
+        ({4: 0.5, 8: 0.4}, Limit(4, -1)),
+        ({4: 0.86, 8: 0.96, 16: 0.1}, Limit(8)),  # smoothed: 0.91 at both
+        ({4: 0.7, 8: 1.0}, Limit(4, -1)),  # 0.85 at both
+        ({4: 1.0, 8: 1.0, 16: None}, Limit(8)),  # its table ends
+        ({}, None),
+    ],
+)
+def test_the_length_up_to_which_a_run_holds(test, expected):
+    assert metrics.limit(run(test), 0.9) == expected
+
+
+def test_a_limit_says_on_which_side_it_is_open_and_limits_have_an_order():
+    assert [str(Limit(8)), str(Limit(64, 1)), str(Limit(4, -1))] == ["8", "≥ 64", "< 4"]
+    assert sorted([Limit(8, 1), Limit(4), Limit(8), Limit(4, -1)]) == [
+        Limit(4, -1),
+        Limit(4),
+        Limit(8),
+        Limit(8, 1),
+    ]
+
+
+def test_lengths_with_more_examples_weigh_more_in_the_smoothing():
+    made = record("r", test={4: 0.8, 8: 1.0}, max_length=8)
+    made["rows"] = [{**r, "count": 900 if r["length"] == 8 else 100} for r in made["rows"]]
+    assert metrics.limit(Measured(made), 0.97) == Limit(8, 1)  # (0.8 + 9) / 10
+    assert metrics.limit(Measured(made), 0.99) == Limit(4, -1)
+
+
+def test_the_area_is_the_integral_of_straight_lines():
+    """1 at 8 down to 0 at 16: half; over the logarithm, of 2 - 2^u between 0 and 1: 2 - 1 / ln 2."""
+    made = run({8: 1.0, 16: 0.0})
+    assert metrics.area(made) == pytest.approx(0.5)
+    assert metrics.area(made, log=True) == pytest.approx(2 - 1 / math.log(2), abs=1e-4)
+    assert metrics.area(run({4: 0.0, 8: 1.0, 12: 1.0, 16: 1.0, 32: 0.0})) == 1.0
+
+
+@pytest.mark.parametrize(
+    "test", [{8: 1.0, 12: 1.0}, {12: 1.0, 16: 1.0}, {8: 1.0, 12: None, 16: 0.0}, {}]
+)
+def test_an_area_that_is_not_measured_from_end_to_end_is_none(test):
+    assert metrics.area(run(test)) is None
+
+
+def test_lengths_that_do_not_fall_on_the_ends_are_interpolated():
+    """0.8 at 6 and 0 at 10: 0.4 at 8, 0 from 10 to 16."""
+    assert metrics.area(run({6: 0.8, 10: 0.0, 18: 0.0})) == pytest.approx(0.4 * 2 / 2 / 8, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("test", "validation", "expected"),
+    [
+        ({16: 0.9}, {8: 1.0}, True),
+        ({16: 0.89}, {8: 1.0}, False),
+        ({16: 1.0}, {8: 0.9}, False),  # not solved
+        ({16: None}, {8: 1.0}, False),  # its table ends
+        ({12: 1.0}, {8: 1.0}, None),  # nobody has measured it there
+    ],
+)
+def test_a_run_extrapolates_if_it_is_solved_and_reaches_the_threshold_at_twice_its_training_length(
+    test, validation, expected
+):
+    assert metrics.extrapolates(run(test, validation), Extrapolation()) is expected
+
+
+@pytest.mark.parametrize(("status", "expected"), [("diverged", False), ("failed", None)])
+def test_a_run_that_diverged_does_not_extrapolate_and_of_one_that_failed_it_is_not_known(
+    status, expected
+):
+    assert metrics.extrapolates(run({16: 1.0}, status=status), Extrapolation()) is expected
+
+
+def test_extrapolation_may_be_read_at_another_point():
+    made = run({12: 0.7, 16: 0.2, (8, 5): 0.8})
+    asked = [MetricPoint(at=1.5), MetricPoint(length=16), MetricPoint(length=8, offset=5)]
+    assert [metrics.extrapolates(made, Extrapolation(place, 0.6)) for place in asked] == [
+        True,
+        False,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("at", "max_length", "length"), [(2.0, 8, 16), (1.5, 8, 12), (1.5, 9, None), (1.1, 10, 11)]
+)
+def test_a_multiple_of_the_training_length_that_is_no_length_is_none(at, max_length, length):
+    assert MetricPoint(at=at).length_for(max_length) == length
+
+
+def test_the_mean_over_a_range_is_over_the_lengths_measured_in_it():
+    made = run({8: 1.0, 16: 0.6, 24: 0.2, 32: 0.0})
+    assert metrics.value(
+        made, Metric("exact_match", MetricPoint(lengths=(9, 24)))
+    ) == pytest.approx(0.4)
+    assert (
+        metrics.value(run({16: 0.6, 24: None}), Metric("exact_match", MetricPoint(lengths=(9, 24))))
+        is None
+    )
+    assert metrics.value(made, Metric("exact_match", MetricPoint(lengths=(33, 64)))) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("in_distribution", 0.9),
+        ("trained_length", 0.8),
+        ("retention", 0.25),
+        ("L90", Limit(4)),
+        ("steps", None),
+        ("auc", 0.5),
+    ],
+)
+def test_one_number_of_a_run(name, expected):
+    found = metrics.value(run({4: 1.0, 8: 0.8, 16: 0.2}), Metric(name))
+    assert found == (pytest.approx(expected) if isinstance(expected, float) else expected)
+
+
+def test_retention_of_what_does_not_work_at_the_training_length_is_none():
+    assert metrics.value(run({8: 0.0, 16: 0.0}), Metric("retention")) is None
+
+
+def test_the_hazard_is_of_those_that_were_right_so_far():
+    """Of 100: 20 wrong at first, then 40 of the 80 left, then none of 40; behind them none is left to be wrong."""
+    made = record("r", test={8: 0.4})
+    made["rows"].append(record_rows.row("test", 8, 0, "first_error", [20, 40, 0], 100))
+    made["rows"].append(record_rows.row("test", 9, 0, "first_error", [100, 0], 100))
+    assert metrics.hazard(Measured(made), 8) == [0.2, 0.5, 0.0]
+    assert metrics.hazard(Measured(made), 9) == [1.0, None]
+    assert metrics.hazard(Measured(made), 10) == []
+
+
+def test_the_validation_loss_of_what_did_not_finish_is_infinite():
+    made = record("r", validation={8: 1.0})
+    made["rows"].append(record_rows.row("validation", 8, 0, "negative_log_likelihood", 0.25, 100))
+    assert (
+        metrics.validation_loss(made | {"exposure": made["exposure"] | {"max_length": 8}}) == 0.25
+    )
+    assert metrics.validation_loss(record("r", status="diverged")) == math.inf
+
+
+def test_a_null_row_says_why():
+    made = run({8: 1.0, 16: None})
+    assert (made.reason(16), made.reason(8), made.reason(32)) == ("the table ends", None, None)

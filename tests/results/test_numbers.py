@@ -1,0 +1,125 @@
+import pytest
+
+from pe_lab.results import numbers, results, tables
+from pe_lab.results.numbers import Numbers
+from pe_lab.runs.errors import UserError
+from tests.results.fake_study import point, record, write_study
+
+SOLVED = {4: 1.0}
+
+
+def study(folder, runs, **analysis):
+    """A study of runs {encoding: [exact match at length 8, one a seed]}; more of a run beside it as a dict."""
+    entries = []
+    for name, values in runs.items():
+        values, more = values if isinstance(values, tuple) else (values, {})
+        more = {"validation": SOLVED, **more}
+        made = [
+            (point(name, i), record(f"{name}{i}", i, test={4: 1.0, 8: v}, **more))
+            for i, v in enumerate(values)
+        ]
+        entries += made
+    return Numbers(write_study(folder, *entries, analysis=analysis))
+
+
+def test_the_center_is_the_median_below_ten_seeds_and_that_of_the_table(tmp_path):
+    found = study(tmp_path, {"rope": [0.0, 0.1, 0.8]})
+    assert (found.center_name, found.center("rope", 8)) == ("median", "0.10")
+    assert "| 0.10 |" in tables.markdown(results.load(tmp_path))
+
+
+def test_the_center_is_the_interquartile_mean_from_ten_seeds(tmp_path):
+    """Ten values, two left out at each end: (0.2 + ... + 0.7) / 6."""
+    found = study(tmp_path, {"rope": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0, 1.0]})
+    assert (found.center_name, found.center("rope", 8)) == ("interquartile mean", "0.45")
+
+
+def test_a_center_is_marked_where_nothing_is_solved_and_where_the_target_length_is_known(tmp_path):
+    runs = {
+        "rope": ([0.5], {"validation": {4: 0.5}}),
+        "alibi": ([0.5], {"reveals": True}),
+        "nope": [0.5],
+    }
+    found = study(tmp_path, runs)
+    assert found.centers(["rope", "alibi", "nope"], 8) == r"0.50\*, 0.50† and 0.50"
+
+
+def test_a_range_is_of_centers_and_one_number_where_they_are_equal(tmp_path):
+    found = study(tmp_path, {"rope": [0.2, 0.9, 0.3], "alibi": [0.5], "nope": [0.1]})
+    assert found.center_range(["rope", "alibi", "nope"], 8) == "0.10 to 0.50"
+    assert found.center_range(["rope", "alibi"], 4) == "1.00"
+
+
+def test_seeds_are_named_by_their_number(tmp_path):
+    found = study(tmp_path, {"rope": [0.2, 0.9, 0.3]})
+    assert (found.seed("rope", 1, 8), found.each_seed("rope", 8)) == ("0.90", "0.20, 0.90 and 0.30")
+    with pytest.raises(UserError, match="rope has 0 runs of seed 7"):
+        found.seed("rope", 7, 8)
+
+
+def test_counts_are_summed_over_variants(tmp_path):
+    found = study(tmp_path, {"rope": [0.95, 0.2], "alibi": ([0.95], {"validation": {4: 0.1}})})
+    assert (found.solved("rope", "alibi"), found.extrapolates("rope", "alibi")) == (
+        "2 of 3",
+        "1 of 3",
+    )
+    assert found.others("rope") == ["alibi"]
+    assert (found.runs, found.variants) == ("3", "2")
+
+
+def test_a_setting_that_runs_do_not_share_is_an_error(tmp_path):
+    found = study(tmp_path, {"rope": [0.5], "alibi": ([0.5], {"task": "sort"})})
+    assert found.setting("task.name", "rope") == "copy"
+    with pytest.raises(UserError, match=r"task\.name has 2 values, not one"):
+        found.setting("task.name")
+
+
+def test_lengths_and_offsets_are_measured_ones(tmp_path):
+    found = study(tmp_path, {"rope": [0.5]})
+    assert (found.length(8), found.offset(0)) == ("8", "0")
+    with pytest.raises(UserError, match="lengths: has no '12'"):
+        found.length(12)
+    with pytest.raises(UserError, match="offsets: has no '3'"):
+        found.offset(3)
+
+
+def test_a_difference_is_that_of_a_declared_contrast(tmp_path):
+    runs = {"rope": [0.9, 0.8, 0.7, 0.9, 0.8], "alibi": [0.4, 0.3, 0.2, 0.4, 0.3]}
+    found = study(tmp_path, runs, contrasts=[["rope", "alibi"]])
+    assert found.difference("rope", "alibi") == "+0.50 [+0.50, +0.50]"
+    with pytest.raises(UserError, match="no contrast of alibi against rope"):
+        found.difference("alibi", "rope")
+
+
+def test_a_p_that_the_seeds_cannot_decide_is_an_error(tmp_path):
+    few = study(
+        tmp_path / "few", {"rope": [0.95] * 2, "alibi": [0.0] * 2}, contrasts=[["rope", "alibi"]]
+    )
+    with pytest.raises(UserError, match="cannot decide rope against alibi"):
+        few.p_of_counts("rope", "alibi")
+    more = study(
+        tmp_path / "more", {"rope": [0.95] * 5, "alibi": [0.0] * 5}, contrasts=[["rope", "alibi"]]
+    )
+    assert more.p_of_counts("rope", "alibi") == "0.002"
+
+
+def test_runs_that_two_studies_have_with_other_numbers_are_counted_with_the_largest_gap(tmp_path):
+    """Seed 0 is equal, seed 1 differs by 0.123, seed 2 is in one study alone."""
+    one = study(tmp_path / "one", {"rope": [0.5, 0.5, 0.5]})
+    other = study(tmp_path / "other", {"rope": [0.5, 0.623]})
+    assert (one.shared_runs(other), one.largest_gap(other)) == ("1", "0.13")
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(0.121, "0.13"), (0.12, "0.12"), (1.361, "1.37"), (0.0, "0.00")]
+)
+def test_an_upper_bound_is_rounded_up(number, shown):
+    assert numbers.at_most(number, 2) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(1.3152607607480604e-06, "2e-06"), (4.94e-07, "5e-07"), (9.5e-07, "1e-06"), (2e-06, "2e-06")],
+)
+def test_an_upper_bound_is_rounded_up_to_one_digit(number, shown):
+    assert numbers.power_at_most(number) == shown

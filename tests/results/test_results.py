@@ -1,0 +1,195 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pe_lab.results import metrics, results
+from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
+from tests.results.fake_study import point, record, two_variants, write_study
+
+
+def test_seeds_stand_side_by_side_in_the_order_of_the_sweep(tmp_path):
+    found = results.load(two_variants(tmp_path))
+    assert [(v.name, [r["run_id"] for r in v.runs]) for v in found.variants] == [
+        ("rope", ["r0", "r1", "r2"]),
+        ("alibi", ["a0", "a1"]),
+    ]
+    assert (found.name, found.missing) == ("fake", 1)
+    assert [r["run_id"] for r in found.finished] == ["r0", "r1", "a1"]
+
+
+def test_what_was_measured_is_gathered_over_all_finished_runs(tmp_path):
+    a = record("a", test={(4, 0): 1.0, (4, 7): 1.0}, max_length=4)
+    b = record("b", test={(16, 0): 1.0}, validation={2: 1.0}, max_length=8)
+    found = results.load(write_study(tmp_path, (point("rope", 0), a), (point("alibi", 0), b)))
+    assert (found.lengths, found.offsets, found.max_lengths, found.length_name) == (
+        [4, 16],
+        [0, 7],
+        [4, 8],
+        "symbols",
+    )
+
+
+def test_values_are_one_a_run_and_the_mean_is_over_those_that_there_are(tmp_path):
+    rope, alibi = results.load(two_variants(tmp_path)).variants
+    assert (rope.values(4, 0), rope.mean(8, 0)) == ([1.0, 0.996, None], 0.4)
+    assert (alibi.values(8, 0), alibi.mean(8, 0)) == ([None, None], None)
+    assert (rope.mean(4, 3), rope.mean(4, 0, "token_accuracy")) == (None, None)
+
+
+def test_a_variant_counts_the_finished_runs_that_are_solved(tmp_path):
+    assert [
+        (v.solved, len(v.finished), len(v.runs))
+        for v in results.load(two_variants(tmp_path)).variants
+    ] == [(1, 2, 3), (0, 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("validation", "threshold", "expected"),
+    [
+        ({2: 1.0, 4: 0.98}, 0.99, True),  # the mean reaches it
+        ({2: 1.0, 4: 0.96}, 0.99, False),
+        ({2: 1.0, 4: 0.96}, 0.98, True),
+        ({4: 1.0, 8: 0.0}, 0.99, True),  # beyond the training length
+        ({4: 1.0, 2: None}, 0.99, True),
+        ({8: 1.0}, 0.99, False),  # nothing up to the training length
+    ],
+)
+def test_a_run_is_solved_when_its_mean_up_to_the_training_length_reaches_the_threshold(
+    validation, threshold, expected
+):
+    made = record("a", test={4: 0.0}, validation=validation, max_length=4, threshold=threshold)
+    assert metrics.solved(made) is expected
+
+
+def test_a_run_at_the_threshold_at_every_length_is_solved():
+    assert metrics.solved(record("a", validation={2: 0.99, 3: 0.99, 4: 0.99}, threshold=0.99))
+
+
+def test_learning_is_judged_by_validation_and_never_by_test():
+    assert not metrics.solved(record("a", test={4: 1.0}, validation={4: 0.0}))
+
+
+def test_a_target_length_that_one_run_knows_marks_the_variant(tmp_path):
+    runs = [
+        (point("rope", i), record(f"r{i}", i, test={4: 1.0}, reveals=reveals))
+        for i, reveals in enumerate((False, True))
+    ]
+    found = results.load(
+        write_study(tmp_path, *runs, (point("alibi", 0), record("a", test={4: 1.0})))
+    )
+    assert [v.reveals_target_length for v in found.variants] == [True, False]
+
+
+def test_the_floor_of_a_length_is_the_highest_of_any_task(tmp_path):
+    found = results.load(two_variants(tmp_path))
+    assert [found.chance_level(n) for n in (4, 8, 9)] == [0.2, 0.0, None]
+    assert found.chance_level(4, "token_accuracy") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (
+            [{"model.encodings": "rope", "seed": "0"}, {"model.encodings": "rope", "seed": "1"}],
+            ["rope"],
+        ),
+        (
+            [
+                {"task": "copy", "model.encodings": "rope"},
+                {"task": "copy", "model.encodings": "alibi"},
+            ],
+            ["rope", "alibi"],
+        ),
+        (
+            [{"positions": "contiguous", "seed": "0"}, {"positions": "shifted", "seed": "0"}],
+            ["contiguous", "shifted"],
+        ),
+        (
+            [
+                {"task": "copy", "width": "8"},
+                {"task": "copy", "width": "16"},
+                {"task": "parity", "width": "8"},
+            ],
+            ["copy · 8", "copy · 16", "parity · 8"],
+        ),
+        ([{"model.encodings": "rope"}, {"positions": "shifted"}], ["rope", "shifted"]),
+        ([{"seed": "0"}, {"seed": "1"}], ["fake"]),
+        ([{}], ["fake"]),
+    ],
+)
+def test_a_variant_is_named_by_the_axes_that_vary_other_than_seeds(tmp_path, labels, names):
+    found = results.load(
+        write_study(tmp_path, *[(each, record(f"run{i}")) for i, each in enumerate(labels)])
+    )
+    assert [v.name for v in found.variants] == names
+
+
+def test_one_run_may_answer_several_variants(tmp_path):
+    shared = record("n", test={4: 0.5})
+    entries = [(point("nope", 0, positions=p), shared) for p in ("contiguous", "shifted")]
+    found = results.load(write_study(tmp_path, *entries))
+    assert [(v.name, v.values(4, 0)) for v in found.variants] == [
+        ("contiguous", [0.5]),
+        ("shifted", [0.5]),
+    ]
+
+
+def test_one_run_asked_for_twice_is_one_run_of_its_variant(tmp_path):
+    shared = record("r", test={4: 0.5}, validation={4: 1.0})
+    (variant,) = results.load(
+        write_study(tmp_path, (point("rope", 0), shared), (point("rope", 0), shared))
+    ).variants
+    assert (variant.values(4, 0), variant.solved) == ([0.5], 1)
+
+
+def test_a_run_without_record_is_missing_once_however_often_it_is_asked_for(tmp_path):
+    entries = [(point("nope", 0, positions=p), "n") for p in ("contiguous", "shifted")]
+    assert results.load(write_study(tmp_path, *entries)).missing == 1
+
+
+def test_records_that_the_study_does_not_ask_for_are_left_out(tmp_path):
+    folder = write_study(tmp_path, (point("rope", 0), record("r", test={4: 1.0})))
+    records.write(folder, record("older", test={64: 1.0}))
+    assert results.load(folder).lengths == [4]
+
+
+def test_a_folder_without_a_study_is_refused(tmp_path):
+    with pytest.raises(
+        UserError, match=f"There is no study in {tmp_path}: {tmp_path}/study.json is missing"
+    ):
+        results.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[]", "{}", '{"name": "x", "entries": [{"labels": {}}]}', '{"name": "x", "entries": 3}'],
+)
+def test_a_damaged_study_is_refused(tmp_path, text):
+    (tmp_path / "study.json").write_text(text, encoding="utf-8")
+    with pytest.raises(
+        UserError, match=r"study\.json is damaged \(.*\): run the sweep again to write it"
+    ):
+        results.load(tmp_path)
+
+
+def test_a_damaged_record_is_refused(tmp_path):
+    folder = write_study(tmp_path, (point("rope", 0), record("r")))
+    records.path_of(folder, "r").write_text("{}", encoding="utf-8")
+    with pytest.raises(UserError, match=r"The record .*records/r\.json is damaged"):
+        results.load(folder)
+
+
+def test_reading_results_imports_no_jax():
+    program = "import sys, experiments.tables; from pe_lab.results import plots, results, tables; print([m for m in %r if m in sys.modules])"
+    command = [
+        sys.executable,
+        "-c",
+        program % ["jax", "jaxlib", "flax", "optax", "orbax", "matplotlib"],
+    ]
+    answer = subprocess.run(
+        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True
+    )
+    assert (answer.stdout, answer.stderr) == ("[]\n", "")

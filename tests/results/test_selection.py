@@ -1,0 +1,139 @@
+import math
+
+import pytest
+
+from pe_lab.results import metrics, results, selection, statistics, tables, views
+from pe_lab.runs import record_rows
+from pe_lab.runs.analysis_spec import Metric, MetricPoint
+from tests.results.fake_study import record, write_study
+
+RATE = "train.learning_rate"
+AT = Metric("exact_match", MetricPoint(length=8))
+
+
+def tuned(tmp_path, runs):
+    """A study of runs {(encoding, rate): [(validation loss, exact match beyond training), a seed each]}."""
+    entries = []
+    for (encoding, rate), seeds in runs.items():
+        for seed, (loss, outcome) in enumerate(seeds):
+            status = "finished" if loss < math.inf else "diverged"
+            made = record(
+                f"{encoding}{rate}{seed}",
+                seed,
+                test={8: outcome},
+                validation={4: 1.0},
+                status=status,
+            )
+            if status == "finished":
+                made["rows"].append(
+                    record_rows.row("validation", 4, 0, "negative_log_likelihood", loss, 100)
+                )
+            entries.append(({"model.encodings": encoding, RATE: rate, "seed": str(seed)}, made))
+    return results.load(write_study(tmp_path, *entries, analysis={"tuned": [RATE]}))
+
+
+def outcome(run):
+    return metrics.value(run, AT)
+
+
+def test_the_rate_of_the_least_validation_loss_is_chosen_whatever_the_test_says(tmp_path):
+    found = tuned(
+        tmp_path,
+        {
+            ("rope", "1"): [(0.2, 1.0)] * 2,
+            ("rope", "2"): [(0.1, 0.3)] * 2,
+            ("alibi", "1"): [(0.1, 0.5)] * 2,
+        },
+    )
+    chosen = selection.chosen(found)
+    assert [(v.name, selection.setting(v, (RATE,)), v.values(8, 0)) for v in chosen.variants] == [
+        ("rope", "2", [0.3, 0.3]),
+        ("alibi", "1", [0.5, 0.5]),
+    ]
+    assert [len(v.candidates) for v in chosen.variants] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("best", "shown"),
+    [("0.001", "0.001 (edge)"), ("0.003", "0.003"), ("0.01", "0.01 (edge)")],
+)
+def test_a_rate_at_the_edge_of_its_grid_is_flagged(tmp_path, best, shown):
+    losses = {rate: 0.1 if rate == best else 0.2 for rate in ("0.01", "0.001", "0.003")}
+    found = tuned(tmp_path, {("rope", rate): [(loss, 0.5)] for rate, loss in losses.items()})
+    table = views.tuning(found, selection.chosen(found))
+    assert table.rows[0][1].text == shown
+    note = "(edge): the smallest or largest value tried; a wider grid may do better."
+    assert (note in table.notes) == ("edge" in shown)
+    assert (note in tables.markdown(found)) == ("edge" in shown)
+
+
+@pytest.mark.parametrize("rates", [("0.001",), ("fast", "slow")])
+def test_one_value_and_values_that_are_no_numbers_have_no_edge(tmp_path, rates):
+    found = tuned(tmp_path, {("rope", rate): [(0.1, 0.5)] for rate in rates})
+    (rope,) = selection.chosen(found).variants
+    assert not selection.at_edge(rope, (RATE,))
+
+
+def test_a_rate_at_which_a_seed_diverged_is_not_chosen(tmp_path):
+    found = tuned(
+        tmp_path,
+        {("rope", "1"): [(0.2, 1.0), (0.2, 1.0)], ("rope", "2"): [(0.0, 0.3), (math.inf, 0.3)]},
+    )
+    assert selection.setting(selection.chosen(found).variants[0], (RATE,)) == "1"
+
+
+def test_rates_that_as_many_seeds_solve_are_tied(tmp_path):
+    found = tuned(
+        tmp_path,
+        {
+            ("rope", "1"): [(0.2, 0.9)],
+            ("rope", "2"): [(0.1, 0.3)],
+            ("rope", "3"): [(math.inf, 0.0)],
+        },
+    )
+    (rope,) = selection.chosen(found).variants
+    assert [selection.loss(c) for c in selection.tied(rope)] == [0.2, 0.1]
+
+
+def test_without_tuned_axes_every_point_is_a_variant(tmp_path):
+    found = results.load(
+        write_study(
+            tmp_path,
+            ({RATE: "1", "seed": "0"}, record("a")),
+            ({RATE: "2", "seed": "0"}, record("b")),
+        )
+    )
+    assert selection.chosen(found) is found
+
+
+def test_the_interval_holds_what_choosing_adds(tmp_path):
+    """Two rates of nearly one loss and outcomes 0.2 and 0.8: resamples choose either, though each rate alone does not vary."""
+    losses = [(0.4, 0.6), (0.6, 0.41)] * 6
+    runs = {
+        ("rope", "1"): [(x, 0.2) for x, _ in losses],
+        ("rope", "2"): [(y, 0.8) for _, y in losses],
+    }
+    (rope,) = selection.chosen(tuned(tmp_path, runs)).variants
+    found = selection.interval(rope, outcome)
+    assert (found.low, found.high) == pytest.approx((0.2, 0.8))
+    values = [outcome(run) for run in rope.measured]
+    assert statistics.centre(values).interval.kind == "constant"
+
+
+def test_a_choice_that_every_resample_makes_adds_nothing(tmp_path):
+    outcomes = [i / 11 for i in range(12)]
+    runs = {("rope", "1"): [(0.1, v) for v in outcomes], ("rope", "2"): [(0.9, 1.0)] * 12}
+    (rope,) = selection.chosen(tuned(tmp_path, runs)).variants
+    alone = statistics.bootstrap([outcomes], statistics.interquartile_mean)
+    found = selection.interval(rope, outcome)
+    assert (found.low, found.high, found.kind) == (
+        pytest.approx(alone.low),
+        pytest.approx(alone.high),
+        "BCa",
+    )
+
+
+def test_fewer_than_ten_shared_seeds_have_no_such_interval(tmp_path):
+    runs = {("rope", "1"): [(0.1, 0.5)] * 12, ("rope", "2"): [(0.9, 1.0)] * 9}
+    (rope,) = selection.chosen(tuned(tmp_path, runs)).variants
+    assert selection.interval(rope, outcome) is None

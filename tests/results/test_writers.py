@@ -1,0 +1,136 @@
+"""Records and curves in TensorBoard and W&B, with their libraries where they are installed, and with stand-ins."""
+
+import os
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from pe_lab.results import writers
+from pe_lab.runs import record_rows, records
+from pe_lab.runs.errors import UserError
+from tests.experiments.entry_points import ROOT, call
+
+STUDY = ROOT / "results" / "published" / "quickstart"
+
+
+class Heard:
+    """A writer that remembers."""
+
+    def __init__(self):
+        self.points, self.rows, self.closed = [], {}, False
+
+    def curve(self, step, values):
+        self.points.append((step, values))
+
+    def by_length(self, name, values):
+        self.rows[name] = values
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture(scope="module")
+def record():
+    return next(iter(records.read_all(STUDY).values()))
+
+
+def test_a_writer_hears_every_point_of_the_curve_and_every_length_of_the_test(record):
+    heard = Heard()
+    writers.write(heard, record)
+    assert [step for step, _ in heard.points] == [point["step"] for point in record["curve"]]
+    last, said = record["curve"][-1], heard.points[-1][1]
+    assert said["loss"] == last["loss"]
+    assert {k: v for k, v in said.items() if k.startswith("exact")} == {
+        f"exact_match/length {n}": v for n, v in last["exact_match"].items()
+    }
+    lengths = {row["length"] for row in record["rows"] if row["split"] == "test"}
+    assert heard.rows["test/exact_match"] == {
+        n: record_rows.value(record, "test", n, 0, "exact_match") for n in lengths
+    }
+    assert heard.closed
+
+
+def test_null_is_left_out(record):
+    heard = Heard()
+    assert record["curve"][0]["loss"] is None
+    writers.write(heard, record)
+    assert "loss" not in heard.points[0][1]
+
+
+def test_tensorboard_is_given_scalars_with_a_length_in_place_of_a_step(
+    monkeypatch, tmp_path, record
+):
+    scalars, closed = [], []
+    events = types.SimpleNamespace(
+        add_scalar=lambda *a: scalars.append(a),
+        add_text=lambda *a: None,
+        close=lambda: closed.append(1),
+    )
+    monkeypatch.setitem(
+        sys.modules, "tensorboardX", types.SimpleNamespace(SummaryWriter=lambda folder: events)
+    )
+    assert (
+        writers.export(STUDY, "tensorboard", tmp_path)
+        == len(records.read_all(STUDY))
+        == len(closed)
+    )
+    assert {length for name, _, length in scalars if name == "test/exact_match by length"} == {
+        row["length"] for row in record["rows"] if row["split"] == "test"
+    }
+
+
+def test_wandb_is_offline_unless_asked(monkeypatch, tmp_path, record):
+    asked = []
+
+    def init(**given):
+        asked.append(given)
+        return types.SimpleNamespace(log=lambda *a, **k: None, summary={}, finish=lambda: None)
+
+    monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace(init=init))
+    writers.write(writers.WandB(tmp_path, "quickstart", "rope", record), record)
+    writers.write(writers.WandB(tmp_path, "quickstart", "rope", record, online=True), record)
+    assert [(a["mode"], a["project"], a["group"], a["id"]) for a in asked] == [
+        (mode, "quickstart", "rope", record["run_id"]) for mode in ("offline", "online")
+    ]
+
+
+def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, tmp_path):
+    with pytest.raises(
+        UserError, match=r"^--to has no 'tensorbord'\. Did you mean 'tensorboard'\?"
+    ):
+        writers.export(STUDY, "tensorbord", tmp_path)
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(
+        UserError,
+        match=r"^W&B needs wandb, which is not installed: \.venv/bin/pip install -e '\.\[writers\]'\.$",
+    ):
+        writers.export(STUDY, "wandb", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "Which study, and for what?"),
+        (["--results=results/nowhere", "--to=wandb"], "There is no study in results/nowhere"),
+        (
+            ["--results=results/x", "--to=tensorboard", "--online"],
+            "--online is for --to=wandb alone.",
+        ),
+    ],
+)
+def test_what_the_command_refuses(arguments, sentence):
+    done = call("export", *arguments)
+    assert (done.returncode, done.stderr.count(os.linesep)) == (2, 1)
+    assert done.stderr.startswith(f"error: {sentence}")
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize(
+    ("to", "written"),
+    [("tensorboard", "*/events.out.tfevents.*"), ("wandb", "wandb/offline-run-*/*.wandb")],
+)
+def test_the_libraries_themselves_write_a_file_a_run(tmp_path, to, written):
+    number = writers.export(STUDY, to, Path(tmp_path))
+    assert len(list(tmp_path.glob(written))) == number == len(records.read_all(STUDY))
