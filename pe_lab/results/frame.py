@@ -1,0 +1,219 @@
+"""The results of a study as a pandas DataFrame, for your own analysis.
+
+    from pe_lab.results import frame
+
+    results = frame.read("results/quickstart")
+    exact_match = results[(results.metric == "exact_match") & (results.split == "test")]
+    exact_match.pivot_table("value", index="variant", columns="length", aggfunc="median")
+
+`read` has one row for each number of a run, `read_runs` one row for each run, and `read_curves`
+one row for each number that was measured during training. They read the folder of a sweep or of
+a published study. They need no JAX.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pe_lab.results import metrics
+from pe_lab.runs import record_rows, records, study_files
+from pe_lab.runs.analysis_spec import SEPARATOR
+from pe_lab.runs.labels import label
+
+SEED_AXES = ("seed", "data_seed")
+_RUN_COLUMNS = ["run_id", "variant"]
+_MEMBER_COLUMNS = ["task", "seed", "data_seed", "status", "solved", "max_length"]
+_RUN_WORDS = ["reveals_target_length", "length_name", "error"]
+_ROW_COLUMNS = ["split", "length", "offset", "override", "metric", "value", "reason"]
+_CURVE_COLUMNS = ["step", "split", "length", "metric", "value"]
+
+
+def read(folder: str | Path) -> pd.DataFrame:
+    """Return the measurements of a study, one row for each number.
+
+    A run that failed has no row here. `read_runs` has a row for each run.
+
+    Columns:
+      run_id: identifies the run.
+      variant: the label of its variant, as in the tables of the study.
+      one column for each axis of the study, with the axis path as its name, such as
+        model.encodings. Its values are labels, "" where a run has no label on the axis.
+      task: label of the task.
+      seed, data_seed: of the weights and of the data.
+      status: finished, diverged or failed.
+      solved: whether validation exact match over the training lengths reaches the threshold.
+      max_length: training length; 0 if the run failed.
+      split: validation or test.
+      length: of the task's examples, in the task's unit.
+      offset: added to every position.
+      override: label of the evaluation override, "" if the run was evaluated as trained.
+      metric, value: the name and the number; NaN if it could not be measured.
+      reason: why there is no number, "" if there is one.
+
+    Metrics that are lists, such as `first_error`, are left out.
+
+    Raises:
+      UserError: the folder has no study, or a record is damaged.
+    """
+    runs, by_id = _runs_and_records(Path(folder))
+    rows = []
+    for run_id, record in by_id.items():
+        for row in record_rows.preferred_rows(record):
+            if isinstance(row["value"], list):
+                continue
+            override = row["override"]["label"] if row["override"] else ""
+            reason = row["reason"] or ""
+            at = (row["split"], row["length"], row["offset"], override)
+            rows.append((run_id, *at, row["metric"], row["value"], reason))
+    measured = pd.DataFrame(rows, columns=["run_id", *_ROW_COLUMNS])
+    return runs.merge(measured.astype({"value": float}), on="run_id")
+
+
+def read_runs(folder: str | Path) -> pd.DataFrame:
+    """Return the runs of a study that have a record, one row for each.
+
+    The columns are those of `read` up to `max_length`, and:
+      steps, train_flops, parameters: the cost of training; NaN if the run failed.
+      max_position: the largest position in training; NaN if the encodings read no positions.
+      reveals_target_length: whether the input reveals the target length.
+      length_name: the task's unit of length, such as symbols.
+      error: of a run that diverged or failed.
+
+    Raises:
+      UserError: the folder has no study, or a record is damaged.
+    """
+    runs, by_id = _runs_and_records(Path(folder))
+    rows = []
+    for run_id, record in by_id.items():
+        cost, exposure = record["cost"] or {}, record["exposure"] or {}
+        rows.append(
+            {
+                "run_id": run_id,
+                "steps": cost.get("steps"),
+                "train_flops": cost.get("train_flops"),
+                "parameters": cost.get("parameters"),
+                "max_position": exposure.get("max_position"),
+                "reveals_target_length": exposure.get("reveals_target_length", False),
+                "length_name": exposure.get("length_name", ""),
+                "error": record["error"] or "",
+            }
+        )
+    columns = ["steps", "train_flops", "parameters", "max_position"]
+    more = pd.DataFrame(rows, columns=["run_id", *columns, *_RUN_WORDS])
+    return runs.merge(more.astype(dict.fromkeys(columns, float)), on="run_id")
+
+
+def read_curves(folder: str | Path) -> pd.DataFrame:
+    """Return the numbers that were measured during training, one row for each.
+
+    The columns are those of `read` up to `max_length`. Then follow the step, the split, the length,
+    the metric and the value. The metrics are `loss` (split training, no length), which is the mean
+    since the point before, and `exact_match` (split validation).
+
+    Raises:
+      UserError: the folder has no study, or a record is damaged.
+    """
+    runs, by_id = _runs_and_records(Path(folder))
+    rows: list[tuple[Any, ...]] = []
+    for run_id, record in by_id.items():
+        for point in record["curve"]:
+            step = point["step"]
+            if point["loss"] is not None:
+                rows.append((run_id, step, "training", None, "loss", point["loss"]))
+            for length, value in point["exact_match"].items():
+                rows.append((run_id, step, "validation", int(length), "exact_match", value))
+    curves = pd.DataFrame(rows, columns=["run_id", *_CURVE_COLUMNS])
+    return runs.merge(curves.astype({"length": "Int64", "value": float}), on="run_id")
+
+
+def read_chance_levels(folder: str | Path) -> pd.DataFrame:
+    """Return the chance levels of the tasks of a study, one row for each number.
+
+    A predictor that does not see the prompt reaches the chance level. The columns are the task,
+    the length, the metric and the value.
+
+    Raises:
+      UserError: the folder has no study, or a record is damaged.
+    """
+    runs, by_id = _runs_and_records(Path(folder))
+    rows = []
+    for run_id, task in zip(runs["run_id"], runs["task"], strict=True):
+        for level in by_id[run_id]["chance_levels"]:
+            for metric in ("exact_match", "token_accuracy"):
+                rows.append((task, level["length"], metric, level[metric]))
+    return pd.DataFrame(rows, columns=["task", "length", "metric", "value"]).drop_duplicates()
+
+
+def solved_runs(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of runs that solved the training lengths."""
+    return results[results["solved"]]
+
+
+def medians(results: pd.DataFrame, metric: str = "exact_match", offset: int = 0) -> pd.DataFrame:
+    """Return the median over runs of a test metric, evaluated as trained.
+
+    The index has the variants in the order of the study, the columns have the lengths.
+    """
+    is_test = (results["split"] == "test") & (results["metric"] == metric)
+    as_trained = (results["override"] == "") & (results["offset"] == offset)
+    selected = results[is_test & as_trained]
+    groups = selected.groupby(["variant", "length"], sort=False)["value"]
+    table = groups.median().unstack("length")
+    return table.reindex(selected["variant"].unique())[sorted(table.columns)]
+
+
+def variant_names(study: str, labels: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return the name of the variant of each entry of a study.
+
+    A name joins the labels of the axes that take more than one value. Seeds are no part of it.
+    """
+    axes = axes_of(labels)
+    varied = [axis for axis in axes if len({entry.get(axis) for entry in labels}) > 1]
+    if not varied:
+        varied = [axis for axis in axes if axis == "model.encodings"]
+    names = []
+    for entry in labels:
+        parts = [entry[axis] for axis in varied if entry.get(axis)]
+        names.append(SEPARATOR.join(parts) or study)
+    return names
+
+
+def axes_of(labels: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return the axes of a study without its seeds, in order."""
+    axes = dict.fromkeys(axis for entry in labels for axis in entry)
+    return [axis for axis in axes if axis not in SEED_AXES]
+
+
+def _runs_and_records(folder: Path) -> tuple[pd.DataFrame, dict[str, records.Record]]:
+    """Return one row for each run, with the records by run id."""
+    name, entries = study_files.study_of(folder)
+    by_id = records.read_all(folder)
+    labels = [entry for entry, _ in entries]
+    named_axes = [axis for axis in axes_of(labels) if any(entry.get(axis) for entry in labels)]
+    axes = [axis for axis in named_axes if axis not in _MEMBER_COLUMNS]
+    variants = variant_names(name, labels)
+    rows = []
+    for (entry, run_id), variant in zip(entries, variants, strict=True):
+        if run_id not in by_id:
+            continue
+        record = by_id[run_id]
+        task = entry.get("task") or label(record["config"]["task"])
+        member, exposure = record["member"], record["exposure"] or {}
+        rows.append(
+            (
+                run_id,
+                variant,
+                *(entry.get(axis, "") for axis in axes),
+                task,
+                member["seed"],
+                member["data_seed"],
+                record["status"],
+                metrics.solved(record),
+                exposure.get("max_length", 0),
+            )
+        )
+    columns = [*_RUN_COLUMNS, *axes, *_MEMBER_COLUMNS]
+    # An entry that occurs twice is one run.
+    return pd.DataFrame(rows, columns=columns).drop_duplicates(), by_id

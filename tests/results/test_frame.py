@@ -1,0 +1,130 @@
+"""The frame of a study: its columns, its rows, and what it leaves out."""
+
+import math
+
+import pytest
+
+from pe_lab.results import frame
+from pe_lab.runs import record_rows, records
+from pe_lab.runs.errors import UserError
+from tests.results import fake_study
+
+
+def test_a_frame_has_one_row_for_each_number(tmp_path):
+    results = frame.read(fake_study.two_variants(tmp_path))
+    assert list(results.columns) == [
+        *("run_id", "variant", "model.encodings", "task", "seed", "data_seed", "status"),
+        *("solved", "max_length", "split", "length", "offset", "override", "metric", "value"),
+        "reason",
+    ]
+    row = results[(results.run_id == "r1") & (results.split == "test") & (results.length == 8)]
+    assert row.to_dict("records") == [
+        {
+            "run_id": "r1",
+            "variant": "rope",
+            "model.encodings": "rope",
+            "task": "copy",
+            "seed": 1,
+            "data_seed": 1,
+            "status": "finished",
+            "solved": False,
+            "max_length": 4,
+            "split": "test",
+            "length": 8,
+            "offset": 0,
+            "override": "",
+            "metric": "exact_match",
+            "value": 0.3,
+            "reason": "",
+        }
+    ]
+    assert len(results) == 9
+
+
+def test_a_number_that_could_not_be_measured_is_nan_with_its_reason(tmp_path):
+    results = frame.read(fake_study.two_variants(tmp_path))
+    row = results[(results.run_id == "a1") & (results.length == 8)].iloc[0]
+    assert math.isnan(row.value)
+    assert row.reason == "the table ends"
+
+
+def test_solved_runs_and_medians(tmp_path):
+    results = frame.read(fake_study.two_variants(tmp_path))
+    assert set(frame.solved_runs(results).run_id) == {"r0"}
+    medians = frame.medians(results)
+    assert list(medians.index) == ["rope", "alibi"]
+    assert list(medians.columns) == [4, 8]
+    assert medians.loc["rope", 8] == pytest.approx(0.4)
+    assert math.isnan(medians.loc["alibi", 8])
+
+
+def test_runs_without_a_number_are_rows_of_read_runs(tmp_path):
+    runs = frame.read_runs(fake_study.two_variants(tmp_path))
+    assert list(runs.run_id) == ["r0", "r1", "r2", "a0", "a1"]  # a2 has no record
+    assert list(runs.status) == ["finished", "finished", "diverged", "failed", "finished"]
+    assert list(runs.error) == ["", "", "why", "why", ""]
+    assert list(runs.max_length) == [4, 4, 4, 0, 4]
+    assert runs.max_position[0] == 9
+    assert math.isnan(runs.max_position[3])
+
+
+def test_an_override_is_a_column_and_lists_are_left_out(tmp_path):
+    record = fake_study.record("r0", test={4: 0.5}, validation={4: 1.0})
+    override = {
+        "label": "yarn",
+        "positions": None,
+        "encodings": None,
+        "reveals_target_length": False,
+    }
+    record["rows"] += [
+        record_rows.row("test", 4, 0, "exact_match", 0.75, 100, override=override),
+        record_rows.row("test", 4, 0, "first_error", [1, 2], 100),
+    ]
+    results = frame.read(fake_study.write_study(tmp_path, (fake_study.point("rope", 0), record)))
+    test = results[results.split == "test"]
+    assert list(zip(test.override, test.value, strict=True)) == [("", 0.5), ("yarn", 0.75)]
+
+
+def test_a_curve_is_a_frame_of_steps(tmp_path):
+    record = fake_study.record("r0", test={4: 0.5}, validation={4: 1.0})
+    record["curve"] = [
+        {"step": 0, "loss": None, "exact_match": {"4": 0.0}, "scale_ratio": []},
+        {"step": 50, "loss": 1.5, "exact_match": {"4": 0.5}, "scale_ratio": []},
+    ]
+    curves = frame.read_curves(
+        fake_study.write_study(tmp_path, (fake_study.point("rope", 0), record))
+    )
+    assert list(zip(curves.step, curves.split, curves.metric, curves.value, strict=True)) == [
+        (0, "validation", "exact_match", 0.0),
+        (50, "training", "loss", 1.5),
+        (50, "validation", "exact_match", 0.5),
+    ]
+    assert curves.length.isna().tolist() == [False, True, False]
+
+
+def test_chance_levels_are_those_of_each_task(tmp_path):
+    levels = frame.read_chance_levels(fake_study.two_variants(tmp_path))
+    exact = levels[levels.metric == "exact_match"]
+    assert set(zip(exact.task, exact.length, exact.value, strict=True)) == {
+        *(("copy", 4, 0.1), ("copy", 8, 0.0), ("copy", 4, 0.2)),
+    }
+
+
+def test_variants_are_named_by_the_axes_that_vary():
+    labels = [
+        {"task": "copy", "model.encodings": "rope", "seed": "0"},
+        {"task": "copy", "model.encodings": "alibi", "seed": "0", "positions": "shifted"},
+    ]
+    assert frame.variant_names("mine", labels) == ["rope", "alibi · shifted"]
+    assert frame.variant_names("mine", labels[:1]) == ["rope"]
+    assert frame.variant_names("mine", [{"seed": "0"}]) == ["mine"]
+
+
+def test_a_folder_without_a_study_and_a_damaged_record_are_refused(tmp_path):
+    with pytest.raises(UserError, match="There is no study in"):
+        frame.read(tmp_path)
+    folder = fake_study.two_variants(tmp_path)
+    path = records.path_of(folder, "r0")
+    path.write_text(path.read_text().replace("0.996", "1.0").replace("0.5", "0.75"))
+    with pytest.raises(records.Damaged, match="r0"):
+        frame.read(folder)
