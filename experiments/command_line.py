@@ -243,11 +243,24 @@ def _parse(argv: list[str]) -> None:
             raise UserError(
                 f"This command has no {e.flagname!r}. Did you mean --config.{e.flagname}?"
             ) from e
+        if e.flagname in ("study", "config"):
+            raise UserError(_other_flag(e.flagname)) from e
         raise unknown("This command", e.flagname, _own_flags()) from e
     except (flags.Error, AttributeError, KeyError, TypeError, ValueError) as e:
         raise UserError(f"The command line cannot be used: {one_line(e)}") from e
     if rest:
         raise UserError(f"{rest[0]!r} is not a flag; flags look like --results=FOLDER.")
+
+
+def _other_flag(name: str) -> str:
+    """Return a sentence that names the flag which this command takes in place of `name`."""
+    if name == "study" and "config" in _own_flags():
+        return (
+            "This command has no --study: name the study by its config, --config=configs/NAME.py."
+        )
+    if name == "config" and "study" in _own_flags():
+        return "This command has no --config: give --study=NAME or --results=FOLDER."
+    return f"This command has no --{name}."
 
 
 def _own_flags() -> dict[str, flags.Flag]:

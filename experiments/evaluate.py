@@ -6,44 +6,49 @@
         [--select=model.encodings=rope] [--select=seed=0] [--only_missing]
         [--allow_changed_code]
 
-What --positions and --encodings leave open is as the run was trained; --encodings=none removes all.
-Nothing is overwritten: what a run has measured already is an error. A changed file of an encoding,
-scheme or task is an error too; with --allow_changed_code the new rows hold its digest, and tables
-show them only where the code of the run has measured nothing. Exit status: 0, or 2 for a mistake.
+--results=FOLDER names the study by its folder. --positions and --encodings replace settings of the
+trained run; arguments that they leave out keep the trained values. --encodings=none removes all
+encodings. Existing rows are never overwritten: measuring a point again is an error, or skipped with
+--only_missing. It is also an error if the file of an encoding, scheme or task has changed since
+training. With --allow_changed_code each new row holds the digest of the changed file, and tables
+prefer rows of the trained code. Exit status: 0, or 2 for wrong arguments.
 """
 
 import ast
-from pathlib import Path
 from typing import Any
 
 from absl import flags
 
-from experiments import command_line, tables
+from experiments import command_line, study_folder, tables
 from pe_lab.runs import study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import parse
 from pe_lab.sweeps import measure
 
-_STUDY = flags.DEFINE_string("study", None, "its name below results/, or its folder")
+study_folder.define()
 _LENGTHS = flags.DEFINE_list("lengths", None, "lengths in the task's unit: 8,16,32")
-_OFFSETS = flags.DEFINE_list("offsets", ["0"], "added to every position")
-_POSITIONS = flags.DEFINE_string("positions", None, "a scheme in place of the trained one")
+_OFFSETS = flags.DEFINE_list("offsets", ["0"], "numbers that are added to all positions: 0,100")
+_POSITIONS = flags.DEFINE_string("positions", None, "position scheme that replaces the trained one")
 _ENCODINGS = flags.DEFINE_string(
-    "encodings", None, "encodings in place of the trained ones, joined by +; none"
+    "encodings", None, "encodings that replace the trained ones, joined by +; or none"
 )
 _SELECT = flags.DEFINE_multi_string(
-    "select", [], "path=value of the runs' configs; may be given several times"
+    "select", [], "path=value in the configs of the runs; may be repeated"
 )
-_ONLY_MISSING = flags.DEFINE_bool("only_missing", False, "pass over what has been measured already")
+_ONLY_MISSING = flags.DEFINE_bool(
+    "only_missing", False, "skip points that have been measured already"
+)
 _ALLOW_CHANGED_CODE = flags.DEFINE_bool(
-    "allow_changed_code", False, "measure with code that has changed since, and mark the new rows"
+    "allow_changed_code",
+    False,
+    "measure with code that changed after training, and mark the new rows",
 )
 
 
 def main() -> int:
-    if not _STUDY.value or not _LENGTHS.value:
-        raise UserError("Which study, and which lengths? --study=exposure --lengths=8,16,32.")
-    folder = study_files.folder_of(_STUDY.value, Path("results/here"))
+    folder = study_folder.folder()
+    if not _LENGTHS.value:
+        raise UserError("Which lengths? Give them in the task's unit: --lengths=8,16,32.")
     study_files.study_of(folder)  # the tables need it: fail before anything is measured
     lengths, offsets = (
         command_line.whole_numbers(name, flags.FLAGS[name].value or [])
@@ -58,7 +63,9 @@ def main() -> int:
         allow_changed_code=_ALLOW_CHANGED_CODE.value,
     )
     count = measure.add(folder, request, print)
-    print(f"{count} runs have new rows" if count else "nothing to do: every run has all of it")
+    print(
+        f"{count} runs have new rows" if count else "nothing to do: every run has all of these rows"
+    )
     tables.show(folder)
     return 0
 
@@ -67,7 +74,7 @@ def _change() -> dict[str, Any] | None:
     change: dict[str, Any] = {}
     if _POSITIONS.value is not None:
         if len(schemes := parse(_POSITIONS.value)) != 1:
-            raise UserError(f"--positions is one scheme, got {_POSITIONS.value!r}.")
+            raise UserError(f"--positions takes one scheme, got {_POSITIONS.value!r}.")
         change["positions"] = schemes[0]
     if _ENCODINGS.value is not None:
         change["encodings"] = parse(_ENCODINGS.value)
@@ -80,13 +87,13 @@ def _selected(pairs: list[str]) -> dict[str, Any]:
     for pair in pairs:
         path, equals, text = pair.partition("=")
         if not equals:
-            raise UserError(f"--select is path=value, as in --select=seed=0, got {pair!r}.")
+            raise UserError(f"--select takes path=value, as in --select=seed=0, got {pair!r}.")
         *parents, last = path.split(".")
         inner = select
         for key in parents:
             inner = inner.setdefault(key, {}) if isinstance(inner, dict) else inner
         if not isinstance(inner, dict) or last in inner:
-            raise UserError(f"--select says {path!r} twice.")
+            raise UserError(f"--select names {path!r} twice.")
         try:
             inner[last] = ast.literal_eval(text)
         except (ValueError, SyntaxError, TypeError):

@@ -1,8 +1,8 @@
-"""Prints what a study's tasks ask: some of the examples that its evaluation looks at, as text.
+"""Prints examples of a study's tasks as text, taken from its evaluation set.
 
     python -m experiments.examples --config=configs/quickstart.py [--count=3]
 
-What a target is given, whatever the model says, stands in [square brackets].
+Target tokens in [square brackets] are inputs; the model does not predict them.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from pe_lab.runs.labels import label
 from pe_lab.sweeps import study
 from pe_lab.training import evaluation_data
 
-_COUNT = flags.DEFINE_integer("count", 3, "examples of each length", lower_bound=1)
+_COUNT = flags.DEFINE_integer("count", 3, "examples per length", lower_bound=1)
 
 
 def main(file: command_line.StudyFile) -> int:

@@ -1,11 +1,11 @@
-"""Gives the records and curves of a study to TensorBoard, or to Weights & Biases.
+"""Exports the records and curves of a study to TensorBoard or Weights & Biases.
 
-    python -m experiments.export --results=results/quickstart --to=tensorboard [--out=FOLDER]
-    python -m experiments.export --results=results/quickstart --to=wandb [--out=FOLDER] [--online]
+    python -m experiments.export --study=quickstart --to=tensorboard [--out=FOLDER]
+    python -m experiments.export --study=quickstart --to=wandb [--out=FOLDER] [--online]
 
-Both need a library of their own: .venv/bin/pip install -e '.[writers]'. By default --out is the
-folder of that name in --results. W&B's runs stay on this machine (`wandb sync` sends them) unless
---online. Exit status: 0, or 2 for a mistake in what was given.
+--results=FOLDER names the study by its folder. Both formats need a library:
+.venv/bin/pip install -e '.[writers]'. W&B runs are written to this machine, and `wandb sync`
+uploads them; --online uploads them at once. Exit status: 0, or 2 for wrong arguments.
 """
 
 from pathlib import Path
@@ -13,27 +13,27 @@ from typing import Any
 
 from absl import flags
 
-from experiments import command_line
+from experiments import command_line, study_folder
 from pe_lab.results import writers
 from pe_lab.runs.errors import UserError
 
-_RESULTS = flags.DEFINE_string("results", None, "the study's folder")
+study_folder.define()
 _TO = flags.DEFINE_string("to", None, "tensorboard or wandb")
-_OUT = flags.DEFINE_string("out", None, "where to write; default <results>/<to>")
-_ONLINE = flags.DEFINE_boolean("online", False, "send runs to W&B's server at once")
+_OUT = flags.DEFINE_string(
+    "out", None, "output folder; default: tensorboard or wandb in the study's folder"
+)
+_ONLINE = flags.DEFINE_boolean("online", False, "upload the runs to W&B's server at once")
 
 
 def main() -> int:
-    if not _RESULTS.value or not _TO.value:
-        raise UserError(
-            "Which study, and for what? Give --results=results/quickstart --to=tensorboard, or "
-            "--to=wandb."
-        )
+    folder = study_folder.folder()
+    if not _TO.value:
+        raise UserError("Which format? Give --to=tensorboard or --to=wandb.")
     if _ONLINE.value and _TO.value != "wandb":
-        raise UserError("--online is for --to=wandb alone.")
-    out = Path(_OUT.value) if _OUT.value else Path(_RESULTS.value) / _TO.value
+        raise UserError("--online needs --to=wandb.")
+    out = Path(_OUT.value) if _OUT.value else folder / _TO.value
     options: dict[str, Any] = {"online": True} if _ONLINE.value else {}
-    number = writers.export(Path(_RESULTS.value), _TO.value, out, **options)
+    number = writers.export(folder, _TO.value, out, **options)
     print(f"{number} runs: {out}")
     return 0
 

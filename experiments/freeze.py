@@ -1,11 +1,11 @@
-"""Freezes the examples that a study's evaluation looks at, as data sets that any program can read.
+"""Writes the evaluation examples of a study as data sets that any program can read.
 
     python -m experiments.freeze --config=configs/quickstart.py
         [--config.evaluate.lengths=4,8] [--out=FOLDER]
 
-They are those that would be drawn. With config.evaluate.frozen=FOLDER a study reads them instead;
-what it measures stays equal to the last digit. A set is never changed: other lengths or counts are
-written beside it. Exit status: 0, or 2 for a mistake.
+The examples are the ones that the study would draw. With --config.evaluate.frozen=FOLDER a study
+reads them instead, and its results are identical. A data set is never changed: other lengths or
+counts become another data set in the same folder. Exit status: 0, or 2 for wrong arguments.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ from pe_lab.runs.evaluation_points import example_counts
 from pe_lab.sweeps import study
 from pe_lab.training import frozen_data
 
-_OUT = flags.DEFINE_string("out", "results/frozen", "the folder of frozen sets")
+_OUT = flags.DEFINE_string("out", "results/frozen", "folder of the data sets")
 
 
 def main(file: command_line.StudyFile) -> int:

@@ -1,15 +1,15 @@
-"""Shows what encodings are, before any training or in a trained model: a scorecard, every number
-behind it, and pictures.
+"""Inspects encodings without training, or a trained run: measurements and pictures.
 
     python -m experiments.inspect --encodings=sinusoidal,binary,learned
         [--length=64] [--width=64] [--num_heads=4] [--positions=normalized] [--out=results/inspect]
-    python -m experiments.inspect --run=results/quickstart/RUN_ID [--lengths=8,16] [--out=FOLDER]
+    python -m experiments.inspect --study=quickstart --run=RUN_ID [--lengths=8,16] [--out=FOLDER]
 
-Encodings stand as in a config, with arguments or a class of one's own: --encodings="rope(base=5e5),
-my.module:Mine"; their parameters are fresh. A run is named by its results folder and its id; one
-that was trained with --config.checkpoints.keep_curve is shown through training too. By default a
-run is written to results/<study>/inspect/RUN_ID, and encodings to results/inspect. Exit status: 0,
-or 2 for a mistake.
+Encodings are written as in tables, with arguments or as classes of your own package:
+--encodings="rope(base=5e5), my.module:Mine". Their parameters are freshly initialized.
+--results=FOLDER names the study of a run by its folder. A run that was trained with
+--config.checkpoints.keep_curve is also shown at each step of its curve. The default output folder
+is results/inspect for encodings and STUDY_FOLDER/inspect/RUN_ID for a run. Exit status: 0, or 2
+for wrong arguments.
 """
 
 from pathlib import Path
@@ -17,30 +17,28 @@ from typing import Any
 
 from absl import flags
 
-from experiments import command_line
+from experiments import command_line, study_folder
 from pe_lab.inspection import report
 from pe_lab.inspection.probe import Probe
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import parse_several
 
-_ENCODINGS = flags.DEFINE_string("encodings", None, "encodings side by side, with commas between")
-_LENGTH = flags.DEFINE_integer("length", 64, "tokens of an example", lower_bound=1)
-_WIDTH = flags.DEFINE_integer("width", 64, "of the model that they are made for", lower_bound=1)
-_HEADS = flags.DEFINE_integer("num_heads", 4, "of that model", lower_bound=1)
-_POSITIONS = flags.DEFINE_string("positions", "contiguous", "the scheme that gives positions")
-_RUN = flags.DEFINE_string(
-    "run", None, "a finished run: its results folder and its id, with a slash between"
-)
+_ENCODINGS = flags.DEFINE_string("encodings", None, "encodings to compare, separated by commas")
+_LENGTH = flags.DEFINE_integer("length", 64, "number of positions", lower_bound=1)
+_WIDTH = flags.DEFINE_integer("width", 64, "width of the model", lower_bound=1)
+_HEADS = flags.DEFINE_integer("num_heads", 4, "attention heads of the model", lower_bound=1)
+_POSITIONS = flags.DEFINE_string("positions", "contiguous", "position scheme")
+study_folder.define()
+_RUN = flags.DEFINE_string("run", None, "id of a finished run of the study")
 _LENGTHS = flags.DEFINE_list(
     "lengths",
     None,
-    "of a run's examples, in the task's unit: 8,16; None: 1, 1.5 and 2 times the training length",
+    "lengths of a run's examples: 8,16; default: 1, 1.5 and 2 times the training length",
 )
 _OUT = flags.DEFINE_string(
     "out",
     None,
-    "the folder to write into; default results/inspect, or <study's folder>/inspect/RUN_ID for a "
-    "run",
+    "output folder; default: results/inspect, or inspect/RUN_ID in the study's folder for a run",
 )
 
 
@@ -48,19 +46,14 @@ def main() -> int:
     if not _ENCODINGS.value and not _RUN.value:
         raise UserError(
             "Which encodings, or which run? --encodings=sinusoidal,binary,learned or "
-            "--run=results/quickstart/RUN_ID."
+            "--study=quickstart --run=RUN_ID."
         )
     if _LENGTHS.value is not None and not _RUN.value:
-        raise UserError(
-            "--lengths are those of a run's examples: give --run, or --length for encodings."
-        )
+        raise UserError("--lengths needs --run. The number of positions of encodings is --length.")
     if not _ENCODINGS.value and (
         alone := [holder.name for holder in (_LENGTH, _WIDTH, _HEADS, _POSITIONS) if holder.present]
     ):
-        raise UserError(
-            f"--{alone[0]} is of encodings that are looked at alone: give --encodings, or "
-            f"--lengths for a run."
-        )
+        raise UserError(f"--{alone[0]} needs --encodings. A run takes --lengths.")
     if _ENCODINGS.value:
         folder = Path(_OUT.value or "results/inspect")
         print(
@@ -69,16 +62,19 @@ def main() -> int:
         )
         print(f"pictures   {folder}/*.png, *.pdf")
     if _RUN.value:
-        from pe_lab.inspection.trained import (
-            report as trained,
-        )  # training and its libraries take a second to import
+        # Imported here because training and its libraries take a second to import.
+        from pe_lab.inspection.trained import report as trained
 
         lengths = (
             None
             if _LENGTHS.value is None
             else command_line.whole_numbers("lengths", _LENGTHS.value)
         )
-        run = Path(_RUN.value)
+        if "/" in _RUN.value:
+            raise UserError(
+                "--run takes the id of a run. Name its study with --study=NAME or --results=FOLDER."
+            )
+        run = study_folder.folder() / _RUN.value
         folder = Path(_OUT.value) if _OUT.value else run.parent / "inspect" / run.name
         left = trained.write(run, lengths, folder)
         print(
@@ -91,7 +87,7 @@ def main() -> int:
 
 def _probes(text: str) -> list[Probe]:
     if len(schemes := parse_several(_POSITIONS.value or "")) != 1:
-        raise UserError(f"--positions is one scheme, got {_POSITIONS.value!r}.")
+        raise UserError(f"--positions takes one scheme, got {_POSITIONS.value!r}.")
     sizes: dict[str, Any] = dict(length=_LENGTH.value, width=_WIDTH.value, num_heads=_HEADS.value)
     specs = parse_several(text)
     distinct = [spec for i, spec in enumerate(specs) if spec not in specs[:i]]

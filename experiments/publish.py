@@ -1,6 +1,7 @@
 """Copies a study's records, tables and plots to results/published, where they are committed.
 
-    python -m experiments.publish --results=results/quickstart [--allow_dirty]
+    python -m experiments.publish --study=quickstart [--allow_dirty]
+    python -m experiments.publish --results=FOLDER
 
 Runs of code that was not committed are refused unless --allow_dirty is given.
 README.md there is never touched: `python -m experiments.document` writes it from README.md.jinja.
@@ -11,22 +12,20 @@ from pathlib import Path
 
 from absl import flags
 
-from experiments import command_line
+from experiments import command_line, study_folder
 from pe_lab.results import plots, results, tables
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import changed_code
 
-_RESULTS = flags.DEFINE_string("results", None, "the study's folder")
+study_folder.define()
 _ALLOW_DIRTY = flags.DEFINE_bool(
     "allow_dirty", False, "publish runs of code that was not committed"
 )
 
 
 def main() -> int:
-    if not _RESULTS.value:
-        raise UserError("Which study? Give its folder: --results=results/quickstart.")
-    folder = Path(_RESULTS.value)
+    folder = study_folder.folder()
     found = results.load(folder)
     if not found.finished:
         raise UserError(f"{folder} has no finished run to publish.")
@@ -42,6 +41,8 @@ def main() -> int:
             f"left out."
         )
     target = Path("results/published") / found.name
+    if target.resolve() == folder.resolve():
+        raise UserError(f"{folder} is the published study: give the folder that was trained.")
     shutil.rmtree(target / "records", ignore_errors=True)
     (target / "records").mkdir(parents=True)
     shutil.copy(folder / "study.json", target)

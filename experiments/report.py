@@ -1,29 +1,26 @@
-"""Writes report.html of a study: one page to explore, without a network and without JAX.
+"""Writes report.html of a study: one interactive page with its plots, tables and runs.
 
-    python -m experiments.report --study=quickstart [--against=OTHER]        (or --results=FOLDER)
+    python -m experiments.report --study=quickstart [--against=OTHER]
+    python -m experiments.report --results=FOLDER [--against=OTHER]
 
---study and --against are names, whose folders are results/<name>, or paths. --against puts the
-cells of another study beside those of the same name, with their differences.
+The page needs neither a network connection nor JAX. --against adds a comparison with another
+study: the values of the same variants, and their differences. Exit status: 0, or 2 for wrong
+arguments.
 """
-
-from pathlib import Path
 
 from absl import flags
 
-from experiments import command_line
+from experiments import command_line, study_folder
 from pe_lab.results import report, results
-from pe_lab.sweeps import changed_code, status
+from pe_lab.sweeps import changed_code
 
-_STUDY = flags.DEFINE_string("study", None, "the study: its name, or its folder")
-_RESULTS = flags.DEFINE_string("results", None, "the study's folder; the same as --study=FOLDER")
-_AGAINST = flags.DEFINE_string(
-    "against", None, "another study, to be compared with: its name, or its folder"
-)
+study_folder.define()
+_AGAINST = flags.DEFINE_string("against", None, "name or folder of a study to compare with")
 
 
 def main() -> int:
-    folder = Path(_RESULTS.value) if _RESULTS.value else status.folder_of(_STUDY.value or "")
-    against = results.load(status.folder_of(_AGAINST.value)) if _AGAINST.value else None
+    folder = study_folder.folder()
+    against = results.load(study_folder.of(_AGAINST.value)) if _AGAINST.value else None
     found = results.load(folder)
     note = changed_code.note(found.records)
     print(report.write(found, folder, against, note))

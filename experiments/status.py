@@ -1,10 +1,11 @@
-"""What of a study is done, running, failed and left, with reasons and the time left; another
-process may be training it.
+"""Prints the progress of a study: runs that are done, running, failed or left, and the time left.
 
     python -m experiments.status --study=quickstart [--retry_failed] [--workers=N]
+    python -m experiments.status --results=FOLDER
 
---study is a name, whose folder is results/<name>, or a path. --retry_failed trains what failed once
-more. Exit status: 0, 1 if a run that was tried again failed, 2 for a mistake in what was given.
+Another process may be training the study. Each failed run is shown with its error.
+--retry_failed trains the failed runs again. Exit status: 0; 1 if one of them failed again;
+2 for wrong arguments.
 """
 
 import sys
@@ -12,23 +13,23 @@ from collections.abc import Iterable
 
 from absl import flags
 
-from experiments import command_line
+from experiments import command_line, study_folder
 from pe_lab.sweeps import status
 
-_STUDY = flags.DEFINE_string("study", None, "the study: its name, or its folder")
-_RETRY = flags.DEFINE_boolean("retry_failed", False, "train what failed once more")
+study_folder.define()
+_RETRY = flags.DEFINE_boolean("retry_failed", False, "train the failed runs again")
 _WORKERS = flags.DEFINE_integer(
-    "workers", None, "processes at a time; default one a GPU, or one a core", lower_bound=1
+    "workers", None, "processes at a time; default: one per GPU, or one per core", lower_bound=1
 )
 
 
 def main() -> int:
-    folder = status.folder_of(_STUDY.value or "")
+    folder = study_folder.folder()
     found = status.read(folder)
     print("\n".join(lines(found)))
     if not _RETRY.value or not found.count("failed"):
         return 0
-    from pe_lab.sweeps import sweep  # which starts JAX: to look needs none
+    from pe_lab.sweeps import sweep  # imports JAX, which printing the progress does not need
     from pe_lab.sweeps.launchers.local import Local
 
     failed = sweep.retry(folder, Local(workers=_WORKERS.value))
@@ -38,7 +39,7 @@ def main() -> int:
 
 
 def lines(found: status.Status) -> Iterable[str]:
-    """The counts, what runs and what failed, and the time left."""
+    """Yield the counts, the running and the failed runs, and the time left."""
     counts = ", ".join(f"{found.count(state)} {state}" for state in status.STATES)
     yield f"{found.name}: {len(found.runs)} runs: {counts}"
     for run in found.runs:

@@ -1,9 +1,10 @@
-"""Trains what a study asks for and is not there yet, and writes its tables and plots.
+"""Trains the missing runs of a study and writes its tables and plots.
 
     python -m experiments.sweep --config=configs/quickstart.py [--config.train.steps=500]
                                 [--results=FOLDER] [--workers=N] [--dry_run] [--write_groups]
 
-Exit status: 0, 1 if a run failed, 2 for a mistake in what was given.
+--config is a Python file; configs/quickstart.py:smoke is its small form. --config.KEY=VALUE changes
+a setting of all runs. Exit status: 0; 1 if a run failed; 2 for wrong arguments.
 """
 
 import sys
@@ -18,27 +19,31 @@ from pe_lab.runs.grid import Point
 from pe_lab.sweeps import study, sweep
 from pe_lab.sweeps.launchers.base import launcher
 
-_RESULTS = flags.DEFINE_string("results", None, "the study's folder; default results/<study>")
+_RESULTS = flags.DEFINE_string(
+    "results", None, "results folder of the study; default: results/NAME of the config"
+)
 _WORKERS = flags.DEFINE_integer(
     "workers",
     None,
-    "run groups at a time; default one a GPU, or one a core, or what a cluster has room for",
+    "run groups at a time; default: one per GPU, or one per core; on Slurm no limit",
     lower_bound=1,
 )
 _WRITE_GROUPS = flags.DEFINE_bool(
     "write_groups",
     False,
-    "print the command of every run group, for another scheduler, and train nothing",
+    "print the command of each run group, for another scheduler, and train nothing",
 )
-_DRY_RUN = flags.DEFINE_bool("dry_run", False, "say what would be trained, and train nothing")
+_DRY_RUN = flags.DEFINE_bool(
+    "dry_run", False, "print the runs, run groups and estimated time, and train nothing"
+)
 
 
 def main(file: command_line.StudyFile) -> int:
     for path in file.overridden:
         if any(f"{path}.".startswith(f"{axis}.") for point in file.points for axis in point):
             raise UserError(
-                f"--config.{path} would be overruled: it is an axis of the sweep. Change the "
-                f"config, or use experiments.train."
+                f"--config.{path} has no effect: it is an axis of the sweep. Change the config, "
+                f"or use experiments.train."
             )
     return run(file.name, file.values, file.points, file.analysis)
 
@@ -46,13 +51,13 @@ def main(file: command_line.StudyFile) -> int:
 def run(
     name: str, values: dict[str, Any], points: list[Point], analysis: dict[str, Any] | None = None
 ) -> int:
-    """Expands, plans, trains, shows."""
+    """Train the missing runs of a study, write its tables and return the exit status."""
     folder = Path(_RESULTS.value or f"results/{name}")
     asked = study.expand(name, values, points, folder, analysis)
     todo = sweep.plan(asked, folder)
     starts = launcher(values.get("launcher"), _WORKERS.value)
     if todo.changed_code:
-        print(f"{todo.changed_code}; give another --results to train again")
+        print(f"{todo.changed_code}; to train again, give another --results")
     for labels in asked.repeated:
         point = ", ".join(f"{axis}={text}" for axis, text in labels.items()) or "the only run"
         print(f"note: the sweep has a point twice: {point}")

@@ -1,20 +1,20 @@
 """Writes a study's tables and plots again from its records, without JAX.
 
-    python -m experiments.tables --results=results/quickstart
-    python -m experiments.tables --results=results/quickstart --seeds_needed=0.8
+    python -m experiments.tables --study=quickstart
+    python -m experiments.tables --results=FOLDER
+    python -m experiments.tables --study=quickstart --seeds_needed=0.8
 
-The second writes nothing: it says how many seeds the contrasts of the analysis spec need for a
-power of 0.8.
+The last one writes nothing. It prints how many seeds the contrasts of the analysis spec need for a
+power of 0.8. Exit status: 0, or 2 for wrong arguments.
 """
 
 from pathlib import Path
 
 from absl import flags
 
-from experiments import command_line
+from experiments import command_line, study_folder
 from pe_lab.results import planning, plots, results
 from pe_lab.results import tables as _tables
-from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import changed_code
 
 
@@ -41,9 +41,7 @@ def show(folder: Path) -> None:
 
 
 def main() -> int:
-    if not flags.FLAGS.results:
-        raise UserError("Which study? Give its folder: --results=results/quickstart.")
-    folder, power = Path(flags.FLAGS.results), flags.FLAGS.seeds_needed
+    folder, power = study_folder.folder(), flags.FLAGS.seeds_needed
     if power is None:
         show(folder)
     else:
@@ -53,10 +51,10 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    flags.DEFINE_string("results", None, "the study's folder")
+    study_folder.define()
     flags.DEFINE_float(
         "seeds_needed",
         None,
-        "a power, such as 0.8: say how many seeds the declared contrasts need for it",
+        "a power, such as 0.8: print how many seeds the declared contrasts need for it",
     )
     command_line.run(main)

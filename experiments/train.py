@@ -2,7 +2,8 @@
 
     python -m experiments.train --config=configs/quickstart.py [--config.seed=3] [--results=FOLDER]
 
-Its folder is results/train_<study> unless given. Exit status as for a sweep.
+The default results folder is results/train_NAME, with the NAME of the config. Exit status: 0; 1 if
+the run failed; 2 for wrong arguments.
 """
 
 from experiments import command_line, sweep

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab.runs import locks, older_records, records, study_files
-from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import from_record
 from pe_lab.sweeps import changed_code
 
@@ -172,14 +171,3 @@ def _seconds_left(
     if waiting:
         seconds += waiting * statistics.fmean(costs)
     return seconds / max(1, len(running))
-
-
-def folder_of(study: str) -> Path:
-    """The folder that a study's name, or a path, means.
-
-    Raises:
-      UserError: the name is empty.
-    """
-    if not study:
-        raise UserError("Which study? Give its name or its folder: --study=quickstart.")
-    return Path(study) if "/" in study else Path("results") / study

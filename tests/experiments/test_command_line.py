@@ -320,7 +320,7 @@ def test_a_sweep_with_a_mistake_is_one_line_and_status_2(
     assert sentence in said
 
 
-def test_an_override_that_the_sweep_would_overrule_is_refused(config_file, tmp_path):
+def test_an_override_of_an_axis_of_the_sweep_is_refused(config_file, tmp_path):
     said = refused(
         "sweep",
         "--config=configs/smoke.py",
@@ -330,7 +330,7 @@ def test_an_override_that_the_sweep_would_overrule_is_refused(config_file, tmp_p
     )
     assert (
         said
-        == "--config.seed would be overruled: it is an axis of the sweep. Change the config, or use experiments.train."
+        == "--config.seed has no effect: it is an axis of the sweep. Change the config, or use experiments.train."
     )
 
 
@@ -372,11 +372,11 @@ def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
 @pytest.mark.parametrize(
     ("module", "arguments", "sentence"),
     [
-        ("tables", [], "Which study? Give its folder: --results=results/quickstart."),
         (
             "tables",
             ["--result=x"],
-            "This command has no 'result'. Did you mean 'results'? It has: results, seeds_needed.",
+            "This command has no 'result'. Did you mean 'results'? "
+            "It has: results, seeds_needed, study.",
         ),
         (
             "publish",

@@ -75,7 +75,7 @@ def table(out):
 
 def test_rows_are_added_and_the_tables_show_what_was_evaluated_with_what(call, folder):
     status, out, err = call(
-        f"--study={folder}",
+        f"--results={folder}",
         "--lengths=3,6",
         "--offsets=0,9",
         "--encodings=rope(scaling=linear, factor=2)",
@@ -111,15 +111,15 @@ def test_rows_are_added_and_the_tables_show_what_was_evaluated_with_what(call, f
 
 def test_what_is_there_is_refused_or_passed_over(call, folder):
     before = files(folder)
-    status, out, err = call(f"--study={folder}", "--lengths=2,5")
+    status, out, err = call(f"--results={folder}", "--lengths=2,5")
     assert (status, out) == (2, "")
     assert err.startswith("error: The run ")
     assert err.endswith(
         " has measured test length 2 at offset 0 already, on 16 examples: nothing is overwritten.\n"
     )
-    status, out, err = call(f"--study={folder}", "--lengths=2,5", "--only_missing")
+    status, out, err = call(f"--results={folder}", "--lengths=2,5", "--only_missing")
     assert (status, err) == (0, "")
-    assert out.startswith("nothing to do: every run has all of it\n")
+    assert out.startswith("nothing to do: every run has all of these rows\n")
     assert "rope(base=500.0)" in table(out)
     assert files(folder) == before
 
@@ -141,12 +141,12 @@ def test_a_study_is_found_by_its_name_and_its_runs_by_what_is_selected(call, fol
 
 @pytest.mark.full
 def test_positions_that_tell_the_length_and_no_encoding_at_all_are_changes_too(call, folder):
-    status, out, _ = call(f"--study={folder}", "--lengths=3", "--positions=normalized")
+    status, out, _ = call(f"--results={folder}", "--lengths=3", "--positions=normalized")
     assert status == 0
     assert "rope(base=500.0), evaluated with normalized †" in table(out)
     assert "rope(base=500.0)" in table(out)
     status, out, _ = call(
-        f"--study={folder}", "--lengths=3", "--encodings=none", "--positions=shifted(max_shift=2)"
+        f"--results={folder}", "--lengths=3", "--encodings=none", "--positions=shifted(max_shift=2)"
     )
     assert status == 0
     assert "rope(base=500.0), evaluated with none at shifted(max_shift=2)" in table(out)
@@ -159,26 +159,25 @@ OFFSETS = "--offsets are whole numbers with commas between, as in 8,16,32, got "
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--lengths=4"], "Which study, and which lengths? --study=exposure --lengths=8,16,32."),
-        (["--study=FOLDER"], "Which study, and which lengths? --study=exposure --lengths=8,16,32."),
+        (["--results=FOLDER"], "Which lengths? Give them in the task's unit: --lengths=8,16,32."),
         (
-            ["--study=FOLDER", "--lengths="],
-            "Which study, and which lengths? --study=exposure --lengths=8,16,32.",
+            ["--results=FOLDER", "--lengths="],
+            "Which lengths? Give them in the task's unit: --lengths=8,16,32.",
         ),
-        (["--study=FOLDER", "--lengths=4,x"], f"{LENGTHS}'4,x'."),
-        (["--study=FOLDER", "--lengths=4;6"], f"{LENGTHS}'4;6'."),
-        (["--study=FOLDER", "--lengths=4.5"], f"{LENGTHS}'4.5'."),
-        (["--study=FOLDER", "--lengths=0,4"], f"{LENGTHS}'0,4'."),
-        (["--study=FOLDER", "--lengths=-4"], f"{LENGTHS}'-4'."),
-        (["--study=FOLDER", "--lengths=4", "--offsets=-1"], f"{OFFSETS}'-1'."),
-        (["--study=FOLDER", "--lengths=4", "--offsets=far"], f"{OFFSETS}'far'."),
-        (["--study=FOLDER", "--lengths=4", "--offsets="], f"{OFFSETS}''."),
+        (["--results=FOLDER", "--lengths=4,x"], f"{LENGTHS}'4,x'."),
+        (["--results=FOLDER", "--lengths=4;6"], f"{LENGTHS}'4;6'."),
+        (["--results=FOLDER", "--lengths=4.5"], f"{LENGTHS}'4.5'."),
+        (["--results=FOLDER", "--lengths=0,4"], f"{LENGTHS}'0,4'."),
+        (["--results=FOLDER", "--lengths=-4"], f"{LENGTHS}'-4'."),
+        (["--results=FOLDER", "--lengths=4", "--offsets=-1"], f"{OFFSETS}'-1'."),
+        (["--results=FOLDER", "--lengths=4", "--offsets=far"], f"{OFFSETS}'far'."),
+        (["--results=FOLDER", "--lengths=4", "--offsets="], f"{OFFSETS}''."),
         (
-            ["--study=FOLDER", "--lengths=7"],
+            ["--results=FOLDER", "--lengths=7"],
             "copy with these arguments has no examples longer than 6 symbols, got length 7",
         ),
         (
-            ["--study=FOLDER/fak", "--lengths=4"],
+            ["--results=FOLDER/fak", "--lengths=4"],
             "There is no study in FOLDER/fak: FOLDER/fak/study.json is missing.",
         ),
         (
@@ -186,85 +185,88 @@ OFFSETS = "--offsets are whole numbers with commas between, as in 8,16,32, got "
             "There is no study in results/exposur: results/exposur/study.json is missing.",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--positions=randomised"],
+            ["--results=FOLDER", "--lengths=4", "--positions=randomised"],
             "pe_lab/positions has no 'randomised'. Did you mean 'randomized'?",
         ),
-        (["--study=FOLDER", "--lengths=4", "--positions=rope"], "pe_lab/positions has no 'rope'. "),
         (
-            ["--study=FOLDER", "--lengths=4", "--positions=none"],
-            "--positions is one scheme, got 'none'.",
+            ["--results=FOLDER", "--lengths=4", "--positions=rope"],
+            "pe_lab/positions has no 'rope'. ",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--positions=shifted + normalized"],
-            "--positions is one scheme, got 'shifted + normalized'.",
+            ["--results=FOLDER", "--lengths=4", "--positions=none"],
+            "--positions takes one scheme, got 'none'.",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--positions=shifted(3)"],
+            ["--results=FOLDER", "--lengths=4", "--positions=shifted + normalized"],
+            "--positions takes one scheme, got 'shifted + normalized'.",
+        ),
+        (
+            ["--results=FOLDER", "--lengths=4", "--positions=shifted(3)"],
             "'shifted(3)' does not read like ",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--positions=shifted(max=3)"],
+            ["--results=FOLDER", "--lengths=4", "--positions=shifted(max=3)"],
             "shifted has no 'max'. Did you mean 'max_shift'? It has: max_shift.",
         ),
-        (["--study=FOLDER", "--lengths=4", "--encodings="], "'' does not read like "),
+        (["--results=FOLDER", "--lengths=4", "--encodings="], "'' does not read like "),
         (
-            ["--study=FOLDER", "--lengths=4", "--encodings=rope(factor=4"],
+            ["--results=FOLDER", "--lengths=4", "--encodings=rope(factor=4"],
             "'rope(factor=4' does not read like ",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--encodings=rope(factr=4)"],
+            ["--results=FOLDER", "--lengths=4", "--encodings=rope(factr=4)"],
             "rope has no 'factr'. Did you mean 'factor'? It has: base, ",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--encodings=rope(scaling=yarm, factor=4)"],
+            ["--results=FOLDER", "--lengths=4", "--encodings=rope(scaling=yarm, factor=4)"],
             "rope's scaling has no 'yarm'. Did you mean 'yarn'?",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--encodings=rope(scaling=yarn, factor=4)"],
+            ["--results=FOLDER", "--lengths=4", "--encodings=rope(scaling=yarn, factor=4)"],
             "RoPE's scaling 'yarn' needs trained_length, ",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--encodings=learned(max_positions=9)"],
+            ["--results=FOLDER", "--lengths=4", "--encodings=learned(max_positions=9)"],
             "learned has parameters that the run ",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--encodings=contiguous"],
+            ["--results=FOLDER", "--lengths=4", "--encodings=contiguous"],
             "pe_lab/encodings has no 'contiguous'. ",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--select=seed"],
-            "--select is path=value, as in --select=seed=0, got 'seed'.",
+            ["--results=FOLDER", "--lengths=4", "--select=seed"],
+            "--select takes path=value, as in --select=seed=0, got 'seed'.",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--select=sed=0"],
+            ["--results=FOLDER", "--lengths=4", "--select=sed=0"],
             "select has no 'sed'. Did you mean 'seed'? It has: ",
         ),
-        (["--study=FOLDER", "--lengths=4", "--select==0"], "select has no ''. It has: "),
+        (["--results=FOLDER", "--lengths=4", "--select==0"], "select has no ''. It has: "),
         (
-            ["--study=FOLDER", "--lengths=4", "--select=model.encoding=rope"],
+            ["--results=FOLDER", "--lengths=4", "--select=model.encoding=rope"],
             "select.model has no 'encoding'. Did you mean 'encodings'?",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--select=seed=2"],
+            ["--results=FOLDER", "--lengths=4", "--select=seed=2"],
             "The selection matches none of the 2 finished runs in FOLDER.",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--select=seed=0", "--select=seed=1"],
-            "--select says 'seed' twice.",
+            ["--results=FOLDER", "--lengths=4", "--select=seed=0", "--select=seed=1"],
+            "--select names 'seed' twice.",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--select=model=x", "--select=model.width=9"],
-            "--select says 'model.width' twice.",
+            ["--results=FOLDER", "--lengths=4", "--select=model=x", "--select=model.width=9"],
+            "--select names 'model.width' twice.",
         ),
         (
-            ["--study=FOLDER", "--lengths=4", "--select=model.width=9", "--select=model=x"],
-            "--select says 'model' twice.",
+            ["--results=FOLDER", "--lengths=4", "--select=model.width=9", "--select=model=x"],
+            "--select names 'model' twice.",
         ),
         (
-            ["--study=FOLDER", "--lenghts=4"],
+            ["--results=FOLDER", "--lenghts=4"],
             "This command has no 'lenghts'. Did you mean 'lengths'? It has: ",
         ),
-        (["--study=FOLDER", "--lengths=4", "6"], "'6' is not a flag; flags look like --"),
+        (["--results=FOLDER", "--lengths=4", "6"], "'6' is not a flag; flags look like --"),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2_and_no_record_is_touched(
@@ -279,7 +281,7 @@ def test_a_mistake_is_one_line_and_status_2_and_no_record_is_touched(
 
 def test_a_damaged_record_is_one_line_and_status_2(call, folder):
     next((folder / "records").iterdir()).write_text("{")
-    status, out, err = call(f"--study={folder}", "--lengths=4")
+    status, out, err = call(f"--results={folder}", "--lengths=4")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert " is damaged (" in err
 
@@ -287,7 +289,7 @@ def test_a_damaged_record_is_one_line_and_status_2(call, folder):
 def test_without_a_study_file_nothing_is_measured(call, folder):
     (folder / "study.json").unlink()
     before = files(folder)
-    status, out, err = call(f"--study={folder}", "--lengths=4")
+    status, out, err = call(f"--results={folder}", "--lengths=4")
     assert (status, out) == (2, "")
     assert err == f"error: There is no study in {folder}: {folder}/study.json is missing.\n"
     assert files(folder) == before
@@ -300,7 +302,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder):
         sys.executable,
         "-m",
         "experiments.evaluate",
-        f"--study={folder}",
+        f"--results={folder}",
         "--lengths=3",
         "--only_missing",
     ]
@@ -318,5 +320,14 @@ def test_help_says_what_it_does_and_lists_the_flags(call):
     status, out, err = call("--help")
     assert (status, err) == (0, "")
     assert out.startswith("Adds evaluations to the finished runs of a study")
-    for flag in ("study", "lengths", "offsets", "positions", "encodings", "select", "only_missing"):
+    for flag in (
+        "study",
+        "results",
+        "lengths",
+        "offsets",
+        "positions",
+        "encodings",
+        "select",
+        "only_missing",
+    ):
         assert f"\n  --{flag}: " in out

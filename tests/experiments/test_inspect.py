@@ -74,7 +74,7 @@ def test_a_trained_run_is_taken_apart(tmp_path):
         checkpoints__keep_curve=True,
     )
     tiny.train(tmp_path / "study", cell)
-    named = f"--run={tmp_path}/study/{cell.run.run_id}"
+    named = (f"--results={tmp_path}/study", f"--run={cell.run.run_id}")
     seen = (
         tmp_path / "study" / "inspect" / cell.run.run_id
     )  # a folder of its own, unless --out names one
@@ -84,7 +84,7 @@ def test_a_trained_run_is_taken_apart(tmp_path):
         "rope.png",
     ):  # an earlier run's, and an encoding's
         (seen / name).touch()
-    done = call("inspect", named, "--lengths=2,4")
+    done = call("inspect", *named, "--lengths=2,4")
     assert (done.returncode, done.stderr) == (0, "")
     assert "| nothing |" in done.stdout
     assert f"run        {seen}/trained.md, {seen}/trained.json" in done.stdout
@@ -95,7 +95,7 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     assert (seen / "trained_through_training.png").exists()
     assert not (seen / "trained_attention_decoder_9.png").exists()  # the page does not show it
     assert (seen / "rope.png").exists()
-    refused = call("inspect", named, "--lengths=7", f"--out={tmp_path}/none")
+    refused = call("inspect", *named, "--lengths=7", f"--out={tmp_path}/none")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "has no examples of length 7" in refused.stderr
     assert not (tmp_path / "none").exists()
@@ -106,23 +106,28 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     [
         (
             (),
-            "Which encodings, or which run? --encodings=sinusoidal,binary,learned or --run=results/quickstart/RUN_ID.",
+            "Which encodings, or which run? --encodings=sinusoidal,binary,learned or --study=quickstart --run=RUN_ID.",
         ),
-        (("--encodings=rope", "--lengths=8"), "--lengths are those of a run's examples"),
+        (("--encodings=rope", "--lengths=8"), "--lengths needs --run."),
         (
-            ("--run=results/nowhere/0123456789abcdef", "--length=64"),
-            "--length is of encodings that are looked at alone: give --encodings",
+            ("--study=nowhere", "--run=0123456789abcdef", "--length=64"),
+            "--length needs --encodings.",
         ),
         (
-            ("--run=results/nowhere/0123456789abcdef", "--positions=normalized"),
-            "--positions is of encodings",
+            ("--study=nowhere", "--run=0123456789abcdef", "--positions=normalized"),
+            "--positions needs --encodings.",
         ),
         (
             ("--run=results/nowhere/0123456789abcdef",),
+            "--run takes the id of a run. Name its study with --study=NAME or --results=FOLDER.",
+        ),
+        (("--run=0123456789abcdef",), "Which study? Give its name, --study=quickstart, or its"),
+        (
+            ("--study=nowhere", "--run=0123456789abcdef"),
             "There is no run 0123456789abcdef in results/nowhere.",
         ),
         (
-            ("--run=results/nowhere/0123456789abcdef", "--lengths=a"),
+            ("--study=nowhere", "--run=0123456789abcdef", "--lengths=a"),
             "--lengths are whole numbers with commas between",
         ),
         (("--encodings=sinus",), "pe_lab/encodings has no 'sinus'. Did you mean 'sinusoidal'?"),
@@ -141,7 +146,7 @@ def test_a_trained_run_is_taken_apart(tmp_path):
             ("--encodings=rope", "--positions=normal"),
             "pe_lab/positions has no 'normal'. Did you mean 'normalized'?",
         ),
-        (("--encodings=rope", "--positions=contiguous, shifted"), "--positions is one scheme"),
+        (("--encodings=rope", "--positions=contiguous, shifted"), "--positions takes one scheme"),
         (("--encodings=chunks",), "chunks needs size"),
     ],
 )

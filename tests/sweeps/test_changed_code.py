@@ -58,7 +58,7 @@ def change_code(work):
 
 
 def evaluate(work, *arguments):
-    return call("evaluate", f"--study={work / 'results'}", *arguments, path=[work])
+    return call("evaluate", f"--results={work / 'results'}", *arguments, path=[work])
 
 
 def losses(work, length):
@@ -136,7 +136,7 @@ def test_every_command_that_shows_runs_notes_changed_code(work, tmp_path):
     commands = [
         ("tables", f"--results={folder}"),
         ("report", f"--results={folder}"),
-        ("status", f"--study={folder}"),
+        ("status", f"--results={folder}"),
         ("publish", f"--results={folder}", "--allow_dirty"),
     ]
     for command in commands:

@@ -88,23 +88,15 @@ def test_a_folder_without_a_study_is_refused(tmp_path):
         status.read(tmp_path)
 
 
-def test_a_name_is_a_folder_of_results_and_a_path_is_itself():
-    assert [str(status.folder_of(study)) for study in ("quickstart", "/tmp/x", "./here")] == [
-        "results/quickstart",
-        "/tmp/x",
-        "here",
-    ]
-
-
 @pytest.mark.full
 def test_the_command_says_it_and_tries_failed_runs_again(folder):
-    done = call("status", f"--study={folder}")
+    done = call("status", f"--results={folder}")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "x: 4 runs: 2 done, 0 running, 1 failed, 1 left"
     assert lines[2].split() == ["failed", GROUP.runs[2].run_id, "rope", "2:", "no", "room"]
     assert lines[-1] == "no process is training it: about 10 seconds for one worker"
-    done = call("status", f"--study={folder}", "--retry_failed", "--workers=1")
+    done = call("status", f"--results={folder}", "--retry_failed", "--workers=1")
     assert (done.returncode, done.stderr) == (0, "")
     assert [
         r["status"]
