@@ -5,13 +5,16 @@ CORES := $(shell nproc 2>/dev/null || echo 2)
 EXTRA ?= experiments
 VERSION_ERROR := pe_lab needs Python 3.11 or newer. Name one: make PYTHON=python3.11
 
-.PHONY: quickstart install test test-full test-latex test-peers test-gpu test-cluster lint lock clean
+.PHONY: quickstart install docs test test-full test-latex test-peers test-gpu test-cluster lint lock clean
 
 quickstart: $(VENV)/installed
 	$(RUN) -m experiments.sweep --config=configs/quickstart.py
 
 install: $(VENV)/installed  # pe_lab from this checkout, with extras: make install EXTRA=cuda13
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRA)]'
+
+docs: $(VENV)/installed  # writes the generated pages; CI compares them with --check
+	$(RUN) -m docs.build
 
 test: $(VENV)/installed
 	$(RUN) -m pytest -n $(CORES) -m "not full and not peers and not gpu and not cluster and not latex"

@@ -60,6 +60,15 @@ def run(main: Callable[[], int]) -> None:
     _exit(body, sys.modules[main.__module__].__doc__)
 
 
+def run_with_arguments(main: Callable[[list[str]], int]) -> None:
+    """The same for entry points that take arguments which are not flags, such as names."""
+
+    def body() -> int:
+        return main(_parse_flags(sys.argv))
+
+    _exit(body, sys.modules[main.__module__].__doc__)
+
+
 def run_with_config(main: Callable[[StudyFile], int]) -> None:
     """The same for entry points that take --config=configs/x.py, or configs/x.py:smoke, and
     --config.key=value.
@@ -236,8 +245,15 @@ def _overrides(argument: str, config: ConfigDict) -> bool:
 
 
 def _parse(argv: list[str]) -> None:
+    rest = _parse_flags(argv)
+    if rest:
+        raise UserError(f"{rest[0]!r} is not a flag; flags look like --results=FOLDER.")
+
+
+def _parse_flags(argv: list[str]) -> list[str]:
+    """Parses the flags and returns the other arguments."""
     try:
-        rest = flags.FLAGS(argv)[1:]
+        return list(flags.FLAGS(argv)[1:])
     except flags.UnrecognizedFlagError as e:
         if "." in e.flagname and "config" in _own_flags():
             raise UserError(
@@ -248,8 +264,6 @@ def _parse(argv: list[str]) -> None:
         raise unknown("This command", e.flagname, _own_flags()) from e
     except (flags.Error, AttributeError, KeyError, TypeError, ValueError) as e:
         raise UserError(f"The command line cannot be used: {one_line(e)}") from e
-    if rest:
-        raise UserError(f"{rest[0]!r} is not a flag; flags look like --results=FOLDER.")
 
 
 def _other_flag(name: str) -> str:

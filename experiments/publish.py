@@ -4,7 +4,7 @@
     python -m experiments.publish --results=FOLDER
 
 Runs of code that was not committed are refused unless --allow_dirty is given.
-README.md there is never touched: `python -m experiments.document` writes it from README.md.jinja.
+README.md there is never touched: `python -m docs.build` writes it from README.md.jinja.
 """
 
 import shutil

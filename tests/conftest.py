@@ -19,7 +19,7 @@ os.environ["JAX_NUMPY_DTYPE_PROMOTION"] = "standard"  # strict would break optax
 
 from jaxtyping import install_import_hook  # noqa: E402
 
-install_import_hook("pe_lab", "beartype.beartype")
+install_import_hook(["pe_lab", "docs.build"], "beartype.beartype")
 
 
 def pytest_collection_modifyitems(items):

@@ -10,13 +10,10 @@ from pathlib import Path
 import pytest
 
 from configs import encoding_costs
-from experiments import document
-from pe_lab.inspection import page
-from pe_lab.inspection import tasks_page as tasks
+from docs.build import encodings, performance, tasks
 from pe_lab.inspection.scorecard import PROPERTIES
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
-from tests import engine_table
 from tests.encodings import catalogue
 from tests.marks import full_except
 
@@ -85,7 +82,7 @@ print(sorted(m for m in sys.modules if m.startswith("pe_lab.") and m.split(".")[
     assert (found.returncode, found.stdout) == (0, "['pe_lab.choices']\n"), found.stderr
 
 
-MEASURED = json.loads((ROOT / document.SCORECARD).read_text(encoding="utf-8"))
+MEASURED = json.loads((ROOT / encodings.SCORECARD).read_text(encoding="utf-8"))
 CATALOGUE = (ROOT / "docs" / "encodings.md").read_text(encoding="utf-8")
 
 
@@ -172,20 +169,13 @@ def test_the_measured_numbers_in_the_prose_of_costs_are_those_of_the_records():
     assert f"Shaw is at {shaw[1]:.2f} with 512" in text
 
 
-def test_the_page_of_performance_shows_its_records_of_clean_commits():
-    page, t = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8"), engine_table
-    for table in (
-        t.table(),
-        t.peer_table(),
-        t.scaling_table(),
-        t.members_table(),
-        t.evaluation_table(),
-    ):
-        assert table in page
-    for name in ("engine", "after", "before", "peer", "scaling", "members", "evaluation"):
-        figures = json.loads((t.FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-        assert len({figure["provenance"]["commit"] for figure in figures}) == 1
-        assert not any(figure["provenance"]["dirty"] for figure in figures)
+@pytest.mark.parametrize(
+    "name", ["engine", "after", "before", "peer", "scaling", "members", "evaluation"]
+)
+def test_the_records_of_performance_are_of_one_clean_commit(name):
+    figures = json.loads((performance.FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    assert len({figure["provenance"]["commit"] for figure in figures}) == 1
+    assert not any(figure["provenance"]["dirty"] for figure in figures)
 
 
 @pytest.mark.parametrize("name", plugins.names("positions"))
@@ -203,20 +193,8 @@ def test_the_readme_names_it(name):
     assert f"`{name}`" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_page_of_tasks_is_what_the_command_would_write():
-    help_ = "run python -m experiments.document"
-    assert (ROOT / document.PAGE).read_text(encoding="utf-8") == document.written(ROOT), help_
-
-
-def test_the_measured_part_of_the_encodings_is_what_the_command_would_write():
-    help_ = "run python -m experiments.document"
-    assert (ROOT / document.ENCODINGS).read_text(encoding="utf-8") == document.encodings_written(
-        ROOT
-    ), help_
-
-
 def test_every_encoding_is_measured_and_has_a_picture_and_all_are_small():
-    pictures = (ROOT / document.SCORECARD).parent
+    pictures = (ROOT / encodings.SCORECARD).parent
     assert (
         list(MEASURED)
         == plugins.names("encodings")
@@ -230,7 +208,7 @@ def test_every_encoding_is_measured_and_has_a_picture_and_all_are_small():
 
 @pytest.mark.parametrize("name", full_except(["alibi", "nope"], plugins.names("encodings")))
 def test_the_row_of_an_encoding_is_what_it_measures_today(name):
-    found, kept = page.measure(name), MEASURED[name]
+    found, kept = encodings.measure(name), MEASURED[name]
     assert [found[key] for key in ("name", "kind", "reason")] == [
         kept[key] for key in ("name", "kind", "reason")
     ]
@@ -243,7 +221,7 @@ def test_the_row_of_an_encoding_is_what_it_measures_today(name):
 
 @pytest.mark.parametrize("name", plugins.names("tasks"))
 def test_every_task_has_its_chance_levels_with_todays_defaults_or_a_reason_why_not(name):
-    found = json.loads((ROOT / document.CHANCE_LEVELS).read_text(encoding="utf-8"))["tasks"][name]
+    found = json.loads((ROOT / tasks.RECORD).read_text(encoding="utf-8"))["tasks"][name]
     if found["task"] is None:
         with pytest.raises(UserError, match=re.escape(found["reason"])):
             tasks.built(name)
@@ -283,6 +261,6 @@ def test_the_page_of_throughput_shows_its_record():
 
 
 def test_the_chance_levels_are_of_a_clean_commit():
-    about = json.loads((ROOT / document.CHANCE_LEVELS).read_text(encoding="utf-8"))["provenance"]
+    about = json.loads((ROOT / tasks.RECORD).read_text(encoding="utf-8"))["provenance"]
     assert about["commit"]
     assert not about["dirty"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments import readmes
-from pe_lab.results import cells, formats, metrics, prose, results, statistics, tables
+from docs.build import pages, templates
+from pe_lab.results import metrics, results, tables
 from pe_lab.runs import config, study_files
 from pe_lab.runs.run import from_record
 from pe_lab.sweeps import study
@@ -47,40 +47,16 @@ def test_a_readme_says_what_it_shows_and_what_not(folder):
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
 def test_every_number_of_a_readme_is_looked_up_in_the_records(folder):
-    """The declared center of a variant, a named seed, a count or a setting: see pe_lab/results/numbers.py."""
-    assert prose.typed_numbers((folder / readmes.TEMPLATE).read_text()) == []
-    page = readmes.written(ROOT, folder.relative_to(ROOT))
-    assert prose.wrong_numbers((folder / "README.md").read_text(), page) == []
+    """The declared center of a variant, a named seed, a count or a setting: see docs/build/numbers.py."""
+    assert templates.typed_numbers((folder / "README.md.jinja").read_text()) == []
 
 
 def test_every_number_of_the_front_page_is_looked_up_in_the_records():
-    assert prose.typed_numbers((ROOT / readmes.FRONT).read_text()) == []
+    assert templates.typed_numbers((ROOT / pages.FRONT_TEMPLATE).read_text()) == []
     text = (ROOT / "README.md").read_text()
-    assert prose.wrong_numbers(text, readmes.front_page(ROOT)) == []
-    quickstart = results.load(ROOT / readmes.FRONT.parent)
+    quickstart = results.load(ROOT / pages.FRONT_TEMPLATE.parent)
     (seeds,) = {len(v.runs) for v in quickstart.variants}
     assert f"trains {len(quickstart.variants)} variants from {seeds} seeds each" in text
-
-
-def test_a_mean_in_place_of_a_median_is_named():
-    """RoPE's three seeds at length 12, as they stood in the README of temperature."""
-    study = readmes.STUDIES / "temperature"
-    page = readmes.written(ROOT, study)
-    (variant,) = (v for v in results.load(ROOT / study).variants if v.name == "rope · none")
-    values = variant.values(12, 0)
-    median, mean = (cells.number(of(values)) for of in (statistics.median, statistics.mean))
-    line = next(
-        i for i, text in enumerate(page.split("\n"), start=1) if f"**RoPE** has {median}" in text
-    )
-    wrong = page.replace(f"**RoPE** has {median}", f"**RoPE** has {mean}")
-    assert prose.wrong_numbers(wrong, page) == [
-        f"line {line} says {mean}, and the records say {median}"
-    ]
-
-
-def test_the_readme_shows_the_quickstarts_table():
-    found = results.load(ROOT / "results" / "published" / "quickstart")
-    assert formats.markdown(tables.of(found)[0]) in (ROOT / "README.md").read_text()
 
 
 def test_what_the_quickstart_promises_to_learn_is_learned():

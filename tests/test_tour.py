@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import tour
+from docs.build import tour
 from tests.marks import full
 
 ROOT = Path(__file__).parents[1]
@@ -105,7 +105,7 @@ TRAINED = 8  # the cells from here on train: other processors round otherwise
 
 @pytest.mark.full
 def test_run_anew_its_untrained_cells_say_what_is_committed(anew):
-    assert said(anew[:TRAINED]) == said(CODE[:TRAINED]), "run python -m experiments.document --tour"
+    assert said(anew[:TRAINED]) == said(CODE[:TRAINED]), "run python -m docs.build --measure=tour"
 
 
 def table(text):

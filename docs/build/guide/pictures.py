@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from docs.build.guide.numbers import NORMALIZED
 from pe_lab.inspection import panels, pictures, similarity
-from pe_lab.inspection.guide.numbers import NORMALIZED
 from pe_lab.inspection.probe import Probe
 from pe_lab.results.plots import drawing
 

@@ -1,14 +1,19 @@
 """The page of tasks by hand, and the tasks that have chance levels."""
 
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import pytest
 
-from pe_lab.inspection import tasks_page
+from docs.build import pages, tasks
+from pe_lab.runs import records
 from pe_lab.tasks.copy import Copy
 from pe_lab.tasks.parity import Parity
 from tests.training.varied import Varied
+
+ROOT = Path(__file__).parents[2]
 
 MODULE = """Make a | of b*.
 
@@ -83,13 +88,18 @@ Always.
 """
 
 
-def test_a_page_has_a_line_and_a_section_for_each_task(monkeypatch):
-    monkeypatch.setattr(tasks_page, "_class", lambda name: Signs)
+def test_a_page_has_a_line_and_a_section_for_each_task(monkeypatch, tmp_path):
+    monkeypatch.setattr(tasks.plugins, "names", lambda family: ["one", "two"])
+    monkeypatch.setattr(tasks, "_class", lambda name: Signs)
     monkeypatch.setattr(
-        tasks_page.inspect, "getmodule", lambda cls: type("Module", (), {"__doc__": MODULE})
+        tasks.inspect, "getmodule", lambda cls: type("Module", (), {"__doc__": MODULE})
     )
-    text = tasks_page.page(["one", "two"], {"one": {"chance_levels": CHANCE_LEVELS}}, 1234)
-    assert text.startswith("# Every task\n")
+    record = {"num_examples": 1234, "tasks": {"one": {"chance_levels": CHANCE_LEVELS}}}
+    records.write_json(tmp_path / tasks.RECORD, record)
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "tasks.md.jinja", tmp_path / "docs")
+    text = pages.text(tmp_path, Path("docs/tasks.md"))
+    assert "\n# Every task\n" in text
     assert "of 1,234 examples" in text
     table = text.index("| task |")
     assert text[table : table + len(PAGE)] == PAGE
@@ -99,7 +109,7 @@ def test_a_page_has_a_line_and_a_section_for_each_task(monkeypatch):
 
 
 def test_chance_levels_are_measured_with_the_defaults_and_say_which_they_are():
-    found = tasks_page.measure("parity", 200)
+    found = tasks.measure("parity", 200)
     assert (found["task"]["name"], found["reason"]) == ("parity", None)
     assert [chance_level["length"] for chance_level in found["chance_levels"]] == [10, 40, 100, 500]
     assert {chance_level["count"] for chance_level in found["chance_levels"]} == {200}
@@ -110,16 +120,16 @@ def test_chance_levels_are_measured_with_the_defaults_and_say_which_they_are():
 
 def test_what_needs_arguments_or_is_text_has_no_chance_levels_and_a_reason(monkeypatch):
     monkeypatch.setattr(Parity, "is_text", True)
-    text = tasks_page.measure("parity", 200)
+    text = tasks.measure("parity", 200)
     assert (text["task"]["name"], text["chance_levels"], text["reason"]) == (
         "parity",
         [],
         "text is scored by the likelihood of each place",
     )
     monkeypatch.setattr(
-        tasks_page, "built", lambda name: tasks_page.plugins.resolve("tasks", {"name": "copi"})
+        tasks, "built", lambda name: tasks.plugins.resolve("tasks", {"name": "copi"})
     )
-    found = tasks_page.measure("copy", 200)
+    found = tasks.measure("copy", 200)
     assert (found["task"], found["chance_levels"]) == (None, [])
     assert found["reason"].startswith("pe_lab/tasks has no 'copi'.")
 
@@ -146,4 +156,4 @@ class Grid(Varied):
     ],
 )
 def test_lengths_are_those_that_a_task_has_and_not_too_much_for_a_machine(task, expected):
-    assert tasks_page.lengths_of(task) == expected
+    assert tasks.lengths_of(task) == expected

@@ -1,7 +1,8 @@
-"""The page of all tasks, docs/tasks.md: docstrings, arguments and measured chance levels."""
+"""Lookups of docs/tasks.md: docstrings, arguments and measured chance levels of all tasks."""
 
 import dataclasses
 import inspect
+import json
 import re
 import typing
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,8 @@ from pe_lab.runs.errors import UserError
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.chance import chance_levels
 
+RECORD = Path("results/published/chance_levels/chance_levels.json")
+NUM_EXAMPLES = 2000
 # Chance levels are measured at these lengths, or at the nearest length that the task has.
 LENGTHS = (10, 40, 100, 500)
 _MOST_TOKENS = 4000  # no chance level for longer examples, such as a grid of 500 x 500
@@ -65,14 +68,14 @@ def lengths_of(task: Task) -> list[int]:
     return lengths
 
 
-def page(names: Sequence[str], measured: Mapping[str, Any], num_examples: int) -> str:
-    """Return the page.
-
-    Args:
-      measured: task -> result of `measure`; tasks may be missing.
-    """
-    template = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
-    levels = {name: measured[name]["chance_levels"] if name in measured else [] for name in names}
+def lookups(root: Path) -> dict[str, str]:
+    """Lookups of the page, from the classes and the record below `root`."""
+    record: dict[str, Any] = {"tasks": {}, "num_examples": NUM_EXAMPLES}
+    if (root / RECORD).exists():
+        record = json.loads((root / RECORD).read_text(encoding="utf-8"))
+    names = plugins.names("tasks")
+    # A task without a committed measurement is shown without chance levels.
+    levels = {name: record["tasks"].get(name, {}).get("chance_levels", []) for name in names}
     header = [
         "task",
         "description",
@@ -81,8 +84,11 @@ def page(names: Sequence[str], measured: Mapping[str, Any], num_examples: int) -
     ]
     rows = [_row(name, levels[name]) for name in names]
     sections = [_section(name, levels[name]) for name in names]
-    table = _table([header, *rows])
-    return "\n".join([template.format(count=f"{num_examples:,}"), table, "", *sections])
+    return {
+        "num_examples": f"{record['num_examples']:,}",
+        "table": _table([header, *rows]),
+        "sections": "\n".join(sections),
+    }
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

@@ -1,7 +1,8 @@
 import pytest
 
-from pe_lab.results import numbers, results, tables
-from pe_lab.results.numbers import Numbers
+from docs.build import numbers
+from docs.build.numbers import Numbers
+from pe_lab.results import results, tables
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
 

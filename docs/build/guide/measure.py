@@ -1,22 +1,13 @@
-"""docs/guide.md: what `python -m experiments.document --guide` measures, trains and draws for it,
-and how it is written.
-"""
+"""What `python -m docs.build --measure=guide` measures, trains and draws for docs/guide.md."""
 
-import json
 import tempfile
 from pathlib import Path
 
 from configs import quickstart
-from pe_lab.inspection.guide import numbers, page, pictures, trained
+from docs.build.guide import numbers, pictures, trained
+from docs.build.guide.page import MEASURED
 from pe_lab.runs import config, records
 from pe_lab.training.run_records import provenance
-
-GUIDE, TEMPLATE, MEASURED = (
-    Path("docs/guide.md"),
-    Path("docs/guide.md.jinja"),
-    Path("docs/pictures/guide/guide.json"),
-)
-SCORECARD, STUDIES = Path("docs/pictures/scorecard.json"), Path("results/published")
 
 
 def measure(root: Path) -> None:
@@ -32,13 +23,3 @@ def measure(root: Path) -> None:
     pictures.draw(tables, shown)
     about = provenance(config.from_dict(recipe))
     records.write_json(root / MEASURED, {"provenance": about, "fresh": fresh, "trained": inside})
-
-
-def written(root: Path) -> str:
-    """The page as its template and the records below `root` have it now."""
-    card, measured = (
-        json.loads((root / file).read_text(encoding="utf-8")) for file in (SCORECARD, MEASURED)
-    )
-    return page.render(
-        (root / TEMPLATE).read_text(encoding="utf-8"), card, measured, root / STUDIES
-    )

@@ -1,6 +1,7 @@
-"""The part of docs/encodings.md that is measured: the scorecard of every encoding, and a picture of each with its caption."""
+"""Lookups of docs/encodings.md: the scorecard of every encoding, and a picture of each."""
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {  # of those that need some
     "dape": {"inner": {"name": "kerple"}},
     "sliding_window": {"size": 16},
 }
+SCORECARD = Path("docs/pictures/scorecard.json")
 _COLORS, _DPI = 256, 110  # small files, and words that can still be read
-BEGIN, END = "<!-- from here on written by python -m experiments.document -->", "<!-- to here -->"
-_HEAD = """
-## What each one is, measured
+_HEAD = """## What each one is, measured
 
-Of {length} positions, width {width} and {heads} heads, untrained; `python -m experiments.document --scorecard` measures and draws
+Of {length} positions, width {width} and {heads} heads, untrained; `python -m docs.build --measure=scorecard` measures and draws
 again, and `python -m experiments.inspect --encodings=…` does so for any arguments, lengths and classes of one's own.
 """
 
@@ -48,23 +48,11 @@ def draw(name: str, folder: Path) -> None:
     small.save(file, optimize=True)
 
 
-def inserted(page: str, measured: Mapping[str, Mapping[str, Any]], folder: str) -> str:
-    """The page with its measured part as these rows have it.
-
-    Args:
-      measured: name -> what `measure` gave; folder: of the pictures, as the page links to it.
-    """
-    before, begins, rest = page.partition(BEGIN)
-    _, ends, after = rest.partition(END)
-    if not (begins and ends):
-        raise ValueError(f"The page has no place for what is measured, between {BEGIN} and {END}.")
-    return (
-        before
-        + BEGIN
-        + _section({name: Row(**row) for name, row in measured.items()}, folder)
-        + END
-        + after
-    )
+def lookups(root: Path) -> dict[str, str]:
+    """Lookups of the page, from the scorecard below `root`."""
+    record = json.loads((root / SCORECARD).read_text(encoding="utf-8"))
+    rows = {name: Row(**row) for name, row in record.items()}
+    return {"measured": _section(rows, SCORECARD.parent.name)}
 
 
 def _section(rows: Mapping[str, Row], folder: str) -> str:
@@ -85,4 +73,4 @@ def _section(rows: Mapping[str, Row], folder: str) -> str:
         parts.append(
             "\n\n".join(part for part in (f"### {name}", line, shown, caption(row)) if part)
         )
-    return "\n\n".join(parts) + "\n\n"
+    return "\n\n".join(parts)

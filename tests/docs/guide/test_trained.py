@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pe_lab.inspection.guide import trained
+from docs.build.guide import trained
 from pe_lab.runs.errors import UserError
 from tests import tiny
 

@@ -1,10 +1,21 @@
-"""The first table of docs/performance.md, from its records."""
+"""Tables and the picture of docs/performance.md, from the records of the engine."""
 
 import json
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[1] / "results" / "published" / "engine"
+FOLDER = Path(__file__).parents[2] / "results" / "published" / "engine"
 LENGTHS = {"19 · 19": "40", "1 · 40": "4 to 82"}
+
+
+def lookups(root: Path) -> dict[str, str]:
+    """Lookups of the page, one for each table."""
+    return {
+        "engine": table(),
+        "peers": peer_table(),
+        "scaling": scaling_table(),
+        "members": members_table(),
+        "evaluation": evaluation_table(),
+    }
 
 
 def table() -> str:
@@ -186,9 +197,3 @@ def draw(file: Path) -> None:
     axes[0].set_ylabel("µs a token of a step")
     figure.savefig(file, metadata={"Date": None})
     pyplot.close(figure)
-
-
-if __name__ == "__main__":
-    for text in (table(), peer_table(), scaling_table(), members_table(), evaluation_table()):
-        print(text + "\n")
-    draw(Path("docs/pictures/scaling.svg"))

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from pe_lab.inspection.guide import numbers
-from pe_lab.inspection.guide.trained import order_of
+from docs.build.guide import numbers
+from docs.build.guide.trained import order_of
 from pe_lab.inspection.probe import Probe
 from tests import models
 

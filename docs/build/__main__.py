@@ -1,0 +1,51 @@
+"""Writes the generated pages: docs/*.md, README.md and results/published/*/README.md.
+
+    python -m docs.build                       # all pages, in seconds
+    python -m docs.build docs/tasks.md         # one page
+    python -m docs.build --check               # writes nothing; status 2 if a page is stale
+    python -m docs.build --measure=scorecard   # first measures again what pages show
+
+Pages are rendered from their templates (docs/tasks.md.jinja), from classes and docstrings, and
+from committed records.
+"""
+
+from pathlib import Path
+
+from absl import flags
+
+from docs.build import pages
+from docs.build.measure import MEASUREMENTS
+from experiments import command_line
+from pe_lab.runs.errors import UserError
+
+_CHECK = flags.DEFINE_boolean("check", False, "compare the pages with their files, write nothing")
+_MEASURE = flags.DEFINE_multi_enum(
+    "measure",
+    [],
+    sorted(MEASUREMENTS),
+    "measure first; " + "; ".join(f"{name}: {text}" for name, (_, text) in MEASUREMENTS.items()),
+)
+
+
+def main(names: list[str]) -> int:
+    root = Path()
+    selected = pages.select(root, names)
+    if _CHECK.value:
+        stale = pages.stale(root, selected)
+        if stale:
+            count = "1 page is" if len(stale) == 1 else f"{len(stale)} pages are"
+            listed = ", ".join(map(str, stale))
+            raise UserError(f"{count} stale: {listed}. Run python -m docs.build.")
+        print(f"{len(selected)} pages are up to date")
+        return 0
+    for name in _MEASURE.value:
+        measure, _ = MEASUREMENTS[name]
+        measure(root)
+    for page in selected:
+        (root / page).write_text(pages.text(root, page), encoding="utf-8")
+        print(f"wrote {page}")
+    return 0
+
+
+if __name__ == "__main__":
+    command_line.run_with_arguments(main)

@@ -1,0 +1,49 @@
+"""Lookups of docs/statistics.md: the measured coverage of intervals."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from docs.build.coverage import INTERVALS, WORLDS
+
+RECORD = Path("results/published/coverage/coverage.json")
+
+
+def lookups(root: Path) -> dict[str, Any]:
+    """Lookups of the page, from the record below `root`."""
+    record = json.loads((root / RECORD).read_text(encoding="utf-8"))
+    three = record["centres"]["percentile bootstrap"]["two groups"]["3"]
+    return {
+        "studies": f"{record['studies']:,}",
+        "three": _percent(three),
+        "centres": _table_of_centers(record["centres"]),
+        "rates": _table_of_rates(record["rates"]),
+    }
+
+
+def _table_of_centers(centers: dict[str, Any]) -> str:
+    columns = [(kind, world) for kind in INTERVALS for world in WORLDS]
+    kind, world = columns[0]
+    rows = [["seeds", *(f"{kind}, {world}" for kind, world in columns)]]
+    for count in centers[kind][world]:
+        shares = [_percent(centers[kind][world][count]) for kind, world in columns]
+        rows.append([count, *shares])
+    return _markdown(rows)
+
+
+def _table_of_rates(rates: dict[str, Any]) -> str:
+    columns = [(kind, summary) for kind in rates for summary in ("mean", "least")]
+    rows = [["seeds", *(f"{kind}, {summary}" for kind, summary in columns)]]
+    for count in rates["wilson"]:
+        shares = [_percent(rates[kind][count][summary]) for kind, summary in columns]
+        rows.append([count, *shares])
+    return _markdown(rows)
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"
+
+
+def _markdown(rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
