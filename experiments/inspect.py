@@ -18,8 +18,8 @@ from typing import Any
 from absl import flags
 
 from experiments import command_line, study_folder
-from pe_lab.inspection import report
-from pe_lab.inspection.probe import Probe
+from pe_lab.inspection import scorecard_report
+from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import parse_several
 
@@ -57,13 +57,13 @@ def main() -> int:
     if _ENCODINGS.value:
         folder = Path(_OUT.value or "results/inspect")
         print(
-            f"\n{report.write(_probes(_ENCODINGS.value), folder)}\n\nscorecard  "
+            f"\n{scorecard_report.write(_probes(_ENCODINGS.value), folder)}\n\nscorecard  "
             f"{folder}/scorecard.md, {folder}/scorecard.csv"
         )
         print(f"pictures   {folder}/*.png, *.pdf")
     if _RUN.value:
         # Imported here because training and its libraries take a second to import.
-        from pe_lab.inspection.trained import report as trained
+        from pe_lab.inspection.trained import run_report
 
         lengths = (
             None
@@ -76,7 +76,7 @@ def main() -> int:
             )
         run = study_folder.folder() / _RUN.value
         folder = Path(_OUT.value) if _OUT.value else run.parent / "inspect" / run.name
-        left = trained.write(run, lengths, folder)
+        left = run_report.write(run, lengths, folder)
         print(
             f"\nexact match (token accuracy) with an encoding off:\n\n{left}\n\nrun        "
             f"{folder}/trained.md, {folder}/trained.json"
@@ -85,7 +85,7 @@ def main() -> int:
     return 0
 
 
-def _probes(text: str) -> list[Probe]:
+def _probes(text: str) -> list[UntrainedEncoding]:
     if len(schemes := parse_several(_POSITIONS.value or "")) != 1:
         raise UserError(f"--positions takes one scheme, got {_POSITIONS.value!r}.")
     sizes: dict[str, Any] = dict(length=_LENGTH.value, width=_WIDTH.value, num_heads=_HEADS.value)
@@ -94,13 +94,15 @@ def _probes(text: str) -> list[Probe]:
     return [_probe(spec, schemes[0], sizes) for spec in distinct]
 
 
-def _probe(spec: dict[str, Any], study_scheme: dict[str, Any], sizes: dict[str, Any]) -> Probe:
+def _probe(
+    spec: dict[str, Any], study_scheme: dict[str, Any], sizes: dict[str, Any]
+) -> UntrainedEncoding:
     """A probe of an encoding, with its own position scheme if it names one."""
     arguments = {key: value for key, value in spec.items() if key != "positions"}
     positions = spec.get("positions", study_scheme)
     if isinstance(positions, str):
         positions = dict(name=positions)
-    return Probe(arguments, positions=positions, **sizes)
+    return UntrainedEncoding(arguments, positions=positions, **sizes)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pe_lab.inspection import pictures, scorecard
+from pe_lab.inspection import encoding_pictures, scorecard
 from pe_lab.inspection.captions import caption
-from pe_lab.inspection.probe import Probe
 from pe_lab.inspection.scorecard import PROPERTIES, Row
+from pe_lab.inspection.untrained import UntrainedEncoding
 
 ARGUMENTS: dict[str, dict[str, Any]] = {  # of those that need some
     "chunks": {"size": 16},
@@ -25,9 +25,9 @@ again, and `python -m experiments.inspect --encodings=…` does so for any argum
 """
 
 
-def probe(name: str) -> Probe:
+def probe(name: str) -> UntrainedEncoding:
     """An encoding as the page shows it: its defaults, where these suffice."""
-    return Probe({"name": name, **ARGUMENTS.get(name, {})})
+    return UntrainedEncoding({"name": name, **ARGUMENTS.get(name, {})})
 
 
 def measure(name: str) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def draw(name: str, folder: Path) -> None:
     from PIL import Image  # matplotlib brings it
 
     file = folder / f"{name}.png"
-    pictures.draw(probe(name), [file], dpi=_DPI)
+    encoding_pictures.draw(probe(name), [file], dpi=_DPI)
     with Image.open(file) as image:
         small = image.convert("RGB").quantize(
             _COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
@@ -56,7 +56,7 @@ def lookups(root: Path) -> dict[str, str]:
 
 
 def _section(rows: Mapping[str, Row], folder: str) -> str:
-    names, size = list(rows), Probe({"name": "nope"})
+    names, size = list(rows), UntrainedEncoding({"name": "nope"})
     card = scorecard.table(list(rows.values()), [f"[{name}](#{name})" for name in names])
     parts = [
         _HEAD.format(length=size.length, width=size.width, heads=size.num_heads).rstrip(),

@@ -4,8 +4,8 @@ numbers.
 
 from collections.abc import Callable
 
-from pe_lab.inspection.probe import DRAWS, SEQUENCES
 from pe_lab.inspection.scorecard import PROPERTIES, Row
+from pe_lab.inspection.untrained import DRAWS, SEQUENCES
 
 _OF = {p.name: p for p in PROPERTIES}
 

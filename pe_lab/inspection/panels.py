@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from pe_lab.inspection import biases, measure, rotations, similarity
-from pe_lab.inspection.measure import visible
-from pe_lab.inspection.probe import Probe
+from pe_lab.inspection import measurements, receptive_field, rotation_angles, similarity
+from pe_lab.inspection.measurements import visible
+from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots import styles
 
 MAP = "RdBu_r"  # of numbers on both sides of 0
@@ -17,11 +17,11 @@ _PATH = 16  # positions of a path: more hide each other
 _PLACES = 9  # positions of a pair that turns
 
 
-def color(probe: Probe) -> str:
+def color(probe: UntrainedEncoding) -> str:
     return styles.of_name(probe.spec["name"]).color
 
 
-def heat_map(axis: Any, probe: Probe) -> None:
+def heat_map(axis: Any, probe: UntrainedEncoding) -> None:
     """Position against channel."""
     E = probe.table(probe.length)
     top = np.abs(E).max() or 1.0
@@ -31,7 +31,7 @@ def heat_map(axis: Any, probe: Probe) -> None:
     _whole(axis, E.shape[1])
 
 
-def similarity_matrix(axis: Any, probe: Probe) -> None:
+def similarity_matrix(axis: Any, probe: UntrainedEncoding) -> None:
     """The inner product of every two codes, over the largest."""
     K = similarity.gram(probe.table(probe.length))
     shown = axis.imshow(
@@ -41,7 +41,7 @@ def similarity_matrix(axis: Any, probe: Probe) -> None:
     axis.set(title="how alike every two positions are", xlabel="position", ylabel="position")
 
 
-def similarity_by_distance(axis: Any, probe: Probe) -> None:
+def similarity_by_distance(axis: Any, probe: UntrainedEncoding) -> None:
     """The mean of the diagonals, and the range along each."""
     K = similarity.gram(probe.table(probe.length))
     K = K / (np.diagonal(K).mean() or 1.0)
@@ -60,7 +60,7 @@ def similarity_by_distance(axis: Any, probe: Probe) -> None:
     axis.legend(loc="best")
 
 
-def path(axis: Any, probe: Probe, title: str | None = None) -> None:
+def path(axis: Any, probe: UntrainedEncoding, title: str | None = None) -> None:
     """Neighbouring codes, joined, in the plane in which they differ most."""
     E = probe.table(probe.length)[:_PATH]
     flat, on_channel = _plane(E)
@@ -78,7 +78,7 @@ def path(axis: Any, probe: Probe, title: str | None = None) -> None:
     )
 
 
-def turning_pair(axis: Any, probe: Probe) -> None:
+def turning_pair(axis: Any, probe: UntrainedEncoding) -> None:
     """Where the fastest pair, one between and the slowest point at positions 0, 1, 2, …"""
     w = _frequencies(probe)[0]
     turning = w[w > 0] if (w > 0).any() else w
@@ -111,10 +111,10 @@ def turning_pair(axis: Any, probe: Probe) -> None:
     axis.axis("off")
 
 
-def periods(axis: Any, probe: Probe) -> None:
+def periods(axis: Any, probe: UntrainedEncoding) -> None:
     """Positions until each pair has come round, against the length."""
     w = _frequencies(probe)[0]
-    done, pair = rotations.completed(w, probe.length), np.arange(1, len(w) + 1)
+    done, pair = rotation_angles.completed(w, probe.length), np.arange(1, len(w) + 1)
     turns = w > 0
     for chosen, shade, name in (
         (done & turns, color(probe), "comes round"),
@@ -140,10 +140,10 @@ def periods(axis: Any, probe: Probe) -> None:
     _whole(axis, len(w), first=1)
 
 
-def turned_query(axis: Any, probe: Probe) -> None:
+def turned_query(axis: Any, probe: UntrainedEncoding) -> None:
     """The similarity of random unit queries with themselves, so many positions on."""
     n = probe.lengths(1, 2, 4)[-1]
-    K = measure.kernel(probe, n)
+    K = measurements.kernel(probe, n)
     for line in K if np.ptp(K, axis=0).max() > 0.02 * np.ptp(K) else ():
         axis.plot(np.arange(n), line, color=color(probe), alpha=0.3, linewidth=0.8)
     axis.plot(np.arange(n), K.mean(axis=0), color=color(probe))
@@ -156,7 +156,7 @@ def turned_query(axis: Any, probe: Probe) -> None:
     )
 
 
-def cosines(axis: Any, probe: Probe) -> None:
+def cosines(axis: Any, probe: UntrainedEncoding) -> None:
     """cos(distance * w) of each pair."""
     w = _frequencies(probe)[0]
     shown = axis.imshow(
@@ -179,7 +179,7 @@ def cosines(axis: Any, probe: Probe) -> None:
     axis.grid(visible=False)
 
 
-def bias_by_head(axis: Any, probe: Probe) -> None:
+def bias_by_head(axis: Any, probe: UntrainedEncoding) -> None:
     """What is added to the logits at each distance; a line ends where its mask does."""
     K = probe.logits(probe.length)
     for h, line in enumerate(np.where(np.isfinite(K), K, np.nan)):
@@ -197,9 +197,9 @@ def bias_by_head(axis: Any, probe: Probe) -> None:
     )
 
 
-def attention_left(axis: Any, probe: Probe) -> None:
+def attention_left(axis: Any, probe: UntrainedEncoding) -> None:
     """Attention of each head to each distance when content says nothing."""
-    weights = biases.attention(probe.logits(probe.length))
+    weights = receptive_field.attention(probe.logits(probe.length))
     shown = weights / weights.max(axis=1, keepdims=True)
     _bar(
         axis,
@@ -214,13 +214,13 @@ def attention_left(axis: Any, probe: Probe) -> None:
     axis.grid(visible=False)
 
 
-def reach(axis: Any, probe: Probe) -> None:
+def reach(axis: Any, probe: UntrainedEncoding) -> None:
     """How much of each head's attention lies within a distance, in an example of four lengths, or
     as long as there is.
     """
     n = probe.lengths(1, 2, 4)[-1]
     K = probe.logits(n)
-    for h, line in enumerate(np.cumsum(biases.attention(K), axis=-1)):
+    for h, line in enumerate(np.cumsum(receptive_field.attention(K), axis=-1)):
         axis.plot(
             line,
             color=color(probe),
@@ -240,7 +240,7 @@ def reach(axis: Any, probe: Probe) -> None:
     )
 
 
-def logits_of_draws(axis: Any, probe: Probe) -> None:
+def logits_of_draws(axis: Any, probe: UntrainedEncoding) -> None:
     """What each random query and key get at each distance, less their mean."""
     K = visible(probe.logits(probe.length)).reshape(-1, probe.num_heads, probe.length)[:, 0]
     K = K - K.mean(axis=1, keepdims=True)
@@ -255,7 +255,7 @@ def logits_of_draws(axis: Any, probe: Probe) -> None:
     axis.grid(visible=False)
 
 
-def mean_logit(axis: Any, probe: Probe) -> None:
+def mean_logit(axis: Any, probe: UntrainedEncoding) -> None:
     """Mean and spread over unit queries that meet themselves, of all directions and heads."""
     K = visible(probe.logits(probe.length, own_key=True))
     centre, spread = K.mean(axis=0), K.std(axis=0)
@@ -275,7 +275,7 @@ def mean_logit(axis: Any, probe: Probe) -> None:
     )
 
 
-def attention_of_random_tokens(axis: Any, probe: Probe) -> None:
+def attention_of_random_tokens(axis: Any, probe: UntrainedEncoding) -> None:
     """How the last of random tokens attends, by distance: where tokens decide, this depends on
     them.
     """
@@ -314,8 +314,8 @@ def _plane(E: Float[np.ndarray, "l c"]) -> tuple[Float[np.ndarray, "l 2"], bool]
     return centred @ vectors[:, [-1, -2]], False
 
 
-def _frequencies(probe: Probe) -> Float[np.ndarray, "h p"]:
-    found = measure.frequencies(probe)
+def _frequencies(probe: UntrainedEncoding) -> Float[np.ndarray, "h p"]:
+    found = measurements.frequencies(probe)
     return np.zeros((1, 1)) if found is None else found
 
 

@@ -7,9 +7,9 @@ import dataclasses
 import io
 from collections.abc import Callable, Sequence
 
-from pe_lab.inspection import measure
-from pe_lab.inspection.measure import Number, Numbers
-from pe_lab.inspection.probe import DRAWS, Probe
+from pe_lab.inspection import measurements
+from pe_lab.inspection.measurements import Number, Numbers
+from pe_lab.inspection.untrained import DRAWS, UntrainedEncoding
 from pe_lab.results import formats
 from pe_lab.results.formats import DASH
 
@@ -72,7 +72,7 @@ PROPERTIES = (
         ("shift residual", "change by a common shift"),
         lambda n: n <= 0.01,
         f"at the input, the squared error of one linear map, fitted elsewhere, to the codes "
-        f"{measure.SHIFT} positions on, over their "
+        f"{measurements.SHIFT} positions on, over their "
         "variance; "
         "inside attention, what moving all positions far away changes, over the spread of the rows",
         "at most 0.01: one map then does for every place, and a distance can be read off anywhere",
@@ -109,9 +109,9 @@ class Row:
     reason: str | None = None
 
 
-def row(probe: Probe) -> Row:
+def row(probe: UntrainedEncoding) -> Row:
     return Row(
-        probe.name, probe.kind, measure.numbers(probe), None if probe.kind else probe.why_none
+        probe.name, probe.kind, measurements.numbers(probe), None if probe.kind else probe.why_none
     )
 
 

@@ -13,7 +13,7 @@ SMALL = ("--length=8", "--width=16", "--num_heads=2")
 
 @pytest.mark.full
 def test_a_scorecard_is_printed_and_everything_is_written(tmp_path):
-    asked = "--encodings=single_sine, rope(base=500.0), tests.inspection.own:Parity"
+    asked = "--encodings=single_sine, rope(base=500.0), tests.inspection.user_encodings:Parity"
     done = call("inspect", asked, *SMALL, f"--out={tmp_path}/seen")
     assert (done.returncode, done.stderr) == (0, "")
     header, _, *rows = [line for line in done.stdout.split("\n") if line.startswith("|")]
@@ -21,14 +21,14 @@ def test_a_scorecard_is_printed_and_everything_is_written(tmp_path):
         "encoding",
         "single_sine",
         "rope(base=500.0)",
-        "tests.inspection.own:Parity",
+        "tests.inspection.user_encodings:Parity",
     ]
     assert f"scorecard  {tmp_path}/seen/scorecard.md" in done.stdout
     stems = {path.stem for path in (tmp_path / "seen").glob("*.png")}
     assert stems == {
         "single_sine",
         "rope_base_500_0",
-        "tests_diagnostics_own_Parity",
+        "tests_inspection_user_encodings_Parity",
         "paths",
         "similarities",
     }
@@ -37,7 +37,7 @@ def test_a_scorecard_is_printed_and_everything_is_written(tmp_path):
     assert verdicts == {
         "single_sine": "no",
         "rope(base=500.0)": "yes",
-        "tests.inspection.own:Parity": "no",
+        "tests.inspection.user_encodings:Parity": "no",
     }
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pe_lab.inspection import codes, shifts, similarity
+from pe_lab.inspection import linear_shift, similarity, table_statistics
 from tests import reference
 from tests.inspection import tables
 
@@ -34,35 +34,39 @@ def computed(name):
     K = similarity.gram(E)
     curve = similarity.by_offset(K)
     residuals = {
-        m: shifts.residual(far[:-SHIFT], far[SHIFT:], 2 * LENGTH, m)
+        m: linear_shift.residual(far[:-SHIFT], far[SHIFT:], 2 * LENGTH, m)
         for m in ("linear", "orthogonal", "affine")
     }
     return {
-        "uniqueness_min_dist": codes.nearest(E),
-        "colliding_pairs_tol1e-6rms": codes.collisions(E),
-        "colliding_pairs_bf16": codes.collisions_in_bfloat16(E),
-        "adjacent_equal_bf16_L4096": codes.equal_neighbours(
-            codes.through_bfloat16(code(name, 4096))
+        "uniqueness_min_dist": table_statistics.nearest(E),
+        "colliding_pairs_tol1e-6rms": table_statistics.collisions(E),
+        "colliding_pairs_bf16": table_statistics.collisions_in_bfloat16(E),
+        "adjacent_equal_bf16_L4096": table_statistics.equal_neighbours(
+            table_statistics.through_bfloat16(code(name, 4096))
         ),
-        "alias_margin": codes.alias_margin(E),
+        "alias_margin": table_statistics.alias_margin(E),
         "max_abs_by_L": {str(n): size for n, size in largest.items()},
-        "bound_growth_exponent": codes.growth(largest),
-        "step1_by_L_same_positions": {str(n): codes.steps(F).mean() for n, F in same.items()},
-        "length_consistency": codes.length_consistency(same),
-        "code_drift_L_to_4L": codes.drift(E, same[4 * LENGTH]),
-        "step_max_over_median": codes.step_ratio(E),
-        "step_cv": codes.step_variation(E),
-        "coords_changed_max": codes.coordinates_that_change(E),
+        "bound_growth_exponent": table_statistics.growth(largest),
+        "step1_by_L_same_positions": {
+            str(n): table_statistics.steps(F).mean() for n, F in same.items()
+        },
+        "length_consistency": table_statistics.length_consistency(same),
+        "code_drift_L_to_4L": table_statistics.drift(E, same[4 * LENGTH]),
+        "step_max_over_median": table_statistics.step_ratio(E),
+        "step_cv": table_statistics.step_variation(E),
+        "coords_changed_max": table_statistics.coordinates_that_change(E),
         **{f"shift_{m}_residual": r for m, r in residuals.items()},
         "toeplitz_fraction": similarity.toeplitz_fraction(K),
         "kernel_symmetry_defect": similarity.symmetry_defect(K),
         "monotone_fraction": similarity.monotone_fraction(curve),
         "first_increase_lag": similarity.first_increase(curve),
         "half_decay_lag": similarity.half_decay(curve),
-        "mean_sq_norm": codes.mean_square_norm(E),
-        "sq_norm_cv": codes.norm_variation(E),
-        "participation_ratio": codes.effective_dimension(E),
-        "ood_coordinate_fraction_2L": codes.unseen_coordinates(E, far[LENGTH : 2 * LENGTH]).mean(),
+        "mean_sq_norm": table_statistics.mean_square_norm(E),
+        "sq_norm_cv": table_statistics.norm_variation(E),
+        "participation_ratio": table_statistics.effective_dimension(E),
+        "ood_coordinate_fraction_2L": table_statistics.unseen_coordinates(
+            E, far[LENGTH : 2 * LENGTH]
+        ).mean(),
     }
 
 
@@ -87,14 +91,15 @@ def test_every_number_of_a_code_is_the_reference(name):
 def test_the_square_norm_grows_with_the_width():
     expected = reference.entry("diag_norm_growth")["value"]["sinusoidal mean ||E||^2 by d"]
     found = {
-        d: codes.mean_square_norm(tables.sinusoidal(np.arange(LENGTH), int(d))) for d in expected
+        d: table_statistics.mean_square_norm(tables.sinusoidal(np.arange(LENGTH), int(d)))
+        for d in expected
     }
     assert list(found.values()) == pytest.approx(list(expected.values()), abs=1e-4)
-    assert codes.growth({int(d): size for d, size in found.items()}) == pytest.approx(1)
+    assert table_statistics.growth({int(d): size for d, size in found.items()}) == pytest.approx(1)
 
 
 def test_that_of_a_random_table_grows_as_its_expectation():
     expected = reference.entry("diag_norm_growth")["value"]["gaussian std .02"]
     for d, value in expected.items():
         E = np.random.default_rng(0).normal(0, 0.02, (2**23 // int(d), int(d)))
-        assert codes.mean_square_norm(E) == pytest.approx(value, abs=1e-4)
+        assert table_statistics.mean_square_norm(E) == pytest.approx(value, abs=1e-4)

@@ -5,8 +5,8 @@ import io
 import pytest
 
 from pe_lab.inspection import scorecard
-from pe_lab.inspection.probe import Probe
 from pe_lab.inspection.scorecard import PROPERTIES, Row
+from pe_lab.inspection.untrained import UntrainedEncoding
 
 NORMALIZED = "raw_index of normalized"
 PROVED = {  # property -> one that passes, one that fails
@@ -23,7 +23,7 @@ PROVED = {  # property -> one that passes, one that fails
 @functools.cache
 def row(name):
     positions = {"name": "normalized" if name == NORMALIZED else "contiguous"}
-    return scorecard.row(Probe({"name": name.partition(" ")[0]}, 32, 16, 4, positions))
+    return scorecard.row(UntrainedEncoding({"name": name.partition(" ")[0]}, 32, 16, 4, positions))
 
 
 @pytest.mark.parametrize("of", PROPERTIES, ids=lambda p: p.name)

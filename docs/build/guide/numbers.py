@@ -10,15 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from pe_lab.inspection import codes, scorecard, shifts
-from pe_lab.inspection.probe import Probe
-from pe_lab.inspection.trained import terms
+from pe_lab.inspection import linear_shift, scorecard, table_statistics
+from pe_lab.inspection.trained import four_terms
+from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import config
 from pe_lab.runs.settings import Model
 
-NORMALIZED = Probe({"name": "raw_index"}, positions={"name": "normalized"})
+NORMALIZED = UntrainedEncoding({"name": "raw_index"}, positions={"name": "normalized"})
 SHIFT, FAR = 7, 1024  # of the map that is written down; the positions that it is tried on
 WIDTHS = (16, 64, 512)
 _TOKENS = 1000  # of a table with random rows
@@ -26,16 +26,19 @@ _TOKENS = 1000  # of a table with random rows
 
 def fresh(model: Model) -> dict[str, Any]:
     """All of it, as JSON; `model` gives the sizes of what is not yet trained."""
-    binary = Probe({"name": "binary"}).table(64)
+    binary = UntrainedEncoding({"name": "binary"}).table(64)
     return {
         "what a permuted prompt changes": {
             name: permuted(model, *of) for name, of in _ORDER.items()
         },
         "largest index": {
-            n: float(np.abs(Probe({"name": "raw_index"}).table(n)).max()) for n in (64, 1024)
+            n: float(np.abs(UntrainedEncoding({"name": "raw_index"}).table(n)).max())
+            for n in (64, 1024)
         },
         "normalized": dict(scorecard.row(NORMALIZED).numbers),
-        "step of normalized": {n: float(codes.steps(NORMALIZED.table(n)).mean()) for n in (8, 64)},
+        "step of normalized": {
+            n: float(table_statistics.steps(NORMALIZED.table(n)).mean()) for n in (8, 64)
+        },
         "bits that flip": {
             f"{p} to {p + 1}": int((binary[p] != binary[p + 1]).sum()) for p in (1, 31)
         },
@@ -81,9 +84,9 @@ def map_error() -> float:
     """The largest |M(shift) E(p) - E(p + shift)| of sinusoidal codes, M written down and not
     fitted.
     """
-    probe = Probe({"name": "sinusoidal"})
+    probe = UntrainedEncoding({"name": "sinusoidal"})
     frequencies = 10000.0 ** (-np.arange(0, probe.width, 2) / probe.width)
-    M = shifts.rotation_map(frequencies, SHIFT)
+    M = linear_shift.rotation_map(frequencies, SHIFT)
     E = probe.table(FAR + SHIFT)
     return float(np.abs(E[:FAR] @ M.T - E[SHIFT:]).max())
 
@@ -92,8 +95,10 @@ def cosines(width: int) -> dict[str, float]:
     """Of random tokens with sinusoidal codes, and with as many random directions."""
     normal = np.random.default_rng(width).standard_normal
     table, directions = normal((_TOKENS, width)), normal((64, width))
-    found = terms.orthogonality(table, Probe({"name": "sinusoidal"}, width=width).table(64))
+    found = four_terms.orthogonality(
+        table, UntrainedEncoding({"name": "sinusoidal"}, width=width).table(64)
+    )
     return {
         **found,
-        "rms cosine, both random": terms.orthogonality(table, directions)["rms cosine"],
+        "rms cosine, both random": four_terms.orthogonality(table, directions)["rms cosine"],
     }

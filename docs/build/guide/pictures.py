@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float
 
 from docs.build.guide.numbers import NORMALIZED
-from pe_lab.inspection import panels, pictures, similarity
-from pe_lab.inspection.probe import Probe
+from pe_lab.inspection import encoding_pictures, panels, similarity
+from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots import drawing
 
 Tables = Mapping[str, Float[np.ndarray, "l d"]]
@@ -32,13 +32,14 @@ def draw(tables: Tables, folder: Path) -> list[Path]:
     of training.
     """
     probes = {
-        name: NORMALIZED if name == "normalized" else Probe({"name": name}) for name in _STEPS
+        name: NORMALIZED if name == "normalized" else UntrainedEncoding({"name": name})
+        for name in _STEPS
     }
     files = {name: folder / f"{name}.png" for name in ("codes", "paths", "similarities", "learned")}
     with drawing.settings():
         _codes(probes, files["codes"])
         _learned(tables, files["learned"])
-    pictures.draw_paths(
+    encoding_pictures.draw_paths(
         [probes[name] for name in ("binary", "multi_sine", "sinusoidal")],
         [files["paths"]],
         dpi=_DPI,
@@ -46,14 +47,14 @@ def draw(tables: Tables, folder: Path) -> list[Path]:
     compared = [
         probes["multi_sine"],
         probes["sinusoidal"],
-        Probe({"name": "learned"}),
-        Probe({"name": "rope"}),
+        UntrainedEncoding({"name": "learned"}),
+        UntrainedEncoding({"name": "rope"}),
     ]
-    pictures.draw_similarities(compared, [files["similarities"]], dpi=_DPI)
+    encoding_pictures.draw_similarities(compared, [files["similarities"]], dpi=_DPI)
     return list(files.values())
 
 
-def _codes(probes: Mapping[str, Probe], file: Path) -> None:
+def _codes(probes: Mapping[str, UntrainedEncoding], file: Path) -> None:
     figure, axes = _axes(2, 3, 3.6)
     for axis, (name, probe) in zip(axes.flat, probes.items(), strict=True):
         E = probe.table(_SHOWN)
@@ -72,7 +73,7 @@ def _codes(probes: Mapping[str, Probe], file: Path) -> None:
     drawing.save(figure, [file], dpi=_DPI)
 
 
-def _line(axis: Any, probe: Probe, lengths: tuple[int, ...]) -> None:
+def _line(axis: Any, probe: UntrainedEncoding, lengths: tuple[int, ...]) -> None:
     """A code of one channel, for examples of these lengths."""
     for length, shade in zip(
         lengths,

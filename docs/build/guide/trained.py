@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pe_lab.inspection import similarity
-from pe_lab.inspection.trained import through
+from pe_lab.inspection.trained import training_course
 from pe_lab.inspection.trained.findings import Findings, find
 from pe_lab.runs import grid, records
 from pe_lab.runs.errors import UserError
@@ -65,7 +65,7 @@ def look(
     shares into `pictures`.
     """
     found = _inside(folder, runs["sinusoidal"])
-    drawn = through.draw(found, folder)
+    drawn = training_course.draw(found, folder)
     shutil.copy(folder / f"{drawn['through_training']}.png", pictures / "through.png")
     tables = _tables(folder, runs["learned"])
     return {

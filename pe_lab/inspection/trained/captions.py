@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pe_lab.inspection.trained import anatomy
+from pe_lab.inspection.trained import failure_kinds
 from pe_lab.inspection.trained.findings import Findings
 
 MAPS = (
@@ -143,7 +143,7 @@ def failures(found: Findings) -> str:
     )
     kinds = "\n".join(
         f"- *{name}*: {what};"
-        for name, what in anatomy.KINDS.items()
+        for name, what in failure_kinds.KINDS.items()
         if found.about["end_token"] or "stopped" not in name
     )
     return (

@@ -9,8 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from pe_lab.inspection.trained import anatomy, inputs, knock_out, probes, terms
-from pe_lab.inspection.trained.bench import Bench, Observed, Shown, out_of_reach
+from pe_lab.inspection.trained import (
+    failure_kinds,
+    four_terms,
+    input_embeddings,
+    knock_outs,
+    linear_probe,
+)
+from pe_lab.inspection.trained.loaded_model import (
+    FirstExample,
+    LoadedModel,
+    Observations,
+    out_of_reach,
+)
 from pe_lab.results import metrics
 from pe_lab.training.setup import Setup
 from pe_lab.training.trained_runs import TrainedRun
@@ -20,7 +31,7 @@ BEFORE, AFTER = "before training", "after training"
 
 
 @dataclasses.dataclass(frozen=True)
-class Through:
+class TrainingCourse:
     """What was found at the steps whose parameters were kept; without rows where none were.
 
     Attributes:
@@ -64,9 +75,9 @@ class Findings:
     probes: Rows
     knock_out: Rows
     failures: Rows
-    through: Through
+    through: TrainingCourse
     reasons: list[str]
-    seen: dict[int, Shown]
+    seen: dict[int, FirstExample]
 
     def to_json(self) -> dict[str, Any]:
         told = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "seen"}
@@ -88,15 +99,15 @@ def find(
     Raises:
       UserError: it cannot be given one of them.
     """
-    bench = Bench(
+    bench = LoadedModel(
         finished, lengths, **({} if num_examples is None else {"num_examples": num_examples})
     )
     initial = bench.initial()
     before = [] if initial is None else [_look(bench, lengths[0], {"when": BEFORE}, initial)]
     after = [_look(bench, n, {"when": AFTER}) for n in lengths]
     looks = [*before, *after]
-    why = inputs.why_not(finished.setup)
-    at_input = None if why else inputs.numbers(bench, lengths[0])
+    why = input_embeddings.why_not(finished.setup)
+    at_input = None if why else input_embeddings.numbers(bench, lengths[0])
     ends = {AFTER: bench.params} if initial is None else {BEFORE: initial, AFTER: bench.params}
     reasons = (
         []
@@ -128,10 +139,10 @@ class _Look:
     terms: Rows
     attention: Rows
     probes: Rows
-    shown: Shown
+    shown: FirstExample
 
 
-def _look(bench: Bench, length: int, when: dict[str, Any], params: Any = None) -> _Look:
+def _look(bench: LoadedModel, length: int, when: dict[str, Any], params: Any = None) -> _Look:
     state, seen = {**when, "length": length}, bench.observe(length, params)
     return _Look(_terms(state, seen), _attention(state, seen), _probes(state, seen), seen.shown)
 
@@ -151,7 +162,7 @@ def lengths_of(finished: TrainedRun, asked: Sequence[int] | None) -> tuple[int, 
     return tuple(dict.fromkeys(found))
 
 
-def _about(finished: TrainedRun, bench: Bench, lengths: Sequence[int]) -> dict[str, Any]:
+def _about(finished: TrainedRun, bench: LoadedModel, lengths: Sequence[int]) -> dict[str, Any]:
     run = finished.setup.run
     return {
         "run_id": run.run_id,
@@ -167,16 +178,16 @@ def _about(finished: TrainedRun, bench: Bench, lengths: Sequence[int]) -> dict[s
 
 def _through(
     finished: TrainedRun,
-    bench: Bench,
+    bench: LoadedModel,
     length: int,
     kept: Iterable[tuple[int, Any]],
     at_input: Callable[[Any], dict[str, Any]] | None,
-) -> Through:
+) -> TrainingCourse:
     curve = [
         {"step": point["step"], "exact_match": point["exact_match"]}
         for point in finished.record["curve"]
     ]
-    found = Through(
+    found = TrainingCourse(
         [], [], [], curve, finished.setup.task.threshold, _solved_at(finished.setup, curve)
     )
     for step, params in kept:
@@ -206,21 +217,23 @@ def _solved_at(setup: Setup, curve: Rows) -> int | None:
     return None
 
 
-def _terms(state: dict[str, Any], seen: Observed) -> Rows:
+def _terms(state: dict[str, Any], seen: Observations) -> Rows:
     rows = []
     for name in seen.q:
         for layer, (q, k, mask) in enumerate(
             zip(seen.q[name], seen.k[name], seen.mask[name], strict=True), start=1
         ):
             sees, seen_by = (np.asarray(mask.any(axis=axes)) for axes in ((1, 3), (1, 2)))
-            found = terms.shares(
-                terms.by_place(q, sees),
-                terms.by_place(k, seen_by),
+            found = four_terms.shares(
+                four_terms.by_place(q, sees),
+                four_terms.by_place(k, seen_by),
                 mask,
                 one_stream=name != "cross",
             )
             for head in range(q.shape[2]):
-                shares = dict(zip(terms.TERMS, map(_number, found.shares[:, head]), strict=True))
+                shares = dict(
+                    zip(four_terms.TERMS, map(_number, found.shares[:, head]), strict=True)
+                )
                 more = {
                     "together": _number(found.together[head]),
                     "nearness": _number(found.nearness[head]),
@@ -231,7 +244,7 @@ def _terms(state: dict[str, Any], seen: Observed) -> Rows:
     return rows
 
 
-def _attention(state: dict[str, Any], seen: Observed) -> Rows:
+def _attention(state: dict[str, Any], seen: Observations) -> Rows:
     return [
         {**state, "attention": name, "layer": layer, "head": head + 1}
         | {
@@ -244,23 +257,23 @@ def _attention(state: dict[str, Any], seen: Observed) -> Rows:
     ]
 
 
-def _probes(state: dict[str, Any], seen: Observed) -> Rows:
+def _probes(state: dict[str, Any], seen: Observations) -> Rows:
     rows = []
     for name, states in seen.hidden.items():
         for layer, hidden in enumerate(states):  # 0 is what enters the first
-            found = probes.of_place(hidden, seen.valid[name])
+            found = linear_probe.of_place(hidden, seen.valid[name])
             values = {"r2": None, "error": None} if found is None else dataclasses.asdict(found)
             rows.append({**state, "stack": name, "layer": layer, **values})
     return rows
 
 
-def _knocked_out(bench: Bench, length: int) -> Rows:
+def _knocked_out(bench: LoadedModel, length: int) -> Rows:
     def row(
         encoding: str | None,
         where: str | None,
         layer: int | None,
         head: int | None,
-        off: knock_out.Off,
+        off: knock_outs.SwitchedOff,
     ) -> dict[str, Any]:
         place = {
             "layer": None if layer is None else layer + 1,
@@ -274,18 +287,18 @@ def _knocked_out(bench: Bench, length: int) -> Rows:
             **bench.score(length, off),
         }
 
-    none = row(None, None, None, None, knock_out.nothing_off(bench.setup))
+    none = row(None, None, None, None, knock_outs.nothing_off(bench.setup))
     return [
         none,
-        *(row(k.encoding, k.where, k.layer, k.head, k.off) for k in knock_out.all_of(bench.setup)),
+        *(row(k.encoding, k.where, k.layer, k.head, k.off) for k in knock_outs.all_of(bench.setup)),
     ]
 
 
-def _failures(bench: Bench, length: int) -> dict[str, Any]:
+def _failures(bench: LoadedModel, length: int) -> dict[str, Any]:
     pairs = bench.said(length)
-    kinds = collections.Counter(anatomy.kind(said, right, bench.end) for said, right in pairs)
+    kinds = collections.Counter(failure_kinds.kind(said, right, bench.end) for said, right in pairs)
     failed = len(pairs) - kinds[None]
-    at = [anatomy.first_error(*pair) for pair in pairs]
+    at = [failure_kinds.first_error(*pair) for pair in pairs]
     most = max(len(right) for _, right in pairs)
     places = collections.Counter(
         a for a, (_, right) in zip(at, pairs, strict=True) if a < len(right)
@@ -294,7 +307,7 @@ def _failures(bench: Bench, length: int) -> dict[str, Any]:
         "length": length,
         "examples": len(pairs),
         "failed": failed,
-        "shares": {kind: kinds[kind] / failed if failed else None for kind in anatomy.KINDS},
+        "shares": {kind: kinds[kind] / failed if failed else None for kind in failure_kinds.KINDS},
         "first_error": [places[place] for place in range(most)],
     }
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pe_lab.inspection.trained import anatomy
+from pe_lab.inspection.trained import failure_kinds
 from pe_lab.inspection.trained.findings import BEFORE, Findings
-from pe_lab.inspection.trained.terms import TERMS
+from pe_lab.inspection.trained.four_terms import TERMS
 from pe_lab.results.plots import drawing, styles
 
 TERM_NAMES = {
@@ -350,7 +350,7 @@ def _failures(found: Findings) -> Any:
     )
     names = [str(row["length"]) for row in found.failures]
     bottom = np.zeros(len(names))
-    for kind, color, hatch in zip(anatomy.KINDS, _KIND_COLORS, _KIND_HATCHES, strict=True):
+    for kind, color, hatch in zip(failure_kinds.KINDS, _KIND_COLORS, _KIND_HATCHES, strict=True):
         high = np.array(
             [
                 (row["shares"][kind] or 0.0) * row["failed"] / row["examples"]

@@ -3,7 +3,7 @@ import pytest
 
 from docs.build.guide import numbers
 from docs.build.guide.trained import order_of
-from pe_lab.inspection.probe import Probe
+from pe_lab.inspection.untrained import UntrainedEncoding
 from tests import models
 
 
@@ -36,7 +36,7 @@ def test_random_directions_have_the_cosine_of_their_width():
 
 def test_rows_in_order_are_told_from_rows_without():
     ordered, random = (
-        order_of(Probe({"name": name}).table(18)) for name in ("sinusoidal", "learned")
+        order_of(UntrainedEncoding({"name": name}).table(18)) for name in ("sinusoidal", "learned")
     )
     assert ordered["cosine of rows 1 apart"] > ordered["cosine of rows 2 apart"] > 0.8
     assert abs(random["cosine of rows 1 apart"]) < 0.1

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pe_lab.inspection import measure, panels, similarity
-from pe_lab.inspection.probe import Probe
+from pe_lab.inspection import measurements, panels, similarity
+from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots import drawing, styles
 
-_PANELS: dict[str | None, tuple[Callable[[Any, Probe], None], ...]] = {
+_PANELS: dict[str | None, tuple[Callable[[Any, UntrainedEncoding], None], ...]] = {
     "code": (panels.heat_map, panels.similarity_matrix, panels.similarity_by_distance, panels.path),
     "turn": (panels.turning_pair, panels.cosines, panels.periods, panels.turned_query),
     "bias": (panels.bias_by_head, panels.attention_left, panels.reach),
@@ -18,10 +18,10 @@ _PANELS: dict[str | None, tuple[Callable[[Any, Probe], None], ...]] = {
 }
 
 
-def draw(probe: Probe, files: Sequence[Path], dpi: int = 200) -> None:
+def draw(probe: UntrainedEncoding, files: Sequence[Path], dpi: int = 200) -> None:
     """Writes the picture of one encoding, to each file in the format that its name ends in."""
     parts = _PANELS[probe.kind]
-    if probe.kind == "turn" and measure.frequencies(probe) is None:
+    if probe.kind == "turn" and measurements.frequencies(probe) is None:
         parts = (panels.turned_query,)
     if probe.kind == "bias" and "bias" not in probe.hooks:
         parts = parts[1:]  # a mask alone
@@ -45,7 +45,7 @@ def draw(probe: Probe, files: Sequence[Path], dpi: int = 200) -> None:
         drawing.save(figure, files, dpi=dpi)
 
 
-def draw_paths(probes: Sequence[Probe], files: Sequence[Path], dpi: int = 200) -> None:
+def draw_paths(probes: Sequence[UntrainedEncoding], files: Sequence[Path], dpi: int = 200) -> None:
     """The paths of neighbouring codes side by side: what jumps beside what flows."""
     columns = min(len(probes), 3)
     lines = -(-len(probes) // columns)
@@ -65,7 +65,9 @@ def draw_paths(probes: Sequence[Probe], files: Sequence[Path], dpi: int = 200) -
         drawing.save(figure, files, dpi=dpi)
 
 
-def draw_similarities(probes: Sequence[Probe], files: Sequence[Path], dpi: int = 200) -> None:
+def draw_similarities(
+    probes: Sequence[UntrainedEncoding], files: Sequence[Path], dpi: int = 200
+) -> None:
     """Similarity against distance of codes and rotations in one picture, each 1 at distance 0."""
     with drawing.settings():
         figure, axis = drawing.pyplot().subplots(figsize=(drawing.WIDTH, 3.2), layout="constrained")
@@ -75,7 +77,7 @@ def draw_similarities(probes: Sequence[Probe], files: Sequence[Path], dpi: int =
         ):
             E = probe.table(probe.length) if probe.kind == "code" else None
             curve = (
-                measure.kernel(probe, probe.length).mean(axis=0)
+                measurements.kernel(probe, probe.length).mean(axis=0)
                 if E is None
                 else similarity.by_offset(similarity.gram(E))
             )
@@ -99,7 +101,9 @@ def draw_similarities(probes: Sequence[Probe], files: Sequence[Path], dpi: int =
         drawing.save(figure, files, dpi=dpi)
 
 
-def comparable(probes: Sequence[Probe]) -> tuple[list[Probe], list[Probe]]:
+def comparable(
+    probes: Sequence[UntrainedEncoding],
+) -> tuple[list[UntrainedEncoding], list[UntrainedEncoding]]:
     """Those that have a path, and those that have a similarity against distance."""
     return [p for p in probes if p.kind == "code"], [
         p for p in probes if p.kind in ("code", "turn")

@@ -8,12 +8,12 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.inspection.trained import captions, findings, report, through
-from pe_lab.inspection.trained.findings import AFTER, BEFORE, Through
+from pe_lab.inspection.trained import captions, findings, run_report, training_course
+from pe_lab.inspection.trained.findings import AFTER, BEFORE, TrainingCourse
 from pe_lab.inspection.trained.pictures import LINES
 from pe_lab.results.plots.drawing import SUFFIXES
 from tests import models
-from tests.inspection.trained.looked_at import finished
+from tests.inspection.trained.untrained_run import finished
 
 CURVE = [
     {"step": step, "loss": None, "exact_match": {"3": v, "5": v / 2}, "scale_ratio": []}
@@ -95,20 +95,20 @@ def test_the_caption_tells_a_run_that_did_not_learn_from_one_that_was_not_asked(
 
 @pytest.mark.full
 def test_the_page_shows_both_pictures_with_a_row_a_step_and_layer(found, tmp_path):
-    drawn = through.draw(found, tmp_path)
+    drawn = training_course.draw(found, tmp_path)
     stems = ["trained_through_training", "trained_through_training_input"]
     assert list(drawn.values()) == stems
     assert {path.name for path in tmp_path.iterdir()} == {
         f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES
     }
-    page = report.page(found, drawn)
+    page = run_report.page(found, drawn)
     assert all(f"]({stem}.png)" in page for stem in stems)
     assert captions.params_through_training(found) in page
     assert "reaches 0.99. This run first does at step 12, the dashed line." in page
     assert captions.INPUT_THROUGH_TRAINING in page
     assert captions.NOT_KEPT not in page
     assert "## What is not here" not in page
-    table = [line.split("|")[1:3] for line in report.through_steps(found).splitlines()[2:]]
+    table = [line.split("|")[1:3] for line in run_report.through_steps(found).splitlines()[2:]]
     assert [[cell.strip() for cell in cells] for cells in table] == [
         [s, f"decoder {layer}"] for s in ("0", "6", "12") for layer in (1, 2)
     ]
@@ -117,9 +117,9 @@ def test_the_page_shows_both_pictures_with_a_row_a_step_and_layer(found, tmp_pat
 
 @pytest.mark.full
 def test_where_nothing_was_kept_the_page_says_how_to_keep_it(found, tmp_path):
-    none = dataclasses.replace(found, through=Through([], [], [], [], 0.99, None))
-    assert through.draw(none, tmp_path) == {}
-    page = report.page(none, {})
+    none = dataclasses.replace(found, through=TrainingCourse([], [], [], [], 0.99, None))
+    assert training_course.draw(none, tmp_path) == {}
+    page = run_report.page(none, {})
     assert "`--config.checkpoints.keep_curve`" in captions.NOT_KEPT in page
     assert "## Through training" not in page
 
@@ -143,7 +143,7 @@ def of(num_heads, num_layers=2, solved_at=10, entropy=None):
         {"step": 0, "exact_match": {"8": 0.0, "16": 0.0}},
         {"step": 10, "exact_match": {"8": 1.0, "16": 0.25}},
     ]
-    return Through(terms, attention, [], curve, 0.99, solved_at)
+    return TrainingCourse(terms, attention, [], curve, 0.99, solved_at)
 
 
 @pytest.fixture
@@ -151,9 +151,9 @@ def drawn():
     """Makes the figure of some rows, to be read again, and closes it at the end."""
     from matplotlib import pyplot
 
-    yield lambda *args, **sizes: np.array(through._layers(of(*args, **sizes), 8).axes).reshape(
-        -1, sizes.get("num_layers", 2)
-    )
+    yield lambda *args, **sizes: np.array(
+        training_course._layers(of(*args, **sizes), 8).axes
+    ).reshape(-1, sizes.get("num_layers", 2))
     pyplot.close("all")
 
 
@@ -225,7 +225,7 @@ def test_of_more_heads_than_there_are_colours_the_mean_is_drawn(drawn):
 
 @pytest.mark.full
 def test_token_and_code_are_drawn_beside_what_to_compare_them_with(found, drawn):
-    panels = through._input(found.through.input).axes
+    panels = training_course._input(found.through.input).axes
     pairs = [("rms of the code", "rms of code"), ("rms", "rms cosine"), ("overlap", "overlap")]
     pairs += [
         ("rms of the token", "rms of token"),
@@ -241,7 +241,7 @@ def test_token_and_code_are_drawn_beside_what_to_compare_them_with(found, drawn)
 def test_what_has_no_numbers_is_left_out(drawn):
     rows = of(1, num_layers=1)
     nameless = [row | {"aligned": None} for row in rows.attention]
-    figure = through._layers(
+    figure = training_course._layers(
         dataclasses.replace(rows, attention=nameless, curve=[{"step": 0, "exact_match": {}}]), 8
     )
     assert [axis.get_ylabel() for axis in figure.axes] == [

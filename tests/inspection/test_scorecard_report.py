@@ -1,15 +1,15 @@
 import pytest
 from matplotlib import pyplot
 
-from pe_lab.inspection import captions, panels, pictures, report, scorecard
-from pe_lab.inspection.probe import Probe
+from pe_lab.inspection import captions, encoding_pictures, panels, scorecard, scorecard_report
 from pe_lab.inspection.scorecard import Row
+from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots import drawing
 from pe_lab.runs.errors import UserError
 
 
 def probe(name, length=8, width=16, num_heads=2, **arguments):
-    return Probe({"name": name, **arguments}, length, width, num_heads)
+    return UntrainedEncoding({"name": name, **arguments}, length, width, num_heads)
 
 
 SHOWN = ("raw_index", "single_sine", "alibi", "nope")
@@ -18,7 +18,7 @@ SHOWN = ("raw_index", "single_sine", "alibi", "nope")
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inspected")
-    report.write([probe(name) for name in SHOWN], folder)
+    scorecard_report.write([probe(name) for name in SHOWN], folder)
     return folder
 
 
@@ -46,7 +46,7 @@ def test_the_page_has_the_card_and_a_caption_below_every_picture(written):
 
 @pytest.mark.full
 def test_the_same_encoding_gives_the_same_bytes(written, tmp_path):
-    pictures.draw(probe("alibi"), [tmp_path / "alibi.png", tmp_path / "alibi.pdf"])
+    encoding_pictures.draw(probe("alibi"), [tmp_path / "alibi.png", tmp_path / "alibi.pdf"])
     assert all(
         (tmp_path / f"alibi.{s}").read_bytes() == (written / f"alibi.{s}").read_bytes()
         for s in ("png", "pdf")
@@ -55,7 +55,11 @@ def test_the_same_encoding_gives_the_same_bytes(written, tmp_path):
 
 @pytest.mark.parametrize(
     "draw",
-    [lambda p, *how: pictures.draw(p[0], *how), pictures.draw_paths, pictures.draw_similarities],
+    [
+        lambda p, *how: encoding_pictures.draw(p[0], *how),
+        encoding_pictures.draw_paths,
+        encoding_pictures.draw_similarities,
+    ],
 )
 def test_a_picture_has_as_many_dots_as_asked_for(draw, tmp_path):
     draw([probe("raw_index", length=3)], [tmp_path / "small.png"], 40)
@@ -67,7 +71,7 @@ def test_a_picture_has_as_many_dots_as_asked_for(draw, tmp_path):
     "name", ["sinusoidal", "rope", "pope", "hard_alibi", "shaw", "relative_logits", "path"]
 )
 def test_every_kind_has_its_panels(name, tmp_path):
-    pictures.draw(probe(name, num_heads=4), [tmp_path / "drawn.png"])
+    encoding_pictures.draw(probe(name, num_heads=4), [tmp_path / "drawn.png"])
     assert (tmp_path / "drawn.png").stat().st_size > 10_000
 
 
@@ -76,7 +80,7 @@ def test_every_kind_has_its_panels(name, tmp_path):
     "name", ["sinusoidal", "raw_index", "rope", "alibi", "kerple", "sliding_window"]
 )
 def test_one_position_can_be_drawn(name, tmp_path):
-    pictures.draw(
+    encoding_pictures.draw(
         probe(name, length=1, **({"size": 1} if name == "sliding_window" else {})),
         [tmp_path / "one.png"],
     )
@@ -90,7 +94,7 @@ def test_one_position_can_be_drawn(name, tmp_path):
 def test_a_panel_ends_where_the_scheme_does(name, panel):
     """Of 20 positions there are two lengths of 8, not four."""
     axis = pyplot.figure().add_subplot()
-    panel(axis, Probe({"name": name}, 8, 16, 2, {"name": "randomized", "maximum": 20}))
+    panel(axis, UntrainedEncoding({"name": name}, 8, 16, 2, {"name": "randomized", "maximum": 20}))
     longest = max(len(line.get_xdata()) for line in axis.lines)
     pyplot.close(axis.figure)
     assert longest == 16
@@ -98,7 +102,7 @@ def test_a_panel_ends_where_the_scheme_does(name, panel):
 
 @pytest.mark.full
 def test_the_caption_of_a_bias_says_in_how_long_an_example():
-    short = Probe({"name": "alibi"}, 8, 16, 2, {"name": "randomized", "maximum": 20})
+    short = UntrainedEncoding({"name": "alibi"}, 8, 16, 2, {"name": "randomized", "maximum": 20})
     assert "In an example of 8 tokens, 99% lies within" in captions.caption(scorecard.row(short))
     assert "In an example of 1,024 tokens, 99% lies within" in captions.caption(
         scorecard.row(probe("alibi", length=64))
@@ -107,17 +111,17 @@ def test_the_caption_of_a_bias_says_in_how_long_an_example():
 
 @pytest.mark.full
 def test_a_name_becomes_that_of_a_file():
-    own = probe("tests.inspection.own:Parity")
-    assert report.file_stems([probe("rope", base=500.0), own]) == [
+    own = probe("tests.inspection.user_encodings:Parity")
+    assert scorecard_report.file_stems([probe("rope", base=500.0), own]) == [
         "rope_base_500_0",
-        "tests_diagnostics_own_Parity",
+        "tests_inspection_user_encodings_Parity",
     ]
 
 
 @pytest.mark.full
 def test_names_that_differ_in_a_sign_have_a_file_each():
     probes = [probe("sinusoidal", scale=scale) for scale in (1.0, -1.0, 2.0)]
-    assert report.file_stems(probes) == [
+    assert scorecard_report.file_stems(probes) == [
         "sinusoidal_scale_1_0",
         "sinusoidal_scale_1_0__2",
         "sinusoidal_scale_2_0",
@@ -129,7 +133,7 @@ def test_a_code_that_cannot_be_computed_is_one_sentence(tmp_path):
     with pytest.raises(
         UserError, match=r"^tests\.inspection\.own:Careless cannot be read: TypeError: .*\.$"
     ):
-        report.write([probe("tests.inspection.own:Careless")], tmp_path)
+        scorecard_report.write([probe("tests.inspection.user_encodings:Careless")], tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from pe_lab.inspection.trained.findings import Findings, Rows, Through
+from pe_lab.inspection.trained.findings import Findings, Rows, TrainingCourse
+from pe_lab.inspection.trained.four_terms import TERMS
 from pe_lab.inspection.trained.pictures import LINES, TERM_COLORS, TERM_NAMES, mean, xy
-from pe_lab.inspection.trained.terms import TERMS
 from pe_lab.results.plots import drawing
 
 _HEADS = {
@@ -49,7 +49,7 @@ def draw(found: Findings, folder: Path) -> dict[str, str]:
     return written
 
 
-def _layers(found: Through, trained_length: int) -> Any:
+def _layers(found: TrainingCourse, trained_length: int) -> Any:
     """One column for each layer: the four shares, each head, and exact match at the same steps."""
     rows = found.terms
     columns = list(dict.fromkeys((row["attention"], row["layer"]) for row in rows))

@@ -1,4 +1,4 @@
-"""Encodings as a user may write them, for the diagnostics alone; named in configs as "tests.inspection.own:Class"."""
+"""Encodings as a user may write them, for the diagnostics alone; named in configs as "tests.inspection.user_encodings:Class"."""
 
 import jax
 import jax.numpy as jnp

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pe_lab.inspection.trained import anatomy, captions, pictures, through
+from pe_lab.inspection.trained import captions, failure_kinds, pictures, training_course
 from pe_lab.inspection.trained.findings import Findings, find, lengths_of
-from pe_lab.inspection.trained.terms import TERMS
+from pe_lab.inspection.trained.four_terms import TERMS
 from pe_lab.results import formats
 from pe_lab.results.formats import DASH
 from pe_lab.results.plots.drawing import SUFFIXES
@@ -36,7 +36,7 @@ def write(run: Path, lengths: Sequence[int] | None, folder: Path) -> str:
         file for suffix in SUFFIXES for file in folder.glob(f"trained_*{suffix}")
     ]:  # of another run, or of other lengths
         old.unlink()
-    drawn = pictures.draw(found, folder) | through.draw(found, folder)
+    drawn = pictures.draw(found, folder) | training_course.draw(found, folder)
     (folder / "trained.json").write_text(
         json.dumps(found.to_json(), allow_nan=False, indent=1) + "\n", encoding="utf-8"
     )
@@ -229,7 +229,7 @@ def knock_outs(found: Findings) -> str:
 
 
 def failures(found: Findings) -> str:
-    header = ["length", "failed", *anatomy.KINDS, "first error, median token"]
+    header = ["length", "failed", *failure_kinds.KINDS, "first error, median token"]
     body = []
     for row in found.failures:
         shares = [_number(share) for share in row["shares"].values()]

@@ -4,14 +4,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pe_lab.inspection import pictures, scorecard
+from pe_lab.inspection import encoding_pictures, scorecard
 from pe_lab.inspection.captions import caption
-from pe_lab.inspection.probe import Probe
+from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots.drawing import SUFFIXES
 from pe_lab.runs.errors import UserError, one_line
 
 
-def write(probes: Sequence[Probe], folder: Path) -> str:
+def write(probes: Sequence[UntrainedEncoding], folder: Path) -> str:
     """Everything of these encodings into a folder; returns the scorecard.
 
     Raises:
@@ -21,12 +21,12 @@ def write(probes: Sequence[Probe], folder: Path) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     sections = []
     for probe, row, stem in zip(probes, rows, file_stems(probes), strict=True):
-        pictures.draw(probe, _files(folder, stem))
+        encoding_pictures.draw(probe, _files(folder, stem))
         sections.append(f"## {row.name}\n\n![{row.name}]({stem}.png)\n\n{caption(row)}")
-    with_path, with_similarity = pictures.comparable(probes)
+    with_path, with_similarity = encoding_pictures.comparable(probes)
     for name, drawn, among in (
-        ("paths", pictures.draw_paths, with_path),
-        ("similarities", pictures.draw_similarities, with_similarity),
+        ("paths", encoding_pictures.draw_paths, with_path),
+        ("similarities", encoding_pictures.draw_similarities, with_similarity),
     ):
         if len(among) > 1:
             drawn(among, _files(folder, name))
@@ -51,7 +51,7 @@ def write(probes: Sequence[Probe], folder: Path) -> str:
     return card
 
 
-def file_stems(probes: Sequence[Probe]) -> list[str]:
+def file_stems(probes: Sequence[UntrainedEncoding]) -> list[str]:
     """Their names as those of files, rope_base_500000_0; what differs in signs alone is numbered,
     rope_base_500000_0__2.
     """
@@ -66,7 +66,7 @@ def _files(folder: Path, stem: str) -> list[Path]:
     return [folder / f"{stem}{suffix}" for suffix in SUFFIXES]
 
 
-def _row(probe: Probe) -> scorecard.Row:
+def _row(probe: UntrainedEncoding) -> scorecard.Row:
     try:
         return scorecard.row(probe)
     except (TypeError, ValueError, AttributeError) as e:

@@ -24,7 +24,7 @@ from pe_lab.training.setup import Setup
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
+class ActingEncoding:
     """Where an encoding acts.
 
     Attributes:
@@ -41,7 +41,7 @@ class Part:
 
 
 @dataclasses.dataclass(frozen=True)
-class Off:
+class SwitchedOff:
     """What is switched off, in the order of `parts`.
 
     Attributes:
@@ -54,7 +54,7 @@ class Off:
     inputs: tuple[bool, ...] = ()
 
 
-jax.tree_util.register_dataclass(Off, ["attention"], ["inputs"])
+jax.tree_util.register_dataclass(SwitchedOff, ["attention"], ["inputs"])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,11 +65,11 @@ class KnockOut:
     where: str | None
     layer: int | None
     head: int | None
-    off: Off
+    off: SwitchedOff
 
 
-def parts(setup: Setup) -> list[Part]:
-    """Of a model, in the order in which `Off` names them: those in attention, then those at the
+def parts(setup: Setup) -> list[ActingEncoding]:
+    """Of a model, in the order in which `SwitchedOff` names them: those in attention, then those at
     inputs.
     """
     model, inside, at_input = setup.run.model, [], []
@@ -83,12 +83,12 @@ def parts(setup: Setup) -> list[Part]:
             ]
             for layer in range(model.num_layers):
                 inside += [
-                    Part(name, where, layer, spec.heads)
+                    ActingEncoding(name, where, layer, spec.heads)
                     for name, spec in acting
                     if spec.layers is None or layer in spec.layers
                 ]
         at_input += [
-            Part(name, "input", None)
+            ActingEncoding(name, "input", None)
             for name, spec in named
             if spec.share is None and spec.acts_in(stack)
         ]
@@ -114,7 +114,7 @@ def names(encodings: Sequence[Encoding]) -> list[str]:
 
 
 def logits(
-    model: Transformer, off: Off, stream: Stream, source: Stream | None = None
+    model: Transformer, off: SwitchedOff, stream: Stream, source: Stream | None = None
 ) -> Float[Array, "b l v"]:
     """Logits with encodings switched off. Those at the inputs are taken from the model: merge
     another.
@@ -139,7 +139,7 @@ def switched_off(model: Transformer, terms: Terms, off: Bool[Array, "p h"]) -> T
     """The terms with encodings in attention off on some heads.
 
     Args:
-      off: as in `Off`.
+      off: as in `SwitchedOff`.
     """
     rows = iter(list(off))
 
@@ -166,11 +166,11 @@ def all_of(setup: Setup) -> Iterator[KnockOut]:
     """Each encoding everywhere, on each layer and on each head."""
     found, num_heads = parts(setup), setup.run.model.num_heads
 
-    def off(chosen: list[bool], head: int | None = None) -> Off:
+    def off(chosen: list[bool], head: int | None = None) -> SwitchedOff:
         of_parts = list(zip(chosen, found, strict=True))
         attention = np.array([c for c, part in of_parts if part.where != "input"], bool)
         heads = (np.arange(num_heads) == head) | (head is None)
-        return Off(
+        return SwitchedOff(
             attention[:, None] & heads[None],
             tuple(c for c, part in of_parts if part.where == "input"),
         )
@@ -185,10 +185,10 @@ def all_of(setup: Setup) -> Iterator[KnockOut]:
                 yield KnockOut(part.encoding, part.where, part.layer, head, off(alone, head))
 
 
-def nothing_off(setup: Setup) -> Off:
+def nothing_off(setup: Setup) -> SwitchedOff:
     found = parts(setup)
     in_attention = sum(part.where != "input" for part in found)
-    return Off(
+    return SwitchedOff(
         np.zeros((in_attention, setup.run.model.num_heads), bool),
         (False,) * (len(found) - in_attention),
     )

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.alibi import slopes
-from pe_lab.inspection.probe import Probe
+from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.runs.errors import UserError
 from tests.inspection import tables
 
@@ -14,7 +14,7 @@ def probe(name, length=8, **more):
         k: v for k, v in more.items() if k not in ("width", "num_heads", "positions", "seed")
     }
     sizes = dict(width=16, num_heads=2) | {k: v for k, v in more.items() if k not in arguments}
-    return Probe({"name": name, **arguments}, length, **sizes)
+    return UntrainedEncoding({"name": name, **arguments}, length, **sizes)
 
 
 @pytest.mark.parametrize(

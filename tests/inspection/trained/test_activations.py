@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from pe_lab.inspection.trained.recording import recorded
+from pe_lab.inspection.trained.activations import recorded
 from tests import models
 from tests.marks import full
 

@@ -15,9 +15,9 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array
 
-from pe_lab.inspection.trained import terms
-from pe_lab.inspection.trained.bench import Bench, draw
-from pe_lab.inspection.trained.recording import recorded
+from pe_lab.inspection.trained import four_terms
+from pe_lab.inspection.trained.activations import recorded
+from pe_lab.inspection.trained.loaded_model import LoadedModel, draw
 from pe_lab.model.attention import Attention
 from pe_lab.model.stack import Stack
 from pe_lab.model.streams import Stream
@@ -38,7 +38,7 @@ def why_not(setup: Setup) -> str | None:
     return OTHERS if any(encoding.combine != "add" for encoding in encodings) else None
 
 
-def numbers(bench: Bench, length: int) -> Callable[[Any], dict[str, Any]]:
+def numbers(bench: LoadedModel, length: int) -> Callable[[Any], dict[str, Any]]:
     """What is asked of parameters: rms of token and code, how far they share directions, the four
     terms as means over the heads.
 
@@ -70,16 +70,16 @@ def _numbers(
 ) -> dict[str, Any]:
     _, once = np.unique(positions[valid], axis=0, return_index=True)
     tokens, codes = table[np.unique(tokens[valid])], codes[valid][once]
-    found = terms.shares(q, k, mask).shares
+    found = four_terms.shares(q, k, mask).shares
     known = found[:, np.isfinite(found).all(axis=0)]  # of the heads where logits differ
     return {
         "rms of token": _rms(tokens),
         "rms of code": _rms(codes),
-        **terms.orthogonality(tokens, codes),
+        **four_terms.orthogonality(tokens, codes),
         "four terms": dict(
             zip(
-                terms.TERMS,
-                known.mean(axis=1).tolist() if known.size else [None] * len(terms.TERMS),
+                four_terms.TERMS,
+                known.mean(axis=1).tolist() if known.size else [None] * len(four_terms.TERMS),
                 strict=True,
             )
         ),

@@ -2,7 +2,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.inspection.trained import terms
+from pe_lab.inspection.trained import four_terms
 from tests import reference
 from tests.inspection import tables
 
@@ -26,7 +26,7 @@ def parts(channels=slice(None)):
 
 def test_orthogonal_tokens_and_codes_have_no_cross_terms():
     q, k = ((parts(slice(2))[0], parts(slice(2, 4))[1]) for _ in range(2))
-    found = terms.shares(q, k, CAUSAL)
+    found = four_terms.shares(q, k, CAUSAL)
     cc, cp, pc, pp = found.shares[:, 0]
     assert (cp, pc) == (0, 0)
     assert cc + pp == pytest.approx(1)
@@ -40,15 +40,15 @@ def test_shares_by_hand():
     """One query, two keys; half of each difference is left after centring, and squares add up."""
     q = np.array([[[[2.0]]]]), np.array([[[[1.0]]]])
     k = np.array([[[[1.0]], [[4.0]]]]), np.array([[[[0.0]], [[1.0]]]])
-    found = terms.shares(q, k, np.ones((1, 1, 1, 2), bool))
+    found = four_terms.shares(q, k, np.ones((1, 1, 1, 2), bool))
     assert found.shares[:, 0] == pytest.approx(np.array([6**2, 2**2, 3**2, 1**2]) / 50)
     assert found.together[0] == pytest.approx((6 + 2 + 3 + 1) ** 2 / 50)
 
 
 def test_what_all_keys_have_in_common_counts_for_nothing():
     q, k = parts(), parts()
-    same = terms.shares(q, (k[0], k[1] + draw(1, 1, 1, 4)), CAUSAL)
-    np.testing.assert_allclose(same.shares, terms.shares(q, k, CAUSAL).shares)
+    same = four_terms.shares(q, (k[0], k[1] + draw(1, 1, 1, 4)), CAUSAL)
+    np.testing.assert_allclose(same.shares, four_terms.shares(q, k, CAUSAL).shares)
 
 
 def test_keys_out_of_sight_count_for_nothing():
@@ -56,8 +56,8 @@ def test_keys_out_of_sight_count_for_nothing():
     mask = CAUSAL & (np.arange(L) < 4)
     behind = np.where(np.arange(L)[:, None, None] < 4, kc, 1e9)
     np.testing.assert_allclose(
-        terms.shares((qc, qp), (behind, kp), mask).shares,
-        terms.shares((qc, qp), (kc, kp), mask).shares,
+        four_terms.shares((qc, qp), (behind, kp), mask).shares,
+        four_terms.shares((qc, qp), (kc, kp), mask).shares,
     )
 
 
@@ -66,8 +66,8 @@ def test_every_head_is_its_own():
         tuple(np.concatenate(pair, axis=2) for pair in zip(parts(), parts(), strict=True))
         for _ in range(2)
     )
-    both = terms.shares(q, k, CAUSAL)
-    alone = terms.shares(tuple(x[:, :, 1:] for x in q), tuple(x[:, :, 1:] for x in k), CAUSAL)
+    both = four_terms.shares(q, k, CAUSAL)
+    alone = four_terms.shares(tuple(x[:, :, 1:] for x in q), tuple(x[:, :, 1:] for x in k), CAUSAL)
     np.testing.assert_allclose(both.shares[:, 1], alone.shares[:, 0])
     assert np.abs(both.shares[:, 0] - both.shares[:, 1]).max() > 0.01
 
@@ -76,18 +76,18 @@ def test_nearness_is_one_where_place_by_place_is_minus_the_distance():
     zero, place = np.zeros((N, L, 1, 2)), np.arange(L, dtype=float)
     q = np.broadcast_to(np.stack([np.ones(L), -place], axis=1)[None, :, None], zero.shape)
     k = np.broadcast_to(np.stack([place, np.ones(L)], axis=1)[None, :, None], zero.shape)
-    found = terms.shares(
+    found = four_terms.shares(
         (zero, q), (zero, k), CAUSAL
     )  # key - query, which is minus the distance where keys come before
     assert found.nearness[0] == pytest.approx(1)
     assert found.shares[:, 0] == pytest.approx([0, 0, 0, 1])
-    assert terms.shares((zero, q), (zero, -k), CAUSAL).nearness[0] == pytest.approx(-1)
-    assert np.isnan(terms.shares((zero, q), (zero, k), CAUSAL, one_stream=False).nearness[0])
+    assert four_terms.shares((zero, q), (zero, -k), CAUSAL).nearness[0] == pytest.approx(-1)
+    assert np.isnan(four_terms.shares((zero, q), (zero, k), CAUSAL, one_stream=False).nearness[0])
 
 
 def test_logits_that_do_not_differ_have_no_shares():
     zero = np.zeros((N, L, 1, 2))
-    found = terms.shares((zero, zero), (zero, zero), CAUSAL)
+    found = four_terms.shares((zero, zero), (zero, zero), CAUSAL)
     assert np.isnan(found.shares).all()
     assert np.isnan(found.together).all()
 
@@ -95,14 +95,14 @@ def test_logits_that_do_not_differ_have_no_shares():
 def test_the_mean_over_examples_is_the_place_and_the_rest_the_content():
     content, place = parts()
     content = content - content.mean(axis=0)
-    found = terms.by_place(content + place, VALID)
+    found = four_terms.by_place(content + place, VALID)
     np.testing.assert_allclose(found[0], content, atol=1e-12)
     np.testing.assert_allclose(found[1], place, atol=1e-12)
 
 
 def test_the_mean_of_a_model_in_bfloat16_is_not_rounded():
     x = (8 + parts()[0]).astype(jnp.bfloat16)
-    content, place = terms.by_place(x, VALID)
+    content, place = four_terms.by_place(x, VALID)
     exact = x.astype(np.float64)
     np.testing.assert_allclose(place, np.broadcast_to(exact.mean(axis=0), x.shape), atol=1e-12)
     np.testing.assert_allclose(content + place, exact, atol=1e-12)
@@ -113,14 +113,14 @@ def test_padding_is_of_no_place():
     valid = VALID.copy()
     valid[1::2, 3:] = False
     x = np.where(valid[..., None, None], content + place, 1e9)
-    found = terms.by_place(x, valid)
+    found = four_terms.by_place(x, valid)
     np.testing.assert_allclose(found[1][0, 3:], x[::2, 3:].mean(axis=0))
     assert not found[0][1::2, 3:].any()
     np.testing.assert_allclose((found[0] + found[1])[valid], x[valid])
 
 
 def test_random_directions_share_what_chance_says():
-    found = terms.orthogonality(draw(80, 144), draw(60, 144))
+    found = four_terms.orthogonality(draw(80, 144), draw(60, 144))
     assert found["rms cosine"] == pytest.approx(1 / 12, abs=0.002)
     assert found["rms cosine of random directions"] == 1 / 12
     assert found["overlap"] == pytest.approx(found["overlap by chance"], rel=0.15)
@@ -129,8 +129,8 @@ def test_random_directions_share_what_chance_says():
 def test_the_same_directions_are_shared_and_others_are_not():
     axes = np.eye(8)
     same, apart = (
-        terms.orthogonality(axes[:4], 3 * axes[:4]),
-        terms.orthogonality(axes[:4], axes[4:]),
+        four_terms.orthogonality(axes[:4], 3 * axes[:4]),
+        four_terms.orthogonality(axes[:4], axes[4:]),
     )
     assert (same["largest cosine"], same["overlap"]) == pytest.approx((1, 1))
     assert (apart["largest cosine"], apart["overlap"]) == pytest.approx((0, 0))
@@ -145,8 +145,8 @@ def test_the_four_terms_of_random_weights_are_the_reference():
         tuple((x @ W)[None, :, None] for x in (drawn.tokens, codes))
         for W in (drawn.queries, drawn.keys)
     )
-    found = terms.shares(q, k, np.ones((1, 1, 12, 12), bool)).shares[:, 0]
-    assert dict(zip(terms.TERMS, found, strict=True)) == pytest.approx(
+    found = four_terms.shares(q, k, np.ones((1, 1, 12, 12), bool)).shares[:, 0]
+    assert dict(zip(four_terms.TERMS, found, strict=True)) == pytest.approx(
         known["value"], abs=known["tol"]
     )
 
@@ -159,9 +159,9 @@ def test_random_directions_are_as_orthogonal_as_the_reference_and_the_theory_say
         tables.drawn().directions[width],
         np.arange(400),
     )
-    found = terms.orthogonality(directions, directions)
+    found = four_terms.orthogonality(directions, directions)
     halves = [
-        terms.orthogonality(directions[place >> b & 1 == 0], directions[place >> b & 1 == 1])
+        four_terms.orthogonality(directions[place >> b & 1 == 0], directions[place >> b & 1 == 1])
         for b in range(9)
     ]
     expected = {

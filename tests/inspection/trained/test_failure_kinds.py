@@ -1,6 +1,6 @@
 import pytest
 
-from pe_lab.inspection.trained.anatomy import KINDS, first_error, kind, said_again
+from pe_lab.inspection.trained.failure_kinds import KINDS, first_error, kind, said_again
 
 END = 0
 

@@ -3,11 +3,11 @@ import json
 import pytest
 from matplotlib import pyplot
 
-from pe_lab.inspection.trained import captions, findings, pictures, report
+from pe_lab.inspection.trained import captions, findings, pictures, run_report
 from pe_lab.inspection.trained.findings import AFTER, BEFORE
-from pe_lab.inspection.trained.terms import TERMS
+from pe_lab.inspection.trained.four_terms import TERMS
 from pe_lab.results.plots.drawing import SUFFIXES
-from tests.inspection.trained.looked_at import finished
+from tests.inspection.trained.untrained_run import finished
 
 pytestmark = pytest.mark.full
 
@@ -77,7 +77,7 @@ def test_the_page_shows_every_picture_and_says_what_it_is_and_what_is_not_there(
     assert {f"trained_{stem}{suffix}" for stem in stems for suffix in SUFFIXES} == {
         path.name for path in tmp_path.iterdir()
     }
-    page = report.page(found, drawn)
+    page = run_report.page(found, drawn)
     assert all(f"]({stem}.png)" in page for stem in drawn.values())
     said = (
         captions.MAPS,
@@ -89,7 +89,7 @@ def test_the_page_shows_every_picture_and_says_what_it_is_and_what_is_not_there(
         captions.NOT_KEPT,
     )
     assert all(caption in page for caption in said)
-    assert report.knock_outs(found) in page
+    assert run_report.knock_outs(found) in page
     assert "sinusoidal + alibi on copy" in page.splitlines()[0]
 
 
@@ -97,7 +97,7 @@ def test_two_encodings_of_one_name_on_a_layer_have_a_row_and_a_map_each():
     alike = [{"name": "t5_bias", "num_buckets": buckets} for buckets in (8, 32)]
     found = findings.find(finished(*alike, model__num_layers=1, evaluate__num_examples=4), (2, 3))
     few, many = "t5_bias(num_buckets=8)", "t5_bias(num_buckets=32)"
-    rows = [line.split("|")[1].strip() for line in report.knock_outs(found).splitlines()[2:]]
+    rows = [line.split("|")[1].strip() for line in run_report.knock_outs(found).splitlines()[2:]]
     assert rows == ["nothing", few, many, *[few] * 3, *[many] * 3]
     figure = pictures._knock_out(found)
     labels = [axis.get_ylabel() for axis in figure.axes if axis.get_ylabel().endswith("layer")]
@@ -124,7 +124,7 @@ def test_without_an_encoding_at_the_input_the_page_says_so():
         (2,),
     )
     assert (found.input, len(found.reasons)) == ([], 1)
-    assert found.reasons[0] in report.page(found, {})
+    assert found.reasons[0] in run_report.page(found, {})
     assert {row["aligned"] for row in found.attention} == {None}  # parity comes from no one token
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pe_lab.inspection.trained.probes import of_place
+from pe_lab.inspection.trained.linear_probe import of_place
 
 RNG = np.random.default_rng(0)
 EVERY = np.ones((40, 10), bool)

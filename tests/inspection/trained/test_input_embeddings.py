@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from pe_lab.inspection.trained import inputs
-from pe_lab.inspection.trained.bench import Bench, draw
-from pe_lab.inspection.trained.recording import recorded
-from pe_lab.inspection.trained.terms import TERMS
+from pe_lab.inspection.trained import input_embeddings
+from pe_lab.inspection.trained.activations import recorded
+from pe_lab.inspection.trained.four_terms import TERMS
+from pe_lab.inspection.trained.loaded_model import LoadedModel, draw
 from pe_lab.training.setup import build_setup
 from tests import models, tiny
-from tests.inspection.trained.looked_at import finished
+from tests.inspection.trained.untrained_run import finished
 
 RNG = np.random.default_rng(0)
 READ = models.stream(models.random_tokens(2, 6))
@@ -32,17 +32,17 @@ READ = models.stream(models.random_tokens(2, 6))
 def test_the_parts_of_token_and_code_sum_to_the_queries_and_keys_that_attention_reads(changes):
     model = models.build("sinusoidal", "learned", num_layers=1, **changes)
     model = nnx.merge(nnx.graphdef(model), models.moved(models.params(model)))
-    parts = inputs.token_and_code(model.decoder, READ)
+    parts = input_embeddings.token_and_code(model.decoder, READ)
     np.testing.assert_allclose(
         parts[0] + parts[1],
         model.decoder.embed(READ.tokens, model.decoder.position_embeddings(READ.positions)),
         atol=1e-6,
     )
-    q, k = (inputs.projected(model.decoder, parts, which) for which in ("query", "key"))
+    q, k = (input_embeddings.projected(model.decoder, parts, which) for which in ("query", "key"))
     attention, sink = model.decoder.blocks[0].attention, int(model.decoder.sink is not None)
     layer = recorded(model, READ)[1].attended["decoder"][0]
     for split, whole in (
-        (inputs.tempered(attention, q, layer.mask[:, :, sink:]), layer.q),
+        (input_embeddings.tempered(attention, q, layer.mask[:, :, sink:]), layer.q),
         (k, layer.k),
     ):
         np.testing.assert_allclose(split[0] + split[1], whole[:, sink:], atol=1e-5)
@@ -51,7 +51,9 @@ def test_the_parts_of_token_and_code_sum_to_the_queries_and_keys_that_attention_
 
 @pytest.mark.full
 def test_before_training_tokens_and_codes_are_as_orthogonal_as_random_directions():
-    found = inputs.numbers(bench := Bench(finished("sinusoidal"), [5]), 5)(bench.params)
+    found = input_embeddings.numbers(bench := LoadedModel(finished("sinusoidal"), [5]), 5)(
+        bench.params
+    )
     assert found["rms of token"] == pytest.approx(1, abs=0.15)
     assert found["rms of code"] == pytest.approx(0.5**0.5)
     assert found["rms cosine"] == pytest.approx(found["rms cosine of random directions"], rel=0.3)
@@ -59,8 +61,8 @@ def test_before_training_tokens_and_codes_are_as_orthogonal_as_random_directions
 
 
 def numbers(encoding, *, change=lambda params: params, **changes):
-    bench = Bench(finished(encoding, **changes), [3])
-    return inputs.numbers(bench, 3)(change(bench.params))
+    bench = LoadedModel(finished(encoding, **changes), [3])
+    return input_embeddings.numbers(bench, 3)(change(bench.params))
 
 
 @pytest.mark.full
@@ -87,7 +89,7 @@ def test_rows_of_tokens_that_no_input_holds_count_for_nothing():
 @pytest.mark.full
 def test_codes_are_those_of_the_positions_of_all_examples_each_once(monkeypatch):
     """Two to a batch: of five examples, in the last batch one counts."""
-    monkeypatch.setattr("pe_lab.inspection.trained.bench._AT_ONCE", 2)
+    monkeypatch.setattr("pe_lab.inspection.trained.loaded_model._AT_ONCE", 2)
     random = {"positions": {"name": "randomized", "maximum": 40}}
     run = finished("raw_index", evaluate__num_examples=5, **random)
     drawn = draw(run.setup, 3, 5, jnp.int32(3), jnp.int32(0), None).answering
@@ -98,7 +100,7 @@ def test_codes_are_those_of_the_positions_of_all_examples_each_once(monkeypatch)
         .decoder.input_encodings[0]
         .scaled_embedding(jnp.asarray(positions)[None])
     )
-    found = inputs.numbers(Bench(run, [3]), 3)(run.params)
+    found = input_embeddings.numbers(LoadedModel(run, [3]), 3)(run.params)
     assert found["rms of code"] == pytest.approx(np.sqrt(np.square(code).mean()), rel=1e-6)
 
 
@@ -112,8 +114,8 @@ def test_where_no_logits_differ_the_four_terms_are_null():
 @pytest.mark.full
 def test_a_code_of_scale_zero_has_no_part_and_a_large_one_all():
     def shares(scale):
-        bench = Bench(finished({"name": "sinusoidal", "scale": scale}), [5])
-        return inputs.numbers(bench, 5)(bench.params)["four terms"]
+        bench = LoadedModel(finished({"name": "sinusoidal", "scale": scale}), [5])
+        return input_embeddings.numbers(bench, 5)(bench.params)["four terms"]
 
     assert shares(0.0) == pytest.approx({"cc": 1, "cp": 0, "pc": 0, "pp": 0})
     assert shares(1e4)["pp"] == pytest.approx(1, abs=1e-3)
@@ -124,12 +126,12 @@ def test_a_code_of_scale_zero_has_no_part_and_a_large_one_all():
     ("encodings", "why"),
     [
         (("sinusoidal", "rope"), None),
-        (("rope",), inputs.NONE),
-        (({"name": "sinusoidal", "combine": "multiply"},), inputs.OTHERS),
+        (("rope",), input_embeddings.NONE),
+        (({"name": "sinusoidal", "combine": "multiply"},), input_embeddings.OTHERS),
     ],
 )
 def test_what_is_not_added_cannot_be_taken_apart(encodings, why):
-    assert inputs.why_not(build_setup(tiny.run(*encodings))) == why
+    assert input_embeddings.why_not(build_setup(tiny.run(*encodings))) == why
 
 
 def test_a_head_whose_logits_do_not_differ_is_not_among_those_of_the_mean():
@@ -139,11 +141,13 @@ def test_a_head_whose_logits_do_not_differ_is_not_among_those_of_the_mean():
     alone = tuple(part[:, :, 1:] for part in q), tuple(part[:, :, 1:] for part in k)
     every, mask = np.ones((2, 4), bool), np.ones((2, 1, 4, 4), bool)
     read = np.eye(5), np.zeros((2, 4), int), every, np.zeros((2, 4, 1)), np.ones((2, 4, 5))
-    found = [inputs._numbers(*read, *sides, mask)["four terms"] for sides in ((q, k), alone)]
+    found = [
+        input_embeddings._numbers(*read, *sides, mask)["four terms"] for sides in ((q, k), alone)
+    ]
     assert found[0] == pytest.approx(found[1])
 
 
 @pytest.mark.full
 def test_the_sink_token_has_no_place_among_them():
-    bench = Bench(finished("sinusoidal", model__sink_token=True), [3])
-    assert jax.tree.all(jax.tree.map(np.isfinite, inputs.numbers(bench, 3)(bench.params)))
+    bench = LoadedModel(finished("sinusoidal", model__sink_token=True), [3])
+    assert jax.tree.all(jax.tree.map(np.isfinite, input_embeddings.numbers(bench, 3)(bench.params)))

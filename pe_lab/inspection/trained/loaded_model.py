@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from pe_lab.inspection.trained import attending, knock_out
-from pe_lab.inspection.trained.recording import recorded
+from pe_lab.inspection.trained import attention_statistics, knock_outs
+from pe_lab.inspection.trained.activations import recorded
 from pe_lab.model.decode import generate
 from pe_lab.model.streams import Stream
 from pe_lab.runs.errors import UserError
@@ -33,7 +33,7 @@ _WEIGHTS = 2**26  # attention weights of a layer that are held at once
 
 
 @dataclasses.dataclass(frozen=True)
-class Drawn:
+class ExampleBatch:
     """A batch of test examples as the model reads them.
 
     Attributes:
@@ -47,7 +47,9 @@ class Drawn:
     aligned: Any
 
 
-def draw(setup: Setup, bound: int, size: int, length: Array, first: Array, data: Any) -> Drawn:
+def draw(
+    setup: Setup, bound: int, size: int, length: Array, first: Array, data: Any
+) -> ExampleBatch:
     """Test examples number first, first + 1, … of a length, the same that evaluation looks at."""
     keys = evaluation_data.keys(SPLITS.index("test"), length, first + jnp.arange(size))
     examples = evaluation_data.sample(
@@ -68,11 +70,11 @@ def draw(setup: Setup, bound: int, size: int, length: Array, first: Array, data:
     assert of_keys is not None
     number = jnp.where(of_keys["parts"] == 0, of_keys["coupled"] - 1, -1)  # of each prompt token
     aligned = names.answer[:, :, None] & (names.labels[:, :, None] == number[:, None])
-    return Drawn(batch, answering, source, aligned)
+    return ExampleBatch(batch, answering, source, aligned)
 
 
 @dataclasses.dataclass(frozen=True)
-class Shown:
+class FirstExample:
     """What the pictures show of the first example of a length; a sink token stands before the
     others.
 
@@ -89,7 +91,7 @@ class Shown:
 
 
 @dataclasses.dataclass(frozen=True)
-class Observed(Shown):
+class Observations(FirstExample):
     """What a model did with all examples of a length; a sink token is left out of these, but not of
     the means in `attention`.
 
@@ -108,11 +110,11 @@ class Observed(Shown):
     mask: dict[str, list[np.ndarray]]
 
     @property
-    def shown(self) -> Shown:
-        return Shown(self.first, self.first_mask, self.aligned)
+    def shown(self) -> FirstExample:
+        return FirstExample(self.first, self.first_mask, self.aligned)
 
 
-class Bench:
+class LoadedModel:
     """Runs a finished run's model on test examples; each kind of question is compiled once for all
     lengths.
 
@@ -147,7 +149,7 @@ class Bench:
         state = jax.jit(functools.partial(initial_state, self.setup))(members)
         return of_member(state.params, 0)
 
-    def observe(self, length: int, params: Any = None) -> Observed:
+    def observe(self, length: int, params: Any = None) -> Observations:
         """Everything inside, of all examples of a length; with other parameters than the final ones
         where they are given.
         """
@@ -161,15 +163,16 @@ class Bench:
             lambda *leaves: np.sum(leaves, axis=0), *(part["sums"] for part in parts)
         )
         attention = {
-            name: [attending.means(layer) for layer in layers] for name, layers in summed.items()
+            name: [attention_statistics.means(layer) for layer in layers]
+            for name, layers in summed.items()
         }
         found = {
             what: _in_order(of)
             for what, of in {**joined, **parts[0]["first"], "attention": attention}.items()
         }
-        return Observed(**found, aligned=parts[0]["aligned"])
+        return Observations(**found, aligned=parts[0]["aligned"])
 
-    def score(self, length: int, off: knock_out.Off) -> dict[str, float]:
+    def score(self, length: int, off: knock_outs.SwitchedOff) -> dict[str, float]:
         """Exact match and token accuracy under teacher forcing, with some encodings off."""
         found = [self._score(*args, off) for args in self.batches(length)]
         return {
@@ -266,7 +269,9 @@ def _observe(
         fits = answers and (drawn.source is None or name == "cross")
         for layer in layers:
             named = aligned if fits else jnp.zeros((size, *layer.weights.shape[2:]), bool)
-            sums.setdefault(name, []).append(attending.sums(layer.weights, layer.mask, asks, named))
+            sums.setdefault(name, []).append(
+                attention_statistics.sums(layer.weights, layer.mask, asks, named)
+            )
     pick = lambda what: {
         name: [getattr(layer, what) for layer in layers] for name, layers in seen.attended.items()
     }
@@ -296,10 +301,10 @@ def _score(
     first: Array,
     count: Array,
     data: Any,
-    off: knock_out.Off,
+    off: knock_outs.SwitchedOff,
 ):
     drawn = draw(setup, bound, size, length, first, data)
-    logits = knock_out.logits(setup.model(params), off, drawn.answering, drawn.source)
+    logits = knock_outs.logits(setup.model(params), off, drawn.answering, drawn.source)
     batch = drawn.batch
     right = jnp.isfinite(logits).all(axis=-1) & (logits.argmax(axis=-1) == batch.labels)
     tokens = (right & batch.answer).sum(axis=1) / jnp.maximum(batch.answer.sum(axis=1), 1)

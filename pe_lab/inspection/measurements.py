@@ -10,8 +10,14 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from pe_lab.encodings.base import Tokens
-from pe_lab.inspection import biases, codes, rotations, shifts, similarity
-from pe_lab.inspection.probe import Probe
+from pe_lab.inspection import (
+    linear_shift,
+    receptive_field,
+    rotation_angles,
+    similarity,
+    table_statistics,
+)
+from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.runs.errors import UserError
 
 Number = float | int  # counts are whole
@@ -27,7 +33,7 @@ _SPREAD, _PAIRS = (
 )
 
 
-def numbers(probe: Probe) -> Numbers:
+def numbers(probe: UntrainedEncoding) -> Numbers:
     """All of them by name, None where one has no answer for this encoding or this length; empty
     where it has no table.
 
@@ -44,38 +50,40 @@ def numbers(probe: Probe) -> Numbers:
         )
     E = tables[probe.length]
     return {
-        "smallest distance": codes.nearest(E),
-        "colliding pairs": codes.collisions(E),
-        "colliding pairs, bfloat16": codes.collisions_in_bfloat16(E),
+        "smallest distance": table_statistics.nearest(E),
+        "colliding pairs": table_statistics.collisions(E),
+        "colliding pairs, bfloat16": table_statistics.collisions_in_bfloat16(E),
         "equal neighbours of 4096, bfloat16": _equal_neighbours(probe),
-        "alias margin": codes.alias_margin(E),
+        "alias margin": table_statistics.alias_margin(E),
         "largest value": float(np.abs(E).max()),
-        "growth with length": codes.growth({n: float(np.abs(F).max()) for n, F in tables.items()}),
-        "change of step with length": codes.length_consistency(tables),
-        "drift to 4 lengths": codes.drift(E, tables[4 * probe.length])
+        "growth with length": table_statistics.growth(
+            {n: float(np.abs(F).max()) for n, F in tables.items()}
+        ),
+        "change of step with length": table_statistics.length_consistency(tables),
+        "drift to 4 lengths": table_statistics.drift(E, tables[4 * probe.length])
         if 4 * probe.length in tables
         else None,
-        "largest step / median": codes.step_ratio(E),
-        "variation of steps": codes.step_variation(E),
-        "largest step / random pair": codes.step_share(E),
-        "coordinates that change by 1/2": codes.coordinates_that_change(E),
+        "largest step / median": table_statistics.step_ratio(E),
+        "variation of steps": table_statistics.step_variation(E),
+        "largest step / random pair": table_statistics.step_share(E),
+        "coordinates that change by 1/2": table_statistics.coordinates_that_change(E),
         **(
             _shifts(probe)
             if probe.kind == "code"
             else {"change by a common shift": _change_by_shift(probe)}
         ),
         **_similarity(probe, E),
-        "mean square norm": codes.mean_square_norm(E),
-        "variation of square norms": codes.norm_variation(E),
+        "mean square norm": table_statistics.mean_square_norm(E),
+        "variation of square norms": table_statistics.norm_variation(E),
         "growth of square norm with width": _growth_with_width(probe)
         if probe.kind == "code"
         else None,
-        "effective dimension": codes.effective_dimension(E),
+        "effective dimension": table_statistics.effective_dimension(E),
         **_exposure(probe, E),
     }
 
 
-def frequencies(probe: Probe) -> Float[np.ndarray, "h p"] | None:
+def frequencies(probe: UntrainedEncoding) -> Float[np.ndarray, "h p"] | None:
     """Radians that each pair of channels turns from one token to the next, by head, fastest first;
     None of what turns nothing.
 
@@ -104,7 +112,7 @@ def frequencies(probe: Probe) -> Float[np.ndarray, "h p"] | None:
     ]  # a pair's two eigenvalues turn by as much, one each way
 
 
-def kernel(probe: Probe, length: int) -> Float[np.ndarray, "h s"]:
+def kernel(probe: UntrainedEncoding, length: int) -> Float[np.ndarray, "h s"]:
     """Against distance: a head's bias, or the mean similarity of unit queries of all directions
     with themselves.
     """
@@ -112,7 +120,7 @@ def kernel(probe: Probe, length: int) -> Float[np.ndarray, "h s"]:
     return found.reshape(-1, probe.num_heads, length).mean(axis=0)
 
 
-def _shifts(probe: Probe) -> Numbers:
+def _shifts(probe: UntrainedEncoding) -> Numbers:
     """Of positions far and wide, whatever the scheme; a constant may be added, as the layer behind
     a code can.
     """
@@ -122,14 +130,14 @@ def _shifts(probe: Probe) -> Numbers:
     places = np.random.default_rng(0).permutation(last)[:_PAIRS]
     before, after = probe.codes_at(places), probe.codes_at(places + SHIFT)
     by_map = {
-        f"shift residual, {m}": shifts.residual(before, after, len(places) // 2, m)
+        f"shift residual, {m}": linear_shift.residual(before, after, len(places) // 2, m)
         for m in ("orthogonal", "linear", "affine")
     }
     known = [r for name, r in by_map.items() if r is not None and "linear" not in name]
     return {**by_map, "shift residual": min(known, default=None)}
 
 
-def _change_by_shift(probe: Probe) -> float | None:
+def _change_by_shift(probe: UntrainedEncoding) -> float | None:
     """What a far, odd shift of all positions changes of the table, over the spread of its
     values.
     """
@@ -138,7 +146,7 @@ def _change_by_shift(probe: Probe) -> float | None:
     return float(np.linalg.norm(moved - E) / spread) if spread else None
 
 
-def _similarity(probe: Probe, E: Float[np.ndarray, "l c"]) -> Numbers:
+def _similarity(probe: UntrainedEncoding, E: Float[np.ndarray, "l c"]) -> Numbers:
     place = np.arange(len(E), dtype=np.float64)
     if probe.kind == "code":
         K = similarity.gram(E)
@@ -168,7 +176,7 @@ def visible(logits: Float[np.ndarray, "c s"]) -> Float[np.ndarray, "c s"]:
     return np.where(allowed, logits, low - max(high - low, 1.0))
 
 
-def _exposure(probe: Probe, E: Float[np.ndarray, "l c"]) -> Numbers:
+def _exposure(probe: UntrainedEncoding, E: Float[np.ndarray, "l c"]) -> Numbers:
     """How much of what an example of two lengths asks, beyond the first, was never shown by
     examples of one.
 
@@ -176,12 +184,12 @@ def _exposure(probe: Probe, E: Float[np.ndarray, "l c"]) -> Numbers:
     """
     n, turns = probe.length, frequencies(probe)
     there = probe.scheme.max_length is None or 2 * n <= probe.scheme.max_length
-    outside = codes.unseen_coordinates(E, probe.table(2 * n)[n:]) if there else None
+    outside = table_statistics.unseen_coordinates(E, probe.table(2 * n)[n:]) if there else None
     found: Numbers = {
         "coordinates out of range": None if outside is None else float(outside.mean())
     }
     if turns is not None:
-        share = float(rotations.completed(turns.ravel(), n).mean())
+        share = float(rotation_angles.completed(turns.ravel(), n).mean())
         return {**found, "pairs that complete a period": share, "unseen": 1 - share}
     found["unseen"] = None if outside is None else _unseen(probe, outside)
     if probe.kind == "bias":
@@ -191,24 +199,24 @@ def _exposure(probe: Probe, E: Float[np.ndarray, "l c"]) -> Numbers:
         found["tokens among which 99% is asked for"] = length
         found |= {
             f"99% of head {h} within": r
-            for h, r in enumerate(biases.receptive_field(longest), start=1)
+            for h, r in enumerate(receptive_field.receptive_field(longest), start=1)
         }
     return found
 
 
-def _unseen(probe: Probe, outside: Bool[np.ndarray, "l c"]) -> float:
+def _unseen(probe: UntrainedEncoding, outside: Bool[np.ndarray, "l c"]) -> float:
     """The share of new rows L..2L-1, or of attention that falls on them."""
     new = outside.any(axis=1) | untrained(probe)
     if probe.kind == "code":
         return float(new.mean())
     return float(
-        biases.attention(probe.logits(2 * probe.length))[:, probe.length :][:, new]
+        receptive_field.attention(probe.logits(2 * probe.length))[:, probe.length :][:, new]
         .sum(axis=1)
         .mean()
     )
 
 
-def untrained(probe: Probe) -> Bool[np.ndarray, "l"]:
+def untrained(probe: UntrainedEncoding) -> Bool[np.ndarray, "l"]:
     """Rows L..2L-1 that depend on parameters which no row of a shorter example reaches, as those of
     a table do.
     """
@@ -236,20 +244,22 @@ def untrained(probe: Probe) -> Bool[np.ndarray, "l"]:
     return np.zeros(n, bool) if differs[:n].any() else differs[n:]
 
 
-def _equal_neighbours(probe: Probe) -> int | None:
+def _equal_neighbours(probe: UntrainedEncoding) -> int | None:
     enough = probe.max_length is None or probe.max_length >= _LONG
     return (
-        codes.equal_neighbours(codes.through_bfloat16(probe.table(_LONG)))
+        table_statistics.equal_neighbours(table_statistics.through_bfloat16(probe.table(_LONG)))
         if probe.kind == "code" and enough
         else None
     )
 
 
-def _growth_with_width(probe: Probe) -> float | None:
+def _growth_with_width(probe: UntrainedEncoding) -> float | None:
     sizes = {}
     for width in (probe.width, 2 * probe.width, 4 * probe.width):
         try:
-            sizes[width] = codes.mean_square_norm(probe.resized(width).table(probe.length))
+            sizes[width] = table_statistics.mean_square_norm(
+                probe.resized(width).table(probe.length)
+            )
         except UserError:  # it is made for narrow ones
             continue
-    return codes.growth(sizes)
+    return table_statistics.growth(sizes)

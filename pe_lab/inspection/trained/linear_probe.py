@@ -12,7 +12,7 @@ _RIDGE = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
-class Probe:
+class ProbeScore:
     """On examples that it was not fitted on.
 
     Attributes:
@@ -25,7 +25,9 @@ class Probe:
     error: float
 
 
-def of_place(hidden: Float[np.ndarray, "n l d"], valid: Bool[np.ndarray, "n l"]) -> Probe | None:
+def of_place(
+    hidden: Float[np.ndarray, "n l d"], valid: Bool[np.ndarray, "n l"]
+) -> ProbeScore | None:
     """Fitted by ridge regression on the first half of the examples, scored on the second; None
     where there is one place or example.
     """
@@ -42,7 +44,7 @@ def of_place(hidden: Float[np.ndarray, "n l d"], valid: Bool[np.ndarray, "n l"])
     penalty = (_RIDGE * np.trace(gram) / len(gram) or 1.0) * np.eye(len(gram))
     map_ = np.linalg.solve(gram + penalty, (X - centre).T @ (y - middle))
     wrong = (X_test - centre) @ map_ + middle - y_test
-    return Probe(
+    return ProbeScore(
         float(1 - np.square(wrong).sum() / np.square(y_test - y_test.mean()).sum()),
         float(np.abs(wrong).mean()),
     )

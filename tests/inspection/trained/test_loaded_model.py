@@ -3,14 +3,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.inspection.trained import knock_out
-from pe_lab.inspection.trained.bench import Bench, draw
+from pe_lab.inspection.trained import knock_outs
+from pe_lab.inspection.trained.loaded_model import LoadedModel, draw
 from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
 from pe_lab.training.setup import build_setup
 from pe_lab.training.trained_runs import load
 from tests import tiny
-from tests.inspection.trained.looked_at import finished
+from tests.inspection.trained.untrained_run import finished
 
 pytestmark = pytest.mark.full
 
@@ -30,12 +30,12 @@ def trained(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bench(trained):
-    return Bench(trained, LENGTHS)
+    return LoadedModel(trained, LENGTHS)
 
 
 def test_with_nothing_off_scores_are_the_rows_of_its_record(trained, bench):
     assert bench.num_examples == 40
-    found = {n: bench.score(n, knock_out.nothing_off(bench.setup)) for n in LENGTHS}
+    found = {n: bench.score(n, knock_outs.nothing_off(bench.setup)) for n in LENGTHS}
     assert found == {
         n: {
             m: pytest.approx(record_rows.value(trained.record, "test", n, 0, m))
@@ -47,14 +47,14 @@ def test_with_nothing_off_scores_are_the_rows_of_its_record(trained, bench):
 
 
 def test_with_all_off_it_scores_as_a_model_without_encodings_and_its_parameters(trained, bench):
-    bare = Bench(finished("nope", params=trained.params, evaluate__num_examples=40), LENGTHS)
+    bare = LoadedModel(finished("nope", params=trained.params, evaluate__num_examples=40), LENGTHS)
     off = jax.tree.map(
-        np.logical_not, knock_out.nothing_off(bench.setup)
+        np.logical_not, knock_outs.nothing_off(bench.setup)
     )  # at the input it has none
     assert (
         bench.score(3, off)
-        == bare.score(3, knock_out.nothing_off(bare.setup))
-        != bench.score(3, knock_out.nothing_off(bench.setup))
+        == bare.score(3, knock_outs.nothing_off(bare.setup))
+        != bench.score(3, knock_outs.nothing_off(bench.setup))
     )
 
 
@@ -65,7 +65,7 @@ def test_what_is_said_is_right_where_teacher_forcing_says_so(bench):
         assert all(len(mine) <= n + 1 and bench.end not in mine[:-1] for mine, _ in said)
         share = np.mean([mine == right for mine, right in said])
         assert share == pytest.approx(
-            bench.score(n, knock_out.nothing_off(bench.setup))["exact_match"]
+            bench.score(n, knock_outs.nothing_off(bench.setup))["exact_match"]
         )
 
 
@@ -85,9 +85,9 @@ def test_every_example_is_seen_once_and_one_at_a_time_is_the_same(trained, bench
         for leaf in (*whole.q["decoder"], *whole.hidden["decoder"], whole.valid["decoder"])
     } == {40}
     monkeypatch.setattr(
-        "pe_lab.inspection.trained.bench._AT_ONCE", 16
+        "pe_lab.inspection.trained.loaded_model._AT_ONCE", 16
     )  # the last batch is not full
-    parts = Bench(trained, LENGTHS).observe(3)
+    parts = LoadedModel(trained, LENGTHS).observe(3)
     np.testing.assert_allclose(parts.hidden["decoder"][-1], whole.hidden["decoder"][-1], atol=1e-5)
     for a, b in zip(parts.attention["decoder"], whole.attention["decoder"], strict=True):
         assert a["entropy"] == pytest.approx(b["entropy"], abs=1e-5)
@@ -97,7 +97,7 @@ def test_a_sink_token_is_seen_and_is_none_of_the_tokens():
     """It is in the means of attention and in the pictures alone."""
     sizes = {"layout__name": "encoder_decoder", "model__num_layers": 1, "evaluate__num_examples": 4}
     without, seen = (
-        Bench(finished("alibi", model__sink_token=sink, **sizes), [3]).observe(3)
+        LoadedModel(finished("alibi", model__sink_token=sink, **sizes), [3]).observe(3)
         for sink in (False, True)
     )
     of_tokens = ("hidden", "valid", "q", "k", "mask")
@@ -153,7 +153,7 @@ def test_the_task_names_the_token_of_the_prompt_that_each_label_is(layout, row):
 )
 def test_a_length_that_cannot_be_looked_at_is_one_sentence(encoding, length, says):
     with pytest.raises(UserError, match=f"^{says}"):
-        Bench(finished(encoding, evaluate__lengths=(2, 3)), [2, length])
+        LoadedModel(finished(encoding, evaluate__lengths=(2, 3)), [2, length])
 
 
 @pytest.mark.parametrize("layout", ["encoder", "encoder_decoder"])
@@ -167,11 +167,11 @@ def test_other_layouts_answer_too(layout, tmp_path):
         evaluate__num_examples=40,
     )
     tiny.train(tmp_path, cell)
-    bench = Bench(load(tmp_path, cell.run.run_id), [2, 3])
+    bench = LoadedModel(load(tmp_path, cell.run.run_id), [2, 3])
     assert bench.forced == (layout == "encoder")
     said = bench.said(2)
     assert [len(right) for _, right in said] == [3] * 40
-    found = bench.score(2, knock_out.nothing_off(bench.setup))["exact_match"]
+    found = bench.score(2, knock_outs.nothing_off(bench.setup))["exact_match"]
     assert np.mean([mine == right for mine, right in said]) == pytest.approx(found)
     assert 0 < found < 1  # or nothing would be compared
     seen = bench.observe(2)

@@ -48,7 +48,7 @@ _CONTIGUOUS = {"name": "contiguous"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Probe:
+class UntrainedEncoding:
     """One encoding with fresh parameters, in the company of one model's sizes and one position
     scheme.
 
@@ -184,7 +184,7 @@ class Probe:
             if self.max_length is None or n * self.length <= self.max_length
         ]
 
-    def resized(self, width: int) -> "Probe":
+    def resized(self, width: int) -> "UntrainedEncoding":
         return dataclasses.replace(self, width=width)
 
     def table(self, length: int, shift: int = 0, params: Any = None) -> Float[np.ndarray, "l c"]:

@@ -20,7 +20,7 @@ from pe_lab.model.transformer import Terms, Transformer
 
 
 @dataclasses.dataclass(frozen=True)
-class Attended:
+class AttentionActivations:
     """One application of attention.
 
     Attributes:
@@ -35,11 +35,11 @@ class Attended:
     weights: Any
 
 
-jax.tree_util.register_dataclass(Attended, ["q", "k", "mask", "weights"], [])
+jax.tree_util.register_dataclass(AttentionActivations, ["q", "k", "mask", "weights"], [])
 
 
 @dataclasses.dataclass(frozen=True)
-class Recorded:
+class Activations:
     """What a model computed for one batch; a sink token is the first token.
 
     Attributes:
@@ -48,10 +48,10 @@ class Recorded:
     """
 
     hidden: dict[str, list[Any]]
-    attended: dict[str, list[Attended]]
+    attended: dict[str, list[AttentionActivations]]
 
 
-jax.tree_util.register_dataclass(Recorded, ["hidden", "attended"], [])
+jax.tree_util.register_dataclass(Activations, ["hidden", "attended"], [])
 
 
 class _Recorder(AttentionEncoding):
@@ -77,11 +77,11 @@ class _Recorder(AttentionEncoding):
         return super().combine(w, v, Q, K)
 
 
-def _recorder(attended: list[Attended]) -> _Recorder:
+def _recorder(attended: list[AttentionActivations]) -> _Recorder:
     """A recorder that adds each application of attention to a list."""
 
     def inputs(q: Any, k: Any, mask: Any) -> None:
-        attended.append(Attended(q, k, mask, None))
+        attended.append(AttentionActivations(q, k, mask, None))
 
     def weights(w: Any) -> None:
         attended[-1] = dataclasses.replace(attended[-1], weights=w)
@@ -103,12 +103,12 @@ class _RecordedBlock(nnx.Module):
 
 def recorded(
     model: Transformer, stream: Stream, source: Stream | None = None
-) -> tuple[jax.Array, Recorded]:
+) -> tuple[jax.Array, Activations]:
     """Logits, and what the model computed on the way. The model's blocks are replaced: merge
     another.
     """
     hidden: dict[str, list[Any]] = {}
-    attended: dict[str, list[Attended]] = {}
+    attended: dict[str, list[AttentionActivations]] = {}
     terms = _with_recorders(model, model.position_terms(stream, source), attended)
     for name, stack in model.stacks.items():
 
@@ -117,10 +117,12 @@ def recorded(
 
         stack.blocks = nnx.List([_RecordedBlock(block, record) for block in stack.blocks])  # type: ignore[misc]
     logits = model(stream, source, terms=terms)
-    return logits, Recorded(hidden, attended)
+    return logits, Activations(hidden, attended)
 
 
-def _with_recorders(model: Transformer, terms: Terms, attended: dict[str, list[Attended]]) -> Terms:
+def _with_recorders(
+    model: Transformer, terms: Terms, attended: dict[str, list[AttentionActivations]]
+) -> Terms:
     """The terms with a recorder on every layer of attention."""
 
     def layers(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from pe_lab.inspection.trained import knock_out
-from pe_lab.inspection.trained.knock_out import Off, Part
+from pe_lab.inspection.trained import knock_outs
+from pe_lab.inspection.trained.knock_outs import ActingEncoding, SwitchedOff
 from pe_lab.runs import config
 from pe_lab.training.setup import build_setup
 from tests import models, tiny
@@ -19,7 +19,7 @@ READ = models.stream(models.random_tokens(2, 6, size=11), mask=MASK)
 @functools.cache
 def _program(graph):
     def logits(params, off):
-        return knock_out.logits(nnx.merge(graph, params), off, READ)
+        return knock_outs.logits(nnx.merge(graph, params), off, READ)
 
     return jax.jit(logits)
 
@@ -30,7 +30,7 @@ def logits(model, off):
 
 
 def off(heads=((False, False), (False, False)), at_input=()):
-    return Off(np.array(heads, bool).reshape(-1, 2), tuple(at_input))
+    return SwitchedOff(np.array(heads, bool).reshape(-1, 2), tuple(at_input))
 
 
 @functools.cache
@@ -91,7 +91,7 @@ def test_each_head_and_both_are_other_models():
 def test_one_head_off_leaves_the_bias_of_the_other():
     model = models.build("alibi", num_layers=1)
     terms = model.position_terms(READ)
-    off = knock_out.switched_off(model, terms, jnp.array([[True, False]]))
+    off = knock_outs.switched_off(model, terms, jnp.array([[True, False]]))
     left, whole = (np.asarray(t.answering.attention[0].bias) for t in (off, terms))
     assert not left[:, 0].any()
     np.testing.assert_array_equal(left[:, 1], whole[:, 1])
@@ -129,15 +129,15 @@ def test_a_code_at_the_input_is_switched_off():
 def test_the_parts_of_a_model_and_all_that_can_be_switched_off():
     bias = {"name": "t5_bias", "stacks": ("decoder", "cross"), "layers": (1,)}
     made = build_setup(tiny.run("sinusoidal", bias, layout__name="encoder_decoder"))
-    assert knock_out.parts(made) == [
-        Part("t5_bias", "decoder", 1),
-        Part("t5_bias", "cross", 1),
-        Part("sinusoidal", "input", None),
-        Part("sinusoidal", "input", None),
+    assert knock_outs.parts(made) == [
+        ActingEncoding("t5_bias", "decoder", 1),
+        ActingEncoding("t5_bias", "cross", 1),
+        ActingEncoding("sinusoidal", "input", None),
+        ActingEncoding("sinusoidal", "input", None),
     ]
     found = {
         (k.encoding, k.where, k.layer, k.head): (k.off.attention.tolist(), k.off.inputs)
-        for k in knock_out.all_of(made)
+        for k in knock_outs.all_of(made)
     }
     nothing, inputs = [[False, False], [False, False]], (False, False)
     assert found == {
@@ -150,21 +150,21 @@ def test_the_parts_of_a_model_and_all_that_can_be_switched_off():
         ("t5_bias", "cross", 1, 0): ([[False, False], [True, False]], inputs),
         ("t5_bias", "cross", 1, 1): ([[False, False], [False, True]], inputs),
     }
-    none = knock_out.nothing_off(made)
+    none = knock_outs.nothing_off(made)
     assert (none.attention.tolist(), none.inputs) == (nothing, inputs)
 
 
 def test_an_encoding_is_switched_off_only_on_the_heads_where_it_acts():
     fire = {"name": "fire", "heads": (1,), "layers": (0,)}
     setup = build_setup(tiny.run(fire, {"name": "rope", "heads": ()}))
-    assert knock_out.parts(setup) == [Part("fire", "decoder", 0, (1,))]
-    heads = [k.head for k in knock_out.all_of(setup) if k.layer == 0]
+    assert knock_outs.parts(setup) == [ActingEncoding("fire", "decoder", 0, (1,))]
+    heads = [k.head for k in knock_outs.all_of(setup) if k.layer == 0]
     assert heads == [None, 1]
 
 
 def test_encodings_of_one_name_have_names_of_their_own():
     def names(*specs):
-        return knock_out.names(config.encodings(specs))
+        return knock_outs.names(config.encodings(specs))
 
     assert names(*({"name": "rope", "axis": axis} for axis in (0, 1))) == [
         "rope(axis=0)",
@@ -203,6 +203,6 @@ def test_the_parts_are_the_encodings_of_the_model_in_its_order():
     ]
     assert [
         (part.encoding, part.where, part.layer)
-        for part in knock_out.parts(made)
+        for part in knock_outs.parts(made)
         if part.layer is not None
     ] == built

@@ -2,9 +2,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.inspection.trained import attending
-from pe_lab.inspection.trained.bench import Bench
-from tests.inspection.trained.looked_at import finished
+from pe_lab.inspection.trained import attention_statistics
+from pe_lab.inspection.trained.loaded_model import LoadedModel
+from tests.inspection.trained.untrained_run import finished
 
 pytestmark = pytest.mark.full
 
@@ -14,8 +14,8 @@ ALIGNED = jnp.eye(L, dtype=bool)[None]
 
 
 def numbers(w, counted=(True,) * L, aligned=ALIGNED, mask=CAUSAL):
-    found = attending.means(
-        attending.sums(
+    found = attention_statistics.means(
+        attention_statistics.sums(
             jnp.asarray(w, jnp.float32)[None, None], mask, jnp.asarray([counted]), aligned
         )
     )
@@ -73,11 +73,11 @@ def test_a_bias_that_looks_where_the_string_stands_has_all_its_mass_on_the_token
     layout, name, back
 ):
     """Of a copy, as far back as the string is long; in cross-attention, at the same place."""
-    own = {"name": "tests.inspection.own:LooksBack", "back": back} | (
+    own = {"name": "tests.inspection.user_encodings:LooksBack", "back": back} | (
         {"stacks": ("cross",)} if name == "cross" else {}
     )
     run = finished(own, layout__name=layout, model__num_layers=1, evaluate__lengths=(3, 5))
-    (found,) = Bench(run, [5]).observe(5).attention[name]
+    (found,) = LoadedModel(run, [5]).observe(5).attention[name]
     assert found["aligned"] == pytest.approx([1, 1], abs=1e-5)
     assert max(found["by_chance"]) < 0.25
     if name != "cross":
