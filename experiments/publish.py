@@ -26,34 +26,32 @@ _ALLOW_DIRTY = flags.DEFINE_bool(
 
 def main() -> int:
     folder = study_folder.folder()
-    found = results.load(folder)
-    if not found.finished:
+    study = results.load(folder)
+    if not study.finished:
         raise UserError(f"{folder} has no finished run to publish.")
-    dirty = [r["run_id"] for r in found.records if r["provenance"].get("dirty")]
+    dirty = [r["run_id"] for r in study.records if r["provenance"].get("dirty")]
     if dirty and not _ALLOW_DIRTY.value:
         raise UserError(
             f"{len(dirty)} run{'s' * (len(dirty) > 1)} in {folder}, such as {dirty[0]}, used code "
             "that was not committed: sweep again from a clean checkout, or give --allow_dirty."
         )
-    if found.missing:
+    if study.missing:
         raise UserError(
-            f"{folder} lacks the records of {found.missing} runs: sweep again, so that none is "
+            f"{folder} lacks the records of {study.missing} runs: sweep again, so that none is "
             f"left out."
         )
-    target = Path("results/published") / found.name
+    target = Path("results/published") / study.name
     if target.resolve() == folder.resolve():
         raise UserError(f"{folder} is the published study: give the folder that was trained.")
-    shutil.rmtree(target / "records", ignore_errors=True)
-    (target / "records").mkdir(parents=True)
+    target.mkdir(parents=True, exist_ok=True)
     shutil.copy(folder / "study.json", target)
-    for record in found.records:
-        shutil.copy(records.path_of(folder, record["run_id"]), target / "records")
-    tables.write(found, target)
-    plots.write(found, target)
-    if note := changed_code.note(found.records):
+    records.write_archive(target, study.records)
+    tables.write(study, target)
+    plots.write(study, target)
+    if note := changed_code.note(study.records):
         print(note)
     print(
-        f"published {len(found.records)} runs in {target}; say what they show in "
+        f"published {len(study.records)} runs in {target}; say what they show in "
         f"{target}/README.md.jinja"
     )
     return 0

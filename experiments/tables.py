@@ -2,10 +2,11 @@
 
     python -m experiments.tables --study=quickstart
     python -m experiments.tables --results=FOLDER
+    python -m experiments.tables --study=quickstart --pdf
     python -m experiments.tables --study=quickstart --seeds_needed=0.8
 
-The last one writes nothing. It prints how many seeds the contrasts of the analysis spec need for a
-power of 0.8. Exit status: 0, or 2 for wrong arguments.
+--pdf writes each plot as PDF too. --seeds_needed writes nothing: it prints how many seeds the
+contrasts of the analysis spec need for a power of 0.8. Exit status: 0, or 2 for wrong arguments.
 """
 
 from pathlib import Path
@@ -15,43 +16,46 @@ from absl import flags
 from experiments import command_line, study_folder
 from pe_lab.results import planning, plots, results
 from pe_lab.results import tables as _tables
+from pe_lab.runs import records
 from pe_lab.sweeps import changed_code
 
 
-def show(folder: Path) -> None:
-    """Writes table.md, table.csv, table.tex and the plots, prints the first table and where
-    everything lies.
-    """
-    found = results.load(folder)
-    print(f"\n{_tables.write(found, folder)}\n")
-    if found.missing:
+def show(folder: Path, *, pdf: bool = False) -> None:
+    """Write table.md, table.csv, table.tex and the plots; print the first table and all paths."""
+    study = results.load(folder)
+    print(f"\n{_tables.write(study, folder)}\n")
+    if study.missing:
         print(
-            f"without a record: {found.missing} runs of the study, which are in none of these "
+            f"without a record: {study.missing} runs of the study, which are in none of these "
             f"numbers\n"
         )
-    if note := changed_code.note(found.records):
+    if note := changed_code.note(study.records):
         print(f"{note}\n")
-    paths = plots.write(found, folder)
-    drawn = f"{', '.join(map(str, paths))}, and each as PDF" if paths else "none yet"
-    print(f"tables   {folder}/table.md, {folder}/table.csv, {folder}/table.tex\nplots    {drawn}")
-    print(
-        f"records  {folder}/records/\none page to explore: python -m experiments.report "
-        f"--results={folder}"
-    )
+    paths = plots.write(study, folder, pdf=pdf)
+    pictures = ", ".join(map(str, paths)) or "none yet"
+    if paths and pdf:
+        pictures += ", and each as PDF"
+    has_archive = (folder / records.ARCHIVE).exists()
+    recorded = folder / records.ARCHIVE if has_archive else f"{folder}/records/"
+    print(f"tables   {folder}/table.md, {folder}/table.csv, {folder}/table.tex")
+    print(f"plots    {pictures}")
+    print(f"records  {recorded}")
+    print(f"one page to explore: python -m experiments.report --results={folder}")
 
 
 def main() -> int:
     folder, power = study_folder.folder(), flags.FLAGS.seeds_needed
     if power is None:
-        show(folder)
+        show(folder, pdf=flags.FLAGS.pdf)
     else:
-        found = results.load(folder)
-        print(planning.text(found, power, planning.seeds_needed(found, power)))
+        study = results.load(folder)
+        print(planning.text(study, power, planning.seeds_needed(study, power)))
     return 0
 
 
 if __name__ == "__main__":
     study_folder.define()
+    flags.DEFINE_bool("pdf", False, "write each plot as PDF too")
     flags.DEFINE_float(
         "seeds_needed",
         None,

@@ -1,5 +1,8 @@
 """The record of a run: one JSON file, written completely or not at all.
 
+A published study has its records in one compressed file, ARCHIVE, with one record per line. Every
+reader here accepts both.
+
     record = {
       "schema_version": 6, "digest": ...,        # sha256 of everything else
       "run_id", "config", "member",              # the config with all defaults resolved
@@ -10,13 +13,15 @@
 Training writes records and the analysis reads them. Neither needs the other.
 """
 
+import gzip
 import hashlib
 import itertools
 import json
 import math
 import os
 import threading
-from collections.abc import Collection, Container, Mapping
+import zlib
+from collections.abc import Collection, Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +30,7 @@ from pe_lab.runs.errors import UserError, one_line
 
 Record = dict[str, Any]  # as JSON gives it back
 
+ARCHIVE = "records.jsonl.gz"
 SCHEMA_VERSION, _OLDEST = 6, 2
 STATUSES = ("finished", "diverged", "failed")
 # Subtracted from thresholds, because the floating-point mean of three times 0.99 is below 0.99.
@@ -91,7 +97,7 @@ def write(folder: Path, record: Mapping[str, Any]) -> Path:
     return path
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> Record:
     """Read a record and check that its content did not change.
 
     A record of an older version is returned as this version would have written it.
@@ -101,12 +107,21 @@ def read(path: Path) -> dict[str, Any]:
       UserError: it is of another version.
     """
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as e:
+        raise _damaged(path, one_line(e)) from e
+    return _from_text(text, path)
+
+
+def _from_text(text: str, path: Path) -> Record:
+    """Return the record of a JSON text that was read from a path."""
+    try:
+        record = json.loads(text)
         version = record["schema_version"]
         is_intact = record["digest"] == digest(record)
     except KeyError as e:
         raise _damaged(path, f"it has no key {e}") from e
-    except (OSError, ValueError, TypeError) as e:
+    except (ValueError, TypeError) as e:
         raise _damaged(path, one_line(e)) from e
     if version not in range(_OLDEST, SCHEMA_VERSION + 1):
         raise UserError(
@@ -127,13 +142,58 @@ def read(path: Path) -> dict[str, Any]:
     return {**record, "digest": digest(record)}
 
 
-def read_all(folder: Path, without: Container[Path] = ()) -> dict[str, dict[str, Any]]:
-    """Return the records of a study's folder by run id, without some files."""
-    return {path.stem: _read_named(path) for path in _files(folder) if path not in without}
+def read_all(folder: Path, without: Container[Path] = ()) -> dict[str, Record]:
+    """Return the records of a study's folder by run id, without some files.
+
+    A record with a file of its own replaces the record of this run in the archive.
+    """
+    by_id = _read_archive(folder / ARCHIVE)
+    for path in _files(folder):
+        if path not in without:
+            by_id[path.stem] = _read_named(path)
+    return by_id
+
+
+def read_run(folder: Path, run_id: str) -> Record | None:
+    """Return the record of one run in a study's folder; None if there is none."""
+    path = path_of(folder, run_id)
+    if path.exists():
+        return read(path)
+    return _read_archive(folder / ARCHIVE).get(run_id)
+
+
+def exist(folder: Path) -> bool:
+    """Return whether a study's folder has records."""
+    return (folder / "records").is_dir() or (folder / ARCHIVE).exists()
+
+
+def write_archive(folder: Path, records: Iterable[Record]) -> Path:
+    """Write records into one compressed file, sorted by run id.
+
+    The same records give the same bytes: the file holds no time and no name.
+    """
+    ordered = sorted(records, key=lambda record: record["run_id"])
+    lines = [json.dumps(record, separators=(",", ":"), allow_nan=False) for record in ordered]
+    content = "".join(line + "\n" for line in lines).encode()
+    path = folder / ARCHIVE
+    path.write_bytes(gzip.compress(content, compresslevel=9, mtime=0))
+    return path
+
+
+def _read_archive(path: Path) -> dict[str, Record]:
+    """Return the records of an archive by run id; none if there is no archive."""
+    if not path.exists():
+        return {}
+    try:
+        lines = gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()
+    except (OSError, ValueError, EOFError, zlib.error) as e:
+        raise _damaged(path, one_line(e)) from e
+    records = [_from_text(line, path) for line in lines]
+    return {record["run_id"]: record for record in records}
 
 
 def damaged(folder: Path) -> dict[Path, str]:
-    """Return a sentence for each damaged record in a study's folder.
+    """Return a sentence for each damaged record file in a study's folder.
 
     Raises:
       UserError: a record is of another version. It is not damaged.
@@ -151,7 +211,7 @@ def _files(folder: Path) -> list[Path]:
     return sorted((folder / "records").glob("*.json"))
 
 
-def _read_named(path: Path) -> dict[str, Any]:
+def _read_named(path: Path) -> Record:
     """Read a record whose file must have the name of its run."""
     record = read(path)
     if record["run_id"] != path.stem:
@@ -197,6 +257,8 @@ def write_json(path: Path, content: object) -> None:
 
 
 def _damaged(path: Path, reason: str) -> Damaged:
+    if path.name == ARCHIVE:
+        return Damaged(f"The records {path} are damaged ({reason}). Restore the file.")
     return Damaged(
         f"The record {path} is damaged ({reason}). The next sweep sets it aside and runs it again."
     )

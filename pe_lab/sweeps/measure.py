@@ -87,7 +87,7 @@ def add(folder: Path, request: Request, report: Callable[[str], None] = lambda l
 
 def _chosen(folder: Path, select: Values) -> Records:
     """The finished records that a selection matches."""
-    if not (folder / "records").is_dir():
+    if not records.exist(folder):
         raise UserError(f"There are no records in {folder}: sweep the study first.")
     all_records = records.read_all(folder).items()
     finished = {run_id: r for run_id, r in all_records if r["status"] == "finished"}

@@ -84,7 +84,7 @@ def _is_readable(wanted: object) -> bool:
 
 
 def _configs(folder: Path) -> list[Values]:
-    if not (folder / "records").is_dir():
+    if not records.exist(folder):
         raise UserError(f"config.init_from finds no records in {folder}: sweep that study first.")
     return [
         {**record["config"], "run_id": run_id}

@@ -145,13 +145,13 @@ def _check_parents(groups: list[RunGroup], folder: Path) -> None:
         if run.init_from is None or run.init_from.run_id in coming:
             continue
         parent_folder = study_files.folder_of(run.init_from.study, folder)
-        path = records.path_of(parent_folder, run.init_from.run_id)
-        if not path.exists() or records.read(path)["checkpoint"] is None:
+        parent = records.read_run(parent_folder, run.init_from.run_id)
+        if parent is None or parent["checkpoint"] is None:
             raise UserError(
                 f"The run {run.init_from.run_id} that {run.run_id} starts from has no parameters "
                 f"in {parent_folder}."
             )
-        check_held_out(run, records.read(path))
+        check_held_out(run, parent)
 
 
 def _check_code(left: Sequence[Run], present: dict[str, Record]) -> None:

@@ -38,10 +38,9 @@ def load(folder: Path, run_id: str) -> TrainedRun:
     Raises:
       UserError: there is no such run, it did not finish, or its checkpoint is gone or damaged.
     """
-    path = records.path_of(folder, run_id)
-    if not path.exists():
+    record = records.read_run(folder, run_id)
+    if record is None:
         raise UserError(f"There is no run {run_id} in {folder}.")
-    record = records.read(path)
     state, group = load_state(folder, record)
     index = record["checkpoint"]["member"]
     return TrainedRun(build_setup(group.runs[index]), record, of_member(state.params, index))

@@ -150,10 +150,10 @@ def test_publishing_copies_records_tables_and_plots(smoke, tmp_path):
     assert call("publish", f"--results={folder}", "--allow_dirty", cwd=tmp_path).returncode == 0
     published = tmp_path / "results" / "published" / "smoke"
     assert len(records.read_all(published)) == 4
-    pictures = [f"{name}{suffix}" for name in PICTURES for suffix in (".pdf", ".png")]
+    pictures = [f"{name}.png" for name in PICTURES]
     assert {p.name for p in published.iterdir()} == {
         *pictures,
-        "records",
+        "records.jsonl.gz",
         "study.json",
         "table.csv",
         "table.md",

@@ -1,5 +1,4 @@
-"""Pictures of a study, each as PDF for print and as PNG; only those that its records have numbers
-for.
+"""Pictures of a study as PNG, on request also as PDF; only those that its records have numbers for.
 
 exact_match           a panel a variant: seeds, their centre and its interval against length
                       (bits_per_token for a text)
@@ -41,12 +40,15 @@ _OF_CHOSEN: Mapping[
 }
 
 
-def write(results: Results, folder: Path) -> list[Path]:
+def write(results: Results, folder: Path, *, pdf: bool = False) -> list[Path]:
     """Draws what there are numbers for into a folder, and takes away what there are none for any
     more.
 
+    Args:
+      pdf: write each picture as PDF too.
+
     Returns:
-      The PNGs; of each there is a PDF beside it. Empty before a run has finished.
+      The PNGs. Empty before a run has finished.
     """
     chosen = selection.chosen(results)
     tables = enumerate(results.spec.tables, start=1)
@@ -58,12 +60,13 @@ def write(results: Results, folder: Path) -> list[Path]:
         for of, figures in ((chosen, {**_OF_CHOSEN, **asked}), (results, _OF_ALL))
         for name, draw in figures.items()
     ]
+    suffixes = (".png", ".pdf") if pdf else (".png",)
     drawn = []
     with drawing.settings():
         for name, draw, of in kinds:
             figure = draw(of) if of.finished else None
             if figure is not None:
-                drawing.save(figure, [folder / f"{name}{suffix}" for suffix in drawing.SUFFIXES])
+                drawing.save(figure, [folder / f"{name}{suffix}" for suffix in suffixes])
                 drawn.append(name)
     for stem in {
         *_OF_CHOSEN,
@@ -72,4 +75,8 @@ def write(results: Results, folder: Path) -> list[Path]:
     }.difference(drawn):
         for suffix in drawing.SUFFIXES:
             (folder / f"{stem}{suffix}").unlink(missing_ok=True)
+    if not pdf:
+        # A PDF of an earlier call would show other numbers than the PNG.
+        for name in drawn:
+            (folder / f"{name}.pdf").unlink(missing_ok=True)
     return [folder / f"{name}.png" for name in drawn]

@@ -424,13 +424,21 @@ def test_extrapolation_shows_the_counts_and_the_interval_of_wilson(drawn, tmp_pa
     assert [t.get_text() for t in extrapolates.texts] == ["0/3", "0/1"]
 
 
+def test_a_pdf_is_written_on_request_only(tmp_path):
+    study = results.load(two_variants(tmp_path))
+    plots.write(study, tmp_path, pdf=True)
+    assert {p.stem for p in tmp_path.glob("*.pdf")} == {p.stem for p in tmp_path.glob("*.png")}
+    plots.write(study, tmp_path)
+    assert not list(tmp_path.glob("*.pdf"))
+
+
 @pytest.mark.full
 def test_one_study_gives_the_same_files_to_the_last_byte(tmp_path):
     """As PNG and as PDF, and no figure stays open."""
     found = results.load(two_variants(tmp_path))
     pictures = []
     for _ in range(2):
-        paths = plots.write(found, tmp_path)
+        paths = plots.write(found, tmp_path, pdf=True)
         pictures.append(
             [path.with_suffix(suffix).read_bytes() for path in paths for suffix in (".png", ".pdf")]
         )
