@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from docs.build import catalog
 from pe_lab.inspection import encoding_pictures, scorecard
 from pe_lab.inspection.captions import caption
 from pe_lab.inspection.scorecard import PROPERTIES, Row
 from pe_lab.inspection.untrained import UntrainedEncoding
+from pe_lab.runs import plugins
 
-ARGUMENTS: dict[str, dict[str, Any]] = {  # of those that need some
-    "chunks": {"size": 16},
-    "dape": {"inner": {"name": "kerple"}},
-    "sliding_window": {"size": 16},
-}
 SCORECARD = Path("docs/pictures/scorecard.json")
 _COLORS, _DPI = 256, 110  # small files, and words that can still be read
+_NOT_MEASURED = "it is not measured yet"
 _HEAD = """## What each one is, measured
 
 Of {length} positions, width {width} and {heads} heads, untrained; `python -m docs.build --measure=scorecard` measures and draws
@@ -26,8 +24,9 @@ again, and `python -m experiments.inspect --encodings=…` does so for any argum
 
 
 def probe(name: str) -> UntrainedEncoding:
-    """An encoding as the page shows it: its defaults, where these suffice."""
-    return UntrainedEncoding({"name": name, **ARGUMENTS.get(name, {})})
+    """Return an encoding with its defaults and the `example` of its class."""
+    cls: Any = plugins.find("encodings", name)
+    return UntrainedEncoding({"name": name, **cls.example})
 
 
 def measure(name: str) -> dict[str, Any]:
@@ -48,22 +47,35 @@ def draw(name: str, folder: Path) -> None:
     small.save(file, optimize=True)
 
 
-def lookups(root: Path) -> dict[str, str]:
-    """Lookups of the page, from the scorecard below `root`."""
+def lookups(root: Path) -> dict[str, Any]:
+    """Lookups of the page, from classes and the records below `root`."""
     record = json.loads((root / SCORECARD).read_text(encoding="utf-8"))
-    rows = {name: Row(**row) for name, row in record.items()}
-    return {"measured": _section(rows, SCORECARD.parent.name)}
+    rows = {}
+    for name in plugins.names("encodings"):
+        rows[name] = Row(**record[name]) if name in record else not_measured(name)
+    return {
+        "encodings": catalog.encoding_tables(root),
+        "schemes": catalog.scheme_table(),
+        "measured": _section(rows, SCORECARD.parent.name),
+    }
+
+
+def not_measured(name: str) -> Row:
+    """Return the row of an encoding without a committed measurement: dashes."""
+    return Row(name, None, {}, _NOT_MEASURED)
 
 
 def _section(rows: Mapping[str, Row], folder: str) -> str:
-    names, size = list(rows), UntrainedEncoding({"name": "nope"})
-    card = scorecard.table(list(rows.values()), [f"[{name}](#{name})" for name in names])
+    size = UntrainedEncoding({"name": "nope"})
+    measured = {name: row for name, row in rows.items() if row.reason != _NOT_MEASURED}
+    names = [f"[{name}](#{name})" if name in measured else name for name in rows]
+    card = scorecard.table(list(rows.values()), names)
     parts = [
         _HEAD.format(length=size.length, width=size.width, heads=size.num_heads).rstrip(),
         card,
     ]
     parts.append(scorecard.legend() + "\n" + scorecard.reasons(list(rows.values())))
-    for name, row in rows.items():
+    for name, row in measured.items():
         line = (
             ", ".join(f"*{p.name}* {scorecard.cell(row, p)}" for p in PROPERTIES) + "."
             if row.numbers

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from docs.build import markdown
 from docs.build.coverage import INTERVALS, WORLDS
 
 RECORD = Path("results/published/coverage/coverage.json")
@@ -28,7 +29,7 @@ def _table_of_centers(centers: dict[str, Any]) -> str:
     for count in centers[kind][world]:
         shares = [_percent(centers[kind][world][count]) for kind, world in columns]
         rows.append([count, *shares])
-    return _markdown(rows)
+    return markdown.table(rows)
 
 
 def _table_of_rates(rates: dict[str, Any]) -> str:
@@ -37,13 +38,8 @@ def _table_of_rates(rates: dict[str, Any]) -> str:
     for count in rates["wilson"]:
         shares = [_percent(rates[kind][count][summary]) for kind, summary in columns]
         rows.append([count, *shares])
-    return _markdown(rows)
+    return markdown.table(rows)
 
 
 def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f}"
-
-
-def _markdown(rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from docs.build import markdown
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.base import Task
@@ -86,16 +87,9 @@ def lookups(root: Path) -> dict[str, str]:
     sections = [_section(name, levels[name]) for name in names]
     return {
         "num_examples": f"{record['num_examples']:,}",
-        "table": _table([header, *rows]),
+        "table": markdown.table([header, *rows]),
         "sections": "\n".join(sections),
     }
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table; the first row is its header."""
-    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
-    lines.insert(1, "|" + "---|" * len(rows[0]))
-    return "\n".join(lines)
 
 
 def _row(name: str, levels: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -131,7 +125,7 @@ def _section(name: str, levels: Sequence[Mapping[str, Any]]) -> str:
             ["token accuracy", *token_accuracies],
             ["exact match", *exact_matches],
         ]
-        parts.append(_table(rows))
+        parts.append(markdown.table(rows))
     return "\n\n".join(parts) + "\n"
 
 

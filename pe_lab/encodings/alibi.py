@@ -1,5 +1,8 @@
 """ALiBi: a penalty on the logits that grows linearly with distance, steeper in some heads.
 
+Equation: −d · 2^(−8h/H), h = 1..H.
+Beyond training: defined, local.
+
 Press et al. 2021, "Train Short, Test Long: Attention with Linear Biases Enables Input Length
 Extrapolation", section 3, https://arxiv.org/abs/2108.12409.
 

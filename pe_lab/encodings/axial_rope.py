@@ -1,5 +1,8 @@
 """Axial RoPE: positions have several axes, and each axis rotates its own share of the pairs.
 
+Equation: RoPE, with a share of the pairs for each axis.
+Beyond training: unseen angles.
+
 Heo et al. 2024, "Rotary Position Embedding for Vision Transformer",
 https://arxiv.org/abs/2403.13298 (RoPE-Axial).
 

@@ -11,7 +11,7 @@ embedding, A axes of a position, P pairs of channels that rotate.
 
 import dataclasses
 import inspect
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -62,9 +62,15 @@ class Tokens:
 
 
 class _Encoding(ChecksChoices, nnx.Module):
-    """Base of both kinds of encoding: declared requirements and a readable signature."""
+    """Base of both kinds of encoding: declared requirements and a readable signature.
+
+    Attributes:
+      requirements: what the encoding needs and guarantees.
+      example: values of the arguments without default, with which pages show the encoding.
+    """
 
     requirements: Requirements
+    example: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)

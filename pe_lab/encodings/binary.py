@@ -1,5 +1,8 @@
 """Binary digits of the position: bounded and unique, but not smooth.
 
+Equation: embedding_k = bit k of p.
+Beyond training: 2^num_bits positions, then NaN.
+
 No paper: the second idea of introductions to position encodings. A step from 2^k - 1 to 2^k flips
 k + 1 digits at once, so near positions can have distant embeddings.
 """

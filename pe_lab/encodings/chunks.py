@@ -1,9 +1,14 @@
 """Chunked attention: positions are divided into blocks of one size, and a query sees its own block.
 
+Equation: a query sees keys with the same p // size.
+Beyond training: defined, local.
+
 Child et al. 2019, "Generating Long Sequences with Sparse Transformers",
 https://arxiv.org/abs/1904.10509, whose first pattern of two has such blocks. Llama 4 uses such
 chunks on its rotary layers.
 """
+
+from typing import ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
@@ -23,6 +28,7 @@ class Chunks(AttentionEncoding):
     """
 
     requirements = Requirements(coarse=True, cross=True)
+    example: ClassVar[dict[str, int]] = {"size": 16}
 
     def __init__(self, *, size: int):
         if size < 1:

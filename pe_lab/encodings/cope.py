@@ -1,5 +1,8 @@
 """CoPE: a position is the number of tokens that a query counts by their content.
 
+Equation: q·k / √Dh + q·e[Σ σ(logits) from j to i].
+Beyond training: last row.
+
 Golovneva et al. 2024, "Contextual Position Encoding: Learning to Count What's Important",
 https://arxiv.org/abs/2405.18719.
 

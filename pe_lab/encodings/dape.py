@@ -1,5 +1,8 @@
 """DAPE: a small network reads the logits and the bias of all heads and adds to their sum.
 
+Equation: s + b + f(s, b), s = q·k / √Dh, b the inner encoding's bias.
+Beyond training: as for the inner encoding.
+
 Zheng et al. 2024, "DAPE: Data-Adaptive Positional Encoding for Length Extrapolation",
 https://arxiv.org/abs/2405.14722. Layers and their initialization follow
 chuanyang-Zheng/DAPE at 51cf9bd, DAPE.py.
@@ -14,6 +17,7 @@ the array then have no effect.
 """
 
 import dataclasses
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -40,6 +44,7 @@ class DAPE(AttentionEncoding):
     """
 
     requirements = Requirements(per_layer=True, replaces=("logits",))
+    example: ClassVar[dict[str, Any]] = {"inner": {"name": "kerple"}}
 
     def __init__(
         self,

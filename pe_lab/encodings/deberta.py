@@ -1,5 +1,8 @@
 """DeBERTa's disentangled attention: queries and keys are compared with embeddings of the distance.
 
+Equation: (q·k + q·W_k P[i−j] + k·W_q P[i−j]) / √3.
+Beyond training: last row.
+
 He et al. 2020, "DeBERTa: Decoding-enhanced BERT with Disentangled Attention", section 3.1,
 https://arxiv.org/abs/2006.03654; logarithmic buckets as in the code of its second and third version
 (Hugging Face's deberta_v2, make_log_bucket_position).

@@ -1,5 +1,8 @@
 """Dynamic position bias: a small network reads the offset and gives each head a bias.
 
+Equation: MLP(i − j).
+Beyond training: defined, unseen.
+
 Wang et al. 2021, "CrossFormer: A Versatile Vision Transformer Hinging on Cross-scale Attention",
 https://arxiv.org/abs/2108.00154, for two axes of an image. The signed logarithm of the offset is
 SwinV2's (https://arxiv.org/abs/2111.09883).

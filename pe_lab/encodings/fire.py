@@ -1,5 +1,8 @@
 """FIRE: a small network reads the distance relative to the query's position, both on a log scale.
 
+Equation: MLP(log(1+c·d) / log(1+c·max(i, L))).
+Beyond training: defined, the input is at most 1.
+
 Li et al. 2023, "Functional Interpolation for Relative Positions Improves Long Context
 Transformers", https://arxiv.org/abs/2310.04418.
 

@@ -1,5 +1,8 @@
 """Forgetting attention: a forget gate of each token decays the attention to all earlier tokens.
 
+Equation: Σ_{l=j+1..i} log σ(w·x_l + b).
+Beyond training: defined.
+
 Lin et al. 2025, "Forgetting Transformer: Softmax Attention with a Forget Gate",
 https://arxiv.org/abs/2503.02130. Gates and their initialization follow
 zhixuan-lin/forgetting-transformer at 246d5e3, modeling_forgetting_transformer.py.

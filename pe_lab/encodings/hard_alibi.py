@@ -1,5 +1,8 @@
 """Hard-ALiBi: some heads see only the last few keys, and the other heads see all keys.
 
+Equation: heads h = 0, 1, … see 0 ≤ i−j ≤ h, other heads all keys.
+Beyond training: defined.
+
 Jelassi et al. 2024, "Repeat After Me: Transformers are Better than State Space Models at Copying",
 https://arxiv.org/abs/2402.01032. It follows the authors' code (sjelassi/transformers_ssm_copy at
 1f32ac6, hard_alibi_model.py), whose loop over heads and rows is one comparison here.

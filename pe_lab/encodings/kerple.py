@@ -1,5 +1,8 @@
 """KERPLE: a learned penalty on a power of the distance or on its logarithm.
 
+Equation: −r₁ log(1 + r₂ d), or −r₂ d^r₁.
+Beyond training: defined.
+
 Chi et al. 2022, "KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation",
 https://arxiv.org/abs/2205.09921. Both forms are conditionally positive definite kernels.
 

@@ -1,5 +1,8 @@
 """Learnable Fourier features: sines and cosines of learned frequencies, then a small network.
 
+Equation: W₂ gelu(W₁ [cos(W_r p), sin(W_r p)] / √F).
+Beyond training: defined, unseen.
+
 Li et al. 2021, "Learnable Fourier Features for Multi-Dimensional Spatial Positional Encoding",
 algorithm 1, https://arxiv.org/abs/2106.02795. The cosines come first, and both are divided by the
 root of their number, as in the ports (willGuimont/learnable_fourier_positional_encoding at

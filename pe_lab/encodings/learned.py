@@ -1,5 +1,8 @@
 """Learned absolute positions: a table with one trained row for each position.
 
+Equation: embedding = table[p].
+Beyond training: undefined: rejected.
+
 Gehring et al. 2017, "Convolutional Sequence to Sequence Learning",
 https://arxiv.org/abs/1705.03122; in transformers Devlin et al. 2018 (BERT),
 https://arxiv.org/abs/1810.04805, whose 512 rows and initialization normal(0.02) are the defaults.

@@ -1,5 +1,8 @@
 """RoPE-Mixed: every pair rotates by a learned mixture of two axes of the position.
 
+Equation: pair m of head h rotates by x·f_x + y·f_y, learned.
+Beyond training: unseen angles.
+
 Heo et al. 2024, "Rotary Position Embedding for Vision Transformer",
 https://arxiv.org/abs/2403.13298. The initialization is init_random_2d_freqs in naver-ai/rope-vit at
 04a2ad8, deit/models_v2_rope.py, which also excludes the frequencies from weight decay.

@@ -1,5 +1,8 @@
 """Many sines of the position and no cosines: unique, bounded and smooth, but without a shift map.
 
+Equation: embedding_k = sin(p · base^(−k/D)).
+Beyond training: unseen phases.
+
 No paper: the step before Vaswani et al. 2017 (https://arxiv.org/abs/1706.03762), whose cosines add
 the missing half. With sines alone no linear map takes embedding(p) to embedding(p + shift).
 """

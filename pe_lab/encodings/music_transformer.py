@@ -1,5 +1,8 @@
 """Music Transformer's relative attention: queries times a learned vector of each head and distance.
 
+Equation: q·(k + E_h[i − j]).
+Beyond training: 0 beyond the table.
+
 Huang et al. 2018, "Music Transformer: Generating Music with Long-Term Structure", section 3.4,
 https://arxiv.org/abs/1809.04281. These are Shaw et al.'s vectors for keys, without the clip and
 with separate vectors for each head.

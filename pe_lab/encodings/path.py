@@ -1,5 +1,8 @@
 """PaTH: every token between key and query transforms the query by its own Householder-like matrix.
 
+Equation: q_i H_i … H_{j+1} k_j, H = I − β w wᵀ.
+Beyond training: defined.
+
 Yang et al. 2025, "PaTH Attention: Position Encoding via Accumulating Householder Transformations",
 https://arxiv.org/abs/2505.16381. Projections and their initialization follow
 fla-org/flash-linear-attention at 27289fc, layers/path_attn.py.

@@ -1,5 +1,8 @@
 """PoPE: polar coordinates, with magnitudes from the content and angles from the position.
 
+Equation: Σ softplus(q_c) softplus(k_c) cos((j−i)θ_c + δ_c).
+Beyond training: unseen angles.
+
 Gopalakrishnan et al. 2025, "Decoupling the 'What' and 'Where' With Polar Coordinate Positional
 Embeddings", https://arxiv.org/abs/2509.10534. It follows lucidrains/PoPE-pytorch at 2b91cde,
 PoPE_pytorch/pope.py, with its two initializations of delta, 0 or uniform.

@@ -1,5 +1,8 @@
 """Position temperature: logits grow with the query's position, so that attention stays sharp.
 
+Equation: q · (1 + rate · log(1 + ⌊(p + 1) / start⌋)).
+Beyond training: grows as log p.
+
 No paper: Llama 4 has it on its layers without RoPE. It is read from Hugging Face's transformers,
 models/llama4/modeling_llama4.py (attn_temperature_tuning), which names Nakanishi 2025,
 "Scalable-Softmax Is Superior for Attention", https://arxiv.org/abs/2501.19399, as the idea.

@@ -1,5 +1,8 @@
 """Random Fourier features: sines and cosines of frequencies that are drawn once.
 
+Equation: sin(2πGp), cos(2πGp), G drawn once.
+Beyond training: unseen phases.
+
 Tancik et al. 2020, "Fourier Features Let Networks Learn High Frequency Functions in Low Dimensional
 Domains", https://arxiv.org/abs/2006.10739. Segment Anything (Kirillov et al. 2023,
 https://arxiv.org/abs/2304.02643) adds them to images. Ports of the latter hold the frequencies as a

@@ -1,5 +1,8 @@
 """The position itself as a number: the first idea, and unbounded.
 
+Equation: embedding = p.
+Beyond training: grows without bound.
+
 No paper: the starting point of every introduction to position encodings. Under the scheme
 `normalized` it is the normalized encoding, index / (n - 1), whose step shrinks with the length.
 

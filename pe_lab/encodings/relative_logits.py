@@ -1,5 +1,8 @@
 """Relative logits: each query's bias is a mixture of a few learned profiles of the distance.
 
+Equation: (W_r x_i · P)[i − j].
+Beyond training: 0 beyond the extent.
+
 No paper: this is the position encoding of Inkling (Thinking Machines), read from Hugging Face's
 transformers, models/inkling/modeling_inkling.py, InklingRelativeLogits.
 

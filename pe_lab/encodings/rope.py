@@ -1,5 +1,8 @@
 """Rotary position embedding: queries and keys rotate by an angle proportional to their position.
 
+Equation: pair m of q and k rotates by p · base^(−2m/r).
+Beyond training: unseen angles; see scaling.
+
 Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2,
 https://arxiv.org/abs/2104.09864.
 

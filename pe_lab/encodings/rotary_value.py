@@ -1,5 +1,8 @@
 """RoPE on values as well: the output of attention depends on the offsets of the values.
 
+Equation: RoPE, and out = Σ w · R(j−i) v.
+Beyond training: unseen angles.
+
 Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding",
 https://arxiv.org/abs/2104.09864, for the rotation. The rotation of values is `rotary_value` of
 Hugging Face's RoFormer, modeling_roformer.py.

@@ -1,5 +1,8 @@
 """Sandwich: the inner product of two sinusoidal embeddings as a bias, flatter in later heads.
 
+Equation: Σ_k (cos(d·w_k) − 1) · H/8h, h = 1..H.
+Beyond training: defined, local.
+
 Chi et al. 2022, "Dissecting Transformer Length Extrapolation via the Lens of Receptive Field
 Analysis", https://arxiv.org/abs/2212.10356. Frequencies and slopes follow NVIDIA's NeMo at
 000b931 (sandwich_relative_position_embedding.py). NeMo subtracts a constant, the value at distance

@@ -1,5 +1,8 @@
 """Selective RoPE: rotation by the sum of angles that each token gives.
 
+Equation: RoPE by summed, low-rank steps of the tokens.
+Beyond training: defined.
+
 Movahedi et al. 2025, "Selective Rotary Position Embedding", https://arxiv.org/abs/2511.17388.
 Projections, defaults and initialization follow timurcarstensen/selective-rope at 9d06c33,
 modules/rotary.py.

@@ -1,5 +1,8 @@
 """Self-Extend: RoPE with exact distances nearby and distances in groups of positions further away.
 
+Equation: RoPE; from distance w on i // G + w − w // G and j // G.
+Beyond training: distances shrink by G.
+
 Jin et al. 2024, "LLM Maybe LongLM: Self-Extend LLM Context Window Without Tuning",
 https://arxiv.org/abs/2401.01325. It follows datamllab/LongLM at 3256680,
 llama_self_extend_patch.py.

@@ -1,5 +1,8 @@
 """Relative position representations: a learned vector for each clipped distance, added to keys.
 
+Equation: q·(k + a[clip(j−i)]).
+Beyond training: last row.
+
 Shaw et al. 2018, "Self-Attention with Relative Position Representations", section 3.2,
 https://arxiv.org/abs/1803.02155. The paper also adds vectors to values (`values=True`) and finds
 that vectors for keys are enough. Its base model has clip 16 and tables for each layer and head. Its

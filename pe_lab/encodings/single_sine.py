@@ -1,5 +1,8 @@
 """One sine of the position: bounded and smooth, but it repeats.
 
+Equation: embedding = sin(2πp / period).
+Beyond training: repeats.
+
 No paper: the third idea of introductions to position encodings. Positions p and p + period share an
 embedding, and so do p and period / 2 - p.
 """

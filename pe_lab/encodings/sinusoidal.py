@@ -1,5 +1,8 @@
 """Sinusoidal position encoding: sine-cosine pairs of geometrically spaced frequencies.
 
+Equation: sin(w_k p), cos(w_k p), w_k = base^(−2k/D).
+Beyond training: unseen phases.
+
 Vaswani et al. 2017, "Attention Is All You Need", section 3.5, https://arxiv.org/abs/1706.03762.
 
 Three layouts are in use, and they are not the same embedding. "interleaved" is the paper's.

@@ -1,5 +1,8 @@
 """Two-dimensional sine-cosine embedding: half of the channels for each axis of an image.
 
+Equation: sin(w_k p_a), cos(w_k p_a), D/2 channels for each axis a.
+Beyond training: unseen phases.
+
 He et al. 2021, "Masked Autoencoders Are Scalable Vision Learners",
 https://arxiv.org/abs/2111.06377, and Chen et al. 2021, "An Empirical Study of Training
 Self-Supervised Vision Transformers" (MoCo v3), https://arxiv.org/abs/2104.02057. Their

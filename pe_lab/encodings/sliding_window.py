@@ -1,5 +1,8 @@
 """A sliding window: a query sees the keys around it, up to a distance.
 
+Equation: a query sees keys with d < size.
+Beyond training: defined, local.
+
 Child et al. 2019, "Generating Long Sequences with Sparse Transformers",
 https://arxiv.org/abs/1904.10509, and Beltagy et al. 2020, "Longformer: The Long-Document
 Transformer", https://arxiv.org/abs/2004.05150, who named it.
@@ -7,6 +10,8 @@ Transformer", https://arxiv.org/abs/2004.05150, who named it.
 The model's field `sliding_window` counts slots of the context. This encoding counts positions and
 can act on some layers only: dict(name="sliding_window", size=16, layers=(0, 1)).
 """
+
+from typing import ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
@@ -23,6 +28,7 @@ class SlidingWindow(AttentionEncoding):
     """
 
     requirements = Requirements(relative=True, cross=True)
+    example: ClassVar[dict[str, int]] = {"size": 16}
 
     def __init__(self, *, size: int):
         if size < 1:

@@ -1,5 +1,8 @@
 """Stick-breaking attention: from the query backward, each key takes a share of the weight left.
 
+Equation: σ(s_ij) Π_{j<l<i} (1 − σ(s_il)), no softmax.
+Beyond training: defined.
+
 Tan et al. 2024, "Scaling Stick-Breaking Attention: An Efficient Implementation and In-depth Study",
 https://arxiv.org/abs/2410.17980. Weights follow shawntan/stickbreaking-attention at ea69b8d,
 sb_ref.py.

@@ -1,5 +1,8 @@
 """T5's relative bias: a learned number for each head and each bucket of distances.
 
+Equation: table[bucket(j − i), h].
+Beyond training: last bucket.
+
 Raffel et al. 2019, "Exploring the Limits of Transfer Learning with a Unified Text-to-Text
 Transformer", section 2.1, https://arxiv.org/abs/1910.10683.
 

@@ -1,5 +1,8 @@
 """Transformer-XL: queries times a projected sinusoid of the distance, and two learned biases.
 
+Equation: (q+u)·k + (q+v)·W_R R(i−j).
+Beyond training: defined, unseen.
+
 Dai et al. 2019, "Transformer-XL: Attentive Language Models Beyond a Fixed-Length Context", section
 3.3, https://arxiv.org/abs/1901.02860.
 

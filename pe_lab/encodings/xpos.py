@@ -1,5 +1,8 @@
 """xPos: a rotary embedding whose pairs also decay with the distance.
 
+Equation: RoPE, times ζ_m^(distance / 512).
+Beyond training: fades.
+
 Sun et al. 2022, "A Length-Extrapolatable Transformer", section 3.2,
 https://arxiv.org/abs/2212.10554. Constants follow microsoft/torchscale at 776b070,
 torchscale/component/xpos_relative_position.py.

@@ -1,5 +1,8 @@
 """Abacus: each digit has its index in its number, whatever precedes the number.
 
+Position of token t of n: start + index in its run of symbols, 0 for other tokens.
+Draws: in training.
+
 McLeish et al. 2024, "Transformers Can Do Arithmetic with the Right Embeddings",
 https://arxiv.org/abs/2405.17399.
 

@@ -1,5 +1,8 @@
 """CAPE: real positions that are shifted, jittered and scaled in training.
 
+Position of token t of n: (t + global shift + local jitter) · scale.
+Draws: in training.
+
 Likhomanenko et al. 2021, "CAPE: Encoding Relative Positions with Continuous Augmented Positional
 Embeddings", https://arxiv.org/abs/2106.03143.
 

@@ -1,4 +1,7 @@
-"""Positions 0, 1, 2, …, the default."""
+"""Positions 0, 1, 2, …, the default.
+
+Position of token t of n: t.
+"""
 
 from dataclasses import dataclass
 

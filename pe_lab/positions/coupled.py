@@ -1,5 +1,8 @@
 """Position coupling: tokens that belong together have the same position.
 
+Position of token t of n: start + a number shared with the tokens it belongs to.
+Draws: in training.
+
 Cho et al. 2024, "Position Coupling: Improving Length Generalization of Arithmetic Transformers
 Using Task Structure", https://arxiv.org/abs/2405.20671.
 

@@ -1,5 +1,8 @@
 """Two positions per token: its row and column in a grid.
 
+Position of token t of n: (row, column) + a start for each axis, the start for other tokens.
+Draws: in training.
+
 Cho et al. 2024, "Position Coupling: Improving Length Generalization of Arithmetic Transformers
 Using Task Structure", https://arxiv.org/abs/2405.20671: the two ids of its minesweeper task.
 

@@ -1,5 +1,7 @@
 """Positions that count tokens, for padding at the start.
 
+Position of token t of n: t, counted from the first token that is not padding.
+
 No paper: decoders pad prompts of several lengths at the start, so that all of them end at the same
 index; max(cumsum(mask) - 1, 0) in Hugging Face's models.
 

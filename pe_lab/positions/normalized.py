@@ -1,5 +1,7 @@
 """The index as a fraction of the length: bounded, but steps are smaller in longer examples.
 
+Position of token t of n: t / (n − 1).
+
 No paper: a common second idea in introductions to position encodings; with `raw_index` it is the
 normalized encoding. It needs the example's true length, and so reveals the length of the answer to
 a decoder.

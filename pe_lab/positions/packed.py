@@ -1,5 +1,7 @@
 """Positions that restart at 0 for each example of a context.
 
+Position of token t of n: t, from 0 again at each segment.
+
 No paper: positions for packed examples that share a context and attend to each other.
 
 The `segment_ids_to_positions` of jax-ml/bonsai (bonsai/utils/rope.py) is the cumulative sum of the

@@ -1,5 +1,8 @@
 """PoSE: short examples in two chunks with a gap, so that training covers long distances.
 
+Position of token t of n: t, with a gap before the second of two chunks.
+Draws: in training.
+
 Zhu et al. 2023, "PoSE: Efficient Context Window Extension of LLMs via Positional Skip-wise
 Training", https://arxiv.org/abs/2309.10400.
 

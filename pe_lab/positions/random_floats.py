@@ -1,5 +1,8 @@
 """Random float sampling: sorted random fractions of a fixed range, for any length.
 
+Position of token t of n: t-th of n sorted uniform reals.
+Draws: in training.
+
 Shimizu, Taniguchi and Matsuo 2026, "Position Encoding with Random Float Sampling Enhances Length
 Generalization of Transformers", https://arxiv.org/abs/2602.14050.
 

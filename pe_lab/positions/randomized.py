@@ -1,5 +1,8 @@
 """Randomized positions: a sorted random subset of a range far longer than any example.
 
+Position of token t of n: t-th of a sorted n-subset of 0..maximum−1.
+Draws: always.
+
 Ruoss et al. 2023, "Randomized Positional Encodings Boost Length Generalization of Transformers",
 section 3, https://arxiv.org/abs/2305.16843.
 

@@ -1,5 +1,8 @@
 """Contiguous positions with a random start in training: absolute positions are uninformative.
 
+Position of token t of n: t + U{0..max_shift}.
+Draws: in training.
+
 Kiyono et al. 2021, "SHAPE: Shifted Absolute Position Embedding for Transformers",
 https://arxiv.org/abs/2109.05644. The authors' code (butsugiri/shape at a2b04a2) draws from 0..K-1
 with K = 500; in evaluation it starts every example at K, here it starts at 0, and

@@ -1,5 +1,7 @@
 """Two positions per token: its index in its part, and the index of the part.
 
+Position of token t of n: (index in its part, index of the part).
+
 He et al. 2024, "Two Stones Hit One Bird: Bilevel Positional Encoding for Better Length
 Extrapolation", https://arxiv.org/abs/2401.16421.
 

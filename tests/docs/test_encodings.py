@@ -1,8 +1,6 @@
-import dataclasses
-
 import pytest
 
-from docs.build import encodings
+from docs.build import catalog, encodings
 from pe_lab.inspection.captions import caption
 from pe_lab.inspection.scorecard import Row
 from pe_lab.runs import records
@@ -19,11 +17,22 @@ ROWS = {
 }
 
 
+BARE = """
+from pe_lab.encodings.base import OffsetBias
+
+
+class Bare(OffsetBias):
+    def __init__(self, *, slope: float):
+        self.slope = slope
+
+    def of_offset(self, offset):
+        return -self.slope * abs(offset)[None]
+"""
+
+
 @pytest.fixture
-def measured(tmp_path):
-    rows = {name: dataclasses.asdict(row) for name, row in ROWS.items()}
-    records.write_json(tmp_path / encodings.SCORECARD, rows)
-    return encodings.lookups(tmp_path)["measured"]
+def measured():
+    return encodings._section(ROWS, "pictures")
 
 
 def test_every_measured_encoding_has_its_row_its_picture_and_its_caption(measured):
@@ -45,3 +54,63 @@ def test_an_encoding_is_measured_with_its_defaults_or_with_what_it_needs():
 def test_a_picture_is_small(tmp_path):
     encodings.draw("alibi", tmp_path)
     assert (tmp_path / "alibi.png").stat().st_size < 40_000
+
+
+def test_a_row_comes_from_the_class_and_its_docstring():
+    row = catalog._encoding_row("learned", "1.02 / 1.00")
+    assert row == [
+        "`learned`",
+        "embedding = table[p]",
+        "input",
+        "no",
+        "all",
+        "32,768",
+        "undefined: rejected",
+        "1.02 / 1.00",
+        "max_positions=512, init_std=0.02",
+        "[1705.03122](https://arxiv.org/abs/1705.03122)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "acts_in", "relative", "defined_in"),
+    [
+        ("nope", "biases", "nothing", "yes; reads no positions", "all"),
+        ("mixed_rope", "rotations", "transform_qk", "yes, 2 axes", "all"),
+        ("shaw", "terms", "content_bias", "yes", "all"),  # without vectors for values
+        ("fire", "biases", "bias", "no", "causal, bidirectional"),
+        ("stick_breaking", "terms", "mask, normalize", "yes; reads no positions", "causal"),
+    ],
+)
+def test_hooks_and_requirements_are_shown(name, section, acts_in, relative, defined_in):
+    assert catalog._section(name) == section
+    assert catalog._encoding_row(name, "–")[2:5] == [acts_in, relative, defined_in]
+
+
+def test_a_scheme_has_its_position_its_draws_its_arguments_and_its_source():
+    paper = "[2109.05644](https://arxiv.org/abs/2109.05644)"
+    assert catalog._scheme_row("shifted") == [
+        "`shifted`",
+        "t + U{0..max_shift}",
+        "in training",
+        "max_shift",
+        paper,
+    ]
+    assert catalog._scheme_row("packed")[2:] == ["never", "–", "–"]
+
+
+def test_a_member_without_lines_example_and_measurement_has_dashes(tmp_path, monkeypatch):
+    (tmp_path / "bare.py").write_text(BARE, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    row = catalog._encoding_row("bare:Bare", "–")
+    assert row == ["`bare:Bare`", "–", "bias", "yes", "all", "–", "–", "–", "slope", "–"]
+    records.write_json(tmp_path / encodings.SCORECARD, {})
+    assert "| rope " in encodings._section({"rope": encodings.not_measured("rope")}, "pictures")
+
+
+def test_the_closer_measurement_of_a_cost_is_shown(tmp_path):
+    figures = {"costs.json": [("rope", 1.5), ("nope", 1.0)], "targets.json": [("rope", 1.25)]}
+    for file, pairs in figures.items():
+        rows = [{"label": f"{name}(a=1)", "times_first": time} for name, time in pairs]
+        records.write_json(tmp_path / catalog.COSTS.with_name(file), rows)
+    assert catalog.step_times(tmp_path) == {"rope": "1.25", "nope": "1.00"}

@@ -82,6 +82,13 @@ def spec(name: str, **arguments: Any) -> dict[str, Any]:
     return {"name": name, **given, **arguments}
 
 
+def build(name: str) -> Any:
+    """The member alone, outside of a model."""
+    context = {"width": 64, "num_heads": 4, "head_dim": 16, "num_layers": 2, "bidirectional": False}
+    plugin = plugins.resolve("encodings", spec(name))
+    return plugins.build("encodings", plugin, **context, rngs=nnx.Rngs(params=0))
+
+
 @dataclasses.dataclass(frozen=True)
 class Subject:
     """One encoding in a tiny transformer, parameters moved away from their start so that all of them matter."""

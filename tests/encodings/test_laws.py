@@ -16,7 +16,7 @@ import pytest
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 from tests import choices
-from tests.encodings import catalogue, codes, laws
+from tests.encodings import codes, laws
 from tests.marks import full_except
 from tests.models import ARCHITECTURES
 
@@ -188,7 +188,7 @@ def test_a_misspelled_choice_is_rejected(name, argument):
 @pytest.mark.parametrize("name", [n for n in plugins.names("encodings") if laws.is_attention(n)])
 def test_an_array_in_place_of_tokens_is_rejected(name):
     """By every public method and for each side, before anything is computed."""
-    encoding, positions = catalogue.built(name), jnp.arange(4)[None]
+    encoding, positions = laws.build(name), jnp.arange(4)[None]
     members = inspect.getmembers(type(encoding), inspect.isfunction)
     methods = [getattr(encoding, each) for each, _ in members if not each.startswith("_")]
     rejected = set()

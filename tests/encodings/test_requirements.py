@@ -11,7 +11,7 @@ from pe_lab.encodings.base import AttentionEncoding, InputEncoding, OffsetBias
 from pe_lab.encodings.cope import CoPE
 from pe_lab.encodings.requirements import Requirements
 from pe_lab.runs import plugins
-from tests.encodings import catalogue, laws
+from tests.encodings import laws
 
 NAMES = plugins.names("encodings")
 IN_ATTENTION = [name for name in NAMES if laws.is_attention(name)]
@@ -37,7 +37,7 @@ def test_a_class_replaces_exactly_the_parts_whose_hooks_it_overrides(name):
 
 @pytest.mark.parametrize("name", IN_ATTENTION)
 def test_an_instance_replaces_no_part_that_its_class_does_not(name):
-    encoding = catalogue.built(name)
+    encoding = laws.build(name)
     assert set(encoding.requirements.replaces) <= set(type(encoding).requirements.replaces)
 
 

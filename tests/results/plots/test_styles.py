@@ -1,12 +1,10 @@
 import itertools
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pe_lab.results.plots import styles
-from pe_lab.runs import plugins
 
 ROOT = Path(__file__).parents[3]
 COLORS = sorted({style.color for style in styles.STYLES.values()} | set(styles._VIOLET))
@@ -72,21 +70,6 @@ def test_a_shade_is_legible_on_white_and_on_the_dark_page(color):
 
 def test_no_two_encodings_look_the_same():
     assert len(set(styles.STYLES.values())) == len(styles.STYLES)
-
-
-def test_what_has_a_style_is_an_encoding_and_its_hue_is_its_section_of_the_catalogue():
-    """So that nobody wonders why two are alike."""
-    assert set(styles.STYLES) <= set(plugins.names("encodings"))
-    sections = re.split(
-        r"^## ", (ROOT / "docs" / "encodings.md").read_text(encoding="utf-8"), flags=re.MULTILINE
-    )
-    of_section = [
-        set(re.findall(r"^\| `(\w+)` \|", s, re.MULTILINE)) & set(styles.STYLES) - {"nope"}
-        for s in sections
-    ]
-    for shades, _, names in styles._FAMILIES:
-        assert {styles.STYLES[name].color for name in names.split()} == set(shades)
-        assert set(names.split()) in of_section
 
 
 def test_a_users_own_encoding_looks_the_same_everywhere_and_like_none_of_pe_labs():

@@ -1,0 +1,209 @@
+"""Tables of docs/encodings.md: a row for each encoding and each position scheme.
+
+A row comes from the class, from labeled lines of the module docstring ("Equation: ...") and from
+the committed costs. A member without such a line or without a measurement has a dash there.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from flax import nnx
+
+from docs.build import markdown
+from pe_lab.encodings.base import AttentionEncoding, InputEncoding
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
+
+COSTS = Path("results/published/encoding_costs/costs.json")
+CLOSER_COSTS = COSTS.with_name("targets.json")  # fewer encodings, more samples
+WIDTH, HEADS = 64, 4  # configs/base.py's
+DASH = "–"
+_ENCODING_HEADER = (
+    "name",
+    "equation",
+    "acts in",
+    "relative",
+    "defined in",
+    "parameters",
+    "beyond training",
+    "step / NoPE's",
+    "arguments",
+    "source",
+)
+_SCHEME_HEADER = ("name", "position of token t of n", "draws", "arguments", "source")
+_HOOK_OF = {"logits": "transform_logits", "normalize": "normalize", "combine": "combine"}
+
+
+def encoding_tables(root: Path) -> dict[str, str]:
+    """Return a table for each section of the page: input, rotations, biases and terms."""
+    rows: dict[str, list[list[str]]] = {"input": [], "rotations": [], "biases": [], "terms": []}
+    times = step_times(root)
+    for name in plugins.names("encodings"):
+        rows[_section(name)].append(_encoding_row(name, times.get(name, DASH)))
+    return {section: markdown.table([_ENCODING_HEADER, *rows[section]]) for section in rows}
+
+
+def scheme_table() -> str:
+    """Return the table of all position schemes."""
+    rows = [_scheme_row(name) for name in plugins.names("positions")]
+    return markdown.table([_SCHEME_HEADER, *rows])
+
+
+def hooks(cls: type) -> list[str]:
+    """Return the hooks of attention that a class overrides, in the order of the base class."""
+    names = []
+    for name, method in vars(AttentionEncoding).items():
+        is_hook = inspect.isfunction(method) and not name.startswith("_")
+        if is_hook and getattr(cls, name) is not method:
+            names.append(name)
+    return names
+
+
+def build(name: str) -> Any:
+    """Build an encoding with its defaults and the `example` of its class.
+
+    Raises:
+      UserError: an argument has no value.
+    """
+    cls: Any = plugins.find("encodings", name)
+    plugin = plugins.resolve("encodings", {"name": name, **cls.example})
+    return plugins.build(
+        "encodings",
+        plugin,
+        width=WIDTH,
+        num_heads=HEADS,
+        head_dim=WIDTH // HEADS,
+        num_layers=2,
+        bidirectional=False,
+        rngs=nnx.Rngs(params=0),
+    )
+
+
+def step_times(root: Path) -> dict[str, str]:
+    """Map each measured encoding to its step times over NoPE's, at 80 and at 512 tokens."""
+    times: dict[str, str] = {}
+    for record in (COSTS, CLOSER_COSTS):  # the closer record replaces the other one
+        if not (root / record).exists():
+            continue
+        ratios: dict[str, list[str]] = {}
+        for figure in json.loads((root / record).read_text(encoding="utf-8")):
+            name = re.split(r"\W", figure["label"])[0]
+            ratios.setdefault(name, []).append(f"{figure['times_first']:.2f}")
+        times |= {name: " / ".join(numbers) for name, numbers in ratios.items()}
+    return times
+
+
+def _section(name: str) -> str:
+    """Return the section of an encoding, by the hooks that its class overrides."""
+    cls = plugins.find("encodings", name)
+    if issubclass(cls, InputEncoding):
+        return "input"
+    own_hooks = hooks(cls)
+    if {"content_bias", "transform_logits", "normalize"} & set(own_hooks):
+        return "terms"
+    return "rotations" if "transform_qk" in own_hooks else "biases"
+
+
+def _encoding_row(name: str, step_time: str) -> list[str]:
+    cls: Any = plugins.find("encodings", name)
+    lines = labeled_lines(cls)
+    try:
+        encoding = build(name)
+        requirements = encoding.requirements
+        parameters = f"{_parameter_count(encoding):,}"
+    except UserError:  # an argument without default, and no example
+        requirements = cls.requirements
+        parameters = DASH
+    return [
+        f"`{name}`",
+        lines.get("Equation", DASH),
+        _acts_in(cls, requirements),
+        _relative(requirements),
+        _defined_in(requirements),
+        parameters,
+        lines.get("Beyond training", DASH),
+        step_time,
+        arguments("encodings", cls),
+        source(cls),
+    ]
+
+
+def _scheme_row(name: str) -> list[str]:
+    cls = plugins.find("positions", name)
+    lines = labeled_lines(cls)
+    position = lines.get("Position of token t of n", DASH)
+    draws = lines.get("Draws", "never")
+    return [f"`{name}`", position, draws, arguments("positions", cls), source(cls)]
+
+
+def labeled_lines(cls: type) -> dict[str, str]:
+    """Return the lines "Label: text." of the paragraph below the first line of the docstring."""
+    paragraphs = _docstring(cls).split("\n\n")
+    if len(paragraphs) < 2:
+        return {}
+    pattern = r"^([A-Z][\w ]*): (.*?)\.?$"
+    return dict(re.findall(pattern, paragraphs[1], re.MULTILINE))
+
+
+def _docstring(cls: type) -> str:
+    return inspect.cleandoc(inspect.getmodule(cls).__doc__ or "")
+
+
+def _acts_in(cls: type, requirements: Any) -> str:
+    if requirements.site == "input":
+        return "input"
+    # An instance can leave out a part of attention that its class is able to replace.
+    unused = {hook for part, hook in _HOOK_OF.items() if part not in requirements.replaces}
+    return ", ".join(hook for hook in hooks(cls) if hook not in unused) or "nothing"
+
+
+def _relative(requirements: Any) -> str:
+    cell = "yes" if requirements.relative else "no"
+    if not requirements.reads_positions:
+        cell += "; reads no positions"
+    if requirements.num_axes > 1:
+        cell += f", {requirements.num_axes} axes"
+    return cell
+
+
+def _defined_in(requirements: Any) -> str:
+    """Return the kinds of attention in which an encoding is defined."""
+    kinds = ("causal", "bidirectional", "cross")
+    if requirements.site == "input" or all(getattr(requirements, kind) for kind in kinds):
+        return "all"
+    return ", ".join(kind for kind in kinds if getattr(requirements, kind))
+
+
+def _parameter_count(encoding: nnx.Module) -> int:
+    leaves = jax.tree.leaves(nnx.state(encoding, nnx.Param))
+    return sum(int(np.prod(leaf.shape)) for leaf in leaves)
+
+
+def arguments(family: str, cls: type) -> str:
+    """Return the arguments of a class with their defaults, without those that all members share."""
+    parameters: Mapping[str, inspect.Parameter] = plugins.parameters(cls)
+    shared = {*plugins.CONTEXT[family]}
+    if issubclass(cls, InputEncoding):
+        shared |= set(plugins.parameters(InputEncoding))
+    cells = []
+    for name, parameter in parameters.items():
+        if name in shared:
+            continue
+        has_default = parameter.default is not inspect.Parameter.empty
+        cells.append(f"{name}={parameter.default}" if has_default else name)
+    return ", ".join(cells) or DASH
+
+
+def source(cls: type) -> str:
+    """Return a link to the first paper that the module docstring names."""
+    text = _docstring(cls)
+    link = re.search(r"https://arxiv\.org/abs/([\d.]+\d)", text)
+    if link is None or "No paper:" in text:
+        return DASH
+    return f"[{link[1]}]({link[0]})"

@@ -1,0 +1,136 @@
+"""Lookups of results/published/encoding_costs/README.md and throughput/README.md."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from docs.build import markdown
+
+FOLDER = Path("results/published/encoding_costs")
+THROUGHPUT = Path("results/published/throughput/throughput.json")
+TOKENS = (80, 512)  # the longest context of the two measurements of each encoding
+# Parts of a step by the beginning of a place's name. Records have the names of their commit.
+PLACES = {
+    "own hooks": ("encodings/", "kernels/encodings/"),
+    "scores, softmax and sum": (
+        "encodings/base.py masked_softmax",
+        "encodings/base.py AttentionEncoding.mix",
+        "encodings/base.py weighted_sum",
+        "encodings/ops.py masked_softmax",
+        "transformer/attention.py attend",
+        "transformer/attention_cpu.py",
+        "model/attention.py attend",
+        "kernels/attention_cpu.py",
+    ),
+    "projections, feed-forward": (
+        "transformer/products.py",
+        "transformer/attention.py Attention",
+        "transformer/transformer.py FeedForward",
+        "kernels/products.py",
+        "model/attention.py Attention",
+        "model/block.py FeedForward",
+    ),
+}
+Figures = dict[str, list[dict[str, Any]]]
+
+
+def lookups(root: Path) -> dict[str, Any]:
+    """Lookups of the page of costs."""
+    every = figures(root / FOLDER / "costs.json")
+    closer = figures(root / FOLDER / "targets.json")
+    profile = json.loads((root / FOLDER / "profile.json").read_text(encoding="utf-8"))
+    return {
+        "costs": cost_table(every),
+        "closer_costs": cost_table(closer),
+        "profiles": profile_table(profile),
+        "load": loads(every),
+        "closer_load": loads(closer),
+        "seconds": [f"{figure['seconds_per_step']:.3f}" for figure in every["nope"]],
+        "megabytes": [f"{figure['temporary_bytes'] / 1e6:.0f}" for figure in every["nope"]],
+        "ratio": lambda name, i: f"{closer[name][i]['times_first']:.2f}",
+        "own_milliseconds": lambda name: f"{_own_hooks(profile, name):.1f}",
+        "milliseconds": f"{1e3 * every['nope'][0]['seconds_per_step']:.0f}",
+    }
+
+
+def throughput_lookups(root: Path) -> dict[str, Any]:
+    """Lookups of the page of throughput."""
+    rows = [["task", "length", "ms", "compiled in, s"]]
+    for figure in json.loads((root / THROUGHPUT).read_text(encoding="utf-8")):
+        if figure["error"] is None:
+            length = f"{figure['length']} {figure['unit']}"
+            milliseconds = f"{figure['milliseconds']:.2f}"
+            seconds = f"{figure['compile_milliseconds'] / 1000:.1f}"
+            rows.append([f"`{figure['task']}`", length, milliseconds, seconds])
+    return {"throughput": markdown.table(rows)}
+
+
+def figures(record: Path) -> Figures:
+    """Map each encoding to its two figures: 80 tokens and 512."""
+    by_name: Figures = {}
+    for figure in json.loads(record.read_text(encoding="utf-8")):
+        by_name.setdefault(_name(figure), []).append(figure)
+    return by_name
+
+
+def loads(by_name: Figures) -> list[str]:
+    """Return the load of the machine before the first figure and before the last."""
+    pairs = list(by_name.values())
+    first, last = pairs[0][0], pairs[-1][-1]
+    return [f"{figure['load_before']:.1f}" for figure in (first, last)]
+
+
+def cost_table(by_name: Figures) -> str:
+    """Return time and temporary memory over NoPE's of each encoding."""
+    rows = [["encoding"]]
+    rows[0] += [f"step, {tokens} tokens" for tokens in TOKENS]
+    rows[0] += [f"temporaries, {tokens}" for tokens in TOKENS]
+    for pair in by_name.values():
+        row = [f"`{pair[0]['label']}`"]
+        for figure in pair:
+            low, high = figure["times_first_quartiles"]
+            row.append(f"{figure['times_first']:.2f} ({low:.2f}–{high:.2f})")
+        for figure, nope in zip(pair, by_name["nope"], strict=True):
+            row.append(f"{figure['temporary_bytes'] / nope['temporary_bytes']:.2f}")
+        rows.append(row)
+    return markdown.table(rows)
+
+
+def profile_table(profile: list[dict[str, Any]]) -> str:
+    """Return the milliseconds of a step by place."""
+    rows = [["encoding, tokens", *PLACES, "all else", "sum"]]
+    by_name: Figures = {}
+    for figure in profile:
+        by_name.setdefault(_name(figure), []).append(figure)
+    for name, pair in by_name.items():
+        for figure, tokens in zip(pair, TOKENS, strict=True):
+            spent = _by_place(figure)
+            cells = [f"{milliseconds:.1f}" for milliseconds in spent.values()]
+            rows.append([f"`{name}`, {tokens}", *cells, f"{sum(spent.values()):.1f}"])
+    return markdown.table(rows)
+
+
+def _own_hooks(profile: list[dict[str, Any]], name: str) -> float:
+    """Return the milliseconds of an encoding's own hooks with 80 tokens."""
+    figure = next(figure for figure in profile if _name(figure) == name)
+    return _by_place(figure)["own hooks"]
+
+
+def _by_place(figure: dict[str, Any]) -> dict[str, float]:
+    spent = dict.fromkeys([*PLACES, "all else"], 0.0)
+    for place, seconds in figure["profile"].items():
+        spent[_kind(place)] += 1e3 * seconds
+    return spent
+
+
+def _kind(place: str) -> str:
+    # The later kinds are the more specific ones, such as one function of a folder.
+    for kind, beginnings in reversed(PLACES.items()):
+        if place.startswith(beginnings):
+            return kind
+    return "all else"
+
+
+def _name(figure: dict[str, Any]) -> str:
+    return re.split(r"\W", figure["label"])[0]
