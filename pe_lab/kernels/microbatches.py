@@ -116,18 +116,16 @@ def value_and_grad(
         fixed = jax.lax.optimization_barrier(shared(params, batch, False))
         learned, pull_back = jax.vjp(lambda params: shared(params, batch, True), params)
 
-        def of_rows(rows: Rows, shape: Shape) -> PyTree:
-            def part_loss(params: PyTree, learned: Shared) -> Array:
-                values = {name: entries | fixed[name] for name, entries in learned.items()}
-                # Without the barrier, XLA would compute the shared values of every shape before
-                # the loop, and keep them all.
-                part_rows, values = jax.lax.optimization_barrier((rows, values))
-                part = batch.select(part_rows)
-                return loss(params, part.shorten(shape), values)
+        def part_loss(params: PyTree, learned: Shared, rows: Rows, shape: Shape) -> Array:
+            values = {name: entries | fixed[name] for name, entries in learned.items()}
+            # Without the barrier, XLA would compute the shared values of every shape before the
+            # loop, and keep them all.
+            rows, values = jax.lax.optimization_barrier((rows, values))
+            part = batch.select(rows)
+            return loss(params, part.shorten(shape), values)
 
-            of_part = jax.value_and_grad(part_loss, argnums=(0, 1))
-            return of_part(params, learned)
-
+        of_part = jax.value_and_grad(part_loss, argnums=(0, 1))
+        of_rows = functools.partial(of_part, params, learned)
         value, gradients = _summed_by_rows(of_rows, batch.masks, least=least)
         gradient, learned_gradient = gradients
         # The shared values are differentiated once, with the sum of their gradients.

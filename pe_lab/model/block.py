@@ -78,18 +78,18 @@ class Block(nnx.Module):
         self,
         x: Float[Array, "b l d"],
         valid: Bool[Array, "b l"],
-        with_cache: Callable[[Keys], Keys] | None,
         terms: AttentionTerms,
-        cross: tuple[Keys, AttentionTerms] | None,
-        dropout_keys: Key[Array, "b"] | None,
+        cross: tuple[Keys, AttentionTerms] | None = None,
+        with_cache: Callable[[Keys], Keys] | None = None,
+        dropout_keys: Key[Array, "b"] | None = None,
     ) -> tuple[Float[Array, "b l d"], Keys]:
         """The block's output, and the keys that its self-attention used.
 
         Args:
           valid: False at padding.
-          with_cache: the function from the keys of these inputs to all keys so far.
           terms: of self-attention.
           cross: an encoder's keys, and the terms of cross-attention.
+          with_cache: the function from the keys of these inputs to all keys so far.
         """
         y = self.norm_input(x, _ATTENTION)
         keys = self.attention.keys(y, valid, terms)

@@ -55,7 +55,8 @@ def _memory(model: Transformer, positions: tuple[Positions, ...], source: Stream
     assert stack is not None
     assert encoder is not None
     terms = encoder.position_terms(source)
-    x = encoder(source.tokens, terms)
+    x = encoder.inputs(source.tokens, terms.embeddings)
+    x, _ = encoder(x, terms)
     # Keys do not depend on queries, so queries at every slot, none of them valid, will do.
     batch, room = len(source.tokens), positions[0].shape[2]
     valid = jnp.zeros((batch, room), bool)
@@ -101,7 +102,7 @@ def _extend(
 
     caches = [functools.partial(write_keys, buffer, views.write) for buffer in cache.keys]
     x = inputs(terms)
-    x, layer_keys = stack.run(x, terms, memory_keys, caches)
+    x, layer_keys = stack(x, terms, memory_keys, caches)
     cache = dataclasses.replace(cache, filled=keys.lengths, keys=layer_keys)
     return model.logits(x), cache
 

@@ -1,5 +1,6 @@
 """One stack: token embedding, input encodings, blocks, and the encodings that act in attention."""
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 
 import jax
@@ -201,22 +202,15 @@ class Stack(nnx.Module):
             x = encoding.combine_with(x, embedding)
         return x
 
-    def __call__(
-        self,
-        tokens: Int[Array, "b l"],
-        terms: StackTerms,
-        memory: tuple[Keys, ...] | None = None,
-        *,
-        dropout_keys: Key[Array, "b"] | None = None,
-        remat: bool = False,
+    def inputs(
+        self, tokens: Int[Array, "b l"], embeddings: tuple[Float[Array, "_ l _"], ...]
     ) -> Float[Array, "b n d"]:
-        """Outputs of all tokens, the sink token first if there is one; arguments as in `run`."""
-        x = self.embed(tokens, terms.embeddings)
-        if self.sink is not None:
-            sink = self.sink_inputs(len(x))
-            x = jnp.concatenate([sink, x], axis=1)
-        x, _ = self.run(x, terms, memory, dropout_keys=dropout_keys, remat=remat)
-        return x
+        """The inputs of the first layer; the sink token is first if there is one."""
+        x = self.embed(tokens, embeddings)
+        if self.sink is None:
+            return x
+        sink = self.sink_inputs(len(x))
+        return jnp.concatenate([sink, x], axis=1)
 
     def sink_inputs(self, batch: int) -> Float[Array, "b 1 d"]:
         """The sink token's embedding for every example, without an embedding of a position."""
@@ -224,17 +218,17 @@ class Stack(nnx.Module):
         sink = self.sink[...]
         return jnp.broadcast_to(sink, (batch, 1, len(sink)))
 
-    def run(
+    def __call__(
         self,
         x: Float[Array, "b l d"],
         terms: StackTerms,
-        memory: tuple[Keys, ...] | None,
+        memory: tuple[Keys, ...] | None = None,
         caches: Sequence[Callable[[Keys], Keys]] | None = None,
         *,
         dropout_keys: Key[Array, "b"] | None = None,
         remat: bool = False,
     ) -> tuple[Float[Array, "b l d"], tuple[Keys, ...]]:
-        """All layers, `num_loops` times, and the keys that each has used.
+        """The outputs of all layers, applied `num_loops` times, and the keys that each has used.
 
         Args:
           memory: the encoder's keys for each layer.
@@ -247,17 +241,16 @@ class Stack(nnx.Module):
         used: list[Keys] = []
         for step in range(self.depth):
             layer = step % len(self.blocks)
-            with_cache = None if caches is None else caches[step]
-            cross = None if memory is None else (memory[layer], terms.cross[layer])
-            keys_of_step = fold_keys(dropout_keys, step)
-
-            # The defaults bind the values of this turn of the loop.
-            def apply(x, layer=layer, with_cache=with_cache, cross=cross, keys=keys_of_step):
-                valid, attention = terms.view.valid, terms.attention[layer]
-                return self.blocks[layer](x, valid, with_cache, attention, cross, keys)
-
-            apply = jax.checkpoint(apply) if remat else apply
-            x, keys = apply(x)
+            block: Callable[..., tuple[Array, Keys]] = functools.partial(
+                self.blocks[layer],
+                valid=terms.view.valid,
+                terms=terms.attention[layer],
+                cross=None if memory is None else (memory[layer], terms.cross[layer]),
+                with_cache=None if caches is None else caches[step],
+                dropout_keys=fold_keys(dropout_keys, step),
+            )
+            block = jax.checkpoint(block) if remat else block
+            x, keys = block(x)
             used.append(keys)
         if self.norm is not None:
             x = self.norm(x)

@@ -170,13 +170,9 @@ class Transformer(nnx.Module):
         if source is not None:
             memory_keys = fold_keys(dropout_keys, 1)
             memory = self.memory(source, terms, memory_keys, remat)
-        x = self.answering(
-            stream.tokens,
-            terms.answering,
-            memory,
-            dropout_keys=fold_keys(dropout_keys, 0),
-            remat=remat,
-        )
+        x = self.answering.inputs(stream.tokens, terms.answering.embeddings)
+        keys = fold_keys(dropout_keys, 0)
+        x, _ = self.answering(x, terms.answering, memory, dropout_keys=keys, remat=remat)
         if self.answering.sink is not None:
             x = x[:, 1:]  # the sink token predicts nothing
         return self.logits(x)
@@ -191,7 +187,8 @@ class Transformer(nnx.Module):
         """The encoder's output as keys of the decoder's cross-attention."""
         assert self.encoder is not None
         assert terms.source is not None
-        x = self.encoder(source.tokens, terms.source, dropout_keys=dropout_keys, remat=remat)
+        x = self.encoder.inputs(source.tokens, terms.source.embeddings)
+        x, _ = self.encoder(x, terms.source, dropout_keys=dropout_keys, remat=remat)
         valid = terms.source.view.valid
         return self.answering.memory(x, valid, terms.answering.cross)
 

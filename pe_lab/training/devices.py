@@ -5,6 +5,7 @@ not depend on the number of devices. Along "batch" devices train the same member
 of every batch, and sum their gradients.
 """
 
+import functools
 from collections.abc import Callable
 
 import jax
@@ -54,24 +55,21 @@ def mesh(num_members: int, batch_devices: int) -> Mesh:
     return Mesh(grid, (MEMBERS, BATCH))
 
 
-def side_by_side(inner: Callable, batch_devices: int, f: Callable, *args: PyTree) -> PyTree:
-    """Map a function of one member over the member axis of all arguments.
+def over_members(
+    f: Callable[[PyTree], PyTree], num_members: int, batch_devices: int, *, vmapped: bool
+) -> Callable[[PyTree], PyTree]:
+    """Map a function of one member over the member axis of its argument, on all devices.
 
     Args:
-      inner: maps the members of one device.
+      vmapped: the members of a device are one batch; otherwise they run one after the other.
     """
-    num_members = len(jax.tree.leaves(args)[0])
-    over = mesh(num_members, batch_devices)
-    if over.size == 1:
-        return inner(f, *args)
-    sharded = jax.shard_map(
-        lambda *parts: inner(f, *parts),
-        mesh=over,
-        in_specs=P(MEMBERS),
-        out_specs=P(MEMBERS),
-        check_vma=False,
+    mapped = jax.vmap(f) if vmapped else functools.partial(jax.lax.map, f)
+    devices = mesh(num_members, batch_devices)
+    if devices.size == 1:
+        return mapped
+    return jax.shard_map(
+        mapped, mesh=devices, in_specs=P(MEMBERS), out_specs=P(MEMBERS), check_vma=False
     )
-    return sharded(*args)
 
 
 def placed(tree: PyTree, batch_devices: int) -> PyTree:

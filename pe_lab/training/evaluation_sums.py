@@ -158,7 +158,8 @@ def measure_batch(
         sums = devices.total(sums, setup.batch_devices)
         return Measurement(sums, overlap, _scale_ratio(model, batch.streams))
 
-    return setup.side_by_side(of_member, params)
+    num_members = len(jax.tree.leaves(params)[0])
+    return setup.over_members(of_member, num_members)(params)
 
 
 def _sums(setup: Setup, model: Transformer, num_places: int, batch: ModelBatch) -> Sums:

@@ -1,9 +1,10 @@
 """The loop of a run group: train its members side by side, follow their curves, evaluate."""
 
+import contextlib
 import dataclasses
 import functools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,14 +89,16 @@ class Training:
     def _placed(self, tree: PyTree) -> PyTree:
         return devices.placed(tree, self.setup.batch_devices)
 
-    def _compiled(
-        self, function: Callable, *args: PyTree, donate: tuple[int, ...] = ()
-    ) -> Compiled:
+    @contextlib.contextmanager
+    def _compile_clock(self) -> Iterator[None]:
+        """Count the seconds of a compilation, which are not part of those of the training."""
         started = time.monotonic()
-        # Compiled ahead of the first call, so that its seconds are not counted as training.
-        program = jax.jit(function, donate_argnums=donate).lower(*args).compile()
+        yield
         self.cost.compile_seconds += time.monotonic() - started
-        return program
+
+    def _compiled(self, function: Callable, *args: PyTree) -> Compiled:
+        with self._compile_clock():
+            return jax.jit(function).lower(*args).compile()
 
     # Start and resume
 
@@ -178,7 +181,9 @@ class Training:
             return
         data = self.setup.data("train")
         arguments = (self.state, self.members, np.int32(1), data)
-        program = self._compiled(functools.partial(chunk, self.setup), *arguments, donate=(0,))
+        with self._compile_clock():
+            train_chunk = functools.partial(chunk, self.setup)
+            program = jax.jit(train_chunk, donate_argnums=0).lower(*arguments).compile()
         self.cost.memory = _memory(program)
         saved_at = time.monotonic()
         while self.step < self.last_step:

@@ -91,10 +91,11 @@ class Setup:
 
     # Members
 
-    def side_by_side(self, f: Callable, *args: PyTree) -> PyTree:
-        """Map a function of one member over the member axis, on all devices."""
-        mapped = _vmap if self.vmapped else _map
-        return devices.side_by_side(mapped, self.batch_devices, f, *args)
+    def over_members(
+        self, f: Callable[[PyTree], PyTree], num_members: int
+    ) -> Callable[[PyTree], PyTree]:
+        """Map a function of one member over the member axis of its argument, on all devices."""
+        return devices.over_members(f, num_members, self.batch_devices, vmapped=self.vmapped)
 
     # Data
 
@@ -254,11 +255,3 @@ def _trained_inputs(run: Run, task: Task) -> splits.Trained | None:
         return None
     inputs = splits.trained(task, run.train.min_length, run.train.max_length)
     return dataclasses.replace(inputs, everywhere=run.init_from is not None)
-
-
-def _vmap(f: Callable, *args: PyTree) -> PyTree:
-    return jax.vmap(f)(*args)
-
-
-def _map(f: Callable, *args: PyTree) -> PyTree:
-    return jax.lax.map(lambda arg: f(*arg), args)

@@ -19,6 +19,8 @@ from pe_lab.training.random_keys import EXAMPLES, POSITIONS, fold, stream_key
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import Members, TrainState
 
+Progress = tuple[TrainState, Float[Array, "k"]]  # of one member: its state, losses of a chunk
+
 
 def chunk(
     setup: Setup,
@@ -37,26 +39,26 @@ def chunk(
       The new state, and the loss of each step, 0 beyond `num_steps`.
     """
 
-    def of_member(state: TrainState, member: Members) -> tuple[TrainState, Float[Array, "k"]]:
-        def body(i: Array, carry: tuple[TrainState, Array]) -> tuple[TrainState, Array]:
-            state, losses = carry
-            state, loss = step(setup, state, member, data)
-            return state, losses.at[i].set(loss)
-
+    def train_member(member_state: tuple[Members, TrainState]) -> Progress:
+        member, state = member_state
+        one_step = functools.partial(step, setup, member, data)
         losses = jnp.zeros(setup.run.execution.chunk_steps)
-        return jax.lax.fori_loop(0, num_steps, body, (state, losses))
+        return jax.lax.fori_loop(0, num_steps, one_step, (state, losses))
 
-    return setup.side_by_side(of_member, state, members)
+    train_members = setup.over_members(train_member, num_members=len(members.seed))
+    return train_members((members, state))
 
 
 def step(
-    setup: Setup, state: TrainState, member: Members, data: PyTree = None
-) -> tuple[TrainState, Float[Array, ""]]:
-    """One step of one member, and the loss before it."""
+    setup: Setup, member: Members, data: PyTree, index: Int[Array, ""], progress: Progress
+) -> Progress:
+    """One step of one member; `index` is its place among the losses of the chunk."""
+    state, losses = progress
     key, now = jax.random.key(member.data_seed), state.step + member.first_step
     batch = training_batch(setup, key, now, data)
     loss, gradient = value_and_grad(setup, state.params, batch)
-    return update(setup, state, member, loss, gradient), loss
+    state = update(setup, state, member, loss, gradient)
+    return state, losses.at[index].set(loss)
 
 
 def training_batch(
@@ -130,7 +132,6 @@ def update(
     chain = optimizer(setup.run.train, member.learning_rate, member.weight_decay)
     updates, moments = chain.update(gradient, state.optimizer, state.params)
     params = optax.apply_updates(state.params, updates)
-
     is_finite = jnp.isfinite(loss) & jnp.isfinite(optax.tree.norm(gradient))
     # The step is computed for stopped members too, and dropped: a vmapped program has no branches.
     is_running = (state.diverged_at < 0) & (state.step < state.stop_at)
