@@ -225,8 +225,7 @@ def has_data(task: Task) -> bool:
 
 def _drawn_inputs(task: Task, length: int, bound: int) -> tuple[np.ndarray, ...]:
     """Fingerprint, number of tokens, and whether all symbols are equal, of many draws."""
-    keys = jax.random.split(jax.random.key(length), _DRAWS)
-    inputs = _inputs_of(task, bound, keys, np.int32(length))
+    inputs = _inputs_of(task, bound, np.int32(length))
     return tuple(np.asarray(leaf) for leaf in inputs)
 
 
@@ -238,7 +237,9 @@ def _has_many(fingerprints: np.ndarray, one_symbol: np.ndarray) -> bool:
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _inputs_of(task: Task, bound: int, keys: Array, length: Array) -> tuple[Array, Array, Array]:
+def _inputs_of(task: Task, bound: int, length: Array) -> tuple[Array, Array, Array]:
+    keys = jax.random.split(jax.random.key(length), _DRAWS)
+
     def one(key: Array) -> tuple[Array, Array, Array]:
         example = task.sample(key, length, bound)
         return fingerprint(example), num_tokens(example), _one_symbol(example)

@@ -399,9 +399,8 @@ def test_a_scratchpads_answer_is_scored_alone_as_well():
         members({"learning_rate": 1e-2}),
     )
     state = jax.jit(functools.partial(initial_state, made))(which)
-    params = jax.jit(functools.partial(step.chunk, made))(state, which, jnp.asarray(60))[0][
-        "params"
-    ]
+    state, _ = jax.jit(functools.partial(step.chunk, made))(state, which, jnp.asarray(60))
+    params = state.params
     (measured,) = evaluator(made).measure(params, EvaluationPoint("test", 3, 0), 12)
     answers = wholes = 0
     for batch, logits in logits_of(made, params, 0, 1, 3, 12):

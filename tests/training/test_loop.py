@@ -330,9 +330,8 @@ def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch)
         '"""A bias that steps down every `size` positions."""\n'
         "import jax.numpy as jnp\n"
         "from flax import nnx\n"
-        "from pe_lab.encodings.base import AttentionEncoding\n"
-        "class Steps(AttentionEncoding):\n"
-        "    relative = True\n"
+        "from pe_lab.encodings.base import OffsetBias\n"
+        "class Steps(OffsetBias):\n"
         "    def __init__(self, *, size: int = 2, num_heads: int):\n"
         "        self.size, self.drop = size, nnx.Param(jnp.ones(num_heads))\n"
         "    def of_offset(self, offsets):\n"
@@ -343,12 +342,11 @@ def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch)
     train_run_group(tiny.group(spec, seeds=1), tmp_path / "results")
     record = by_seed(tmp_path / "results")[0]
     assert record["status"] == "finished"
-    assert record["config"]["model"]["encodings"] == [
-        {**spec, "layers": None, "share": True, "stacks": None, "axis": None}
-    ]
-    drop = Training(tiny.group(spec, seeds=1), tmp_path / "results", print).state.params["decoder"][
-        "attention_encodings"
-    ][0]["drop"]
+    (encoding,) = record["config"]["model"]["encodings"]
+    assert spec.items() <= encoding.items()
+    assert encoding["reads_positions"] is True
+    training = Training(tiny.group(spec, seeds=1), tmp_path / "results", print)
+    drop = training.state.params["decoder"]["attention_encodings"][0]["drop"]
     assert np.abs(np.asarray(drop) - 1).max() > 1e-4  # it was trained
 
 

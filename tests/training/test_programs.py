@@ -17,7 +17,8 @@ import logging, sys
 from pathlib import Path
 logging.basicConfig(stream=sys.stderr)
 logging.getLogger("jax._src.compiler").setLevel(logging.DEBUG)
-sys.exit(run group.main(Path(sys.argv[1]), Path(sys.argv[2])))
+from pe_lab.training import process
+sys.exit(process.main(Path(sys.argv[1]), Path(sys.argv[2])))
 """
 MISS, HIT = (
     r"PERSISTENT COMPILATION CACHE MISS for '(\w+)'",
@@ -61,8 +62,14 @@ def train(tmp_path):
 
 
 @pytest.mark.full
-def test_a_group_compiles_four_programs_and_none_where_the_cache_has_them(train):
-    """First state, training, evaluation at all lengths, chance levels; saving and what follows compile nothing."""
-    four = ["jit__answers", "jit_chunk", "jit_initial_state", "jit_measure_batch"]
-    assert train("cold") == [four, []]
-    assert train("warm") == [[], four]
+def test_a_group_compiles_five_programs_and_none_where_the_cache_has_them(train):
+    """Chance levels, training, first state, the rule of held-out inputs, evaluation at all lengths."""
+    programs = [
+        "jit__answers",
+        "jit__inputs_of",
+        "jit_chunk",
+        "jit_initial_state",
+        "jit_measure_batch",
+    ]
+    assert train("cold") == [programs, []]
+    assert train("warm") == [[], programs]
