@@ -49,7 +49,7 @@ def test_every_task_of_a_sweep_is_frozen_once_with_its_hash_and_what_is_there_is
     assert (status, err) == (0, "")
     where = re.escape(str(out / "frozen"))
     (copy_hash, copy_path), (_, parity_path) = re.findall(
-        rf"^(?:copy\(distinct=True, num_symbols=6\)|parity.*): 16 examples, sha256 (\w{{64}})\n  written to ({where}/\S+)$",
+        rf"^(?:copy\(distinct=True, num_symbols=6\)|parity.*): 20 examples, sha256 (\w{{64}})\n  written to ({where}/\S+)$",
         said,
         re.M,
     )
@@ -65,7 +65,7 @@ def test_every_task_of_a_sweep_is_frozen_once_with_its_hash_and_what_is_there_is
     assert (status, again) == (0, said.replace("written to", "already in"))
     status, more, _ = call(f"--out={out}", "--config.evaluate.num_examples=5")
     assert status == 0
-    assert more.count("20 examples") == more.count("written to") == 2
+    assert more.count("25 examples") == more.count("written to") == 2
     assert copy_hash not in more
 
     assert json.loads(Path(copy_path, "metadata.json").read_text())["symbols"] == {
