@@ -58,7 +58,7 @@ def adopt(params: PyTree, old_setup: Setup, new_setup: Setup, fresh: PyTree = No
     """Parameters of one run in the model of another.
 
     The backbones must be the same. An encoding adopts the parameters of the encoding of the same
-    name that acted at least on its layers.
+    name that acted at least on its layers and heads.
 
     Args:
       params: of one member, or with a member axis in front.
@@ -113,6 +113,7 @@ class _Module:
       path: stack, list and index, the start of its parameters' paths.
       role: "input", "attention" or "cross".
       layers: on which it acts; empty at the input.
+      heads: on which it acts; all at the input.
       copy: its number among modules that agree in everything else.
     """
 
@@ -120,43 +121,56 @@ class _Module:
     role: str
     name: str
     layers: frozenset[int]
+    heads: frozenset[int]
     copy: int = 0
 
     @property
     def kind(self) -> tuple[str, str, str]:
         return self.path[0], self.role, self.name
 
-    def find_in(self, modules: Sequence["_Module"]) -> "_Module | None":
-        """The same encoding of another model, which acts at least on the layers of this one.
+    def is_copy_of(self, other: "_Module") -> bool:
+        """Whether both are the same encoding on the same layers and heads."""
+        same_place = self.layers == other.layers and self.heads == other.heads
+        return self.kind == other.kind and same_place
 
-        Modules with exactly the same layers come first.
+    def find_in(self, modules: Sequence["_Module"]) -> "_Module | None":
+        """The same encoding of another model, which acts where this one acts, or on more.
+
+        Modules with exactly the same layers come first, then those with the same heads.
         """
-        candidates = [m for m in modules if m.kind == self.kind and m.layers >= self.layers]
+        candidates = []
+        for module in modules:
+            acts_here = module.layers >= self.layers and module.heads >= self.heads
+            if module.kind == self.kind and acts_here:
+                candidates.append(module)
         # The sort is stable, so equal candidates keep the order of the config.
-        candidates.sort(key=lambda m: m.layers != self.layers)
+        candidates.sort(key=lambda m: (m.layers != self.layers, m.heads != self.heads))
         return candidates[self.copy] if len(candidates) > self.copy else None
 
 
 def _modules(setup: Setup) -> list[_Module]:
     modules: list[_Module] = []
     placements = iter(setup.placements)
+    all_heads = range(setup.run.model.num_heads)
+
+    def add(path: ParamPath, role: str, layers: frozenset[int]) -> None:
+        placement = next(placements)
+        heads = placement.site.heads
+        acts_on = frozenset(all_heads if heads is None else heads)
+        module = _Module(path, role, placement.name, layers, acts_on)
+        copy = sum(m.is_copy_of(module) for m in modules)
+        modules.append(dataclasses.replace(module, copy=copy))
+
     for name, stack in setup.abstract_model.stacks.items():
         for i in range(len(stack.input_encodings)):
-            path = (name, "input_encodings", str(i))
-            _append(modules, _Module(path, "input", next(placements).name, frozenset()))
+            add((name, "input_encodings", str(i)), "input", frozenset())
         for i in range(len(stack.attention_encodings)):
-            path = (name, "attention_encodings", str(i))
             layers = _layers_of(i, stack.layer_sites)
             # Both attentions of a decoder layer share one list of modules.
             role = "attention" if layers else "cross"
             layers = layers or _layers_of(i, stack.cross_sites)
-            _append(modules, _Module(path, role, next(placements).name, layers))
+            add((name, "attention_encodings", str(i)), role, layers)
     return modules
-
-
-def _append(modules: list[_Module], module: _Module) -> None:
-    copy = sum((m.kind, m.layers) == (module.kind, module.layers) for m in modules)
-    modules.append(dataclasses.replace(module, copy=copy))
 
 
 def _layers_of(index: int, layers: tuple[tuple[Site, ...], ...]) -> frozenset[int]:

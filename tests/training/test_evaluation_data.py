@@ -86,10 +86,17 @@ def compiled(f, *args):
     return jax.jit(f)
 
 
-def test_every_row_is_the_same_to_the_last_digit_whether_drawn_or_read(tmp_path):
+OWN_SCHEMES = (
+    {"name": "sinusoidal"},
+    {"name": "fire", "positions": {"name": "randomized", "maximum": 64}, "heads": (0,)},
+)
+
+
+@pytest.mark.parametrize("encodings", [(), OWN_SCHEMES], ids=["study's scheme", "own scheme"])
+def test_every_row_is_the_same_to_the_last_digit_whether_drawn_or_read(encodings, tmp_path):
     """Of a fresh model, whose likelihoods have all their digits; in batches, the last one not full; padded to a longer length."""
     places = dict(evaluate__lengths=(2, 3), evaluate__num_examples=12, evaluate__offsets=(0, 2))
-    run = tiny.run(task={"name": varied.NAME}, model__num_layers=1, **places)
+    run = tiny.run(*encodings, task={"name": varied.NAME}, model__num_layers=1, **places)
     frozen_data.freeze(*next(iter(example_counts([run]).items())), tmp_path)
     reading = dataclasses.replace(
         run, evaluate=dataclasses.replace(run.evaluate, frozen=str(tmp_path))

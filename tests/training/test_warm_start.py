@@ -242,9 +242,18 @@ T5 = {"name": "t5_bias"}
         ),  # just there, rather than there as well
         ([T5, T5], [T5, T5], [0, 1]),
         ([T5], [T5 | {"stacks": ("decoder",)}], [0]),
+        ([T5], [T5 | {"heads": (1,)}], [0]),  # some of its heads
+        (  # the module of those heads
+            [T5 | {"heads": (0,)}, T5 | {"heads": (1,)}],
+            [T5 | {"heads": (1,)}, T5 | {"heads": (0,)}],
+            [1, 0],
+        ),
+        ([T5, T5 | {"heads": (0,)}], [T5 | {"heads": (0,)}], [1]),
     ],
 )
-def test_an_encoding_is_found_by_the_layers_where_it_acted(trained_with, asked_for, sources):
+def test_an_encoding_is_found_by_the_layers_and_heads_where_it_acted(
+    trained_with, asked_for, sources
+):
     old, new = made(*trained_with), made(*asked_for)
     params = numbered(old)
     adopted = adopt(params, old, new)
@@ -257,12 +266,14 @@ def test_an_encoding_is_found_by_the_layers_where_it_acted(trained_with, asked_f
     ("trained_with", "asked_for"),
     [
         ([T5 | {"layers": (0,)}], [T5]),
+        ([T5 | {"heads": (0,)}], [T5]),
+        ([T5 | {"heads": (0,)}], [T5 | {"heads": (1,)}]),
         ([T5 | {"share": False}], [T5]),
         ([T5], [T5, T5]),
         ([{"name": "shaw"}], [T5]),
     ],
 )
-def test_an_encoding_that_did_not_act_on_all_those_layers_is_not_found(trained_with, asked_for):
+def test_an_encoding_that_did_not_act_on_all_of_them_is_not_found(trained_with, asked_for):
     old = made(*trained_with)
     with pytest.raises(UserError, match=r"^t5_bias has parameters that the run"):
         adopt(numbered(old), old, made(*asked_for))
