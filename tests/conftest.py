@@ -21,12 +21,23 @@ from jaxtyping import install_import_hook  # noqa: E402
 
 install_import_hook(["pe_lab", "docs.build"], "beartype.beartype")
 
+from tests import members  # noqa: E402
+
+
+def _is_of_user(item):
+    """Whether an item is a law of the user's class that `python -m experiments.laws` names."""
+    names = {spec["name"] for spec in members.of_user().values()}
+    values = getattr(item, "callspec", None)
+    return values is not None and not names.isdisjoint(map(str, values.params.values()))
+
 
 def pytest_collection_modifyitems(items):
     """Put the folders that train first, so that no process ends with a long file.
 
     A file runs in one process, because its tests share programs and fixtures.
     """
+    if members.of_user():
+        items[:] = [item for item in items if _is_of_user(item)]
     first = ("experiments", "training", "sweeps", "tests", "model")
     items.sort(
         key=lambda item: (

@@ -7,8 +7,6 @@ every law on every member, test_planted.py runs them on broken encodings and see
 
 import dataclasses
 import functools
-import importlib.util
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +24,7 @@ from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import plugins
 from pe_lab.runs.settings import STACKS, Model
-from tests import models
+from tests import members, models
 from tests.models import ARCHITECTURES, assert_close, assert_differs, stream
 
 BATCH, LENGTH, SOURCE_LENGTH = 2, 7, 6
@@ -54,7 +52,7 @@ def names(architecture: str = "decoder") -> tuple[str, ...]:
     }[architecture]
     return tuple(
         name
-        for name in plugins.names("encodings")
+        for name in members.names("encodings")
         if all(getattr(requirements(name), trait) for trait in asked)
     )
 
@@ -69,17 +67,8 @@ def hooks(encoding: Any) -> list[str]:
     return [hook for hook in HOOKS if getattr(cls, hook) is not getattr(AttentionEncoding, hook)]
 
 
-@functools.cache
-def own_tests(name: str) -> Any:
-    """The member's own test file: its SENSITIVE arguments, and ARGUMENTS where the defaults do not fit."""
-    if importlib.util.find_spec(f"tests.encodings.test_{name}") is None:  # test_laws.py says so
-        return types.SimpleNamespace()
-    return importlib.import_module(f"tests.encodings.test_{name}")
-
-
-def spec(name: str, **arguments: Any) -> dict[str, Any]:
-    given = getattr(own_tests(name), "ARGUMENTS", {}) if ":" not in name else {}
-    return {"name": name, **given, **arguments}
+own_tests = functools.partial(members.own_tests, "encodings")
+spec = functools.partial(members.spec, "encodings")
 
 
 def build(name: str) -> Any:

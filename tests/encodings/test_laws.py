@@ -53,34 +53,15 @@ HANDFUL = (
     "decoding_equals_the_full_forward",
 )
 FEW = {"encoder": ("sinusoidal_2d", "transformer_xl"), "encoder_decoder": ("rope", "t5_bias")}
-# Arguments that leave nothing of what a law is about: its difference is 0, or as small as stated, in these architectures.
-EXCUSED: list[tuple[str, dict[str, Any], tuple[str, ...], str, str]] = [
-    # what is swapped is of a chunk before the last token's
-    ("chunks", {"size": 3}, ARCHITECTURES, "order_is_seen", "0.0"),
-    # below the threshold distances alone are read
-    (
-        "fire",
-        {"start_threshold": 30.0},
-        ARCHITECTURES,
-        "between_two_streams_both_positions_are_read",
-        "0.0",
-    ),
-    # that head sees its own token, wherever it stands
-    ("hard_alibi", {"masked_heads": 1}, ARCHITECTURES, "positions_are_read_not_indices", "0.0"),
-    # a token's norm is multiplied, 63 times or 62, and normalization takes norms away
-    ("raw_index", {"combine": "multiply"}, ("encoder",), "last_two_positions_differ", r"0.0009\d+"),
-]
 ONE_LAYER = (("num_layers", 1),)
-DEEP = (
-    "nope",
-    "position_temperature",
-)  # all keys are alike to them: in one layer, the order of those before a token is not seen
 
 
 @functools.cache
 def subject(name: str, architecture: str = "decoder") -> laws.Subject:
-    """One compilation a member and architecture for most laws; of one layer, where that is enough to see order."""
-    return laws.Subject(laws.spec(name), architecture, () if name in DEEP else ONE_LAYER)
+    """One compilation of a member and architecture for most laws. One layer suffices, unless the
+    member's test file has NEEDS_TWO_LAYERS."""
+    is_deep = getattr(laws.own_tests(name), "NEEDS_TWO_LAYERS", False)
+    return laws.Subject(laws.spec(name), architecture, () if is_deep else ONE_LAYER)
 
 
 def cases(architecture: str) -> list[Any]:
@@ -247,11 +228,13 @@ def test_every_law_holds_for_every_argument(name, arguments, architecture):
     if name not in laws.names(architecture):
         pytest.skip(f"{name} is not defined there")
     one = laws.Subject(laws.spec(name, **dict(arguments)), architecture)
-    about = (name, dict(arguments))
+    # Arguments under which a law has nothing to see: its difference is 0, or as small as stated.
     excused = {
-        law: by
-        for *which, architectures, law, by in EXCUSED
-        if tuple(which) == about and architecture in architectures
+        law: difference
+        for excused_arguments, architectures, law, difference in getattr(
+            laws.own_tests(name), "EXCUSED", ()
+        )
+        if excused_arguments == dict(arguments) and architecture in architectures
     }
     for law in laws.laws_of(architecture):
         if law in excused:

@@ -5,6 +5,8 @@ from pe_lab.encodings.nope import NoPE
 from tests import models
 from tests.encodings import codes, laws
 
+# In one layer the order of earlier keys has no effect.
+NEEDS_TWO_LAYERS = True
 SENSITIVE: dict = {}
 
 

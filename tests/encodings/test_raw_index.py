@@ -4,6 +4,8 @@ import numpy as np
 from pe_lab.encodings.raw_index import RawIndex
 from tests.encodings import codes
 
+# A token's norm is multiplied by 63 or by 62, and normalization removes norms.
+EXCUSED = [({"combine": "multiply"}, ("encoder",), "last_two_positions_differ", r"0.0009\d+")]
 SENSITIVE: dict = {}
 
 

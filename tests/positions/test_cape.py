@@ -9,6 +9,8 @@ from flax import nnx
 from pe_lab.encodings.sinusoidal import Sinusoidal
 from pe_lab.positions.cape import CAPE
 
+VARIANTS = {"normalized": {"normalize": True}}
+
 STILL = dict(max_global_shift=0.0, max_local_shift=0.0, max_global_scaling=1.0)
 
 

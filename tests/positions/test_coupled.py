@@ -5,6 +5,8 @@ import pytest
 
 from pe_lab.positions.coupled import Coupled
 
+ARGUMENTS = {"max_position": 12}  # of the laws
+
 # 653 + 49 = 702 with the answer reversed: digits of equal significance share a number.
 ADDITION = [3, 2, 1, 0, 2, 1, 0, 1, 2, 3]
 

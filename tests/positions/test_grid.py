@@ -5,6 +5,8 @@ import pytest
 
 from pe_lab.positions.grid import Grid
 
+ARGUMENTS = {"columns": 3}  # of the laws
+
 
 def of(columns, length, padded=None):
     mask = jnp.arange(padded or length)[None] < length

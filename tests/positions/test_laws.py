@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 
 from pe_lab.runs import plugins
-from tests import choices
+from tests import choices, members
 from tests.marks import full_except
 
-ARGUMENTS = {
-    "coupled": {"max_position": 12},
-    "grid": {"columns": 3},
-    "pose": {"target": 20},
-    "random_floats": {"train_length": 5},
-    "randomized": {"maximum": 40, "per": "example"},
-    "shifted": {"max_shift": 20},
-}
-VARIANTS = {
-    "cape, normalized": ("cape", {"normalize": True}),
-    "randomized, per layer": ("randomized", {"maximum": 40, "per": "example", "per_layer": True}),
-}
-CASES = {name: (name, ARGUMENTS.get(name, {})) for name in plugins.names("positions")} | VARIANTS
+
+def specs():
+    """Case -> spec: every scheme with its ARGUMENTS, and its VARIANTS on top of them."""
+    cases = {}
+    for name in members.names("positions"):
+        cases[name] = members.spec("positions", name)
+        variants = getattr(members.own_tests("positions", name), "VARIANTS", {})
+        for title, arguments in variants.items():
+            cases[f"{name}, {title}"] = members.spec("positions", name, **arguments)
+    return cases
+
+
+SPECS = specs()
 LENGTHS = (7, 4, 1)
 STRUCTURE = {
     "symbols": [0, 1, 1, 0, 1, 1, 1],
@@ -36,17 +36,14 @@ SEGMENTS = [1, 1, 2, 2, 2, 3, 3]
 # One scheme that counts, one that follows a structure, and one that draws; the full suite has all.
 QUICK = ("contiguous", "coupled", "random_floats")
 
-every = pytest.mark.parametrize("name", CASES)
-few = pytest.mark.parametrize("name", full_except(QUICK, CASES))
+every = pytest.mark.parametrize("name", SPECS)
+few = pytest.mark.parametrize("name", full_except(QUICK, SPECS))
 trained_and_evaluated = pytest.mark.parametrize("train", [False, True])
 
 
 @functools.cache
 def scheme(name):
-    plugin, arguments = CASES[name]
-    return plugins.build(
-        "positions", plugins.resolve("positions", {"name": plugin, **arguments}), num_layers=3
-    )
+    return plugins.build("positions", plugins.resolve("positions", SPECS[name]), num_layers=3)
 
 
 def keys(n=3, seed=0):
@@ -85,8 +82,8 @@ def rows(name, m, train, seed=0, segments=True):
 @pytest.mark.parametrize("name", plugins.names("positions"))
 def test_it_has_a_test_file_of_its_own(name):
     assert Path(__file__).with_name(f"test_{name}.py").exists(), (
-        f"pe_lab/positions/{name}.py needs tests/positions/test_{name}.py, and an entry in ARGUMENTS of "
-        "tests/positions/test_laws.py for the arguments that have no default"
+        f"pe_lab/positions/{name}.py needs tests/positions/test_{name}.py, with "
+        "ARGUMENTS, a value for each argument that has no default"
     )
 
 

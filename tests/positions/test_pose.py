@@ -6,6 +6,8 @@ import pytest
 from pe_lab.positions.pose import PoSE
 from tests.marks import full
 
+ARGUMENTS = {"target": 20}  # of the laws
+
 
 def of(target, n, train=True, draws=4000, padded=None):
     mask = jnp.broadcast_to(jnp.arange(padded or n) < n, (draws, padded or n))

@@ -5,6 +5,8 @@ import pytest
 
 from pe_lab.positions.random_floats import RandomFloats
 
+ARGUMENTS = {"train_length": 5}  # of the laws
+
 
 def of(scheme, lengths, train, padded=None):
     mask = jnp.arange(padded or max(lengths))[None] < jnp.asarray(lengths)[:, None]

@@ -8,6 +8,9 @@ import pytest
 from pe_lab.positions.base import sorted_subset
 from pe_lab.positions.randomized import Randomized
 
+ARGUMENTS = {"maximum": 40, "per": "example"}  # of the laws
+VARIANTS = {"per layer": {"per_layer": True}}
+
 
 def keys(n, seed=0):
     return jax.random.split(jax.random.key(seed), n)

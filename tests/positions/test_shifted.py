@@ -5,6 +5,8 @@ import pytest
 
 from pe_lab.positions.shifted import Shifted
 
+ARGUMENTS = {"max_shift": 20}  # of the laws
+
 
 def starts(scheme, train, n=600):
     mask = jnp.ones((n, 3), bool)

@@ -11,7 +11,7 @@ from pe_lab.runs.labels import label, parse
 from pe_lab.runs.plugins import Plugin
 from pe_lab.runs.run import Run, RunGroup, from_record
 from pe_lab.runs.settings import STACKS
-from tests.positions.test_laws import ARGUMENTS
+from tests import members
 
 
 def values(**changes):
@@ -483,7 +483,7 @@ def test_the_run_id_is_sixteen_digits():
 
 
 def schemes():
-    return [dict(name=n, **ARGUMENTS.get(n, {})) for n in plugins.names("positions")]
+    return [members.spec("positions", name) for name in plugins.names("positions")]
 
 
 @pytest.mark.parametrize("blind", [(dict(name="nope"),), ()], ids=["nope", "no encoding"])

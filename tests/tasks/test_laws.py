@@ -3,10 +3,8 @@
 import ast
 import dataclasses
 import functools
-import importlib
 import inspect
 import re
-import types
 from pathlib import Path
 
 import jax
@@ -18,9 +16,9 @@ from hypothesis import strategies as st
 
 from pe_lab.runs import plugins
 from pe_lab.tasks.chance import chance_levels
-from tests import choices
+from tests import choices, members
 
-NAMES = plugins.names("tasks")
+NAMES = members.names("tasks")
 SPAN = 8  # lengths that the laws use, from a task's shortest
 COUNT = 48
 
@@ -29,16 +27,13 @@ def file_of(name):
     return Path(__file__).with_name(f"test_{name}.py")
 
 
-def own_tests(name):
-    """The task's test file. If there is none, the laws run with the defaults and one test fails."""
-    if not file_of(name).exists():
-        return types.SimpleNamespace()
-    return importlib.import_module(f"tests.tasks.test_{name}")
+own_tests = functools.partial(members.own_tests, "tasks")
 
 
 def always(name):
     """Arguments that have no default, such as a folder of text."""
-    return getattr(own_tests(name), "ARGUMENTS", {})
+    spec = members.spec("tasks", name)
+    return {key: value for key, value in spec.items() if key != "name"}
 
 
 def cases(quick=NAMES):

@@ -21,8 +21,7 @@ from pe_lab.training import checkpoint, process, run_records
 from pe_lab.training.loop import Training, train_run_group
 from pe_lab.training.run_records import write_failure
 from pe_lab.training.trained_runs import trained_model
-from tests import tiny
-from tests.positions.test_laws import ARGUMENTS
+from tests import members, tiny
 
 
 def by_seed(folder):
@@ -90,7 +89,7 @@ def test_an_encoder_decoder_leaves_records_like_any_other(tmp_path):
     assert config.from_dict(record["config"]).run_id == record["run_id"]
 
 
-SCHEMES = [dict(name=name, **ARGUMENTS.get(name, {})) for name in plugins.names("positions")]
+SCHEMES = [members.spec("positions", name) for name in plugins.names("positions")]
 FEW = (dict(name="contiguous"), dict(name="randomized", maximum=50, per_layer=True))
 
 
