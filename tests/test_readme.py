@@ -135,7 +135,10 @@ def test_a_member_without_a_test_file_fails_alone_and_is_told_what_to_write(outc
 
 
 def test_a_task_without_a_test_file_runs_the_laws_with_its_defaults(outcomes):
-    assert outcomes["tests.tasks.test_laws.test_the_target_is_the_oracles[untested]"] == ""
+    law = "tests.tasks.test_laws.test_symbols_are_of_the_alphabets[untested]"
+    assert outcomes[law] == ""
+    oracle = outcomes["tests.tasks.test_laws.test_the_target_is_the_oracles[untested]"]
+    assert "No module named 'tests.tasks.test_untested'" in oracle
     missing = outcomes[
         "tests.tasks.test_laws.test_the_docstring_has_a_worked_example_that_the_oracle_confirms[untested]"
     ]

@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
@@ -77,10 +76,6 @@ class TwoNumbers(Task):
         """Return the result before carries."""
         raise NotImplementedError
 
-    def result(self, numbers: list[int], length: int) -> int | None:
-        """Return the result for the oracle; None for a result without digits."""
-        raise NotImplementedError
-
     def sample(self, key, length, bound, data=None) -> Example:
         size_key, first_key, second_key = jax.random.split(key, 3)
         is_single = length < 3  # the prompt is one number, which may be 0
@@ -130,13 +125,3 @@ class TwoNumbers(Task):
             return result, in_result, in_result
         target = jnp.where(target_index == num_digits, _MARK, result)
         return target, target_index < length + self.extra, target_index <= num_digits
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        texts = "".join(map(str, prompt)).split(str(_MARK))
-        numbers = [int(text[::-1], 2) for text in texts]
-        result = self.result(numbers, len(prompt))
-        bits = [] if result is None else [int(bit) for bit in f"{result:b}"[::-1]]
-        if not self.padded:
-            return np.array(bits)
-        zeros = [0] * (len(prompt) + self.extra - len(bits) - 1)
-        return np.array([*bits, _MARK, *zeros])

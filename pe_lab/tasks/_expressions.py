@@ -6,8 +6,6 @@ longer one of length n is `(left operator right)`, and the length of its left pa
 subexpression at its first index and no recursion is needed.
 """
 
-from collections.abc import Sequence
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
@@ -95,28 +93,6 @@ def _value(
         return jnp.where(span > 4, combined % modulus, leaf)
 
     return jax.lax.fori_loop(0, depth, combine, leaf)[0]
-
-
-def value_of(symbols: Sequence[int], modulus: int) -> int:
-    """Evaluate an expression by recursive descent; for oracles."""
-    value, rest = _first(list(symbols), modulus)
-    assert not rest, f"symbols after the end: {rest}"
-    return value % modulus
-
-
-def _first(symbols: list[int], modulus: int) -> tuple[int, list[int]]:
-    """Return the value of the expression at the start of the symbols, and the other symbols."""
-    head, rest = symbols[0], symbols[1:]
-    if head < modulus:
-        return head, rest
-    if head == modulus + MINUS:
-        return -rest[0], rest[1:]
-    value, (sign, *rest) = _first(rest, modulus)
-    if sign == modulus + CLOSE:
-        return value, rest
-    other, rest = _first(rest, modulus)
-    results = {PLUS: value + other, MINUS: value - other, TIMES: value * other}
-    return results[sign - modulus], rest[1:]
 
 
 def check_modulus(name: str, modulus: int) -> None:

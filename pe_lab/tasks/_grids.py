@@ -43,7 +43,7 @@ def grid_labels(
 
 
 def rows(prompt: np.ndarray, separator: int) -> list[list[int]]:
-    """Return the rows of a written grid; for oracles."""
+    """Return the rows of a written grid."""
     result: list[list[int]] = [[]]
     for symbol in prompt.tolist():
         if symbol == separator:

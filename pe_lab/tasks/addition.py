@@ -49,7 +49,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from pe_lab.tasks import _oracles
 from pe_lab.tasks._arithmetic import (
     Arithmetic,
     Text,
@@ -292,8 +291,3 @@ class Addition(Arithmetic):
         blank = self.symbol_id("_")
         spaced = stacked(sign_text(blank, two), sign_text(blank, one), text)
         return left_aligned(spaced, spaced.present.size)
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        words = [self.vocabulary.names[symbol] for symbol in prompt]
-        numbers = _oracles.addition(self, words, self._operands(prompt))
-        return np.array(self.vocabulary.symbols(" > ".join(numbers)))

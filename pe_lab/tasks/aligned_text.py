@@ -133,16 +133,6 @@ class AlignedText(Task):
     def evaluation_lengths(self, length: int) -> range:
         return range(max(length - self.width, 0) + 1, length + 1)
 
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        """Return the first line of any split that corresponds to the prompt."""
-        for pairs in self._pairs.values():
-            for i in range(len(pairs["sizes"])):
-                start, end = pairs["source_starts"][i : i + 2]
-                if pairs["source"][start:end].tolist() == prompt.tolist():
-                    start, end = pairs["target_starts"][i : i + 2]
-                    return pairs["target"][start:end]
-        raise ValueError("The prompt is none of the source's lines.")
-
 
 def _sorted(rows: list[tuple[bytes, ...]], split: str) -> dict[str, np.ndarray]:
     """Return pairs as arrays, sorted by the longer side.

@@ -218,16 +218,6 @@ class AssociativeRecall(Task):
         keys = prompt.reshape(-1, self._width)[:, :-1]
         return len(np.unique(keys, axis=0))
 
-    def oracle(self, prompt: np.ndarray, given: np.ndarray) -> np.ndarray:  # type: ignore[override]
-        width = self._width
-        book = {}
-        for *key, value in prompt.reshape(-1, width).tolist():
-            book[tuple(key)] = value
-        target = []
-        for *key, value in given.reshape(-1, width).tolist():
-            target += [*key, book[tuple(key)] if value == -1 else value]
-        return np.array(target)
-
 
 @functools.lru_cache
 def _vocabulary(num_symbols: int, part: int, width: int) -> Vocabulary:

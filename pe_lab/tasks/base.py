@@ -239,10 +239,6 @@ class Task(ChecksChoices):
         """Return the length of an example without padding, in the task's unit."""
         return len(prompt)
 
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        """Return the target of a prompt by a slow, independent computation; for tests."""
-        raise NotImplementedError
-
 
 def random_string(key: RandomKey, num_symbols: int, bound: int, distinct: bool) -> Int[Array, "p"]:
     """Draw `bound` uniform symbols, all different if `distinct`.

@@ -29,6 +29,3 @@ class BinaryAddition(TwoNumbers):
 
     def columns(self, a, b):
         return a + b
-
-    def result(self, numbers: list[int], length: int) -> int | None:
-        return sum(numbers)

@@ -40,8 +40,3 @@ class BinaryMultiplication(TwoNumbers):
 
         (total, _), _ = jax.lax.scan(step, (jnp.zeros_like(b), b), a)
         return total
-
-    def result(self, numbers: list[int], length: int) -> int | None:
-        if len(numbers) == 1:
-            return 0 if length == 2 else None
-        return numbers[0] * numbers[1]

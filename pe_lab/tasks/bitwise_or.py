@@ -98,12 +98,6 @@ class BitwiseOr(Task):
             left_aligned(target, self.target_bound(bound)),
         )
 
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        first, second = self._vectors(prompt)
-        width = max(len(first), len(second))
-        both = int(first.ljust(width, "0"), 2) | int(second.ljust(width, "0"), 2)
-        return np.array([int(bit) for bit in f"{both:0{width}b}"])
-
 
 def _draw_index(key: RandomKey, weights: Int[Array, "n"]) -> Scalar:
     """Draw an index in proportion to integer weights."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks.base import Example, Task, Vocabulary, check_num_symbols, make_example
 
@@ -42,7 +41,3 @@ class BucketSort(Task):
         # The padding is larger than every symbol, so that it comes last.
         ordered = jnp.sort(jnp.where(mask, string, self.num_symbols))
         return make_example(string, mask, ordered, mask)
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        counts = [prompt.tolist().count(symbol) for symbol in range(self.num_symbols)]
-        return np.repeat(np.arange(self.num_symbols), counts)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Int
 
 from pe_lab.tasks._binary import positive
@@ -48,18 +47,6 @@ class ComputeSqrt(Task):
         prompt = number[jnp.maximum(length - 1 - index, 0)]
         target = root[jnp.maximum(root_size - 1 - root_index, 0)]
         return make_example(prompt, index < length, target, root_index < root_size)
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        number = int("".join(map(str, prompt)), 2)
-        low, high = 0, 2 ** len(prompt)
-        while high - low > 1:  # invariant: low^2 <= number < high^2
-            middle = (low + high) // 2
-            if middle * middle <= number:
-                low = middle
-            else:
-                high = middle
-        width = (len(prompt) + 1) // 2
-        return np.array([int(bit) for bit in f"{low:0{width}b}"])
 
 
 def _root(number: Int[Array, "b"]) -> Int[Array, "h"]:

@@ -14,7 +14,6 @@ and "repeat copy" (2 symbols, not distinct). Kazemnejad et al. 2023
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks.base import Example, StringTask, make_example, random_string
 
@@ -31,6 +30,3 @@ class Copy(StringTask):
         index = jnp.arange(bound)
         mask = index < length
         return make_example(string, mask, string, mask, alignment=jnp.where(mask, index, -1))
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        return prompt

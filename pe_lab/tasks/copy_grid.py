@@ -90,12 +90,3 @@ class CopyGrid(Task):
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return _grids.longer_side(prompt, self.num_symbols)
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        rows = _grids.rows(prompt, self.num_symbols)
-        if self.form == "transposed":
-            rows = [list(column) for column in zip(*rows, strict=True)]
-        if self.form == "flipped":
-            rows = [row[::-1] for row in rows]
-        symbols = [symbol for row in rows for symbol in (*row, self.num_symbols)]
-        return np.array(symbols[:-1])

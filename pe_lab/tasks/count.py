@@ -71,7 +71,3 @@ class Count(Task):
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) - self.told
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        symbol, string = (prompt[0], prompt[1:]) if self.told else (1, prompt)
-        return np.array([string.tolist().count(symbol) % self.modulus])

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
@@ -54,7 +53,3 @@ class CycleNavigation(Task):
         # Steps 0, 1 and 2 move by -1, 0 and 1.
         end = jnp.where(mask, steps - 1, 0).sum(keepdims=True) % self.cycle
         return make_example(self.cycle + steps, mask, end, jnp.ones(1, bool))
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        words = self.vocabulary.text(prompt.tolist()).split()
-        return np.array([(words.count("right") - words.count("left")) % self.cycle])

@@ -14,7 +14,6 @@ separator=True.
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks._permute import rearranged
 from pe_lab.tasks.base import Example, StringTask, Vocabulary, random_string
@@ -62,8 +61,3 @@ class Duplicate(StringTask):
             index < self.times * period - self.separator,
             separator=self.num_symbols,
         )
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        separator = [self.num_symbols] if self.separator else []
-        copy = [*separator, *prompt.tolist()]
-        return np.array((copy * self.times)[len(separator) :])

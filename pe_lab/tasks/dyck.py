@@ -148,16 +148,6 @@ class Dyck(Task):
         longest = self.prompt_bound(length)
         return range(longest, longest + 1)
 
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        stack, legal = [], []
-        for symbol in prompt.tolist():
-            if symbol % 2 == 0:
-                stack.append(symbol + 1)
-            else:
-                assert stack.pop() == symbol
-            legal.append(stack[-1] if stack else 2 * self.num_kinds)
-        return np.array(legal if self.answer == "legal" else stack[::-1])
-
 
 def _innermost(
     kinds: Int[Array, "p"], opens: Bool[Array, "p"], depth: Int[Array, "p"]

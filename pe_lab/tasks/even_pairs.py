@@ -10,12 +10,10 @@ Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al.
 (https://arxiv.org/abs/2305.16843): "even_pairs", lengths 1..40 in training.
 """
 
-import itertools
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
@@ -38,6 +36,3 @@ class EvenPairs(Task):
         bits = jnp.where(mask, jax.random.randint(key, (bound,), 0, 2), 0)
         answer = bits[:1] ^ bits[length - 1]
         return make_example(bits, mask, answer, jnp.ones(1, bool))
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        return np.array([sum(a != b for a, b in itertools.pairwise(prompt)) % 2])

@@ -90,13 +90,3 @@ class FlipFlop(Task):
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return (len(prompt) + len(target)) // 2
-
-    def oracle(self, prompt: np.ndarray, given: np.ndarray) -> np.ndarray:  # type: ignore[override]
-        memory = -1
-        sequence = [*prompt.tolist(), *given.tolist()]
-        for i in range(0, len(sequence), 2):
-            if sequence[i] == _WRITE:
-                memory = sequence[i + 1]
-            elif sequence[i] == _READ:
-                sequence[i + 1] = memory
-        return np.array(sequence[2:])

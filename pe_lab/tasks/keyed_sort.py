@@ -146,13 +146,6 @@ class KeyedSort(Task):
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return prompt.tolist().count(_COLON)
 
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        text = self.vocabulary.text(prompt.tolist()).replace(" ", "")
-        items = [item.split(":") for item in text.split(",")]
-        step = -1 if self.reverse else 1
-        items.sort(key=lambda item: int(item[1][::step]))
-        return np.array(self.vocabulary.symbols(" , ".join(label for label, _ in items)))
-
 
 def _ascending(digits: Int[Array, "n d"], mask: Bool[Array, "n"]) -> Int[Array, "n"]:
     """Return the order of numbers, padding last, by comparing chunks of digits that fit int32."""

@@ -103,15 +103,3 @@ class Lego(Task):
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return (len(prompt) - 1) // 5
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        clauses, query = self.vocabulary.text(prompt.tolist()).split(" ? ")
-        assignments = {}
-        for clause in clauses.split(" , "):
-            name, _, sign, source = clause.split()
-            assignments[name] = (sign, source)
-        value = 1
-        while query != "1":
-            sign, query = assignments[query]
-            value = -value if sign == "-" else value
-        return np.array([self.target_vocabulary.names.index("+" if value == 1 else "-")])

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from pe_lab.tasks._counting import chosen
@@ -136,10 +135,3 @@ class Majority(Task):
     def evaluation_lengths(self, length: int) -> range:
         longest = self.prompt_bound(length)
         return range(longest, longest + 1)
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        symbols = prompt.tolist()
-        if self.every_prefix:
-            return np.array([int(2 * sum(symbols[: i + 1]) >= i + 1) for i in range(len(symbols))])
-        strings = [symbols[i :: self.interleaved] for i in range(self.interleaved)]
-        return np.array([max(set(string), key=string.count) for string in strings])

@@ -107,21 +107,6 @@ class Minesweeper(Task):
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return _grids.longer_side(prompt, _SEPARATOR)
 
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        board = _grids.rows(prompt, _SEPARATOR)
-        height, width = len(board), len(board[0])
-        target = []
-        for row in range(height):
-            for column in range(width):
-                neighbors = [
-                    symbol
-                    for line in board[max(row - 1, 0) : row + 2]
-                    for symbol in line[max(column - 1, 0) : column + 2]
-                ]
-                is_mine = board[row][column] == _MINE
-                target.append(_MINE if is_mine else _ZERO + neighbors.count(_MINE))
-        return np.array(target)
-
 
 def _num_neighbors(mines: Bool[Array, "n"], width: Scalar) -> Int[Array, "n"]:
     """Count the mines among the neighbors of each cell of a flat board of this width."""

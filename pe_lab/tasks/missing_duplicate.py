@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks._permute import uncoupled
 from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
@@ -60,11 +59,3 @@ class MissingDuplicate(Task):
             alignment=jnp.where(is_single, -1, twin)[None],
             structure=uncoupled(mask, target_mask),
         )
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        symbols = [symbol for symbol in prompt.tolist() if symbol != _FILLER]
-        if len(symbols) == 1:
-            return np.array([1])
-        half = len(symbols) // 2
-        hidden = symbols.index(_HIDDEN)
-        return np.array([symbols[(hidden + half) % (2 * half)]])

@@ -15,12 +15,10 @@ to 500 in the test.
 Differs: their one-hot input has a blank symbol that never occurs; here it is omitted.
 """
 
-import math
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from pe_lab.tasks._expressions import check_modulus
@@ -94,10 +92,3 @@ class ModularArithmetic(Task):
     def evaluation_lengths(self, length: int) -> range:
         longest = self.prompt_bound(length)
         return range(longest, longest + 1)
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        text = self.vocabulary.text(prompt.tolist()).replace("- ", "+ -1 * ")
-        total = 0
-        for term in text.split(" + "):
-            total += math.prod(map(int, term.split(" * ")))
-        return np.array([total % self.modulus])

@@ -21,7 +21,6 @@ are omitted.
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks import _expressions
 from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
@@ -62,6 +61,3 @@ class ModularArithmeticBrackets(Task):
         )
         mask = jnp.arange(bound) < length
         return make_example(prompt, mask, value[None], jnp.ones(1, bool))
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        return np.array([_expressions.value_of(prompt.tolist(), self.modulus)])

@@ -79,9 +79,3 @@ class ModularSum(Task):
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return (len(prompt) + 1) // 2 if self.signs else len(prompt)
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        total = 0
-        for word in self.vocabulary.text(prompt.tolist()).replace("+", " ").split():
-            total = (total + int(word)) % self.modulus
-        return np.array([total])

@@ -35,7 +35,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from pe_lab.tasks import _oracles
 from pe_lab.tasks._arithmetic import (
     Arithmetic,
     Text,
@@ -177,25 +176,6 @@ class Multiplication(Arithmetic):
 
     def _operands(self, prompt: np.ndarray) -> list[str]:
         return self.vocabulary.text(prompt.tolist()).replace(" ", "").split("*")
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        first, second = self._operands(prompt)
-        a, b = _oracles.read(self, first), _oracles.read(self, second)
-        padded = self.padding != "none"
-        if not self.scratchpad:
-            text = _oracles.write(self, a * b, len(first) + len(second) if padded else 1)
-            return np.array(self.vocabulary.symbols(" ".join(text)))
-        digits = second if self.reverse_operands else second[::-1]
-        partial_width = len(first) + (1 if padded else 0)
-        sum_width = len(first) + (len(second) if padded else 0)
-        partial = [
-            _oracles.write(self, a * _oracles.read(self, digit), partial_width) for digit in digits
-        ]
-        sums = []
-        for k in range(1, len(digits) + 1):
-            sums.append(_oracles.write(self, a * (b % self.base**k), sum_width))
-        text = "+".join(partial) + "=" + ">".join(sums)
-        return np.array(self.vocabulary.symbols(" ".join(text)))
 
 
 def _shifted(rows: Int[Array, "m n"]) -> Int[Array, "m m+n"]:

@@ -158,14 +158,3 @@ class Ngram(Task):
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) - self._prefix_length
-
-    def oracle(self, prompt: np.ndarray, given: np.ndarray | None = None) -> np.ndarray:
-        if self.form == "duplicate":
-            return prompt
-        text = prompt.tolist()[self._prefix_length :]
-        gram = (prompt if given is None else given).tolist()[: self.gram]
-        start = 0
-        while text[start : start + self.gram] != gram:
-            start += 1
-        answer = text[start + self.gram :][: self.answer]
-        return np.array(gram + answer if self.form == "suffix" else answer)

@@ -15,7 +15,6 @@ results.
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks._permute import rearranged
 from pe_lab.tasks.base import Example, StringTask, random_string
@@ -35,6 +34,3 @@ class OddsFirst(StringTask):
         num_odd = length // 2
         source = jnp.where(index < num_odd, 2 * index + 1, 2 * (index - num_odd))
         return rearranged(string, mask, source, mask)
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        return np.concatenate([prompt[1::2], prompt[0::2]])

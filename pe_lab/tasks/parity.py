@@ -27,7 +27,6 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks._counting import skewed
 from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
@@ -82,7 +81,3 @@ class Parity(Task):
             answer_mask=mask if self.answer == "every" else index == length - 1,
             structure={"coupled": coupled},
         )
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        parities = [sum(prompt[: i + 1]) % 2 for i in range(len(prompt))]
-        return np.array(parities[-1:] if self.answer == "last" else parities)

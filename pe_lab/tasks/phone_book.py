@@ -86,14 +86,3 @@ class PhoneBook(Task):
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) // (1 + self.num_digits)
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        *entries, query = prompt.tolist()
-        book: dict[int, list[int]] = {}
-        for symbol in entries:
-            if symbol >= 10:
-                name = symbol
-                book[name] = []
-            else:
-                book[name].append(symbol)
-        return np.array(book[query])

@@ -14,7 +14,6 @@ Differs: the paper's prompts are English sentences (`Evaluate at x = 2 in ... ?`
 tokenizer separates minus signs; here constant words are omitted and a signed number is one symbol.
 """
 
-import re
 from dataclasses import dataclass
 
 import jax
@@ -109,11 +108,3 @@ class Polynomial(Task):
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) - 1 if self.whole_terms else (len(prompt) - 3) // 6
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        words = self.vocabulary.text(prompt.tolist()).removeprefix("x = ")
-        x, terms = words.split(maxsplit=1)
-        value = 0
-        for coefficient, degree in re.findall(r"(-?\d) ?\* ?x ?\*\* ?(\d)", terms):
-            value += int(coefficient) * int(x) ** int(degree)
-        return np.array([value % self.modulus])

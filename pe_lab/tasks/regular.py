@@ -145,18 +145,6 @@ class Regular(Task):
         longest = int(_member_lengths(self._language, length)[length])
         return range(longest, longest + 1)
 
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        language = self._language
-        string = "".join(language.letters[symbol] for symbol in prompt)
-        prefixes = [string[: i + 1] for i in range(len(string))]
-        if self.answer == "legal":
-            labels = [language.legal_letters_after(prefix) for prefix in prefixes]
-        else:
-            labels = ["yes" if language.member(prefix) else "no" for prefix in prefixes]
-        if self.answer == "last":
-            labels = labels[-1:]
-        return np.array(self.target_vocabulary.symbols(" ".join(map(self._name, labels))))
-
 
 def _num_strings(language: Language, member: bool, bound: int) -> np.ndarray:
     """[length, state]: how many strings lead from a state to members (or to non-members).

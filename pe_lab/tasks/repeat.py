@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks._permute import rearranged
 from pe_lab.tasks.base import Example, Task, Vocabulary, check_num_symbols
@@ -54,6 +53,3 @@ class Repeat(Task):
         index = jnp.arange(self.target_bound(bound))
         target_mask = index < self.times * length
         return rearranged(jnp.full(bound, symbol), mask, index % length, target_mask)
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        return np.array([prompt[0]] * (self.times * len(prompt)))

@@ -55,8 +55,3 @@ class Replace(Task):
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) - 2
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        old, new, *run = prompt.tolist()
-        assert all(symbol == old for symbol in run)
-        return np.array([new] * len(run))

@@ -10,7 +10,6 @@ al. 2023 (https://arxiv.org/abs/2305.19466): "reverse mc", 100 tokens.
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks._permute import rearranged
 from pe_lab.tasks.base import Example, StringTask, random_string
@@ -28,6 +27,3 @@ class Reverse(StringTask):
         index = jnp.arange(bound)
         mask = index < length
         return rearranged(string, mask, length - 1 - index, mask)
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        return prompt[::-1]

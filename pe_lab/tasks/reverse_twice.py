@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks._permute import rearranged
 from pe_lab.tasks.base import Example, StringTask, Vocabulary, random_string
@@ -53,7 +52,3 @@ class ReverseTwice(StringTask):
             index < 2 * length + 1,
             separator=self.num_symbols,
         )
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        second = prompt if self.second == "original" else prompt[::-1]
-        return np.array([*reversed(prompt), self.num_symbols, *second])

@@ -70,8 +70,3 @@ class Rotate(StringTask):
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) - self.drawn
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        symbols = prompt.tolist()
-        step = symbols.pop(0) - self.num_symbols + 1 if self.drawn else self.by
-        return np.roll(symbols, -step)

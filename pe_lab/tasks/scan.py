@@ -102,10 +102,6 @@ class Scan(Task):
         longest = max(n for n in range(1, length + 1) if _commands()[n])
         return range(longest, longest + 1)
 
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        actions = _meaning(self.vocabulary.text(prompt.tolist()))
-        return np.array(self.target_vocabulary.symbols(" ".join(actions)))
-
 
 def _phrases() -> list[Command]:
     """Return the words and actions of the phrases that `and` and `after` combine."""
@@ -195,27 +191,3 @@ def _table(texts: Sequence[list[str]], width: int) -> np.ndarray:
     for i, text in enumerate(texts):
         table[i, : len(text)] = [ids[word] for word in text]
     return table
-
-
-def _meaning(command: str) -> list[str]:
-    """Return the actions of a command by parsing it; for the oracle."""
-    first, conjunction, second = command.partition(" and ")
-    if conjunction:
-        return _meaning(first) + _meaning(second)
-    first, conjunction, second = command.partition(" after ")
-    if conjunction:
-        return _meaning(second) + _meaning(first)
-    # "twice" binds closer than "and" and "after".
-    for name, times in _TIMES.items():
-        if command.endswith(name):
-            return _meaning(command.removesuffix(f" {name}")) * times
-    words = command.split()
-    action = [] if words[0] == "turn" else [f"I_{words[0].upper()}"]
-    if len(words) == 1:
-        return action
-    turn = [f"I_TURN_{words[-1].upper()}"]
-    if "around" in words:
-        return (turn + action) * 4
-    if "opposite" in words:
-        return turn * 2 + action
-    return turn + action

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks._permute import rearranged, uncoupled
 from pe_lab.tasks.base import Example, Task, Vocabulary
@@ -72,6 +71,3 @@ class SelectiveCopy(Task):
         mask, target_mask = jnp.arange(bound) < length, jnp.ones(self.num_content, bool)
         structure = uncoupled(mask, target_mask)
         return rearranged(prompt, mask, source, target_mask, structure=structure)
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        return np.array([symbol for symbol in prompt.tolist() if symbol != self.num_symbols])

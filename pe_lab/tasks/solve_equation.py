@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from pe_lab.tasks import _expressions
 from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
@@ -72,15 +71,3 @@ class SolveEquation(Task):
         prompt = jnp.where(has_equation, equation, 0)
         solution = jnp.where(has_equation, expression[unknown], 0)
         return make_example(prompt, index < length, solution[None], jnp.ones(1, bool))
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        if len(prompt) < 3:
-            return np.array([0])
-        *side, _, value = prompt.tolist()
-        unknown = side.index(self.modulus + _UNKNOWN)
-        solutions = []
-        for digit in range(self.modulus):
-            expression = [*side[:unknown], digit, *side[unknown + 1 :]]
-            if _expressions.value_of(expression, self.modulus) == value:
-                solutions.append(digit)
-        return np.array(solutions)

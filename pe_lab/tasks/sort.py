@@ -123,10 +123,3 @@ class Sort(StringTask):
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) if self.numbers is None else prompt.tolist().count(_COMMA) + 1
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        if self.numbers is None:
-            return np.array(sorted(prompt.tolist()))
-        text = self.vocabulary.text(prompt.tolist()).replace(" ", "")
-        numbers = sorted(text.split(","), key=int)
-        return np.array(self.vocabulary.symbols(" ".join(",".join(numbers))))

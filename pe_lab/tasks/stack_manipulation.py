@@ -19,7 +19,6 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from pe_lab.tasks.base import Example, Scalar, Task, Vocabulary, make_example
@@ -82,16 +81,6 @@ class StackManipulation(Task):
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
         """Return what the structure reveals: an aligned bit shows its height and later bits."""
         return "answer" if structure == "coupled" else None
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        stack: list[int] = []
-        for word in self.vocabulary.text(prompt.tolist()).split():
-            if word != "pop":
-                stack.append(int(word[-1]))
-            elif stack:
-                stack.pop()
-        zeros = [0] * (len(prompt) - len(stack)) if self.padded else []
-        return np.array([*stack[::-1], _END, *zeros])
 
 
 def _final_stack(

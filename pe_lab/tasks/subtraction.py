@@ -28,7 +28,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks import _oracles
 from pe_lab.tasks._arithmetic import (
     Arithmetic,
     carried,
@@ -113,12 +112,3 @@ class Subtraction(Arithmetic):
 
     def _operands(self, prompt: np.ndarray) -> list[str]:
         return self.vocabulary.text(prompt.tolist()).replace(" ", "").split("-")
-
-    def oracle(self, prompt: np.ndarray) -> np.ndarray:
-        first, second = self._operands(prompt)
-        difference = _oracles.read(self, first) - _oracles.read(self, second)
-        width = max(len(first), len(second)) if self.padding == "longest" else 1
-        digits = _oracles.write(self, abs(difference), width)
-        minus = "-" if difference < 0 else ""
-        text = digits + minus if self.reverse_answer else minus + digits
-        return np.array(self.vocabulary.symbols(" ".join(text)))

@@ -1,6 +1,7 @@
 """Examples of a task, as its own tests look at them."""
 
 import functools
+import importlib
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +26,13 @@ def first_drawn(one, length, count, bound=9):
     return jax.tree.map(lambda leaf: np.asarray(leaf)[:count], examples)
 
 
+def oracle_of(one):
+    """The slow, independent computation of a task's target, from the task's own test file."""
+    name = type(one).__module__.rpartition(".")[2]
+    return importlib.import_module(f"tests.tasks.test_{name}").oracle
+
+
 def said(one, text):
     """What the oracle says to a prompt, both as text."""
-    return one.target_vocabulary.text(one.oracle(np.array(one.vocabulary.symbols(text))).tolist())
+    target = oracle_of(one)(one, np.array(one.vocabulary.symbols(text)))
+    return one.target_vocabulary.text(target.tolist())

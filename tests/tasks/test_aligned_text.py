@@ -20,6 +20,17 @@ ARGUMENTS = {
 VARIANTS = [{}, {"width": 3, "source": "en", "target": "de"}]
 
 
+def oracle(task, prompt):
+    """Return the first line of any split that corresponds to the prompt."""
+    for pairs in task._pairs.values():
+        for i in range(len(pairs["sizes"])):
+            start, end = pairs["source_starts"][i : i + 2]
+            if pairs["source"][start:end].tolist() == prompt.tolist():
+                start, end = pairs["target_starts"][i : i + 2]
+                return pairs["target"][start:end]
+    raise ValueError("The prompt is none of the source's lines.")
+
+
 def of(folder, pairs, **arguments):
     """A task on these lines."""
     for side in (0, 1):
@@ -137,9 +148,9 @@ def test_umlauts_count_as_the_bytes_that_they_are():
     task = AlignedText(**ARGUMENTS)
     prompt = np.frombuffer("fünf".encode(), np.uint8)
     assert (len(prompt), task.vocabulary.text(prompt.tolist())) == (5, "f xc3 xbc n f")
-    assert task.target_vocabulary.text(task.oracle(prompt).tolist()) == "f i v e"
+    assert task.target_vocabulary.text(oracle(task, prompt).tolist()) == "f i v e"
     with pytest.raises(ValueError, match="none of the source's lines"):
-        task.oracle(np.array([65]))
+        oracle(task, np.array([65]))
 
 
 def test_installed_messages_are_those_of_the_other_language(tmp_path, monkeypatch):

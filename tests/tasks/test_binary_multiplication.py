@@ -4,10 +4,18 @@ import pytest
 
 from pe_lab.tasks.binary_multiplication import BinaryMultiplication
 from pe_lab.tasks.chance import chance_levels
+from tests.tasks._oracles import binary_numbers, padded_bits
 from tests.tasks.drawing import first_drawn as drawn
 from tests.tasks.drawing import said
 
 VARIANTS = [{}, dict(padded=False)]
+
+
+def oracle(task, prompt):
+    numbers = binary_numbers(prompt)
+    if len(numbers) == 1:
+        return padded_bits(task, prompt, 0 if len(prompt) == 2 else None)
+    return padded_bits(task, prompt, numbers[0] * numbers[1])
 
 
 def test_worked_examples():
@@ -30,7 +38,7 @@ def test_long_products_are_those_of_pythons_own_integers(padded):
     task = BinaryMultiplication(padded=padded)
     e = drawn(task, 150, 20, bound=150)
     for prompt, target, mask in zip(e.prompt, e.target, e.target_mask, strict=True):
-        np.testing.assert_array_equal(target[mask], task.oracle(prompt))
+        np.testing.assert_array_equal(target[mask], oracle(task, prompt))
 
 
 def test_the_first_number_has_each_size_equally_often():

@@ -10,6 +10,13 @@ from pe_lab.tasks.chance import chance_levels
 VARIANTS = [{}, dict(lengths="equal")]
 
 
+def oracle(task, prompt):
+    first, second = task._vectors(prompt)
+    width = max(len(first), len(second))
+    both = int(first.ljust(width, "0"), 2) | int(second.ljust(width, "0"), 2)
+    return np.array([int(bit) for bit in f"{both:0{width}b}"])
+
+
 def examples(task, length, count):
     keys = jax.random.split(jax.random.key(3), count)
     return jax.tree.map(

@@ -9,15 +9,28 @@ from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.compute_sqrt import ComputeSqrt, _root
 
 
+def oracle(task, prompt):
+    number = int("".join(map(str, prompt)), 2)
+    low, high = 0, 2 ** len(prompt)
+    while high - low > 1:  # invariant: low^2 <= number < high^2
+        middle = (low + high) // 2
+        if middle * middle <= number:
+            low = middle
+        else:
+            high = middle
+    width = (len(prompt) + 1) // 2
+    return np.array([int(bit) for bit in f"{low:0{width}b}"])
+
+
 def drawn(length, count):
     keys = jax.random.split(jax.random.key(0), count)
     return jax.jit(jax.vmap(lambda k: ComputeSqrt().sample(k, jnp.asarray(length), length)))(keys)
 
 
 def test_worked_examples():
-    assert ComputeSqrt().oracle(np.array([1, 0, 0, 1, 0, 1])).tolist() == [1, 1, 0]
-    assert ComputeSqrt().oracle(np.array([0, 0, 0, 1])).tolist() == [0, 1]
-    assert ComputeSqrt().oracle(np.array([1])).tolist() == [1]
+    assert oracle(ComputeSqrt(), np.array([1, 0, 0, 1, 0, 1])).tolist() == [1, 1, 0]
+    assert oracle(ComputeSqrt(), np.array([0, 0, 0, 1])).tolist() == [0, 1]
+    assert oracle(ComputeSqrt(), np.array([1])).tolist() == [1]
 
 
 def test_the_root_of_every_number_of_ten_bits():

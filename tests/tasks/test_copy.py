@@ -8,6 +8,10 @@ from pe_lab.tasks.chance import chance_levels
 from pe_lab.tasks.copy import Copy
 
 
+def oracle(task, prompt):
+    return prompt
+
+
 def test_distinct_symbols_do_not_repeat_and_small_alphabets_do():
     keys = jax.random.split(jax.random.key(0), 50)
     distinct = jax.vmap(lambda k: Copy(num_symbols=8).sample(k, jnp.asarray(8), 8).prompt)(keys)

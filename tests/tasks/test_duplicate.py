@@ -8,11 +8,17 @@ from pe_lab.tasks.duplicate import Duplicate
 VARIANTS = [{}, dict(separator=True, times=3), dict(num_symbols=9, distinct=True, times=1)]
 
 
+def oracle(task, prompt):
+    separator = [task.num_symbols] if task.separator else []
+    copy = [*separator, *prompt.tolist()]
+    return np.array((copy * task.times)[len(separator) :])
+
+
 def test_worked_examples():
     string = np.array([1, 0, 1])
-    assert Duplicate().oracle(string).tolist() == [1, 0, 1, 1, 0, 1]
-    assert Duplicate(separator=True).oracle(string).tolist() == [1, 0, 1, 2, 1, 0, 1]
-    assert Duplicate(times=3).oracle(string).tolist() == [1, 0, 1] * 3
+    assert oracle(Duplicate(), string).tolist() == [1, 0, 1, 1, 0, 1]
+    assert oracle(Duplicate(separator=True), string).tolist() == [1, 0, 1, 2, 1, 0, 1]
+    assert oracle(Duplicate(times=3), string).tolist() == [1, 0, 1] * 3
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from pe_lab.runs import plugins
 from pe_lab.tasks.chance import chance_levels
 from tests import choices, members
+from tests.tasks.drawing import oracle_of
 
 NAMES = members.names("tasks")
 SPAN = 8  # lengths that the laws use, from a task's shortest
@@ -108,13 +109,14 @@ def parts(example):
 
 
 def answer(one, prompt, given):
-    return one.oracle(prompt, given) if one.gives_tokens else one.oracle(prompt)
+    oracle = oracle_of(one)
+    return oracle(one, prompt, given) if one.gives_tokens else oracle(one, prompt)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_has_a_test_file_of_its_own(name):
     assert file_of(name).exists(), (
-        f"pe_lab/tasks/{name}.py needs tests/tasks/test_{name}.py: a test of an example worked by hand, "
+        f"pe_lab/tasks/{name}.py needs tests/tasks/test_{name}.py: an `oracle`, a test of an example worked by hand, "
         "ARGUMENTS for the arguments that have no default, and VARIANTS, a list of further arguments "
         "for the laws."
     )

@@ -8,14 +8,22 @@ from tests.tasks.drawing import drawn
 VARIANTS = [{}, dict(num_symbols=26), dict(interleaved=3), dict(every_prefix=True)]
 
 
+def oracle(task, prompt):
+    symbols = prompt.tolist()
+    if task.every_prefix:
+        return np.array([int(2 * sum(symbols[: i + 1]) >= i + 1) for i in range(len(symbols))])
+    strings = [symbols[i :: task.interleaved] for i in range(task.interleaved)]
+    return np.array([max(set(string), key=string.count) for string in strings])
+
+
 def test_worked_examples():
-    assert Majority().oracle(np.array([1, 0, 1])).tolist() == [1]
-    assert Majority(num_symbols=4).oracle(np.array([3, 0, 3, 1, 3, 0])).tolist() == [3]
-    assert Majority(interleaved=2).oracle(np.array([1, 0, 1, 0, 0, 1])).tolist() == [1, 0]
+    assert oracle(Majority(), np.array([1, 0, 1])).tolist() == [1]
+    assert oracle(Majority(num_symbols=4), np.array([3, 0, 3, 1, 3, 0])).tolist() == [3]
+    assert oracle(Majority(interleaved=2), np.array([1, 0, 1, 0, 0, 1])).tolist() == [1, 0]
 
 
 def test_a_tie_of_a_prefix_counts_as_one():
-    assert Majority(every_prefix=True).oracle(np.array([0, 1, 0, 0])).tolist() == [0, 1, 0, 0]
+    assert oracle(Majority(every_prefix=True), np.array([0, 1, 0, 0])).tolist() == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize(("length", "numbers"), [(4, [0, 1, 3, 4]), (5, [0, 1, 2, 3, 4, 5])])

@@ -2,7 +2,16 @@ import jax
 import numpy as np
 
 from pe_lab.tasks.chance import chance_levels
-from pe_lab.tasks.missing_duplicate import MissingDuplicate
+from pe_lab.tasks.missing_duplicate import _FILLER, _HIDDEN, MissingDuplicate
+
+
+def oracle(task, prompt):
+    symbols = [symbol for symbol in prompt.tolist() if symbol != _FILLER]
+    if len(symbols) == 1:
+        return np.array([1])
+    half = len(symbols) // 2
+    hidden = symbols.index(_HIDDEN)
+    return np.array([symbols[(hidden + half) % (2 * half)]])
 
 
 @jax.jit
@@ -15,8 +24,8 @@ def many(length):
 
 
 def test_the_papers_examples():
-    assert MissingDuplicate().oracle(np.array([0, 1, 1, 0, 0, 2, 1, 0])).tolist() == [1]
-    assert MissingDuplicate().oracle(np.array([1, 0, 1, 1, 2, 1, 3])).tolist() == [0]
+    assert oracle(MissingDuplicate(), np.array([0, 1, 1, 0, 0, 2, 1, 0])).tolist() == [1]
+    assert oracle(MissingDuplicate(), np.array([1, 0, 1, 1, 2, 1, 3])).tolist() == [0]
 
 
 def test_a_length_of_one_is_constant():

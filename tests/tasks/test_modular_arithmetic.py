@@ -1,3 +1,5 @@
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +11,14 @@ from pe_lab.tasks.modular_arithmetic import ModularArithmetic
 VARIANTS = [{}, dict(modulus=7)]
 
 
+def oracle(task, prompt):
+    text = task.vocabulary.text(prompt.tolist()).replace("- ", "+ -1 * ")
+    total = 0
+    for term in text.split(" + "):
+        total += math.prod(map(int, term.split(" * ")))
+    return np.array([total % task.modulus])
+
+
 def drawn(task, length, count, bound=None):
     keys = jax.random.split(jax.random.key(0), count)
     return jax.jit(jax.vmap(lambda k: task.sample(k, jnp.asarray(length), bound or length)))(keys)
@@ -17,13 +27,13 @@ def drawn(task, length, count, bound=None):
 def test_worked_examples():
     task = ModularArithmetic()
     for text, value in (("0 * 1 + 4 * 3 - 2", 0), ("2 - 3 * 4 * 2 + 1", 4), ("0 - 1 * 1", 4)):
-        assert task.oracle(np.array(task.vocabulary.symbols(text))).tolist() == [value]
+        assert oracle(task, np.array(task.vocabulary.symbols(text))).tolist() == [value]
 
 
 def test_long_expressions_have_the_value_of_pythons_own_integers():
     task = ModularArithmetic(modulus=10)
     e = drawn(task, 201, 20)
-    assert [task.oracle(p).tolist() for p in np.asarray(e.prompt)] == np.asarray(e.target).tolist()
+    assert [oracle(task, p).tolist() for p in np.asarray(e.prompt)] == np.asarray(e.target).tolist()
 
 
 def test_digits_and_operators_take_turns_each_as_often():

@@ -10,10 +10,17 @@ from tests.tasks.drawing import drawn
 VARIANTS = [{}, dict(signs=False, modulus=7)]
 
 
+def oracle(task, prompt):
+    total = 0
+    for word in task.vocabulary.text(prompt.tolist()).replace("+", " ").split():
+        total = (total + int(word)) % task.modulus
+    return np.array([total])
+
+
 def test_worked_examples():
     plus = 10
-    assert ModularSum().oracle(np.array([9, plus, 9, plus, 9])).tolist() == [7]
-    assert ModularSum(signs=False).oracle(np.array([5, 5])).tolist() == [0]
+    assert oracle(ModularSum(), np.array([9, plus, 9, plus, 9])).tolist() == [7]
+    assert oracle(ModularSum(signs=False), np.array([5, 5])).tolist() == [0]
 
 
 def test_terms_are_uniform_and_never_zero():

@@ -8,9 +8,13 @@ from pe_lab.tasks.odds_first import OddsFirst
 VARIANTS = [{}, dict(num_symbols=9, distinct=True)]
 
 
+def oracle(task, prompt):
+    return np.concatenate([prompt[1::2], prompt[0::2]])
+
+
 def test_it_is_the_authors_code_and_not_their_docstring():
     """The docstring says 0100 0111."""
-    assert OddsFirst().oracle(np.array([0, 0, 1, 1, 0, 1, 0, 1])).tolist() == [
+    assert oracle(OddsFirst(), np.array([0, 0, 1, 1, 0, 1, 0, 1])).tolist() == [
         0,
         1,
         1,

@@ -8,10 +8,15 @@ from tests.tasks.drawing import drawn
 VARIANTS = [{}, dict(answer="every", ones="uniform"), dict(answer="scratchpad")]
 
 
+def oracle(task, prompt):
+    parities = [sum(prompt[: i + 1]) % 2 for i in range(len(prompt))]
+    return np.array(parities[-1:] if task.answer == "last" else parities)
+
+
 def test_worked_examples():
-    assert Parity().oracle(np.array([1, 0, 1, 0, 1])).tolist() == [1]
-    assert Parity().oracle(np.array([1, 1])).tolist() == [0]
-    assert Parity(answer="every").oracle(np.array([1, 1, 0, 1])).tolist() == [1, 0, 0, 1]
+    assert oracle(Parity(), np.array([1, 0, 1, 0, 1])).tolist() == [1]
+    assert oracle(Parity(), np.array([1, 1])).tolist() == [0]
+    assert oracle(Parity(answer="every"), np.array([1, 1, 0, 1])).tolist() == [1, 0, 0, 1]
 
 
 def test_one_answer_whatever_the_length():

@@ -1,4 +1,5 @@
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -14,6 +15,70 @@ VARIANTS = [
     dict(language="ab_d_bc", answer="every"),
     dict(language="aa_star", answer="last", members=0.0),
 ]
+
+
+def matches(pattern):
+    return lambda string: re.fullmatch(pattern, string) is not None
+
+
+def lacks(pattern):
+    return lambda string: re.search(pattern, string) is None
+
+
+def nested(depth):
+    def is_member(string):
+        for _ in range(depth):
+            string = string.replace("ab", "")
+        return string == ""
+
+    return is_member
+
+
+# Language -> whether a string is a member, without the automaton, and strings of which at least
+# one completes every string that can be completed.
+PREDICATES = {
+    "tomita_1": (matches("1*"), [""]),
+    "tomita_2": (matches("(10)*"), ["", "0"]),
+    "tomita_3": (lacks("(?<!1)1(11)*0(00)*(?!0)"), ["", "0"]),
+    "tomita_4": (lacks("000"), [""]),
+    "tomita_5": (lambda s: s.count("0") % 2 == s.count("1") % 2 == 0, ["", "0", "1", "01"]),
+    "tomita_6": (lambda s: (s.count("0") - s.count("1")) % 3 == 0, ["", "0", "1"]),
+    "tomita_7": (matches("0*1*0*1*"), [""]),
+    "aa_star": (matches("(aa)*"), ["", "a"]),
+    "aaaa_star": (matches("(aaaa)*"), ["", "a", "aa", "aaa"]),
+    "abab_star": (matches("(abab)*"), ["", "bab", "ab", "b"]),
+    "d_2": (nested(2), ["b" * i for i in range(3)]),
+    "d_3": (nested(3), ["b" * i for i in range(4)]),
+    "d_4": (nested(4), ["b" * i for i in range(5)]),
+    "d_12": (nested(12), ["b" * i for i in range(13)]),
+    "aa_bb_cc_dd_ee": (matches("a+b+c+d+e+"), ["abcde", "bcde", "cde", "de", "e", ""]),
+    "ab_d_bc": (matches("[ab]*d[bc]*"), ["", "d"]),
+    "012_02": (matches("[012]*02*"), ["", "0"]),
+}
+
+
+def legal_letters_after(name, string):
+    """Return the label of `Language.legal_letters` after a string, without the automaton."""
+    is_member, tails = PREDICATES[name]
+    letters = ""
+    for letter in LANGUAGES[name].letters:
+        if any(is_member(string + letter + tail) for tail in tails):
+            letters += letter
+    end = "$" if is_member(string) else ""
+    return letters + end or "-"
+
+
+def oracle(task, prompt):
+    is_member, _ = PREDICATES[task.language]
+    string = "".join(LANGUAGES[task.language].letters[symbol] for symbol in prompt)
+    prefixes = [string[: i + 1] for i in range(len(string))]
+    if task.answer == "legal":
+        labels = [legal_letters_after(task.language, prefix) for prefix in prefixes]
+    else:
+        labels = ["yes" if is_member(prefix) else "no" for prefix in prefixes]
+    if task.answer == "last":
+        labels = labels[-1:]
+    return np.array(task.target_vocabulary.symbols(" ".join(map(task._name, labels))))
 
 
 def strings(one, length, count):
@@ -65,15 +130,16 @@ def test_there_are_the_seventeen_languages_of_the_paper():
     ],
 )
 def test_a_string_that_is_a_member_and_one_that_is_not(name, member, other):
-    assert LANGUAGES[name].member(member)
-    assert not LANGUAGES[name].member(other)
+    is_member, _ = PREDICATES[name]
+    assert is_member(member)
+    assert not is_member(other)
 
 
 def test_worked_examples():
     def said(string, **arguments):
         one = Regular(**arguments)
         return one.target_vocabulary.text(
-            one.oracle(np.array(one.vocabulary.symbols(" ".join(string)))).tolist()
+            oracle(one, np.array(one.vocabulary.symbols(" ".join(string)))).tolist()
         )
 
     assert said("100", language="tomita_2") == "{0} 1$ -"

@@ -9,8 +9,14 @@ from pe_lab.tasks.replace import Replace
 VARIANTS = [{}, dict(num_symbols=3)]
 
 
+def oracle(task, prompt):
+    old, new, *run = prompt.tolist()
+    assert all(symbol == old for symbol in run)
+    return np.array([new] * len(run))
+
+
 def test_a_worked_example():
-    assert Replace().oracle(np.array([4, 9, 4, 4, 4])).tolist() == [9, 9, 9]
+    assert oracle(Replace(), np.array([4, 9, 4, 4, 4])).tolist() == [9, 9, 9]
 
 
 def test_old_and_new_differ_and_every_pair_is_equally_likely():

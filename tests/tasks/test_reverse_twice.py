@@ -7,10 +7,15 @@ from pe_lab.tasks.reverse_twice import ReverseTwice
 VARIANTS = [{}, dict(second="original", num_symbols=9, distinct=True)]
 
 
+def oracle(task, prompt):
+    second = prompt if task.second == "original" else prompt[::-1]
+    return np.array([*reversed(prompt), task.num_symbols, *second])
+
+
 def test_worked_examples():
     string = np.array([5, 6, 7])
-    assert ReverseTwice().oracle(string).tolist() == [7, 6, 5, 100, 7, 6, 5]
-    assert ReverseTwice(second="original").oracle(string).tolist() == [7, 6, 5, 100, 5, 6, 7]
+    assert oracle(ReverseTwice(), string).tolist() == [7, 6, 5, 100, 7, 6, 5]
+    assert oracle(ReverseTwice(second="original"), string).tolist() == [7, 6, 5, 100, 5, 6, 7]
     assert ReverseTwice().target_vocabulary.text([5, 100]) == "5 |"
 
 

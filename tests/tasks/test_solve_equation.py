@@ -6,10 +6,24 @@ import numpy as np
 import pytest
 
 from pe_lab.tasks.chance import chance_levels
-from pe_lab.tasks.solve_equation import SolveEquation
+from pe_lab.tasks.solve_equation import _UNKNOWN, SolveEquation
+from tests.tasks._oracles import value_of
 from tests.tasks.drawing import sampler
 
 VARIANTS = [{}, dict(modulus=7)]
+
+
+def oracle(task, prompt):
+    if len(prompt) < 3:
+        return np.array([0])
+    *side, _, value = prompt.tolist()
+    unknown = side.index(task.modulus + _UNKNOWN)
+    solutions = []
+    for digit in range(task.modulus):
+        expression = [*side[:unknown], digit, *side[unknown + 1 :]]
+        if value_of(expression, task.modulus) == value:
+            solutions.append(digit)
+    return np.array(solutions)
 
 
 def texts(length, count):
@@ -23,7 +37,7 @@ def texts(length, count):
 def test_worked_examples():
     task = SolveEquation()
     for text, digit in (("x = 4", 4), ("- x = 4", 1), ("( ( 2 - 3 ) - x ) = 0", 4)):
-        assert task.oracle(np.array(task.vocabulary.symbols(text))).tolist() == [digit]
+        assert oracle(task, np.array(task.vocabulary.symbols(text))).tolist() == [digit]
 
 
 def test_an_equation_is_an_expression_with_one_unknown_and_its_value():
@@ -48,7 +62,7 @@ def test_shorter_ones_are_zeros():
 
 def test_one_digit_solves_a_long_equation():
     task, (_, e) = SolveEquation(), texts(60, 100)
-    assert [task.oracle(p).tolist() for p in e.prompt] == e.target.tolist()
+    assert [oracle(task, p).tolist() for p in e.prompt] == e.target.tolist()
 
 
 def test_the_unknown_is_the_first_digit_from_a_random_place_on():

@@ -4,12 +4,23 @@ import numpy as np
 import pytest
 
 from pe_lab.tasks.subtraction import Subtraction
+from tests.tasks import _oracles
 
 VARIANTS = [
     {},
     dict(padding="none", reverse_operands=True, negative=True, zero=False),
     dict(base=3, reverse_answer=False, negative=True, lengths="equal"),
 ]
+
+
+def oracle(task, prompt):
+    first, second = task._operands(prompt)
+    difference = _oracles.read(task, first) - _oracles.read(task, second)
+    width = max(len(first), len(second)) if task.padding == "longest" else 1
+    digits = _oracles.write(task, abs(difference), width)
+    minus = "-" if difference < 0 else ""
+    text = digits + minus if task.reverse_answer else minus + digits
+    return np.array(task.vocabulary.symbols(" ".join(text)))
 
 
 def examples(task, length, count):
@@ -30,7 +41,7 @@ def text(task, values, mask):
 def said(prompt, **arguments):
     task = Subtraction(**arguments)
     return task.vocabulary.text(
-        task.oracle(np.array(task.vocabulary.symbols(" ".join(prompt)))).tolist()
+        oracle(task, np.array(task.vocabulary.symbols(" ".join(prompt)))).tolist()
     ).replace(" ", "")
 
 

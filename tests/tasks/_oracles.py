@@ -1,4 +1,10 @@
-"""Slow computations on written numbers, for the oracles of the tasks on long numbers."""
+"""Slow, independent computations of targets that the oracles of several tasks share."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pe_lab.tasks._expressions import CLOSE, MINUS, PLUS, TIMES
 
 
 def read(task, text: str) -> int:
@@ -69,3 +75,40 @@ def _with_hints(task, number: str, first_hint: int) -> str:
     for index, digit in zip(significance, number, strict=True):
         words += [f"h{(first_hint + index) % task.hints}", digit]
     return " ".join(words)
+
+
+def padded_bits(task, prompt, result):
+    """Return the target of a task on two binary numbers; `result` is None for one without digits."""
+    bits = [] if result is None else [int(bit) for bit in f"{result:b}"[::-1]]
+    if not task.padded:
+        return np.array(bits)
+    zeros = [0] * (len(prompt) + task.extra - len(bits) - 1)
+    return np.array([*bits, 2, *zeros])
+
+
+def binary_numbers(prompt):
+    """Return the numbers of a binary prompt, whose operator is symbol 2."""
+    texts = "".join(map(str, prompt)).split("2")
+    return [int(text[::-1], 2) for text in texts]
+
+
+def value_of(symbols: Sequence[int], modulus: int) -> int:
+    """Evaluate an expression by recursive descent."""
+    value, rest = _first(list(symbols), modulus)
+    assert not rest, f"symbols after the end: {rest}"
+    return value % modulus
+
+
+def _first(symbols: list[int], modulus: int) -> tuple[int, list[int]]:
+    """Return the value of the expression at the start of the symbols, and the other symbols."""
+    head, rest = symbols[0], symbols[1:]
+    if head < modulus:
+        return head, rest
+    if head == modulus + MINUS:
+        return -rest[0], rest[1:]
+    value, (sign, *rest) = _first(rest, modulus)
+    if sign == modulus + CLOSE:
+        return value, rest
+    other, rest = _first(rest, modulus)
+    results = {PLUS: value + other, MINUS: value - other, TIMES: value * other}
+    return results[sign - modulus], rest[1:]
