@@ -31,7 +31,7 @@ CONTEXT = {
     "tasks": (),
     "sweeps.launchers": (),
 }
-_NOT_PLUGINS = ("base", "batch", "chance", "layouts", "ops", "requirements")
+_NOT_PLUGINS = ("base", "batch", "layouts", "ops", "requirements")
 
 
 @dataclass(frozen=True)

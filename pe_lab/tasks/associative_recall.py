@@ -38,8 +38,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from pe_lab.tasks._permute import uncoupled
-from pe_lab.tasks._recall import distinct
+from pe_lab.tasks._draws import distinct
+from pe_lab.tasks._strings import uncoupled
 from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
 
 

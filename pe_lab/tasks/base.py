@@ -4,25 +4,30 @@ Shape letters: P prompt bound, T target bound, A axes of a structure.
 """
 
 import dataclasses
+import functools
+import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias, no_type_check
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key, Shaped
+from jaxtyping import Array, Bool, Int, Key, PyTree, Shaped
 
 from pe_lab.choices import ChecksChoices
-from pe_lab.tasks._pytree import register
 
 AnyArray = Array | np.ndarray
 RandomKey = Key[Array, ""]
 Scalar = Int[Array, ""]  # a traced integer
+Ints = Int[Array, "n"]
+Bools = Bool[Array, "n"]
+Data: TypeAlias = PyTree  # the arrays that `Task.sample` draws from
 # Name -> labels of the prompt tokens, [P] or [P, A], and of the target tokens, [T] or [T, A].
 Structure = Mapping[str, tuple[Shaped[AnyArray, "..."], Shaped[AnyArray, "..."]]]
 
 
-@register
+@no_type_check  # JAX rebuilds pytrees with leaves of any type
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Example:
     """One example, left-aligned in static bounds; examples under vmap have a leading batch axis.
@@ -74,43 +79,54 @@ def make_example(
       answer_mask: None if the whole target is the answer.
       alignment: None if no target token is a copy of one prompt token.
     """
+    if answer_mask is None:
+        answer_mask = target_mask
+    if alignment is None:
+        alignment = jnp.full(len(target), -1)
     return Example(
         prompt=jnp.where(prompt_mask, prompt, 0),
         prompt_mask=prompt_mask,
         target=jnp.where(target_mask, target, 0),
         target_mask=target_mask,
-        answer_mask=target_mask if answer_mask is None else answer_mask,
-        alignment=jnp.full(len(target), -1) if alignment is None else alignment,
+        answer_mask=answer_mask,
+        alignment=alignment,
         asked_mask=asked_mask,
         structure=structure or {},
     )
+
+
+def one_symbol_example(prompt: Ints, prompt_mask: Bools, answer: Scalar) -> Example:
+    """Return an example whose target is one symbol."""
+    return make_example(prompt, prompt_mask, answer[None], jnp.ones(1, bool))
 
 
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
     """The symbols 0..num_symbols-1, then the special tokens: one vocabulary for all layouts.
 
-    Args:
-      names: a name without spaces for each symbol, for readers; () for the symbols' numbers.
+    Readers see the names of the symbols, which have no spaces, or their numbers if names is ().
     """
 
     num_symbols: int
     names: tuple[str, ...] = ()
 
     def __post_init__(self):
-        if self.names and len(set(self.names)) != self.num_symbols:
+        num_names = len(set(self.names))
+        if self.names and num_names != self.num_symbols:
             raise ValueError(
-                f"{self.num_symbols} symbols need as many different names, got "
-                f"{len(set(self.names))}."
+                f"{self.num_symbols} symbols need as many different names, got {num_names}."
             )
+
+    @classmethod
+    def of(cls, *names: str) -> "Vocabulary":
+        """Return the vocabulary of these names."""
+        return cls(len(names), names)
 
     def text(self, symbols: Sequence[int]) -> str:
         """Return the names of symbols, separated by spaces."""
-        return " ".join(self.names[s] if self.names else str(s) for s in symbols)
-
-    def symbols(self, text: str) -> list[int]:
-        """Return the symbols of a text: the inverse of `text`."""
-        return [self.names.index(word) if self.names else int(word) for word in text.split()]
+        if not self.names:
+            return " ".join(map(str, symbols))
+        return " ".join(self.names[symbol] for symbol in symbols)
 
     @property
     def pad(self) -> int:
@@ -135,6 +151,11 @@ class Vocabulary:
     @property
     def size(self) -> int:
         return self.num_symbols + 5
+
+
+def numerals(count: int) -> tuple[str, ...]:
+    """Return the names "0", "1", … of digits or other symbols."""
+    return tuple(map(str, range(count)))
 
 
 class Task(ChecksChoices):
@@ -188,38 +209,28 @@ class Task(ChecksChoices):
         """T: the largest number of target tokens of an example of this length."""
         return length
 
-    def data(self, split: str) -> Any:
-        """Return the arrays (any pytree) that `sample` draws from, or None.
-
-        Args:
-          split: "train", "validation" or "test".
-        """
+    def data(self, split: str) -> Data | None:
+        """Return the arrays that `sample` draws from in "train", "validation" or "test"."""
         return None
 
-    def sample(self, key: RandomKey, length: Scalar, bound: int, data: Any = None) -> Example:
+    def sample(
+        self, key: RandomKey, length: Scalar, bound: int, data: Data | None = None
+    ) -> Example:
         """Draw one example; prompt [P] and target [T] for the bounds of length `bound`.
 
         Args:
           key: determines the example together with the length; the bound changes padding alone.
-          length: traced, at most `bound`.
-          bound: static.
+          length: traced, at most the static `bound`.
           data: the result of `data` for a split, for tasks that cannot draw inside jit.
         """
         raise NotImplementedError
 
     def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, str]:
-        """Return the arguments with which operands have exactly `length` digits.
-
-        Args:
-          operands: the longest operand (one at least), or all of them.
-        """
+        """Return the arguments with which the longest, or all, operands have `length` digits."""
         return {}
 
     def evaluation_lengths(self, length: int) -> range:
-        """Return the lengths that evaluation examples of `length` can have.
-
-        This is `length` alone, except for tasks that have no example of some lengths.
-        """
+        """Return the lengths that evaluation examples of `length` can have, usually that one."""
         return range(length, length + 1)
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
@@ -240,43 +251,49 @@ class Task(ChecksChoices):
         return len(prompt)
 
 
-def random_string(key: RandomKey, num_symbols: int, bound: int, distinct: bool) -> Int[Array, "p"]:
-    """Draw `bound` uniform symbols, all different if `distinct`.
+def chance_levels(
+    task: Task, lengths: Sequence[int], num_examples: int, data: Data | None = None
+) -> list[dict[str, int | float]]:
+    """Measure a predictor that knows the length and the target index but does not see the prompt.
 
-    The first symbols do not depend on the bound.
+    It predicts the most frequent symbol of each target index (token_accuracy) or the most frequent
+    target (exact_match) of `num_examples` examples, and is scored on as many other examples.
+    A length's dictionary has the fields length, token_accuracy, exact_match and count.
     """
-    if distinct:
-        return jnp.argsort(jax.random.uniform(key, (num_symbols,)))[:bound]
-    return jax.random.randint(key, (bound,), 0, num_symbols)
+    levels = []
+    bound = max(lengths)
+    for length in lengths:  # one at a time: hundreds of long examples may not fit in memory at once
+        target, answer_mask = _targets(task, bound, 2 * num_examples, np.int32(length), data)
+        level = _chance_level(np.asarray(target), np.asarray(answer_mask)[num_examples:])
+        levels.append({"length": length, **level, "count": num_examples})
+    return levels
 
 
-@dataclasses.dataclass(frozen=True)
-class StringTask(Task):
-    """A task whose prompt is a random string.
-
-    Args:
-      num_symbols: the size of the alphabet.
-      distinct: all symbols of a prompt differ, which limits its length to the alphabet's size.
-    """
-
-    num_symbols: int
-    distinct: bool
-
-    def __post_init__(self):
-        check_num_symbols(self, self.num_symbols)
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.num_symbols)
-
-    @property
-    def max_length(self) -> int | None:
-        return self.num_symbols if self.distinct else None
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _targets(
+    task: Task, bound: int, count: int, length: Array, data: Data | None
+) -> tuple[Int[Array, "n t"], Bool[Array, "n t"]]:
+    """Targets of `count` examples, -1 where the model predicts nothing, and their answer masks."""
+    keys = jax.random.split(jax.random.key(length), count)
+    examples = jax.vmap(lambda key: task.sample(key, length, bound, data))(keys)
+    targets = jnp.where(examples.asked, examples.target, -1)
+    return targets, jnp.asarray(examples.answer_mask)
 
 
-def check_num_symbols(task: Task, num_symbols: int) -> None:
-    """Reject an alphabet of fewer than two symbols."""
-    if num_symbols < 2:
-        raise ValueError(
-            f"{type(task).__name__} needs two symbols or more, got num_symbols={num_symbols}."
-        )
+def _chance_level(target: np.ndarray, answer_mask: np.ndarray) -> dict[str, float]:
+    """Score the first half's most frequent answers on the second half of `target` [2 N, T]."""
+    train, test = np.split(target, 2)
+    symbols = []
+    for column in train.T:
+        counts = np.bincount(column[column >= 0], minlength=1)
+        symbols.append(counts.argmax())
+    is_right = (test == np.array(symbols)[None]) & answer_mask
+
+    targets = [tuple(row) for row in train.tolist()]
+    # The smallest of equally frequent targets, so that the result does not depend on their order.
+    most_frequent = min(statistics.multimode(targets))
+    is_equal = (test == np.array(most_frequent)[None]).all(axis=1)
+    return {
+        "token_accuracy": float(is_right.sum() / answer_mask.sum()),
+        "exact_match": float(is_equal.mean()),
+    }

@@ -5,16 +5,17 @@ Shape letters: L tokens of a sequence, S tokens of a source sequence, A axes of 
 
 import dataclasses
 from collections.abc import Mapping
+from typing import no_type_check
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Shaped
-
-from pe_lab.tasks._pytree import register
 
 Structure = Mapping[str, Shaped[Array, "..."]]  # [..., L] or [..., L, A] each
 
 
-@register
+@no_type_check  # JAX rebuilds pytrees with leaves of any type
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Batch:
     """Inputs and labels of a model; [L] for one example, [B, L] for a batch.

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from pe_lab.tasks.base import Example, Task, Vocabulary, check_num_symbols, make_example
+from pe_lab.tasks._strings import check_num_symbols
+from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import jax.numpy as jnp
 
-from pe_lab.tasks.base import Example, StringTask, make_example, random_string
+from pe_lab.tasks._strings import StringTask
+from pe_lab.tasks.base import Example, make_example
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Copy(StringTask):
     distinct: bool = True
 
     def sample(self, key, length, bound, data=None) -> Example:
-        string = random_string(key, self.num_symbols, bound, self.distinct)
+        string = self.draw_string(key, bound)
         index = jnp.arange(bound)
         mask = index < length
         return make_example(string, mask, string, mask, alignment=jnp.where(mask, index, -1))

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks._counting import skewed
+from pe_lab.tasks._draws import skewed
 from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
 

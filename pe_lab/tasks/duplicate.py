@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import jax.numpy as jnp
 
-from pe_lab.tasks._permute import rearranged
-from pe_lab.tasks.base import Example, StringTask, Vocabulary, random_string
+from pe_lab.tasks._strings import StringTask, rearranged
+from pe_lab.tasks.base import Example, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Duplicate(StringTask):
         return self.times * (length + self.separator) - self.separator
 
     def sample(self, key, length, bound, data=None) -> Example:
-        string = random_string(key, self.num_symbols, bound, self.distinct)
+        string = self.draw_string(key, bound)
         index = jnp.arange(self.target_bound(bound))
         period = length + self.separator
         index_in_copy = index % period

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from pe_lab.tasks._lists import joined
+from pe_lab.tasks._strings import joined
 from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
 
 _COMMA, _COLON, _LABELS = 10, 11, 12

@@ -26,7 +26,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks.base import Example, Task, Vocabulary, make_example, random_string
+from pe_lab.tasks._strings import random_order
+from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
 _SIGNS = ("+", "-", "1", "=", ",", "?")
 _ONE, _EQUALS, _COMMA, _QUERY = range(2, 6)
@@ -80,7 +81,7 @@ class Lego(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         names_key, signs_key, order_key, query_key = jax.random.split(key, 4)
         index = jnp.arange(bound)
-        name = len(_SIGNS) + random_string(names_key, self.num_names, bound, distinct=True)
+        name = len(_SIGNS) + random_order(names_key, self.num_names)[:bound]
         sign = jax.random.randint(signs_key, (bound,), 0, 2)
         source = jnp.where(index == 0, _ONE, jnp.roll(name, 1))
         sort_key = jax.random.uniform(order_key, (bound,)) if self.permuted else index

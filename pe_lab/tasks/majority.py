@@ -26,7 +26,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from pe_lab.tasks._counting import chosen
+from pe_lab.tasks._draws import chosen
 from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"

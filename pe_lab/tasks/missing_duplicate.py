@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from pe_lab.tasks._permute import uncoupled
+from pe_lab.tasks._strings import uncoupled
 from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
 _HIDDEN, _FILLER = 2, 3

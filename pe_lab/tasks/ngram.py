@@ -33,7 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from pe_lab.tasks._permute import rearranged, uncoupled
+from pe_lab.tasks._strings import rearranged, uncoupled
 from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
 
 

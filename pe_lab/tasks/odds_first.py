@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import jax.numpy as jnp
 
-from pe_lab.tasks._permute import rearranged
-from pe_lab.tasks.base import Example, StringTask, random_string
+from pe_lab.tasks._strings import StringTask, rearranged
+from pe_lab.tasks.base import Example
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class OddsFirst(StringTask):
     distinct: bool = False
 
     def sample(self, key, length, bound, data=None) -> Example:
-        string = random_string(key, self.num_symbols, bound, self.distinct)
+        string = self.draw_string(key, bound)
         index = jnp.arange(bound)
         mask = index < length
         num_odd = length // 2

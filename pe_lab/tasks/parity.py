@@ -28,7 +28,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
-from pe_lab.tasks._counting import skewed
+from pe_lab.tasks._draws import skewed
 from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
 

@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks._permute import rearranged, uncoupled
-from pe_lab.tasks._recall import distinct
+from pe_lab.tasks._draws import distinct
+from pe_lab.tasks._strings import rearranged, uncoupled
 from pe_lab.tasks.base import Example, Task, Vocabulary
 
 

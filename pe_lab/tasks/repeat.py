@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from pe_lab.tasks._permute import rearranged
-from pe_lab.tasks.base import Example, Task, Vocabulary, check_num_symbols
+from pe_lab.tasks._strings import check_num_symbols, rearranged
+from pe_lab.tasks.base import Example, Task, Vocabulary
 
 
 @dataclass(frozen=True)

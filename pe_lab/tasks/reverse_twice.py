@@ -13,8 +13,8 @@ from typing import Literal
 
 import jax.numpy as jnp
 
-from pe_lab.tasks._permute import rearranged
-from pe_lab.tasks.base import Example, StringTask, Vocabulary, random_string
+from pe_lab.tasks._strings import StringTask, rearranged
+from pe_lab.tasks.base import Example, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ReverseTwice(StringTask):
         return 2 * length + 1
 
     def sample(self, key, length, bound, data=None) -> Example:
-        string = random_string(key, self.num_symbols, bound, self.distinct)
+        string = self.draw_string(key, bound)
         index = jnp.arange(2 * bound + 1)
         first = length - 1 - index  # -1, the separator, at index `length`
         index_in_second = index - length - 1

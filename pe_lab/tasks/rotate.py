@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks._permute import rearranged, uncoupled
-from pe_lab.tasks.base import Example, StringTask, Vocabulary, random_string
+from pe_lab.tasks._strings import StringTask, rearranged, uncoupled
+from pe_lab.tasks.base import Example, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Rotate(StringTask):
 
     def sample(self, key, length, bound, data=None) -> Example:
         string_key, step_key = jax.random.split(key)
-        string = random_string(string_key, self.num_symbols, bound, self.distinct)
+        string = self.draw_string(string_key, bound)
         index = jnp.arange(bound)
         mask = index < length
         if not self.drawn:

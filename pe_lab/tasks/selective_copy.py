@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from pe_lab.tasks._permute import rearranged, uncoupled
+from pe_lab.tasks._strings import rearranged, uncoupled
 from pe_lab.tasks.base import Example, Task, Vocabulary
 
 

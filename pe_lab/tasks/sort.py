@@ -24,8 +24,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from pe_lab.tasks._lists import joined
-from pe_lab.tasks.base import Example, StringTask, Vocabulary, make_example, random_string
+from pe_lab.tasks._strings import StringTask, joined
+from pe_lab.tasks.base import Example, Vocabulary, make_example
 
 _COMMA = 10
 
@@ -86,7 +86,7 @@ class Sort(StringTask):
             values = jax.random.randint(key, (bound,), least, most + 1)
             ordered = jnp.sort(jnp.where(mask, values, most + 1))  # padding last
             return self._written(jnp.where(mask, values, 0), ordered, mask)
-        string = random_string(key, self.num_symbols, bound, self.distinct)
+        string = self.draw_string(key, bound)
         order = jnp.argsort(jnp.where(mask, string, self.num_symbols))
         alignment = jnp.where(mask & self.distinct, order, -1)
         return make_example(string, mask, string[order], mask, alignment=alignment)

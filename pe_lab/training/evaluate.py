@@ -11,8 +11,7 @@ from jaxtyping import PyTree
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.record_rows import RecordRow
 from pe_lab.runs.run import Override
-from pe_lab.tasks.base import Example
-from pe_lab.tasks.chance import chance_levels
+from pe_lab.tasks.base import Example, chance_levels
 from pe_lab.training import frozen_data
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.evaluation_data import SPLITS

@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pe_lab.tasks.base import numerals
+
 
 def drawn(one, length, count=1000):
     """Examples of one length, in its own shapes."""
@@ -32,7 +34,13 @@ def oracle_of(one):
     return importlib.import_module(f"tests.tasks.test_{name}").oracle
 
 
+def symbols(vocabulary, text):
+    """The symbols of a text: the inverse of `Vocabulary.text`."""
+    names = vocabulary.names or numerals(vocabulary.num_symbols)
+    return [names.index(word) for word in text.split()]
+
+
 def said(one, text):
     """What the oracle says to a prompt, both as text."""
-    target = oracle_of(one)(one, np.array(one.vocabulary.symbols(text)))
+    target = oracle_of(one)(one, np.array(symbols(one.vocabulary, text)))
     return one.target_vocabulary.text(target.tolist())

@@ -6,6 +6,7 @@ import pytest
 from pe_lab.tasks._arithmetic import carried, num_digits
 from pe_lab.tasks.addition import Addition
 from tests.tasks import _oracles
+from tests.tasks.drawing import symbols
 
 VARIANTS = [
     {},
@@ -20,7 +21,7 @@ VARIANTS = [
 def oracle(task, prompt):
     words = [task.vocabulary.names[symbol] for symbol in prompt]
     numbers = _oracles.addition(task, words, task._operands(prompt))
-    return np.array(task.vocabulary.symbols(" > ".join(numbers)))
+    return np.array(symbols(task.vocabulary, " > ".join(numbers)))
 
 
 def keys(count):
@@ -62,7 +63,7 @@ def test_a_carry_runs_through_nines():
 )
 def test_653_and_49_carry_twice_once_because_of_the_place_below(kind, into):
     task = Addition(answer=kind)
-    said = oracle(task, np.array(task.vocabulary.symbols("6 5 3 + 0 4 9")))
+    said = oracle(task, np.array(symbols(task.vocabulary, "6 5 3 + 0 4 9")))
     assert "".join(map(str, said)) == into
 
 

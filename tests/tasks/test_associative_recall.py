@@ -4,9 +4,9 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks._recall import distinct
+from pe_lab.tasks._draws import distinct
 from pe_lab.tasks.associative_recall import AssociativeRecall
-from pe_lab.tasks.chance import chance_levels
+from pe_lab.tasks.base import chance_levels
 
 VARIANTS = [
     {},

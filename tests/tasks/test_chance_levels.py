@@ -6,9 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks import chance
-from pe_lab.tasks.base import Example, Task, Vocabulary
-from pe_lab.tasks.chance import chance_levels
+from pe_lab.tasks import base
+from pe_lab.tasks.base import Example, Task, Vocabulary, chance_levels
 from pe_lab.tasks.copy import Copy
 
 
@@ -17,7 +16,7 @@ def floor(seen, unseen, answer=None):
     counted = (
         np.ones((len(unseen), target.shape[1]), bool) if answer is None else np.array(answer, bool)
     )
-    return chance._chance_level(target, counted)
+    return base._chance_level(target, counted)
 
 
 def test_each_place_has_its_most_frequent_symbol_and_the_whole_its_most_frequent_whole():

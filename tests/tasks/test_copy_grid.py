@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from pe_lab.tasks import _grids
-from pe_lab.tasks.chance import chance_levels
+from pe_lab.tasks.base import chance_levels
 from pe_lab.tasks.copy_grid import CopyGrid
+from tests.tasks.drawing import symbols
 
 VARIANTS = [
     {},
@@ -50,7 +51,7 @@ def written(task, length, signs, width):
 )
 def test_a_square_by_hand(form, said):
     task = CopyGrid(form)
-    prompt = np.array(task.vocabulary.symbols("1 2 3 / 4 5 6 / 7 8 9"))
+    prompt = np.array(symbols(task.vocabulary, "1 2 3 / 4 5 6 / 7 8 9"))
     assert task.vocabulary.text(oracle(task, prompt).tolist()) == said
 
 

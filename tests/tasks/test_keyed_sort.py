@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pe_lab.tasks.keyed_sort import KeyedSort, _ascending
-from tests.tasks.drawing import drawn
+from tests.tasks.drawing import drawn, symbols
 
 VARIANTS = [{}, dict(max_digits=20, fewer=False, reverse=False, num_labels=12)]
 COMMA, COLON, A = 10, 11, 12
@@ -15,7 +15,7 @@ def oracle(task, prompt):
     items = [item.split(":") for item in text.split(",")]
     step = -1 if task.reverse else 1
     items.sort(key=lambda item: int(item[1][::step]))
-    return np.array(task.vocabulary.symbols(" , ".join(label for label, _ in items)))
+    return np.array(symbols(task.vocabulary, " , ".join(label for label, _ in items)))
 
 
 def test_worked_examples():

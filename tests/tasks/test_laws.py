@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pe_lab.runs import plugins
-from pe_lab.tasks.chance import chance_levels
+from pe_lab.tasks.base import chance_levels
 from tests import choices, members
-from tests.tasks.drawing import oracle_of
+from tests.tasks.drawing import oracle_of, symbols
 
 NAMES = members.names("tasks")
 SPAN = 8  # lengths that the laws use, from a task's shortest
@@ -276,14 +276,14 @@ def test_the_docstring_has_a_worked_example_that_the_oracle_confirms(name):
             for inside, asked in re.findall(r"\[(.*?)\]|(\S+)", right)
             for word in (inside or asked).split()
         ]
-        target = one.target_vocabulary.symbols(" ".join(word for word, _ in words))
+        target = symbols(one.target_vocabulary, " ".join(word for word, _ in words))
         given = np.array(
             [
                 symbol if is_given else -1
                 for symbol, (_, is_given) in zip(target, words, strict=True)
             ]
         )
-        said = answer(one, np.array(one.vocabulary.symbols(left), int), given)
+        said = answer(one, np.array(symbols(one.vocabulary, left), int), given)
         assert np.asarray(said).tolist() == target, (left, arguments)
 
 

@@ -3,9 +3,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.chance import chance_levels
+from pe_lab.tasks.base import chance_levels
 from pe_lab.tasks.lego import Lego
-from tests.tasks.drawing import sampler
+from tests.tasks.drawing import sampler, symbols
 
 VARIANTS = [
     {},
@@ -52,7 +52,7 @@ def test_worked_examples():
         ("q = - t , t = + b , b = + 1 ? t", 0),
         ("z = - 1 , y = + z ? y", 1),
     ):
-        assert oracle(task, np.array(task.vocabulary.symbols(text))).tolist() == [sign]
+        assert oracle(task, np.array(symbols(task.vocabulary, text))).tolist() == [sign]
 
 
 def test_each_variable_is_made_of_the_one_before_under_a_name_of_its_own():

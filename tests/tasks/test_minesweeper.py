@@ -5,9 +5,10 @@ import pytest
 
 from pe_lab.positions.grid import Grid
 from pe_lab.tasks import _grids
-from pe_lab.tasks.chance import chance_levels
+from pe_lab.tasks.base import chance_levels
 from pe_lab.tasks.layouts import Decoder
 from pe_lab.tasks.minesweeper import _MINE, _SEPARATOR, _ZERO, Minesweeper
+from tests.tasks.drawing import symbols
 
 VARIANTS = [{}, {"min_side": 1}, {"min_ratio": 0.5, "max_ratio": 0.5}]
 
@@ -43,7 +44,7 @@ def sides_of(examples):
 def test_a_board_by_hand():
     """Every count there is: eight mines around one field, none around another."""
     task = Minesweeper()
-    prompt = task.vocabulary.symbols("M M M E E / M E M E E / M M M E E")
+    prompt = symbols(task.vocabulary, "M M M E E / M E M E E / M M M E E")
     assert (
         task.target_vocabulary.text(oracle(task, np.array(prompt)).tolist())
         == "M M M 2 0 M 8 M 3 0 M M M 2 0"

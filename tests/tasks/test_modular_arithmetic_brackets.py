@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.chance import chance_levels
+from pe_lab.tasks.base import chance_levels
 from pe_lab.tasks.modular_arithmetic_brackets import ModularArithmeticBrackets
 from tests.tasks._oracles import value_of
-from tests.tasks.drawing import sampler
+from tests.tasks.drawing import sampler, symbols
 
 VARIANTS = [{}, dict(multiplication=False, modulus=7)]
 
@@ -32,7 +32,7 @@ def test_worked_examples():
         ("( - 4 )", 1),
         ("( ( 2 * 3 ) + ( 4 ) )", 0),
     ):
-        assert oracle(task, np.array(task.vocabulary.symbols(text))).tolist() == [value]
+        assert oracle(task, np.array(symbols(task.vocabulary, text))).tolist() == [value]
 
 
 def test_short_expressions_have_the_form_of_their_length():

@@ -5,6 +5,7 @@ import pytest
 
 from pe_lab.tasks.multiplication import Multiplication
 from tests.tasks import _oracles
+from tests.tasks.drawing import symbols
 
 VARIANTS = [
     {},
@@ -22,7 +23,7 @@ def oracle(task, prompt):
     padded = task.padding != "none"
     if not task.scratchpad:
         text = _oracles.write(task, a * b, len(first) + len(second) if padded else 1)
-        return np.array(task.vocabulary.symbols(" ".join(text)))
+        return np.array(symbols(task.vocabulary, " ".join(text)))
     digits = second if task.reverse_operands else second[::-1]
     partial_width = len(first) + (1 if padded else 0)
     sum_width = len(first) + (len(second) if padded else 0)
@@ -33,7 +34,7 @@ def oracle(task, prompt):
     for k in range(1, len(digits) + 1):
         sums.append(_oracles.write(task, a * (b % task.base**k), sum_width))
     text = "+".join(partial) + "=" + ">".join(sums)
-    return np.array(task.vocabulary.symbols(" ".join(text)))
+    return np.array(symbols(task.vocabulary, " ".join(text)))
 
 
 def examples(task, length, count):
@@ -47,7 +48,7 @@ def examples(task, length, count):
 def said(prompt, **arguments):
     task = Multiplication(**arguments)
     return task.vocabulary.text(
-        oracle(task, np.array(task.vocabulary.symbols(" ".join(prompt)))).tolist()
+        oracle(task, np.array(symbols(task.vocabulary, " ".join(prompt)))).tolist()
     ).replace(" ", "")
 
 

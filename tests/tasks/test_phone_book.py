@@ -4,8 +4,9 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks.chance import chance_levels
+from pe_lab.tasks.base import chance_levels
 from pe_lab.tasks.phone_book import PhoneBook
+from tests.tasks.drawing import symbols
 
 VARIANTS = [{}, dict(num_names=9, num_digits=1)]
 
@@ -38,7 +39,7 @@ def many(length, bound=6):
 
 def test_a_worked_example():
     task = PhoneBook(num_digits=3)
-    prompt = task.vocabulary.symbols("n7 6 1 3 n2 9 0 4 n2")
+    prompt = symbols(task.vocabulary, "n7 6 1 3 n2 9 0 4 n2")
     assert prompt == [17, 6, 1, 3, 12, 9, 0, 4, 12]
     assert oracle(task, np.array(prompt)).tolist() == [9, 0, 4]
 

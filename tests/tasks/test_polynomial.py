@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pe_lab.tasks.polynomial import Polynomial
+from tests.tasks.drawing import symbols
 
 VARIANTS = [{}, dict(whole_terms=True), dict(modulus=3), dict(modulus=12, whole_terms=True)]
 
@@ -32,7 +33,7 @@ def test_worked_examples():
         (spelled, "x = -2 in 3 * x ** 3 + -1 * x ** 2", 2),  # -28
         (whole, "-1 -3*x**3 2*x**2", 5),
     ):
-        assert oracle(task, np.array(task.vocabulary.symbols(text))).tolist() == [value]
+        assert oracle(task, np.array(symbols(task.vocabulary, text))).tolist() == [value]
 
 
 def test_coefficients_degrees_and_place_are_each_as_often():

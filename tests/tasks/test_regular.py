@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from pe_lab.tasks._languages import LANGUAGES
-from pe_lab.tasks.chance import chance_levels
+from pe_lab.tasks.base import chance_levels
 from pe_lab.tasks.regular import Regular, _num_strings
-from tests.tasks.drawing import drawn
+from tests.tasks.drawing import drawn, symbols
 
 VARIANTS = [
     {},
@@ -78,7 +78,7 @@ def oracle(task, prompt):
         labels = ["yes" if is_member(prefix) else "no" for prefix in prefixes]
     if task.answer == "last":
         labels = labels[-1:]
-    return np.array(task.target_vocabulary.symbols(" ".join(map(task._name, labels))))
+    return np.array(symbols(task.target_vocabulary, " ".join(map(task._name, labels))))
 
 
 def strings(one, length, count):
@@ -95,14 +95,15 @@ def strings(one, length, count):
 def test_an_automaton_says_of_every_string_what_the_definition_says(name):
     """Of all strings of up to 5 letters, 8 where there are two."""
     language = LANGUAGES[name]
+    is_member, _ = PREDICATES[name]
     said = language.legal_letters()
     for length in range(9 if len(language.letters) == 2 else 6):
         for string in map("".join, itertools.product(language.letters, repeat=length)):
             state = 0
             for letter in string:
                 state = language.moves[state][language.letters.index(letter)]
-            assert (state in language.accepting) == language.member(string), string
-            assert said[state] == language.legal_letters_after(string), string
+            assert (state in language.accepting) == is_member(string), string
+            assert said[state] == legal_letters_after(name, string), string
 
 
 def test_there_are_the_seventeen_languages_of_the_paper():
@@ -139,7 +140,7 @@ def test_worked_examples():
     def said(string, **arguments):
         one = Regular(**arguments)
         return one.target_vocabulary.text(
-            oracle(one, np.array(one.vocabulary.symbols(" ".join(string)))).tolist()
+            oracle(one, np.array(symbols(one.vocabulary, " ".join(string)))).tolist()
         )
 
     assert said("100", language="tomita_2") == "{0} 1$ -"

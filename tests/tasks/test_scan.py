@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pe_lab.tasks.scan import Scan
+from tests.tasks.drawing import symbols
 
 VARIANTS = [{}, dict(max_train=5)]
 SPLITS = ("train", "validation", "test")
@@ -38,7 +39,7 @@ def _meaning(command: str) -> list[str]:
 
 def oracle(task, prompt):
     actions = _meaning(task.vocabulary.text(prompt.tolist()))
-    return np.array(task.target_vocabulary.symbols(" ".join(actions)))
+    return np.array(symbols(task.target_vocabulary, " ".join(actions)))
 
 
 def table(split, **arguments):
@@ -73,7 +74,7 @@ def drawn(length, count, split="train"):
 def said(text):
     task = Scan()
     return task.target_vocabulary.text(
-        oracle(task, np.array(task.vocabulary.symbols(text))).tolist()
+        oracle(task, np.array(symbols(task.vocabulary, text))).tolist()
     )
 
 

@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.tasks.chance import chance_levels
+from pe_lab.tasks.base import chance_levels
 from pe_lab.tasks.solve_equation import _UNKNOWN, SolveEquation
 from tests.tasks._oracles import value_of
-from tests.tasks.drawing import sampler
+from tests.tasks.drawing import sampler, symbols
 
 VARIANTS = [{}, dict(modulus=7)]
 
@@ -37,7 +37,7 @@ def texts(length, count):
 def test_worked_examples():
     task = SolveEquation()
     for text, digit in (("x = 4", 4), ("- x = 4", 1), ("( ( 2 - 3 ) - x ) = 0", 4)):
-        assert oracle(task, np.array(task.vocabulary.symbols(text))).tolist() == [digit]
+        assert oracle(task, np.array(symbols(task.vocabulary, text))).tolist() == [digit]
 
 
 def test_an_equation_is_an_expression_with_one_unknown_and_its_value():

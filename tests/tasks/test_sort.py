@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pe_lab.tasks.sort import Sort, _is_range
-from tests.tasks.drawing import drawn
+from tests.tasks.drawing import drawn, symbols
 
 VARIANTS = [{}, dict(distinct=False, num_symbols=5), dict(numbers=(10, 9999))]
 COMMA = 10
@@ -15,7 +15,7 @@ def oracle(task, prompt):
         return np.array(sorted(prompt.tolist()))
     text = task.vocabulary.text(prompt.tolist()).replace(" ", "")
     numbers = sorted(text.split(","), key=int)
-    return np.array(task.vocabulary.symbols(" ".join(",".join(numbers))))
+    return np.array(symbols(task.vocabulary, " ".join(",".join(numbers))))
 
 
 def test_worked_examples():

@@ -5,6 +5,7 @@ import pytest
 
 from pe_lab.tasks.subtraction import Subtraction
 from tests.tasks import _oracles
+from tests.tasks.drawing import symbols
 
 VARIANTS = [
     {},
@@ -20,7 +21,7 @@ def oracle(task, prompt):
     digits = _oracles.write(task, abs(difference), width)
     minus = "-" if difference < 0 else ""
     text = digits + minus if task.reverse_answer else minus + digits
-    return np.array(task.vocabulary.symbols(" ".join(text)))
+    return np.array(symbols(task.vocabulary, " ".join(text)))
 
 
 def examples(task, length, count):
@@ -41,7 +42,7 @@ def text(task, values, mask):
 def said(prompt, **arguments):
     task = Subtraction(**arguments)
     return task.vocabulary.text(
-        oracle(task, np.array(task.vocabulary.symbols(" ".join(prompt)))).tolist()
+        oracle(task, np.array(symbols(task.vocabulary, " ".join(prompt)))).tolist()
     ).replace(" ", "")
 
 
