@@ -5,14 +5,23 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Int
 
-from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
+from pe_lab.tasks.base import (
+    Bools,
+    Example,
+    Ints,
+    RandomKey,
+    Scalar,
+    Task,
+    Vocabulary,
+    make_example,
+)
 
 _MARK = 2  # the operator in prompts, the terminator in targets
 
 
-def positive(key: RandomKey, size: Scalar, bound: int) -> Int[Array, "b"]:
+def positive(key: RandomKey, size: Scalar, bound: int) -> Ints:
     """Draw a number uniformly from 1..2^size - 1.
 
     The number of leading zeros of random bits, modulo the size, has the geometric distribution
@@ -23,18 +32,22 @@ def positive(key: RandomKey, size: Scalar, bound: int) -> Int[Array, "b"]:
     random_bits = jax.random.bits(zeros_key, (), jnp.uint32)
     num_zeros = jax.lax.clz(random_bits).astype(jnp.int32) % size
     highest = size - 1 - num_zeros
-    index = jnp.arange(bound)
     bits = jax.random.randint(bits_key, (bound,), 0, 2)
-    return jnp.where(index < highest, bits, (index == highest).astype(jnp.int32))
+    index = jnp.arange(bound)
+    highest_bit = (index == highest).astype(jnp.int32)
+    return jnp.where(index < highest, bits, highest_bit)
 
 
-def carried(columns: Int[Array, "b"]) -> Int[Array, "b"]:
+def carried(columns: Ints) -> Ints:
     """Return the bits of a number whose columns hold any counts."""
 
     def step(carry, count):
-        return (carry + count) // 2, (carry + count) % 2
+        total = carry + count
+        return total // 2, total % 2
 
-    return jax.lax.scan(step, jnp.zeros((), jnp.int32), columns)[1]
+    no_carry = jnp.zeros((), jnp.int32)
+    _, bits = jax.lax.scan(step, no_carry, columns)
+    return bits
 
 
 @dataclass(frozen=True)
@@ -55,11 +68,11 @@ class TwoNumbers(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(3, ("0", "1", self.operator))
+        return Vocabulary.of("0", "1", self.operator)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        return Vocabulary(3, ("0", "1", "end")) if self.padded else Vocabulary(2)
+        return Vocabulary.of("0", "1", "end") if self.padded else Vocabulary(2)
 
     @property
     def min_length(self) -> int:
@@ -72,32 +85,41 @@ class TwoNumbers(Task):
     def target_bound(self, length: int) -> int:
         return length + self.extra if self.padded else length - 1
 
-    def columns(self, a: Int[Array, "b"], b: Int[Array, "b"]) -> Int[Array, "b"]:
+    def columns(self, a: Ints, b: Ints) -> Ints:
         """Return the result before carries."""
         raise NotImplementedError
 
     def sample(self, key, length, bound, data=None) -> Example:
         size_key, first_key, second_key = jax.random.split(key, 3)
+        index = jnp.arange(bound)
         is_single = length < 3  # the prompt is one number, which may be 0
         random_size = jax.random.randint(size_key, (), 1, jnp.maximum(length - 1, 2))
         size = jnp.where(is_single, length, random_size)
-        index = jnp.arange(bound)
-        single = jax.random.randint(first_key, (), 0, 2 ** jnp.minimum(length, 2) - 1)
+        num_singles = 2 ** jnp.minimum(length, 2) - 1
+        single = jax.random.randint(first_key, (), 0, num_singles)
+        first = positive(first_key, size, bound)
         second_size = jnp.maximum(length - 1 - size, 1)
-        a = jnp.where(is_single, single >> index & 1, positive(first_key, size, bound))
-        b = jnp.where(is_single, 0, positive(second_key, second_size, bound))
+        second = positive(second_key, second_size, bound)
+        a = jnp.where(is_single, single >> index & 1, first)
+        b = jnp.where(is_single, 0, second)
 
         mask = index < length
+        in_first = index < size
         is_operator = index == size
         # The second number follows the operator.
-        shifted_b = b[jnp.clip(index - size - 1, 0, bound - 1)]
-        prompt = jnp.select([index < size, is_operator], [a, _MARK], shifted_b)
-        significance = jnp.select([index < size, is_operator], [index + 1, 0], index - size)
+        index_in_second = index - size - 1
+        shifted_b = b[jnp.clip(index_in_second, 0, bound - 1)]
+        prompt = jnp.select([in_first, is_operator], [a, _MARK], shifted_b)
+        significance = jnp.select(
+            [in_first, is_operator],
+            [index + 1, 0],
+            index_in_second + 1,
+        )
 
-        target_index = jnp.arange(self.target_bound(bound))
         # One more column has room for the last carry.
-        bits = carried(self.columns(jnp.pad(a, (0, 1)), jnp.pad(b, (0, 1))))
-        target, target_mask, answer_mask = self._target(bits, length, target_index)
+        columns = self.columns(jnp.pad(a, (0, 1)), jnp.pad(b, (0, 1)))
+        target_index = jnp.arange(self.target_bound(bound))
+        target, target_mask, answer_mask = self._target(carried(columns), length, target_index)
         # The labels of a target do not depend on the length of the result.
         target_significance = jnp.where(target_mask, target_index + 1, 0)
         return make_example(
@@ -113,15 +135,18 @@ class TwoNumbers(Task):
         )
 
     def _target(
-        self, bits: Int[Array, "b"], length: Scalar, target_index: Int[Array, "t"]
-    ) -> tuple[Int[Array, "t"], Bool[Array, "t"], Bool[Array, "t"]]:
+        self, bits: Int[Array, "b"], length: Scalar, index: Ints
+    ) -> tuple[Ints, Bools, Bools]:
         """Return the target, its mask and the mask of the answer."""
-        most_digits = length - 1 + self.extra
-        significant = jnp.where(bits > 0, jnp.arange(1, len(bits) + 1), 0).max()
-        num_digits = jnp.clip(significant, 1, most_digits)
-        in_result = target_index < num_digits
-        result = jnp.where(in_result, bits[jnp.minimum(target_index, len(bits) - 1)], 0)
+        significance = jnp.arange(1, len(bits) + 1)
+        highest = jnp.where(bits > 0, significance, 0).max()
+        num_digits = jnp.clip(highest, 1, length - 1 + self.extra)
+        in_result = index < num_digits
+        # Padding is longer than the bits.
+        bit = bits[jnp.minimum(index, len(bits) - 1)]
+        result = jnp.where(in_result, bit, 0)
         if not self.padded:
             return result, in_result, in_result
-        target = jnp.where(target_index == num_digits, _MARK, result)
-        return target, target_index < length + self.extra, target_index <= num_digits
+        target = jnp.where(index == num_digits, _MARK, result)
+        mask = index < length + self.extra
+        return target, mask, index <= num_digits

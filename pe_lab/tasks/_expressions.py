@@ -8,40 +8,43 @@ subexpression at its first index and no recursion is needed.
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
 
-from pe_lab.tasks.base import RandomKey, Scalar
+from pe_lab.tasks.base import Bools, Ints, RandomKey, Scalar
 
 PLUS, MINUS, OPEN, CLOSE, TIMES = range(5)  # symbols, counted from the modulus
 
 
 def draw_expression(
     key: RandomKey, length: Scalar, bound: int, modulus: int, num_operators: int
-) -> tuple[Int[Array, "b"], Bool[Array, "b"], Scalar]:
+) -> tuple[Ints, Bools, Scalar]:
     """Draw an expression: its symbols, where its digits are, and its value modulo `modulus`."""
     cut_key, digits_key, operators_key = jax.random.split(key, 3)
     span, right, depth = _draw_spans(cut_key, length, bound)
     digit = jax.random.randint(digits_key, (bound,), 0, modulus)
     operator_index = jax.random.randint(operators_key, (bound,), 0, num_operators)
-    operator = jnp.asarray((PLUS, MINUS, TIMES))[operator_index]
+    operators = jnp.asarray((PLUS, MINUS, TIMES))
+    operator = operators[operator_index]
 
     index = jnp.arange(bound)
-    previous, next_to_previous = jnp.roll(span, 1), jnp.roll(span, 2)
-    is_digit = (span == 1) | (previous == 2) | (previous == 3) | (next_to_previous == 4)
+    previous_span = jnp.roll(span, 1)
+    is_digit = span == 1
+    is_digit |= previous_span == 2  # -d
+    is_digit |= previous_span == 3  # (d)
+    is_digit |= jnp.roll(span, 2) == 4  # (-d)
+    is_minus = (span == 2) | (previous_span == 4)
     # An operator is the symbol before a right part.
-    is_operator = (span == 0) & (jnp.roll(span, -1) > 0) & (index < length - 1)
-    is_minus = (span == 2) | (previous == 4)
+    starts_next = jnp.roll(span, -1) > 0
+    is_operator = (span == 0) & starts_next & (index < length - 1)
     symbols = jnp.select(
         [index >= length, span > 2, is_digit, is_minus, is_operator],
         [0, modulus + OPEN, digit, modulus + MINUS, modulus + operator],
         modulus + CLOSE,
     )
-    return symbols, is_digit, _value(span, right, depth, digit, operator, modulus)
+    value = _value(span, right, depth, digit, operator, modulus)
+    return symbols, is_digit, value
 
 
-def _draw_spans(
-    key: RandomKey, length: Scalar, bound: int
-) -> tuple[Int[Array, "b"], Int[Array, "b"], Scalar]:
+def _draw_spans(key: RandomKey, length: Scalar, bound: int) -> tuple[Ints, Ints, Scalar]:
     """Draw the tree of an expression.
 
     Returns:
@@ -58,38 +61,56 @@ def _draw_spans(
     def cut(state):
         """Cut all subexpressions of one depth."""
         span, right, depth = state
-        now = is_uncut(state)
+        is_cut = is_uncut(state)
         num_choices = jnp.maximum(span - 4, 1).astype(jnp.uint32)
         # One draw per index suffices, since each index is cut at most once.
-        left = 1 + (random_bits % num_choices).astype(jnp.int32)
-        right = jnp.where(now, index + left + 2, right)
-        parts = jnp.where(jnp.roll(now, 1), jnp.roll(left, 1), span)
-        parts = parts.at[jnp.where(now, right, bound)].set(span - left - 3, mode="drop")
-        return parts, right, depth + 1
+        choice = random_bits % num_choices
+        left_span = 1 + choice.astype(jnp.int32)
+        right_span = span - left_span - 3  # without two brackets and the operator
+        right = jnp.where(is_cut, index + left_span + 2, right)
+        # The left part starts after the bracket.
+        starts_left = jnp.roll(is_cut, 1)
+        span = jnp.where(starts_left, jnp.roll(left_span, 1), span)
+        # Indices that are not cut go out of bounds, where mode="drop" ignores them.
+        starts_right = jnp.where(is_cut, right, bound)
+        span = span.at[starts_right].set(right_span, mode="drop")
+        return span, right, depth + 1
 
     span = jnp.where(index == 0, length, 0)
-    start = (span, jnp.zeros(bound, jnp.int32), jnp.zeros((), jnp.int32))
-    return jax.lax.while_loop(lambda state: is_uncut(state).any(), cut, start)
+    no_right = jnp.zeros(bound, jnp.int32)
+    no_depth = jnp.zeros((), jnp.int32)
+    return jax.lax.while_loop(
+        lambda state: is_uncut(state).any(),
+        cut,
+        (span, no_right, no_depth),
+    )
 
 
 def _value(
-    span: Int[Array, "b"],
-    right: Int[Array, "b"],
+    span: Ints,
+    right: Ints,
     depth: Scalar,
-    digit: Int[Array, "b"],
-    operator: Int[Array, "b"],
+    digit: Ints,
+    operator: Ints,
     modulus: int,
 ) -> Scalar:
     """Evaluate the expression from the leaves up, one depth of the tree at a time."""
-    digit_index = jnp.minimum(jnp.arange(len(span)) + span // 2, len(span) - 1)
-    digits = digit[digit_index]
+    bound = len(span)
     # The digit is in the middle of a leaf, and leaves of even length have a minus.
-    leaf = jnp.where(span % 2 == 0, -digits, digits) % modulus
+    middle = jnp.arange(bound) + span // 2
+    digits = digit[jnp.minimum(middle, bound - 1)]
+    signed = jnp.where(span % 2 == 0, -digits, digits)
+    leaf = signed % modulus
     kind = operator[right - 1]
 
     def combine(_, value):
-        a, b = jnp.roll(value, -1), value[right]
-        combined = jnp.select([kind == PLUS, kind == MINUS], [a + b, a - b], a * b)
+        a = jnp.roll(value, -1)
+        b = value[right]
+        combined = jnp.select(
+            [kind == PLUS, kind == MINUS],
+            [a + b, a - b],
+            a * b,
+        )
         return jnp.where(span > 4, combined % modulus, leaf)
 
     return jax.lax.fori_loop(0, depth, combine, leaf)[0]

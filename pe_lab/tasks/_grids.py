@@ -3,9 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Int
 
-from pe_lab.tasks.base import RandomKey, Scalar
+from pe_lab.tasks.base import Bools, Ints, RandomKey, Scalar
 
 
 def sides(key: RandomKey, longer: Scalar, shortest: Scalar | int) -> tuple[Scalar, Scalar]:
@@ -14,15 +14,16 @@ def sides(key: RandomKey, longer: Scalar, shortest: Scalar | int) -> tuple[Scala
     This is the distribution of independent uniform sides with that maximum.
     """
     num_choices = longer - shortest + 1  # of the other side
-    choice = jax.random.randint(key, (), 0, 2 * num_choices - 1)  # the square is one choice
+    # A square is one choice, not two.
+    choice = jax.random.randint(key, (), 0, 2 * num_choices - 1)
     is_tall = choice < num_choices
     other = shortest + jnp.where(is_tall, choice, choice - num_choices)
-    return jnp.where(is_tall, longer, other), jnp.where(is_tall, other, longer)
+    height = jnp.where(is_tall, longer, other)
+    width = jnp.where(is_tall, other, longer)
+    return height, width
 
 
-def coordinates(
-    size: int, height: Scalar, width: Scalar
-) -> tuple[Int[Array, "n"], Int[Array, "n"], Bool[Array, "n"], Bool[Array, "n"]]:
+def coordinates(size: int, height: Scalar, width: Scalar) -> tuple[Ints, Ints, Bools, Bools]:
     """Return four arrays for the first `size` tokens of a grid with separators between rows.
 
     Returns:
@@ -30,16 +31,18 @@ def coordinates(
       cell.
     """
     index = jnp.arange(size)
-    row, column = index // (width + 1), index % (width + 1)
-    inside = index < height * (width + 1) - 1  # no separator after the last row
-    return row, column, inside, inside & (column < width)
+    row_size = width + 1  # with the separator
+    row = index // row_size
+    column = index % row_size
+    inside = index < height * row_size - 1  # no separator after the last row
+    is_cell = inside & (column < width)
+    return row, column, inside, is_cell
 
 
-def grid_labels(
-    row: Int[Array, "n"], column: Int[Array, "n"], is_cell: Bool[Array, "n"]
-) -> Int[Array, "n 2"]:
+def grid_labels(row: Ints, column: Ints, is_cell: Bools) -> Int[Array, "n 2"]:
     """Return the labels of structure["grid"]: row and column from 1, and 0 outside of cells."""
-    return jnp.where(is_cell[:, None], jnp.stack([row, column], axis=-1) + 1, 0)
+    labels = jnp.stack([row, column], axis=-1) + 1
+    return jnp.where(is_cell[:, None], labels, 0)
 
 
 def rows(prompt: np.ndarray, separator: int) -> list[list[int]]:

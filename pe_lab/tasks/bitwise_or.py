@@ -27,11 +27,10 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
 
 from pe_lab.tasks import _grids
 from pe_lab.tasks._arithmetic import left_aligned, number_text, separated, text_example
-from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary
+from pe_lab.tasks.base import Example, Ints, RandomKey, Scalar, Task, Vocabulary
 
 _SEPARATOR = 2
 
@@ -62,10 +61,8 @@ class BitwiseOr(Task):
         return {} if self.lengths == "equal" else {"lengths": "one_longest"}
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
-        return max(map(len, self._vectors(prompt)))
-
-    def _vectors(self, prompt: np.ndarray) -> list[str]:
-        return self.vocabulary.text(prompt.tolist()).replace(" ", "").split("|")
+        separator = prompt.tolist().index(_SEPARATOR)
+        return max(separator, len(prompt) - separator - 1)
 
     def prompt_bound(self, length: int) -> int:
         return 2 * length + 1
@@ -78,17 +75,21 @@ class BitwiseOr(Task):
             one = jax.random.randint(one_key, (), 0, length)
         elif self.lengths == "one_longest":
             # With the one at index i, a vector (or both) has n bits and the other more than i.
-            one = _draw_index(one_key, jnp.maximum(2 * (length - index) - 1, 0))
+            num_pairs = jnp.maximum(2 * (length - index) - 1, 0)
+            one = _draw_index(one_key, num_pairs)
             lengths = jnp.stack(_grids.sides(lengths_key, length, one + 1))
         else:
             # With the one at index i, both vectors have more than i bits.
-            one = _draw_index(one_key, jnp.maximum(length - index, 0) ** 2)
+            num_lengths = jnp.maximum(length - index, 0)
+            one = _draw_index(one_key, num_lengths**2)
             lengths = jax.random.randint(lengths_key, (2,), one + 1, length + 1)
         random_vector = jax.random.randint(vector_key, (), 0, 2)
-        shorter = jnp.where(lengths[0] == lengths[1], random_vector, lengths.argmin())
+        is_tie = lengths[0] == lengths[1]
+        shorter = jnp.where(is_tie, random_vector, lengths.argmin())
 
         answer = (index == one).astype(int)
-        vectors = answer[None] * (jnp.arange(2) == shorter)[:, None]
+        has_one = jnp.arange(2) == shorter
+        vectors = answer[None] * has_one[:, None]
         # Bits are written like digits, with significance 1 first.
         prompt = separated(number_text(vectors, lengths, reverse=True), _SEPARATOR)
         width = lengths.max(keepdims=True)
@@ -99,7 +100,8 @@ class BitwiseOr(Task):
         )
 
 
-def _draw_index(key: RandomKey, weights: Int[Array, "n"]) -> Scalar:
+def _draw_index(key: RandomKey, weights: Ints) -> Scalar:
     """Draw an index in proportion to integer weights."""
-    total = jnp.cumsum(weights)
-    return (total <= jax.random.randint(key, (), 0, total[-1])).sum()
+    cumulative = jnp.cumsum(weights)
+    threshold = jax.random.randint(key, (), 0, cumulative[-1])
+    return (cumulative <= threshold).sum()

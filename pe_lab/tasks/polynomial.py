@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from pe_lab.tasks.base import Example, Scalar, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Example, Ints, Scalar, Task, Vocabulary, numerals, one_symbol_example
 
 _COEFFICIENT, _DEGREE, _POINT = 3, 3, 2  # the largest values
 _SIGNS = ("x", "=", "in", "*", "**", "+")
@@ -52,14 +52,13 @@ class Polynomial(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        numbers = (*map(str, range(self._negatives)), "-1", "-2", "-3")
-        terms = tuple(
-            f"{c}*x**{d}"
-            for c in range(-_COEFFICIENT, _COEFFICIENT + 1)
-            for d in range(_DEGREE + 1)
-        )
-        names = numbers + (terms if self.whole_terms else _SIGNS)
-        return Vocabulary(len(names), names)
+        names = [*numerals(self._negatives), "-1", "-2", "-3"]
+        if not self.whole_terms:
+            return Vocabulary.of(*names, *_SIGNS)
+        for coefficient in range(-_COEFFICIENT, _COEFFICIENT + 1):
+            for degree in range(_DEGREE + 1):
+                names.append(f"{coefficient}*x**{degree}")
+        return Vocabulary.of(*names)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -78,33 +77,35 @@ class Polynomial(Task):
         )
         degrees = jax.random.randint(degrees_key, (bound,), 0, _DEGREE + 1)
         x = jax.random.randint(point_key, (), -_POINT, _POINT + 1)
-        terms = jnp.where(jnp.arange(bound) < length, coefficients * x**degrees, 0)
-        value = terms.sum(keepdims=True) % self.modulus
-        write = self._write_whole if self.whole_terms else self._write_spelled
-        prompt = write(coefficients, degrees, x)
-        mask = jnp.arange(len(prompt)) < (length + 1 if self.whole_terms else 6 * length + 3)
-        return make_example(prompt, mask, value, jnp.ones(1, bool))
+        inside = jnp.arange(bound) < length
+        terms = jnp.where(inside, coefficients * x**degrees, 0)
+        value = terms.sum() % self.modulus
+        if self.whole_terms:
+            prompt = self._write_whole(coefficients, degrees, x)
+        else:
+            prompt = self._write_spelled(coefficients, degrees, x)
+        mask = jnp.arange(len(prompt)) < self.prompt_bound(length)
+        return one_symbol_example(prompt, mask, value)
 
-    def _number(self, n: Int[Array, "*n"]) -> Int[Array, "*n"]:
-        """Return the symbols of numbers."""
-        return jnp.where(n < 0, self._negatives - 1 - n, n)
+    def _write_whole(self, coefficients: Ints, degrees: Ints, x: Scalar) -> Int[Array, "p"]:
+        # One symbol for each pair of a coefficient and a degree, after all numbers.
+        row = coefficients + _COEFFICIENT
+        pair = row * (_DEGREE + 1) + degrees
+        terms = self._negatives + 3 + pair
+        return jnp.concatenate([self._numbers(x[None]), terms])
 
-    def _write_whole(
-        self, coefficients: Int[Array, "n"], degrees: Int[Array, "n"], x: Scalar
-    ) -> Int[Array, "p"]:
-        # One symbol for each pair of a coefficient and a degree.
-        terms = self._negatives + 3 + (coefficients + _COEFFICIENT) * (_DEGREE + 1) + degrees
-        return jnp.concatenate([self._number(x)[None], terms])
-
-    def _write_spelled(
-        self, coefficients: Int[Array, "n"], degrees: Int[Array, "n"], x: Scalar
-    ) -> Int[Array, "p"]:
-        signs = [jnp.full_like(degrees, self._negatives + 3 + i) for i in range(len(_SIGNS))]
+    def _write_spelled(self, coefficients: Ints, degrees: Ints, x: Scalar) -> Int[Array, "p"]:
+        first_sign = self._negatives + 3
+        signs = [jnp.full_like(degrees, first_sign + i) for i in range(len(_SIGNS))]
         unknown, equals, within, times, power, plus = signs
-        columns = [self._number(coefficients), times, unknown, power, degrees, plus]
+        columns = [self._numbers(coefficients), times, unknown, power, degrees, plus]
         terms = jnp.stack(columns, axis=1).reshape(-1)
-        head = [unknown[:1], equals[:1], self._number(x)[None], within[:1]]
-        return jnp.concatenate([*head, terms[:-1]])
+        head = [unknown[:1], equals[:1], self._numbers(x[None]), within[:1]]
+        return jnp.concatenate([*head, terms[:-1]])  # no plus after the last term
+
+    def _numbers(self, values: Ints) -> Ints:
+        """Return the symbols of numbers."""
+        return jnp.where(values < 0, self._negatives - 1 - values, values)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) - 1 if self.whole_terms else (len(prompt) - 3) // 6

@@ -11,7 +11,7 @@ VARIANTS = [{}, dict(lengths="equal")]
 
 
 def oracle(task, prompt):
-    first, second = task._vectors(prompt)
+    first, second = task.vocabulary.text(prompt.tolist()).replace(" ", "").split("|")
     width = max(len(first), len(second))
     both = int(first.ljust(width, "0"), 2) | int(second.ljust(width, "0"), 2)
     return np.array([int(bit) for bit in f"{both:0{width}b}"])
