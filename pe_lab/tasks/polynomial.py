@@ -82,9 +82,11 @@ class Polynomial(Task):
         value = terms.sum() % self.modulus
         if self.whole_terms:
             prompt = self._write_whole(coefficients, degrees, x)
+            num_tokens = length + 1
         else:
             prompt = self._write_spelled(coefficients, degrees, x)
-        mask = jnp.arange(len(prompt)) < self.prompt_bound(length)
+            num_tokens = 6 * length + 3
+        mask = jnp.arange(len(prompt)) < num_tokens
         return one_symbol_example(prompt, mask, value)
 
     def _write_whole(self, coefficients: Ints, degrees: Ints, x: Scalar) -> Int[Array, "p"]:
