@@ -27,26 +27,26 @@ Masks = tuple[Bool[Array, "b _"], ...]  # True at tokens, one for each stream
 
 
 @runtime_checkable
-class Batch(Protocol):
+class Divisible(Protocol):
     """A pytree of examples that can be divided."""
 
     @property
     def masks(self) -> Masks:
         """The masks of all streams; tokens come before padding."""
 
-    def select(self, rows: Rows) -> "Batch":
+    def select(self, rows: Rows) -> "Divisible":
         """The examples with these indices."""
 
-    def shorten(self, num_tokens: Shape) -> "Batch":
+    def shorten(self, num_tokens: Shape) -> "Divisible":
         """The first tokens of each stream."""
 
 
 Shared = Mapping[str, PyTree]  # values that all examples share
-ValueAndGrad = Callable[[PyTree, Batch], tuple[Array, PyTree]]  # of params and a batch
+ValueAndGrad = Callable[[PyTree, Divisible], tuple[Array, PyTree]]  # of params and a batch
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class Division:
     """The division of a batch into micro-batches.
 
     Attributes:
@@ -58,7 +58,7 @@ class Plan:
     shapes: tuple[Shape, ...]
 
 
-def plan(batch_size: int, longest: Shape, *, least: int = 0, whole: bool = False) -> Plan:
+def plan(batch_size: int, longest: Shape, *, least: int = 0, whole: bool = False) -> Division:
     """The plan for a batch of several streams.
 
     Args:
@@ -76,11 +76,11 @@ def plan(batch_size: int, longest: Shape, *, least: int = 0, whole: bool = False
         shape = tuple(math.ceil(length * i / count) for length in longest)
         if sum(shape) >= least:
             shapes.append(shape)
-    return Plan(rows, tuple(shapes))
+    return Division(rows, tuple(shapes))
 
 
 def summed(
-    f: Callable[[Batch], PyTree], batch: Batch, *, least: int = 0, whole: bool = False
+    f: Callable[[Divisible], PyTree], batch: Divisible, *, least: int = 0, whole: bool = False
 ) -> PyTree:
     """The sum of f over micro-batches.
 
@@ -97,8 +97,8 @@ def summed(
 
 
 def value_and_grad(
-    loss: Callable[[PyTree, Batch, Shared | None], Array],
-    shared: Callable[[PyTree, Batch, bool], Shared],
+    loss: Callable[[PyTree, Divisible, Shared | None], Array],
+    shared: Callable[[PyTree, Divisible, bool], Shared],
     *,
     least: int = 0,
 ) -> ValueAndGrad:
@@ -112,7 +112,7 @@ def value_and_grad(
       least: as in `plan`.
     """
 
-    def of_batch(params: PyTree, batch: Batch) -> tuple[Array, PyTree]:
+    def of_batch(params: PyTree, batch: Divisible) -> tuple[Array, PyTree]:
         fixed = jax.lax.optimization_barrier(shared(params, batch, False))
         learned, pull_back = jax.vjp(lambda params: shared(params, batch, True), params)
 

@@ -7,15 +7,15 @@ import jax
 from jaxtyping import Array, PyTree
 
 from pe_lab.kernels import microbatches
-from pe_lab.kernels.microbatches import Batch, Shared, ValueAndGrad
+from pe_lab.kernels.microbatches import Divisible, Shared, ValueAndGrad
 
 # Short examples of an evaluation are computed in one of a few shorter shapes.
 summed = functools.partial(microbatches.summed, whole=True)
 
 
 def value_and_grad(
-    loss: Callable[[PyTree, Batch, Shared | None], Array],
-    shared: Callable[[PyTree, Batch, bool], Shared],
+    loss: Callable[[PyTree, Divisible, Shared | None], Array],
+    shared: Callable[[PyTree, Divisible, bool], Shared],
     *,
     least: int = 0,
 ) -> ValueAndGrad:

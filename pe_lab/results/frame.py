@@ -21,6 +21,7 @@ from pe_lab.results import metrics
 from pe_lab.runs import record_rows, records, study_files
 from pe_lab.runs.analysis_spec import SEPARATOR
 from pe_lab.runs.labels import label
+from pe_lab.runs.record_schema import JsonObject
 
 SEED_AXES = ("seed", "data_seed")
 _RUN_COLUMNS = ["run_id", "variant"]
@@ -87,7 +88,8 @@ def read_runs(folder: str | Path) -> pd.DataFrame:
     runs, by_id = _runs_and_records(Path(folder))
     rows = []
     for run_id, record in by_id.items():
-        cost, exposure = record["cost"] or {}, record["exposure"] or {}
+        cost: JsonObject = record["cost"] or {}
+        exposure: JsonObject = record["exposure"] or {}
         rows.append(
             {
                 "run_id": run_id,
@@ -200,7 +202,8 @@ def _runs_and_records(folder: Path) -> tuple[pd.DataFrame, dict[str, records.Rec
             continue
         record = by_id[run_id]
         task = entry.get("task") or label(record["config"]["task"])
-        member, exposure = record["member"], record["exposure"] or {}
+        member = record["member"]
+        exposure: JsonObject = record["exposure"] or {}
         rows.append(
             (
                 run_id,

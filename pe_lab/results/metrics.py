@@ -11,6 +11,7 @@ import numpy as np
 from pe_lab.results import likelihood, statistics
 from pe_lab.runs import record_rows, records
 from pe_lab.runs.analysis_spec import BY_LENGTH, Extrapolation, Metric, MetricPoint
+from pe_lab.runs.record_schema import JsonObject
 
 CHANCE_CORRECTED = "chance_corrected_token_accuracy"
 BITS, BITS_SLIDING = (
@@ -42,7 +43,7 @@ class Measured:
     point.
     """
 
-    record: dict[str, Any]
+    record: JsonObject
     override: str | None = None
 
     @cached_property
@@ -160,14 +161,14 @@ def extrapolates(run: Measured, extrapolation: Extrapolation) -> bool | None:
     )
 
 
-def solved(record: Mapping[str, Any]) -> bool:
+def solved(record: JsonObject) -> bool:
     """Mean exact match over the validation lengths reaches the task's threshold."""
     return record["status"] == "finished" and records.solved(
         validated(record), record["exposure"]["solved_threshold"]
     )
 
 
-def validated(record: Mapping[str, Any], metric: str = "exact_match") -> list[float]:
+def validated(record: JsonObject, metric: str = "exact_match") -> list[float]:
     """Validation at each length up to the training length."""
     rows = (
         r
@@ -181,7 +182,7 @@ def validated(record: Mapping[str, Any], metric: str = "exact_match") -> list[fl
     ]
 
 
-def validation_loss(record: Mapping[str, Any]) -> float:
+def validation_loss(record: JsonObject) -> float:
     """Its mean over lengths up to the training length; infinite where the run has none: it
     diverged, or did not finish.
     """

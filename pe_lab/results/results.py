@@ -11,6 +11,7 @@ from pe_lab.results.metrics import Measured
 from pe_lab.runs import check_analysis_spec, read_analysis_spec, records, study_files
 from pe_lab.runs.analysis_spec import SEPARATOR, AnalysisSpec
 from pe_lab.runs.labels import label
+from pe_lab.runs.record_schema import JsonObject
 
 _SEED_AXES = ("seed", "data_seed")
 EVALUATED_WITH = "evaluated with"  # the axis of what stood in place of what was trained
@@ -21,7 +22,7 @@ class Variant:
     """The runs of one point of a sweep, all its seeds, in the sweep's order."""
 
     name: str
-    runs: tuple[dict[str, Any], ...]
+    runs: tuple[JsonObject, ...]
     override: str | None = None  # what was evaluated in place of what was trained
     labels: Mapping[str, str] = field(default_factory=dict)  # axis -> label, but for seeds
     candidates: tuple[
@@ -34,7 +35,7 @@ class Variant:
         return tuple(Measured(r, self.override) for r in self.runs)
 
     @cached_property
-    def finished(self) -> list[dict[str, Any]]:
+    def finished(self) -> list[JsonObject]:
         return [r for r in self.runs if r["status"] == "finished"]
 
     @cached_property
@@ -92,11 +93,11 @@ class Results:
     spec: AnalysisSpec = field(default_factory=AnalysisSpec)
 
     @cached_property
-    def finished(self) -> list[dict[str, Any]]:
+    def finished(self) -> list[JsonObject]:
         return [r for v in self.variants if v.override is None for r in v.finished]
 
     @cached_property
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[JsonObject]:
         """The record of every run, each once."""
         return list({r["run_id"]: r for v in self.variants for r in v.runs}.values())
 
@@ -161,7 +162,7 @@ def load(folder: Path) -> Results:
     name, entries = study_files.study_of(folder)
     found = records.read_all(folder)
     shown = _axes_to_show([labels for labels, _ in entries])
-    groups: dict[str, tuple[dict[str, str], dict[str, dict[str, Any]]]] = {}
+    groups: dict[str, tuple[dict[str, str], dict[str, JsonObject]]] = {}
     for labels, run_id in entries:
         own = {axis: text for axis, text in labels.items() if axis not in _SEED_AXES}
         _, runs = groups.setdefault(

@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pe_lab.runs import record_rows, records, study_files
 from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.record_schema import JsonObject
 
 _OFF_CURVE = ("step", "exact_match", "scale_ratio")
 
@@ -34,7 +35,7 @@ class TensorBoard:
     where a step would.
     """
 
-    def __init__(self, out: Path, study: str, label: str, record: dict[str, Any]):
+    def __init__(self, out: Path, study: str, label: str, record: JsonObject):
         self.events = _library("tensorboardX", "TensorBoard").SummaryWriter(
             str(out / record["run_id"])
         )
@@ -56,7 +57,7 @@ class WandB:
     """A run of Weights & Biases, grouped by variant; offline, below out/wandb, unless `online`."""
 
     def __init__(
-        self, out: Path, study: str, label: str, record: dict[str, Any], *, online: bool = False
+        self, out: Path, study: str, label: str, record: JsonObject, *, online: bool = False
     ):
         given = dict(
             project=study,
@@ -116,7 +117,7 @@ def export(folder: Path, to: str, out: Path, **options: Any) -> int:
     return len(shown)
 
 
-def write(writer: Writer, record: dict[str, Any]) -> None:
+def write(writer: Writer, record: JsonObject) -> None:
     """One run's curve, and every metric of its test at offset 0 by length."""
     for point in record["curve"]:
         values = {name: value for name, value in point.items() if name not in _OFF_CURVE}

@@ -25,7 +25,8 @@ them into study.json, where the analysis reads them. They change nothing that is
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from pe_lab.runs.record_schema import JsonObject
 
 # Metrics that a run has at each length.
 BY_LENGTH = (
@@ -156,7 +157,7 @@ class Published:
 
     source: str
     figures: Mapping[str, int | float]  # by the name of a row
-    protocol: Mapping[str, Any]  # the part of a config that a run must agree with
+    protocol: JsonObject  # the part of a config that a run must agree with
 
 
 @dataclass(frozen=True)

@@ -4,19 +4,15 @@ The provenance of a record holds the digests at training. A row holds those that
 so rows of several code versions stay apart in one record.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-# Digest of a plugin's file by family and name, as in "encodings/rope". None: it has no file.
-Sources = Mapping[str, str | None]
+from pe_lab.runs.record_schema import JsonObject, Sources
 
 
-def trained(record: Mapping[str, Any]) -> dict[str, str | None]:
+def trained(record: JsonObject) -> dict[str, str | None]:
     """Return the digests when the run was trained; empty if the record has none."""
-    return record["provenance"].get("sources") or {}
+    return dict(record["provenance"].get("sources") or {})
 
 
-def known(record: Mapping[str, Any]) -> dict[str, str | None]:
+def known(record: JsonObject) -> dict[str, str | None]:
     """Return the digests that a new row is compared with.
 
     A plugin that training used has the digest at training. Others have the digest of the first row
@@ -29,7 +25,7 @@ def known(record: Mapping[str, Any]) -> dict[str, str | None]:
     return digests
 
 
-def changed(record: Mapping[str, Any], sources: Sources) -> list[str]:
+def changed(record: JsonObject, sources: Sources) -> list[str]:
     """Return the plugins of `sources` whose file differs from the one that the record knows."""
     before = known(record)
     names = []
@@ -40,13 +36,13 @@ def changed(record: Mapping[str, Any], sources: Sources) -> list[str]:
     return sorted(names)
 
 
-def agree(record: Mapping[str, Any], row: Mapping[str, Any], sources: Sources) -> bool:
+def agree(record: JsonObject, row: JsonObject, sources: Sources) -> bool:
     """Return whether no plugin that measured a row is known to differ from `sources`."""
     measured = {**trained(record), **(row["sources"] or {})}
     return all(measured.get(name, digest) == digest for name, digest in sources.items())
 
 
-def differing(record: Mapping[str, Any], sources: Sources | None) -> dict[str, str | None] | None:
+def differing(record: JsonObject, sources: Sources | None) -> dict[str, str | None] | None:
     """Return the part of `sources` that the provenance does not have; None if there is none."""
     if sources is None:
         return None

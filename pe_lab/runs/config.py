@@ -14,6 +14,7 @@ from pe_lab.runs.checks import check, check_encodings
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.labels import label
 from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.record_schema import JsonObject
 from pe_lab.runs.run import Override, Run
 from pe_lab.runs.settings import Encoding, InitFrom
 
@@ -23,7 +24,7 @@ _SITE_KEYS = ("layers", "share", "heads", "stacks", "axis", "positions")
 _DERIVED = {"evaluated_task"}  # fields of a run that no config holds
 
 
-def from_dict(values: Mapping[str, Any]) -> Run:
+def from_dict(values: JsonObject) -> Run:
     """Return a checked run.
 
     Args:
@@ -146,11 +147,11 @@ def override(spec: Any, run: Run) -> Override:
     return result
 
 
-def _names(spec: Mapping[str, Any], key: str) -> bool:
+def _names(spec: JsonObject, key: str) -> bool:
     return spec.get(key) is not None
 
 
-def _completed(spec: Any, trained: list[Mapping[str, Any]]) -> Any:
+def _completed(spec: Any, trained: list[JsonObject]) -> Any:
     """Return a spec with its open arguments taken from the trained one of the same name.
 
     The trained one is removed from the list, so that it completes one spec only.
@@ -162,7 +163,7 @@ def _completed(spec: Any, trained: list[Mapping[str, Any]]) -> Any:
     return spec
 
 
-def encodings(specs: Any, trained: Sequence[Mapping[str, Any]] = ()) -> tuple[Encoding, ...]:
+def encodings(specs: Any, trained: Sequence[JsonObject] = ()) -> tuple[Encoding, ...]:
     """Return the checked encodings of a model.
 
     Args:

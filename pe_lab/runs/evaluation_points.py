@@ -8,6 +8,7 @@ from typing import Any
 from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.record_schema import Record, RecordRow
 from pe_lab.runs.run import Override, Run, plain
 
 Counts = Mapping[tuple[str, int], int]  # split and length -> examples, from index 0
@@ -31,7 +32,7 @@ class EvaluationPoint:
 
     def row(
         self, metric: str, value: Any, count: int, reason: str | None = None, **details: Any
-    ) -> record_rows.RecordRow:
+    ) -> RecordRow:
         """A row of a record.
 
         Args:
@@ -62,7 +63,7 @@ def grid(run: Run) -> list[EvaluationPoint]:
     return list(dict.fromkeys(validation + test))
 
 
-def is_done(run: Run, run_records: Mapping[str, dict[str, Any]]) -> bool:
+def is_done(run: Run, run_records: Mapping[str, Record]) -> bool:
     """Whether a run's record has all points of its evaluation. A failed run is not done.
 
     Args:
@@ -94,7 +95,7 @@ def _check_count(run: Run, point: EvaluationPoint, count: int) -> None:
         )
 
 
-def _check_same_task(run: Run, record: Mapping[str, Any]) -> None:
+def _check_same_task(run: Run, record: Record) -> None:
     """Refuse a record whose rows are for operands of other lengths."""
     measured = record["config"]["evaluate"]["exact_operands"]
     if record["config"]["evaluated_task"] != plain(run.evaluated_task):

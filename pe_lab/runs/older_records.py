@@ -7,7 +7,7 @@ has another name today gets that name.
 from collections.abc import Mapping
 from typing import Any
 
-Values = Mapping[str, Any]
+from pe_lab.runs.record_schema import JsonObject
 
 # By group of a config: settings that versions 3 to 6 added.
 _ADDED_SETTINGS: dict[str, dict[str, Any]] = {
@@ -32,12 +32,12 @@ _EVALUATE = {"changes": "overrides"}
 _WITHOUT_POSITIONS = ("cope", "fox", "nope", "path", "selective_rope", "stick_breaking")
 
 
-def rename_fields(record: Values) -> dict[str, Any]:
+def rename_fields(record: JsonObject) -> dict[str, Any]:
     """Return a record of an older version with the fields of this version."""
     return _rename(record, _RECORD)
 
 
-def upgrade(record: Values) -> dict[str, Any]:
+def upgrade(record: JsonObject) -> dict[str, Any]:
     """Return a record with the contents of this version.
 
     Args:
@@ -53,7 +53,7 @@ def upgrade(record: Values) -> dict[str, Any]:
     return record
 
 
-def upgrade_config(config: Values) -> dict[str, Any]:
+def upgrade_config(config: JsonObject) -> dict[str, Any]:
     """Return the config of an older record with all settings of this version."""
     config = dict(config)
     for group, settings in _ADDED_SETTINGS.items():
@@ -75,24 +75,24 @@ def upgrade_config(config: Values) -> dict[str, Any]:
     return config
 
 
-def _rename(values: Values, names: Mapping[str, str]) -> dict[str, Any]:
+def _rename(values: JsonObject, names: Mapping[str, str]) -> dict[str, Any]:
     return {names.get(key, key): value for key, value in values.items()}
 
 
-def _upgrade_row(row: Values) -> dict[str, Any]:
+def _upgrade_row(row: JsonObject) -> dict[str, Any]:
     row = {"sources": None, **_rename(row, _ROW)}
     if row["override"] is not None:
         row["override"] = _rename(_upgrade_override(row["override"]), _EXPOSURE)
     return row
 
 
-def _upgrade_override(override: Values) -> dict[str, Any]:
+def _upgrade_override(override: JsonObject) -> dict[str, Any]:
     override = dict(override)
     if override["encodings"] is not None:
         override["encodings"] = [_upgrade_encoding(e) for e in override["encodings"]]
     return override
 
 
-def _upgrade_encoding(encoding: Values) -> dict[str, Any]:
+def _upgrade_encoding(encoding: JsonObject) -> dict[str, Any]:
     reads_positions = encoding["name"] not in _WITHOUT_POSITIONS
     return {"reads_positions": reads_positions, **encoding}

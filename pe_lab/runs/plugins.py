@@ -22,6 +22,7 @@ from typing import Any
 
 from pe_lab.choices import parameters
 from pe_lab.runs.errors import UserError, one_line, unknown
+from pe_lab.runs.record_schema import JsonObject
 from pe_lab.runs.typed_values import checked
 
 # Constructor parameters that the model supplies, by name. All others come from the config.
@@ -42,7 +43,7 @@ class Plugin:
     arguments: tuple[tuple[str, Any], ...]
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Plugin":
+    def from_dict(cls, values: JsonObject) -> "Plugin":
         """Return the plugin of the plain values that `to_dict` returned. Nothing is imported."""
         arguments = dict(values)
         name = arguments.pop("name")

@@ -1,29 +1,15 @@
 """The rows of a record: measurements at evaluation points, by one or more versions of the code."""
 
 import json
-from collections.abc import Collection, Mapping
-from typing import Any, TypedDict
+from collections.abc import Collection
+from typing import Any
 
 from pe_lab.runs import code_versions
-from pe_lab.runs.code_versions import Sources
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.record_schema import ChanceLevel, JsonObject, Record, RecordRow, Sources
 
 # What identifies the evaluation point of a row: split, length, offset and override as text.
 PointKey = tuple[str, int, int, str]
-
-
-class RecordRow(TypedDict):
-    """One measurement of a record."""
-
-    split: str
-    length: int
-    offset: int
-    override: Mapping[str, Any] | None
-    metric: str
-    value: Any  # a number, or a list of numbers for `first_error`
-    count: int
-    reason: str | None
-    sources: Sources | None
 
 
 def row(
@@ -34,7 +20,7 @@ def row(
     value: Any,
     count: int,
     reason: str | None = None,
-    override: Mapping[str, Any] | None = None,
+    override: JsonObject | None = None,
     sources: Sources | None = None,
 ) -> RecordRow:
     """Return one measurement.
@@ -64,7 +50,7 @@ def row(
 
 
 def value(
-    record: Mapping[str, Any],
+    record: JsonObject,
     split: str,
     length: int,
     offset: int,
@@ -93,9 +79,7 @@ def point_key(row: RecordRow) -> PointKey:
     return row["split"], row["length"], row["offset"], json.dumps(override, sort_keys=True)
 
 
-def measured_points(
-    record: Mapping[str, Any], sources: Sources | None = None
-) -> dict[PointKey, int]:
+def measured_points(record: JsonObject, sources: Sources | None = None) -> dict[PointKey, int]:
     """Return the number of examples of each evaluation point that a record has.
 
     It is 0 where no number is defined.
@@ -109,7 +93,7 @@ def measured_points(
     return {point_key(row): row["count"] for row in rows}
 
 
-def preferred_rows(record: Mapping[str, Any]) -> list[RecordRow]:
+def preferred_rows(record: JsonObject) -> list[RecordRow]:
     """Return the rows of one code version for each evaluation point.
 
     The version is the known one, or else the last that measured the point.
@@ -128,15 +112,15 @@ def preferred_rows(record: Mapping[str, Any]) -> list[RecordRow]:
     return preferred
 
 
-def has_changed_rows(record: Mapping[str, Any]) -> bool:
+def has_changed_rows(record: JsonObject) -> bool:
     """Return whether some of the preferred rows were measured with changed code."""
     known = code_versions.known(record)
     return not all(code_versions.agree(record, row, known) for row in preferred_rows(record))
 
 
 def extended(
-    record: dict[str, Any], rows: list[RecordRow], chance_levels: Collection[Mapping[str, Any]] = ()
-) -> dict[str, Any]:
+    record: Record, rows: list[RecordRow], chance_levels: Collection[ChanceLevel] = ()
+) -> Record:
     """Return a record with more rows, and with the chance levels of lengths that are new.
 
     Raises:
@@ -160,7 +144,7 @@ def extended(
     }
 
 
-def clash(record: Mapping[str, Any], row: RecordRow) -> UserError:
+def clash(record: Record, row: RecordRow) -> UserError:
     """Return the error for a row that a record has already."""
     override = "" if row["override"] is None else f" with {row['override']['label']}"
     point = f"{row['split']} length {row['length']} at offset {row['offset']}{override}"

@@ -21,37 +21,20 @@ import math
 import os
 import threading
 import zlib
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from pe_lab.runs import older_records
 from pe_lab.runs.errors import UserError, one_line
-
-Record = dict[str, Any]  # as JSON gives it back
+from pe_lab.runs.record_schema import JsonObject, Record
 
 ARCHIVE = "records.jsonl.gz"
 SCHEMA_VERSION, _OLDEST = 6, 2
 STATUSES = ("finished", "diverged", "failed")
 # Subtracted from thresholds, because the floating-point mean of three times 0.99 is below 0.99.
 ROUNDING = 1e-9
-_KEYS = {
-    "schema_version",
-    "digest",
-    "run_id",
-    "config",
-    "member",
-    "status",
-    "error",
-    "rows",
-    "chance_levels",
-    "curve",
-    "cost",
-    "exposure",
-    "scale_ratio",
-    "checkpoint",
-    "provenance",
-}
+_KEYS = set(Record.__annotations__)
 
 
 class Damaged(UserError):  # noqa: N818
@@ -85,7 +68,7 @@ def plain(name: str) -> str:
     return name
 
 
-def write(folder: Path, record: Mapping[str, Any]) -> Path:
+def write(folder: Path, record: JsonObject) -> Path:
     """Write a record atomically into folder/records, with its digest."""
     complete = {**record, "schema_version": SCHEMA_VERSION}
     complete["digest"] = digest(complete)
@@ -137,9 +120,9 @@ def _from_text(text: str, path: Path) -> Record:
     if unknown:
         raise _damaged(path, f"it should not have the key {min(unknown)!r}")
     if version == SCHEMA_VERSION:
-        return record
+        return cast(Record, record)
     record = {**older_records.upgrade(record), "schema_version": SCHEMA_VERSION}
-    return {**record, "digest": digest(record)}
+    return cast(Record, {**record, "digest": digest(record)})
 
 
 def read_all(folder: Path, without: Container[Path] = ()) -> dict[str, Record]:
@@ -167,7 +150,7 @@ def exist(folder: Path) -> bool:
     return (folder / "records").is_dir() or (folder / ARCHIVE).exists()
 
 
-def write_archive(folder: Path, records: Iterable[Record]) -> Path:
+def write_archive(folder: Path, records: Iterable[JsonObject]) -> Path:
     """Write records into one compressed file, sorted by run id.
 
     The same records give the same bytes: the file holds no time and no name.
@@ -228,7 +211,7 @@ def set_aside(path: Path) -> Path:
     return path.rename(target)
 
 
-def digest(record: Mapping[str, Any]) -> str:
+def digest(record: JsonObject) -> str:
     """Return the sha256 of a record without its digest, as canonical JSON."""
     content = {key: value for key, value in record.items() if key != "digest"}
     text = json.dumps(content, sort_keys=True, allow_nan=False)

@@ -17,7 +17,16 @@ from typing import Any, Literal, get_type_hints
 
 from pe_lab.runs import plugins
 from pe_lab.runs.plugins import Plugin
-from pe_lab.runs.settings import Checkpoints, Encoding, Execution, InitFrom, Layout, Model, Train
+from pe_lab.runs.record_schema import JsonObject, MemberSettings
+from pe_lab.runs.settings import (
+    Checkpoints,
+    Encoding,
+    Execution,
+    InitFrom,
+    LayoutSettings,
+    Model,
+    Train,
+)
 
 # The groups of settings that change neither the weights nor the run's id.
 _WITHOUT_EFFECT_ON_WEIGHTS = ("evaluate", "checkpoints", "execution", "evaluated_task")
@@ -71,7 +80,7 @@ class Run:
     seed: int
     data_seed: int
     task: Plugin
-    layout: Layout
+    layout: LayoutSettings
     positions: Plugin
     model: Model
     train: Train
@@ -144,14 +153,14 @@ class Run:
         train = dataclasses.replace(self.train, learning_rate=0.0, weight_decay=0.0)
         return dataclasses.replace(self, seed=0, data_seed=0, train=train, init_from=None)
 
-    def member_settings(self) -> dict[str, Any]:
+    def member_settings(self) -> MemberSettings:
         """The settings in which the members of a run group may differ."""
         return {
             "seed": self.seed,
             "data_seed": self.data_seed,
             "learning_rate": self.train.learning_rate,
             "weight_decay": self.train.weight_decay,
-            "init_from": self.init_from and self.init_from.run_id,
+            "init_from": None if self.init_from is None else self.init_from.run_id,
         }
 
 
@@ -178,7 +187,7 @@ class RunGroup:
         return _hash([run.run_id for run in self.runs])
 
 
-def from_record(settings: Mapping[str, Any]) -> Run:
+def from_record(settings: JsonObject) -> Run:
     """Return the run of a record's "config". Nothing is checked and no JAX is imported."""
     return _typed(Run, settings)
 

@@ -1,10 +1,10 @@
 """The groups of a run's settings as plain data. configs/base.py says what each setting means."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.record_schema import JsonObject
 
 # The stacks of each architecture. A stack bears the name of the layout that feeds it. "cross" is
 # the decoder's second attention.
@@ -34,7 +34,7 @@ class Encoding(Plugin):
     reads_positions: bool
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Encoding":
+    def from_dict(cls, values: JsonObject) -> "Encoding":
         """Return the encoding of the plain values that `to_dict` gave."""
         arguments = dict(values)
         layers, heads, stacks = (arguments.pop(k, None) for k in ("layers", "heads", "stacks"))
@@ -77,7 +77,7 @@ class Encoding(Plugin):
 
 
 @dataclass(frozen=True)
-class Layout:
+class LayoutSettings:
     """How an example becomes tokens. The architecture that reads them follows from the name."""
 
     name: Literal["decoder", "encoder", "encoder_decoder"]

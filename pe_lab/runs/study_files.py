@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.record_schema import JsonObject
 
 # Names in analysis specs before the second edition, and their names now. Published studies keep
 # the study.json that they were trained with.
@@ -41,7 +42,7 @@ def analysis_of(folder: Path) -> dict[str, Any]:
     return _with_new_names(study.get("analysis", {}))
 
 
-def _with_new_names(analysis: Mapping[str, Any]) -> dict[str, Any]:
+def _with_new_names(analysis: JsonObject) -> dict[str, Any]:
     """Return an analysis spec of any version with the key and the metrics of this version."""
     upgraded = {_NEW_KEYS.get(key, key): value for key, value in analysis.items()}
     if "tables" in upgraded:
@@ -49,7 +50,7 @@ def _with_new_names(analysis: Mapping[str, Any]) -> dict[str, Any]:
     return upgraded
 
 
-def _table_with_new_names(table: Mapping[str, Any]) -> dict[str, object]:
+def _table_with_new_names(table: JsonObject) -> dict[str, object]:
     upgraded: dict[str, object] = dict(table)
     if "metric" in table:
         upgraded["metric"] = _metric_with_new_name(table["metric"])

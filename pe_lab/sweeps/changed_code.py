@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from pe_lab.runs import code_versions, plugins
-from pe_lab.runs.records import Record
+from pe_lab.runs.record_schema import JsonObject
 
 
-def changed_plugins(records: Iterable[Record]) -> dict[str, list[str]]:
+def changed_plugins(records: Iterable[JsonObject]) -> dict[str, list[str]]:
     """The plugins with another file than in training, by run id; no entry for unchanged runs."""
     sources = {record["run_id"]: code_versions.trained(record) for record in records}
     # Most runs share their plugins, so each version of a file is compared once.
@@ -22,7 +22,7 @@ def changed_plugins(records: Iterable[Record]) -> dict[str, list[str]]:
     return by_run
 
 
-def note(records: Iterable[Record]) -> str | None:
+def note(records: Iterable[JsonObject]) -> str | None:
     """One sentence about the runs with changed code; None if there are none."""
     by_run = changed_plugins(records)
     if not by_run:

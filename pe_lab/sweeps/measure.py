@@ -8,17 +8,15 @@ from pathlib import Path
 import jax
 
 from pe_lab.runs import code_versions, config, record_rows, records
-from pe_lab.runs.code_versions import Sources
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.labels import agrees
-from pe_lab.runs.records import Record
+from pe_lab.runs.record_schema import JsonObject, Record, Sources
 from pe_lab.runs.run import RunGroup
 from pe_lab.sweeps import select as selection
-from pe_lab.sweeps.select import Values
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.setup import build_setup
-from pe_lab.training.trained_runs import load_state
+from pe_lab.training.trained_runs import checkpoint_of, load_state
 from pe_lab.training.warm_start import overridden
 
 Records = dict[str, Record]  # by run id
@@ -38,8 +36,8 @@ class Request:
 
     lengths: Sequence[int]
     offsets: Sequence[int]
-    override: Values | None
-    select: Values
+    override: JsonObject | None
+    select: JsonObject
     only_missing: bool
     allow_changed_code: bool = False
 
@@ -72,7 +70,7 @@ def add(folder: Path, request: Request, report: Callable[[str], None] = lambda l
     """
     chosen = _chosen(folder, request.select)
     # All jobs are checked before the first one is measured.
-    jobs = [job for job in _jobs(chosen, request) if job.points]
+    jobs = [job for job in _jobs(folder, chosen, request) if job.points]
     count = 0
     for i, job in enumerate(jobs):
         gained = _measure(folder, job)
@@ -85,7 +83,7 @@ def add(folder: Path, request: Request, report: Callable[[str], None] = lambda l
     return count
 
 
-def _chosen(folder: Path, select: Values) -> Records:
+def _chosen(folder: Path, select: JsonObject) -> Records:
     """The finished records that a selection matches."""
     if not records.exist(folder):
         raise UserError(f"There are no records in {folder}: sweep the study first.")
@@ -107,7 +105,7 @@ def _chosen(folder: Path, select: Values) -> Records:
     return chosen
 
 
-def _jobs(chosen: Records, request: Request) -> list[Job]:
+def _jobs(folder: Path, chosen: Records, request: Request) -> list[Job]:
     """One job for each run group.
 
     Raises:
@@ -115,7 +113,7 @@ def _jobs(chosen: Records, request: Request) -> list[Job]:
     """
     by_group: dict[str, Records] = {}
     for run_id, record in chosen.items():
-        group_id = record["checkpoint"]["run_group"]
+        group_id = checkpoint_of(folder, record)["run_group"]
         by_group.setdefault(group_id, {})[run_id] = record
     return [_job(of_group, request) for of_group in by_group.values()]
 
@@ -160,7 +158,7 @@ def _measure(folder: Path, job: Job) -> int:
     first = next(iter(job.chosen.values()))
     state, group = load_state(folder, first)
     # A selection may leave out members of the group, whose checkpoint holds all of them.
-    members = [record["checkpoint"]["member"] for record in job.chosen.values()]
+    members = [checkpoint_of(folder, record)["member"] for record in job.chosen.values()]
     params = jax.tree.map(lambda leaf: leaf[jax.numpy.asarray(members)], state.params)
     lengths = sorted({point.length for point in job.points})
     evaluator = Evaluator(

@@ -14,13 +14,12 @@ from typing import Any
 from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.labels import agrees, label
-
-Values = Mapping[str, Any]  # the plain values of a config, or a part of them
+from pe_lab.runs.record_schema import JsonObject
 
 _KEYS = ("study", "run_id", "select", "match")
 
 
-def check(select: object, config: Values, where: str = "select") -> None:
+def check(select: object, config: JsonObject, where: str = "select") -> None:
     """Check that every key of a selection is one of a config.
 
     Raises:
@@ -37,7 +36,7 @@ def check(select: object, config: Values, where: str = "select") -> None:
             check(value, config[key], f"{where}.{key}")
 
 
-def resolve(values: dict[str, Any], folder: Path, before: Sequence[Values]) -> dict[str, Any]:
+def resolve(values: dict[str, Any], folder: Path, before: Sequence[JsonObject]) -> dict[str, Any]:
     """Config values whose init_from names one run by its id.
 
     Args:
@@ -83,7 +82,7 @@ def _is_readable(wanted: object) -> bool:
     return are_texts and isinstance(wanted.get("select", {}), Mapping)
 
 
-def _configs(folder: Path) -> list[Values]:
+def _configs(folder: Path) -> list[JsonObject]:
     if not records.exist(folder):
         raise UserError(f"config.init_from finds no records in {folder}: sweep that study first.")
     return [
@@ -93,9 +92,9 @@ def _configs(folder: Path) -> list[Values]:
 
 
 def _find_one(
-    wanted: Values,
-    values: Values,
-    known: Sequence[Values],
+    wanted: JsonObject,
+    values: JsonObject,
+    known: Sequence[JsonObject],
     where: str,
 ) -> str:
     # By default a parent is a run that has no parent itself.
@@ -119,7 +118,7 @@ def _find_one(
     )
 
 
-def _at(values: Values, path: str) -> object:
+def _at(values: JsonObject, path: str) -> object:
     inner: object = values
     for key in path.split("."):
         if not isinstance(inner, Mapping) or key not in inner:
@@ -132,7 +131,7 @@ def _at(values: Values, path: str) -> object:
     return inner
 
 
-def _words(select: Values, path: str = "") -> list[str]:
+def _words(select: JsonObject, path: str = "") -> list[str]:
     """A selection as "path=value" texts."""
     words = []
     for key, value in select.items():

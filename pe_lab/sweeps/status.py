@@ -4,13 +4,11 @@ import json
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pe_lab.runs import locks, older_records, records, study_files
+from pe_lab.runs.record_schema import JsonObject, Record
 from pe_lab.runs.run import from_record
 from pe_lab.sweeps import changed_code
-
-JsonObject = dict[str, Any]
 
 STATES = ("done", "running", "failed", "left")
 
@@ -64,7 +62,7 @@ def read(folder: Path) -> Status:
         elif latest_group is not None and latest_group.running:
             runs.append(RunStatus(run_id, label, "running", latest_group.about))
         elif record is not None:
-            runs.append(RunStatus(run_id, label, "failed", record["error"]))
+            runs.append(RunStatus(run_id, label, "failed", record["error"] or ""))
         else:
             why = "" if latest_group is None else latest_group.about
             if records.path_of(folder, run_id) in damaged:
@@ -151,7 +149,7 @@ def _json(file: Path) -> JsonObject:
 def _seconds_left(
     runs: list[RunStatus],
     running: list[_Group],
-    finished: list[JsonObject],
+    finished: list[Record],
 ) -> float | None:
     """The time left: running groups by their own speed, waiting runs by the mean of finished ones.
 

@@ -9,9 +9,9 @@ from typing import Any
 from pe_lab.runs import check_analysis_spec, config, read_analysis_spec, records
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Point
+from pe_lab.runs.record_schema import JsonObject
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.sweeps import select
-from pe_lab.sweeps.select import Values
 
 SEEDS = ("seed", "data_seed")  # axes on which the runs of one variant differ
 
@@ -31,7 +31,7 @@ class Study:
     name: str
     entries: tuple[Entry, ...]
     # The analysis spec as plain values: see pe_lab/runs/analysis_spec.py.
-    analysis: Values = field(default_factory=dict)
+    analysis: JsonObject = field(default_factory=dict)
 
     @property
     def runs(self) -> list[Run]:
@@ -59,7 +59,7 @@ def expand(
     values: dict[str, Any],
     points: Sequence[Point],
     folder: Path,
-    analysis: Values | None = None,
+    analysis: JsonObject | None = None,
 ) -> Study:
     """Apply every point to a config's values.
 
@@ -74,7 +74,7 @@ def expand(
     if not points:
         raise UserError(f"The sweep of {name} has no points.")
     entries: list[Entry] = []
-    before: dict[str, Values] = {}
+    before: dict[str, JsonObject] = {}
     for point in points:
         # Copies: several points may share a plugin, and an axis may set one of its arguments.
         changed = copy.deepcopy({key: value for key, value in values.items() if key != "launcher"})

@@ -10,7 +10,7 @@ import jax
 from pe_lab.runs import records, run_group_files, study_files
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.evaluation_points import is_done
-from pe_lab.runs.records import Record
+from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import Run, RunGroup, from_record
 from pe_lab.sweeps import changed_code
 from pe_lab.sweeps import study as studies

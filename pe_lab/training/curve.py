@@ -1,34 +1,17 @@
 """The curves of a run group: one point for each evaluation during training."""
 
-from typing import TypedDict
-
 import numpy as np
 from jaxtyping import Float, Int
 
 from pe_lab.runs import records
 from pe_lab.runs.evaluation_points import EvaluationPoint
+from pe_lab.runs.record_schema import CurvePoint
 from pe_lab.runs.settings import Train
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.state import TrainState
 
-
-class Point(TypedDict):
-    """One point of a curve, as records hold it.
-
-    Attributes:
-      loss: mean over the steps since the point before; None before training.
-      exact_match: by length; JSON has text keys only.
-      scale_ratio: one value for each input encoding.
-    """
-
-    step: int
-    loss: float | None
-    exact_match: dict[str, float]
-    scale_ratio: list[float | None]
-
-
-Curve = list[Point]
+Curve = list[CurvePoint]
 
 
 def extend(
@@ -53,14 +36,14 @@ def extend(
 
 def _points(
     evaluator: Evaluator, state: TrainState, loss: Float[np.ndarray, "r"] | None
-) -> list[Point]:
+) -> list[CurvePoint]:
     """The point of each member: losses, exact match and scales of its present parameters."""
     step = int(np.asarray(state.step)[0])
     evaluate = evaluator.setup.run.evaluate
     losses: list[float | None] = [None] * len(state.step)
     if loss is not None:
         losses = [finite(value) for value in loss]
-    points: list[Point] = [
+    points: list[CurvePoint] = [
         {"step": step, "loss": value, "exact_match": {}, "scale_ratio": []} for value in losses
     ]
     for length in evaluate.curve_lengths:

@@ -90,7 +90,7 @@ def _sharding(tree: PyTree, batch_devices: int) -> NamedSharding:
     return NamedSharding(mesh(num_members, batch_devices), P(MEMBERS))
 
 
-def share(batch: microbatches.Batch, batch_devices: int) -> PyTree:
+def share(batch: microbatches.Divisible, batch_devices: int) -> PyTree:
     """The examples of a batch that this device of the "batch" axis computes."""
     if batch_devices == 1:
         return batch

@@ -2,14 +2,14 @@
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import cast
 
 import jax
 import numpy as np
 from jaxtyping import PyTree
 
 from pe_lab.runs.evaluation_points import EvaluationPoint
-from pe_lab.runs.record_rows import RecordRow
+from pe_lab.runs.record_schema import ChanceLevel, RecordRow
 from pe_lab.runs.run import Override
 from pe_lab.tasks.base import Example, chance_levels
 from pe_lab.training import frozen_data
@@ -108,13 +108,14 @@ class Evaluator:
                 member_rows.extend({**row, "sources": sources} for row in new)
         return rows
 
-    def chance_levels(self, lengths: Iterable[int]) -> list[dict[str, Any]]:
+    def chance_levels(self, lengths: Iterable[int]) -> list[ChanceLevel]:
         """Chance levels of the task at test lengths."""
         lengths = sorted(set(lengths))
         if not lengths:
             return []
         data = self.data("test")
-        return chance_levels(self.setup.evaluated_task, lengths, CHANCE_LEVEL_EXAMPLES, data)
+        levels = chance_levels(self.setup.evaluated_task, lengths, CHANCE_LEVEL_EXAMPLES, data)
+        return cast(list[ChanceLevel], levels)
 
 
 def _rows(

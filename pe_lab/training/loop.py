@@ -16,13 +16,14 @@ from jaxtyping import Float, PyTree
 from pe_lab.runs import record_rows, records
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import grid
+from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import RunGroup, plain
 from pe_lab.training import checkpoint, curve, devices, run_records
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.run_records import Cost
 from pe_lab.training.setup import build_setup
 from pe_lab.training.state import (
-    CurvePoint,
+    CurveState,
     TrainState,
     abstract_state,
     initial_state,
@@ -84,7 +85,11 @@ class Training:
 
     def _first_steps(self) -> list[int]:
         """The steps that the parent of each member has trained, 0 without one."""
-        return [parent.record["exposure"]["steps"] if parent else 0 for parent in self.parents]
+        steps = []
+        for parent in self.parents:
+            exposure = None if parent is None else parent.record["exposure"]
+            steps.append(0 if exposure is None else exposure["steps"])
+        return steps
 
     def _placed(self, tree: PyTree) -> PyTree:
         return devices.placed(tree, self.setup.batch_devices)
@@ -238,7 +243,7 @@ class Training:
     def _extend_curve(self, loss: Float[np.ndarray, "r"] | None) -> None:
         curve.extend(self.curves, self.evaluator, self.state, loss)
         if self.group.run.checkpoints.keep_curve:
-            checkpoint.save_point(self.checkpoints, self.step, CurvePoint.of(self.state))
+            checkpoint.save_point(self.checkpoints, self.step, CurveState.of(self.state))
 
     # Evaluation
 
@@ -268,7 +273,7 @@ class Training:
             checkpoint.remove(self.checkpoints)
         self.report({"event": "finished"})
 
-    def _record(self, index: int) -> run_records.Record:
+    def _record(self, index: int) -> Record:
         """The record of a run without rows."""
         frozen = self.evaluator.frozen
         parent = self.parents[index]

@@ -4,16 +4,20 @@ import dataclasses
 import functools
 import platform
 import subprocess
-from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
 
 from pe_lab.runs import records
-from pe_lab.runs.records import Record
+from pe_lab.runs.record_schema import (
+    CheckpointOfRun,
+    CostOfRun,
+    Exposure,
+    Provenance,
+    Record,
+)
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.training.curve import Curve
 from pe_lab.training.setup import Setup
@@ -44,7 +48,7 @@ def trained(
     curve: Curve,
     cost: Cost,
     *,
-    parent: Mapping[str, Any] | None,
+    parent: Record | None,
     frozen: list[str] | None,
 ) -> Record:
     """The record of a member that has ended its training, without rows.
@@ -58,14 +62,17 @@ def trained(
     diverged_at = int(np.asarray(state.diverged_at)[index])
     step = int(np.asarray(state.step)[0])
     steps = min(step, int(np.asarray(state.stop_at)[index]))
-    error = checkpoint = None
+    error: str | None = None
+    checkpoint: CheckpointOfRun | None = None
     if diverged_at >= 0:
         error = f"the loss or its gradient was not finite at step {diverged_at}"
     if run.checkpoints.keep_final:
         checkpoint = {"run_group": group.group_id, "step": step, "member": index}
     record = blank(run)
-    record["provenance"] |= {"data": setup.data_digest, "frozen": frozen}
-    return record | {
+    record["provenance"]["data"] = setup.data_digest
+    record["provenance"]["frozen"] = frozen
+    return {
+        **record,
         "status": "finished" if error is None else "diverged",
         "error": error,
         "curve": curve,
@@ -76,7 +83,7 @@ def trained(
     }
 
 
-def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> Record:
+def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> CostOfRun:
     """The cost of one member: its share of the group's seconds; memory is the group's."""
     num_members = len(state.step)
     all_steps = int(np.asarray(state.step)[0]) * num_members
@@ -95,17 +102,20 @@ def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> Record:
     }
 
 
-def _exposure(setup: Setup, steps: int, parent: Mapping[str, Any] | None) -> Record:
+def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
     """The lengths, positions and steps that training has seen, its parent's included."""
     length = setup.run.train.max_length
-    before = {} if parent is None else parent["exposure"]
+    before = None if parent is None else parent["exposure"]
     readers = [placement for placement in setup.placements if placement.reads_positions]
     positions = [setup.largest_position(p, length, train=True) for p in readers]
-    if before.get("max_position") is not None:
-        positions.append(before["max_position"])
+    if before is not None:
+        steps += before["steps"]
+        length = max(length, before["max_length"])
+        if before["max_position"] is not None:
+            positions.append(before["max_position"])
     return {
-        "steps": steps + before.get("steps", 0),
-        "max_length": max(length, before.get("max_length", 0)),
+        "steps": steps,
+        "max_length": length,
         "length_name": setup.task.length_name,
         "max_position": max(positions, default=None),
         "reveals_target_length": setup.reveals_target_length,
@@ -116,15 +126,21 @@ def _exposure(setup: Setup, steps: int, parent: Mapping[str, Any] | None) -> Rec
 def blank(run: Run) -> Record:
     """A record with nothing measured, status "failed"."""
     # Readers find every key in every record, with null where nothing is known.
-    empty: Record = dict.fromkeys(("error", "cost", "exposure", "scale_ratio", "checkpoint"))
-    return empty | {
+    return {
+        "schema_version": records.SCHEMA_VERSION,
+        "digest": "",  # `records.write` computes it
         "run_id": run.run_id,
         "config": run.to_dict(),
         "member": run.member_settings(),
         "status": "failed",
+        "error": None,
         "rows": [],
         "chance_levels": [],
         "curve": [],
+        "cost": None,
+        "exposure": None,
+        "scale_ratio": None,
+        "checkpoint": None,
         "provenance": provenance(run),
     }
 
@@ -142,10 +158,10 @@ def write_failure(run: Run, folder: Path, error: str) -> None:
     """Record that a run failed, unless it has a result already."""
     path = records.path_of(folder, run.run_id)
     if not path.exists() or records.read(path)["status"] == "failed":
-        records.write(folder, blank(run) | {"error": error})
+        records.write(folder, {**blank(run), "error": error})
 
 
-def provenance(run: Run) -> Record:
+def provenance(run: Run) -> Provenance:
     """Code, versions and device, on which numbers depend in addition to the config."""
     device = jax.devices()[0]
     return {
@@ -156,6 +172,8 @@ def provenance(run: Run) -> Record:
         "device": f"{device.platform}: {device.device_kind}",
         "execution": run.to_dict()["execution"],
         "sources": run.sources(),
+        "data": None,
+        "frozen": None,
     }
 
 

@@ -62,7 +62,7 @@ class TrainState:
 @no_type_check  # JAX rebuilds pytrees with leaves of any type
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class CurvePoint:
+class CurveState:
     """The part of a state that is saved at a point of the curve.
 
     Attributes:
@@ -73,7 +73,7 @@ class CurvePoint:
     step: Int[Array, "*r"]
 
     @classmethod
-    def of(cls, state: TrainState) -> "CurvePoint":
+    def of(cls, state: TrainState) -> "CurveState":
         return cls(state.params, jnp.minimum(state.step, state.stop_at))
 
 

@@ -11,11 +11,11 @@ from jaxtyping import PyTree
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import records, run_group_files
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.records import Record
+from pe_lab.runs.record_schema import CheckpointOfRun, Record
 from pe_lab.runs.run import RunGroup
 from pe_lab.training import checkpoint
 from pe_lab.training.setup import Setup, build_setup
-from pe_lab.training.state import CurvePoint, TrainState, abstract_state, of_member
+from pe_lab.training.state import CurveState, TrainState, abstract_state, of_member
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ def load(folder: Path, run_id: str) -> TrainedRun:
     if record is None:
         raise UserError(f"There is no run {run_id} in {folder}.")
     state, group = load_state(folder, record)
-    index = record["checkpoint"]["member"]
+    index = checkpoint_of(folder, record)["member"]
     return TrainedRun(build_setup(group.runs[index]), record, of_member(state.params, index))
 
 
@@ -54,7 +54,8 @@ def trained_model(folder: Path, run_id: str) -> Transformer:
 def load_state(folder: Path, record: Record) -> tuple[TrainState, RunGroup]:
     """The final state of all members of a run's group, and the group."""
     group, checkpoints, like = _checkpoints_of(folder, record)
-    index, step = record["checkpoint"]["member"], record["checkpoint"]["step"]
+    place = checkpoint_of(folder, record)
+    index, step = place["member"], place["step"]
     restored = checkpoint.restore(checkpoints, like)
     if restored is None or int(restored[0].step[index]) != step:
         raise UserError(
@@ -74,24 +75,34 @@ def params_through_training(folder: Path, record: Record) -> Iterator[tuple[int,
       UserError: as for `load`, or a point is damaged.
     """
     _, checkpoints, like = _checkpoints_of(folder, record)
-    index = record["checkpoint"]["member"]
-    points = checkpoint.points(checkpoints, jax.eval_shape(CurvePoint.of, like))
+    index = checkpoint_of(folder, record)["member"]
+    points = checkpoint.points(checkpoints, jax.eval_shape(CurveState.of, like))
     for steps, group in itertools.groupby(points, lambda point: int(point.step[index])):
         yield steps, of_member(next(group).params, index)
 
 
-def _checkpoints_of(folder: Path, record: Record) -> tuple[RunGroup, Path, TrainState]:
-    """The group of a run, the folder of its checkpoints, and its state without values."""
-    run_id, where = record["run_id"], record["checkpoint"]
+def checkpoint_of(folder: Path, record: Record) -> CheckpointOfRun:
+    """The place of a run's final parameters among the checkpoints of the study in `folder`.
+
+    Raises:
+      UserError: the run did not finish, or kept no parameters.
+    """
+    run_id, place = record["run_id"], record["checkpoint"]
     if record["status"] != "finished":
         raise UserError(f"The run {run_id} in {folder} has not finished, it {record['status']}.")
-    if where is None:
+    if place is None:
         raise UserError(
             f"The run {run_id} kept no final parameters: config.checkpoints.keep_final was False."
         )
-    file = run_group_files.path_of(folder, records.plain(where["run_group"]))
+    return place
+
+
+def _checkpoints_of(folder: Path, record: Record) -> tuple[RunGroup, Path, TrainState]:
+    """The group of a run, the folder of its checkpoints, and its state without values."""
+    run_id, place = record["run_id"], checkpoint_of(folder, record)
+    file = run_group_files.path_of(folder, records.plain(place["run_group"]))
     if not file.exists():  # a published study has records alone
         raise UserError(f"The checkpoint of {run_id} is gone: {file} is missing.")
     group = run_group_files.read(file)
     state = abstract_state(build_setup(group.run), len(group.runs))
-    return group, folder / "checkpoints" / where["run_group"], state
+    return group, folder / "checkpoints" / place["run_group"], state

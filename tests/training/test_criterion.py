@@ -11,7 +11,7 @@ from pe_lab.runs import records
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.training import checkpoint, curve, step
 from pe_lab.training.loop import Training
-from pe_lab.training.state import CurvePoint, TrainState, initial_state
+from pe_lab.training.state import CurveState, TrainState, initial_state
 from tests import tiny
 
 pytestmark = pytest.mark.full
@@ -86,7 +86,7 @@ def test_every_member_stops_some_steps_after_it_meets_the_criterion(unbroken, st
 def points(training):
     """What was kept of its curve, as NumPy arrays."""
     return jax.tree.map(
-        np.asarray, list(checkpoint.points(training.checkpoints, CurvePoint.of(training.state)))
+        np.asarray, list(checkpoint.points(training.checkpoints, CurveState.of(training.state)))
     )
 
 

@@ -66,7 +66,7 @@ class Numbered:
 def test_each_example_is_summed_once_in_the_smallest_shape_that_holds_its_micro_batch(monkeypatch):
     lengths = jnp.array([3, 40, 10, 25, 11, 1, 30, 12])
     mask = jnp.arange(40)[None] < lengths[:, None]
-    plan = microbatches.Plan(2, ((12,), (26,), (40,)))
+    plan = microbatches.Division(2, ((12,), (26,), (40,)))
     monkeypatch.setattr(microbatches, "plan", lambda *args, **options: plan)
 
     def f(part):

@@ -15,7 +15,7 @@ from pe_lab.training import checkpoint
 from pe_lab.training.loop import Training
 from pe_lab.training.run_records import write_failure
 from pe_lab.training.setup import build_setup
-from pe_lab.training.state import CurvePoint, initial_state
+from pe_lab.training.state import CurveState, initial_state
 from pe_lab.training.trained_runs import load, load_state, params_through_training, trained_model
 from pe_lab.training.warm_start import adopt
 from tests import tiny
@@ -88,14 +88,14 @@ def test_a_member_that_stopped_before_the_others_has_each_state_once(folder):
     where = folder / "checkpoints" / GROUP.group_id
     *_, last = checkpoint.points(
         where,
-        CurvePoint.of(
+        CurveState.of(
             load_state(folder, records.read(records.path_of(folder, GROUP.run.run_id)))[0]
         ),
     )
     checkpoint.save_point(
         where,
         8,
-        CurvePoint(
+        CurveState(
             jax.tree.map(lambda leaf: leaf + 1, last.params), jnp.asarray([2, 8], jnp.int32)
         ),
     )

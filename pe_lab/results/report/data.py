@@ -13,6 +13,7 @@ from pe_lab.results.metrics import BITS, BITS_SLIDING, CHANCE_CORRECTED
 from pe_lab.results.plots import drawing, styles
 from pe_lab.results.results import Results, Variant
 from pe_lab.runs.analysis_spec import BY_LENGTH
+from pe_lab.runs.record_schema import JsonObject
 
 _LABELS = {
     "exact_match": "exact match",
@@ -84,14 +85,14 @@ def of(results: Results, chosen: Results) -> dict[str, Any]:
     }
 
 
-def runs(results: Results) -> list[dict[str, Any]]:
+def runs(results: Results) -> list[JsonObject]:
     """Every record once."""
     return list(
         {r["run_id"]: r for v in results.variants if v.override is None for r in v.runs}.values()
     )
 
 
-def label(results: Results, record: Mapping[str, Any]) -> str:
+def label(results: Results, record: JsonObject) -> str:
     """The variant of a run."""
     return next(v.name for v in results.variants if any(r is record for r in v.runs))
 
@@ -176,7 +177,7 @@ def _cell(variant: Variant, length: int, offset: int, metric: str) -> dict[str, 
 
 
 def _run(
-    record: Mapping[str, Any], variant: int, differs: dict[str, Any], origins: list[Any]
+    record: JsonObject, variant: int, differs: dict[str, Any], origins: list[Any]
 ) -> dict[str, Any]:
     origin = record["provenance"]
     if origin not in origins:

@@ -1,0 +1,153 @@
+"""The fields of a record, as JSON gives them back. records.py reads and writes records."""
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+JsonObject = Mapping[str, Any]  # a config, an encoding's arguments, …
+# Digest of a plugin's file by family and name, as in "encodings/rope". None: it has no file.
+Sources = Mapping[str, str | None]
+
+
+class RecordRow(TypedDict):
+    """One measurement.
+
+    Attributes:
+      override: the evaluation override; None: the run was evaluated as it was trained.
+      value: a number, or a list of numbers for `first_error`; None with a `reason`.
+      count: number of examples.
+      sources: digests that differ from those of the provenance; None if there are none.
+    """
+
+    split: str
+    length: int
+    offset: int
+    override: JsonObject | None
+    metric: str
+    value: Any
+    count: int
+    reason: str | None
+    sources: Sources | None
+
+
+class ChanceLevel(TypedDict):
+    """The scores at one length of a predictor that does not see the prompt."""
+
+    length: int
+    token_accuracy: float
+    exact_match: float
+    count: int
+
+
+class CurvePoint(TypedDict):
+    """One point of the curve of a run.
+
+    Attributes:
+      loss: mean over the steps since the point before; None before training.
+      exact_match: by length; JSON has text keys only.
+      scale_ratio: one value for each input encoding.
+    """
+
+    step: int
+    loss: float | None
+    exact_match: dict[str, float]
+    scale_ratio: list[float | None]
+
+
+class MemberSettings(TypedDict):
+    """The settings that the members of a run group do not share."""
+
+    seed: int
+    data_seed: int
+    learning_rate: float
+    weight_decay: float
+    init_from: str | None  # the run id of the parent
+
+
+class CostOfRun(TypedDict):
+    """The cost of a run: its share of the seconds of its run group.
+
+    Attributes:
+      members: runs of the group.
+      memory: bytes of the group's state and temporary values; None if the compiler does not count.
+    """
+
+    steps: int
+    train_seconds: float
+    compile_seconds: float
+    steps_per_second: float | None
+    train_flops: int
+    parameters: int
+    members: int
+    memory: dict[str, int] | None
+
+
+class Exposure(TypedDict):
+    """The lengths, positions and steps that training has seen."""
+
+    steps: int
+    max_length: int
+    length_name: str
+    max_position: int | float | None
+    reveals_target_length: bool
+    solved_threshold: float
+
+
+class ScaleRatio(TypedDict):
+    """Scales of the input encodings relative to the token embedding's."""
+
+    initial: list[float | None]
+    final: list[float | None]
+
+
+class CheckpointOfRun(TypedDict):
+    """The place of the final parameters."""
+
+    run_group: str
+    step: int
+    member: int
+
+
+class Provenance(TypedDict):
+    """Code, versions and device, on which numbers depend in addition to the config.
+
+    Attributes:
+      dirty: the code differed from the commit.
+      data: sha256 of the task's data; None for a task that draws from keys alone.
+      frozen: sha256 of the frozen sets that were read; None: examples were drawn.
+    """
+
+    commit: str | None
+    dirty: bool
+    python: str
+    versions: dict[str, str]
+    device: str
+    execution: JsonObject
+    sources: Sources
+    data: str | None
+    frozen: list[str] | None
+
+
+class Record(TypedDict):
+    """The record of a run.
+
+    Attributes:
+      digest: sha256 of everything else.
+      config: all settings, with defaults.
+      status: "finished", "diverged" or "failed"; a failed run has an error and no measurement.
+    """
+
+    schema_version: int
+    digest: str
+    run_id: str
+    config: JsonObject
+    member: MemberSettings
+    status: str
+    error: str | None
+    rows: list[RecordRow]
+    chance_levels: list[ChanceLevel]
+    curve: list[CurvePoint]
+    cost: CostOfRun | None
+    exposure: Exposure | None
+    scale_ratio: ScaleRatio | None
+    checkpoint: CheckpointOfRun | None
+    provenance: Provenance
