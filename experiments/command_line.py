@@ -21,6 +21,8 @@ from ml_collections import ConfigDict, config_flags
 from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError, one_line, unknown
 from pe_lab.runs.grid import Point
+from pe_lab.sweeps import tuning
+from pe_lab.sweeps.tuning import Tuning
 
 _OTHER_TYPE = re.compile(  # what ml_collections raises
     r"override field '(.+?)'.* is of original type <class '(.+?)'> and .* type <class '(.+?)'>"
@@ -46,6 +48,7 @@ class StudyFile:
     points: list[Point]
     overridden: tuple[str, ...]  # paths that the command line set
     analysis: dict[str, Any]  # what it says of its analysis; nothing if it says nothing
+    tuning: Tuning | None = None  # of a study with a `tune`
 
 
 def run(main: Callable[[], int]) -> None:
@@ -76,7 +79,7 @@ def run_with_config(main: Callable[[StudyFile], int]) -> None:
 
     def body() -> int:
         argv, path, smoke = _take_config(sys.argv)
-        config, points, analysis = _load(path, smoke)
+        config, points, analysis, tune = _load(path, smoke)
         overridden = [
             a.lstrip("-").partition("=")[0].removeprefix("config.")
             for a in argv
@@ -87,7 +90,12 @@ def run_with_config(main: Callable[[StudyFile], int]) -> None:
         _parse(argv)
         return main(
             StudyFile(
-                path.stem + "_smoke" * smoke, config.to_dict(), points, tuple(overridden), analysis
+                path.stem + "_smoke" * smoke,
+                config.to_dict(),
+                points,
+                tuple(overridden),
+                analysis,
+                tune,
             )
         )
 
@@ -164,9 +172,9 @@ def _take_config(argv: list[str]) -> tuple[list[str], Path, bool]:
     return rest, found, smoke
 
 
-def _load(path: Path, smoke: bool) -> tuple[ConfigDict, list[Point], dict[str, Any]]:
+def _load(path: Path, smoke: bool) -> tuple[ConfigDict, list[Point], dict[str, Any], Tuning | None]:
     """The config of a file, its sweep's points (the one point without overrides if it has no
-    sweep), and its analysis.
+    sweep), its analysis, and its tuning.
 
     A small form has not all variants, so its analysis is the default one.
     """
@@ -188,9 +196,10 @@ def _load(path: Path, smoke: bool) -> tuple[ConfigDict, list[Point], dict[str, A
         analysis = module.analysis() if hasattr(module, "analysis") and not smoke else {}
         if not isinstance(analysis, dict):
             raise TypeError(f"analysis() returns a dict, as dict(question=...), got {analysis!r}")
-        return config, points, analysis
     except Exception as e:  # a config is the user's own Python
         raise UserError(f"The config {_place(path, e)} cannot be loaded: {_reason(e)}") from e
+    tune = getattr(module, "tune", None)
+    return config, points, analysis, None if tune is None else tuning.read(tune)
 
 
 def _place(path: Path, error: Exception) -> str:

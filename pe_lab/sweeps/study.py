@@ -32,6 +32,7 @@ class Study:
     entries: tuple[Entry, ...]
     # The analysis spec as plain values: see pe_lab/runs/analysis_spec.py.
     analysis: JsonObject = field(default_factory=dict)
+    tuning: JsonObject | None = None  # the choices of tuning.py, as plain values
 
     @property
     def runs(self) -> list[Run]:
@@ -50,6 +51,8 @@ class Study:
         content: dict[str, object] = {"name": self.name}
         if self.analysis:
             content["analysis"] = self.analysis
+        if self.tuning is not None:
+            content["tuning"] = self.tuning
         content["entries"] = entries
         records.write_json(folder / "study.json", content)
 

@@ -1,0 +1,247 @@
+"""Two-stage tuning: every setting with the first seeds, then the best setting with the others.
+
+In a config file:
+
+    tune = dict(axes={"train.learning_rate": (1e-3, 3e-3, 1e-2)}, seeds=3, extend=True)
+
+Each variant of the sweep is trained with every setting of the axes and its first `seeds` seeds. The
+setting with the lowest mean validation loss is chosen, and the other seeds are trained with it
+alone. With `extend`, a variant whose best value is the smallest or the largest gets one more value
+beyond it, once. Test scores are never read.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pe_lab.runs import grid, record_rows, records
+from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.grid import Choice, Point
+from pe_lab.runs.record_schema import JsonObject, Record
+from pe_lab.sweeps.study import SEEDS, Study
+
+Labels = tuple[tuple[str, str], ...]  # (axis, label) of each axis
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The first stage of a study.
+
+    Attributes:
+      axes: values by path of the config.
+      seeds: seeds of each variant that are trained with every setting.
+      extend: add one value beyond the best one if that is at an edge.
+    """
+
+    axes: Mapping[str, tuple[object, ...]]
+    seeds: int
+    extend: bool = False
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The choice for one variant.
+
+    Attributes:
+      variant: its labels, without seeds and without the tuned axes.
+      setting: the chosen value of each tuned axis.
+      losses: mean validation loss over the first seeds, by the labels of the setting.
+      edges: tuned axes on which the chosen value is the smallest or the largest.
+    """
+
+    variant: Labels
+    setting: Point
+    losses: Mapping[Labels, float]
+    edges: tuple[str, ...]
+
+
+def read(values: JsonObject) -> Tuning:
+    """Check the `tune` of a config.
+
+    Raises:
+      UserError: a key is unknown or missing, or a value cannot be used.
+    """
+    keys = ("axes", "seeds", "extend")
+    for key in values:
+        if key not in keys:
+            raise unknown("tune", key, keys)
+    axes, seeds, extend = values.get("axes"), values.get("seeds"), values.get("extend", False)
+    if not isinstance(axes, Mapping) or not axes:
+        raise UserError(
+            'tune: axes must name values by path, as in {"train.learning_rate": (1e-3, 3e-3)}, '
+            f"got {axes!r}."
+        )
+    for path, choices in axes.items():
+        if path in SEEDS or not isinstance(choices, tuple | list) or len(choices) < 2:
+            raise UserError(f"tune: the axis {path!r} needs two or more values, got {choices!r}.")
+    if not isinstance(seeds, int) or isinstance(seeds, bool) or seeds < 1:
+        raise UserError(f"tune: seeds must be a whole number of at least 1, got {seeds!r}.")
+    if not isinstance(extend, bool):
+        raise UserError(f"tune: extend must be True or False, got {extend!r}.")
+    return Tuning({path: tuple(choices) for path, choices in axes.items()}, seeds, extend)
+
+
+def first_points(points: Sequence[Point], tuning: Tuning) -> list[Point]:
+    """The points of the first stage: each variant with every setting and its first seeds.
+
+    Raises:
+      UserError: the sweep has one of the tuned axes already.
+    """
+    for point in points:
+        for path in tuning.axes:
+            if path in point:
+                raise UserError(f"The axis {path!r} is in sweep() and in tune: name it in one.")
+    first = []
+    for of_variant in _by_variant(points).values():
+        for setting in grid.product(tuning.axes):
+            first += [_with_setting(point, setting) for point in of_variant[: tuning.seeds]]
+    return first
+
+
+def extended_points(points: Sequence[Point], tuning: Tuning, tuned: Sequence[Tuned]) -> list[Point]:
+    """The points of one more value for each variant whose best value is at an edge."""
+    by_variant = _by_variant(points)
+    more = []
+    for choice in tuned:
+        for path in choice.edges:
+            value = _beyond(choice.setting[path].value, tuning.axes[path])
+            if value is None:
+                continue
+            setting = {**choice.setting, **grid.product({path: [value]})[0]}
+            of_variant = by_variant[choice.variant]
+            more += [_with_setting(point, setting) for point in of_variant[: tuning.seeds]]
+    return more
+
+
+def last_points(points: Sequence[Point], tuning: Tuning, tuned: Sequence[Tuned]) -> list[Point]:
+    """The points of the second stage: the chosen setting of each variant with the other seeds."""
+    by_variant = _by_variant(points)
+    last = []
+    for choice in tuned:
+        of_variant = by_variant[choice.variant]
+        last += [_with_setting(point, choice.setting) for point in of_variant[tuning.seeds :]]
+    return last
+
+
+def choose(study: Study, points: Sequence[Point], tuning: Tuning, folder: Path) -> list[Tuned]:
+    """The best setting of each variant by its mean validation loss, from the records in a folder.
+
+    A variant is missing if a run of every setting failed.
+
+    Args:
+      study: of these points.
+      points: of the first stage.
+    """
+    present = records.read_all(folder)
+    settings: dict[Labels, dict[Labels, Point]] = {}
+    losses: dict[Labels, dict[Labels, list[float]]] = {}
+    for point, entry in zip(points, study.entries, strict=True):
+        setting = {path: point[path] for path in tuning.axes}
+        labels = _labels(setting)
+        variant = _variant({k: v for k, v in point.items() if k not in tuning.axes})
+        loss = _validation_loss(present.get(entry.run.run_id))
+        settings.setdefault(variant, {})[labels] = setting
+        losses.setdefault(variant, {}).setdefault(labels, []).append(loss)
+    tuned = []
+    for variant, by_setting in losses.items():
+        means = {}
+        for labels, values in by_setting.items():
+            mean = math.fsum(values) / len(values)
+            if not math.isnan(mean):
+                means[labels] = mean
+        if not means:
+            continue
+        best = min(means, key=lambda labels: means[labels])
+        setting = settings[variant][best]
+        tuned.append(Tuned(variant, setting, means, _edges(setting, settings[variant].values())))
+    return tuned
+
+
+def plain(tuning: Tuning, tuned: Sequence[Tuned]) -> dict[str, object]:
+    """The tuning and its choices as study.json holds them."""
+    choices = []
+    for choice in tuned:
+        losses = []
+        for labels, loss in choice.losses.items():
+            # JSON has no infinity: null is the loss of a setting with a run that diverged.
+            finite = loss if math.isfinite(loss) else None
+            losses.append({"setting": dict(labels), "validation_loss": finite})
+        choices.append(
+            {
+                "variant": dict(choice.variant),
+                "setting": dict(_labels(choice.setting)),
+                "edges": list(choice.edges),
+                "losses": losses,
+            }
+        )
+    return {"seeds": tuning.seeds, "extend": tuning.extend, "choices": choices}
+
+
+def _by_variant(points: Sequence[Point]) -> dict[Labels, list[Point]]:
+    """The points of each variant, one for each of its seeds."""
+    by_variant: dict[Labels, list[Point]] = {}
+    for point in points:
+        by_variant.setdefault(_variant(point), []).append(point)
+    return by_variant
+
+
+def _variant(point: Point) -> Labels:
+    return _labels({path: choice for path, choice in point.items() if path not in SEEDS})
+
+
+def _labels(point: Mapping[str, Choice]) -> Labels:
+    return tuple((path, choice.label) for path, choice in point.items())
+
+
+def _with_setting(point: Point, setting: Point) -> Point:
+    """A point with a setting, whose axes come before those of the seeds."""
+    seeds = {path: choice for path, choice in point.items() if path in SEEDS}
+    others = {path: choice for path, choice in point.items() if path not in SEEDS}
+    return {**others, **setting, **seeds}
+
+
+def _validation_loss(record: Record | None) -> float:
+    """The mean over the validation lengths; infinite if the run diverged, NaN if it failed."""
+    if record is None or record["status"] == "failed":
+        return math.nan
+    if record["status"] == "diverged":
+        return math.inf
+    losses = []
+    for row in record_rows.preferred_rows(record):
+        is_validation = row["split"] == "validation" and row["override"] is None
+        if is_validation and row["metric"] == "negative_log_likelihood":
+            losses.append(math.inf if row["value"] is None else row["value"])
+    return math.fsum(losses) / len(losses) if losses else math.nan
+
+
+def _edges(setting: Point, settings: Iterable[Point]) -> tuple[str, ...]:
+    """The axes on which a setting has the smallest or the largest of the numbers tried."""
+    settings = list(settings)
+    edges = []
+    for path, choice in setting.items():
+        numbers = _numbers(other[path].value for other in settings)
+        if numbers is not None and choice.value in (min(numbers), max(numbers)):
+            edges.append(path)
+    return tuple(edges)
+
+
+def _beyond(value: object, values: Iterable[object]) -> float | None:
+    """The next number beyond an edge, at the ratio of the last two; None without such a ratio."""
+    numbers = _numbers(values)
+    if numbers is None or numbers[0] <= 0:
+        return None
+    last, before = numbers[-1], numbers[-2]
+    if value == numbers[0]:
+        last, before = numbers[0], numbers[1]
+    return float(f"{last * last / before:.2g}")
+
+
+def _numbers(values: Iterable[object]) -> list[float] | None:
+    """The values in increasing order; None if one of them is not a number."""
+    numbers: list[float] = []
+    for value in values:
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return None
+        numbers.append(value)
+    return sorted(numbers)
