@@ -24,26 +24,27 @@ TRAINED, EVALUATED = 2048, 256
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def drawn(task, rule, bound, train_lengths, length):
-    """Training examples of these lengths, and evaluation examples of one length."""
+def drawn(task, rule, bound, train_lengths, lengths):
+    """Training and evaluation examples of these lengths, and which of the latter are held out."""
     of_training, of_evaluation = jax.random.split(jax.random.key(1))
     keys = jax.random.split(of_training, len(train_lengths))
     trained = splits.draw(task, rule, keys, train_lengths, bound, held_out=False)
-    keys, lengths = jax.random.split(of_evaluation, EVALUATED), jnp.full(EVALUATED, length)
-    return trained, splits.draw(task, rule, keys, lengths, bound, held_out=True)
+    keys = jax.random.split(of_evaluation, len(lengths))
+    evaluated = splits.draw(task, rule, keys, lengths, bound, held_out=True)
+    return trained, evaluated, jax.vmap(rule.holds_out)(evaluated)
 
 
 def evaluated(task, rule, length):
-    return drawn(task, rule, length, jnp.full(1, length), length)[1]
+    return drawn(task, rule, length, np.full(1, length), np.full(EVALUATED, length))[1]
 
 
 def inputs(examples):
     """What the model is given of each example: the prompt, and the target's given tokens."""
-    found = []
-    for e in task_laws.rows(jax.tree.map(np.asarray, examples)):
-        given = np.where(e.asked, -1, e.target)[e.target_mask]
-        found.append((tuple(e.prompt[e.prompt_mask].tolist()), tuple(given.tolist())))
-    return found
+    e = jax.tree.map(np.asarray, examples)
+    given = np.where(e.asked, -1, e.target)
+    prompts = [tuple(row[mask].tolist()) for row, mask in zip(e.prompt, e.prompt_mask, strict=True)]
+    givens = [tuple(row[mask].tolist()) for row, mask in zip(given, e.target_mask, strict=True)]
+    return list(zip(prompts, givens, strict=True))
 
 
 @task_laws.few
@@ -55,12 +56,14 @@ def test_no_input_of_evaluation_is_drawn_in_training(name, arguments):
         return
     longest = min(rule.min_length + 4, task.max_length or rule.min_length + 4)
     first = max(task.min_length, rule.min_length - 2)
-    train_lengths = jnp.asarray(np.resize(np.arange(first, longest + 1), TRAINED))
-    for length in {rule.min_length, longest}:
-        trained, evaluated = drawn(task, rule, longest, train_lengths, length)
-        assert jax.vmap(rule.holds_out)(evaluated).all()
-        assert not set(inputs(trained)) & set(inputs(evaluated))
-        assert len(set(inputs(evaluated))) > EVALUATED / 2
+    train_lengths = np.resize(np.arange(first, longest + 1), TRAINED)
+    lengths = np.repeat([rule.min_length, longest], EVALUATED)
+    trained, evaluated, is_held_out = drawn(task, rule, longest, train_lengths, lengths)
+    assert is_held_out.all()
+    known, measured = set(inputs(trained)), inputs(evaluated)
+    for of_length in (measured[:EVALUATED], measured[EVALUATED:]):
+        assert not known & set(of_length)
+        assert len(set(of_length)) > EVALUATED / 2
 
 
 @pytest.mark.parametrize("name", [full("scan"), "language_model", full("aligned_text")])
@@ -72,7 +75,8 @@ def test_tasks_with_data_keep_its_splits(name):
 def test_independent_streams_would_overlap():
     """The same draws without a rule: most inputs of length 3 occur in training."""
     none = splits.Rule(None)
-    trained, evaluated = drawn(Copy(num_symbols=24), none, 3, jnp.full(8 * TRAINED, 3), 3)
+    lengths = np.full(8 * TRAINED, 3), np.full(EVALUATED, 3)
+    trained, evaluated, _ = drawn(Copy(num_symbols=24), none, 3, *lengths)
     known = set(inputs(trained))
     assert np.mean([one in known for one in inputs(evaluated)]) > 0.5
 
@@ -95,7 +99,7 @@ def test_inputs_are_held_out_from_the_shortest_length_with_enough_of_them(task, 
 def test_short_inputs_stay_in_training_whatever_length_they_are_drawn_for():
     rule = splits.rule(Copy(num_symbols=24))
     examples = evaluated(Copy(num_symbols=24), splits.Rule(None), 2)
-    assert not jax.vmap(rule.holds_out)(examples).any()
+    assert not jax.jit(jax.vmap(rule.holds_out))(examples).any()
 
 
 def test_strings_of_one_symbol_are_not_evaluated():
@@ -112,13 +116,11 @@ def test_strings_of_one_symbol_are_not_evaluated():
 def test_an_evaluation_example_depends_on_its_own_key_alone():
     task = Reverse(num_symbols=10)
     rule = splits.rule(task)
-    length = jnp.asarray(6)
-    few, many = (
-        evaluation_data.sample(task, rule, evaluation_data.keys(1, 6, jnp.arange(n)), length, 6)
-        for n in (8, 40)
-    )
+    sample = jax.jit(evaluation_data.sample, static_argnums=(0, 1, 4))
+    length, keys = jnp.asarray(6), functools.partial(evaluation_data.keys, 1, 6)
+    few, many = (sample(task, rule, keys(jnp.arange(n)), length, 6) for n in (8, 40))
     jax.tree.map(np.testing.assert_array_equal, few, jax.tree.map(lambda leaf: leaf[:8], many))
-    wide = evaluation_data.sample(task, rule, evaluation_data.keys(1, 6, jnp.arange(8)), length, 9)
+    wide = sample(task, rule, keys(jnp.arange(8)), length, 9)
     np.testing.assert_array_equal(few.prompt, wide.prompt[:, :6])
 
 
@@ -146,8 +148,9 @@ def test_training_draws_no_held_out_input_and_keeps_the_others():
     rule, keys = made.split_rule, fold(stream_key(key, EXAMPLES), jnp.arange(64))
     lengths = fold(stream_key(key, LENGTHS), jnp.arange(64))
     lengths = jax.vmap(lambda k: jax.random.randint(k, (), 1, 6))(lengths)
-    plain = splits.draw(made.task, splits.Rule(None), keys, lengths, 5, held_out=False)
-    wrong = np.asarray(jax.vmap(rule.holds_out)(plain))
+    draw = functools.partial(splits.draw, made.task, splits.Rule(None), held_out=False)
+    plain = jax.jit(draw, static_argnums=2)(keys, lengths, 5)
+    wrong = np.asarray(jax.jit(jax.vmap(rule.holds_out))(plain))
     assert before.split_rule.min_length is None
     assert wrong.any()
     np.testing.assert_array_equal(same, ~wrong)
