@@ -9,6 +9,33 @@ import numpy as np
 
 from pe_lab.tasks.base import numerals
 
+BATCH = 48  # one size of batches, so that the laws of a task share one compiled program
+
+
+@functools.cache
+def batch_sampler(one, bound):
+    """(key data, lengths, data) -> BATCH examples in the shapes of length `bound`."""
+
+    def sample(key_data, length, data):
+        return one.sample(jax.random.wrap_key_data(key_data), length, bound, data)
+
+    return jax.jit(jax.vmap(sample, in_axes=(0, 0, None)))
+
+
+def sample(one, keys, lengths, bound, split="train"):
+    """An example for each key and length, as NumPy arrays in the shapes of length `bound`."""
+    data = jax.tree.map(jnp.asarray, one.data(split))
+    count = len(lengths)
+    # The last batch is filled up with the first keys. NumPy resizes: JAX would compile for it.
+    padded = -(-count // BATCH) * BATCH
+    key_data = np.resize(np.asarray(jax.random.key_data(keys)), (padded, 2))
+    lengths = np.resize(np.asarray(lengths, np.int32), padded)
+    batches = []
+    for first in range(0, padded, BATCH):
+        part = slice(first, first + BATCH)
+        batches.append(batch_sampler(one, bound)(key_data[part], lengths[part], data))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *batches)
+
 
 def drawn(one, length, count=1000):
     """Examples of one length, in its own shapes."""
