@@ -16,6 +16,7 @@ install: $(VENV)/installed  # pe_lab from this checkout, with extras: make insta
 docs: $(VENV)/installed  # writes the generated pages; CI compares them with --check
 	$(RUN) -m docs.build
 
+test test-full: export PYTHONDONTWRITEBYTECODE =  # each process would compile the whole checkout again
 test: $(VENV)/installed
 	$(RUN) -m pytest -n $(CORES) -m "not full and not peers and not gpu and not cluster and not latex"
 
