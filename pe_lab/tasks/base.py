@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Key, PyTree, Shaped
 
 from pe_lab.choices import ChecksChoices
+from pe_lab.runs.record_schema import ChanceLevel
 
 AnyArray = Array | np.ndarray
 RandomKey = Key[Array, ""]
@@ -253,19 +254,26 @@ class Task(ChecksChoices):
 
 def chance_levels(
     task: Task, lengths: Sequence[int], num_examples: int, data: Data | None = None
-) -> list[dict[str, int | float]]:
+) -> list[ChanceLevel]:
     """Measure a predictor that knows the length and the target index but does not see the prompt.
 
     It predicts the most frequent symbol of each target index (token_accuracy) or the most frequent
     target (exact_match) of `num_examples` examples, and is scored on as many other examples.
     A length's dictionary has the fields length, token_accuracy, exact_match and count.
     """
-    levels = []
+    levels: list[ChanceLevel] = []
     bound = max(lengths)
     for length in lengths:  # one at a time: hundreds of long examples may not fit in memory at once
         target, answer_mask = _targets(task, bound, 2 * num_examples, np.int32(length), data)
-        level = _chance_level(np.asarray(target), np.asarray(answer_mask)[num_examples:])
-        levels.append({"length": length, **level, "count": num_examples})
+        scores = _chance_level(np.asarray(target), np.asarray(answer_mask)[num_examples:])
+        levels.append(
+            {
+                "length": length,
+                "token_accuracy": scores["token_accuracy"],
+                "exact_match": scores["exact_match"],
+                "count": num_examples,
+            }
+        )
     return levels
 
 

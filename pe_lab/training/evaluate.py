@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import cast
 
 import jax
 import numpy as np
@@ -114,8 +113,7 @@ class Evaluator:
         if not lengths:
             return []
         data = self.data("test")
-        levels = chance_levels(self.setup.evaluated_task, lengths, CHANCE_LEVEL_EXAMPLES, data)
-        return cast(list[ChanceLevel], levels)
+        return chance_levels(self.setup.evaluated_task, lengths, CHANCE_LEVEL_EXAMPLES, data)
 
 
 def _rows(
