@@ -11,11 +11,11 @@ from absl.testing import flagsaver
 
 from experiments import command_line
 from pe_lab.results import formats, results, tables
-from pe_lab.runs import config, records
+from pe_lab.runs import config, record_rows, records
 from pe_lab.runs.evaluation_points import grid as places
-from pe_lab.sweeps import study, sweep
+from pe_lab.sweeps import study, sweep, tuning
 from pe_lab.sweeps.launchers.local import Local
-from pe_lab.training import process
+from pe_lab.training import process, run_records
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.loop import train_run_group
 from pe_lab.training.setup import build_setup
@@ -34,6 +34,7 @@ PRESETS = (
     "ruoss15",
 )  # papers' protocols
 STUDIES = (*WITH_SMOKE, "quickstart", "smoke")
+TWO_STAGES = ("copy_baselines",)
 
 
 def module(name):
@@ -51,11 +52,19 @@ def test_every_study_is_tested_here():
     found = {path.stem for path in (ROOT / "configs").glob("*.py")} - {"__init__", *PRESETS}
     assert {name for name in found if hasattr(module(name), "sweep")} == {
         *STUDIES,
+        *TWO_STAGES,
         "encoding_costs",
         "engine",
         "scaling",
     }
-    assert found - set(STUDIES) == {"base", "toy", "gpt2", "encoding_costs", "engine", "scaling"}
+    assert found - {*STUDIES, *TWO_STAGES} == {
+        "base",
+        "toy",
+        "gpt2",
+        "encoding_costs",
+        "engine",
+        "scaling",
+    }
 
 
 def grid(lengths, offsets=(0,), labels=(None,), trained=(8,)):
@@ -188,6 +197,33 @@ def test_a_study_has_the_runs_and_the_command_that_it_names(name):
     assert (
         f"--config=configs/{name}.py:smoke" in about or f"configs/{name}.py:smoke)" in about
     ) == (name in (*WITH_SMOKE, *PRESETS))
+
+
+@pytest.mark.parametrize("name", TWO_STAGES)
+def test_a_study_in_two_stages_has_the_runs_that_it_names(name, tmp_path):
+    tune, points = tuning.read(module(name).tune), module(name).sweep()
+    first = tuning.first_points(points, tune)
+    values, analysis = module(name).get_config().to_dict(), module(name).analysis()
+    stage = study.expand(name, values, first, tmp_path, analysis | {"tuned": tuple(tune.axes)})
+    for run in stage.runs:  # untrained records, in which the first setting is the best
+        record = run_records.blank(run)
+        loss = run.train.learning_rate
+        row = record_rows.row("validation", 16, 0, "negative_log_likelihood", loss, 1)
+        records.write(tmp_path, {**record, "status": "finished", "rows": [row]})
+    tuned = tuning.choose(stage, first, tune, tmp_path)
+    last = tuning.last_points(points, tune, tuned)
+    whole = study.expand(name, values, [*first, *last], tmp_path)
+    (promised,) = re.findall(r"([\d,]+)\s+runs\b", module(name).__doc__)
+    assert len(whole.runs) == int(promised)
+    seeds_of = {}
+    for entry in whole.entries:
+        rate = entry.labels["train.learning_rate"]
+        seeds_of.setdefault((entry.run.model, entry.run.positions), {}).setdefault(rate, []).append(
+            entry.run.seed
+        )
+    assert len(seeds_of) == 15
+    for seeds in seeds_of.values():
+        assert [sorted(of_rate) for of_rate in seeds.values()] == [[*range(10)]] + [[0, 1, 2]] * 3
 
 
 @pytest.mark.parametrize("name", full_except(["quickstart", "smoke"], STUDIES))
