@@ -1,4 +1,7 @@
-"""The examples of README.md pass the laws, and a member without a test file does not stop the laws of the others."""
+"""The new members of README.md and docs/extending.md pass the laws, and the programs run.
+
+A member without a test file does not stop the laws of the others.
+"""
 
 import os
 import re
@@ -10,8 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from pe_lab.results import frame
+from pe_lab.sweeps import study
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("encodings", "positions", "tasks")
+PAGES = ("README.md", "docs/extending.md", "docs/studies.md", "docs/results.md")
 
 UNTESTED = {
     "pe_lab/encodings/untested.py": '''
@@ -43,20 +50,23 @@ class Untested(Copy):
 }
 
 
+def programs():
+    """All Python programs of the pages, in order."""
+    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
 def examples():
-    """Path in the first line of a program of README.md -> the program."""
-    programs = re.findall(
-        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
-    )
-    first_lines = [program.partition("\n")[0] for program in programs]
+    """Path in the first line of a program -> the program, for new files of pe_lab and tests."""
+    by_first_line = {program.partition("\n")[0]: program for program in programs()}
     return {
         line.removeprefix("# "): program
-        for line, program in zip(first_lines, programs, strict=True)
+        for line, program in by_first_line.items()
         if re.fullmatch(r"# (pe_lab|tests)/\S+\.py", line)
     }
 
 
-def test_the_readme_has_an_encoding_and_a_task_each_with_its_test():
+def test_the_pages_have_an_encoding_and_a_task_each_with_its_test():
     assert list(examples()) == [
         "pe_lab/encodings/window.py",
         "tests/encodings/test_window.py",
@@ -65,9 +75,36 @@ def test_the_readme_has_an_encoding_and_a_task_each_with_its_test():
     ]
 
 
+def test_the_config_of_a_study_is_one_with_its_variants_and_contrasts(tmp_path):
+    (program,) = (p for p in programs() if p.startswith("# configs/"))
+    config = {}
+    exec(compile(program, "docs/studies.md", "exec"), config)
+    values = config["get_config"]().to_dict()
+    mine = study.expand("mine", values, config["sweep"](), tmp_path, config["analysis"]())
+    assert len(mine.runs) == 3 * 2 * 5
+    mine.write(tmp_path)
+    assert frame.read(tmp_path).empty  # no run has a record yet
+
+
+PLAIN = [program for program in programs() if not program.startswith("# ")]
+
+
+def test_readme_has_a_reused_encoding_and_an_analysis():
+    first_lines = [program.splitlines()[0] for program in PLAIN]
+    assert first_lines == ["import jax", *["from pe_lab.results import frame"] * 2]
+
+
+@pytest.mark.parametrize("program", PLAIN)
+def test_a_program_runs(program, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    exec(compile(program, "a page", "exec"), {"__name__": "a_user"})
+    printed = capsys.readouterr().out
+    assert ("print(" not in program) or "shaw" in printed
+
+
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
-    """Test -> its error, or "": the laws of README's examples and of members without a test file."""
+    """Test -> its error, or "": the laws of the examples and of members without a test file."""
     root = tmp_path_factory.mktemp("checkout")
     for folder in ("pe_lab", "tests"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -106,14 +143,14 @@ def with_id(outcomes, member):
     return {test: error for test, error in outcomes.items() if f"[{member}" in test}
 
 
-def test_the_window_of_the_readme_passes_the_laws(outcomes):
+def test_the_window_passes_the_laws(outcomes):
     window = with_id(outcomes, "window")
     assert {test: error for test, error in window.items() if error} == {}
     for law in ("order_is_seen", "future_does_not_leak"):
         assert f"tests.encodings.test_laws.test_law_holds[window-{law}]" in window
 
 
-def test_the_task_of_the_readme_passes_the_laws_and_its_own_test(outcomes):
+def test_the_task_passes_the_laws_and_its_own_test(outcomes):
     first = with_id(outcomes, "first")
     assert {test: error for test, error in first.items() if error} == {}
     assert (

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
+from flax import nnx
+
 from docs.build.numbers import Numbers
+from pe_lab.encodings.sinusoidal import Sinusoidal
 from pe_lab.inspection import scorecard
 from pe_lab.inspection.scorecard import Row
 
@@ -42,9 +46,17 @@ def lookups(root: Path) -> dict[str, Any]:
         "table_of_cards": scorecard.table(_cards(card, measured)),
         "columns": "\n".join(f"- *{p.name}*: {p.means}." for p in scorecard.PROPERTIES),
         "measured": measured,
+        "sinusoid": _sinusoid,
         "exact_match": lambda study, *at: of(study).center(*at),
         "solved": lambda study, *names: of(study).solved(*names),
     }
+
+
+def _sinusoid(position: int, width: int) -> list[float]:
+    """Return the entries of a sinusoidal embedding, for a worked example."""
+    encoding = Sinusoidal(width=width, rngs=nnx.Rngs(0))
+    embedding = encoding.embed(jnp.array([[position]]))
+    return list(embedding[0, 0].tolist())
 
 
 def _cards(card: Mapping[str, Row], measured: Mapping[str, Any]) -> list[Row]:
