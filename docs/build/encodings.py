@@ -16,10 +16,11 @@ from pe_lab.runs import plugins
 SCORECARD = Path("docs/pictures/scorecard.json")
 _COLORS, _DPI = 256, 110  # small files, and words that can still be read
 _NOT_MEASURED = "it is not measured yet"
-_HEAD = """## What each one is, measured
+_HEAD = """## Measured properties
 
-Of {length} positions, width {width} and {heads} heads, untrained; `python -m docs.build --measure=scorecard` measures and draws
-again, and `python -m experiments.inspect --encodings=…` does so for any arguments, lengths and classes of one's own.
+The table is of untrained encodings with {length} positions, width {width} and {heads} heads.
+`python -m docs.build --measure=scorecard` measures and draws it again. For other arguments, lengths
+or your own encodings use `python -m experiments.inspect --encodings=NAMES`.
 """
 
 
