@@ -99,7 +99,7 @@ def test_a_page_has_a_line_and_a_section_for_each_task(monkeypatch, tmp_path):
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "tasks.md.jinja", tmp_path / "docs")
     text = pages.text(tmp_path, Path("docs/tasks.md"))
-    assert "\n# Every task\n" in text
+    assert "\n# Tasks\n" in text
     assert "of 1,234 examples" in text
     table = text.index("| task |")
     assert text[table : table + len(PAGE)] == PAGE
