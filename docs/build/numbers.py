@@ -72,7 +72,7 @@ class Numbers:
     def _center(self, name: str, length: int, offset: int) -> float:
         values = [v for v in self.variant(name).values(length, offset) if v is not None]
         value = cells.middle(values, views.centre(self.chosen))
-        if value is None:
+        if not isinstance(value, int | float):
             raise UserError(f"{self.chosen.name}: {name} has no number at length {length}.")
         return float(value)
 

@@ -1,18 +1,17 @@
-"""One cell of a table about one variant: numbers of its seeds, their centre, how many extrapolate,
-what sets it apart.
-"""
+"""The text and the value of one cell: a center over seeds with its interval, a count, a setting."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+
+import numpy as np
 
 from pe_lab.results import compare, metrics, selection, statistics
 from pe_lab.results.compare import Counts
 from pe_lab.results.formats import DASH, Cell
-from pe_lab.results.metrics import Limit, Measured
+from pe_lab.results.metrics import Limit, Measured, Value
 from pe_lab.results.results import Results, Variant
 from pe_lab.results.statistics import Interval
-from pe_lab.runs.analysis_spec import BY_LENGTH, Metric, MetricPoint
+from pe_lab.runs.analysis_spec import Metric, MetricPoint
 
 REVEALS, SEEN, REPEATED, EDGE = "†", "‡", "§", "(edge)"
 SIGNS = {
@@ -23,106 +22,98 @@ SIGNS = {
     "Behind a name, of the test of extrapolation; behind a number, of its own.",
     REPEATED: "§: training can draw some of the test inputs of this length.",
     DASH: f"{DASH}: no number, because the encoding or the positions end before this length, "
-    f"the run did not finish, or nobody has "
-    "measured it.",
+    f"the run did not finish, or nobody has measured it.",
     EDGE: "(edge): the smallest or largest value tried; a wider grid may do better.",
     "→": "→: beyond the training length.",
     "±": "±: one standard deviation over seeds, of outcomes that often fall into two groups.",
 }
-_AT_EXTRAPOLATION = ("every_seed", "tied", "L90", "L99")  # unless they say where
-_TESTED_TO = {
-    "trained_length": 1.0,
-    "retention": 2.0,
-    "auc": metrics.AREA_TO,
-    "log_auc": metrics.AREA_TO,
-}  # times the training length
-_LOWER_IS_BETTER = (
-    *("negative_log_likelihood", metrics.BITS, metrics.BITS_SLIDING, "in_distribution_loss"),
-    *("steps", "flops", "parameters"),
-)
-_WHOLE, _SMALL = ("steps", "parameters"), ("in_distribution_loss",)
 
 
 def name(results: Results, variant: Variant) -> Cell:
-    """A variant's, with the signs of what sets it apart at the point of extrapolation."""
-    signs = [REVEALS] if variant.reveals_target_length else []
-    signs += (
-        [SEEN] if compare.saw_positions(results, variant, results.spec.extrapolation.point) else []
-    )
+    """The name of a variant, with the signs that apply at the point of extrapolation."""
+    signs = []
+    if variant.reveals_target_length:
+        signs.append(REVEALS)
+    if compare.saw_positions(results, variant, results.spec.extrapolation.point):
+        signs.append(SEEN)
     return Cell(" ".join([variant.name, *signs]))
 
 
 def point_of(results: Results, metric: Metric) -> MetricPoint | None:
     """Return the point of a metric; None for metrics without one, such as `steps`."""
-    extrapolation, point = results.spec.extrapolation.point, metric.point
-    if metric.name in BY_LENGTH or point.has_length:
+    entry, point = metrics.BY_NAME[metric.name], metric.point
+    extrapolation = results.spec.extrapolation.point
+    if entry.of_length is not None or point.has_length:
         return point
-    if metric.name in _TESTED_TO:
-        return MetricPoint(at=_TESTED_TO[metric.name], offset=point.offset)
+    if entry.tested_to is not None:
+        return MetricPoint(at=entry.tested_to, offset=point.offset)
     if metric.name == "extrapolates":
         return extrapolation
-    return (
-        dataclasses.replace(extrapolation, offset=point.offset or extrapolation.offset)
-        if metric.name in _AT_EXTRAPOLATION
-        else None
-    )
+    if entry.at_extrapolation:
+        return dataclasses.replace(extrapolation, offset=point.offset or extrapolation.offset)
+    return None
 
 
 def centre(
     variants: Sequence[Variant],
-    value: Callable[[Measured], Any],
+    value: Callable[[Measured], Value | None],
     show: str = "median",
     kind: str = "",
 ) -> Cell:
-    """Of the seeds of a variant, or of one variant of each task.
+    """The center over the seeds of a variant, or of one variant for each task.
 
     Args:
-      value: of a run; None where it has none.
-      show: median, mean, iqm, or seeds: all of them.
-      kind: the metric's name, which says how its numbers are written.
+      value: of a run; None without a value.
+      show: median, mean, iqm, or seeds (all of them).
+      kind: name of the metric, which sets the format of its numbers.
     """
-    strata = [
-        [v for run in variant.measured if (v := value(run)) is not None] for variant in variants
-    ]
-    values = [v for stratum in strata for v in stratum]
-    if show == "seeds" and any(variant.runs for variant in variants):
-        return Cell(
-            " ".join(number(value(run), kind) for variant in variants for run in variant.measured)
-        )
-    if not values:
+    runs = [run for variant in variants for run in variant.measured]
+    if show == "seeds" and runs:
+        return Cell(" ".join(number(value(run), kind) for run in runs))
+    strata = []
+    for variant in variants:
+        of_runs = [value(run) for run in variant.measured]
+        strata.append([number for number in of_runs if number is not None])
+    point = middle([value for stratum in strata for value in stratum], show)
+    if point is None:
         return Cell(DASH)
-    point = middle(values, show)
     if isinstance(point, Limit):
         return Cell(str(point), point.length)
+    numbers = [_numbers(stratum) for stratum in strata]
+    text = number(point, kind)
     if show == "mean":
-        spread = statistics.deviation(values)
-        text = number(point, kind)
+        spread = statistics.deviation([value for stratum in numbers for value in stratum])
         if spread is not None:
             text += f" ± {number(spread, kind, exact=False)}"
         return Cell(text, point)
-    interval = _interval(variants, strata, value, show)
-    return Cell(f"{number(point, kind)}{bracket(interval, kind)}", point)
+    return Cell(text + bracket(_interval(variants, numbers, value, show), kind), point)
 
 
-def middle(values: Sequence[Any], show: str) -> Any:
-    """The centre that is asked for, the median unless it is a mean; None of nothing."""
-    if not values or isinstance(values[0], Limit):
+def middle(values: Sequence[Value], show: str) -> Value | None:
+    """Return a center: mean, iqm, or else the median; None without values."""
+    if not values:
+        return None
+    if isinstance(values[0], Limit):
         return statistics.median(values)
-    found = {"mean": statistics.mean, "iqm": statistics.interquartile_mean}.get(
-        show, statistics.median
-    )(values)
-    return float(found)
+    numbers = _numbers(values)
+    if show == "mean":
+        return statistics.mean(numbers)
+    if show == "iqm":
+        return float(statistics.interquartile_mean(numbers))
+    return float(np.median(numbers))
+
+
+def _numbers(values: Sequence[Value]) -> list[int | float]:
+    return [value for value in values if not isinstance(value, Limit)]
 
 
 def _interval(
     variants: Sequence[Variant],
-    strata: Sequence[Sequence[Any]],
-    value: Callable[[Measured], Any],
+    strata: Sequence[Sequence[int | float]],
+    value: Callable[[Measured], Value | None],
     show: str,
 ) -> Interval | None:
-    """What so many seeds allow: of a median exact, from five; of an interquartile mean BCa, from
-    ten in each task.
-    """
+    """Return the interval that this number of seeds allows."""
     if show == "median":
         return statistics.order_statistics(strata[0]) if len(strata) == 1 else None
     if len(variants) == 1 and len(variants[0].candidates) > 1:
@@ -133,167 +124,159 @@ def _interval(
 
 
 def extrapolates(counts: Sequence[Counts]) -> Cell:
-    """How many of how many; of one variant, with Wilson's interval: rates of several tasks are not
-    one rate.
+    """The number of runs that extrapolate, of the known outcomes.
+
+    One variant has Wilson's interval. The rates of several tasks are not one rate.
     """
-    number, count = sum(c.extrapolating for c in counts), sum(c.count for c in counts)
+    successes, count = sum(c.extrapolating for c in counts), sum(c.count for c in counts)
     if not count:
         return Cell(DASH)
-    return Cell(
-        f"{number}/{count}{bracket(counts[0].interval) if len(counts) == 1 else ''}", number
-    )
+    interval = counts[0].interval if len(counts) == 1 else None
+    return Cell(f"{successes}/{count}{bracket(interval)}", successes)
 
 
 def solved(variants: Sequence[Variant]) -> Cell:
-    """Number of runs that are solved, and of runs that did not finish."""
-    runs = [r for v in variants for r in v.runs]
-    count = sum(v.solved for v in variants)
-    words = f"{count}/{len(runs)}"
-    if runs and not count:
-        words += " not solved"
+    """The number of runs that are solved, and of runs that did not finish."""
+    statuses = [record["status"] for variant in variants for record in variant.runs]
+    count = sum(variant.solved for variant in variants)
+    text = f"{count}/{len(statuses)}"
+    if statuses and not count:
+        text += " not solved"
     for status in ("diverged", "failed"):
-        if ended := sum(r["status"] == status for r in runs):
-            words += f", {ended} {status}"
-    return Cell(words, count)
+        if status in statuses:
+            text += f", {statuses.count(status)} {status}"
+    return Cell(text, count)
 
 
 def measure(results: Results, variants: Sequence[Variant], metric: Metric) -> Cell:
-    """A metric of a run over seeds, or a count of the variant."""
-    extrapolation, first = results.spec.extrapolation, variants[0]
+    """A metric over the seeds of variants, or a count of their runs."""
+    spec, first = results.spec, variants[0]
+    outcome = Metric("exact_match", point_of(results, metric) or spec.extrapolation.point)
     if metric.name == "extrapolates":
-        return extrapolates([compare.extrapolation_counts(v, extrapolation) for v in variants])
+        counts = [compare.extrapolation_counts(v, spec.extrapolation) for v in variants]
+        return extrapolates(counts)
     if metric.name == "solved":
         return solved(variants)
     if metric.name == "seeds":
-        count = sum(len(v.finished) for v in variants)
+        count = sum(len(variant.finished) for variant in variants)
         return Cell(str(count), count)
-    outcome = Metric("exact_match", point_of(results, metric) or extrapolation.point)
     if metric.name == "every_seed":
         return centre(variants, lambda run: metrics.value(run, outcome), "seeds", outcome.name)
     if metric.name == "chosen":
-        setting = selection.setting(first, results.spec.tuned) or DASH
-        at_edge = selection.at_edge(first, results.spec.tuned)
+        setting = selection.setting(first, spec.tuned) or DASH
+        at_edge = selection.at_edge(first, spec.tuned)
         return Cell(f"{setting} {EDGE}" if at_edge else setting)
     if metric.name == "tied":
         return _tied(first, outcome)
     if metric.show == "best":
-        return _best(variants, metric)
+        value = best(variants, metric)
+        behind = value.length if isinstance(value, Limit) else value
+        return Cell(number(value, metric.name), behind)
     return centre(variants, lambda run: metrics.value(run, metric), metric.show, metric.name)
 
 
-def _best(variants: Sequence[Variant], metric: Metric) -> Cell:
-    found = best(variants, metric)
-    return Cell(number(found, metric.name), found)
-
-
-def best(variants: Sequence[Variant], metric: Metric) -> Any:
-    """Over all seeds and all that was tried, by the test itself; None of nothing."""
-    tried = [run for v in variants for c in (v.candidates or (v,)) for run in c.measured]
-    found = [v for run in tried if (v := metrics.value(run, metric)) is not None]
-    return (min if metric.name in _LOWER_IS_BETTER else max)(found, default=None)
+def best(variants: Sequence[Variant], metric: Metric) -> Value | None:
+    """Return the best test value over all seeds and all settings that were tried."""
+    candidates = [c for variant in variants for c in variant.candidates or (variant,)]
+    values = [metrics.value(run, metric) for c in candidates for run in c.measured]
+    known = [value for value in values if value is not None]
+    choose = min if metrics.BY_NAME[metric.name].lower_is_better else max
+    return choose(known, default=None)
 
 
 def _tied(variant: Variant, outcome: Metric) -> Cell:
-    """The range of the median outcome over the settings that validation does not tell apart."""
+    """The range of the median outcome over the settings that validation does not separate."""
     settings = selection.tied(variant)
-    found = [
-        [v for run in c.measured if (v := metrics.value(run, outcome)) is not None]
-        for c in settings
-    ]
-    middles = [statistics.median(values) for values in found if values]
-    if not middles:
+    medians = []
+    for candidate in settings:
+        values = [metrics.value(run, outcome) for run in candidate.measured]
+        median = middle([value for value in values if value is not None], "median")
+        if isinstance(median, int | float):
+            medians.append(median)
+    if not medians:
         return Cell(DASH)
-    return Cell(
-        f"{number(min(middles))}–{number(max(middles))} ({len(settings)} of "
-        f"{len(variant.candidates)})",
-        max(middles) - min(middles),
-    )
+    low, high = min(medians), max(medians)
+    amount = f"{len(settings)} of {len(variant.candidates)}"
+    return Cell(f"{number(low)}–{number(high)} ({amount})", high - low)
 
 
-def number(value: Any, kind: str = "", *, exact: bool = True) -> str:
-    """As it is shown. A share that is not 1 is not rounded up to it.
+def number(value: Value | None, kind: str = "", *, exact: bool = True) -> str:
+    """Return the text of a number. A share below 1 is not rounded up to 1.
 
     Args:
-      kind: a metric's name.
-      exact: False for what is no share, a standard deviation.
+      kind: name of the metric.
+      exact: False for a number that is no share, such as a standard deviation.
     """
     if value is None:
         return DASH
     if isinstance(value, Limit):
         return str(value)
-    if kind in _WHOLE:
+    style = metrics.BY_NAME[kind].style if kind in metrics.BY_NAME else "share"
+    if style == "whole":
         return f"{value:,.0f}"
-    if kind == "flops":
+    if style == "power":
         return f"{value:.1e}".replace("e+", "e")
-    if kind in _SMALL:
+    if style == "small":
         return f"{value:.2g}"
     if exact and 0.995 <= value < 1:
         return f"{min(value, 0.999):.3f}"
     return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
 
-def signed(value: Any) -> str:
-    """A difference."""
-    return (
-        DASH
-        if value is None
-        else f"{value:+.2f}".replace("-0.00", "0.00").replace("+0.00", "0.00").replace("-", "−")
-    )
+def signed(value: float | None) -> str:
+    """Return the text of a difference."""
+    if value is None:
+        return DASH
+    text = f"{value:+.2f}".replace("-0.00", "0.00").replace("+0.00", "0.00")
+    return text.replace("-", "−")
 
 
-def p_value(p: Any) -> str:
-    return DASH if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+def p_value(p: float | None) -> str:
+    """Return the text of a p value."""
+    if p is None:
+        return DASH
+    if p < 0.001:
+        return "< 0.001"
+    return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
 def bracket(interval: Interval | None, kind: str = "") -> str:
-    """An interval behind its number."""
-    return (
-        ""
-        if interval is None
-        else f" [{number(interval.low, kind)}, {number(interval.high, kind)}]"
-    )
+    """Return an interval as it follows its number."""
+    if interval is None:
+        return ""
+    return f" [{number(interval.low, kind)}, {number(interval.high, kind)}]"
 
 
 def intervals_note(counts: Sequence[int], show: str = "median") -> str:
-    """What the brackets of centres are, and what they cover, for these numbers of seeds."""
-    kind, enough = (
-        ("order statistics", statistics.EXACT_FROM)
-        if show == "median"
-        else ("BCa", statistics.BOOTSTRAP_FROM)
-    )
-    few, many = (
-        sorted({n for n in counts if low <= n < high})
-        for low, high in ((1, enough), (enough, 10**9))
-    )
-    how = (
-        "exact, from order statistics of the median"
-        if show == "median"
-        else "BCa bootstrap of the interquartile mean"
-    )
-    said = [f"none for {listed(few)}, every one of which is shown"] if few else []
-    said += [f"{how} for {listed(many)}{covers(kind, many[0])}"] if many else []
-    return f"Intervals [in brackets]: {'; '.join(said)}." if said else ""
+    """Return the note about the intervals of centers for these numbers of seeds."""
+    enough, kind = statistics.BOOTSTRAP_FROM, "BCa"
+    method = "BCa bootstrap of the interquartile mean"
+    if show == "median":
+        enough, kind = statistics.EXACT_FROM, "order statistics"
+        method = "exact, from order statistics of the median"
+    few = [count for count in counts if 0 < count < enough]
+    many = [count for count in counts if count >= enough]
+    parts = [f"none for {listed(few)}, every one of which is shown"] if few else []
+    if many:
+        parts.append(f"{method} for {listed(many)}{covers(kind, min(many))}")
+    return f"Intervals [in brackets]: {'; '.join(parts)}." if parts else ""
 
 
 def wilson_note(counts: Sequence[int]) -> str:
-    """What the brackets of counts are."""
-    fewest = min((n for n in counts if n), default=0)
-    return (
-        f"*extrapolates*: brackets are Wilson intervals{covers('wilson', fewest)}."
-        if fewest
-        else ""
-    )
+    """Return the note about the intervals of counts."""
+    known = [count for count in counts if count]
+    if not known:
+        return ""
+    return f"*extrapolates*: brackets are Wilson intervals{covers('wilson', min(known))}."
 
 
 def covers(kind: str, count: int) -> str:
-    """What an interval of so many seeds really covers."""
-    found = statistics.coverage(kind, count)
-    return (
-        ""
-        if found is None
-        else f" (in simulated studies of {found[0]} seeds they hold the truth in "
-        f"{100 * found[1]:.0f} %)"
-    )
+    """Return the measured coverage of an interval in words."""
+    measured = statistics.coverage(kind, count)
+    if measured is None:
+        return ""
+    seeds, share = measured
+    return f" (in simulated studies of {seeds} seeds they hold the truth in {100 * share:.0f} %)"
 
 
 def listed(counts: Sequence[int], unit: str = "seed") -> str:

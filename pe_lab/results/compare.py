@@ -1,21 +1,22 @@
-"""The contrasts of an analysis spec: which pairs they are, what each says, and where nothing may be
-said.
+"""The contrasts of an analysis spec, and the reasons why variants are not compared.
 
-A difference is a minus b, of exact match at the point of the contrast, on the seeds that both have.
-Variants are not compared across these lines, because the number would not mean what it seems to:
+A difference is a minus b at the point of the contrast, over the seeds that both have. Variants are
+not compared if the number would mislead:
 
     target      the positions or the layout of one of them reveal the target length
-    positions   training showed one of them the positions of the test, though no example was as long
+    positions   training showed one of them the positions of the test, though no example that long
     length      one of them was trained on that length
     not solved  the point is beyond training, and no seed of one of them solved the training lengths
 """
 
 import dataclasses
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from pe_lab.results import attainable, metrics, selection, statistics
+import numpy as np
+
+from pe_lab.results import metrics, selection, statistics
 from pe_lab.results.metrics import BITS
 from pe_lab.results.results import Results, Variant
 from pe_lab.results.statistics import Interval, Ranks
@@ -32,6 +33,7 @@ class Counts:
 
     @property
     def interval(self) -> Interval | None:
+        """Wilson's interval of the rate."""
         return statistics.wilson(self.extrapolating, self.count)
 
     def __str__(self) -> str:
@@ -40,8 +42,17 @@ class Counts:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two variants show, and p values where these mean something; a reason where they do
-    not.
+    """The comparison of two variants.
+
+    Attributes:
+      count_p: of Barnard's test of the counts.
+      differences: a - b for each shared seed; `difference` is their mean.
+      p: of the sign-flip test of the differences.
+      correlation: of the values of shared seeds.
+      improvement: probability that a run of a is better than one of b.
+      reason: why they are not compared; "" if they are.
+      count_holm, holm: count_p and p, adjusted over all contrasts of the spec.
+      count_decides, decides: whether some outcome of the seeds brings the adjusted p below LEVEL.
     """
 
     a: Variant
@@ -49,262 +60,291 @@ class Comparison:
     metric: Metric
     counts: tuple[Counts, Counts]
     count_p: float | None
-    differences: tuple[float, ...]  # a - b, one a shared seed
-    difference: float | None  # their mean
+    differences: tuple[float, ...]
+    difference: float | None
     interval: Interval | None
-    p: float | None  # of the differences
-    correlation: float | None  # of a's and b's values over shared seeds
-    improvement: float | None  # probability that a run of a is better than one of b
+    p: float | None
+    correlation: float | None
+    improvement: float | None
     reason: str = ""
-    count_holm: float | None = None  # adjusted over all contrasts of the spec
+    count_holm: float | None = None
     holm: float | None = None
-    count_decides: bool = False  # some outcome of the seeds brings count_holm below the level
-    decides: bool = False  # the same of holm
+    count_decides: bool = False
+    decides: bool = False
 
 
 def contrasts(results: Results) -> list[Comparison]:
-    """Every contrast of the spec, for each pair of variants that it names, adjusted together
-    (Holm).
-    """
+    """Return every contrast of the spec, for each pair of variants that it names."""
     chosen = selection.chosen(results)
-    found = [
-        compare(chosen, a, b, c.point) for c in results.spec.contrasts for a, b in pairs(chosen, c)
+    comparisons = []
+    for contrast in results.spec.contrasts:
+        for a, b in pairs(chosen, contrast):
+            comparisons.append(compare(chosen, a, b, contrast.point))
+    count_ps = [comparison.count_p for comparison in comparisons]
+    ps = [comparison.p for comparison in comparisons]
+    of_counts, of_pairs = [], []
+    for comparison in comparisons:
+        # A contrast that is not compared is no test, and does not count for Holm's method.
+        counts = [side.count for side in comparison.counts]
+        is_tested = comparison.count_p is not None
+        of_counts.append(statistics.smallest_p_of_counts(*counts) if is_tested else None)
+        is_tested = comparison.p is not None
+        num_pairs = len(comparison.differences)
+        of_pairs.append(statistics.smallest_p_of_pairs(num_pairs) if is_tested else None)
+    adjusted = zip(
+        comparisons,
+        statistics.holm(count_ps),
+        statistics.holm(ps),
+        statistics.can_decide(of_counts),
+        statistics.can_decide(of_pairs),
+        strict=True,
+    )
+    return [
+        dataclasses.replace(
+            comparison,
+            count_holm=count_holm,
+            holm=holm,
+            count_decides=count_decides,
+            decides=decides,
+        )
+        for comparison, count_holm, holm, count_decides, decides in adjusted
     ]
-    of_counts = [attainable.of_counts(*(n.count for n in c.counts)) for c in found]
-    of_pairs = [attainable.of_pairs(len(c.differences)) for c in found]
-    columns = {
-        "count_holm": statistics.holm([c.count_p for c in found]),
-        "holm": statistics.holm([c.p for c in found]),
-        "count_decides": _decides(of_counts, [c.count_p for c in found]),
-        "decides": _decides(of_pairs, [c.p for c in found]),
-    }
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return [dataclasses.replace(c, **row) for c, row in zip(found, rows, strict=True)]
-
-
-def _decides(smallest: list[float | None], ps: list[float | None]) -> list[bool]:
-    """Whether each contrast can be decided, among those that are tested."""
-    tested = [least if p is not None else None for least, p in zip(smallest, ps, strict=True)]
-    return attainable.decides(tested)
 
 
 def pairs(results: Results, contrast: Contrast) -> list[tuple[Variant, Variant]]:
-    """The variants of a contrast: the two that have these names, or all pairs with these labels
-    that agree in all others.
+    """Return the variants of a contrast.
+
+    They are the two with these names, or all pairs with these labels that agree in all others.
 
     Raises:
       UserError: there is none.
     """
-    by_name = {v.name: v for v in results.variants}
+    by_name = {variant.name: variant for variant in results.variants}
     if contrast.a in by_name and contrast.b in by_name:
         return [(by_name[contrast.a], by_name[contrast.b])]
-    sides = [
-        [v for v in results.variants if set(parts(side)) <= set(v.labels.values())]
-        for side in (contrast.a, contrast.b)
-    ]
-    found = [
+    left, right = _with_labels(results, contrast.a), _with_labels(results, contrast.b)
+    matching = [
         (a, b)
-        for a, b in itertools.product(sides[0], sides[1])
-        if a is not b and _agree(a, b, contrast)
+        for a, b in itertools.product(left, right)
+        if a is not b and _agree_otherwise(a, b, contrast)
     ]
-    if not found:
-        missing = contrast.b if contrast.a in by_name or sides[0] else contrast.a
+    if not matching:
+        missing = contrast.b if contrast.a in by_name or left else contrast.a
         raise unknown("The study (analysis: contrasts)", missing, by_name)
-    return found
+    return matching
 
 
-def _agree(a: Variant, b: Variant, contrast: Contrast) -> bool:
-    """Whether the labels of both are equal on all axes that neither side names."""
-    sides = ((a, parts(contrast.a)), (b, parts(contrast.b)))
-    named = {
-        axis for variant, labels in sides for axis, text in variant.labels.items() if text in labels
-    }
-    rest_a, rest_b = (
-        {axis: text for axis, text in v.labels.items() if axis not in named} for v in (a, b)
-    )
+def _with_labels(results: Results, name: str) -> list[Variant]:
+    labels = set(parts(name))
+    return [variant for variant in results.variants if labels <= set(variant.labels.values())]
+
+
+def _agree_otherwise(a: Variant, b: Variant, contrast: Contrast) -> bool:
+    """Return whether the labels of both are equal on all axes that neither side names."""
+    named_a = {axis for axis, label in a.labels.items() if label in parts(contrast.a)}
+    named_b = {axis for axis, label in b.labels.items() if label in parts(contrast.b)}
+    named = named_a | named_b
+    rest_a = {axis: label for axis, label in a.labels.items() if axis not in named}
+    rest_b = {axis: label for axis, label in b.labels.items() if axis not in named}
     return rest_a == rest_b
 
 
 def compare(
     results: Results, a: Variant, b: Variant, point: MetricPoint | None = None
 ) -> Comparison:
-    """Compare two variants at a point, by default that of extrapolation; no p is adjusted."""
-    extrapolation = (
-        results.spec.extrapolation
-        if point is None
-        else dataclasses.replace(results.spec.extrapolation, point=point)
-    )
+    """Compare two variants at a point, by default at the point of extrapolation.
+
+    Their p values are not adjusted.
+    """
+    extrapolation = results.spec.extrapolation
+    if point is not None:
+        extrapolation = dataclasses.replace(extrapolation, point=point)
     metric = Metric(BITS if results.has_text else "exact_match", extrapolation.point)
-    counts = (extrapolation_counts(a, extrapolation), extrapolation_counts(b, extrapolation))
-    of_a, of_b = (
-        {run.seed: v for run in each.measured if (v := metrics.value(run, metric)) is not None}
-        for each in (a, b)
-    )
+    of_a, of_b = by_seed(a, metric), by_seed(b, metric)
     shared = [seed for seed in of_a if seed in of_b]
     left, right = [of_a[seed] for seed in shared], [of_b[seed] for seed in shared]
     differences = tuple(x - y for x, y in zip(left, right, strict=True))
-    better = (
-        statistics.improvement(list(of_b.values()), list(of_a.values()))
-        if metric.name == BITS
-        else None
-    )
-    reason = _why_not(results, a, b, extrapolation) or (
-        "" if differences else "no seed has a number on both sides"
-    )
-    return Comparison(
+    improvement = statistics.improvement(list(of_a.values()), list(of_b.values()))
+    if metrics.BY_NAME[metric.name].lower_is_better:
+        improvement = statistics.improvement(list(of_b.values()), list(of_a.values()))
+    reason = _why_not(results, a, b, extrapolation)
+    if not reason and not differences:
+        reason = "no seed has a number on both sides"
+    counts = extrapolation_counts(a, extrapolation), extrapolation_counts(b, extrapolation)
+    comparison = Comparison(
         a,
         b,
         metric,
         counts,
-        None
-        if reason or metric.name == BITS
-        else statistics.barnard(*((c.extrapolating, c.count) for c in counts)),
-        differences,
-        statistics.mean(differences),
-        None if reason else of_differences(differences),
-        None if reason else statistics.sign_flip(differences),
-        statistics.correlation(left, right),
-        better
-        if metric.name == BITS
-        else statistics.improvement(list(of_a.values()), list(of_b.values())),
-        reason,
+        count_p=None,
+        differences=differences,
+        difference=statistics.mean(differences),
+        interval=None,
+        p=None,
+        correlation=statistics.correlation(left, right),
+        improvement=improvement,
+        reason=reason,
     )
+    if reason:
+        return comparison
+    count_p = None
+    if not results.has_text:
+        successes = [(side.extrapolating, side.count) for side in counts]
+        count_p = statistics.barnard(*successes)
+    return dataclasses.replace(
+        comparison,
+        count_p=count_p,
+        interval=of_differences(differences),
+        p=statistics.sign_flip(differences),
+    )
+
+
+def by_seed(variant: Variant, metric: Metric) -> dict[tuple[int, int], float]:
+    """Return a metric of the runs of a variant by their seeds, without missing values."""
+    values = {run.seed: metrics.value(run, metric) for run in variant.measured}
+    return {seed: value for seed, value in values.items() if isinstance(value, int | float)}
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Variants over tasks; ranks None where too few tasks are left."""
+    """Ranks of variants over tasks.
 
-    names: tuple[str, ...]  # without the task's label
-    tasks: tuple[str, ...]  # that some seed of every variant solved
-    of: int  # tasks of the study
+    Attributes:
+      names: of the variants, without the label of the task.
+      tasks: that some seed of every variant solved.
+      of: number of tasks of the study.
+      ranks: None if too few tasks are left.
+    """
+
+    names: tuple[str, ...]
+    tasks: tuple[str, ...]
+    of: int
     ranks: Ranks | None
 
 
 def ranking(results: Results) -> Ranking:
-    """Of the variants that every task has and nothing sets apart, by median exact match at the
-    point of extrapolation.
+    """Rank the variants by median exact match at the point of extrapolation.
 
-    Only tasks that all of them solved count.
+    A variant counts if every task has it and nothing sets it apart. A task counts if all of these
+    variants solved it.
     """
-    extrapolation, by_name = results.spec.extrapolation, dict[str, dict[str, Variant]]()
-    for v in results.variants:
-        rest = SEPARATOR.join(text for axis, text in v.labels.items() if axis != "task" and text)
-        by_name.setdefault(rest, {})[v.task] = v
-    tasks = dict.fromkeys(v.task for v in results.variants)
-    kept = {n: own for n, own in by_name.items() if own.keys() == tasks.keys()}
-    kept = {
-        n: own
-        for n, own in kept.items()
-        if not any(apart(results, v, extrapolation.point) for v in own.values())
-    }
-    solved = tuple(
-        task for task in tasks if kept and all(own[task].solved for own in kept.values())
-    )
-    scores = [[_middle(own[task], extrapolation.point) for own in kept.values()] for task in solved]
-    known = all(score is not None for row in scores for score in row)
-    return Ranking(tuple(kept), solved, len(tasks), statistics.ranks(scores) if known else None)
+    point = results.spec.extrapolation.point
+    by_name: dict[str, dict[str, Variant]] = {}
+    for variant in results.variants:
+        labels = [text for axis, text in variant.labels.items() if axis != "task" and text]
+        by_name.setdefault(SEPARATOR.join(labels), {})[variant.task] = variant
+    tasks = dict.fromkeys(variant.task for variant in results.variants)
+    ranked = {}
+    for name, of_tasks in by_name.items():
+        is_apart = any(apart(results, variant, point) for variant in of_tasks.values())
+        if of_tasks.keys() == tasks.keys() and not is_apart:
+            ranked[name] = of_tasks
+    solved = []
+    for task in tasks:
+        if ranked and all(of_tasks[task].solved for of_tasks in ranked.values()):
+            solved.append(task)
+    scores = [[_median(of_tasks[task], point) for of_tasks in ranked.values()] for task in solved]
+    known = [[score for score in row if score is not None] for row in scores]
+    ranks = statistics.ranks(known) if known == scores else None
+    return Ranking(tuple(ranked), tuple(solved), len(tasks), ranks)
 
 
-def _middle(variant: Variant, point: MetricPoint) -> Any:
-    values = (
-        metrics.at_point(run, "exact_match", point) for run in variant.measured if run.finished
-    )
-    return statistics.median([v for v in values if v is not None])
+def _median(variant: Variant, point: MetricPoint) -> float | None:
+    runs = [run for run in variant.measured if run.finished]
+    values = [metrics.at_point(run, "exact_match", point) for run in runs]
+    known = [value for value in values if value is not None]
+    return float(np.median(known)) if known else None
 
 
-def of_differences(differences: Any) -> Interval | None:
-    """Of a mean of paired differences: BCa from ten pairs, Student's from five, none below."""
+def of_differences(differences: Sequence[float]) -> Interval | None:
+    """Return an interval of a mean of pairs: BCa from ten, Student's from five, none below."""
     if len(differences) < statistics.EXACT_FROM:
         return None
     if len(differences) < statistics.BOOTSTRAP_FROM:
         return statistics.t_interval(differences)
-    return statistics.bootstrap([differences], lambda drawn: drawn.mean(axis=-1))
+    return statistics.bootstrap([differences], lambda values: values.mean(axis=-1))
 
 
 def extrapolation_counts(variant: Variant, extrapolation: Extrapolation) -> Counts:
     """Count the runs that extrapolate, of the runs with a known outcome."""
-    known = [
-        s for run in variant.measured if (s := metrics.extrapolates(run, extrapolation)) is not None
-    ]
-    return Counts(sum(known), len(known))
+    outcomes = [metrics.extrapolates(run, extrapolation) for run in variant.measured]
+    return Counts(outcomes.count(True), len(outcomes) - outcomes.count(None))
 
 
 def apart(results: Results, variant: Variant, point: MetricPoint) -> tuple[str, ...]:
-    """What sets a variant apart from others at a point: it is ranked with those of the same
-    alone.
-    """
+    """Return what sets a variant apart from others at a point, so that they are not ranked."""
     length = point.length_for(variant.max_length)
-    reveals = ("reveals the target length",) if variant.reveals_target_length else ()
-    trained = (
-        ("was trained on that length",)
-        if length is not None and length <= variant.max_length
-        else ()
-    )
-    seen = ("saw the positions of the test",) if saw_positions(results, variant, point) else ()
-    return (*reveals, *seen, *trained)
+    reasons = []
+    if variant.reveals_target_length:
+        reasons.append("reveals the target length")
+    if saw_positions(results, variant, point):
+        reasons.append("saw the positions of the test")
+    if length is not None and length <= variant.max_length:
+        reasons.append("was trained on that length")
+    return tuple(reasons)
 
 
 def saw_positions(results: Results, variant: Variant, point: MetricPoint) -> bool:
-    """Whether training showed positions as large as the test's there, though no example as long.
+    """Return whether training showed positions as large as those of a test beyond its lengths.
 
-    The records hold the largest position of training. That of the test is reckoned from variants of
-    the same task, layout and training length that just count up: as many positions a unit of length
-    as theirs. False where there are none. Of a range of lengths, the longest that was measured
-    counts.
+    Records hold the largest position of training. The largest one of the test is computed from
+    variants of the same task, layout and training length with contiguous positions: they have as
+    many positions for a unit of length as the test. False without such variants. For a range of
+    lengths, the longest measured one counts.
     """
-    length = (
-        min(point.lengths[1], results.lengths[-1])
-        if point.lengths
-        else point.length_for(variant.max_length)
-    )
-    plain = [
-        v.max_position
-        for v in results.variants
-        if v.max_position is not None and _counts_up(v) and _same_input(v, variant)
+    contiguous = [
+        other.max_position
+        for other in results.variants
+        if other.max_position is not None
+        and _is_contiguous(other)
+        and _has_same_input(other, variant)
     ]
-    if (
-        length is None
-        or not plain
-        or variant.max_position is None
-        or not 0 < variant.max_length < length
-    ):
+    length = point.length_for(variant.max_length)
+    if point.lengths:
+        length = min(point.lengths[1], results.lengths[-1])
+    if length is None or not contiguous or variant.max_position is None:
         return False
-    largest = (min(plain) + 1) * length / variant.max_length - 1 + point.offset
-    return variant.max_position > min(plain) and variant.max_position >= largest
-
-
-def _counts_up(variant: Variant) -> bool:
-    configs = [r["config"] for r in variant.finished]
-    return all(
-        c["positions"]["name"] == "contiguous" and c["layout"]["examples_per_context"] == 1
-        for c in configs
-    )
-
-
-def _same_input(v: Variant, w: Variant) -> bool:
-    if not v.finished or not w.finished or v.max_length != w.max_length:
+    if not 0 < variant.max_length < length:
         return False
-    one, other = v.finished[0]["config"], w.finished[0]["config"]
-    return one["task"] == other["task"] and one["layout"]["name"] == other["layout"]["name"]
+    smallest = min(contiguous)
+    largest_in_test = (smallest + 1) * length / variant.max_length - 1 + point.offset
+    return variant.max_position > smallest and variant.max_position >= largest_in_test
+
+
+def _is_contiguous(variant: Variant) -> bool:
+    for record in variant.finished:
+        config = record["config"]
+        if config["positions"]["name"] != "contiguous":
+            return False
+        if config["layout"]["examples_per_context"] != 1:
+            return False
+    return True
+
+
+def _has_same_input(a: Variant, b: Variant) -> bool:
+    if not a.finished or not b.finished or a.max_length != b.max_length:
+        return False
+    one, other = a.finished[0]["config"], b.finished[0]["config"]
+    same_layout: bool = one["layout"]["name"] == other["layout"]["name"]
+    return same_layout and one["task"] == other["task"]
 
 
 def _why_not(results: Results, a: Variant, b: Variant, extrapolation: Extrapolation) -> str:
-    """A sentence why two variants are not compared; empty if they may be."""
+    """Return why two variants are not compared; "" if they are."""
+    point = extrapolation.point
     for variant in (a, b):
         if not variant.finished:
             return f"{variant.name} has no finished run"
-    own, others = apart(results, a, extrapolation.point), apart(results, b, extrapolation.point)
-    for variant, more in ((a, set(own) - set(others)), (b, set(others) - set(own))):
-        if more:
-            return f"{variant.name} {sorted(more)[0]}"
+    apart_a, apart_b = set(apart(results, a, point)), set(apart(results, b, point))
+    for variant, reasons in ((a, apart_a - apart_b), (b, apart_b - apart_a)):
+        if reasons:
+            return f"{variant.name} {min(reasons)}"
     for variant in (a, b):
-        if not variant.solved and not results.has_text and _beyond(variant, extrapolation.point):
+        if not variant.solved and not results.has_text and _beyond_training(variant, point):
             return f"{variant.name} did not solve the training lengths with any seed"
     return ""
 
 
-def _beyond(variant: Variant, point: MetricPoint) -> bool:
-    """Whether a point is beyond the training data. Within it, the number says what was learned."""
+def _beyond_training(variant: Variant, point: MetricPoint) -> bool:
     length = point.length_for(variant.max_length)
     return bool(point.offset) or length is None or length > variant.max_length

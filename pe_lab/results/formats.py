@@ -1,15 +1,14 @@
-"""A table, and the four ways in which it is written: Markdown, CSV, LaTeX (booktabs) and HTML."""
+"""A table as Markdown, CSV, LaTeX (booktabs) and HTML, through pandas where it has the format."""
 
-import csv
 import html
-import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+import pandas as pd
 
 DASH = "–"
-_TALL = 40  # rows that a page of LaTeX holds
+_TALL = 40  # rows on a page of LaTeX
 _EMPHASIS = re.compile(r"\*(\w[^*]*)\*")
 
 _LATEX = {
@@ -45,19 +44,17 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Cell:
-    """What is shown, and the number behind it where it has one: unrounded, and what a page sorts
-    by.
-    """
+    """The text of a cell, and its number without rounding if it has one."""
 
     text: str = ""
-    value: Any = None
+    value: int | float | str | bool | None = None
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under a header; the first cell of a row is its name.
+    """Rows of cells under a header. The first cell of a row is its name.
 
-    The caption says what was compared and how often, the notes what each sign means.
+    The caption says what was compared, and the notes explain the signs.
     """
 
     title: str
@@ -66,62 +63,68 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
 
+    @property
+    def texts(self) -> pd.DataFrame:
+        """The texts of the cells."""
+        texts = [[cell.text for cell in row] for row in self.rows]
+        return pd.DataFrame(texts, columns=list(self.header), dtype=object)
+
 
 def markdown(table: Table) -> str:
-    """The table alone; its columns line up as text too."""
-    rows = [[_one_line(text).replace("|", "\\|") for text in row] for row in _texts(table)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    header, *body = [
-        "| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |"
-        for row in rows
-    ]
-    return "\n".join([header, "|" + "|".join("-" * (w + 2) for w in widths) + "|", *body])
+    """Return the table alone. Its columns are aligned in the text too."""
+    # DataFrame.to_markdown makes columns wider than their widest cell.
+    rows = [list(table.header), *table.texts.values.tolist()]
+    rows = [[" ".join(text.split()).replace("|", "\\|") for text in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        padded = [text.ljust(width) for text, width in zip(row, widths, strict=True)]
+        lines.append(f"| {' | '.join(padded)} |")
+    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(lines)
 
 
 def as_csv(table: Table) -> str:
-    """Numbers unrounded where a cell has one, else its text; nothing for a dash."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.header)
-    for row in table.rows:
-        writer.writerow(
-            ["" if c.text == DASH else c.text if c.value is None else c.value for c in row]
-        )
-    return text.getvalue()
+    """Return numbers without rounding, else texts. A dash is an empty cell."""
+    rows = [[_csv_value(cell) for cell in row] for row in table.rows]
+    frame = pd.DataFrame(rows, columns=list(table.header), dtype=object)
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
+def _csv_value(cell: Cell) -> int | float | str | bool:
+    if cell.text == DASH:
+        return ""
+    return cell.text if cell.value is None else cell.value
 
 
 def latex(table: Table) -> str:
-    r"""A table of booktabs with caption and notes; a tall one is a longtable. To be used with
-    \input.
-    """
-    header, *body = [" & ".join(map(_latex, row)) + r" \\" for row in _texts(table)]
+    r"""Return a booktabs table with caption and notes, for \input. A tall one is a longtable."""
     columns = "l" + "r" * (len(table.header) - 1)
+    texts = table.texts.map(_latex)
+    texts.columns = [_latex(text) for text in table.header]
+    tabular = texts.to_latex(index=False, escape=False, column_format=columns).splitlines()
+    rules = tabular[1:-1]  # without \begin and \end
     caption = rf"\caption{{{_prose(table.title, _latex)}. {_prose(table.caption, _latex)}}}"
     notes = " ".join(_prose(note, _latex) for note in table.notes)
-    if len(body) > _TALL:
-        rules = [
+    if len(table.rows) > _TALL:
+        rules.insert(3, r"\endhead")  # below \toprule, the header and \midrule
+        lines = [
+            r"{\footnotesize",
             rf"\begin{{longtable}}{{{columns}}}",
             caption + r" \\",
-            r"\toprule",
-            header,
-            r"\midrule",
-            r"\endhead",
-            *body,
-            r"\bottomrule",
-        ]
-        lines = [r"{\footnotesize", *rules, r"\end{longtable}", notes, "}"]
-    else:
-        rules = [r"\toprule", header, r"\midrule", *body, r"\bottomrule"]
-        fitted = [
-            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-            rf"\begin{{tabular}}{{{columns}}}",
             *rules,
+            r"\end{longtable}",
+            notes,
+            "}",
         ]
+    else:
         lines = [
             r"\begin{table}",
             r"\centering",
             caption,
-            *fitted,
+            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+            rf"\begin{{tabular}}{{{columns}}}",
+            *rules,
             r"\end{tabular}}",
             rf"\par\footnotesize {notes}",
             r"\end{table}",
@@ -130,42 +133,40 @@ def latex(table: Table) -> str:
 
 
 def as_html(table: Table) -> str:
-    """A figure with the caption, the table and its notes; all text is escaped, numbers stand in
-    data-value.
+    """Return a figure with caption, table and notes, as the report page needs it.
+
+    Texts are escaped. Numbers are in data-value, by which the page sorts; DataFrame.to_html has no
+    attributes of cells.
     """
     header = "".join(f'<th scope="col">{_html(text)}</th>' for text in table.header)
     body = "\n".join(f"<tr>{_html_row(row)}</tr>" for row in table.rows)
     notes = "".join(f"<li>{_prose(note, _html)}</li>" for note in table.notes)
-    return (
-        f'<figure class="table">\n<figcaption><strong>{_html(table.title)}.</strong> '
-        f"{_prose(table.caption, _html)}</figcaption>\n"
-        f"<table>\n<thead><tr>{header}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n"
-        + (f'<ul class="notes">{notes}</ul>\n' if notes else "")
-        + "</figure>\n"
-    )
+    caption = f"<strong>{_html(table.title)}.</strong> {_prose(table.caption, _html)}"
+    lines = [
+        '<figure class="table">',
+        f"<figcaption>{caption}</figcaption>",
+        "<table>",
+        f"<thead><tr>{header}</tr></thead>",
+        f"<tbody>\n{body}\n</tbody>",
+        "</table>",
+        f'<ul class="notes">{notes}</ul>' if notes else "",
+        "</figure>",
+    ]
+    return "\n".join(line for line in lines if line) + "\n"
 
 
-def _texts(table: Table) -> list[Sequence[str]]:
-    return [table.header, *([cell.text for cell in row] for row in table.rows)]
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _prose(text: str, written: Callable[[str], str]) -> str:
-    """A caption or a note, whose *words* are set off as in Markdown."""
-    begin, end = (r"\emph{", "}") if written is _latex else ("<em>", "</em>")
-    parts = _EMPHASIS.split(text)
-    return "".join(
-        f"{begin}{written(part)}{end}" if i % 2 else written(part) for i, part in enumerate(parts)
-    )
+def _prose(text: str, escape: Callable[[str], str]) -> str:
+    """Return a caption or a note in which *words* are emphasized."""
+    begin, end = (r"\emph{", "}") if escape is _latex else ("<em>", "</em>")
+    parts = [escape(part) for part in _EMPHASIS.split(text)]
+    parts[1::2] = [f"{begin}{part}{end}" for part in parts[1::2]]
+    return "".join(parts)
 
 
 def _latex(text: str) -> str:
-    return re.sub(
-        "|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], re.sub(r"\s+", " ", text)
-    )
+    characters = "|".join(map(re.escape, _LATEX))
+    one_line = re.sub(r"\s+", " ", text)
+    return re.sub(characters, lambda match: _LATEX[match[0]], one_line)
 
 
 def _html(text: str) -> str:

@@ -1,194 +1,171 @@
-"""The cells of a table of the analysis spec before they are written: which variants meet where a
-row and a column cross.
+"""Declared tables as pandas pivots.
 
-Every variant, at every length and offset, has a value on each dimension: its labels on the axes of
-the sweep, its name, the length, the offset, what it was evaluated with. A cell holds what agrees
-with its row, its column and its table: one variant, or one for each task, whose seeds are then
-pooled by task.
+`points` has one row for each variant, length and offset, with a column for each dimension: the
+axes of the sweep, the variant, the length, the offset and the evaluation override. A table is a
+pivot of it. A cell of the pivot holds one variant, or one variant for each task.
 """
 
 import dataclasses
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+import pandas as pd
 
 from pe_lab.results import metrics
+from pe_lab.results.metrics import Value
 from pe_lab.results.results import EVALUATED_WITH, Results, Variant
-from pe_lab.runs import analysis_spec
-from pe_lab.runs.analysis_spec import AS_TRAINED, Metric, MetricPoint
+from pe_lab.runs.analysis_spec import AS_TRAINED, Metric, MetricPoint, TableSpec
 from pe_lab.runs.errors import UserError
 
-_NUMBERS = ("length", "offset")
+Key = tuple[str | int, ...]  # labels on the dimensions of a row or a column
 
 
 @dataclass(frozen=True)
 class Point:
-    """A variant at a length and an offset; length None where the table's metric is placed
-    elsewhere.
-    """
+    """A variant at a length and an offset; length None if the table has no dimension `length`."""
 
     variant: Variant
     length: int | None
     offset: int
 
-    @property
-    def asked_for(self) -> bool:
-        """Whether a run of it was measured there, or was to be and could not."""
-        return self.length is None or any(
-            place[:2] == (self.length, self.offset)
-            for run in self.variant.measured
-            for place in run.rows
-        )
-
-    def on(self, dimension: str) -> Any:
-        """Its value on a dimension."""
-        if dimension == "variant":
-            return self.variant.name
-        if dimension in _NUMBERS:
-            return self.length if dimension == "length" else self.offset
-        return self.variant.labels.get(dimension, AS_TRAINED if dimension == EVALUATED_WITH else "")
-
 
 @dataclass(frozen=True)
 class Grid:
-    """One table before it is written: its rows and columns as values on their dimensions, and what
-    meets where they cross.
+    """One table before it is written: the points of each cell.
+
+    Attributes:
+      kind: its labels on the dimensions `each` of the spec.
     """
 
-    asked: analysis_spec.TableSpec
-    kind: tuple[Any, ...]  # its value on what there is one table for each of
-    rows: list[tuple[Any, ...]]
-    columns: list[tuple[Any, ...]]
-    found: dict[tuple[Any, Any], list[Point]]
+    spec: TableSpec
+    kind: Key
+    rows: list[Key]
+    columns: list[Key]
+    found: dict[tuple[Key, Key], list[Point]]
 
-    def at(self, row: tuple[Any, ...], column: tuple[Any, ...]) -> list[Point]:
+    def at(self, row: Key, column: Key) -> list[Point]:
+        """Return the points of a cell."""
         return self.found.get((row, column), [])
 
     @property
     def points(self) -> list[Point]:
-        return [p for found in self.found.values() for p in found]
+        """The points of all cells."""
+        return [point for points in self.found.values() for point in points]
 
-    def seeds(self, row: tuple[Any, ...], column: tuple[Any, ...]) -> list[Any]:
-        """The metric's numbers of all runs of a cell that have one."""
+    def seeds(self, row: Key, column: Key) -> list[Value]:
+        """Return the values of the table's metric for the runs of a cell."""
         points = self.at(row, column)
-        runs = [run for variant in one_a_task(self.asked, points) for run in variant.measured]
-        return [
-            v
-            for run in runs
-            if (v := metrics.value(run, metric_at(self.asked, points[0]))) is not None
-        ]
+        runs = [run for variant in one_a_task(self.spec, points) for run in variant.measured]
+        values = [metrics.value(run, metric_at(self.spec, points[0])) for run in runs]
+        return [value for value in values if value is not None]
 
 
-def grids(results: Results, asked: analysis_spec.TableSpec) -> list[Grid]:
-    """One for each value of what is left beside rows and columns."""
-    points = [
-        p
-        for p in _points(results, asked)
-        if all(str(p.on(d)) in labels for d, labels in asked.only.items())
-    ]
-    made = []
-    for kind in _keys(points, asked.each):
-        own = [p for p in points if _key(p, asked.each) == kind]
-        found: dict[tuple[Any, Any], list[Point]] = {}
-        for point in own:
-            found.setdefault((_key(point, asked.rows), _key(point, asked.columns)), []).append(
-                point
-            )
-        made.append(
-            Grid(
-                asked,
-                kind,
-                _keys(own, asked.rows),
-                _keys([p for p in own if p.asked_for] or own, asked.columns),
-                found,
-            )
-        )
-    return made
+def grids(results: Results, spec: TableSpec) -> list[Grid]:
+    """Return the tables of a spec, one for each label on the dimensions `each`."""
+    points = _points(results, spec)
+    for dimension, labels in spec.only.items():
+        points = points[points[dimension].astype(str).isin(labels)]
+    return [_grid(spec, kind, part) for kind, part in _groups(points, spec.each)]
 
 
-def _points(results: Results, asked: analysis_spec.TableSpec) -> list[Point]:
-    dimensions = _dimensions(asked)
-    lengths = results.lengths if "length" in dimensions else [None]
-    offsets = results.offsets if "offset" in dimensions else [asked.metric.point.offset]
-    return [Point(v, n, o) for v, o, n in itertools.product(results.variants, offsets, lengths)]
+def _grid(spec: TableSpec, kind: Key, points: pd.DataFrame) -> Grid:
+    measured = points[points["measured"]]
+    columns = measured if len(measured) else points
+    cells = {}
+    for row, part in _groups(points, spec.rows):
+        for column, cell in _groups(part, spec.columns):
+            cells[row, column] = list(cell["point"])
+    rows = [row for row, _ in _groups(points, spec.rows)]
+    return Grid(spec, kind, rows, [column for column, _ in _groups(columns, spec.columns)], cells)
 
 
-def _dimensions(asked: analysis_spec.TableSpec) -> tuple[str, ...]:
-    return (*asked.rows, *asked.columns, *asked.each, *asked.only)
+def _groups(points: pd.DataFrame, dimensions: Sequence[str]) -> list[tuple[Key, pd.DataFrame]]:
+    """Return the points of each combination of labels, in the order of the sweep."""
+    if not dimensions:
+        return [((), points)] if len(points) else []
+    groups = points.groupby(list(dimensions), observed=True, sort=True)
+    return list(groups)
 
 
-def _key(point: Point, dimensions: Sequence[str]) -> tuple[Any, ...]:
-    return tuple(point.on(d) for d in dimensions)
+def _points(results: Results, spec: TableSpec) -> pd.DataFrame:
+    dimensions = (*spec.dimensions, *spec.only)
+    lengths: list[int | None] = [None]
+    if "length" in dimensions:
+        lengths = [*results.lengths]
+    offsets = results.offsets if "offset" in dimensions else [spec.metric.point.offset]
+    rows = []
+    for variant in results.variants:
+        labels = {EVALUATED_WITH: AS_TRAINED, "variant": variant.name, **variant.labels}
+        measured = {place[:2] for run in variant.measured for place in run.rows}
+        for offset in offsets:
+            for length in lengths:
+                point = {
+                    "point": Point(variant, length, offset),
+                    "measured": length is None or (length, offset) in measured,
+                    "length": length,
+                    "offset": offset,
+                }
+                rows.append({**labels, **point})
+    points = pd.DataFrame(rows)
+    for dimension in dict.fromkeys(dimensions):
+        # An ordered category keeps the order of the sweep. Numbers have their own order.
+        labels_of = points[dimension].fillna("") if dimension in points else ""
+        points[dimension] = labels_of
+        known = list(points[dimension].unique())
+        if as_numbers(known) is not None:
+            known.sort(key=float)
+        points[dimension] = pd.Categorical(points[dimension], known, ordered=True)
+    return points
 
 
-def _keys(points: Sequence[Point], dimensions: Sequence[str]) -> list[tuple[Any, ...]]:
-    """In the order of the sweep; numbers in their own."""
-    found = dict.fromkeys(_key(p, dimensions) for p in points)
-    order = [list(dict.fromkeys(key[i] for key in found)) for i in range(len(dimensions))]
-    order = [
-        values if as_numbers(values) is None else sorted(values, key=float) for values in order
-    ]
-    return sorted(
-        found,
-        key=lambda key: [values.index(value) for values, value in zip(order, key, strict=True)],
-    )
-
-
-def metric_at(asked: analysis_spec.TableSpec, point: Point, metric: Metric | None = None) -> Metric:
-    """A metric of the table at the length and offset of a point, where these are among its
-    dimensions.
+def metric_at(spec: TableSpec, point: Point, metric: Metric | None = None) -> Metric:
+    """Return a metric at the length and the offset of a point, if the table has these dimensions.
 
     Args:
-      metric: None: that of the table, which has no measures.
+      metric: None: the metric of the table.
     """
-    metric = metric or asked.metric
+    metric = metric or spec.metric
     if point.length is not None:
-        return dataclasses.replace(
-            metric, point=MetricPoint(length=point.length, offset=point.offset)
-        )
-    if "offset" in _dimensions(asked):
-        return dataclasses.replace(
-            metric, point=dataclasses.replace(metric.point, offset=point.offset)
-        )
-    return metric
+        place = MetricPoint(length=point.length, offset=point.offset)
+    elif "offset" in (*spec.dimensions, *spec.only):
+        place = dataclasses.replace(metric.point, offset=point.offset)
+    else:
+        return metric
+    return dataclasses.replace(metric, point=place)
 
 
-def one_a_task(asked: analysis_spec.TableSpec, points: list[Point]) -> list[Variant]:
-    """The variants of a cell: one, or one for each task.
+def one_a_task(spec: TableSpec, points: Sequence[Point]) -> list[Variant]:
+    """Return the variants of a cell: one, or one for each task.
 
     Raises:
       UserError: there are more.
     """
-    variants = list({p.variant.name: p.variant for p in points}.values())
-    differ = [
-        a
-        for a in dict.fromkeys(a for v in variants for a in v.labels)
-        if len({v.labels.get(a) for v in variants}) > 1
-    ]
+    variants = list({point.variant.name: point.variant for point in points}.values())
+    axes = dict.fromkeys(axis for variant in variants for axis in variant.labels)
+    differ = [axis for axis in axes if len({v.labels.get(axis) for v in variants}) > 1]
     if len(variants) > 1 and differ != ["task"]:
-        free = ", ".join(repr(a) for a in differ) or "'variant'"
-        words = asked.title or f"rows {title(asked.rows)}"
+        free = ", ".join(map(repr, differ)) or "'variant'"
+        table = spec.title or f"rows {title(spec.rows)}"
         raise UserError(
-            f"analysis(): the table of {words} leaves several variants in one cell: name {free} "
+            f"analysis(): the table of {table} leaves several variants in one cell: name {free} "
             f"too, among rows, columns, each or only."
         )
     return variants
 
 
-def as_numbers(values: Sequence[Any]) -> list[float] | None:
-    """Labels as the numbers that they are; None if one of them is none."""
+def as_numbers(labels: Sequence[str | int | None]) -> list[float] | None:
+    """Return labels as numbers; None if one of them is no number."""
     try:
-        return [float(value) for value in values]
+        return [float(label) for label in labels if label is not None]
     except ValueError:
         return None
 
 
 def title(dimensions: Sequence[str]) -> str:
-    """Axes as a heading names them: the end of an axis into an encoding, combine, and all of
-    another but for "model.".
+    """Return dimensions as a heading.
+
+    "model." is left out, and of an axis of one encoding, model.encodings.0.combine, only the end
+    is kept.
     """
-    return " · ".join(
-        re.sub(r"^model\.(encodings\.\d+\.)?", "", dimension) for dimension in dimensions
-    )
+    return " · ".join(re.sub(r"^model\.(encodings\.\d+\.)?", "", name) for name in dimensions)

@@ -1,282 +1,399 @@
-"""One run's numbers: at each length, and one number for the whole run."""
+"""The metrics of tables, plots and reports: one entry in METRICS for each.
+
+An entry has the name, the label, the better direction, and the value of one run. To add a metric,
+add its entry here. Its name is then known in analysis specs.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from pe_lab.results import likelihood, statistics
 from pe_lab.runs import record_rows, records
-from pe_lab.runs.analysis_spec import BY_LENGTH, Extrapolation, Metric, MetricPoint
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.analysis_spec import Extrapolation, Metric, MetricPoint
+from pe_lab.runs.record_schema import JsonObject, RecordRow
 
 CHANCE_CORRECTED = "chance_corrected_token_accuracy"
-BITS, BITS_SLIDING = (
-    "bits_per_token",
-    "bits_per_token_sliding",
-)  # of a text: of whole windows, of their second halves
-# times the training length, where the areas end: a number that studies of other lengths have too
-AREA_TO = 2.0
-_AREA_POINTS = 65  # of the grid on which an area is summed
-_BUDGETS = {"steps": "steps", "flops": "train_flops", "parameters": "parameters"}
+BITS = "bits_per_token"
+BITS_SLIDING = "bits_per_token_sliding"
+AREA_TO = 2.0  # end of the areas in training lengths, so that studies of other lengths agree
+_AREA_POINTS = 65
 
 
 @dataclass(frozen=True, order=True)
 class Limit:
-    """The longest length up to which a run holds, of those measured: 16, or beyond the last (≥ 64),
-    or below the first (< 4).
+    """The longest measured length up to which a run works.
+
+    Attributes:
+      side: 1 if this is the longest length that was measured, -1 if the run does not even work at
+        this length, which is the shortest.
     """
 
     length: int
-    side: int = 0  # -1: below, 1: at least
+    side: int = 0
 
     def __str__(self) -> str:
         return f"{('< ', '', '≥ ')[self.side + 1]}{self.length}"
 
 
+Value = int | float | Limit
+
+
 @dataclass(frozen=True)
 class Measured:
-    """A run as one variant shows it: its test rows, of what was trained or of a change, found by
-    point.
-    """
+    """A run with its test rows, evaluated as trained or with an override."""
 
     record: JsonObject
     override: str | None = None
 
     @cached_property
-    def rows(self) -> dict[tuple[int, int, str], record_rows.RecordRow]:
-        """Test rows by length, offset, metric."""
-        own = (
-            r
-            for r in record_rows.preferred_rows(self.record)
-            if r["split"] == "test" and _change(r) == self.override
-        )
-        return {(r["length"], r["offset"], r["metric"]): r for r in own}
+    def rows(self) -> dict[tuple[int, int, str], RecordRow]:
+        """Test rows by length, offset and metric."""
+        rows = {}
+        for row in record_rows.preferred_rows(self.record):
+            label = row["override"]["label"] if row["override"] else None
+            if row["split"] == "test" and label == self.override:
+                rows[row["length"], row["offset"], row["metric"]] = row
+        return rows
 
     @property
     def finished(self) -> bool:
+        """Whether it was trained to the end and evaluated."""
         return self.record["status"] == "finished"
 
     @property
     def seed(self) -> tuple[int, int]:
-        """Of weights and of data: what a run shares with its partner in another variant."""
+        """Seeds of weights and of data. Runs of two variants with equal seeds are a pair."""
         return self.record["member"]["seed"], self.record["member"]["data_seed"]
 
     @property
     def max_length(self) -> int:
-        """The longest example of its training; 0 where it did not train."""
+        """Training length; 0 for a run that failed."""
         return self.record["exposure"]["max_length"] if self.record["exposure"] else 0
 
     def lengths(self, offset: int = 0) -> list[int]:
-        """Those of the test at an offset."""
-        return sorted({n for n, at, _ in self.rows if at == offset})
+        """Test lengths at an offset."""
+        return sorted({length for length, at, _ in self.rows if at == offset})
 
     def reason(self, length: int, offset: int = 0) -> str | None:
-        """Why nothing could be measured there; None where something was, or nobody has tried."""
+        """Return why a point could not be measured; None if it was, or was never tried."""
         row = self.rows.get((length, offset, "exact_match"))
         return row["reason"] if row and row["value"] is None else None
 
-    def at(self, length: int, offset: int = 0, metric: str = "exact_match") -> Any:
-        """A metric's value there, or one worked out from it; None where there is none."""
-        if metric == CHANCE_CORRECTED:
-            accuracy, chance_level = (
-                self._found(length, offset, "token_accuracy"),
-                self._chance_level(length),
-            )
-            return (
-                None
-                if accuracy is None or chance_level is None
-                else statistics.chance_corrected(accuracy, chance_level)
-            )
-        if metric == BITS:
-            nats = self._found(length, offset, "negative_log_likelihood")
-            return None if nats is None else nats / math.log(2)
-        if metric == BITS_SLIDING:
-            row = {
-                "metric": likelihood.METRIC,
-                "length": length,
-                "value": self._found(length, offset, likelihood.METRIC),
-            }
-            return likelihood.bits_per_byte(row, max(1, length // 2))
-        return self._found(length, offset, metric)
+    def at(self, length: int, offset: int = 0, metric: str = "exact_match") -> float | None:
+        """Return a metric with values by length; None without a value."""
+        of_length = BY_NAME[metric].of_length if metric in BY_NAME else None
+        if of_length is not None:
+            return of_length(self, length, offset)
+        return self.row_value(length, offset, metric)
 
-    def curve(self, offset: int = 0, metric: str = "exact_match") -> list[tuple[int, float]]:
-        """(length, value) where there is one."""
-        found = [(n, self.at(n, offset, metric)) for n in self.lengths(offset)]
-        return [(n, value) for n, value in found if value is not None]
-
-    def _found(self, length: int, offset: int, metric: str) -> Any:
+    def row_value(self, length: int, offset: int, metric: str) -> float | None:
+        """Return the value of a test row; None without a row."""
         row = self.rows.get((length, offset, metric))
         return None if row is None else row["value"]
 
-    def _chance_level(self, length: int) -> float | None:
-        return next(
-            (f["token_accuracy"] for f in self.record["chance_levels"] if f["length"] == length),
-            None,
-        )
+    def curve(self, offset: int = 0, metric: str = "exact_match") -> list[tuple[int, float]]:
+        """Return the lengths with a value, and their values."""
+        pairs = [(length, self.at(length, offset, metric)) for length in self.lengths(offset)]
+        return [(length, value) for length, value in pairs if value is not None]
 
 
-def value(run: Measured, metric: Metric) -> Any:
-    """A number, a Limit, or None: of a metric at its point, or of the whole run."""
-    if metric.name in _BUDGETS:
-        return (run.record["cost"] or {}).get(_BUDGETS[metric.name])
-    if not run.finished:
+OfLength = Callable[[Measured, int, int], float | None]
+OfRun = Callable[[Measured, int], Value | None]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A metric. It has a value at each length, or one value per run, or is a count of runs.
+
+    Attributes:
+      label: in headings and at axes.
+      of_length: value of a run at a length and an offset.
+      of_run: value of a run at an offset.
+      by_offset: whether offsets of the positions change it.
+      tested_to: multiple of the training length up to which it is tested.
+      at_extrapolation: it is read at the point of extrapolation, unless a point is stated.
+      of_training: it depends on the training only.
+      style: share, number, small, whole or power (formats of numbers), limit, or count.
+    """
+
+    name: str
+    label: str
+    of_length: OfLength | None = None
+    of_run: OfRun | None = None
+    lower_is_better: bool = False
+    by_offset: bool = True
+    tested_to: float | None = None
+    at_extrapolation: bool = False
+    of_training: bool = False
+    style: str = "share"
+
+    @property
+    def by_length(self) -> bool:
+        """Whether it has a value at each length, or is a count that is read at one."""
+        return self.of_length is not None or (self.style == "count" and self.at_extrapolation)
+
+
+def _measured(name: str, label: str, *, lower_is_better: bool = False) -> Entry:
+    """A metric that is a row of the record."""
+    style = "number" if lower_is_better else "share"
+    return Entry(
+        name,
+        label,
+        of_length=lambda run, length, offset: run.row_value(length, offset, name),
+        lower_is_better=lower_is_better,
+        style=style,
+    )
+
+
+def _chance_corrected(run: Measured, length: int, offset: int) -> float | None:
+    accuracy = run.row_value(length, offset, "token_accuracy")
+    for level in run.record["chance_levels"]:
+        if accuracy is not None and level["length"] == length:
+            return statistics.chance_corrected(accuracy, level["token_accuracy"])
+    return None
+
+
+def _bits(run: Measured, length: int, offset: int) -> float | None:
+    nats = run.row_value(length, offset, "negative_log_likelihood")
+    return None if nats is None else nats / math.log(2)
+
+
+def _bits_sliding(run: Measured, length: int, offset: int) -> float | None:
+    value = run.row_value(length, offset, likelihood.METRIC)
+    row = {"metric": likelihood.METRIC, "length": length, "value": value}
+    return likelihood.bits_per_byte(row, max(1, length // 2))
+
+
+def _in_distribution(run: Measured, offset: int) -> float | None:
+    values = [value for length, value in run.curve(offset) if length <= run.max_length]
+    return statistics.mean(values)
+
+
+def _finite_loss(run: Measured, offset: int) -> float | None:
+    loss = validation_loss(run.record)
+    return loss if math.isfinite(loss) else None
+
+
+def _retention(run: Measured, offset: int) -> float | None:
+    """Exact match at twice the training length, relative to the training length."""
+    near, far = run.at(run.max_length, offset), run.at(2 * run.max_length, offset)
+    return None if not near or far is None else far / near
+
+
+def area(run: Measured, offset: int = 0, *, log: bool = False) -> float | None:
+    """Return the mean exact match from the training length to twice it, over length or its log.
+
+    Values between measured lengths are interpolated. None if these do not reach both ends, or if
+    one of them has no value.
+    """
+    lengths = run.lengths(offset) if run.max_length else []
+    ratios = [length / run.max_length for length in lengths]
+    if not ratios or min(ratios) > 1 or max(ratios) < AREA_TO:
         return None
-    if metric.name in BY_LENGTH:
-        return at_point(run, metric.name, metric.point)
-    return _OF_A_RUN[metric.name](run, metric.point.offset)
+    first = max(ratio for ratio in ratios if ratio <= 1)
+    last = min(ratio for ratio in ratios if ratio >= AREA_TO)
+    xs, ys = [], []
+    for length, ratio in zip(lengths, ratios, strict=True):
+        value = run.at(length, offset)
+        if not first <= ratio <= last:
+            continue
+        if value is None:
+            return None
+        xs.append(ratio)
+        ys.append(value)
+    scale = np.log if log else np.asarray
+    grid = np.linspace(scale(1.0), scale(AREA_TO), _AREA_POINTS)
+    curve = np.interp(np.exp(grid) if log else grid, xs, ys)
+    return float(np.trapezoid(curve, grid) / (grid[-1] - grid[0]))
 
 
-def at_point(run: Measured, name: str, point: MetricPoint) -> Any:
-    """At the point's length, or the mean over those measured in its range; None where one of them
-    has no value.
+def limit(run: Measured, threshold: float, offset: int = 0) -> Limit | None:
+    """Return the longest length up to which exact match is at least a threshold.
+
+    Exact match is smoothed by isotonic regression over lengths. A length that the encoding or the
+    positions cannot reach counts as 0.
+    """
+    from scipy import optimize  # slow to import
+
+    rows = {length: run.rows.get((length, offset, "exact_match")) for length in run.lengths(offset)}
+    measured = {length: row for length, row in rows.items() if row is not None}
+    if not measured:
+        return None
+    lengths = list(measured)
+    values = [row["value"] or 0.0 for row in measured.values()]
+    counts = [row["count"] or 1 for row in measured.values()]
+    smooth = optimize.isotonic_regression(values, weights=counts, increasing=False).x
+    reached = smooth >= threshold - records.ROUNDING
+    if not reached.any():
+        return Limit(lengths[0], -1)
+    longest = lengths[int(np.flatnonzero(reached)[-1])]
+    return Limit(longest, int(longest == lengths[-1]))
+
+
+def _cost(key: str) -> OfRun:
+    return lambda run, offset: (run.record["cost"] or {}).get(key)
+
+
+METRICS = (
+    _measured("exact_match", "exact match"),
+    _measured("exact_match_without_end", "exact match without the end token"),
+    _measured("answer_exact_match", "exact match of the answer"),
+    _measured("token_accuracy", "token accuracy"),
+    Entry(CHANCE_CORRECTED, "token accuracy over the chance level", of_length=_chance_corrected),
+    _measured("negative_log_likelihood", "negative log likelihood", lower_is_better=True),
+    Entry(BITS, "bits per token", of_length=_bits, lower_is_better=True, style="number"),
+    Entry(
+        BITS_SLIDING,
+        "bits per token, second half of each window",
+        of_length=_bits_sliding,
+        lower_is_better=True,
+        style="number",
+    ),
+    Entry("in_distribution", "up to training length", of_run=_in_distribution),
+    Entry(
+        "in_distribution_loss",
+        "validation loss",
+        of_run=_finite_loss,
+        lower_is_better=True,
+        by_offset=False,
+        style="small",
+    ),
+    Entry(
+        "trained_length",
+        "at training length",
+        of_run=lambda run, offset: run.at(run.max_length, offset),
+        tested_to=1.0,
+    ),
+    Entry("retention", "kept at 2×", of_run=_retention, tested_to=2.0),
+    Entry("auc", "area, 1× to 2×", of_run=area, tested_to=AREA_TO),
+    Entry(
+        "log_auc",
+        "log area, 1× to 2×",
+        of_run=lambda run, offset: area(run, offset, log=True),
+        tested_to=AREA_TO,
+    ),
+    Entry(
+        "L90",
+        "L90",
+        of_run=lambda run, offset: limit(run, 0.9, offset),
+        at_extrapolation=True,
+        style="limit",
+    ),
+    Entry(
+        "L99",
+        "L99",
+        of_run=lambda run, offset: limit(run, 0.99, offset),
+        at_extrapolation=True,
+        style="limit",
+    ),
+    Entry(
+        "steps",
+        "steps",
+        of_run=_cost("steps"),
+        lower_is_better=True,
+        by_offset=False,
+        of_training=True,
+        style="whole",
+    ),
+    Entry(
+        "flops",
+        "FLOPs",
+        of_run=_cost("train_flops"),
+        lower_is_better=True,
+        by_offset=False,
+        of_training=True,
+        style="power",
+    ),
+    Entry(
+        "parameters",
+        "parameters",
+        of_run=_cost("parameters"),
+        lower_is_better=True,
+        by_offset=False,
+        of_training=True,
+        style="whole",
+    ),
+    Entry("extrapolates", "seeds that extrapolate", by_offset=False, style="count"),
+    Entry("solved", "solved", by_offset=False, of_training=True, style="count"),
+    Entry("seeds", "seeds", by_offset=False, of_training=True, style="count"),
+    Entry("chosen", "chosen", by_offset=False, of_training=True, style="count"),
+    Entry("tied", "tied settings", at_extrapolation=True, style="count"),
+    Entry("every_seed", "each seed", at_extrapolation=True, style="count"),
+)
+BY_NAME = {entry.name: entry for entry in METRICS}
+
+
+def value(run: Measured, metric: Metric) -> Value | None:
+    """Return a metric of a run at the metric's point; None without a value."""
+    entry = BY_NAME[metric.name]
+    if not run.finished and not entry.of_training:
+        return None
+    if entry.of_run is not None:
+        return entry.of_run(run, metric.point.offset)
+    return at_point(run, metric.name, metric.point)
+
+
+def at_point(run: Measured, name: str, point: MetricPoint) -> float | None:
+    """Return a metric at the length of a point, or its mean over the lengths in a range.
+
+    None without a value, or if one of the lengths in the range has no value.
     """
     if point.lengths is None:
         length = point.length_for(run.max_length)
         return None if length is None else run.at(length, point.offset, name)
     first, last = point.lengths
-    found = [run.at(n, point.offset, name) for n in run.lengths(point.offset) if first <= n <= last]
-    return None if None in found else statistics.mean(found)
+    values = []
+    for length in run.lengths(point.offset):
+        if first <= length <= last:
+            value = run.at(length, point.offset, name)
+            if value is None:
+                return None
+            values.append(value)
+    return statistics.mean(values)
 
 
 def extrapolates(run: Measured, extrapolation: Extrapolation) -> bool | None:
-    """Whether a run is solved and reaches the threshold at the point. A run that diverged, or whose
-    table ends before, does not.
+    """Return whether a run is solved and reaches the threshold at the point.
 
-    None where that is not known: it failed for another reason, or nobody has measured it there.
+    A run that diverged does not extrapolate, and neither does one whose encoding ends before the
+    point. None if the outcome is unknown: the run failed, or nobody has measured the point.
     """
-    if run.record["status"] != "finished":
+    if not run.finished:
         return False if run.record["status"] == "diverged" else None
-    length = extrapolation.point.length_for(run.max_length)
-    if length is None or (length, extrapolation.point.offset, "exact_match") not in run.rows:
+    point = extrapolation.point
+    length = point.length_for(run.max_length)
+    if length is None or (length, point.offset, "exact_match") not in run.rows:
         return None
-    reached = run.at(length, extrapolation.point.offset)
-    return (
-        solved(run.record)
-        and reached is not None
-        and reached >= extrapolation.threshold - records.ROUNDING
-    )
+    value = run.at(length, point.offset)
+    reached = value is not None and value >= extrapolation.threshold - records.ROUNDING
+    return solved(run.record) and reached
 
 
 def solved(record: JsonObject) -> bool:
-    """Mean exact match over the validation lengths reaches the task's threshold."""
-    return record["status"] == "finished" and records.solved(
-        validated(record), record["exposure"]["solved_threshold"]
-    )
+    """Return whether mean exact match over the validation lengths reaches the task's threshold."""
+    if record["status"] != "finished":
+        return False
+    return records.solved(validated(record), record["exposure"]["solved_threshold"])
 
 
 def validated(record: JsonObject, metric: str = "exact_match") -> list[float]:
-    """Validation at each length up to the training length."""
-    rows = (
-        r
-        for r in record_rows.preferred_rows(record)
-        if r["split"] == "validation" and r["metric"] == metric and r["override"] is None
-    )
-    return [
-        r["value"]
-        for r in rows
-        if r["length"] <= record["exposure"]["max_length"] and r["value"] is not None
-    ]
+    """Return a validation metric at each length up to the training length."""
+    values = []
+    for row in record_rows.preferred_rows(record):
+        is_validation = row["split"] == "validation" and row["override"] is None
+        is_trained = row["length"] <= record["exposure"]["max_length"]
+        if is_validation and is_trained and row["metric"] == metric and row["value"] is not None:
+            values.append(row["value"])
+    return values
 
 
 def validation_loss(record: JsonObject) -> float:
-    """Its mean over lengths up to the training length; infinite where the run has none: it
-    diverged, or did not finish.
-    """
-    found = validated(record, "negative_log_likelihood") if record["status"] == "finished" else []
-    return math.fsum(found) / len(found) if found else math.inf
-
-
-def hazard(run: Measured, length: int, offset: int = 0) -> list[float | None]:
-    """The share of first errors at each place of the answer, of the examples that were right so
-    far; None where none is left.
-
-    Where answers are shorter than the longest of their length, what has ended counts as right.
-    """
-    row = run.rows.get((length, offset, "first_error"))
-    if row is None or row["value"] is None:
-        return []
-    left = row["count"] - np.concatenate([[0], np.cumsum(row["value"])[:-1]])
-    return [
-        wrong / there if there > 0 else None
-        for wrong, there in zip(row["value"], left.tolist(), strict=True)
-    ]
-
-
-def limit(run: Measured, threshold: float, offset: int = 0) -> Limit | None:
-    """The longest measured length up to which exact match is at least a threshold, after isotonic
-    smoothing over lengths.
-
-    A length that the encoding or the positions cannot reach counts as 0.
-    """
-    from scipy import optimize  # slow to import
-
-    lengths = [n for n in run.lengths(offset) if (n, offset, "exact_match") in run.rows]
-    if not lengths:
-        return None
-    counts = [run.rows[n, offset, "exact_match"]["count"] or 1 for n in lengths]
-    smooth = optimize.isotonic_regression(
-        [run.at(n, offset) or 0.0 for n in lengths], weights=counts, increasing=False
-    ).x
-    held = [
-        n
-        for n, reached in zip(lengths, smooth.tolist(), strict=True)
-        if reached >= threshold - records.ROUNDING
-    ]
-    if not held:
-        return Limit(lengths[0], -1)
-    return Limit(held[-1], int(held[-1] == lengths[-1]))
-
-
-def area(run: Measured, offset: int = 0, *, log: bool = False) -> float | None:
-    """Mean exact match between the training length and twice it, over length or over its logarithm.
-
-    On a fixed grid, straight between measured lengths; None where these do not reach from one end
-    to the other.
-    """
-    points = [(n, run.at(n, offset)) for n in run.lengths(offset)]
-    ratios = [n / run.max_length for n, _ in points] if run.max_length else []
-    if not ratios or min(ratios) > 1 or max(ratios) < AREA_TO:
-        return None
-    first, last = max(r for r in ratios if r <= 1), min(r for r in ratios if r >= AREA_TO)
-    kept = [(r, v) for r, (_, v) in zip(ratios, points, strict=True) if first <= r <= last]
-    if any(v is None for _, v in kept):
-        return None
-    scale = np.log if log else np.asarray
-    x = np.linspace(scale(1.0), scale(AREA_TO), _AREA_POINTS)
-    y = np.interp(np.exp(x) if log else x, [r for r, _ in kept], [v for _, v in kept])
-    return float(np.trapezoid(y, x) / (x[-1] - x[0]))
-
-
-def _retention(run: Measured, offset: int) -> float | None:
-    """Exact match at twice the training length, as a part of that at it."""
-    near, far = run.at(run.max_length, offset), run.at(2 * run.max_length, offset)
-    return None if not near or far is None else far / near
-
-
-def _in_distribution(run: Measured, offset: int) -> float | None:
-    return statistics.mean(v for n, v in run.curve(offset) if n <= run.max_length)
-
-
-def _loss(run: Measured, _: int) -> float | None:
-    found = validation_loss(run.record)
-    return found if math.isfinite(found) else None
-
-
-def _change(row: Mapping[str, Any]) -> str | None:
-    return row["override"] and row["override"]["label"]
-
-
-_OF_A_RUN = {
-    "in_distribution": _in_distribution,
-    "in_distribution_loss": _loss,
-    "trained_length": lambda run, offset: run.at(run.max_length, offset),
-    "retention": _retention,
-    "auc": area,
-    "log_auc": lambda run, offset: area(run, offset, log=True),
-    "L90": lambda run, offset: limit(run, 0.9, offset),
-    "L99": lambda run, offset: limit(run, 0.99, offset),
-}
+    """Return the mean validation loss up to the training length; infinite without one."""
+    losses: list[float] = []
+    if record["status"] == "finished":
+        losses = validated(record, "negative_log_likelihood")
+    return math.fsum(losses) / len(losses) if losses else math.inf

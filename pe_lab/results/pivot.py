@@ -1,36 +1,14 @@
-"""A table of the analysis spec in words: rows, columns and one table for each value of what is left
-(grids.py).
-"""
+"""The tables of the analysis spec in words, from their pivots (grids.py)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from pe_lab.results import cells, compare, metrics
 from pe_lab.results.formats import DASH, Cell, Table
-from pe_lab.results.grids import Grid, Point, grids, metric_at, one_a_task, title
+from pe_lab.results.grids import Grid, Key, Point, grids, metric_at, one_a_task, title
 from pe_lab.results.results import Results, Variant
-from pe_lab.runs import analysis_spec
-from pe_lab.runs.analysis_spec import BY_LENGTH, Metric
+from pe_lab.runs.analysis_spec import Metric, MetricPoint, Published, TableSpec
 from pe_lab.runs.labels import agrees
 
-WORDS = {
-    "extrapolates": "seeds that extrapolate",
-    "every_seed": "each seed",
-    "in_distribution": "up to training length",
-    "trained_length": "at training length",
-    "in_distribution_loss": "validation loss",
-    "auc": "area, 1× to 2×",
-    "log_auc": "log area, 1× to 2×",
-    "flops": "FLOPs",
-    "tied": "tied settings",
-    "retention": "kept at 2×",
-    "exact_match": "exact match",
-    "token_accuracy": "token accuracy",
-    metrics.CHANCE_CORRECTED: "token accuracy over the chance level",
-    metrics.BITS: "bits a token",
-    metrics.BITS_SLIDING: "bits a token, second half of each window",
-}
-_OF_TRAINING = ("solved", "seeds", "chosen", "steps", "flops", "parameters")  # and not of a test
 SHOWN = {
     "median": "",
     "mean": "mean ± sd",
@@ -38,34 +16,46 @@ SHOWN = {
     "seeds": "every seed",
     "best": "oracle: best setting and seed, by the test",
 }
+_CAPTIONS = {
+    "median": "Median over seeds",
+    "mean": "Mean and standard deviation over seeds",
+    "iqm": "Interquartile mean over seeds",
+    "seeds": "Every seed",
+    "best": "Oracle: the best setting and seed, by the test itself",
+}
 
 
-def tables(results: Results, asked: analysis_spec.TableSpec) -> list[Table]:
-    """The tables of a description.
+def tables(results: Results, spec: TableSpec) -> list[Table]:
+    """Return the tables of a spec.
 
     Args:
-      results: after selection.
+      results: of the variants that validation chose.
 
     Raises:
       UserError: rows and columns leave several variants in one cell.
     """
-    return [_table(results, grid) for grid in grids(results, asked)]
+    return [_table(results, grid) for grid in grids(results, spec)]
 
 
 def column(metric: Metric, results: Results) -> str:
-    """The heading of a metric."""
-    words = WORDS.get(metric.name, metric.name)
-    if metric.name in BY_LENGTH or metric.name in ("every_seed", "tied"):
+    """Return the heading of a metric."""
+    entry = metrics.BY_NAME[metric.name]
+    words = entry.label
+    if entry.by_length:
         words = f"{words} {cells.point_of(results, metric)}"
     elif metric.point.offset:
         words = f"{words}, {metric.point}"
-    shown = SHOWN[metric.show] if metric.name not in analysis_spec.COUNTS else ""
-    return metric.label or (f"{words}, {shown}" if shown else words)
+    summary = "" if entry.style == "count" else SHOWN[metric.show]
+    if summary:
+        words = f"{words}, {summary}"
+    return metric.label or words
 
 
 def length_name(results: Results, length: int) -> str:
-    """With an arrow beyond training, if all variants were trained equally long; with the sign of
-    repeated inputs.
+    """Return the heading of a length.
+
+    It has an arrow beyond the training length, if this is the same for all variants, and the sign
+    of repeated inputs.
     """
     beyond = len(results.max_lengths) == 1 and length > results.max_lengths[0]
     repeated = length in results.repeated_lengths
@@ -73,210 +63,190 @@ def length_name(results: Results, length: int) -> str:
 
 
 def _table(results: Results, grid: Grid) -> Table:
-    asked = grid.asked
-    body = [_row(results, asked, row, [grid.at(row, c) for c in grid.columns]) for row in grid.rows]
-    heads = [column(m, results) for m in asked.measures] or [
-        heading(results, asked.columns, c) for c in grid.columns
-    ]
-    header = [title(asked.rows), *heads, *([asked.published.source] if asked.published else [])]
-    words = [_said(d, value) for d, value in zip(asked.each, grid.kind, strict=True)]
-    used = [p.variant for p in grid.points]
+    spec = grid.spec
+    if spec.measures:
+        header = [column(metric, results) for metric in spec.measures]
+    else:
+        header = [heading(results, spec.columns, key) for key in grid.columns]
+    if spec.published:
+        header.append(spec.published.source)
+    body = [_row(results, grid, row) for row in grid.rows]
+    single = zip(spec.each, grid.kind, strict=True)
+    words = [_in_title(dimension, label) for dimension, label in single]
+    variants = [point.variant for point in grid.points]
     return Table(
-        ", ".join([name_of(results, asked), *words]),
-        _caption(asked),
-        tuple(header),
+        ", ".join([name_of(results, spec), *words]),
+        _caption(spec),
+        (title(spec.rows), *header),
         tuple(body),
-        _notes(results, asked, used, body),
+        _notes(results, spec, variants, body),
     )
 
 
-def name_of(results: Results, asked: analysis_spec.TableSpec) -> str:
-    """Its title, or one from what it shows."""
-    if asked.title or asked.measures:
-        return asked.title or f"By {title(asked.rows)}"
-    words = WORDS.get(asked.metric.name, asked.metric.name)
-    by = " and ".join(title([d]) for d in (*asked.rows, *asked.columns) if d != "variant")
-    point = f" {asked.metric.point}" if str(asked.metric.point) else ""
+def name_of(results: Results, spec: TableSpec) -> str:
+    """Return the title of a table, or one made from its content."""
+    if spec.title or spec.measures:
+        return spec.title or f"By {title(spec.rows)}"
+    words = metrics.BY_NAME[spec.metric.name].label
+    dimensions = [name for name in (*spec.rows, *spec.columns) if name != "variant"]
+    by = " and ".join(title([dimension]) for dimension in dimensions)
+    point = f" {spec.metric.point}" if str(spec.metric.point) else ""
     return f"{words[0].upper()}{words[1:]}{point} by {by}"
 
 
-def _row(
-    results: Results, asked: analysis_spec.TableSpec, row: tuple[Any, ...], found: list[list[Point]]
-) -> tuple[Cell, ...]:
-    variants = list({p.variant.name: p.variant for points in found for p in points}.values())
-    label = " · ".join(filter(None, map(str, row))) or DASH
-    if asked.measures:
-        points = [p for points in found for p in points]
-        body = [_cell(results, asked, points, m) for m in asked.measures]
+def _row(results: Results, grid: Grid, row: Key) -> tuple[Cell, ...]:
+    spec = grid.spec
+    of_columns = [grid.at(row, key) for key in grid.columns]
+    points = [point for points in of_columns for point in points]
+    variants = list({point.variant.name: point.variant for point in points}.values())
+    if spec.measures:
+        body = [_cell(results, spec, points, metric) for metric in spec.measures]
     else:
-        body = [_cell(results, asked, points, asked.metric) for points in found]
-    reveals = _reveals_in_rows(asked) and any(v.reveals_target_length for v in variants)
-    first = Cell(f"{label} {cells.REVEALS}" if reveals else label)
-    return (first, *body, *([_figure(asked.published, label, variants)] if asked.published else []))
+        body = [_cell(results, spec, points, spec.metric) for points in of_columns]
+    label = " · ".join(str(part) for part in row if part != "") or DASH
+    if spec.published:
+        body.append(_figure(spec.published, label, variants))
+    reveals = _is_one_variant_a_row(spec) and any(v.reveals_target_length for v in variants)
+    return (Cell(f"{label} {cells.REVEALS}" if reveals else label), *body)
 
 
-def _cell(
-    results: Results, asked: analysis_spec.TableSpec, points: list[Point], metric: Metric
-) -> Cell:
-    """Of one variant, or of one for each task; with its signs."""
-    variants = one_a_task(asked, points)
+def _cell(results: Results, spec: TableSpec, points: list[Point], metric: Metric) -> Cell:
+    """The cell of one variant, or of one for each task, with its signs."""
+    variants = one_a_task(spec, points)
     if not variants:
         return Cell(DASH)
-    at = metric_at(asked, points[0], metric)
-    found = cells.measure(results, variants, at)
-    return (
-        Cell(f"{found.text}{signs(results, asked, variants, at)}", found.value)
-        if found.text != DASH
-        else found
-    )
+    placed = metric_at(spec, points[0], metric)
+    cell = cells.measure(results, variants, placed)
+    if cell.text == DASH:
+        return cell
+    return Cell(cell.text + signs(results, spec, variants, placed), cell.value)
 
 
-def signs(
-    results: Results, asked: analysis_spec.TableSpec, variants: Sequence[Variant], metric: Metric
-) -> str:
-    """What a number must be read with: that the target length is revealed, that training saw
-    the positions, and that no seed solved the training lengths.
+def signs(results: Results, spec: TableSpec, variants: Sequence[Variant], metric: Metric) -> str:
+    """Return the signs of a number.
+
+    They mark variants that reveal the target length, that saw the positions of the test in
+    training, whose test inputs training can draw, and that no seed solved.
 
     Args:
       metric: at the point of the number.
     """
-    point = cells.point_of(results, metric)
-    repeated = (
-        "length" not in asked.columns
-        and point is not None
-        and _is_repeated(results, variants, point)
-    )
-    reveals = not _reveals_in_rows(asked) and any(v.reveals_target_length for v in variants)
-    seen = point is not None and any(compare.saw_positions(results, v, point) for v in variants)
-    unsolved = (
-        not any(v.solved for v in variants)
-        and any(v.runs for v in variants)
-        and _misleads_unsolved(asked, metric)
-    )
-    return cells.REVEALS * reveals + cells.SEEN * seen + cells.REPEATED * repeated + "*" * unsolved
+    entry, point = metrics.BY_NAME[metric.name], cells.point_of(results, metric)
+    text = ""
+    if not _is_one_variant_a_row(spec) and any(v.reveals_target_length for v in variants):
+        text += cells.REVEALS
+    if point is not None:
+        if any(compare.saw_positions(results, v, point) for v in variants):
+            text += cells.SEEN
+        if "length" not in spec.columns and _is_repeated(results, variants, point):
+            text += cells.REPEATED
+    counts_solved = "solved" in [measure.name for measure in spec.measures]
+    has_runs = any(variant.runs for variant in variants)
+    is_solved = any(variant.solved for variant in variants)
+    if has_runs and not is_solved and not entry.of_training and not counts_solved:
+        text += "*"
+    return text
 
 
-def _is_repeated(
-    results: Results, variants: Sequence[Variant], point: analysis_spec.MetricPoint
-) -> bool:
-    """Whether training can draw some of the test inputs at a point."""
-    first, last = point.lengths or (0, 0)
-    lengths = {n for n in results.lengths if first <= n <= last}
+def _is_repeated(results: Results, variants: Sequence[Variant], point: MetricPoint) -> bool:
+    """Return whether training can draw some of the test inputs at a point."""
     if point.lengths is None:
-        own = {point.length_for(variant.max_length) for variant in variants}
-        lengths = {length for length in own if length is not None}
-    return bool(lengths & results.repeated_lengths)
+        lengths = {point.length_for(variant.max_length) for variant in variants}
+        return bool(lengths & results.repeated_lengths)
+    first, last = point.lengths
+    return any(first <= length <= last for length in results.repeated_lengths)
 
 
-def _reveals_in_rows(asked: analysis_spec.TableSpec) -> bool:
-    """Whether all of a row is of one variant, whose name then has the sign."""
-    return asked.rows == ("variant",) or bool(asked.measures)
+def _is_one_variant_a_row(spec: TableSpec) -> bool:
+    """Return whether a row is of one variant, so that its name has the sign and not each number."""
+    return spec.rows == ("variant",) or bool(spec.measures)
 
 
-def _misleads_unsolved(asked: analysis_spec.TableSpec, metric: Metric) -> bool:
-    """Whether a number of an unsolved variant would mislead: of a test, in a table that does not
-    count the solved seeds.
-    """
-    return metric.name not in _OF_TRAINING and "solved" not in [m.name for m in asked.measures]
-
-
-def _figure(published: analysis_spec.Published, name: str, variants: Sequence[Variant]) -> Cell:
-    """A paper's figure, beside runs of its full protocol alone."""
-    value = published.figures.get(name)
-    runs = [r for v in variants for r in v.runs]
-    if value is None or not runs or not all(agrees(published.protocol, r["config"]) for r in runs):
+def _figure(published: Published, label: str, variants: Sequence[Variant]) -> Cell:
+    """The figure of a paper, if all runs follow its complete protocol."""
+    value = published.figures.get(label)
+    configs = [record["config"] for variant in variants for record in variant.runs]
+    follow = [agrees(published.protocol, config) for config in configs]
+    if value is None or not configs or not all(follow):
         return Cell(DASH)
     return Cell(cells.number(value), value)
 
 
-def heading(results: Results, dimensions: Sequence[str], key: tuple[Any, ...]) -> str:
-    """Of a column."""
-    return (
-        ", ".join(_words(results, d, value) for d, value in zip(dimensions, key, strict=True))
-        or "all"
-    )
+def heading(results: Results, dimensions: Sequence[str], key: Key) -> str:
+    """Return the heading of a column."""
+    words = []
+    for dimension, label in zip(dimensions, key, strict=True):
+        if dimension == "length":
+            words.append(length_name(results, int(label)))
+        elif dimension == "offset":
+            words.append(f"+{label}")
+        else:
+            words.append(str(label) or DASH)
+    return ", ".join(words) or "all"
 
 
-def _words(results: Results, dimension: str, value: Any) -> str:
-    if dimension == "length":
-        return length_name(results, value)
-    return f"+{value}" if dimension == "offset" else str(value) or DASH
-
-
-def _said(dimension: str, value: Any) -> str:
+def _in_title(dimension: str, label: str | int) -> str:
     if dimension == "offset":
-        return f"positions shifted by {value}"
-    return f"length {value}" if dimension == "length" else str(value)
+        return f"positions shifted by {label}"
+    return f"length {label}" if dimension == "length" else str(label)
 
 
-def _caption(asked: analysis_spec.TableSpec) -> str:
-    shown = {
-        "median": "Median over seeds",
-        "mean": "Mean and standard deviation over seeds",
-        "iqm": "Interquartile mean over seeds",
-        "seeds": "Every seed",
-        "best": "Oracle: the best setting and seed, by the test itself",
-    }
-    over = (
-        ""
-        if asked.measures or asked.metric.name in analysis_spec.COUNTS
-        else f"{shown[asked.metric.show]}. "
-    )
-    return f"{over}{asked.note}".strip()
+def _caption(spec: TableSpec) -> str:
+    is_count = metrics.BY_NAME[spec.metric.name].style == "count"
+    if spec.measures or is_count:
+        return spec.note
+    return f"{_CAPTIONS[spec.metric.show]}. {spec.note}".strip()
 
 
 def _notes(
     results: Results,
-    asked: analysis_spec.TableSpec,
+    spec: TableSpec,
     variants: Sequence[Variant],
     body: Sequence[Sequence[Cell]],
 ) -> tuple[str, ...]:
-    text = " ".join(cell.text for row in body for cell in row)
-    counts = [len(v.finished) for v in variants]
-    shown = {
-        m.show for m in asked.measures or (asked.metric,) if m.name not in analysis_spec.COUNTS
-    }
-    notes = [cells.intervals_note(counts, show) for show in ("median", "iqm") if show in shown]
-    if any(m.name == "extrapolates" for m in asked.measures or (asked.metric,)):
-        notes += [
-            f"*extrapolates*: runs that are {results.spec.extrapolation}; of the runs with a known "
-            f"outcome.",
-            cells.wilson_note(counts),
-        ]
-    if any(len(cell.text) > 1 and cell.text.endswith("*") for row in body for cell in row):
+    texts = [cell.text for row in body for cell in row]
+    seeds = [len(variant.finished) for variant in variants]
+    of_seeds = [m for m in spec.metrics if metrics.BY_NAME[m.name].style != "count"]
+    summaries = [metric.show for metric in of_seeds]
+    notes = [cells.intervals_note(seeds, show) for show in ("median", "iqm") if show in summaries]
+    if any(metric.name == "extrapolates" for metric in spec.metrics):
+        notes += extrapolation_notes(results, seeds)
+    if any(len(text) > 1 and text.endswith("*") for text in texts):
         notes.append(
             "*: no seed solved the training lengths; the number is no evidence about extrapolation."
         )
-    if "best" in shown:
+    if "best" in summaries:
         notes.append(oracle_note(results))
-    if asked.published:
+    if spec.published:
         notes.append(
-            f"{asked.published.source}: as published; beside runs of its full protocol alone."
+            f"{spec.published.source}: as published; shown for runs of its full protocol only."
         )
-    return tuple(
-        filter(
-            None,
-            [
-                *notes,
-                *(
-                    words
-                    for sign, words in cells.SIGNS.items()
-                    if sign in text or _in_header(sign, results, asked)
-                ),
-            ],
-        )
+    joined = " ".join(texts)
+    for sign, words in cells.SIGNS.items():
+        if sign in joined or _is_in_header(sign, results, spec):
+            notes.append(words)
+    return tuple(note for note in notes if note)
+
+
+def extrapolation_notes(results: Results, counts: Sequence[int]) -> list[str]:
+    """Return the definition of *extrapolates* and the note about its intervals."""
+    definition = (
+        f"*extrapolates*: runs that are {results.spec.extrapolation}; of the runs with a known "
+        f"outcome."
     )
+    return [definition, cells.wilson_note(counts)]
 
 
 def oracle_note(results: Results) -> str:
+    """Return the note of numbers that were chosen on the test."""
     return (
         f"Oracle: chosen by the test itself, as in {results.spec.oracle}; for comparison "
         f"with it alone."
     )
 
 
-def _in_header(sign: str, results: Results, asked: analysis_spec.TableSpec) -> bool:
+def _is_in_header(sign: str, results: Results, spec: TableSpec) -> bool:
     if sign == cells.REPEATED:
-        return "length" in asked.columns and bool(results.repeated_lengths)
-    lengths = "length" in (*asked.rows, *asked.columns) and len(results.max_lengths) == 1
-    return sign == "→" and lengths and results.lengths[-1] > results.max_lengths[0]
+        return "length" in spec.columns and bool(results.repeated_lengths)
+    by_length = "length" in (*spec.rows, *spec.columns) and len(results.max_lengths) == 1
+    return sign == "→" and by_length and results.lengths[-1] > results.max_lengths[0]

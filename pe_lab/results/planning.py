@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pe_lab.results import attainable, compare, statistics
+from pe_lab.results import compare, statistics
 from pe_lab.results.compare import Comparison, Counts
 from pe_lab.results.results import Results
 from pe_lab.runs.errors import UserError
@@ -54,13 +54,13 @@ def seeds_needed(results: Results, power: float) -> list[Need]:
             f"{results.name} declares no contrasts: say what is to be compared in the study's "
             f"analysis()."
         )
-    level = attainable.LEVEL / len(found)
+    level = statistics.LEVEL / len(found)
     return [_need(c, power, level) for c in found]
 
 
 def text(results: Results, power: float, needs: Sequence[Need]) -> str:
     """What is needed, a line each."""
-    level = attainable.LEVEL / len(needs)
+    level = statistics.LEVEL / len(needs)
     lines = [
         f"Seeds of each variant for a power of {power:g} at p < {level:.2g}: 0.05 over "
         f"{len(needs)} contrasts (Holm's first step).",

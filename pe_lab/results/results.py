@@ -1,203 +1,206 @@
-"""A study's records, grouped as its tables show them: by variant, seeds side by side."""
+"""The records of a study by variant, with its analysis spec."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from pe_lab.results import likelihood, metrics, statistics
+from pe_lab.results import frame, likelihood, metrics, read_analysis_spec, statistics
 from pe_lab.results.metrics import Measured
-from pe_lab.runs import check_analysis_spec, read_analysis_spec, records, study_files
-from pe_lab.runs.analysis_spec import SEPARATOR, AnalysisSpec
+from pe_lab.runs import check_analysis_spec, records, study_files
+from pe_lab.runs.analysis_spec import AnalysisSpec
 from pe_lab.runs.labels import label
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.record_schema import JsonObject, RecordRow
 
-_SEED_AXES = ("seed", "data_seed")
-EVALUATED_WITH = "evaluated with"  # the axis of what stood in place of what was trained
+EVALUATED_WITH = "evaluated with"  # the dimension of evaluation overrides
 
 
 @dataclass(frozen=True)
 class Variant:
-    """The runs of one point of a sweep, all its seeds, in the sweep's order."""
+    """The runs of all seeds at one point of a sweep, in the order of the sweep.
+
+    Attributes:
+      override: label of the evaluation override; None: evaluated as trained.
+      labels: by axis, without seeds.
+      candidates: the variants of all settings from which validation chose this one.
+    """
 
     name: str
     runs: tuple[JsonObject, ...]
-    override: str | None = None  # what was evaluated in place of what was trained
-    labels: Mapping[str, str] = field(default_factory=dict)  # axis -> label, but for seeds
-    candidates: tuple[
-        "Variant", ...
-    ] = ()  # where it was chosen: all that it was chosen from, itself among them
+    override: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    candidates: tuple["Variant", ...] = ()
 
     @cached_property
     def measured(self) -> tuple[Measured, ...]:
-        """The runs, their rows found by place."""
-        return tuple(Measured(r, self.override) for r in self.runs)
+        """The runs with their test rows."""
+        return tuple(Measured(record, self.override) for record in self.runs)
 
     @cached_property
     def finished(self) -> list[JsonObject]:
-        return [r for r in self.runs if r["status"] == "finished"]
+        """The records of finished runs."""
+        return [record for record in self.runs if record["status"] == "finished"]
 
     @cached_property
     def solved(self) -> int:
-        return sum(metrics.solved(r) for r in self.finished)
+        """The number of solved runs."""
+        return sum(metrics.solved(record) for record in self.finished)
 
     @cached_property
     def max_length(self) -> int:
-        """The longest example of its training; 0 where none has finished."""
-        return max((r["exposure"]["max_length"] for r in self.finished), default=0)
+        """The training length; 0 if no run has finished."""
+        return max((record["exposure"]["max_length"] for record in self.finished), default=0)
 
     @cached_property
     def max_position(self) -> int | float | None:
-        """The largest position that its training showed to an encoding; None where none reads
-        them.
-        """
-        return max(
-            (p for r in self.finished if (p := r["exposure"]["max_position"]) is not None),
-            default=None,
-        )
+        """The largest position in training; None if the encodings read no positions."""
+        positions = [record["exposure"]["max_position"] for record in self.finished]
+        return max((p for p in positions if p is not None), default=None)
 
     @cached_property
     def reveals_target_length(self) -> bool:
-        changed = [
-            row["override"]
-            for r in self.finished
-            for row in r["rows"]
-            if row["override"] and row["override"]["label"] == self.override
-        ]
-        return any(
-            known["reveals_target_length"]
-            for known in (changed or [r["exposure"] for r in self.finished])
-        )
+        """Whether the input reveals the target length, in training or with the override."""
+        known = [record["exposure"]["reveals_target_length"] for record in self.finished]
+        overridden = []
+        for record in self.finished:
+            for row in record["rows"]:
+                override = row["override"]
+                if override and override["label"] == self.override:
+                    overridden.append(override["reveals_target_length"])
+        return any(overridden or known)
 
     @property
     def task(self) -> str:
-        """Its label."""
-        return self.labels.get("task") or next((label(r["config"]["task"]) for r in self.runs), "")
+        """The label of the task."""
+        if self.labels.get("task"):
+            return self.labels["task"]
+        return label(self.runs[0]["config"]["task"]) if self.runs else ""
 
-    def values(self, length: int, offset: int, metric: str = "exact_match") -> list[Any]:
-        """One number a run; None where it did not finish or has none there."""
+    def values(self, length: int, offset: int, metric: str = "exact_match") -> list[float | None]:
+        """Return one value for each run; None without a value."""
         return [run.at(length, offset, metric) for run in self.measured]
 
     def mean(self, length: int, offset: int, metric: str = "exact_match") -> float | None:
-        return statistics.mean(v for v in self.values(length, offset, metric) if v is not None)
+        """Return the mean over the runs with a value."""
+        values = self.values(length, offset, metric)
+        return statistics.mean(value for value in values if value is not None)
 
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that a study has measured so far."""
+    """The variants of a study, and its analysis spec.
+
+    Attributes:
+      missing: number of runs without a record.
+    """
 
     name: str
     variants: tuple[Variant, ...]
-    missing: int  # runs without a record
+    missing: int
     spec: AnalysisSpec = field(default_factory=AnalysisSpec)
 
     @cached_property
     def finished(self) -> list[JsonObject]:
-        return [r for v in self.variants if v.override is None for r in v.finished]
+        """The records of finished runs."""
+        trained = [variant for variant in self.variants if variant.override is None]
+        return [record for variant in trained for record in variant.finished]
 
     @cached_property
     def records(self) -> list[JsonObject]:
-        """The record of every run, each once."""
-        return list({r["run_id"]: r for v in self.variants for r in v.runs}.values())
+        """The record of every run, once."""
+        records = [record for variant in self.variants for record in variant.runs]
+        return list({record["run_id"]: record for record in records}.values())
+
+    @cached_property
+    def test_rows(self) -> list[RecordRow]:
+        """The test rows of finished runs."""
+        rows = [row for record in self.finished for row in record["rows"]]
+        return [row for row in rows if row["split"] == "test"]
 
     @cached_property
     def lengths(self) -> list[int]:
-        return sorted(
-            {row["length"] for r in self.finished for row in r["rows"] if row["split"] == "test"}
-        )
+        """The test lengths."""
+        return sorted({row["length"] for row in self.test_rows})
 
     @cached_property
     def offsets(self) -> list[int]:
-        return sorted(
-            {row["offset"] for r in self.finished for row in r["rows"] if row["split"] == "test"}
-        )
+        """The offsets of the positions in the test."""
+        return sorted({row["offset"] for row in self.test_rows})
 
     @cached_property
     def repeated_lengths(self) -> set[int]:
-        """Test lengths some of whose inputs training can draw; none in records without the
-        share.
-        """
-        rows = [row for r in self.finished for row in r["rows"] if row["split"] == "test"]
-        return {row["length"] for row in rows if row["metric"] == "overlap" and row["value"] > 0}
+        """Test lengths at which training can draw some of the inputs."""
+        rows = [row for row in self.test_rows if row["metric"] == "overlap"]
+        return {row["length"] for row in rows if row["value"] > 0}
 
     @cached_property
     def max_lengths(self) -> list[int]:
-        """The training lengths that occur."""
-        return sorted({r["exposure"]["max_length"] for r in self.finished})
+        """The training lengths."""
+        return sorted({record["exposure"]["max_length"] for record in self.finished})
 
     @cached_property
     def length_name(self) -> str:
-        return " or ".join(sorted({r["exposure"]["length_name"] for r in self.finished}))
+        """The unit of lengths, such as symbols."""
+        names = {record["exposure"]["length_name"] for record in self.finished}
+        return " or ".join(sorted(names))
 
     @cached_property
     def has_text(self) -> bool:
-        """Whether the likelihood of places was measured."""
-        return any(row["metric"] == likelihood.METRIC for r in self.finished for row in r["rows"])
+        """Whether the task is a text, with likelihoods by position."""
+        rows = [row for record in self.finished for row in record["rows"]]
+        return any(row["metric"] == likelihood.METRIC for row in rows)
 
     @cached_property
     def tasks(self) -> list[str]:
-        """Labels of the tasks that occur."""
-        return list(dict.fromkeys(label(r["config"]["task"]) for r in self.finished))
+        """The labels of the tasks."""
+        labels = [label(record["config"]["task"]) for record in self.finished]
+        return list(dict.fromkeys(labels))
 
     def chance_level(
         self, length: int, metric: str = "exact_match", task: str | None = None
     ) -> float | None:
-        """A task's at this length; None: the highest of any."""
-        found = [
-            r["chance_levels"] for r in self.finished if task in (None, label(r["config"]["task"]))
-        ]
-        return max(
-            (f[metric] for chance_levels in found for f in chance_levels if f["length"] == length),
-            default=None,
-        )
+        """Return the chance level of a task at a length; `task=None`: the highest of all tasks."""
+        levels = []
+        for record in self.finished:
+            if task in (None, label(record["config"]["task"])):
+                levels += [level for level in record["chance_levels"] if level["length"] == length]
+        return max((level[metric] for level in levels), default=None)
 
 
 def load(folder: Path) -> Results:
-    """Reads a study's folder.
+    """Read a study's folder.
 
     Raises:
-      UserError: no study there, a damaged record, or an analysis that does not fit the study.
+      UserError: the folder has no study, a record is damaged, or the analysis spec does not fit.
     """
     name, entries = study_files.study_of(folder)
-    found = records.read_all(folder)
-    shown = _axes_to_show([labels for labels, _ in entries])
-    groups: dict[str, tuple[dict[str, str], dict[str, JsonObject]]] = {}
-    for labels, run_id in entries:
-        own = {axis: text for axis, text in labels.items() if axis not in _SEED_AXES}
-        _, runs = groups.setdefault(
-            SEPARATOR.join(labels[a] for a in shown if labels.get(a)) or name, (own, {})
-        )
-        if run_id in found:
-            runs[run_id] = found[run_id]
-    missing = sum(run_id not in found for run_id in {i for _, i in entries})
-    plain = [Variant(n, tuple(runs.values()), labels=own) for n, (own, runs) in groups.items()]
-    variants = tuple(v for each in plain for v in _with_changes(each))
+    by_id = records.read_all(folder)
+    names = frame.variant_names(name, [labels for labels, _ in entries])
+    labels_of: dict[str, dict[str, str]] = {}
+    runs_of: dict[str, dict[str, JsonObject]] = {}
+    for variant, (labels, run_id) in zip(names, entries, strict=True):
+        of_axes = {axis: text for axis, text in labels.items() if axis not in frame.SEED_AXES}
+        labels_of.setdefault(variant, of_axes)
+        runs = runs_of.setdefault(variant, {})
+        if run_id in by_id:
+            runs[run_id] = by_id[run_id]
+    variants: list[Variant] = []
+    for variant, labels in labels_of.items():
+        trained = Variant(variant, tuple(runs_of[variant].values()), labels=labels)
+        variants += [trained, *_with_overrides(trained)]
     spec = read_analysis_spec.from_dict(study_files.analysis_of(folder))
-    overrides = [v.override for v in variants if v.override]
-    check_analysis_spec.check(spec, [own for own, _ in groups.values()], overrides)
-    return Results(name, variants, missing, spec)
+    overrides = [variant.override for variant in variants if variant.override]
+    check_analysis_spec.check(spec, list(labels_of.values()), overrides)
+    missing = len({run_id for _, run_id in entries} - by_id.keys())
+    return Results(name, tuple(variants), missing, spec)
 
 
-def _with_changes(variant: Variant) -> list[Variant]:
-    """A variant, and once more for each change that its runs were evaluated with."""
-    overrides = dict.fromkeys(
-        row["override"]["label"] for run in variant.runs for row in run["rows"] if row["override"]
-    )
-    return [variant, *(_changed(variant, override) for override in overrides)]
-
-
-def _changed(variant: Variant, override: str) -> Variant:
-    return Variant(
-        f"{variant.name}, evaluated with {override}",
-        variant.runs,
-        override,
-        {**variant.labels, EVALUATED_WITH: override},
-    )
-
-
-def _axes_to_show(labels: list[dict[str, str]]) -> list[str]:
-    """Axes other than seeds that take more than one value; the encodings if none does."""
-    axes = list(dict.fromkeys(a for each in labels for a in each if a not in _SEED_AXES))
-    varying = [a for a in axes if len({each.get(a) for each in labels}) > 1]
-    return varying or [a for a in axes if a == "model.encodings"]
+def _with_overrides(variant: Variant) -> list[Variant]:
+    """Return the variant once for each override that its runs were evaluated with."""
+    rows = [row for record in variant.runs for row in record["rows"] if row["override"]]
+    overrides = []
+    for override in dict.fromkeys(row["override"]["label"] for row in rows):
+        name = f"{variant.name}, {EVALUATED_WITH} {override}"
+        labels = {**variant.labels, EVALUATED_WITH: override}
+        overrides.append(Variant(name, variant.runs, override, labels))
+    return overrides

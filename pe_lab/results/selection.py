@@ -1,71 +1,82 @@
-"""Choosing along axes of tuning (a learning rate) by what validation says up to the training
-length, and never by the test.
+"""Choice along tuned axes (a learning rate) by validation up to the training length.
 
-The variant of the least mean validation loss over seeds is chosen, for each point of the other
-axes. Settings that as many seeds solve are tied: exact match does not tell them apart, the loss
-decides, and tables show how much that matters.
+The setting with the least mean validation loss over seeds is chosen, for each point of the other
+axes, and never by the test. Settings that as many seeds solve are tied: exact match does not
+separate them, the loss decides, and tables show how much that matters.
 """
 
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pe_lab.results import metrics, statistics
+from pe_lab.results import frame, metrics, statistics
 from pe_lab.results.results import EVALUATED_WITH, Results, Variant
 from pe_lab.results.statistics import Interval
 from pe_lab.runs.analysis_spec import SEPARATOR
 
 
 def chosen(results: Results) -> Results:
-    """The results with one variant for all that differ in tuned axes alone; the same results where
-    nothing is tuned.
-    """
+    """Return the results with one variant for all that differ in tuned axes only."""
     tuned = results.spec.tuned
     if not tuned:
         return results
-    shown = _shown(results, tuned)
     groups: dict[tuple[tuple[str, str], ...], list[Variant]] = {}
     for variant in results.variants:
-        groups.setdefault(
-            tuple((a, t) for a, t in variant.labels.items() if a not in tuned), []
-        ).append(variant)
-    variants = [
-        _best(_name(dict(labels), shown) or results.name, dict(labels), group)
-        for labels, group in groups.items()
-    ]
+        untuned = tuple((axis, text) for axis, text in variant.labels.items() if axis not in tuned)
+        groups.setdefault(untuned, []).append(variant)
+    labels_of = [dict(labels) for labels in groups]
+    axes = [axis for axis in frame.axes_of(labels_of) if axis != EVALUATED_WITH]
+    trained = [{axis: labels[axis] for axis in axes if axis in labels} for labels in labels_of]
+    names = frame.variant_names(results.name, trained)
+    variants = []
+    for name, labels, candidates in zip(names, labels_of, groups.values(), strict=True):
+        best = min(candidates, key=loss)
+        if EVALUATED_WITH in labels:
+            name = f"{name}, {EVALUATED_WITH} {labels[EVALUATED_WITH]}"
+        variants.append(
+            dataclasses.replace(best, name=name, labels=labels, candidates=tuple(candidates))
+        )
     return dataclasses.replace(results, variants=tuple(variants))
 
 
 def loss(variant: Variant) -> float:
-    """Mean validation loss over seeds; infinite if one of them has none."""
-    found = [metrics.validation_loss(r) for r in variant.runs if r["status"] != "failed"]
-    return sum(found) / len(found) if found else math.inf
+    """Return the mean validation loss over seeds; infinite if one of them has none."""
+    trained = [record for record in variant.runs if record["status"] != "failed"]
+    losses = [metrics.validation_loss(record) for record in trained]
+    return sum(losses) / len(losses) if losses else math.inf
 
 
 def tied(variant: Variant) -> tuple[Variant, ...]:
-    """The candidates that as many seeds solved as the chosen one, itself among them."""
+    """Return the candidates that as many seeds solved as the chosen one, with it."""
     return tuple(c for c in variant.candidates if c.solved == variant.solved)
 
 
 def setting(variant: Variant, tuned: Sequence[str]) -> str:
-    """What was chosen: its labels on the tuned axes."""
-    mine = next((c for c in variant.candidates if c.runs == variant.runs), variant)
-    return SEPARATOR.join(mine.labels[a] for a in tuned if mine.labels.get(a))
+    """Return the labels of the chosen variant on the tuned axes."""
+    labels = _candidate(variant).labels
+    return SEPARATOR.join(labels[axis] for axis in tuned if labels.get(axis))
 
 
 def at_edge(variant: Variant, tuned: Sequence[str]) -> bool:
-    """Whether the chosen value of a numeric axis is the smallest or largest of those tried."""
-    chosen = next((c for c in variant.candidates if c.runs == variant.runs), variant)
+    """Return whether the chosen value of a numeric axis is the smallest or largest one tried."""
     for axis in tuned:
-        tried = {_as_number(c.labels.get(axis)) for c in variant.candidates}
+        tried = [_as_number(candidate.labels.get(axis)) for candidate in variant.candidates]
         numbers = {number for number in tried if number is not None}
-        value = _as_number(chosen.labels.get(axis))
+        value = _as_number(_candidate(variant).labels.get(axis))
         if len(numbers) > 1 and value in (min(numbers), max(numbers)):
             return True
     return False
+
+
+def _candidate(variant: Variant) -> Variant:
+    """Return the candidate that was chosen. Its labels have the tuned axes."""
+    for candidate in variant.candidates:
+        if candidate.runs == variant.runs:
+            return candidate
+    return variant
 
 
 def _as_number(text: str | None) -> float | None:
@@ -75,49 +86,31 @@ def _as_number(text: str | None) -> float | None:
         return None
 
 
-def interval(variant: Variant, value: Callable[[metrics.Measured], Any]) -> Interval | None:
-    """Of the interquartile mean of a number over seeds, choosing anew in each resample of them.
+def interval(
+    variant: Variant, value: Callable[[metrics.Measured], metrics.Value | None]
+) -> Interval | None:
+    """Return an interval of the interquartile mean that includes the choice.
 
-    None of fewer than ten seeds that every candidate has finished.
+    Each resample of the seeds chooses anew. None below ten seeds that every candidate has finished.
     """
-    seeds = [
-        {run.seed: run for run in c.measured if value(run) is not None} for c in variant.candidates
-    ]
-    shared = [seed for seed in seeds[0] if all(seed in each for each in seeds)] if seeds else []
+    by_seed = []
+    for candidate in variant.candidates:
+        runs = [run for run in candidate.measured if value(run) is not None]
+        by_seed.append({run.seed: run for run in runs})
+    seeds = by_seed[0] if by_seed else {}
+    shared = [seed for seed in seeds if all(seed in runs for runs in by_seed)]
     if len(shared) < statistics.BOOTSTRAP_FROM:
         return None
-    losses = [[metrics.validation_loss(each[seed].record) for each in seeds] for seed in shared]
-    values = [[value(each[seed]) for each in seeds] for seed in shared]
-    rows = np.concatenate([losses, values], axis=1)  # [n, 2 K]
+    losses = [[metrics.validation_loss(runs[seed].record) for runs in by_seed] for seed in shared]
+    values = [[value(runs[seed]) for runs in by_seed] for seed in shared]
+    rows = np.hstack([np.array(losses, float), np.array(values, float)])  # [n, 2 K]
+    num_candidates = len(by_seed)
 
-    def of_the_best(drawn: Any) -> Any:
-        best = drawn[..., : len(seeds)].mean(axis=-2).argmin(axis=-1)
-        outcomes = np.moveaxis(drawn[..., len(seeds) :], -1, 0)
-        return statistics.interquartile_mean(
-            np.take_along_axis(outcomes, best[None, ..., None], axis=0)[0]
-        )
+    def of_the_best(sample: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:
+        mean_losses = sample[..., :num_candidates].mean(axis=-2)
+        best = mean_losses.argmin(axis=-1)
+        outcomes = sample[..., num_candidates:]
+        of_best = np.take_along_axis(outcomes, best[..., None, None], axis=-1)[..., 0]
+        return statistics.interquartile_mean(of_best)
 
     return statistics.bootstrap([rows], of_the_best)
-
-
-def _best(name: str, labels: dict[str, str], group: list[Variant]) -> Variant:
-    best = min(group, key=loss)
-    return dataclasses.replace(best, name=name, labels=labels, candidates=tuple(group))
-
-
-def _shown(results: Results, tuned: Sequence[str]) -> list[str]:
-    """The axes that vary among what is left."""
-    labels = [v.labels for v in results.variants]
-    axes = dict.fromkeys(
-        axis for each in labels for axis in each if axis not in (*tuned, EVALUATED_WITH)
-    )
-    varying = [a for a in axes if len({each.get(a) for each in labels}) > 1]
-    return varying or [a for a in axes if a == "model.encodings"]
-
-
-def _name(labels: dict[str, str], shown: Sequence[str]) -> str:
-    name, override = (
-        SEPARATOR.join(labels[a] for a in shown if labels.get(a)),
-        labels.get(EVALUATED_WITH),
-    )
-    return f"{name}, {EVALUATED_WITH} {override}" if override else name

@@ -1,79 +1,56 @@
-"""Statistics of comparison: the unit is the seed, and an interval is what that many seeds allow.
+"""Statistics of comparison. The unit is the seed, and the number of seeds limits the interval.
 
-    seeds      interval of the centre                      point
+    seeds      interval of the center                      center
     under 5    none: the table shows every seed            median
-    5 to 9     exact, from order statistics; flagged       median
+    5 to 9     exact, from order statistics                median
     10 and up  BCa bootstrap, stratified by task           interquartile mean
 
-What each really covers is measured in docs/statistics.md, from MEASURED, and tables say that
-number. Everything random here is drawn from a fixed seed: the same records give the same table.
-scipy.stats takes two seconds to import, so it is imported where it is needed.
+docs/statistics.md has the measured coverage of each interval. Random numbers come from a fixed
+seed, so the same records give the same table. SciPy and statsmodels are imported where they are
+used, because scipy.stats takes two seconds to import.
 """
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 Number = int | float
+Array = NDArray[np.float64]
+Values = Sequence[Number] | Sequence[Sequence[Number]] | Array
+T = TypeVar("T")
+
 CONFIDENCE = 0.95
+LEVEL = 0.05  # of tests
 EXACT_FROM, BOOTSTRAP_FROM = 5, 10  # seeds
 RANKS_FROM = 15  # tasks
 RESAMPLES = 4000
-_EXACT_FLIPS = 16  # pairs up to which every sign is tried
+_EXACT_FLIPS = 16  # pairs up to which every combination of signs is counted
 _FLIPS = 20_000
-_TRIM = 0.25  # from each end, what is left of it is the interquartile mean
+_TRIM = 0.25  # cut from each end by the interquartile mean
 
-MEASURED: dict[
-    str, dict[int, float]
-] = {  # kind of interval -> seeds -> share of simulated studies in which it holds the truth
-    "wilson": {
-        3: 0.96,
-        5: 0.96,
-        6: 0.96,
-        7: 0.96,
-        8: 0.96,
-        9: 0.95,
-        10: 0.96,
-        12: 0.96,
-        15: 0.95,
-        20: 0.95,
-        30: 0.95,
-    },
-    "order statistics": {
-        5: 0.94,
-        6: 0.97,
-        7: 0.98,
-        8: 0.99,
-        9: 0.97,
-        10: 0.98,
-        12: 0.96,
-        15: 0.97,
-        20: 0.95,
-        30: 0.95,
-    },
-    "t": {
-        5: 0.92,
-        6: 0.94,
-        7: 0.94,
-        8: 0.94,
-        9: 0.92,
-        10: 0.93,
-        12: 0.95,
-        15: 0.95,
-        20: 0.94,
-        30: 0.94,
-    },
-    "BCa": {10: 0.92, 12: 0.95, 15: 0.94, 20: 0.93, 30: 0.92},
+# Share of simulated studies whose interval contains the true value, by number of seeds.
+_SEEDS = (5, 6, 7, 8, 9, 10, 12, 15, 20, 30)
+_WILSON = (0.96, 0.96, 0.96, 0.96, 0.95, 0.96, 0.96, 0.95, 0.95, 0.95)
+_ORDER = (0.94, 0.97, 0.98, 0.99, 0.97, 0.98, 0.96, 0.97, 0.95, 0.95)
+_T = (0.92, 0.94, 0.94, 0.94, 0.92, 0.93, 0.95, 0.95, 0.94, 0.94)
+_BCA = (0.92, 0.95, 0.94, 0.93, 0.92)
+MEASURED: dict[str, dict[int, float]] = {
+    "wilson": {3: 0.96, **dict(zip(_SEEDS, _WILSON, strict=True))},
+    "order statistics": dict(zip(_SEEDS, _ORDER, strict=True)),
+    "t": dict(zip(_SEEDS, _T, strict=True)),
+    "BCa": dict(zip(_SEEDS[5:], _BCA, strict=True)),
 }
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Where the truth is thought to be."""
+    """An interval of a true value."""
 
     low: float
     high: float
@@ -83,7 +60,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Centre:
-    """A point for the values of several seeds, with an interval or the reason why there is none."""
+    """The center of the values of several seeds, with an interval or the reason why it has none."""
 
     point: float
     name: str  # median, interquartile mean
@@ -93,212 +70,217 @@ class Centre:
 
 
 def mean(values: Iterable[Number]) -> float | None:
-    """The arithmetic mean; None of nothing."""
+    """Return the arithmetic mean; None without values."""
     values = list(values)
     return math.fsum(values) / len(values) if values else None
 
 
 def deviation(values: Sequence[Number]) -> float | None:
-    """The sample standard deviation; None of fewer than two."""
+    """Return the sample standard deviation; None below two values."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-def median(values: Sequence[Any]) -> Any:
-    """The middle value; of an even number the mean of the two, or the lower one of what is no
-    number. None of nothing.
+def median(values: Iterable[T]) -> T | float | None:
+    """Return the median; for an even count the mean of the two middle values.
+
+    Of values that are no numbers it is the lower middle one. None without values.
     """
-    found = sorted(values)
-    if not found:
+    ordered = sorted(values)  # type: ignore[type-var]
+    if not ordered:
         return None
-    low, high = found[(len(found) - 1) // 2], found[len(found) // 2]
-    return (low + high) / 2 if isinstance(low, int | float) else low
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        return (low + high) / 2  # type: ignore[operator]
+    return low
 
 
-def interquartile_mean(values: Any) -> Any:
-    """The mean of the middle half, along the last axis, as scipy.stats.trim_mean: a quarter,
-    rounded down, is left out at each end.
-    """
-    found = np.sort(values, axis=-1)
-    outside = int(_TRIM * found.shape[-1])
-    return found[..., outside : found.shape[-1] - outside].mean(axis=-1)
+def interquartile_mean(values: Values) -> Array | np.float64:
+    """Return the mean of the middle half along the last axis, as scipy.stats.trim_mean."""
+    # The sum of sorted numbers has the same digits for every order of the seeds. scipy's has not,
+    # and the bootstrap would then see ties as different.
+    ordered = np.sort(np.asarray(values, float), axis=-1)
+    count = ordered.shape[-1]
+    outside = int(_TRIM * count)
+    return ordered[..., outside : count - outside].mean(axis=-1)
 
 
 def chance_corrected(accuracy: Number, chance_level: Number) -> float | None:
     """Return the share of the way from chance level to 1 that an accuracy reaches.
 
     It is 0 at chance level and negative below it. None if the chance level is 1.
-
-    Args:
-      chance_level: what is reached without seeing any prompt.
     """
     return None if chance_level >= 1 else (accuracy - chance_level) / (1 - chance_level)
 
 
 def wilson(successes: int, count: int) -> Interval | None:
-    """Of a rate; None of nothing."""
+    """Return Wilson's interval of a rate; None without runs."""
     from scipy import stats
 
     if not count:
         return None
-    found = stats.binomtest(successes, count).proportion_ci(CONFIDENCE, method="wilson")
-    return Interval(max(0.0, float(found.low)), min(1.0, float(found.high)), "wilson")
+    interval = stats.binomtest(successes, count).proportion_ci(CONFIDENCE, method="wilson")
+    return Interval(max(0.0, float(interval.low)), min(1.0, float(interval.high)), "wilson")
 
 
 def centre(strata: Sequence[Sequence[Number]] | Sequence[Number]) -> Centre | None:
-    """Of the values of seeds, or of several tasks' seeds; None of nothing.
+    """Return the center of the values of seeds; None without values.
 
     Args:
-      strata: the values, or a list of them for each task; resampling stays within a task.
+      strata: the values, or a list of them for each task. Resampling stays within a task.
     """
-    groups = [list(s) if isinstance(s, Sequence) else [s] for s in strata]
-    groups = (
-        [g for g in groups if g]
-        if any(isinstance(s, Sequence) for s in strata)
-        else [[v for g in groups for v in g]]
-    )
-    values = [v for g in groups for v in g]
+    groups = [list(group) for group in strata if isinstance(group, Sequence) and group]
+    numbers = [value for value in strata if not isinstance(value, Sequence)]
+    groups = groups or [numbers]
+    values = [value for group in groups for value in group]
     if not values:
         return None
     seeds = min(map(len, groups))
     if seeds >= BOOTSTRAP_FROM:
-        return Centre(
-            float(interquartile_mean(values)),
-            "interquartile mean",
-            len(values),
-            bootstrap(groups, interquartile_mean),
-        )
-    interval = order_statistics(values) if seeds >= EXACT_FROM and len(groups) == 1 else None
-    reason = (
-        ""
-        if interval
-        else f"{_seeds(seeds)}: no interval below "
-        f"{EXACT_FROM if len(groups) == 1 else BOOTSTRAP_FROM}"
-    )
-    return Centre(float(median(values)), "median", len(values), interval, reason)
+        interval: Interval | None = bootstrap(groups, interquartile_mean)
+        point = float(interquartile_mean(values))
+        return Centre(point, "interquartile mean", len(values), interval)
+    interval = None
+    fewest = BOOTSTRAP_FROM
+    if len(groups) == 1:
+        interval = order_statistics(values)
+        fewest = EXACT_FROM
+    reason = ""
+    if interval is None:
+        reason = f"{seeds} seed{'s' * (seeds != 1)}: no interval below {fewest}"
+    return Centre(float(np.median(values)), "median", len(values), interval, reason)
 
 
 def order_statistics(values: Sequence[Number]) -> Interval | None:
-    """Of the median, whatever the distribution: from the k-th smallest to the k-th largest, as near
-    to 95 % from above as there is.
+    """Return an interval of the median that assumes nothing about the distribution.
 
-    Of five, the widest covers 93.75 % and is given all the same; None of fewer.
+    It goes from the k-th smallest to the k-th largest value. For five values the widest one covers
+    only 93.75 %, and is returned nevertheless. None below five.
     """
+    if len(values) < EXACT_FROM:
+        return None
+    outside, nominal = _median_ranks(len(values))
+    ordered = sorted(values)
+    low, high = ordered[outside], ordered[-1 - outside]
+    return Interval(float(low), float(high), "order statistics", nominal)
+
+
+@lru_cache(maxsize=512)
+def _median_ranks(count: int) -> tuple[int, float]:
+    """Return how many values lie outside at each end, and the nominal coverage."""
     from scipy import stats
 
-    count = len(values)
-    if count < EXACT_FROM:
-        return None
-    outside = int(stats.binom.ppf((1 - CONFIDENCE) / 2, count, 0.5))
-    while outside and 2 * stats.binom.cdf(outside - 1, count, 0.5) > 1 - CONFIDENCE:
-        outside -= 1
-    rank = max(outside, 1)
-    covers = 1 - 2 * float(stats.binom.cdf(rank - 1, count, 0.5))
-    found = sorted(values)
-    return Interval(float(found[rank - 1]), float(found[-rank]), "order statistics", covers)
+    test = stats.quantile_test(np.arange(count), p=0.5)
+    lowest = test.confidence_interval(CONFIDENCE).low
+    outside = 0 if math.isnan(lowest) else int(lowest)  # NaN: too few values for 95 %
+    return outside, 1 - 2 * float(stats.binom.cdf(outside, count, 0.5))
 
 
 def t_interval(values: Sequence[Number]) -> Interval | None:
-    """Of the mean, if it were normal; None of fewer than two."""
+    """Return Student's interval of the mean; None below two values."""
     from scipy import stats
 
     if len(values) < 2:
         return None
-    half = (
-        float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
-        * float(np.std(values, ddof=1))
-        / math.sqrt(len(values))
-    )
-    return Interval(float(np.mean(values)) - half, float(np.mean(values)) + half, "t")
+    half = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * stats.sem(values)
+    return Interval(float(np.mean(values) - half), float(np.mean(values) + half), "t")
 
 
 def bootstrap(
-    strata: Sequence[Any], statistic: Callable[[Any], Any], *, corrected: bool = True
+    strata: Sequence[Values],
+    statistic: Callable[[Array], Array | np.float64],
+    *,
+    corrected: bool = True,
 ) -> Interval:
-    """Of a statistic of all seeds, those of each stratum resampled within it.
+    """Return a bootstrap interval of a statistic of all seeds, resampled within each stratum.
 
-    BCa (Efron 1987); percentiles where its correction is not defined, because leaving a seed out
-    changes nothing.
+    It is BCa (Efron 1987), or the percentile interval where BCa is not defined, because leaving
+    out one seed changes nothing.
 
     Args:
-      strata: of each, a number or a row of numbers a seed, [n] or [n, K].
+      strata: one number for each seed, [n], or a row of numbers, [n, K].
       statistic: of [..., n] or [..., n, K].
-      corrected: False: percentiles in any case.
+      corrected: False: percentile interval.
     """
-    groups = [np.asarray(group, float) for group in strata]
-    point = float(statistic(np.concatenate(groups)))
-    rng = np.random.default_rng(0)
-    drawn = np.concatenate(
-        [g[rng.integers(0, len(g), (RESAMPLES, len(g)))] for g in groups], axis=1
-    )
-    found = np.sort(statistic(drawn))
-    if found[0] == found[-1]:
-        return Interval(point, point, "constant")
-    levels, kind = np.array([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]), "percentile"
-    if corrected and (better := _corrected(levels, found, point, groups, statistic)) is not None:
-        levels, kind = better, "BCa"
-    low, high = np.quantile(found, levels)
-    return Interval(float(low), float(high), kind)
-
-
-def _corrected(
-    levels: Any, found: Any, point: float, groups: list[Any], statistic: Callable[[Any], Any]
-) -> Any:
-    """The levels of BCa; None where they are not defined."""
     from scipy import stats
 
-    below = (np.mean(found < point) + np.mean(found <= point)) / 2  # resamples of few seeds tie
-    left_out = [
-        np.concatenate([*groups[:i], np.delete(g, j, 0), *groups[i + 1 :]])
-        for i, g in enumerate(groups)
-        for j in range(len(g))
-    ]
-    jackknife = np.array([float(statistic(values)) for values in left_out])
-    gaps = jackknife.mean() - jackknife
-    spread = float(np.sum(gaps**2))
-    if spread < 1e-24 or not 0 < below < 1:
-        return None
-    acceleration, bias = float(np.sum(gaps**3)) / (6 * spread**1.5), stats.norm.ppf(below)
-    shifted = bias + stats.norm.ppf(levels)
-    return stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
+    groups = [np.asarray(group, float) for group in strata]
+
+    # Indices are resampled, because SciPy resamples numbers only and a seed can have a row of them.
+    def of_indices(*indices: NDArray[np.int64], axis: int = -1) -> Array | np.float64:
+        parts = [group[index] for group, index in zip(groups, indices, strict=True)]
+        return statistic(np.concatenate(parts, axis=indices[0].ndim - 1))
+
+    samples = tuple(np.arange(len(group)) for group in groups)
+    point = float(statistic(np.concatenate(groups)))
+    for method in ("BCa", "percentile") if corrected else ("percentile",):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+            result = stats.bootstrap(
+                samples,
+                of_indices,
+                n_resamples=RESAMPLES,
+                vectorized=True,
+                confidence_level=CONFIDENCE,
+                method=method,
+                rng=np.random.default_rng(0),
+            )
+        if np.ptp(result.bootstrap_distribution) == 0:
+            return Interval(point, point, "constant")
+        low, high = map(float, result.confidence_interval)
+        if not math.isnan(low + high):
+            break
+    return Interval(low, high, method)
 
 
 def sign_flip(differences: Sequence[Number]) -> float | None:
-    """Two-sided p of paired differences, each as likely to be of the other sign: exact up to 16
-    pairs. None of nothing.
+    """Return the two-sided p of paired differences whose signs are exchangeable.
 
-    Of n pairs it cannot be below 2 / 2^n: five pairs never reach 0.05.
+    It is exact up to 16 pairs. None without pairs. For n pairs it is at least 2 / 2^n, so five
+    pairs never reach 0.05.
     """
-    given = np.asarray(differences, float)
-    if not len(given):
+    values = np.asarray(differences, float)
+    count = len(values)
+    if not count:
         return None
-    observed = abs(given.mean()) * (1 - 1e-12) - 1e-15  # ties of rounding count
-    if len(given) <= _EXACT_FLIPS:
-        signs = 1 - 2 * ((np.arange(2 ** len(given))[:, None] >> np.arange(len(given))) & 1)
-        return float(np.mean(np.abs((signs * given).mean(axis=1)) >= observed))
-    signs = np.random.default_rng(0).choice((-1, 1), (_FLIPS, len(given)))
-    return float((1 + np.sum(np.abs((signs * given).mean(axis=1)) >= observed)) / (1 + _FLIPS))
+    # scipy.stats.permutation_test gives the same p, but takes a second for 16 pairs.
+    exact = count <= _EXACT_FLIPS
+    if exact:
+        bits = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
+        signs = 1 - 2 * bits
+    else:
+        signs = np.random.default_rng(0).choice((-1, 1), (_FLIPS, count))
+    observed = abs(values.mean()) * (1 - 1e-12) - 1e-15  # a tie by rounding counts
+    is_extreme = np.abs((signs * values).mean(axis=1)) >= observed
+    if exact:
+        return float(np.mean(is_extreme))
+    return float((1 + np.sum(is_extreme)) / (1 + _FLIPS))
 
 
 def correlation(a: Sequence[Number], b: Sequence[Number]) -> float | None:
-    """Of pairs; None of fewer than three, or where one side does not vary."""
+    """Return the correlation of pairs; None below three, or if one side is constant."""
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return None
     return float(np.corrcoef(a, b)[0, 1])
 
 
 def improvement(a: Sequence[Number], b: Sequence[Number]) -> float | None:
-    """The probability that a run of a is above one of b, ties half: Mann and Whitney's U over n m.
-    None of nothing.
+    """Return the probability that a run of a is above one of b, where ties count half.
+
+    This is Mann and Whitney's U, divided by the number of pairs. None if a side has no run.
     """
+    from scipy import stats
+
     if not len(a) or not len(b):
         return None
-    gaps = np.asarray(a, float)[:, None] - np.asarray(b, float)[None]
-    return float(np.mean((gaps > 0) + 0.5 * (gaps == 0)))
+    statistic = stats.mannwhitneyu(a, b, method="asymptotic").statistic
+    return float(statistic) / (len(a) * len(b))
 
 
 def barnard(a: tuple[int, int], b: tuple[int, int]) -> float | None:
-    """Two-sided p that two rates are one, of (successes, count) each: Barnard's exact test. None
-    where a side has no run.
+    """Return the two-sided p of Barnard's exact test that two rates are equal.
+
+    Args:
+      a, b: successes and count. None is returned if a side has no run.
     """
     if not a[1] or not b[1]:
         return None
@@ -308,51 +290,76 @@ def barnard(a: tuple[int, int], b: tuple[int, int]) -> float | None:
 
 
 @lru_cache(maxsize=512)
-def barnard_table(count_a: int, count_b: int) -> Any:
-    """The p of every pair of successes, [count_a + 1, count_b + 1]: the worst over the common rate,
-    by the pooled Wald statistic.
+def barnard_table(count_a: int, count_b: int) -> Array:
+    """Return Barnard's p of every pair of successes, [count_a + 1, count_b + 1].
 
-    scipy.stats.barnard_exact gives one of them, and loses outcomes that are as extreme on the other
-    side to rounding.
+    It is the largest p over the common rate, by the pooled Wald statistic.
+    scipy.stats.barnard_exact gives one of them, and its rounding drops outcomes on the other side
+    that are as extreme. Planning needs the p of all outcomes.
     """
     from scipy import stats
 
     x, y = np.meshgrid(np.arange(count_a + 1), np.arange(count_b + 1), indexing="ij")
     pooled = (x + y) / (count_a + count_b)
     variance = pooled * (1 - pooled) * (1 / count_a + 1 / count_b)
-    statistic = np.abs(x / count_a - y / count_b) / np.sqrt(np.where(variance > 0, variance, 1))
-    flat = np.round(statistic.ravel(), 9)
-    order = np.argsort(-flat, kind="stable")
+    wald = np.abs(x / count_a - y / count_b) / np.sqrt(np.where(variance > 0, variance, 1))
+    statistic = np.round(wald.ravel(), 9)  # outcomes that differ by rounding are ties
+    order = np.argsort(-statistic, kind="stable")
     rates = np.linspace(0, 1, 402)[1:-1]
-    weights = stats.binom.pmf(x.ravel()[order, None], count_a, rates) * stats.binom.pmf(
-        y.ravel()[order, None], count_b, rates
-    )
-    tails = np.cumsum(weights, axis=0)
-    last = np.searchsorted(-flat[order], -flat[order], side="right") - 1  # ties are as extreme
-    worst = np.empty_like(flat)
-    worst[order] = tails[last].max(axis=1)
-    return np.minimum(worst, 1.0).reshape(statistic.shape)
+    of_a = stats.binom.pmf(x.ravel()[order, None], count_a, rates)
+    of_b = stats.binom.pmf(y.ravel()[order, None], count_b, rates)
+    tails = np.cumsum(of_a * of_b, axis=0)
+    # The tail of an outcome includes all its ties.
+    last = np.searchsorted(-statistic[order], -statistic[order], side="right") - 1
+    largest = np.empty_like(statistic)
+    largest[order] = tails[last].max(axis=1)
+    return np.minimum(largest, 1.0).reshape(wald.shape)
 
 
 def holm(ps: Sequence[Number | None]) -> list[float | None]:
-    """Adjusted for their number; those that are None are no claims."""
-    made = sorted((p, i) for i, p in enumerate(ps) if p is not None)
+    """Return p values adjusted for their number (Holm). None is no test and stays None."""
+    from statsmodels.stats.multitest import multipletests
+
+    tested = [index for index, p in enumerate(ps) if p is not None]
     adjusted: list[float | None] = [None] * len(ps)
-    highest = 0.0
-    for place, (p, i) in enumerate(made):
-        highest = max(highest, min(1.0, (len(made) - place) * p))
-        adjusted[i] = highest
+    if tested:
+        corrected = multipletests([ps[index] for index in tested], method="holm")[1]
+        for index, p in zip(tested, corrected, strict=True):
+            adjusted[index] = float(p)
     return adjusted
 
 
-def _seeds(count: int) -> str:
-    return f"{count} seed" if count == 1 else f"{count} seeds"
+def can_decide(smallest: Sequence[float | None]) -> list[bool]:
+    """Return for each test whether its p, adjusted over all of them (Holm), can fall below LEVEL.
+
+    An adjusted p never falls when another p rises, so all tests are taken at their smallest p.
+
+    Args:
+      smallest: smallest p of each test before the adjustment; None for no test.
+    """
+    return [p is not None and p < LEVEL for p in holm(smallest)]
+
+
+def smallest_p_of_counts(count_a: int, count_b: int) -> float | None:
+    """Return the smallest p of Barnard's test for these numbers of runs; None if one is 0."""
+    if not count_a or not count_b:
+        return None
+    return float(barnard_table(count_a, count_b).min())
+
+
+def smallest_p_of_pairs(pairs: int) -> float | None:
+    """Return the smallest p of the sign-flip test for a number of pairs; None without pairs."""
+    return sign_flip([1.0] * pairs)
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Over tasks: the mean rank of each variant (1 is best), Friedman's p that all are alike, and
-    Nemenyi's critical difference.
+    """Ranks of variants over tasks.
+
+    Attributes:
+      mean: mean rank of each variant; 1 is best.
+      p: of Friedman's test that all variants are equal.
+      critical_difference: Nemenyi's.
     """
 
     mean: tuple[float, ...]
@@ -361,33 +368,29 @@ class Ranks:
 
 
 def ranks(scores: Sequence[Sequence[Number]]) -> Ranks | None:
-    """Of [tasks, variants], more is better; None under fifteen tasks, under three variants, or
-    where no task tells any apart.
+    """Return the ranks of [tasks, variants], where more is better.
+
+    None below fifteen tasks, below three variants, or if no task separates any two variants.
     """
     from scipy import stats
 
-    given = np.asarray(scores, float)
-    if (
-        given.ndim != 2
-        or given.shape[0] < RANKS_FROM
-        or given.shape[1] < 3
-        or not np.ptp(given, axis=1).any()
-    ):
+    table = np.asarray(scores, float)
+    if table.ndim != 2 or table.shape[0] < RANKS_FROM or table.shape[1] < 3:
         return None
-    tasks, variants = given.shape
+    if not np.ptp(table, axis=1).any():
+        return None
+    tasks, variants = table.shape
     edge = stats.studentized_range.ppf(CONFIDENCE, variants, np.inf) / math.sqrt(2)
     difference = float(edge) * math.sqrt(variants * (variants + 1) / (6 * tasks))
-    places = stats.rankdata(-given, axis=1).mean(axis=0)
-    return Ranks(
-        tuple(float(place) for place in places),
-        float(stats.friedmanchisquare(*given.T).pvalue),
-        difference,
-    )
+    means = stats.rankdata(-table, axis=1).mean(axis=0)
+    p = float(stats.friedmanchisquare(*table.T).pvalue)
+    return Ranks(tuple(map(float, means)), p, difference)
 
 
 def coverage(kind: str, count: int) -> tuple[int, float] | None:
-    """The share of simulated studies whose interval holds the truth, and their seeds: those
-    measured next below `count`.
+    """Return the measured coverage of an interval, with the number of seeds of the simulation.
+
+    It is the largest number of simulated seeds up to `count`. None below the smallest one.
     """
-    found = [n for n in MEASURED.get(kind, {}) if n <= count]
-    return (max(found), MEASURED[kind][max(found)]) if found else None
+    simulated = [seeds for seeds in MEASURED.get(kind, {}) if seeds <= count]
+    return (max(simulated), MEASURED[kind][max(simulated)]) if simulated else None

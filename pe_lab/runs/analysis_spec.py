@@ -28,48 +28,6 @@ from dataclasses import dataclass, field
 
 from pe_lab.runs.record_schema import JsonObject
 
-# Metrics that a run has at each length.
-BY_LENGTH = (
-    "exact_match",
-    "exact_match_without_end",
-    "answer_exact_match",
-    "token_accuracy",
-    "chance_corrected_token_accuracy",
-    "negative_log_likelihood",
-    "bits_per_token",
-    "bits_per_token_sliding",
-)
-# Metrics that are the longest length up to which a run works. They are a number or a bound.
-LENGTH_LIMITS = ("L90", "L99")
-# Metrics that are one number per run.
-PER_RUN = (
-    "in_distribution",
-    "in_distribution_loss",
-    "trained_length",
-    "retention",
-    "auc",
-    "log_auc",
-    *LENGTH_LIMITS,
-    "steps",
-    "flops",
-    "parameters",
-)
-# Counts of a variant that are read at a point, by default the point of extrapolation.
-AT_EXTRAPOLATION = ("tied", "every_seed")
-# Counts and lists of a variant. They are not summarized over seeds.
-COUNTS = ("extrapolates", "solved", "seeds", "chosen", *AT_EXTRAPOLATION)
-METRICS = (*BY_LENGTH, *PER_RUN, *COUNTS)
-SAME_AT_EVERY_LENGTH = (*PER_RUN, "extrapolates", "solved", "seeds", "chosen")
-SAME_AT_EVERY_OFFSET = (
-    "in_distribution_loss",
-    "steps",
-    "flops",
-    "parameters",
-    "extrapolates",
-    "solved",
-    "seeds",
-    "chosen",
-)
 # How a metric is summarized over seeds. "best" is the best of all seeds and settings on the test
 # itself. It exists for comparison with papers that chose so.
 SUMMARIES = ("median", "mean", "iqm", "seeds", "best")
@@ -122,7 +80,7 @@ class MetricPoint:
 class Metric:
     """One metric of a table, the point where it is read, and its summary over seeds."""
 
-    name: str  # one of METRICS
+    name: str  # of an entry in results/metrics.py
     point: MetricPoint = MetricPoint()
     show: str = "median"  # one of SUMMARIES
     label: str = ""  # heading of its column; "" for one made from the name

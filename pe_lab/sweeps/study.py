@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pe_lab.runs import check_analysis_spec, config, read_analysis_spec, records
+from pe_lab.results import read_analysis_spec
+from pe_lab.runs import check_analysis_spec, config, records
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Point
 from pe_lab.runs.record_schema import JsonObject

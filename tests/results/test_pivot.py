@@ -1,8 +1,8 @@
 import pytest
+from pe_lab.runs.read_analysis_spec import from_dict
 
 from pe_lab.results import pivot, results, selection
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.read_analysis_spec import from_dict
 from tests.results import synthetic
 from tests.results.fake_study import point, record, write_study
 

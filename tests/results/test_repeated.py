@@ -1,10 +1,10 @@
 """Tables mark lengths whose test inputs training can draw."""
 
 import pytest
+from pe_lab.runs.read_analysis_spec import from_dict
 
 from pe_lab.results import pivot, results, tables
 from pe_lab.runs import record_rows
-from pe_lab.runs.read_analysis_spec import from_dict
 from tests.results.fake_study import point, record, write_study
 
 NOTE = "§: training can draw some of the test inputs of this length."

@@ -8,13 +8,12 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pe_lab.results import cells, pivot
+from pe_lab.results import cells, metrics, pivot
 from pe_lab.results.grids import Grid, as_numbers, grids, metric_at, one_a_task
 from pe_lab.results.metrics import Limit
 from pe_lab.results.plots import drawing, lengths, styles
 from pe_lab.results.results import Results
 from pe_lab.runs import analysis_spec
-from pe_lab.runs.analysis_spec import BY_LENGTH
 
 _ENCODINGS = ("model.encodings", "variant")
 _SHADES = ("#1a1a1a", "#5a5a5a", "#959595")  # of rows that are no encodings
@@ -23,7 +22,7 @@ _SIGNS = {
     cells.SEEN: "‡: training showed such positions",
     "*": "*: no seed solved the training lengths",
 }
-_SHARES = {name for name in BY_LENGTH if "match" in name or "accuracy" in name}
+_SHARES = {entry.name for entry in metrics.METRICS if entry.style == "share"}
 _SHARES |= {"in_distribution", "trained_length", "retention", "auc", "log_auc"}
 _CENTRES = {
     "median": "medians of seeds",
@@ -38,7 +37,7 @@ def table(results: Results, asked: analysis_spec.TableSpec) -> Any:
     """One table, a panel for each value of what is left; None of several measures, of counts, and
     where there are no numbers.
     """
-    if asked.measures or asked.metric.name in analysis_spec.COUNTS:
+    if asked.measures or metrics.BY_NAME[asked.metric.name].style == "count":
         return None
     found = [
         grid for grid in grids(results, asked) if any(grid.seeds(*place) for place in grid.found)
@@ -59,7 +58,7 @@ def _numbers(grid: Grid) -> list[float] | None:
 def _lines(results: Results, found: Sequence[Grid]) -> Any:
     """A panel a table: a line a row, the centre of seeds that is asked for; seeds are dots."""
     figure, axes = _panels(found, height=2.2, sharey=True)
-    asked, looks = found[0].asked, _looks(found)
+    asked, looks = found[0].spec, _looks(found)
     for axis, grid in zip(axes, found, strict=True):
         places = _numbers(grid) or []
         for row in grid.rows:
@@ -117,7 +116,7 @@ def _maps(results: Results, found: Sequence[Grid]) -> Any:
     """A map a table: the centre of seeds that is asked for where row and column cross, with the
     table's signs.
     """
-    asked, tall = found[0].asked, max(len(grid.rows) for grid in found)
+    asked, tall = found[0].spec, max(len(grid.rows) for grid in found)
     figure, axes = _panels(
         found, height=0.75 + 0.19 * tall, sharey=len({tuple(grid.rows) for grid in found}) == 1
     )
@@ -134,7 +133,7 @@ def _maps(results: Results, found: Sequence[Grid]) -> Any:
         said |= {letter for text in axis.texts for letter in text.get_text()}
         known += [value for line in values for value in line if value is not None]
     shrink = min(1.0, 6 / figure.get_size_inches()[1])  # of a tall map
-    label = pivot.WORDS.get(asked.metric.name, asked.metric.name)
+    label = metrics.BY_NAME[asked.metric.name].label
     beyond = ("neither", "min", "max", "both")[(min(known) < 0) + 2 * (max(known) > 1)]
     figure.colorbar(
         image,
@@ -163,9 +162,9 @@ def _maps(results: Results, found: Sequence[Grid]) -> Any:
 
 def _centre(grid: Grid, place: tuple[Any, Any]) -> Any:
     """What the table shows there, of every seed their median; None without a number."""
-    points, metric = grid.at(*place), grid.asked.metric
+    points, metric = grid.at(*place), grid.spec.metric
     if metric.show == "best" and points:
-        return cells.best(one_a_task(grid.asked, points), metric_at(grid.asked, points[0]))
+        return cells.best(one_a_task(grid.spec, points), metric_at(grid.spec, points[0]))
     return cells.middle(grid.seeds(*place), metric.show)
 
 
@@ -178,7 +177,7 @@ def _signs(results: Results, grid: Grid, place: tuple[Any, Any]) -> str:
     points = grid.at(*place)
     return (
         pivot.signs(
-            results, grid.asked, one_a_task(grid.asked, points), metric_at(grid.asked, points[0])
+            results, grid.spec, one_a_task(grid.spec, points), metric_at(grid.spec, points[0])
         )
         if points
         else ""
@@ -203,7 +202,7 @@ def _looks(found: Sequence[Grid]) -> dict[tuple[Any, ...], tuple[styles.Style, d
     """Style and dashes of each row, the same in all panels, which may have different ones."""
     rows = list(dict.fromkeys(row for grid in found for row in grid.rows))
     shown = [_style(found, row, place) for place, row in enumerate(rows)]
-    named = any(dimension in _ENCODINGS for dimension in found[0].asked.rows)
+    named = any(dimension in _ENCODINGS for dimension in found[0].spec.rows)
     dashes = (
         styles.dashes(shown)
         if named
@@ -217,7 +216,7 @@ def _looks(found: Sequence[Grid]) -> dict[tuple[Any, ...], tuple[styles.Style, d
 
 def _style(found: Sequence[Grid], row: tuple[Any, ...], place: int) -> styles.Style:
     """An encoding's own, where rows are encodings; else a grey and a marker by its place."""
-    if any(dimension in _ENCODINGS for dimension in found[0].asked.rows):
+    if any(dimension in _ENCODINGS for dimension in found[0].spec.rows):
         return next(
             drawing.style(point.variant)
             for grid in found

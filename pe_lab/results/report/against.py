@@ -4,7 +4,7 @@ differ.
 
 import json
 
-from pe_lab.results import cells, compare, metrics, statistics
+from pe_lab.results import cells, compare, statistics
 from pe_lab.results.formats import Cell, Table
 from pe_lab.results.metrics import BITS
 from pe_lab.results.results import Results, Variant
@@ -59,10 +59,7 @@ def _settings(variant: Variant) -> str | None:
 
 def _row(a: Variant, b: Variant, length: int, offset: int, metric: str) -> tuple[Cell, ...]:
     asked = Metric(metric, MetricPoint(length=length, offset=offset))
-    of_a, of_b = (
-        {run.seed: v for run in each.measured if (v := metrics.value(run, asked)) is not None}
-        for each in (a, b)
-    )
+    of_a, of_b = compare.by_seed(a, asked), compare.by_seed(b, asked)
     differences = [of_a[seed] - of_b[seed] for seed in of_a if seed in of_b]
     mean, interval = statistics.mean(differences), compare.of_differences(differences)
     within = (

@@ -12,7 +12,6 @@ from pe_lab.results.cells import SEEN
 from pe_lab.results.metrics import BITS, BITS_SLIDING, CHANCE_CORRECTED
 from pe_lab.results.plots import drawing, styles
 from pe_lab.results.results import Results, Variant
-from pe_lab.runs.analysis_spec import BY_LENGTH
 from pe_lab.runs.record_schema import JsonObject
 
 _LABELS = {
@@ -47,7 +46,8 @@ def of(results: Results, chosen: Results) -> dict[str, Any]:
     Args:
       chosen: the same results after selection.
     """
-    names = [name for name in BY_LENGTH if any(_has(v, results, name) for v in results.variants)]
+    by_length = [entry.name for entry in metrics.METRICS if entry.of_length is not None]
+    names = [name for name in by_length if any(_has(v, results, name) for v in results.variants)]
     settings = [_flat(r["config"]) for r in runs(results)]
     common = {
         path: value

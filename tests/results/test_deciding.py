@@ -2,39 +2,39 @@ import itertools
 
 import pytest
 
-from pe_lab.results import attainable, compare, formats, results, statistics, views
+from pe_lab.results import compare, formats, results, statistics, views
 from tests.results.fake_study import point, record, write_study
 
 
 @pytest.mark.parametrize(("a", "b"), [(3, 3), (5, 5), (2, 7)])
 def test_the_smallest_p_of_counts_is_that_of_the_most_extreme_outcome(a, b):
     outcomes = itertools.product(range(a + 1), range(b + 1))
-    assert attainable.of_counts(a, b) == min(
+    assert statistics.smallest_p_of_counts(a, b) == min(
         statistics.barnard((x, a), (y, b)) for x, y in outcomes
     )
 
 
 def test_three_against_three_by_hand():
     """All against none, and none against all, at a rate of a half: 2 / 2^6."""
-    assert attainable.of_counts(3, 3) == pytest.approx(2 / 64, abs=1e-5)
-    assert attainable.of_counts(0, 3) is None
+    assert statistics.smallest_p_of_counts(3, 3) == pytest.approx(2 / 64, abs=1e-5)
+    assert statistics.smallest_p_of_counts(0, 3) is None
 
 
 @pytest.mark.parametrize("pairs", [1, 3, 5, 16])
 def test_the_smallest_p_of_pairs_by_hand(pairs):
-    assert attainable.of_pairs(pairs) == pytest.approx(2 / 2**pairs)
+    assert statistics.smallest_p_of_pairs(pairs) == pytest.approx(2 / 2**pairs)
 
 
 def test_no_pairs_have_no_p():
-    assert attainable.of_pairs(0) is None
+    assert statistics.smallest_p_of_pairs(0) is None
 
 
 def test_a_test_decides_where_its_adjusted_p_can_fall_below_the_level():
     """0.03 alone can; of two, the smaller is doubled; what is not tested costs nothing."""
-    assert attainable.decides([0.03]) == [True]
-    assert attainable.decides([0.03, 0.03]) == [False, False]
-    assert attainable.decides([0.001, 0.03]) == [True, True]
-    assert attainable.decides([0.03, None]) == [True, False]
+    assert statistics.can_decide([0.03]) == [True]
+    assert statistics.can_decide([0.03, 0.03]) == [False, False]
+    assert statistics.can_decide([0.001, 0.03]) == [True, True]
+    assert statistics.can_decide([0.03, None]) == [True, False]
 
 
 def study(folder, seeds, contrasts):

@@ -6,13 +6,8 @@
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
+from pe_lab.results import metrics
 from pe_lab.runs.analysis_spec import (
-    AT_EXTRAPOLATION,
-    BY_LENGTH,
-    LENGTH_LIMITS,
-    METRICS,
-    SAME_AT_EVERY_LENGTH,
-    SAME_AT_EVERY_OFFSET,
     SUMMARIES,
     AnalysisSpec,
     Contrast,
@@ -122,11 +117,11 @@ def _metric(where: str, values: object) -> Metric:
     settings = _dict(where, values, ("name", "show", "label", *_POINT_KEYS))
     name = str(settings.get("name", "exact_match"))
     show = str(settings.get("show", "median"))
-    if name not in METRICS:
-        raise unknown(f"{where}: metric", name, METRICS)
+    if name not in metrics.BY_NAME:
+        raise unknown(f"{where}: metric", name, metrics.BY_NAME)
     if show not in SUMMARIES:
         raise unknown(f"{where}: show", show, SUMMARIES)
-    if name in LENGTH_LIMITS and show in ("mean", "iqm"):
+    if metrics.BY_NAME[name].style == "limit" and show in ("mean", "iqm"):
         raise UserError(
             f"{where}: {name} is a length or a bound of one, so it has no mean: show='median' or "
             f"show='seeds'."
@@ -161,17 +156,18 @@ def _table(where: str, values: object) -> TableSpec:
 def _check_metric(where: str, table: TableSpec, metric: Metric) -> None:
     """Check that length and offset of a metric are stated once, and only where it has values."""
     name, point = metric.name, metric.point
+    entry = metrics.BY_NAME[name]
     by_length, by_offset = "length" in table.dimensions, "offset" in table.dimensions
     places = "rows, columns or each"
     example = "as in dict(name='exact_match', at=2)"
-    if name in SAME_AT_EVERY_LENGTH and point.has_length:
+    if not entry.by_length and point.has_length:
         raise UserError(f"{where}: {name} is one number a run: it takes no at, length or lengths.")
-    if name in SAME_AT_EVERY_LENGTH and by_length:
+    if not entry.by_length and by_length:
         raise UserError(
             f"{where}: {name} is the same at every length: 'length', the default of columns, "
             f"cannot be in {places}."
         )
-    if name in SAME_AT_EVERY_OFFSET and (by_offset or point.offset):
+    if not entry.by_offset and (by_offset or point.offset):
         raise UserError(
             f"{where}: {name} is the same at every offset: it takes no offset, and 'offset' "
             f"cannot be in {places}."
@@ -181,7 +177,7 @@ def _check_metric(where: str, table: TableSpec, metric: Metric) -> None:
             f"{where}: the length of {name} is stated twice, in the metric and by 'length' in "
             f"{places}."
         )
-    if name in BY_LENGTH and not point.has_length and not by_length:
+    if entry.of_length is not None and not point.has_length and not by_length:
         raise UserError(
             f"{where}: {name} has a value at each length: put 'length' in {places}, or state one "
             f"{example}."
@@ -196,7 +192,7 @@ def _check_metric(where: str, table: TableSpec, metric: Metric) -> None:
             f"{where}: the offset of {name} is stated twice, in the metric and by 'offset' in "
             f"{places} or only."
         )
-    if name in AT_EXTRAPOLATION and by_offset and not point.has_length and not by_length:
+    if entry.by_length and by_offset and not point.has_length and not by_length:
         raise UserError(
             f"{where}: {name} at each offset needs a length: put 'length' in {places}, or state "
             f"one {example}."
@@ -224,7 +220,7 @@ def _at_only_offset(where: str, table: TableSpec) -> TableSpec:
 
 
 def _at_offset(metric: Metric, offset: int) -> Metric:
-    if metric.name in SAME_AT_EVERY_OFFSET:
+    if not metrics.BY_NAME[metric.name].by_offset:
         return metric
     return dataclasses.replace(metric, point=dataclasses.replace(metric.point, offset=offset))
 

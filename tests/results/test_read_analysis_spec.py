@@ -1,5 +1,6 @@
 import pytest
 
+from pe_lab.results.read_analysis_spec import from_dict
 from pe_lab.runs import check_analysis_spec
 from pe_lab.runs.analysis_spec import (
     AnalysisSpec,
@@ -9,7 +10,6 @@ from pe_lab.runs.analysis_spec import (
     MetricPoint,
 )
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.read_analysis_spec import from_dict
 
 AT_TWO = {"name": "exact_match", "at": 2}
 POINTS = [
