@@ -70,7 +70,7 @@ def grids(results: Results, spec: TableSpec) -> list[Grid]:
 
 
 def _grid(spec: TableSpec, kind: Key, points: pd.DataFrame) -> Grid:
-    measured = points[points["measured"]]
+    measured = points[points["measured"].astype(bool)]
     columns = measured if len(measured) else points
     cells = {}
     for row, part in _groups(points, spec.rows):
@@ -107,15 +107,15 @@ def _points(results: Results, spec: TableSpec) -> pd.DataFrame:
                     "offset": offset,
                 }
                 rows.append({**labels, **point})
-    points = pd.DataFrame(rows)
+    points = pd.DataFrame(rows, dtype=object)
     for dimension in dict.fromkeys(dimensions):
         # An ordered category keeps the order of the sweep. Numbers have their own order.
-        labels_of = points[dimension].fillna("") if dimension in points else ""
-        points[dimension] = labels_of
+        points[dimension] = points[dimension].fillna("") if dimension in points else ""
         known = list(points[dimension].unique())
         if as_numbers(known) is not None:
             known.sort(key=float)
-        points[dimension] = pd.Categorical(points[dimension], known, ordered=True)
+        categories = pd.Index(known, dtype=object)
+        points[dimension] = pd.Categorical(points[dimension], categories, ordered=True)
     return points
 
 

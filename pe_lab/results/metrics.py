@@ -163,9 +163,8 @@ def _bits(run: Measured, length: int, offset: int) -> float | None:
 
 
 def _bits_sliding(run: Measured, length: int, offset: int) -> float | None:
-    value = run.row_value(length, offset, likelihood.METRIC)
-    row = {"metric": likelihood.METRIC, "length": length, "value": value}
-    return likelihood.bits_per_byte(row, max(1, length // 2))
+    row = run.rows.get((length, offset, likelihood.METRIC))
+    return None if row is None else likelihood.bits_per_byte(row, max(1, length // 2))
 
 
 def _in_distribution(run: Measured, offset: int) -> float | None:

@@ -1,8 +1,7 @@
 import pytest
 
-from pe_lab.results import compare, results, statistics
+from pe_lab.results import compare, read_analysis_spec, results, statistics
 from pe_lab.results.compare import Counts
-from pe_lab.runs import read_analysis_spec
 from pe_lab.runs.analysis_spec import Contrast, MetricPoint
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study

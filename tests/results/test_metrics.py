@@ -146,16 +146,6 @@ def test_retention_of_what_does_not_work_at_the_training_length_is_none():
     assert metrics.value(run({8: 0.0, 16: 0.0}), Metric("retention")) is None
 
 
-def test_the_hazard_is_of_those_that_were_right_so_far():
-    """Of 100: 20 wrong at first, then 40 of the 80 left, then none of 40; behind them none is left to be wrong."""
-    made = record("r", test={8: 0.4})
-    made["rows"].append(record_rows.row("test", 8, 0, "first_error", [20, 40, 0], 100))
-    made["rows"].append(record_rows.row("test", 9, 0, "first_error", [100, 0], 100))
-    assert metrics.hazard(Measured(made), 8) == [0.2, 0.5, 0.0]
-    assert metrics.hazard(Measured(made), 9) == [1.0, None]
-    assert metrics.hazard(Measured(made), 10) == []
-
-
 def test_the_validation_loss_of_what_did_not_finish_is_infinite():
     made = record("r", validation={8: 1.0})
     made["rows"].append(record_rows.row("validation", 8, 0, "negative_log_likelihood", 0.25, 100))

@@ -1,7 +1,7 @@
 import pytest
-from pe_lab.runs.read_analysis_spec import from_dict
 
 from pe_lab.results import pivot, results, selection
+from pe_lab.results.read_analysis_spec import from_dict
 from pe_lab.runs.errors import UserError
 from tests.results import synthetic
 from tests.results.fake_study import point, record, write_study

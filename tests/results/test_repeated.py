@@ -1,9 +1,9 @@
 """Tables mark lengths whose test inputs training can draw."""
 
 import pytest
-from pe_lab.runs.read_analysis_spec import from_dict
 
 from pe_lab.results import pivot, results, tables
+from pe_lab.results.read_analysis_spec import from_dict
 from pe_lab.runs import record_rows
 from tests.results.fake_study import point, record, write_study
 

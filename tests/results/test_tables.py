@@ -290,12 +290,12 @@ def test_a_study_of_text_shows_bits_first_of_whole_windows_and_of_their_second_h
     found = results.load(write_study(tmp_path, (point("rope", 0), made)))
     first = tables.of(found)[0]
     assert (first.title, cells(first)) == (
-        "Bits a token of text by length, median over seeds",
+        "Bits per token by length, median over seeds",
         [["variant", "solved", "4"], ["rope", "0/1 not solved", "2.75"]],
     )
     second = titled(
         found,
-        "Bits a token, second half of each window by length, mean ± standard deviation over seeds",
+        "Bits per token, second half of each window by length, mean ± standard deviation over seeds",
     )
     assert second[1] == ["rope", "0/1 not solved", "1.50"]
     assert [row["metric"] for row in as_dicts(found)][:2] == [metrics.BITS, metrics.BITS_SLIDING]
