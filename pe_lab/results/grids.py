@@ -81,11 +81,21 @@ def _grid(spec: TableSpec, kind: Key, points: pd.DataFrame) -> Grid:
 
 
 def _groups(points: pd.DataFrame, dimensions: Sequence[str]) -> list[tuple[Key, pd.DataFrame]]:
-    """Return the points of each combination of labels, in the order of the sweep."""
+    """Return the points of each combination of labels, in the order of the sweep.
+
+    Numbers are in their own order.
+    """
     if not dimensions:
         return [((), points)] if len(points) else []
-    groups = points.groupby(list(dimensions), observed=True, sort=True)
-    return list(groups)
+    keys = []
+    for dimension in dimensions:
+        labels = list(points[dimension].unique())
+        if as_numbers(labels) is not None:
+            labels.sort(key=float)
+        categories = pd.Index(labels, dtype=object)
+        ordered = pd.Categorical(points[dimension], categories, ordered=True)
+        keys.append(pd.Series(ordered, index=points.index))
+    return list(points.groupby(keys, observed=True, sort=True))
 
 
 def _points(results: Results, spec: TableSpec) -> pd.DataFrame:
@@ -108,14 +118,8 @@ def _points(results: Results, spec: TableSpec) -> pd.DataFrame:
                 }
                 rows.append({**labels, **point})
     points = pd.DataFrame(rows, dtype=object)
-    for dimension in dict.fromkeys(dimensions):
-        # An ordered category keeps the order of the sweep. Numbers have their own order.
+    for dimension in dimensions:
         points[dimension] = points[dimension].fillna("") if dimension in points else ""
-        known = list(points[dimension].unique())
-        if as_numbers(known) is not None:
-            known.sort(key=float)
-        categories = pd.Index(known, dtype=object)
-        points[dimension] = pd.Categorical(points[dimension], categories, ordered=True)
     return points
 
 
