@@ -5,6 +5,7 @@ import pytest
 from pe_lab.inspection.trained import four_terms
 from tests import reference
 from tests.inspection import tables
+from tests.marks import full
 
 RNG = np.random.default_rng(0)
 N, L = 64, 6
@@ -151,7 +152,7 @@ def test_the_four_terms_of_random_weights_are_the_reference():
     )
 
 
-@pytest.mark.parametrize("width", [8, 64, 512])
+@pytest.mark.parametrize("width", [8, 64, full(512)])
 def test_random_directions_are_as_orthogonal_as_the_reference_and_the_theory_say(width):
     """Of all pairs of 400: any two differ in some bit of their number."""
     known, directions, place = (
