@@ -1,7 +1,8 @@
 """Choice along tuned axes (a learning rate) by validation up to the training length.
 
 The setting with the least mean validation loss over seeds is chosen, for each point of the other
-axes, and never by the test. Settings that as many seeds solve are tied: exact match does not
+axes, and never by the test. Settings are compared on the seeds that all of them have: after a
+tuning in two stages, the chosen one has more. Settings that as many seeds solve are tied: exact match does not
 separate them, the loss decides, and tables show how much that matters.
 """
 
@@ -32,14 +33,29 @@ def chosen(results: Results) -> Results:
     trained = [{axis: labels[axis] for axis in axes if axis in labels} for labels in labels_of]
     names = frame.variant_names(results.name, trained)
     variants = []
-    for name, labels, candidates in zip(names, labels_of, groups.values(), strict=True):
-        best = min(candidates, key=loss)
+    for name, labels, group in zip(names, labels_of, groups.values(), strict=True):
+        candidates = _with_shared_seeds(group)
+        index = min(range(len(group)), key=lambda i: loss(candidates[i]))
+        best = group[index]
         if EVALUATED_WITH in labels:
             name = f"{name}, {EVALUATED_WITH} {labels[EVALUATED_WITH]}"
         variants.append(
             dataclasses.replace(best, name=name, labels=labels, candidates=tuple(candidates))
         )
     return dataclasses.replace(results, variants=tuple(variants))
+
+
+def _with_shared_seeds(group: Sequence[Variant]) -> list[Variant]:
+    """Return the variants with the runs of the seeds that all of them have; unchanged if none."""
+    seeds = [{run.seed for run in variant.measured} for variant in group]
+    shared = set.intersection(*seeds)
+    if not shared or all(of_variant == shared for of_variant in seeds):
+        return list(group)
+    candidates = []
+    for variant in group:
+        runs = [run.record for run in variant.measured if run.seed in shared]
+        candidates.append(dataclasses.replace(variant, runs=tuple(runs)))
+    return candidates
 
 
 def loss(variant: Variant) -> float:
@@ -73,8 +89,10 @@ def at_edge(variant: Variant, tuned: Sequence[str]) -> bool:
 
 def _candidate(variant: Variant) -> Variant:
     """Return the candidate that was chosen. Its labels have the tuned axes."""
+    run_ids = {record["run_id"] for record in variant.runs}
     for candidate in variant.candidates:
-        if candidate.runs == variant.runs:
+        # The chosen candidate may have more seeds than the others were compared on.
+        if run_ids >= {record["run_id"] for record in candidate.runs}:
             return candidate
     return variant
 

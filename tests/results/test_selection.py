@@ -137,3 +137,20 @@ def test_fewer_than_ten_shared_seeds_have_no_such_interval(tmp_path):
     runs = {("rope", "1"): [(0.1, 0.5)] * 12, ("rope", "2"): [(0.9, 1.0)] * 9}
     (rope,) = selection.chosen(tuned(tmp_path, runs)).variants
     assert selection.interval(rope, outcome) is None
+
+
+def test_settings_are_compared_on_the_seeds_that_all_of_them_have(tmp_path):
+    """After a tuning in two stages the chosen rate has four seeds. Two of them do not count here."""
+    study = tuned(
+        tmp_path,
+        {
+            ("rope", "1"): [(0.3, 1.0)] * 2,
+            ("rope", "2"): [(0.1, 0.5), (0.1, 0.5), (0.9, 0.2), (0.9, 0.2)],
+            ("rope", "4"): [(0.2, 0.0)] * 2,
+        },
+    )
+    (chosen,) = selection.chosen(study).variants
+    assert selection.setting(chosen, (RATE,)) == "2"
+    assert chosen.values(8, 0) == [0.5, 0.5, 0.2, 0.2]
+    assert [len(candidate.runs) for candidate in chosen.candidates] == [2, 2, 2]
+    assert not selection.at_edge(chosen, (RATE,))
