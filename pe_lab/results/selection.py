@@ -2,8 +2,10 @@
 
 The setting with the least mean validation loss over seeds is chosen, for each point of the other
 axes, and never by the test. Settings are compared on the seeds that all of them have: after a
-tuning in two stages, the chosen one has more. Settings that as many seeds solve are tied: exact match does not
-separate them, the loss decides, and tables show how much that matters.
+tuning in two stages, the chosen one has more.
+
+Settings that as many seeds solve are tied: exact match does not separate them, the loss decides,
+and tables show how much that matters.
 """
 
 import dataclasses
