@@ -8,7 +8,7 @@ from typing import Any
 
 from docs.build import catalog
 from pe_lab.inspection import encoding_pictures, scorecard
-from pe_lab.inspection.captions import caption
+from pe_lab.inspection.encoding_pictures import caption
 from pe_lab.inspection.scorecard import PROPERTIES, Row
 from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.runs import plugins

@@ -1,110 +1,133 @@
-"""One picture an encoding, made of the panels that its kind has, and two that compare several."""
+"""Pictures of untrained encodings: one picture each, and two that compare several encodings."""
 
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-from pe_lab.inspection import measurements, panels, similarity
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pe_lab.inspection import (
+    attention_pictures,
+    embedding_pictures,
+    measurements,
+    rotation_angles,
+    rotation_pictures,
+    similarity,
+)
+from pe_lab.inspection.scorecard import Row
 from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots import drawing, styles
 
-_PANELS: dict[str | None, tuple[Callable[[Any, UntrainedEncoding], None], ...]] = {
-    "code": (panels.heat_map, panels.similarity_matrix, panels.similarity_by_distance, panels.path),
-    "turn": (panels.turning_pair, panels.cosines, panels.periods, panels.turned_query),
-    "bias": (panels.bias_by_head, panels.attention_left, panels.reach),
-    "content": (panels.logits_of_draws, panels.mean_logit),
-    None: (panels.attention_of_random_tokens,),
+Panel = Callable[[Axes, UntrainedEncoding], None]
+_PANELS: dict[str | None, tuple[Panel, ...]] = {
+    "embedding": embedding_pictures.PANELS,
+    "rotation": rotation_pictures.PANELS,
+    "bias": attention_pictures.BIAS_PANELS,
+    "content": attention_pictures.CONTENT_PANELS,
+    None: attention_pictures.TOKEN_PANELS,
+}
+_CAPTIONS: dict[str | None, Callable[[Row], str]] = {
+    "embedding": embedding_pictures.caption,
+    "rotation": rotation_pictures.caption,
+    "bias": attention_pictures.bias_caption,
+    "content": attention_pictures.content_caption,
+    None: attention_pictures.token_caption,
 }
 
 
-def draw(probe: UntrainedEncoding, files: Sequence[Path], dpi: int = 200) -> None:
-    """Writes the picture of one encoding, to each file in the format that its name ends in."""
-    parts = _PANELS[probe.kind]
-    if probe.kind == "turn" and measurements.frequencies(probe) is None:
-        parts = (panels.turned_query,)
-    if probe.kind == "bias" and "bias" not in probe.hooks:
-        parts = parts[1:]  # a mask alone
-    columns = 2 if len(parts) in (2, 4) else len(parts)
-    lines = len(parts) // columns
+def caption(row: Row) -> str:
+    """How to read the picture of an encoding, and what it shows, in one paragraph."""
+    return _CAPTIONS[row.kind](row)
+
+
+def draw(encoding: UntrainedEncoding, files: Sequence[Path], dpi: int = 200) -> None:
+    """Write the picture of one encoding to each file, in the format of its suffix."""
+    panels = _panels(encoding)
+    columns = 2 if len(panels) in (2, 4) else len(panels)
+    rows = len(panels) // columns
+    size = (drawing.WIDTH, 2.6 * rows + 0.3) if columns > 1 else (drawing.WIDTH * 0.6, 2.6)
     with drawing.settings():
-        size = (drawing.WIDTH, 2.6 * lines + 0.3) if columns > 1 else (drawing.WIDTH * 0.6, 2.6)
-        figure, axes = drawing.pyplot().subplots(
-            lines, columns, figsize=size, squeeze=False, layout="constrained"
-        )
-        for axis, part in zip(axes.flat, parts, strict=True):
-            part(axis, probe)
+        figure, axes = _grid(rows, columns, size)
+        for axis, panel in zip(axes, panels, strict=True):
+            panel(axis, encoding)
             axis.set_title(textwrap.fill(axis.get_title(), 96 // columns))
-        heads = axes.flat[-1].get_legend_handles_labels()
-        if probe.kind in ("bias", None):
-            figure.legend(*heads, loc="outside lower center", ncols=8 if columns > 1 else 3)
+        if encoding.kind in ("bias", None):
+            lines = axes[-1].get_legend_handles_labels()
+            figure.legend(*lines, loc="outside lower center", ncols=8 if columns > 1 else 3)
         figure.suptitle(
-            f"{probe.name}: {probe.length} positions, width {probe.width}, {probe.num_heads} "
-            f"heads, untrained"
+            f"{encoding.name}: {encoding.length} positions, width {encoding.width}, "
+            f"{encoding.num_heads} heads, untrained"
         )
         drawing.save(figure, files, dpi=dpi)
 
 
-def draw_paths(probes: Sequence[UntrainedEncoding], files: Sequence[Path], dpi: int = 200) -> None:
-    """The paths of neighbouring codes side by side: what jumps beside what flows."""
-    columns = min(len(probes), 3)
-    lines = -(-len(probes) // columns)
+def draw_paths(
+    encodings: Sequence[UntrainedEncoding], files: Sequence[Path], dpi: int = 200
+) -> None:
+    """The paths of consecutive embeddings, a panel for each encoding."""
+    columns = min(len(encodings), 3)
+    rows = -(-len(encodings) // columns)
     with drawing.settings():
-        size = (drawing.WIDTH, 2.4 * lines + 0.4)
-        figure, axes = drawing.pyplot().subplots(
-            lines, columns, figsize=size, squeeze=False, layout="constrained"
-        )
-        for axis, probe in zip(axes.flat, probes, strict=False):
-            panels.path(axis, probe, title=probe.name)
-        for axis in axes.flat[len(probes) :]:
+        figure, axes = _grid(rows, columns, (drawing.WIDTH, 2.4 * rows + 0.4))
+        for axis, encoding in zip(axes, encodings, strict=False):
+            embedding_pictures.path(axis, encoding, title=encoding.name)
+        for axis in axes[len(encodings) :]:
             axis.axis("off")
         figure.suptitle(
-            "Each position's code, joined to the next one's (0 dark, later lighter), in the plane "
-            "where they differ most"
+            "Embeddings of consecutive positions (0 is dark), in the plane of largest variance"
         )
         drawing.save(figure, files, dpi=dpi)
 
 
 def draw_similarities(
-    probes: Sequence[UntrainedEncoding], files: Sequence[Path], dpi: int = 200
+    encodings: Sequence[UntrainedEncoding], files: Sequence[Path], dpi: int = 200
 ) -> None:
-    """Similarity against distance of codes and rotations in one picture, each 1 at distance 0."""
+    """Similarity by distance of embeddings and rotations in one picture, each 1 at distance 0."""
     with drawing.settings():
         figure, axis = drawing.pyplot().subplots(figsize=(drawing.WIDTH, 3.2), layout="constrained")
-        shown = [styles.of_name(probe.spec["name"]) for probe in probes]
-        for probe, style, dashes in zip(
-            probes, shown, styles.dashes([style.color for style in shown]), strict=True
-        ):
-            E = probe.table(probe.length) if probe.kind == "code" else None
-            curve = (
-                measurements.kernel(probe, probe.length).mean(axis=0)
-                if E is None
-                else similarity.by_offset(similarity.gram(E))
-            )
-            every = max(1, probe.length // 8)
+        encoding_styles = [styles.of_name(encoding.spec["name"]) for encoding in encodings]
+        dashes = styles.dashes([style.color for style in encoding_styles])
+        for encoding, style, dash in zip(encodings, encoding_styles, dashes, strict=True):
+            if encoding.kind == "embedding":
+                K = similarity.gram(encoding.table(encoding.length))
+                curve = similarity.by_offset(K)
+            else:
+                by_head = measurements.similarity_by_distance(encoding, encoding.length)
+                curve = by_head.mean(axis=0)
             axis.plot(
                 curve / (curve[0] or 1.0),
                 color=style.color,
                 marker=style.marker,
-                markevery=every,
-                dashes=dashes or (None, None),
-                label=probe.name,
+                markevery=max(1, encoding.length // 8),
+                dashes=dash or (None, None),
+                label=encoding.name,
             )
         axis.axhline(0, color="0.6", linewidth=1)
-        axis.set(xlabel="distance in positions", ylabel="similarity (1: with itself)")
-        axis.set_title(
-            "How alike two positions are, by how far apart they stand: a line that falls tells "
-            "near from far",
-            loc="left",
-        )
+        axis.set(xlabel="distance (positions)", ylabel="similarity (1: equal)")
+        axis.set_title("Similarity of two positions by distance", loc="left")
         axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
         drawing.save(figure, files, dpi=dpi)
 
 
-def comparable(
-    probes: Sequence[UntrainedEncoding],
-) -> tuple[list[UntrainedEncoding], list[UntrainedEncoding]]:
-    """Those that have a path, and those that have a similarity against distance."""
-    return [p for p in probes if p.kind == "code"], [
-        p for p in probes if p.kind in ("code", "turn")
-    ]
+def with_path(encodings: Sequence[UntrainedEncoding]) -> list[UntrainedEncoding]:
+    return [encoding for encoding in encodings if encoding.kind == "embedding"]
+
+
+def with_similarity(encodings: Sequence[UntrainedEncoding]) -> list[UntrainedEncoding]:
+    return [encoding for encoding in encodings if encoding.kind in ("embedding", "rotation")]
+
+
+def _panels(encoding: UntrainedEncoding) -> tuple[Panel, ...]:
+    if encoding.kind == "rotation" and rotation_angles.frequencies(encoding) is None:
+        return (rotation_pictures.similarity_curve,)
+    if encoding.kind == "bias" and "bias" not in encoding.hooks:
+        return attention_pictures.BIAS_PANELS[1:]  # a mask alone
+    return _PANELS[encoding.kind]
+
+
+def _grid(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
+    figure, axes = drawing.pyplot().subplots(
+        rows, columns, figsize=size, squeeze=False, layout="constrained"
+    )
+    return figure, list(axes.flat)

@@ -1,7 +1,7 @@
-"""Whether a shift of the position is one linear map of the code: E(p + shift) = M E(p), whatever p.
+"""Linear maps that shift positions: whether E(p + shift) = M E(p) holds for all p with one M.
 
-Vaswani et al. 2017, section 3.5 (https://arxiv.org/abs/1706.03762) chose sines with cosines for
-this. M is fitted on one part of the positions and judged on the others.
+Vaswani et al. 2017, section 3.5 (https://arxiv.org/abs/1706.03762), give this property as the
+reason for pairs of sines and cosines. M is fitted on some positions and judged on others.
 """
 
 from typing import Literal
@@ -10,7 +10,9 @@ import numpy as np
 from jaxtyping import Float
 
 Method = Literal["orthogonal", "linear", "affine"]
-_RCOND = 1e-6  # of least squares: singular values below this share of the largest are nothing
+# Relative to the largest singular value. Smaller ones are treated as 0 in least squares, which is
+# ill-conditioned for embeddings with fewer effective dimensions than channels.
+_RCOND = 1e-6
 
 
 def residual(
@@ -19,41 +21,43 @@ def residual(
     fitted: int,
     method: Method = "orthogonal",
 ) -> float | None:
-    """Mean squared error of the map that takes codes to those a shift later, over the variance of
-    the latter.
+    """Mean squared error of the fitted map, divided by the variance of its targets.
 
-    0: the map is exact; 1: no better than the mean code. Positions must be enough, and far enough
-    apart, to tell the slow channels of a code from each other: from its first 256 rows alone a wide
-    sinusoidal code has no map that can be found.
+    0 means that the map is exact, and 1 that it is no better than the mean embedding. The
+    positions must be many and far apart: the slow channels of a wide sinusoidal embedding look
+    constant over its first 256 rows.
 
     Args:
-      fitted: how many of the pairs fit the map; the others judge it.
-      method: "orthogonal", a rotation or reflection by Procrustes; "linear", least squares;
-        "affine", the same with a constant added. Least squares is ill-conditioned where a code
-        nearly has fewer dimensions.
+      before, after: embeddings of positions, and of the same positions plus the shift.
+      fitted: number of pairs that fit the map; the others judge it.
+      method: "orthogonal" (a rotation or reflection, by Procrustes), "linear" (least squares), or
+        "affine" (least squares with a constant).
 
     Returns:
-      None where fewer than two pairs are left to judge, or their codes are all equal.
+      None if fewer than two pairs are left to judge, or if their targets are all equal.
     """
     target = after[fitted:]
-    if len(target) < 2 or fitted < 1 or not (variance := target.var(axis=0).sum()):
+    if len(target) < 2 or fitted < 1:
+        return None
+    variance = target.var(axis=0).sum()
+    if not variance:
         return None
     if method == "affine":
         before = np.column_stack([before, np.ones(len(before))])
-    given, wanted = before[:fitted], after[:fitted]
-    M = (
-        procrustes(given, wanted)
-        if method == "orthogonal"
-        else np.linalg.lstsq(given, wanted, rcond=_RCOND)[0]
-    )
-    return float(((before[fitted:] @ M - target) ** 2).sum(axis=1).mean() / variance)
+    if method == "orthogonal":
+        M = procrustes(before[:fitted], after[:fitted])
+    else:
+        M = np.linalg.lstsq(before[:fitted], after[:fitted], rcond=_RCOND)[0]
+    squared_errors = ((before[fitted:] @ M - target) ** 2).sum(axis=1)
+    return float(squared_errors.mean() / variance)
 
 
 def procrustes(
     before: Float[np.ndarray, "n c"], after: Float[np.ndarray, "n c"]
 ) -> Float[np.ndarray, "c c"]:
-    """The orthogonal M with before @ M nearest to after: U V^T of the singular value decomposition
-    of before^T after.
+    """The orthogonal M that brings before @ M nearest to after.
+
+    M is U V^T of the singular value decomposition of before^T after.
     """
     U, _, V = np.linalg.svd(before.T @ after)
     return U @ V
@@ -62,16 +66,13 @@ def procrustes(
 def rotation_map(
     frequencies: Float[np.ndarray, "p"], shift: float | int
 ) -> Float[np.ndarray, "c c"]:
-    """The map of sine-cosine pairs, exact: M @ E(p) = E(p + shift) for E(p) = [sin(w_0 p), cos(w_0
-    p), sin(w_1 p), …].
+    """The exact map M @ E(p) = E(p + shift) of E(p) = [sin(w_0 p), cos(w_0 p), sin(w_1 p), …].
 
-    Each pair turns by w_k shift, since sin(a + b) = cos b sin a + sin b cos a and cos(a + b) = cos
-    b cos a - sin b sin a.
+    Each pair turns by w_k * shift: sin(a + b) = cos b sin a + sin b cos a and
+    cos(a + b) = cos b cos a - sin b sin a.
     """
     M = np.zeros((2 * len(frequencies), 2 * len(frequencies)))
     for k, angle in enumerate(np.multiply(frequencies, shift)):
-        M[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = [
-            [np.cos(angle), np.sin(angle)],
-            [-np.sin(angle), np.cos(angle)],
-        ]
+        rows = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
+        M[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = rows
     return M

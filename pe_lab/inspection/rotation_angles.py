@@ -1,37 +1,54 @@
-"""What turning queries and keys by p * frequency says of a distance, in closed form."""
+"""The angles by which a rotary encoding turns pairs of channels from one position to the next."""
 
 import math
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Num
+from jaxtyping import Bool, Float
+
+from pe_lab.encodings.base import AttentionEncoding, Tokens
+from pe_lab.inspection.untrained import UntrainedEncoding
 
 
-def mean_cosine(
-    frequencies: Float[np.ndarray, "p"], distances: Num[np.ndarray, "n"]
-) -> Float[np.ndarray, "n"]:
-    """The expected product of a random unit query with itself, turned by the distance: mean over
-    pairs of cos(distance * w).
+def frequencies(encoding: UntrainedEncoding) -> Float[np.ndarray, "h p"] | None:
+    """Angle of each pair in radians per position, by head, fastest first; None without rotation.
+
+    The angles come from the eigenvalues of the map that the encoding applies, so that they do not
+    depend on its layout. An encoding that is not a linear map of queries, such as PoPE, states
+    its angles in an attribute `frequencies`.
     """
-    return np.cos(np.multiply.outer(np.asarray(distances, np.float64), frequencies)).mean(axis=-1)
+    if encoding.kind != "rotation" or encoding.length < 2:
+        return None
+    channels = encoding.width // encoding.num_heads
+    rotation = encoding.encoding
+    assert isinstance(rotation, AttentionEncoding)
+    identity = jnp.eye(channels)[:, None, None]
+    basis = jnp.broadcast_to(identity, (channels, 2, encoding.num_heads, channels))
+    slots, lengths = jnp.arange(2)[None], jnp.asarray([encoding.length])
+    # The length may set the angles, so the two positions are of an example of the full length.
+    tokens = Tokens(encoding.positions_of(encoding.length)[:, :2], slots, lengths)
+
+    def turned(factor: int) -> Float[np.ndarray, "e 2 h f"]:
+        x = factor * basis
+        return np.asarray(rotation.transform_qk(x, x, tokens, tokens)[0], np.float64)
+
+    once, twice = turned(1), turned(2)
+    if once.shape != basis.shape or not np.allclose(twice, 2 * once, atol=1e-5):
+        declared = getattr(rotation, "frequencies", None)
+        if declared is None:
+            return None
+        return np.sort(np.atleast_2d(np.asarray(declared, np.float64)))[:, ::-1]
+    first, second = np.moveaxis(once, 2, 0)[:, :, 0], np.moveaxis(once, 2, 0)[:, :, 1]
+    eigenvalues = np.linalg.eigvals(np.linalg.solve(first, second))
+    fastest_first = np.sort(np.abs(np.angle(eigenvalues)), axis=-1)[:, ::-1]
+    return fastest_first[:, ::2]  # the two eigenvalues of a pair have opposite angles
 
 
-def decay_bound(
-    frequencies: Float[np.ndarray, "p"], distances: Num[np.ndarray, "n"]
-) -> Float[np.ndarray, "n"]:
-    """mean over j of |S_j|, S_j = sum over the first j pairs of e^(i distance w): up to a factor it
-    bounds any q·R(distance) k.
+def completes_period(frequencies: Float[np.ndarray, "p"], length: int) -> Bool[np.ndarray, "p"]:
+    """Whether the period 2 pi / |w| of each pair fits into the length.
 
-    By Abel's transformation; Su et al. 2021, section 3.4.3, https://arxiv.org/abs/2104.09864.
-    """
-    turned = np.exp(1j * np.multiply.outer(np.asarray(distances, np.float64), frequencies))
-    return np.abs(np.cumsum(turned, axis=-1)).mean(axis=-1)
-
-
-def completed(frequencies: Float[np.ndarray, "p"], length: int) -> Bool[np.ndarray, "p"]:
-    """Whether a pair's period, 2 pi / |w|, fits into the length: else longer examples turn it to
-    angles that training did not show.
-
-    A pair that does not turn at all shows all that it ever will, and counts as complete.
+    Longer examples turn the other pairs to angles that do not occur in training. A pair that does
+    not turn has no new angles and counts as complete.
     """
     w = np.abs(np.asarray(frequencies, np.float64))
     return (w * length >= 2 * math.pi) | (w == 0)

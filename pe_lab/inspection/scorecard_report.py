@@ -1,75 +1,92 @@
-"""What an inspection leaves: scorecard.md, scorecard.csv, and pictures as PNG and PDF."""
+"""Output files of an inspection of encodings: scorecard.md, scorecard.csv and pictures."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pe_lab.inspection import encoding_pictures, scorecard
-from pe_lab.inspection.captions import caption
 from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots.drawing import SUFFIXES
 from pe_lab.runs.errors import UserError, one_line
 
+Draw = Callable[[Sequence[UntrainedEncoding], Sequence[Path]], None]
 
-def write(probes: Sequence[UntrainedEncoding], folder: Path) -> str:
-    """Everything of these encodings into a folder; returns the scorecard.
+
+def write(encodings: Sequence[UntrainedEncoding], folder: Path) -> str:
+    """Write all output files into a folder, and return the scorecard.
 
     Raises:
-      UserError: one of them, a user's own perhaps, cannot be read.
+      UserError: one of the encodings, perhaps of the user's own package, fails.
     """
-    rows = [_row(probe) for probe in probes]
+    rows = [_row(encoding) for encoding in encodings]
     folder.mkdir(parents=True, exist_ok=True)
     sections = []
-    for probe, row, stem in zip(probes, rows, file_stems(probes), strict=True):
-        encoding_pictures.draw(probe, _files(folder, stem))
-        sections.append(f"## {row.name}\n\n![{row.name}]({stem}.png)\n\n{caption(row)}")
-    with_path, with_similarity = encoding_pictures.comparable(probes)
-    for name, drawn, among in (
-        ("paths", encoding_pictures.draw_paths, with_path),
-        ("similarities", encoding_pictures.draw_similarities, with_similarity),
-    ):
-        if len(among) > 1:
-            drawn(among, _files(folder, name))
-            sections.append(f"## {name.capitalize()} side by side\n\n![{name}]({name}.png)")
-    card, size = scorecard.table(rows), probes[0]
-    head = (
-        f"# Scorecard\n\nLength {size.length}, width {size.width}, {size.num_heads} heads; "
-        f"seed {size.seed} of the parameters."
+    for encoding, row, stem in zip(encodings, rows, file_stems(encodings), strict=True):
+        encoding_pictures.draw(encoding, _files(folder, stem))
+        caption = encoding_pictures.caption(row)
+        sections.append(f"## {row.name}\n\n![{row.name}]({stem}.png)\n\n{caption}")
+    comparisons: tuple[tuple[str, str, Draw, list[UntrainedEncoding]], ...] = (
+        (
+            "paths",
+            "Paths of embeddings",
+            encoding_pictures.draw_paths,
+            encoding_pictures.with_path(encodings),
+        ),
+        (
+            "similarities",
+            "Similarity by distance",
+            encoding_pictures.draw_similarities,
+            encoding_pictures.with_similarity(encodings),
+        ),
     )
+    for stem, title, draw, compared in comparisons:
+        if len(compared) > 1:
+            draw(compared, _files(folder, stem))
+            sections.append(f"## {title}\n\n![{title}]({stem}.png)")
+    card = scorecard.table(rows)
     parts = [
-        head,
+        _introduction(encodings[0]),
         card,
         scorecard.legend() + "\n" + scorecard.reasons(rows),
         *sections,
-        "## Every number",
+        "## All numbers",
         scorecard.all_numbers(rows),
     ]
-    (folder / "scorecard.md").write_text(
-        "\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8"
-    )
+    page = "\n\n".join(part.strip() for part in parts) + "\n"
+    (folder / "scorecard.md").write_text(page, encoding="utf-8")
     (folder / "scorecard.csv").write_text(scorecard.as_csv(rows), encoding="utf-8")
     return card
 
 
-def file_stems(probes: Sequence[UntrainedEncoding]) -> list[str]:
-    """Their names as those of files, rope_base_500000_0; what differs in signs alone is numbered,
-    rope_base_500000_0__2.
-    """
-    stems = [re.sub(r"\W+", "_", probe.name).strip("_") for probe in probes]
-    return [
-        f"{stem}__{before + 1}" if (before := stems[:i].count(stem)) else stem
-        for i, stem in enumerate(stems)
-    ]
+def file_stems(encodings: Sequence[UntrainedEncoding]) -> list[str]:
+    """File names of the encodings, such as rope_base_500000_0, numbered where they coincide."""
+    stems = [re.sub(r"\W+", "_", encoding.name).strip("_") for encoding in encodings]
+    numbered = []
+    for i, stem in enumerate(stems):
+        before = stems[:i].count(stem)
+        numbered.append(f"{stem}__{before + 1}" if before else stem)
+    return numbered
+
+
+def _introduction(encoding: UntrainedEncoding) -> str:
+    return (
+        f"# Scorecard\n\nProperties of position encodings before any training, with length "
+        f"{encoding.length}, width {encoding.width}, {encoding.num_heads} heads and parameters of "
+        f"seed {encoding.seed}. A cell is a verdict and the number behind it. The properties "
+        f"describe the encoding alone: they do not say how well a model trains with it or how far "
+        f"it generalizes."
+    )
 
 
 def _files(folder: Path, stem: str) -> list[Path]:
     return [folder / f"{stem}{suffix}" for suffix in SUFFIXES]
 
 
-def _row(probe: UntrainedEncoding) -> scorecard.Row:
+def _row(encoding: UntrainedEncoding) -> scorecard.Row:
     try:
-        return scorecard.row(probe)
+        return scorecard.row(encoding)
     except (TypeError, ValueError, AttributeError) as e:
         if isinstance(e, UserError):
             raise
-        raise UserError(f"{probe.name} cannot be read: {type(e).__name__}: {one_line(e)}") from e
+        reason = f"{type(e).__name__}: {one_line(e)}"
+        raise UserError(f"{encoding.name} cannot be read: {reason}") from e

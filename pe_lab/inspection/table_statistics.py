@@ -1,9 +1,8 @@
-"""What a table of codes is like: whether rows repeat, grow, jump, and how much of it training can
-show.
+"""Statistics of a table of position embeddings: collisions, growth, steps and dimensions.
 
-Pure functions of float64 tables E [L, C], a row for each position in order. Of an encoding inside
-attention the same table has a row for each distance (`probe.profile`). Definitions without a source
-are this project's own.
+All functions are pure and take float64 tables E [L, C] with one row for each position in order.
+The same statistics describe the table of an encoding in attention, which has one row for each
+distance (pe_lab/inspection/untrained.py). Statistics without a source are defined by this project.
 """
 
 from collections.abc import Mapping
@@ -13,51 +12,53 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 Table = Float[np.ndarray, "_ c"]
-_FLOAT, _BFLOAT16 = 1e-6, 1e-3  # of the root mean square: nearer than this two codes are one
+# Rows count as equal if their distance is at most this share of the table's root mean square.
+_TOLERANCE, _TOLERANCE_BFLOAT16 = 1e-6, 1e-3
 
 
 def distances(E: Table) -> Float[np.ndarray, "l l"]:
     """|E(p) - E(q)| of all pairs; exactly 0 where rows are equal."""
+    # Row by row: the expansion with inner products is not exact for equal rows.
     return np.stack([np.linalg.norm(E - row, axis=1) for row in E])
 
 
 def through_bfloat16(E: Table) -> Table:
-    """What is left of it in bfloat16, whose first whole number without a value of its own is
-    257.
-    """
+    """The table rounded to bfloat16, which represents whole numbers exactly up to 256."""
     return E.astype(ml_dtypes.bfloat16).astype(np.float64)
 
 
 def nearest(E: Table) -> float | None:
-    """min over p != q of |E(p) - E(q)|; None of one row."""
-    return float(_pairs(E).min()) if len(E) > 1 else None
+    """min over p != q of |E(p) - E(q)|; None for one row."""
+    return float(_pair_distances(E).min()) if len(E) > 1 else None
 
 
-def collisions(E: Table, tolerance: float = _FLOAT) -> int:
-    """Pairs p < q with |E(p) - E(q)| <= tolerance * rms(E): the model cannot tell them apart."""
-    return int((_pairs(E) <= tolerance * rms(E)).sum())
+def collisions(E: Table, tolerance: float = _TOLERANCE) -> int:
+    """Number of pairs p < q with |E(p) - E(q)| <= tolerance * rms(E)."""
+    return int((_pair_distances(E) <= tolerance * rms(E)).sum())
 
 
 def collisions_in_bfloat16(E: Table) -> int:
-    """The same after a round trip through bfloat16, with the coarser tolerance of its eight
-    bits.
-    """
-    return collisions(through_bfloat16(E), _BFLOAT16)
+    """Collisions after rounding to bfloat16, with a tolerance that fits its eight bits."""
+    return collisions(through_bfloat16(E), _TOLERANCE_BFLOAT16)
 
 
-def equal_neighbours(E: Table) -> int:
-    """Rows that equal the row before them, exactly."""
+def equal_neighbors(E: Table) -> int:
+    """Number of rows that equal the row before them exactly."""
     return int((E[1:] == E[:-1]).all(axis=1).sum())
 
 
 def alias_margin(E: Table) -> float | None:
-    """min over |p - q| >= 2 of |E(p) - E(q)|, over the median step: below 1 some far position is
-    nearer than a neighbour.
+    """min over |p - q| >= 2 of |E(p) - E(q)|, divided by the median step.
+
+    Below 1, some distant position is nearer than a neighbor.
     """
-    if len(E) < 3 or not (step := np.median(steps(E))):
+    if len(E) < 3:
+        return None
+    median_step = np.median(steps(E))
+    if not median_step:
         return None
     p, q = np.triu_indices(len(E), 2)
-    return float(distances(E)[p, q].min() / step)
+    return float(distances(E)[p, q].min() / median_step)
 
 
 def rms(E: Table) -> float:
@@ -65,14 +66,17 @@ def rms(E: Table) -> float:
 
 
 def growth(sizes: Mapping[int, float]) -> float | None:
-    """The exponent a of size ~ length^a, by least squares of the logarithms; 0 where all is 0.
+    """Exponent a of size ~ length^a, by least squares of the logarithms; 0 if all sizes are 0.
 
-    None of one length, and where nothing becomes something, as the position of a lone token does.
+    None for one length, and if only some of the sizes are 0.
     """
-    n, size = np.asarray(list(sizes)), np.asarray(list(sizes.values()))
+    lengths = np.asarray(list(sizes))
+    size = np.asarray(list(sizes.values()))
     if len(sizes) < 2 or (size.any() and not size.all()):
         return None
-    return float(np.polyfit(np.log(n), np.log(size), 1)[0]) if size.any() else 0.0
+    if not size.any():
+        return 0.0
+    return float(np.polyfit(np.log(lengths), np.log(size), 1)[0])
 
 
 def steps(E: Table) -> Float[np.ndarray, "n"]:
@@ -81,78 +85,86 @@ def steps(E: Table) -> Float[np.ndarray, "n"]:
 
 
 def step_ratio(E: Table) -> float | None:
-    """The largest step over the median one."""
-    return (
-        float(steps(E).max() / np.median(steps(E))) if len(E) > 1 and np.median(steps(E)) else None
-    )
+    """The largest step divided by the median step."""
+    if len(E) < 2 or not np.median(steps(E)):
+        return None
+    return float(steps(E).max() / np.median(steps(E)))
 
 
 def step_variation(E: Table) -> float | None:
-    """Standard deviation of the steps over their mean."""
-    return float(steps(E).std() / steps(E).mean()) if len(E) > 1 and steps(E).any() else None
+    """Standard deviation of the steps divided by their mean."""
+    if len(E) < 2 or not steps(E).any():
+        return None
+    return float(steps(E).std() / steps(E).mean())
 
 
 def step_share(E: Table) -> float | None:
-    """The largest step over the root mean square distance of two positions at random, sqrt(2 sum
-    var E_c).
+    """The largest step divided by the root mean square distance of two random rows.
 
-    1: somewhere a step leads as far away as a jump to anywhere. None where all rows are equal.
+    At 1, one step leads as far as a jump to a random position. None if all rows are equal.
     """
-    typical = np.sqrt(2 * E.var(axis=0).sum())
-    return float(steps(E).max() / typical) if len(E) > 1 and typical else None
+    random_pair = np.sqrt(2 * E.var(axis=0).sum())
+    if len(E) < 2 or not random_pair:
+        return None
+    return float(steps(E).max() / random_pair)
 
 
 def coordinates_that_change(E: Table, by: float = 0.5) -> int:
-    """The most coordinates that change by more than this in one step; 0 of one row."""
-    return int((np.abs(np.diff(E, axis=0)) > by).sum(axis=1).max(initial=0))
+    """Largest number of coordinates that change by more than `by` in one step; 0 for one row."""
+    changed = np.abs(np.diff(E, axis=0)) > by
+    return int(changed.sum(axis=1).max(initial=0))
 
 
 def length_consistency(tables: Mapping[int, Table]) -> float | None:
-    """(max - min) / mean over lengths of the mean step, at the positions that all lengths have;
-    None of one length or no step.
+    """(max - min) / mean over lengths of the mean step, at the positions that all lengths have.
 
     Args:
-      tables: length -> its codes, of which each has at least the first one's rows.
+      tables: length -> its table; each has at least as many rows as the shortest.
+
+    Returns:
+      None for one length or without steps.
     """
-    first = len(tables[min(tables)])
-    found = np.asarray([steps(E[:first]).mean() if first > 1 else 0.0 for E in tables.values()])
-    return float(np.ptp(found) / found.mean()) if len(found) > 1 and found.any() else None
+    rows = len(tables[min(tables)])
+    if rows < 2 or len(tables) < 2:
+        return None
+    mean_steps = np.asarray([steps(E[:rows]).mean() for E in tables.values()])
+    if not mean_steps.any():
+        return None
+    return float(np.ptp(mean_steps) / mean_steps.mean())
 
 
 def drift(short: Table, long: Table) -> float | None:
-    """|E_long - E_short| / |E_short| over the rows of the shorter: what a longer example changes at
-    the same positions.
-    """
+    """|E_long - E_short| / |E_short| over the rows of the shorter example."""
     size = np.linalg.norm(short)
     return float(np.linalg.norm(long[: len(short)] - short) / size) if size else None
 
 
 def mean_square_norm(E: Table) -> float:
-    """mean |E(p)|^2; of a sinusoidal code exactly D / 2."""
+    """mean |E(p)|^2; exactly D / 2 for sinusoidal embeddings."""
     return float((E**2).sum(axis=1).mean())
 
 
 def norm_variation(E: Table) -> float | None:
-    """Standard deviation of |E(p)|^2 over positions, over its mean."""
+    """Standard deviation of |E(p)|^2 over positions, divided by its mean."""
     squares = (E**2).sum(axis=1)
     return float(squares.std() / squares.mean()) if squares.any() else None
 
 
 def effective_dimension(E: Table) -> float | None:
-    """The participation ratio of the variances v along principal directions, (sum v)^2 / sum v^2:
-    how many carry the code.
-    """
+    """Participation ratio (sum v)^2 / sum v^2 of the variances v along principal directions."""
+    if not np.ptp(E, axis=0).any():
+        return None
     variances = np.linalg.svd(E - E.mean(axis=0), compute_uv=False) ** 2
-    return float(variances.sum() ** 2 / (variances**2).sum()) if np.ptp(E, axis=0).any() else None
+    return float(variances.sum() ** 2 / (variances**2).sum())
 
 
 def unseen_coordinates(seen: Table, beyond: Float[np.ndarray, "m c"]) -> Bool[np.ndarray, "m c"]:
-    """Where a coordinate lies outside of the range that it had in training; what is undefined, NaN,
-    does too.
-    """
-    slack = _FLOAT * rms(seen)
-    return ~((beyond >= seen.min(axis=0) - slack) & (beyond <= seen.max(axis=0) + slack))
+    """Coordinates outside the range that they have in the seen rows; NaN counts as outside."""
+    slack = _TOLERANCE * rms(seen)
+    above = beyond >= seen.min(axis=0) - slack
+    below = beyond <= seen.max(axis=0) + slack
+    return ~(above & below)  # not the reverse comparison, which is False for NaN
 
 
-def _pairs(E: Table) -> Float[np.ndarray, "n"]:
+def _pair_distances(E: Table) -> Float[np.ndarray, "n"]:
     return distances(E)[np.triu_indices(len(E), 1)]

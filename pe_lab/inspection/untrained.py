@@ -1,73 +1,61 @@
-"""An encoding outside of a model, and the table that the diagnostics read of it: a row for each
-position, or for each distance.
+"""An encoding outside of a model, and the table of numbers that describes it.
 
-At the input a row is `embed(p)`. Inside attention it is what the encoding adds to the logits at a
-distance, seen from the last token:
+An encoding at the input has one row for each position: its embedding. An encoding in attention has
+one row for each distance, as the last token sees it. The kind of the encoding says what a row is:
 
-    bias     its number for each head, and for each head whether the mask allows it
-    turn     the logits of DRAWS random queries and keys, each the same at all places, as the
-             distance turns them
-    content  the same, where queries, keys or inputs meet learned vectors: their mean over queries
-             is nothing, their pattern is not
+    embedding  the embedding of a position
+    rotation   the logits of DRAWS random queries and keys, each the same at all positions
+    bias       the bias of each head, and whether the mask allows the distance
+    content    as for a rotation, where queries, keys or inputs meet learned vectors
 
-What reads no positions has no such table: there the tokens between decide, and a number would be
-one of made-up tokens. Nor has what does the same at every distance. Parameters are fresh. Positions
-of several axes are the same on each.
+Two sorts of encodings have no table. Encodings that read no positions depend on the tokens, and
+their numbers would describe random tokens. Encodings that treat all distances equally have nothing
+to describe. Parameters are freshly initialized. A position of several axes is the same on each.
 """
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
-from jaxtyping import Array, Float, Int, Num
+from jaxtyping import Array, Float, Int, Num, PyTree
 
-from pe_lab.encodings.base import Tokens
+from pe_lab.encodings.base import AttentionEncoding, InputEncoding
+from pe_lab.inspection.draws import DRAWS, SEQUENCES, Draws, all_directions, random_draws
+from pe_lab.inspection.last_token import LOGIT_HOOKS, LastToken, active_hooks
+from pe_lab.positions.base import PositionScheme
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.labels import label
 
-DRAWS = 16  # of queries, keys and inputs a head, from standard normals
-SEQUENCES = 1024  # of random tokens, where tokens decide
-_HOOKS = (
-    "transform_qk",
-    "bias",
-    "content_bias",
-    "mask",
-    "transform_logits",
-    "normalize",
-    "combine",
-)
-_OF_LOGITS = _HOOKS[:5]
-_REPLACED_BY = {"logits": "transform_logits", "normalize": "normalize", "combine": "combine"}
 _CONTIGUOUS = {"name": "contiguous"}
+Spec = Mapping[str, Any]  # the name of a plugin and its arguments
 
 
 @dataclasses.dataclass(frozen=True)
 class UntrainedEncoding:
-    """One encoding with fresh parameters, in the company of one model's sizes and one position
-    scheme.
+    """One encoding with fresh parameters, the sizes of a model, and a position scheme.
 
     Args:
       spec: of the encoding, dict(name=…, …).
-      length: L, tokens of an example.
-      width, num_heads: D and H of the model that it is made for.
+      length: L, the number of tokens.
+      width, num_heads: D and H of the model.
       positions: spec of the scheme.
       seed: of the parameters.
     """
 
-    spec: Mapping[str, Any]
+    spec: Spec
     length: int = 64
     width: int = 64
     num_heads: int = 4
-    positions: Mapping[str, Any] = dataclasses.field(default_factory=_CONTIGUOUS.copy)
+    positions: Spec = dataclasses.field(default_factory=_CONTIGUOUS.copy)
     seed: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if min(self.length, self.width, self.num_heads) < 1 or self.width % self.num_heads:
             raise UserError(
                 f"The width must be a multiple of the heads and all be at least 1, got "
@@ -86,70 +74,56 @@ class UntrainedEncoding:
 
     @property
     def name(self) -> str:
-        given = label(self.spec)
-        return given if self.positions == _CONTIGUOUS else f"{given} of {label(self.positions)}"
+        encoding = label(self.spec)
+        if self.positions == _CONTIGUOUS:
+            return encoding
+        return f"{encoding} of {label(self.positions)}"
 
     @functools.cached_property
-    def scheme(self) -> Any:
+    def scheme(self) -> PositionScheme:
+        spec = plugins.resolve("positions", self.positions)
+        return plugins.build("positions", spec, num_layers=1)
+
+    @functools.cached_property
+    def encoding(self) -> InputEncoding | AttentionEncoding:
         return plugins.build(
-            "positions", plugins.resolve("positions", self.positions), num_layers=1
-        )
-
-    @functools.cached_property
-    def encoding(self) -> Any:
-        sizes = dict(
+            "encodings",
+            plugins.resolve("encodings", self.spec),
             width=self.width,
             num_heads=self.num_heads,
             head_dim=self.width // self.num_heads,
             num_layers=1,
-        )
-        made = plugins.resolve("encodings", self.spec)
-        return plugins.build(
-            "encodings",
-            made,
-            **sizes,
             bidirectional=False,
             rngs=nnx.Rngs(params=jax.random.key(self.seed)),
         )
 
     @functools.cached_property
     def kind(self) -> str | None:
-        """Which table it has: code, turn, bias, content, or None."""
-        return None if self._acts_as == "turn" and not self._turns else self._acts_as
+        """Kind of the table: embedding, rotation, bias or content; None without a table."""
+        if self._hook_kind == "rotation" and not self._distances_differ:
+            return None
+        return self._hook_kind
 
     @functools.cached_property
-    def _acts_as(self) -> str | None:
-        """The kind that its hooks say."""
+    def _hook_kind(self) -> str | None:
+        """The kind that follows from the hooks alone."""
         if self.encoding.requirements.site == "input":
-            return "code"
-        if not self.encoding.requirements.reads_positions or not any(
-            hook in _OF_LOGITS for hook in self.hooks
-        ):
+            return "embedding"
+        changes_logits = any(hook in LOGIT_HOOKS for hook in self.hooks)
+        if not self.encoding.requirements.reads_positions or not changes_logits:
             return None
         if "content_bias" in self.hooks or "transform_logits" in self.hooks:
             return "content"
-        return "turn" if "transform_qk" in self.hooks else "bias"
+        return "rotation" if "transform_qk" in self.hooks else "bias"
 
     @functools.cached_property
     def hooks(self) -> tuple[str, ...]:
-        """Hooks of an encoding in attention that return a term, return other queries and keys, or
-        are declared to replace.
-        """
-
-        def terms(draws: Any) -> dict[str, Any]:
-            return _terms(
-                self.encoding, *self._last_token(self.encoding, self.positions_of(1), draws)
-            )
-
-        acting = {
-            *jax.eval_shape(terms, self.draws()),
-            *(_REPLACED_BY[part] for part in self.encoding.requirements.replaces),
-        }
-        return tuple(hook for hook in _HOOKS if hook in acting)
+        """Active hooks of an encoding in attention."""
+        assert isinstance(self.encoding, AttentionEncoding)
+        return active_hooks(self.encoding, self.positions_of(1), self.draws())
 
     @functools.cached_property
-    def _turns(self) -> bool:
-        """Whether some distance differs from another in what it does to queries and keys."""
+    def _distances_differ(self) -> bool:
         if self.max_length == 1:
             return True
         rows = self.table(max(2, self.length))
@@ -157,201 +131,127 @@ class UntrainedEncoding:
 
     @property
     def why_none(self) -> str:
-        """Why there is no table, where there is none."""
+        """Reason of a missing table."""
         if not self.hooks:
             return "it adds nothing"
         if not self.encoding.requirements.reads_positions:
-            return "it reads no positions: the tokens between decide what a distance means"
-        if self._acts_as == "turn":
-            return "it changes a query's logits at all distances alike"
-        return f"it acts in {' and '.join(self.hooks)} alone, and changes no logits"
+            return (
+                "it reads no positions, so the effect of a distance depends on the tokens between"
+            )
+        if self._hook_kind == "rotation":
+            return "it changes the logits of a query equally at all distances"
+        return f"it acts only in {' and '.join(self.hooks)} and does not change logits"
 
     @property
     def max_length(self) -> int | None:
-        """The most tokens that it has rows for."""
-        found = [
-            n
-            for n in (self.encoding.requirements.max_positions, self.scheme.max_length)
-            if n is not None
-        ]
-        return min(found) if found else None
+        """Largest number of tokens that the encoding and the scheme have positions for."""
+        limits = (self.encoding.requirements.max_positions, self.scheme.max_length)
+        return min((limit for limit in limits if limit is not None), default=None)
 
-    def lengths(self, *times: int) -> list[int]:
-        """So many times the length, as far as it has rows."""
-        return [
-            n * self.length
-            for n in times
-            if self.max_length is None or n * self.length <= self.max_length
-        ]
+    def lengths(self, *factors: int) -> list[int]:
+        """Multiples of the length, up to the largest number of tokens."""
+        limit = self.max_length
+        multiples = [factor * self.length for factor in factors]
+        return [length for length in multiples if limit is None or length <= limit]
 
     def resized(self, width: int) -> "UntrainedEncoding":
         return dataclasses.replace(self, width=width)
 
-    def table(self, length: int, shift: int = 0, params: Any = None) -> Float[np.ndarray, "l c"]:
-        """Its rows for an example of this length, all positions moved by a shift; those that it
-        lacks are NaN.
+    def table(
+        self, length: int, shift: int = 0, params: PyTree | None = None
+    ) -> Float[np.ndarray, "l c"]:
+        """The table for an example of this length, with all positions moved by a shift.
+
+        Rows that the encoding does not have are NaN.
         """
-        found, mask = self._read(self.params if params is None else params, shift, length=length)
+        params = self.params if params is None else params
+        values, mask = self.read(params, shift, self.draws(), length=length)
         if mask is None:
-            return np.asarray(found, np.float64)
-        adds = any(hook in _OF_LOGITS and hook != "mask" for hook in self.hooks)
-        parts = [mask] * ("mask" in self.hooks) + [found] * adds
+            return np.asarray(values, np.float64)
+        parts = [mask] if "mask" in self.hooks else []
+        if any(hook in LOGIT_HOOKS and hook != "mask" for hook in self.hooks):
+            parts.append(values)
         return np.concatenate([np.asarray(part, np.float64) for part in parts]).T
 
-    def codes_at(self, places: Int[np.ndarray, "n"]) -> Float[np.ndarray, "n c"]:
-        """The codes of whole positions, whatever the scheme; of an encoding at the input."""
-        return np.asarray(
-            self.encoding.embed(self._on_axes(jnp.asarray(places)[None]))[0], np.float64
-        )
+    def embeddings_at(self, positions: Int[np.ndarray, "n"]) -> Float[np.ndarray, "n c"]:
+        """Embeddings of whole positions, whatever the scheme; of an encoding at the input."""
+        assert isinstance(self.encoding, InputEncoding)
+        embeddings = self.encoding.embed(self._on_axes(jnp.asarray(positions)[None]))
+        return np.asarray(embeddings[0], np.float64)
 
-    def logits(self, length: int, own_key: bool = False) -> Float[np.ndarray, "c s"]:
-        """What a distance 0..S-1 gives each head, or each draw and head; -inf where the mask
-        forbids it.
+    def logits(self, length: int, *, self_keys: bool = False) -> Float[np.ndarray, "c s"]:
+        """Logits against the distance 0..S-1, per draw and head; -inf where masked.
 
         Args:
-          own_key: keys are their queries, unit vectors of all directions, and the product is not
-            divided by sqrt(Dh).
+          self_keys: each key equals its query, with unit vectors of all directions.
         """
-        found, mask = self._read(self.params, 0, length=length, own_key=own_key)
-        return np.where(mask, np.asarray(found, np.float64), -np.inf)
+        draws = self.draws(self_keys=self_keys)
+        values, mask = self.read(self.params, 0, draws, length=length)
+        assert mask is not None
+        return np.where(mask, np.asarray(values, np.float64), -np.inf)
 
     @functools.cached_property
-    def _split(self) -> tuple[Any, Any]:
+    def _split(self) -> tuple[PyTree, PyTree]:
         return nnx.split(self.encoding)
 
     @property
-    def params(self) -> Any:
+    def params(self) -> PyTree:
         return self._split[1]
 
     @functools.cached_property
-    def read(self) -> Any:
-        """(params, shift, draws; length) -> code [L, C], or logits [N * H, L] against distance and
-        the mask; compiled for a length.
+    def read(self) -> Callable[..., tuple[Array, Array | None]]:
+        """Compiled (params, shift, draws; length) -> embeddings [L, C] and None, or logits and
+        mask [N * H, L] against distance.
         """
 
-        def read(params, shift, draws, length):
-            encoding, positions = (
-                nnx.merge(self._split[0], params),
-                self.positions_of(length) + shift,
-            )
-            if self._acts_as == "code":
+        def read(
+            params: PyTree, shift: Int[Array, ""] | int, draws: Draws, length: int
+        ) -> tuple[Array, Array | None]:
+            encoding = nnx.merge(self._split[0], params)
+            positions = self.positions_of(length) + shift
+            if self._hook_kind == "embedding":
                 return encoding.embed(positions)[0], None
-            return tuple(
-                a[:, :, 0, ::-1].reshape(-1, length)
-                for a in self._logits(encoding, positions, draws)
-            )
+            s, allowed = self._logits(encoding, positions, draws)
+            by_distance = [a[:, :, 0, ::-1].reshape(-1, length) for a in (s, allowed)]
+            return by_distance[0], by_distance[1]
 
         return jax.jit(read, static_argnames="length")
 
-    def _read(self, params: Any, shift: int, length: int, own_key: bool = False) -> Any:
-        return self.read(params, shift, self.draws(own_key), length=length)
-
-    def draws(self, own_key: bool = False) -> Any:
-        """Queries and keys [N, 1, H, Dh] and inputs [N, 1, D], the same at all places; a factor on
-        the product of the first two.
-        """
-        if own_key:
-            return self._all_directions()
-        q, k, x = self._random(DRAWS, 1)
-        return q, k, x, np.float32(q.shape[-1] ** -0.5)
+    def draws(self, *, self_keys: bool = False) -> Draws:
+        """The queries, keys and inputs that the table is read with, the same at all positions."""
+        if self_keys:
+            return all_directions(self.seed, self.num_heads, self.width)
+        return random_draws(self.seed, DRAWS, 1, self.num_heads, self.width)
 
     def attention_of_random_tokens(self, length: int) -> Float[np.ndarray, "n h s"]:
-        """Weights of the last token by distance, in SEQUENCES whose queries, keys and inputs are
-        random at every place.
-        """
-        q, k, x = self._random(SEQUENCES, length)
-        draws = q[:, -1:], k, x, np.float32(q.shape[-1] ** -0.5)
+        """Attention weights of the last of random tokens, by distance, in SEQUENCES examples."""
+        draws = random_draws(self.seed, SEQUENCES, length, self.num_heads, self.width)
 
         @jax.jit
-        def weights(params, draws):
+        def weights(params: PyTree, draws: Draws) -> Float[Array, "n h s"]:
             encoding = nnx.merge(self._split[0], params)
             s, allowed = self._logits(encoding, self.positions_of(length), draws)
             return encoding.normalize(s, allowed)[:, :, 0, ::-1]
 
         return np.asarray(weights(self.params, draws), np.float64)
 
-    def _random(self, count: int, places: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        normal = np.random.default_rng(self.seed).standard_normal
-        q, k = normal((2, count, places, self.num_heads, self.width // self.num_heads)).astype(
-            np.float32
-        )
-        return q, k, normal((count, places, self.width)).astype(np.float32)
-
-    def _all_directions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.float32]:
-        """Unit queries that are their own keys: the axes of a random frame a head, both ways, with
-        inputs of both signs.
-
-        A mean over them is that over all directions, exactly, of what is a polynomial of degree 3
-        or less in the query.
-        """
-        normal, size = (
-            np.random.default_rng(self.seed).standard_normal,
-            self.width // self.num_heads,
-        )
-        frames = np.linalg.qr(normal((self.num_heads, size, size)))[0]  # [H, Dh, Dh]
-        axes, inputs = np.moveaxis(frames, 0, 1)[:, None], normal((size, 1, self.width))
-        q, x = (np.concatenate([a, -a]).astype(np.float32) for a in (axes, inputs))
-        return q, q, x, np.float32(1.0)
+    def _logits(
+        self, encoding: AttentionEncoding, positions: Num[Array, "1 l *a"], draws: Draws
+    ) -> tuple[Array, Array]:
+        last = LastToken(encoding, positions, draws)
+        return last.logits(self.num_heads, bias_only=self._hook_kind == "bias")
 
     def positions_of(self, length: int) -> Num[Array, "1 l *a"]:
+        """Positions that the scheme gives to an example of this length."""
+        keys = jax.random.split(jax.random.key(self.seed), 1)
         try:
-            keys = jax.random.split(jax.random.key(self.seed), 1)
-            found = self.scheme(keys, jnp.ones((1, length), bool), train=False)[0]
-        except ValueError as e:  # it follows a task's structure
+            positions = self.scheme(keys, jnp.ones((1, length), bool), train=False)[0]
+        except ValueError as e:  # the scheme needs the structure of a task's examples
             raise UserError(one_line(e)) from e
-        return self._on_axes(found)
+        return self._on_axes(positions)
 
     def _on_axes(self, positions: Num[Array, "1 l ..."]) -> Num[Array, "1 l ..."]:
         axes = self.encoding.requirements.num_axes
-        return (
-            jnp.stack([positions] * axes, axis=-1)
-            if axes > 1 and positions.ndim == 2
-            else positions
-        )
-
-    def _last_token(
-        self, encoding: Any, positions: Num[Array, "1 l *a"], draws: Any
-    ) -> tuple[Array, Array, Tokens, Tokens]:
-        """The query of the last token and the keys of all, each with its tokens."""
-        length, (q, k, x, _) = positions.shape[1], draws
-        k, x = (jnp.broadcast_to(a, (len(a), length, *a.shape[2:])) for a in (k, x))
-        slots, lengths = jnp.arange(length)[None], jnp.asarray([length])
-        of_query, of_key = encoding.features(x, positions)
-        last = jax.tree.map(lambda a: a[:, -1:], (positions, slots, of_query))
-        return (
-            q,
-            k,
-            Tokens(last[0], last[1], lengths, last[2]),
-            Tokens(positions, slots, lengths, of_key),
-        )
-
-    def _logits(
-        self, encoding: Any, positions: Num[Array, "1 l *a"], draws: Any
-    ) -> tuple[Array, Array]:
-        """The logits of the last token and what it may see, [N, H, 1, L]; of a bias alone N is
-        1.
-        """
-        q, k, Q, K = self._last_token(encoding, positions, draws)
-        terms = _terms(encoding, q, k, Q, K)
-        length, factor = positions.shape[1], draws[-1]
-        allowed = terms.get("mask", jnp.ones((1, 1, 1, length), bool))
-        if self._acts_as == "bias":
-            s = terms.get("bias", jnp.zeros((1, 1, 1, length)))
-        else:
-            s = factor * jnp.einsum("blhe,bshe->bhls", *terms.get("transform_qk", (q, k)))
-            s = sum((terms[hook] for hook in ("bias", "content_bias") if hook in terms), s)
-            s = encoding.transform_logits(s, q, k, Q, K, allowed)
-        shape = (len(s), self.num_heads, 1, length)
-        return jnp.broadcast_to(s, shape), jnp.broadcast_to(allowed, shape)
-
-
-def _terms(encoding: Any, q: Array, k: Array, Q: Tokens, K: Tokens) -> dict[str, Any]:
-    """What hooks return, without those that change nothing."""
-    new_q, new_k = encoding.transform_qk(q, k, Q, K)
-    returned = {
-        "transform_qk": None if new_q is q and new_k is k else (new_q, new_k),
-        "bias": encoding.bias(Q, K),
-        "content_bias": encoding.content_bias(q, k, Q, K),
-        "mask": encoding.mask(Q, K),
-    }
-    return {hook: value for hook, value in returned.items() if value is not None}
+        if axes > 1 and positions.ndim == 2:
+            return jnp.stack([positions] * axes, axis=-1)
+        return positions

@@ -1,7 +1,7 @@
 import pytest
 
 from docs.build import catalog, encodings
-from pe_lab.inspection.captions import caption
+from pe_lab.inspection.encoding_pictures import caption
 from pe_lab.inspection.scorecard import Row
 from pe_lab.runs import records
 
@@ -12,7 +12,7 @@ NUMBERS = {
     "largest step / random pair": 1.5,
 }
 ROWS = {
-    "mine": Row("mine(a=1)", "code", NUMBERS),
+    "mine": Row("mine(a=1)", "embedding", NUMBERS),
     "silent": Row("silent", None, {}, "it adds nothing"),
 }
 
@@ -40,7 +40,7 @@ def test_every_measured_encoding_has_its_row_its_picture_and_its_caption(measure
     assert "### mine\n\n*unique* no 2, *bounded* –, " in measured
     assert f"![mine: picture](pictures/mine.png)\n\n{caption(ROWS['mine'])}\n" in measured
     assert (
-        "### silent\n\n![silent: picture](pictures/silent.png)\n\nThe scorecard says nothing of it: it adds nothing."
+        "### silent\n\n![silent: picture](pictures/silent.png)\n\nThe scorecard has no numbers for this encoding: it adds nothing."
         in measured
     )
 

@@ -89,8 +89,8 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     assert "| nothing |" in done.stdout
     assert f"run        {seen}/trained.md, {seen}/trained.json" in done.stdout
     found = json.loads((seen / "trained.json").read_text())
-    assert (found["about"]["run_id"], found["about"]["lengths"]) == (cell.run.run_id, [2, 4])
-    assert [row["step"] for row in found["through"]["terms"]] == [0, 0, 2, 2]
+    assert (found["run"]["run_id"], found["run"]["lengths"]) == (cell.run.run_id, [2, 4])
+    assert [row["state"]["step"] for row in found["course"]["terms"]] == [0, 0, 2, 2]
     assert (seen / "trained_attention_decoder_4.png").exists()
     assert (seen / "trained_through_training.png").exists()
     assert not (seen / "trained_attention_decoder_9.png").exists()  # the page does not show it

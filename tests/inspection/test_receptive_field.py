@@ -7,7 +7,6 @@ from pe_lab.inspection import receptive_field
 def test_equal_biases_share_attention_equally_and_what_is_masked_gets_none():
     kernel = np.asarray([[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, -np.inf, -np.inf]])
     assert receptive_field.attention(kernel).tolist() == [[0.25] * 4, [0.5, 0.5, 0, 0]]
-    assert receptive_field.mass_within(kernel, 1).tolist() == [0.5, 1]
     assert receptive_field.receptive_field(kernel) == [3, 1]
 
 
@@ -16,7 +15,6 @@ def test_a_linear_penalty_has_the_receptive_field_of_a_geometric_series(slope):
     kernel = -slope * np.arange(1000.0)[None]
     within = np.ceil(np.log(100) / slope) - 1  # 1 - e^(-slope (r + 1)) >= 0.99
     assert receptive_field.receptive_field(kernel) == [within]
-    assert receptive_field.mass_within(kernel, 0) == pytest.approx(1 - np.exp(-slope))
 
 
 def test_a_share_that_is_met_exactly_is_met():

@@ -41,7 +41,7 @@ def computed(name):
         "uniqueness_min_dist": table_statistics.nearest(E),
         "colliding_pairs_tol1e-6rms": table_statistics.collisions(E),
         "colliding_pairs_bf16": table_statistics.collisions_in_bfloat16(E),
-        "adjacent_equal_bf16_L4096": table_statistics.equal_neighbours(
+        "adjacent_equal_bf16_L4096": table_statistics.equal_neighbors(
             table_statistics.through_bfloat16(code(name, 4096))
         ),
         "alias_margin": table_statistics.alias_margin(E),

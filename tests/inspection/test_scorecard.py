@@ -48,8 +48,8 @@ def test_every_property_has_an_encoding_that_passes_and_one_that_fails(of):
 )
 def test_the_threshold_is_where_the_legend_says(name, at, beyond):
     (of,) = [p for p in PROPERTIES if p.name == name]
-    assert (of.verdict({of.asks[0]: at}), of.verdict({of.asks[0]: beyond})) == (True, False)
-    assert of.verdict({of.asks[0]: None}) is of.verdict({}) is None
+    assert (of.verdict({of.numbers[0]: at}), of.verdict({of.numbers[0]: beyond})) == (True, False)
+    assert of.verdict({of.numbers[0]: None}) is of.verdict({}) is None
 
 
 def test_inside_attention_a_common_shift_is_the_linear_shift():
@@ -63,7 +63,7 @@ def test_what_has_no_table_has_dashes_and_the_reason():
     assert [scorecard.cell(nope, p) for p in PROPERTIES] == ["–"] * 7
     assert scorecard.reasons([nope, cope, row("alibi")]).split("\n") == [
         "- – nope: it adds nothing.",
-        "- – cope: it reads no positions: the tokens between decide what a distance means.",
+        "- – cope: it reads no positions, so the effect of a distance depends on the tokens between.",
     ]
 
 
@@ -87,7 +87,7 @@ def test_the_csv_has_a_row_an_encoding_with_verdicts_and_all_numbers():
     sinusoidal, alibi, nope = csv.DictReader(io.StringIO(scorecard.as_csv(rows)))
     assert (sinusoidal["unique"], alibi["bounded"], nope["unique"]) == ("yes", "no", "")
     assert float(alibi["unseen"]) == rows[1].numbers["unseen"]
-    assert (sinusoidal["kind"], nope["reason"]) == ("code", "it adds nothing")
+    assert (sinusoidal["kind"], nope["reason"]) == ("embedding", "it adds nothing")
     assert "| alias margin" in scorecard.all_numbers(rows)
 
 
@@ -96,4 +96,4 @@ def test_the_legend_names_every_property_with_its_reason():
 
 
 def test_a_row_of_ones_own_kind_needs_no_more_than_numbers():
-    assert scorecard.cell(Row("mine", "code", {"colliding pairs": 3}), PROPERTIES[0]) == "no 3"
+    assert scorecard.cell(Row("mine", "embedding", {"colliding pairs": 3}), PROPERTIES[0]) == "no 3"

@@ -1,7 +1,13 @@
 import pytest
 from matplotlib import pyplot
 
-from pe_lab.inspection import captions, encoding_pictures, panels, scorecard, scorecard_report
+from pe_lab.inspection import (
+    attention_pictures,
+    encoding_pictures,
+    rotation_pictures,
+    scorecard,
+    scorecard_report,
+)
 from pe_lab.inspection.scorecard import Row
 from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots import drawing
@@ -40,7 +46,7 @@ def test_the_page_has_the_card_and_a_caption_below_every_picture(written):
     rows = [scorecard.row(probe(name)) for name in SHOWN]
     assert scorecard.table(rows) in page
     for row in rows:
-        assert f"![{row.name}]({row.name}.png)\n\n{captions.caption(row)}" in page
+        assert f"![{row.name}]({row.name}.png)\n\n{encoding_pictures.caption(row)}" in page
     assert (written / "scorecard.csv").read_text() == scorecard.as_csv(rows)
 
 
@@ -89,7 +95,11 @@ def test_one_position_can_be_drawn(name, tmp_path):
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("name", "panel"), [("alibi", panels.reach), ("rope", panels.turned_query)]
+    ("name", "panel"),
+    [
+        ("alibi", attention_pictures.cumulative_attention),
+        ("rope", rotation_pictures.similarity_curve),
+    ],
 )
 def test_a_panel_ends_where_the_scheme_does(name, panel):
     """Of 20 positions there are two lengths of 8, not four."""
@@ -103,8 +113,10 @@ def test_a_panel_ends_where_the_scheme_does(name, panel):
 @pytest.mark.full
 def test_the_caption_of_a_bias_says_in_how_long_an_example():
     short = UntrainedEncoding({"name": "alibi"}, 8, 16, 2, {"name": "randomized", "maximum": 20})
-    assert "In an example of 8 tokens, 99% lies within" in captions.caption(scorecard.row(short))
-    assert "In an example of 1,024 tokens, 99% lies within" in captions.caption(
+    assert "In an example of 8 tokens, 99% lies within" in encoding_pictures.caption(
+        scorecard.row(short)
+    )
+    assert "In an example of 1,024 tokens, 99% lies within" in encoding_pictures.caption(
         scorecard.row(probe("alibi", length=64))
     )
 
@@ -131,7 +143,8 @@ def test_names_that_differ_in_a_sign_have_a_file_each():
 @pytest.mark.full
 def test_a_code_that_cannot_be_computed_is_one_sentence(tmp_path):
     with pytest.raises(
-        UserError, match=r"^tests\.inspection\.own:Careless cannot be read: TypeError: .*\.$"
+        UserError,
+        match=r"^tests\.inspection\.user_encodings:Careless cannot be read: TypeError: .*\.$",
     ):
         scorecard_report.write([probe("tests.inspection.user_encodings:Careless")], tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -145,17 +158,17 @@ def test_a_caption_says_what_the_numbers_say():
         "largest step / random pair": 0.3,
         "colliding pairs": 0,
     }
-    smooth = captions.caption(Row("a", "code", numbers))
+    smooth = encoding_pictures.caption(Row("a", "embedding", numbers))
     assert (
-        "in 90% of comparisons the nearer of two is the one more alike, though it first rises again at distance 6 (dotted)"
-        in smooth
+        "The nearer of two keys is more similar in 90% of comparisons; "
+        "similarity first rises at distance 6 (dotted)." in smooth
     )
-    assert "they follow a curve, and the longest step is 0.30 times" in smooth
-    assert smooth.endswith("No two positions are the same to it.")
-    jumps = captions.caption(
+    assert "They follow a curve: the longest step is 0.30 times" in smooth
+    assert smooth.endswith("All positions differ.")
+    jumps = encoding_pictures.caption(
         Row(
             "b",
-            "code",
+            "embedding",
             numbers
             | {
                 "nearer is more similar": 0.51,
@@ -165,8 +178,8 @@ def test_a_caption_says_what_the_numbers_say():
         )
     )
     assert (
-        "in 51% of comparisons the nearer of two is the one more alike, little more than chance, 50%. "
-        in jumps
+        "The nearer of two keys is more similar in 51% of comparisons, "
+        "little more than chance (50%). " in jumps
     )
-    assert "they jump" in jumps
-    assert jumps.endswith("1 pair of positions are the same to it.")
+    assert "They jump" in jumps
+    assert jumps.endswith("1 pair of positions is equal.")

@@ -12,9 +12,9 @@ def test_in_bfloat16_neighbours_of_a_raw_index_become_equal_from_257_on():
     equal = np.flatnonzero((round_trip[1:] == round_trip[:-1]).all(axis=1))
     assert equal[0] == 256  # 256 and 257
     assert (
-        table_statistics.equal_neighbours(round_trip) == len(equal) == 1 + 2 * 10
+        table_statistics.equal_neighbors(round_trip) == len(equal) == 1 + 2 * 10
     )  # 257, and both sides of 260, 264, … 296
-    assert table_statistics.equal_neighbours(tables.raw_index(np.arange(300))) == 0
+    assert table_statistics.equal_neighbors(tables.raw_index(np.arange(300))) == 0
 
 
 def test_binary_codes_of_ones_survive_bfloat16():

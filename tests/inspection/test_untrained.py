@@ -20,8 +20,8 @@ def probe(name, length=8, **more):
 @pytest.mark.parametrize(
     ("kind", "names"),
     {
-        "code": ("sinusoidal", "learned"),
-        "turn": ("rope", "xpos", "pope", "axial_rope", "rotary_value"),
+        "embedding": ("sinusoidal", "learned"),
+        "rotation": ("rope", "xpos", "pope", "axial_rope", "rotary_value"),
         "bias": ("alibi", "fire", "sliding_window", "hard_alibi"),
         "content": ("shaw", "deberta", "relative_logits", "self_extend", "dape"),
         None: (
@@ -54,7 +54,9 @@ def test_the_table_of_a_code_is_the_code_of_each_position():
         probe("sinusoidal").table(5, shift=100), tables.sinusoidal(np.arange(100, 105)), atol=2e-6
     )
     np.testing.assert_allclose(
-        probe("sinusoidal").codes_at(np.asarray([3, 99])), tables.sinusoidal([3, 99]), atol=2e-6
+        probe("sinusoidal").embeddings_at(np.asarray([3, 99])),
+        tables.sinusoidal([3, 99]),
+        atol=2e-6,
     )
 
 
@@ -76,7 +78,8 @@ def test_the_last_of_17_sees_one_key_of_its_chunk():
 
 def test_a_turns_table_is_the_product_of_queries_and_keys_turned_by_the_distance():
     rope = probe("rope")
-    q, k, _, factor = rope.draws()
+    draws = rope.draws()
+    q, k, factor = draws.q, draws.k, draws.factor
     angle = np.multiply.outer(np.arange(6), tables.frequencies(8))[:, None, None]  # [S, 1, 1, P]
     (qx, qy), (kx, ky) = ((a[None, :, 0, :, 0::2], a[None, :, 0, :, 1::2]) for a in (q, k))
     # R(p) q · R(p - d) k = q · R(-d) k
@@ -87,7 +90,7 @@ def test_a_turns_table_is_the_product_of_queries_and_keys_turned_by_the_distance
 
 
 def test_the_mean_over_all_directions_is_the_mean_cosine_exactly():
-    found = probe("rope").logits(40, own_key=True).mean(axis=0)
+    found = probe("rope").logits(40, self_keys=True).mean(axis=0)
     np.testing.assert_allclose(
         found,
         np.cos(np.multiply.outer(np.arange(40), tables.frequencies(8))).mean(axis=1),
@@ -97,7 +100,7 @@ def test_the_mean_over_all_directions_is_the_mean_cosine_exactly():
 
 @pytest.mark.parametrize("name", ["shaw", "music_transformer", "deberta", "relative_logits"])
 def test_what_queries_decide_has_no_mean(name):
-    K = probe(name).logits(8, own_key=True)
+    K = probe(name).logits(8, self_keys=True)
     np.testing.assert_allclose(K.mean(axis=0), K.mean(), atol=1e-6)
     assert K.std(axis=1).max() > 1e-3
 

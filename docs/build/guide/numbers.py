@@ -11,7 +11,7 @@ import numpy as np
 from flax import nnx
 
 from pe_lab.inspection import linear_shift, scorecard, table_statistics
-from pe_lab.inspection.trained import four_terms
+from pe_lab.inspection.trained import input_embeddings
 from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
@@ -95,10 +95,21 @@ def cosines(width: int) -> dict[str, float]:
     """Of random tokens with sinusoidal codes, and with as many random directions."""
     normal = np.random.default_rng(width).standard_normal
     table, directions = normal((_TOKENS, width)), normal((64, width))
-    found = four_terms.orthogonality(
-        table, UntrainedEncoding({"name": "sinusoidal"}, width=width).table(64)
-    )
+    sinusoidal = UntrainedEncoding({"name": "sinusoidal"}, width=width).table(64)
+    shared = input_embeddings.shared_directions(table, sinusoidal)
+    random = input_embeddings.shared_directions(table, directions)
+    return {**named_directions(shared), "rms cosine, both random": random.rms_cosine}
+
+
+def named_directions(shared: input_embeddings.SharedDirections) -> dict[str, float]:
+    """The numbers under the names that the page reads."""
     return {
-        **found,
-        "rms cosine, both random": four_terms.orthogonality(table, directions)["rms cosine"],
+        "rms cosine": shared.rms_cosine,
+        "rms cosine of random directions": shared.rms_cosine_by_chance,
+        "mean absolute cosine": shared.mean_cosine,
+        "mean absolute cosine of random directions": shared.mean_cosine_by_chance,
+        "largest cosine": shared.largest_cosine,
+        "directions of the codes": shared.embedding_directions,
+        "overlap": shared.overlap,
+        "overlap by chance": shared.overlap_by_chance,
     }

@@ -65,5 +65,5 @@ def _cards(card: Mapping[str, Row], measured: Mapping[str, Any]) -> list[Row]:
     """
     rows = [card[name] for name in _CARD if name in card]
     if "normalized" in measured.get("fresh", {}):
-        rows.insert(1, Row("normalized", "code", measured["fresh"]["normalized"]))
+        rows.insert(1, Row("normalized", "embedding", measured["fresh"]["normalized"]))
     return rows

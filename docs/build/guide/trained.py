@@ -2,17 +2,20 @@
 through their training.
 """
 
-import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from docs.build.guide.numbers import named_directions
 from pe_lab.inspection import similarity
-from pe_lab.inspection.trained import training_course
-from pe_lab.inspection.trained.findings import Findings, find
+from pe_lab.inspection.trained.findings import Findings
+from pe_lab.inspection.trained.four_terms import TERMS
+from pe_lab.inspection.trained.run_inspection import inspect_run
+from pe_lab.inspection.trained.sections import training_course
+from pe_lab.results.plots import drawing
 from pe_lab.runs import grid, records
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import sweep
@@ -65,16 +68,17 @@ def look(
     shares into `pictures`.
     """
     found = _inside(folder, runs["sinusoidal"])
-    drawn = training_course.draw(found, folder)
-    shutil.copy(folder / f"{drawn['through_training']}.png", pictures / "through.png")
+    with drawing.settings():
+        figure = training_course.figure(found.course, found.run.trained_length)
+        drawing.save(figure, [pictures / "through.png"])
     tables = _tables(folder, runs["learned"])
     return {
         "shares": {
             f"layer {layer}": _ends(found, layer)
-            for layer in sorted({row["layer"] for row in found.through.terms})
+            for layer in sorted({row.layer for row in found.course.terms})
         },
         "input": {when: _input(found, at) for when, at in (("before", 0), ("after", -1))},
-        "solved at": found.through.solved_at,
+        "solved at": found.course.solved_at,
         "table": {when: order_of(E) for when, E in tables.items()},
     }, tables
 
@@ -82,41 +86,39 @@ def look(
 def _inside(folder: Path, run_id: str) -> Findings:
     finished = load(folder, run_id)
     length = finished.setup.run.train.max_length
-    return find(finished, [length], _EXAMPLES, params_through_training(folder, finished.record))
+    return inspect_run(
+        finished, [length], _EXAMPLES, params_through_training(folder, finished.record)
+    )
 
 
 def _ends(found: Findings, layer: int) -> dict[str, dict[str, float]]:
     """A layer's shares, and its heads' attention on the token that the task names, before and after
     training: means over heads.
     """
-    steps = [row["step"] for row in found.through.terms]
+    steps = [row.state.step for row in found.course.terms]
     ends = {"before": min(steps), "after": max(steps)}
-    return {
-        when: _means(
-            [row for row in found.through.terms if (row["step"], row["layer"]) == (step, layer)],
-            ("cc", "cp", "pc", "pp"),
-        )
-        | _means(
-            [
-                row
-                for row in found.through.attention
-                if (row["step"], row["layer"]) == (step, layer)
-            ],
-            ("aligned", "by_chance"),
-        )
-        for when, step in ends.items()
-    }
+    means = {}
+    for when, step in ends.items():
+        at = (step, layer)
+        terms = [r for r in found.course.terms if (r.state.step, r.layer) == at]
+        heads = [r for r in found.course.attention if (r.state.step, r.layer) == at]
+        means[when] = {term: _mean([row.share(term) for row in terms]) for term in TERMS}
+        means[when]["aligned"] = _mean([row.aligned for row in heads])
+        means[when]["by_chance"] = _mean([row.by_chance for row in heads])
+    return means
 
 
-def _means(rows: list[dict[str, Any]], keys: tuple[str, ...]) -> dict[str, float]:
-    return {key: float(np.mean([row[key] for row in rows])) for key in keys}
+def _mean(values: Sequence[float | None]) -> float:
+    return float(np.mean([value for value in values if value is not None]))
 
 
 def _input(found: Findings, at: int) -> dict[str, Any]:
+    parts = found.course.input[at].parts
     return {
-        key: value
-        for key, value in found.through.input[at].items()
-        if key not in ("step", "length")
+        "rms of token": parts.token_rms,
+        "rms of code": parts.embedding_rms,
+        **named_directions(parts.directions),
+        "four terms": parts.terms,
     }
 
 

@@ -1,14 +1,13 @@
-"""What a model computes inside while it reads a batch: hidden states, queries, keys and attention
-weights.
-"""
+"""Activations of a model on one batch: hidden states, queries, keys and attention weights."""
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import no_type_check
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
+from jaxtyping import Array, Bool, Float, PyTree
 
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.requirements import Requirements
@@ -19,45 +18,43 @@ from pe_lab.model.terms import AttentionTerms, LayerEncoding, StackTerms
 from pe_lab.model.transformer import Terms, Transformer
 
 
+@no_type_check  # JAX rebuilds pytrees with leaves of any type
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class AttentionActivations:
     """One application of attention.
 
     Attributes:
-      q, k: [B, L, H, Dh] and [B, S, H, Dh], before an encoding changes them.
-      mask: [B, H|1, L, S], True where a query may attend to a key.
-      weights: [B, H, L, S], as the values are summed with.
+      q, k: queries and keys before an encoding changes them.
+      mask: True where a query may attend to a key.
+      weights: attention weights that multiply the values; None before they are computed.
     """
 
-    q: Any
-    k: Any
-    mask: Any
-    weights: Any
+    q: Float[Array, "b l h e"]
+    k: Float[Array, "b s h e"]
+    mask: Bool[Array, "b _ l s"]
+    weights: Float[Array, "b h l s"] | None
 
 
-jax.tree_util.register_dataclass(AttentionActivations, ["q", "k", "mask", "weights"], [])
-
-
+@no_type_check  # JAX rebuilds pytrees with leaves of any type
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Activations:
-    """What a model computed for one batch; a sink token is the first token.
+    """The activations of one batch; a sink token is the first token.
 
     Attributes:
-      hidden: stack -> the input of its first layer, then the output of each, [B, L, D].
-      attended: "encoder", "decoder" or "cross" -> each application of attention, in order.
+      hidden: stack -> the input of its first layer, then the output of each layer.
+      attention: "encoder", "decoder" or "cross" -> each application of attention, in order.
     """
 
-    hidden: dict[str, list[Any]]
-    attended: dict[str, list[AttentionActivations]]
-
-
-jax.tree_util.register_dataclass(Activations, ["hidden", "attended"], [])
+    hidden: dict[str, list[Float[Array, "b l d"]]]
+    attention: dict[str, list[AttentionActivations]]
 
 
 class _Recorder(AttentionEncoding):
-    """An encoding that changes nothing and records what its hooks receive.
+    """An encoding that changes nothing and records the arguments of its hooks.
 
-    As the first encoding of a layer it gets the raw queries and keys, and the weights that the
+    As the first encoding of a layer it receives the raw queries and keys, and the weights that the
     layer uses. Another encoding that replaces the weighted sum still does.
     """
 
@@ -65,8 +62,10 @@ class _Recorder(AttentionEncoding):
         relative=True, reads_positions=False, cross=True, replaces=("logits", "combine")
     )
 
-    def __init__(self, inputs: Callable[..., None], weights: Callable[[Any], None]):
-        self.record_inputs, self.record_weights = inputs, weights
+    def __init__(
+        self, record_inputs: Callable[..., None], record_weights: Callable[[Array], None]
+    ) -> None:
+        self.record_inputs, self.record_weights = record_inputs, record_weights
 
     def transform_logits(self, s, q, k, Q, K, mask):
         self.record_inputs(q, k, mask)
@@ -77,72 +76,74 @@ class _Recorder(AttentionEncoding):
         return super().combine(w, v, Q, K)
 
 
-def _recorder(attended: list[AttentionActivations]) -> _Recorder:
-    """A recorder that adds each application of attention to a list."""
+def _recorder(activations: list[AttentionActivations]) -> _Recorder:
+    """A recorder that appends each application of attention to a list."""
 
-    def inputs(q: Any, k: Any, mask: Any) -> None:
-        attended.append(AttentionActivations(q, k, mask, None))
+    def record_inputs(
+        q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], mask: Bool[Array, "b _ l s"]
+    ) -> None:
+        activations.append(AttentionActivations(q, k, mask, None))
 
-    def weights(w: Any) -> None:
-        attended[-1] = dataclasses.replace(attended[-1], weights=w)
+    def record_weights(weights: Float[Array, "b h l s"]) -> None:
+        activations[-1] = dataclasses.replace(activations[-1], weights=weights)
 
-    return _Recorder(inputs, weights)
+    return _Recorder(record_inputs, record_weights)
 
 
 class _RecordedBlock(nnx.Module):
     """A block that records its input and its output."""
 
-    def __init__(self, block: Block, record: Callable[[Any, Any], None]):
+    def __init__(self, block: Block, record: Callable[[Array, Array], None]) -> None:
         self.block, self.cross, self.record = block, block.cross, record
 
-    def __call__(self, x, *rest):
+    def __call__(self, x: Array, *rest: PyTree) -> tuple[Array, PyTree]:
         out, keys = self.block(x, *rest)
         self.record(x, out)
         return out, keys
 
 
-def recorded(
+def record_activations(
     model: Transformer, stream: Stream, source: Stream | None = None
-) -> tuple[jax.Array, Activations]:
-    """Logits, and what the model computed on the way. The model's blocks are replaced: merge
-    another.
-    """
-    hidden: dict[str, list[Any]] = {}
-    attended: dict[str, list[AttentionActivations]] = {}
-    terms = _with_recorders(model, model.position_terms(stream, source), attended)
+) -> tuple[Float[Array, "b l v"], Activations]:
+    """Logits and activations. The blocks of the model are replaced, so pass a merged copy."""
+    hidden: dict[str, list[Array]] = {}
+    attention: dict[str, list[AttentionActivations]] = {}
+    terms = _with_recorders(model, model.position_terms(stream, source), attention)
     for name, stack in model.stacks.items():
 
-        def record(x: Any, out: Any, name: str = name) -> None:
+        def record(x: Array, out: Array, name: str = name) -> None:
             hidden.setdefault(name, [x]).append(out)
 
         stack.blocks = nnx.List([_RecordedBlock(block, record) for block in stack.blocks])  # type: ignore[misc]
     logits = model(stream, source, terms=terms)
-    return logits, Activations(hidden, attended)
+    return logits, Activations(hidden, attention)
 
 
 def _with_recorders(
-    model: Transformer, terms: Terms, attended: dict[str, list[AttentionActivations]]
+    model: Transformer, terms: Terms, attention: dict[str, list[AttentionActivations]]
 ) -> Terms:
     """The terms with a recorder on every layer of attention."""
 
     def layers(
-        name: str, of_layers: tuple[AttentionTerms, ...], queries: View, keys: View
+        name: str, layer_terms: tuple[AttentionTerms, ...], queries: View, keys: View
     ) -> tuple[AttentionTerms, ...]:
-        site = Site(index=0)  # any: a recorder does not read its tokens
+        site = Site(index=0)  # any site: a recorder does not read its tokens
         Q, K = queries.tokens(site, 0), keys.tokens(site, 0)
-        recorder = LayerEncoding(_recorder(attended.setdefault(name, [])), None, Q, K)
+        recorder = LayerEncoding(_recorder(attention.setdefault(name, [])), None, Q, K)
         return tuple(
             dataclasses.replace(layer, encodings=(recorder, *layer.encodings))
-            for layer in of_layers
+            for layer in layer_terms
         )
 
-    def stack(name: str, of_stack: StackTerms, memory: StackTerms | None) -> StackTerms:
-        view = of_stack.view
-        attention = layers(name, of_stack.attention, view, view)
+    def stack(name: str, stack_terms: StackTerms, memory: StackTerms | None) -> StackTerms:
+        view = stack_terms.view
+        recorded = dataclasses.replace(
+            stack_terms, attention=layers(name, stack_terms.attention, view, view)
+        )
         if memory is None:
-            return dataclasses.replace(of_stack, attention=attention)
-        cross = layers("cross", of_stack.cross, view, memory.view)
-        return dataclasses.replace(of_stack, attention=attention, cross=cross)
+            return recorded
+        cross = layers("cross", stack_terms.cross, view, memory.view)
+        return dataclasses.replace(recorded, cross=cross)
 
     names = list(model.stacks)
     source = None if terms.source is None else stack(names[0], terms.source, None)

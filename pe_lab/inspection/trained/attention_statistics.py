@@ -1,11 +1,45 @@
-"""What attention weights say: how spread they are, how far they look, how much falls on the token
-that the task names.
+"""Statistics of attention weights: their spread, their distance, and their mass on one key.
+
+The key is the token of the prompt that the task aligns with a token of the answer.
 """
 
-from typing import Any
+import dataclasses
+from typing import no_type_check
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
+
+
+@no_type_check  # JAX rebuilds pytrees with leaves of any type
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class AttentionSums:
+    """For each head the sum over queries, and the number of queries that count.
+
+    Attributes:
+      entropy: divided by log n, where n keys (two or more) are visible; 0 for attention to one
+        key, 1 for uniform attention.
+      distance: in tokens, between a query and the keys; meaningless between two streams.
+      aligned: weight of the aligned key, if it is visible.
+      by_chance: the same for uniform attention, 1 / n.
+    """
+
+    entropy: Float[Array | np.ndarray, "2 h"]
+    distance: Float[Array | np.ndarray, "2 h"]
+    aligned: Float[Array | np.ndarray, "2 h"]
+    by_chance: Float[Array | np.ndarray, "2 h"]
+
+
+@dataclasses.dataclass(frozen=True)
+class AttentionMeans:
+    """The means of `AttentionSums`, one per head; None where no query counts."""
+
+    entropy: list[float | None]
+    distance: list[float | None]
+    aligned: list[float | None]
+    by_chance: list[float | None]
 
 
 def sums(
@@ -13,43 +47,47 @@ def sums(
     mask: Bool[Array, "_ _ l s"],
     counted: Bool[Array, "b l"],
     aligned: Bool[Array, "b l s"],
-) -> dict[str, Array]:
-    """Sums over queries and how many there were, for each head, [H]; of the rows of weights as they
-    sum to 1.
+) -> AttentionSums:
+    """Sums over queries; rows of weights are normalized to 1 and empty rows do not count.
 
     Args:
       counted: the queries that count.
-      aligned: at most one key of each query, the one that the task names.
-
-    Returns:
-      entropy: over log n, where n keys, two or more, are in sight: 0 looks at one, 1 at all alike.
-      distance: in tokens, between a query and what it attends to; meaningless between two streams.
-      aligned: of the weight, where the named key is in sight; and by_chance, 1 / n.
+      aligned: at most one key of each query.
     """
     mask = jnp.broadcast_to(mask, w.shape)
     total = w.sum(axis=-1, keepdims=True)
     p = jnp.where(total > 0, w / jnp.where(total > 0, total, 1), 0)
     n = mask.sum(axis=-1)  # [B, H, L]
-    looks = counted[:, None] & (total[..., 0] > 0)
-    spread, named = looks & (n > 1), looks & (aligned[:, None] & mask).any(axis=-1)
-    entropy = -(p * jnp.log(jnp.where(p > 0, p, 1))).sum(axis=-1) / jnp.log(jnp.maximum(n, 2))
-    place = jnp.arange(max(w.shape[2:]))
-    apart = jnp.abs(place[: w.shape[2], None] - place[None, : w.shape[3]])
-    values = {
-        "entropy": (entropy, spread),
-        "distance": ((p * apart[None, None]).sum(axis=-1), looks),
-        "aligned": ((p * aligned[:, None]).sum(axis=-1), named),
-        "by_chance": (1 / jnp.maximum(n, 1), named),
-    }
-    return {
-        name: jnp.stack([jnp.where(of, value, 0).sum((0, 2)), of.sum((0, 2))])
-        for name, (value, of) in values.items()
-    }
+    attends = counted[:, None] & (total[..., 0] > 0)
+    has_aligned = attends & (aligned[:, None] & mask).any(axis=-1)
+    log_p = jnp.log(jnp.where(p > 0, p, 1))
+    entropy = -(p * log_p).sum(axis=-1) / jnp.log(jnp.maximum(n, 2))
+    queries, keys = jnp.arange(w.shape[2]), jnp.arange(w.shape[3])
+    distance = jnp.abs(queries[:, None] - keys[None])
+
+    def sum_and_count(
+        value: Float[Array, "b h l"], where: Bool[Array, "b h l"]
+    ) -> Float[Array, "2 h"]:
+        return jnp.stack([jnp.where(where, value, 0).sum((0, 2)), where.sum((0, 2))])
+
+    return AttentionSums(
+        entropy=sum_and_count(entropy, attends & (n > 1)),
+        distance=sum_and_count((p * distance[None, None]).sum(axis=-1), attends),
+        aligned=sum_and_count((p * aligned[:, None]).sum(axis=-1), has_aligned),
+        by_chance=sum_and_count(1 / jnp.maximum(n, 1), has_aligned),
+    )
 
 
-def means(found: dict[str, Any]) -> dict[str, list[float | None]]:
-    """The means of `sums`, one a head; None where nothing was counted."""
-    return {
-        name: [float(t) / float(c) if c else None for t, c in zip(*both, strict=True)]
-        for name, both in found.items()
-    }
+def means(sums: AttentionSums) -> AttentionMeans:
+    return AttentionMeans(
+        entropy=_mean(sums.entropy),
+        distance=_mean(sums.distance),
+        aligned=_mean(sums.aligned),
+        by_chance=_mean(sums.by_chance),
+    )
+
+
+def _mean(sum_and_count: Float[Array | np.ndarray, "2 h"]) -> list[float | None]:
+    totals, counts = sum_and_count
+    pairs = zip(totals, counts, strict=True)
+    return [float(total) / float(count) if count else None for total, count in pairs]

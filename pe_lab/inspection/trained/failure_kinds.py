@@ -1,101 +1,95 @@
-"""How an answer fails: exclusive kinds, tried in the order of KINDS, so that each failed example
-has one.
+"""Kinds of wrong answers. Every wrong answer has exactly one: the first of KINDS that applies.
 
-An answer is looked at as far as the right one goes, its end token included: what would follow is
-not asked for. Where symbols are few, three of them agree by chance as well.
+An answer is compared up to the length of the right one, including its end token. With few symbols,
+three tokens also agree by chance.
 """
 
 from collections.abc import Sequence
 
-_AGREE = 3  # tokens: fewer agree by chance
+_AGREE = 3  # fewer tokens agree by chance
 KINDS = {
-    "stopped early": "all right, but it ended before the answer did",
-    "stopped late": "all right, but it did not end where the answer did",
+    "stopped early": "all tokens are right, but the end token comes too early",
+    "stopped late": "all tokens are right, but the end token does not follow them",
     "off by one place": (
-        f"from the first error on it says, {_AGREE} tokens or more, "
-        "what belongs one place later, or one place before"
+        f"from the first error on, {_AGREE} or more tokens are those of the next or of the "
+        "previous place"
     ),
     "left out a part": (
-        f"from the first error on it goes on as the answer ends, {_AGREE} tokens or more "
-        "with the end"
+        f"from the first error on, {_AGREE} or more tokens, with the end token, are the last ones "
+        "of the right answer"
     ),
     "looped": (
-        f"half or more of what follows the first error, {_AGREE} tokens or more, it had said "
-        "before in the same order, and more than twice as much as the right answer does so"
+        f"at least half of the tokens after the first error, {_AGREE} or more, repeat earlier "
+        "tokens in the same order, and more than twice as many as in the right answer"
     ),
-    "wrong tokens and end": "none of these, and it did not end where the answer does",
-    "wrong tokens": "none of these, and it ended where the answer does",
+    "wrong tokens and end": "none of the above, and the length is wrong",
+    "wrong tokens": "none of the above, and the length is right",
 }
 
 
-def kind(said: Sequence[int], right: Sequence[int], end: int | None) -> str | None:
-    """The kind of a failed answer; None if it is right.
+def kind(answer: Sequence[int], right: Sequence[int], end: int | None) -> str | None:
+    """The kind of a wrong answer; None for a right one.
 
     Args:
-      said: as many tokens as `right` has, or up to its own end token.
-      end: the end token, with which `right` ends; None where nothing says that an answer ends.
+      answer: as many tokens as `right`, or up to the end token.
+      end: the end token, which is the last of `right`; None without one.
     """
-    said, right = list(said), list(right)
-    if said == right:
+    answer, right = list(answer), list(right)
+    if answer == right:
         return None
-    told, answer = (_before(tokens, end) for tokens in (said, right))
-    first = first_error(told, answer)
-    if len(told) < len(answer) and first == len(told):
+    tokens, right_tokens = _before_end(answer, end), _before_end(right, end)
+    first = first_error(tokens, right_tokens)
+    if len(tokens) < len(right_tokens) and first == len(tokens):
         return "stopped early"
-    if end is not None and first == len(answer):
+    if end is not None and first == len(right_tokens):
         return "stopped late"
-    if _off_by_one(told, answer, first):
+    if _off_by_one(tokens, right_tokens, first):
         return "off by one place"
-    rest = said[first:]
-    if (
-        end in said
-        and len(said) < len(right)
-        and len(rest) >= _AGREE
-        and rest == right[-len(rest) :]
-    ):
+    rest = answer[first:]
+    is_shorter = end in answer and len(answer) < len(right)
+    if is_shorter and len(rest) >= _AGREE and rest == right[-len(rest) :]:
         return "left out a part"
-    if (again := said_again(told)) >= max(
-        _AGREE, (len(told) - first) / 2
-    ) and again > 2 * said_again(answer):
+    repeated = repeated_tokens(tokens)
+    is_long = repeated >= max(_AGREE, (len(tokens) - first) / 2)
+    if is_long and repeated > 2 * repeated_tokens(right_tokens):
         return "looped"
-    return "wrong tokens and end" if len(told) != len(answer) else "wrong tokens"
+    return "wrong tokens and end" if len(tokens) != len(right_tokens) else "wrong tokens"
 
 
-def first_error(said: Sequence[int], right: Sequence[int]) -> int:
-    """The first place that differs, from 0; as many as there are tokens if none does."""
-    return next(
-        (i for i, token in enumerate(right) if i >= len(said) or said[i] != token), len(right)
-    )
+def first_error(answer: Sequence[int], right: Sequence[int]) -> int:
+    """Index of the first token that differs or is missing; len(right) without one."""
+    for i, token in enumerate(right):
+        if i >= len(answer) or answer[i] != token:
+            return i
+    return len(right)
 
 
-def said_again(tokens: Sequence[int]) -> int:
-    """How many of the last tokens stand, in the same order, at an earlier place; the two may
-    overlap, as in a b a b a.
+def repeated_tokens(tokens: Sequence[int]) -> int:
+    """Number of last tokens that also occur earlier in the same order.
+
+    The two occurrences may overlap, as in a b a b a.
     """
-    count = len(tokens)
-
-    def equal(earlier: int) -> int:
-        """Of the tokens before a place, how many of the last are those at the end."""
-        return next(
-            (
-                back - 1
-                for back in range(1, earlier + 1)
-                if tokens[earlier - back] != tokens[count - back]
-            ),
-            earlier,
-        )
-
-    return max((equal(earlier) for earlier in range(1, count)), default=0)
+    return max((_common_end(tokens, stop) for stop in range(1, len(tokens))), default=0)
 
 
-def _off_by_one(said: list[int], right: list[int], first: int) -> bool:
-    """Whether all that is said from the first error on stands one place from where it belongs."""
-    for mine, theirs in ((said[first:], right[first + 1 :]), (said[first + 1 :], right[first:])):
-        both = min(len(mine), len(theirs))
-        if both >= _AGREE and mine[:both] == theirs[:both] and abs(len(mine) - len(theirs)) <= 1:
-            return True
-    return False
+def _common_end(tokens: Sequence[int], stop: int) -> int:
+    """Length of the common ending of tokens[:stop] and all tokens."""
+    for back in range(1, stop + 1):
+        if tokens[stop - back] != tokens[-back]:
+            return back - 1
+    return stop
 
 
-def _before(tokens: list[int], end: int | None) -> list[int]:
+def _off_by_one(answer: list[int], right: list[int], first: int) -> bool:
+    """Whether all tokens from the first error on are shifted by one place."""
+    skipped, repeated = right[first + 1 :], answer[first + 1 :]
+    return _agree(answer[first:], skipped) or _agree(repeated, right[first:])
+
+
+def _agree(a: list[int], b: list[int]) -> bool:
+    common = min(len(a), len(b))
+    return common >= _AGREE and a[:common] == b[:common] and abs(len(a) - len(b)) <= 1
+
+
+def _before_end(tokens: list[int], end: int | None) -> list[int]:
     return tokens[: tokens.index(end)] if end in tokens else tokens

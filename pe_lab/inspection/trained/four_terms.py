@@ -1,35 +1,35 @@
-"""The four terms of (Q(x+e))ᵀK(y+f): how much of what sets logits apart is of tokens, of places,
-and of both.
+"""Shares of content and position in the logits, for any encoding and any layer.
 
-Content and place, as query and as key: cc, cp, pc, pp. Only what differs within a query's row
-counts, since a softmax ignores what a row has in common: each term is centred over the keys in
-sight, and its energy is the sum of squares. Shares are of the sum of the four energies. Where terms
-are not orthogonal, the energy of their sum is another: `together`.
+A query is the sum of a content part and a position part, and so is a key. Their product has four
+terms: cc, cp, pc and pp, with the query's part first. A softmax ignores what all keys of a query
+have in common, so each term is centered over the visible keys. Its energy is the sum of squares,
+and its share is relative to the sum of the four energies. If terms are not orthogonal, the energy
+of their sum differs: `together`.
 
-What of a query or key is of its place is its mean over examples, in any layer and for any encoding
-(Song and Zhong 2023, "Uncovering hidden geometry in Transformers via disentangling position and
-context", https://arxiv.org/abs/2310.04861). It holds all that is alike in all examples, the shared
-tokens at fixed places with it, and 1 / N of the content's energy.
+The position part of a query or key is its mean over examples (Song and Zhong 2023, "Uncovering
+hidden geometry in Transformers via disentangling position and context",
+https://arxiv.org/abs/2310.04861). It includes tokens that all examples share, such as separators
+at fixed positions, and 1 / N of the energy of the content.
 """
 
 import dataclasses
-import math
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 TERMS = ("cc", "cp", "pc", "pp")
+Heads = Float[np.ndarray, "n l h e"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Shares:
-    """Of each head, [H]; NaN where no logits differ.
+class FourTermShares:
+    """For each head; NaN if its logits do not differ.
 
     Attributes:
-      shares: of TERMS, [4, H].
-      together: energy of the sum of the four over the sum of their energies: 1 if they are
+      shares: of TERMS.
+      together: energy of the sum of the terms, divided by the sum of their energies; 1 if they are
         orthogonal.
-      nearness: correlation of pp with minus the distance, within rows; NaN where it does not vary.
+      nearness: correlation of pp with minus the distance, within rows; NaN without variance.
     """
 
     shares: Float[np.ndarray, "4 h"]
@@ -37,18 +37,15 @@ class Shares:
     nearness: Float[np.ndarray, "h"]
 
 
-def by_place(
-    x: Float[np.ndarray, "n l h e"], valid: Bool[np.ndarray, "n l"]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Content and place of queries or keys: what differs from the mean over examples, and that
-    mean.
+def split_by_position(x: Heads, valid: Bool[np.ndarray, "n l"]) -> tuple[Heads, Heads]:
+    """Content and position parts of queries or keys: the deviation from the mean, and the mean.
+
+    The mean is over the examples whose position is not padding.
     """
-    x, there = (
-        x.astype(np.float64),
-        valid[..., None, None],
-    )  # the model's own type would round the sum
-    mean = np.where(there, x, 0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-    return np.where(there, x - mean, 0), np.where(there, mean, 0)
+    x = x.astype(np.float64)  # a sum in bfloat16 would be rounded
+    where = valid[..., None, None]
+    mean = np.where(where, x, 0).sum(axis=0) / np.maximum(where.sum(axis=0), 1)
+    return np.where(where, x - mean, 0), np.where(where, mean, 0)
 
 
 def shares(
@@ -57,77 +54,40 @@ def shares(
     mask: Bool[np.ndarray, "n _ l s"],
     *,
     one_stream: bool = True,
-) -> Shares:
-    """The four terms of queries and keys.
+) -> FourTermShares:
+    """The four shares of queries and keys.
 
     Args:
-      q, k: content and place of each, [N, L, H, Dh] and [N, S, H, Dh].
+      q, k: content and position parts of each, [N, L, H, Dh] and [N, S, H, Dh].
       mask: True where a query sees a key; of one head for all, or of each.
-      one_stream: keys and queries stand in one stream, so that there is a distance.
+      one_stream: queries and keys are of one stream, so that they have a distance.
     """
-    heads = q[0].shape[2]
-    energies, whole, moments = np.zeros((4, heads)), np.zeros(heads), np.zeros((3, heads))
-    apart = np.abs(np.arange(q[0].shape[1])[:, None] - np.arange(k[0].shape[1])[None]).astype(
-        np.float64
-    )
-    for n in range(len(q[0])):  # one after the other: long examples would not fit at once
-        seen = np.broadcast_to(mask[n], (heads, *mask.shape[2:]))
-        queries, keys = (
-            [np.moveaxis(x[n].astype(np.float64), 1, 0) for x in of] for of in (q, k)
-        )  # [H, L, Dh]
-        each = [_centred(a @ b.mT, seen) for a in queries for b in keys]
-        energies += [np.square(term).sum((1, 2)) for term in each]
-        whole += np.square(sum(each)).sum((1, 2))
-        near = _centred(np.broadcast_to(-apart, seen.shape), seen)
-        moments += [
-            (a * b).sum((1, 2)) for a, b in ((each[3], near), (each[3], each[3]), (near, near))
-        ]
+    num_examples, num_queries, num_heads = q[0].shape[:3]
+    num_keys = k[0].shape[1]
+    energies = np.zeros((4, num_heads))
+    energy_of_sum = np.zeros(num_heads)
+    products = np.zeros((3, num_heads))  # of pp and nearness: mixed, pp squared, nearness squared
+    distance = np.abs(np.arange(num_queries)[:, None] - np.arange(num_keys)[None])
+    for n in range(num_examples):  # one by one, since long examples would not fit together
+        visible = np.broadcast_to(mask[n], (num_heads, *mask.shape[2:]))
+        queries = [np.moveaxis(x[n].astype(np.float64), 1, 0) for x in q]  # [H, L, Dh]
+        keys = [np.moveaxis(x[n].astype(np.float64), 1, 0) for x in k]
+        terms = [_centered(a @ b.mT, visible) for a in queries for b in keys]
+        energies += [np.square(term).sum((1, 2)) for term in terms]
+        energy_of_sum += np.square(sum(terms)).sum((1, 2))
+        pp = terms[3]
+        near = _centered(np.broadcast_to(-distance.astype(np.float64), visible.shape), visible)
+        products += [(a * b).sum((1, 2)) for a, b in ((pp, near), (pp, pp), (near, near))]
     total = np.where(energies.sum(axis=0) > 0, energies.sum(axis=0), np.nan)
-    varies = np.sqrt(moments[1] * moments[2])
-    nearness = moments[0] / np.where((varies > 0) & one_stream, varies, np.nan)
-    return Shares(energies / total, whole / total, nearness)
+    scale = np.sqrt(products[1] * products[2])
+    nearness = products[0] / np.where((scale > 0) & one_stream, scale, np.nan)
+    return FourTermShares(energies / total, energy_of_sum / total, nearness)
 
 
-def _centred(
-    term: Float[np.ndarray, "h l s"], seen: Bool[np.ndarray, "h l s"]
+def _centered(
+    term: Float[np.ndarray, "h l s"], visible: Bool[np.ndarray, "h l s"]
 ) -> Float[np.ndarray, "h l s"]:
-    """Less the mean over the keys in sight; 0 where there is none."""
-    mean = np.where(seen, term, 0).sum(axis=-1, keepdims=True) / np.maximum(
-        seen.sum(axis=-1, keepdims=True), 1
-    )
-    return np.where(seen, term - mean, 0)
-
-
-def orthogonality(
-    tokens: Float[np.ndarray, "v d"], codes: Float[np.ndarray, "l d"]
-) -> dict[str, float]:
-    """How far tokens and codes share directions, beside what random ones would.
-
-    Returns:
-      rms cosine, of every token with every code, and that of random directions, 1 / sqrt(D); mean
-      of its size, and that of random directions, sqrt(2 / (pi D)) where D is large; its largest;
-      overlap: of the directions that hold 90% of the codes, the share that as many main directions
-        of the tokens hold; its
-      value by chance, directions / D.
-    """
-    unit = [
-        rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30)
-        for rows in (tokens, codes)
-    ]
-    cosines, width = unit[0] @ unit[1].T, tokens.shape[1]
-    (_, _, of_tokens), (_, sizes, of_codes) = (
-        np.linalg.svd(rows, full_matrices=False) for rows in (tokens, codes)
-    )
-    held = np.cumsum(np.square(sizes)) / max(np.square(sizes).sum(), 1e-30)
-    count = min(int((held < 0.9).sum()) + 1, len(tokens), len(codes))
-    shared = np.square(of_codes[:count] @ of_tokens[:count].T).sum() / count
-    return {
-        "rms cosine": float(np.sqrt(np.square(cosines).mean())),
-        "rms cosine of random directions": width**-0.5,
-        "mean absolute cosine": float(np.abs(cosines).mean()),
-        "mean absolute cosine of random directions": math.sqrt(2 / (math.pi * width)),
-        "largest cosine": float(np.abs(cosines).max()),
-        "directions of the codes": count,
-        "overlap": float(shared),
-        "overlap by chance": count / width,
-    }
+    """The term minus its mean over the visible keys; 0 where a key is not visible."""
+    count = np.maximum(visible.sum(axis=-1, keepdims=True), 1)
+    mean = np.where(visible, term, 0).sum(axis=-1, keepdims=True) / count
+    return np.where(visible, term - mean, 0)

@@ -1,181 +1,237 @@
-"""Where a code is added to the token: the four terms of the first layer with the two taken apart,
-and how far they share directions.
+"""Tokens and position embeddings at the input, where both are known exactly.
 
-A norm before attention divides by the size of the sum; with that size as it is, it acts on token
-and code apart. Its own offset counts as the token's.
+The first layer's queries and keys are split into the part of the token and the part of the position
+embedding that is added to it. The norm before attention divides by the size of their sum. With this
+size held fixed it is linear, so it acts on both parts separately. Its offset counts as the token's.
 """
 
+import dataclasses
 import functools
+import math
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
-from jaxtyping import Array
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from pe_lab.inspection.trained import four_terms
-from pe_lab.inspection.trained.activations import recorded
-from pe_lab.inspection.trained.loaded_model import LoadedModel, draw
+from pe_lab.inspection.trained.activations import record_activations
+from pe_lab.inspection.trained.examples import BatchSize, draw
+from pe_lab.inspection.trained.loaded_model import LoadedModel
 from pe_lab.model.attention import Attention
 from pe_lab.model.stack import Stack
 from pe_lab.model.streams import Stream
 from pe_lab.training.setup import Setup
 
-NONE = "No encoding is added to the tokens, so token and code cannot be taken apart at the input."
-OTHERS = (
-    "What meets the tokens at the input is not added, so token and code cannot be taken apart "
-    "there."
+NO_EMBEDDINGS = (
+    "Token and position at the input: this model adds no position embedding to the tokens."
 )
+NOT_ADDED = (
+    "Token and position at the input: this model's position embedding is not added to the tokens "
+    "but combined in another way, so the logits cannot be split."
+)
+Parts = tuple[Array, Array]  # of the token, and of the position embedding
+
+
+@dataclasses.dataclass(frozen=True)
+class SharedDirections:
+    """How far tokens and position embeddings use the same directions, and the same by chance.
+
+    Attributes:
+      rms_cosine: of every token with every embedding; by chance 1 / sqrt(D).
+      mean_cosine: mean absolute value; by chance sqrt(2 / (pi D)) for large D.
+      embedding_directions: number of directions that hold 90% of the embeddings' energy.
+      overlap: share of these directions that lies in as many main directions of the tokens; by
+        chance directions / D.
+    """
+
+    rms_cosine: float
+    rms_cosine_by_chance: float
+    mean_cosine: float
+    mean_cosine_by_chance: float
+    largest_cosine: float
+    embedding_directions: int
+    overlap: float
+    overlap_by_chance: float
+
+
+@dataclasses.dataclass(frozen=True)
+class InputParts:
+    """Sizes and directions of tokens and embeddings, and the first layer's four shares.
+
+    Attributes:
+      terms: share of each term, averaged over the heads whose logits differ; None without one.
+    """
+
+    token_rms: float
+    embedding_rms: float
+    directions: SharedDirections
+    terms: dict[str, float | None]
 
 
 def why_not(setup: Setup) -> str | None:
-    """Why there are no token and code to be taken apart; None if there are."""
+    """Reason why tokens and embeddings cannot be split; None if they can."""
     encodings = setup.abstract_model.answering.input_encodings
     if not encodings:
-        return NONE
-    return OTHERS if any(encoding.combine != "add" for encoding in encodings) else None
+        return NO_EMBEDDINGS
+    return NOT_ADDED if any(encoding.combine != "add" for encoding in encodings) else None
 
 
-def numbers(bench: LoadedModel, length: int) -> Callable[[Any], dict[str, Any]]:
-    """What is asked of parameters: rms of token and code, how far they share directions, the four
-    terms as means over the heads.
+def input_parts(model: LoadedModel, length: int) -> Callable[[PyTree], InputParts]:
+    """A function of parameters that splits the input of all examples of a length.
 
-    Of the tokens and the positions that the examples have, each once: rows of the table that no
-    input holds keep their start.
+    Tokens and positions count once each, and only if an example has them: other rows of the tables
+    keep their initial values.
     """
-    look = jax.jit(functools.partial(_look, bench.setup, bench.bound, bench.size))
+    read = jax.jit(functools.partial(_read, model.setup, model.sizes))
 
-    def of(params: Any) -> dict[str, Any]:
-        parts = [jax.tree.map(np.asarray, look(*args)) for args in bench.batches(length, params)]
-        joined = jax.tree.map(
-            lambda *leaves: np.concatenate(leaves)[: bench.num_examples],
-            *(each for _, each in parts),
+    def parts_of(params: PyTree) -> InputParts:
+        batches = [jax.tree.map(np.asarray, read(*args)) for args in model.batches(length, params)]
+        examples = jax.tree.map(
+            lambda *leaves: np.concatenate(leaves)[: model.num_examples],
+            *(batch for _, batch in batches),
         )
-        return {"length": length, **_numbers(parts[0][0], **joined)}
+        return _input_parts(batches[0][0], **examples)
 
-    return of
+    return parts_of
 
 
-def _numbers(
-    table: np.ndarray,
-    tokens: Any,
-    valid: Any,
-    positions: Any,
-    codes: Any,
-    q: Any,
-    k: Any,
-    mask: Any,
-) -> dict[str, Any]:
+def shared_directions(
+    tokens: Float[np.ndarray, "v d"], embeddings: Float[np.ndarray, "l d"]
+) -> SharedDirections:
+    width = tokens.shape[1]
+    cosines = _unit(tokens) @ _unit(embeddings).T
+    _, _, token_directions = np.linalg.svd(tokens, full_matrices=False)
+    _, sizes, embedding_directions = np.linalg.svd(embeddings, full_matrices=False)
+    energy = np.square(sizes)
+    cumulative = np.cumsum(energy) / max(energy.sum(), 1e-30)
+    count = min(int((cumulative < 0.9).sum()) + 1, len(tokens), len(embeddings))
+    products = embedding_directions[:count] @ token_directions[:count].T
+    return SharedDirections(
+        rms_cosine=_rms(cosines),
+        rms_cosine_by_chance=width**-0.5,
+        mean_cosine=float(np.abs(cosines).mean()),
+        mean_cosine_by_chance=math.sqrt(2 / (math.pi * width)),
+        largest_cosine=float(np.abs(cosines).max()),
+        embedding_directions=count,
+        overlap=float(np.square(products).sum() / count),
+        overlap_by_chance=count / width,
+    )
+
+
+def _input_parts(
+    table: Float[np.ndarray, "v d"],
+    tokens: Int[np.ndarray, "n l"],
+    valid: Bool[np.ndarray, "n l"],
+    positions: np.ndarray,
+    embeddings: Float[np.ndarray, "n l d"],
+    q: tuple[np.ndarray, np.ndarray],
+    k: tuple[np.ndarray, np.ndarray],
+    mask: Bool[np.ndarray, "n _ l s"],
+) -> InputParts:
     _, once = np.unique(positions[valid], axis=0, return_index=True)
-    tokens, codes = table[np.unique(tokens[valid])], codes[valid][once]
-    found = four_terms.shares(q, k, mask).shares
-    known = found[:, np.isfinite(found).all(axis=0)]  # of the heads where logits differ
-    return {
-        "rms of token": _rms(tokens),
-        "rms of code": _rms(codes),
-        **four_terms.orthogonality(tokens, codes),
-        "four terms": dict(
-            zip(
-                four_terms.TERMS,
-                known.mean(axis=1).tolist() if known.size else [None] * len(four_terms.TERMS),
-                strict=True,
-            )
-        ),
-    }
+    used_tokens, used_embeddings = table[np.unique(tokens[valid])], embeddings[valid][once]
+    shares = four_terms.shares(q, k, mask).shares
+    known = shares[:, np.isfinite(shares).all(axis=0)]
+    means = known.mean(axis=1).tolist() if known.size else [None] * len(four_terms.TERMS)
+    return InputParts(
+        token_rms=_rms(used_tokens),
+        embedding_rms=_rms(used_embeddings),
+        directions=shared_directions(used_tokens, used_embeddings),
+        terms=dict(zip(four_terms.TERMS, means, strict=True)),
+    )
 
 
-def _look(
+def _read(
     setup: Setup,
-    bound: int,
-    size: int,
-    params: Any,
-    length: Array,
-    first: Array,
-    _: Array,
-    data: Any,
-) -> tuple[Array, dict[str, Any]]:
-    """The table of tokens, and of each example what `_numbers` takes."""
-    drawn = draw(setup, bound, size, length, first, data)
-    stream, stack = drawn.answering, setup.model(params).answering
-    _, seen = recorded(setup.model(params), stream, drawn.source)
+    sizes: BatchSize,
+    params: PyTree,
+    length: Int[Array, ""],
+    first: Int[Array, ""],
+    data: PyTree,
+) -> tuple[Array, dict[str, PyTree]]:
+    """The table of tokens, and the other arguments of `_input_parts` for each example."""
+    examples = draw(setup, sizes, length, first, data)
+    stream, stack = examples.answering, setup.model(params).answering
+    _, activations = record_activations(setup.model(params), stream, examples.source)
     sink = int(stack.sink is not None)
-    mask = seen.attended[list(seen.hidden)[-1]][0].mask[:, :, sink:]
-    parts = token_and_code(stack, stream)
-    each = {
+    first_layer = activations.attention[list(activations.hidden)[-1]][0]
+    mask = first_layer.mask[:, :, sink:]  # log n of a temperature counts the sink token as a key
+    parts = token_and_embedding(stack, stream)
+    queries = project(stack, parts, "query")
+    no_sink = mask[..., sink:]
+    return stack.embedding.embedding[...] * stack.embedding_scale, {
         "tokens": stream.tokens,
         "valid": stream.mask,
         "positions": _positions(stack, stream),
-        "codes": parts[1],
-        "q": tempered(stack.blocks[0].attention, projected(stack, parts, "query"), mask),
-        "k": projected(stack, parts, "key"),
-        "mask": jnp.broadcast_to(mask[..., sink:], (size, *mask.shape[1:3], mask.shape[3] - sink)),
+        "embeddings": parts[1],
+        "q": scale_by_temperature(stack.blocks[0].attention, queries, mask),
+        "k": project(stack, parts, "key"),
+        "mask": jnp.broadcast_to(no_sink, (sizes.size, *no_sink.shape[1:])),
     }
-    return stack.embedding.embedding[...] * stack.embedding_scale, each
 
 
 def _positions(stack: Stack, stream: Stream) -> Array:
-    """Of every token what the input encodings read, [B, L, _]."""
-    read = [
-        stream.positions[scheme][0]
-        for scheme in sorted({site.scheme for site in stack.input_sites})
-    ]
-    rows = [
-        jnp.broadcast_to(p, (len(stream.tokens), *p.shape[1:])).reshape(*stream.tokens.shape, -1)
-        for p in read
-    ]
+    """What the input encodings read of every token, [B, L, _]."""
+    schemes = sorted({site.scheme for site in stack.input_sites})
+    shape = stream.tokens.shape
+    rows = []
+    for scheme in schemes:
+        positions = stream.positions[scheme][0]
+        positions = jnp.broadcast_to(positions, (shape[0], *positions.shape[1:]))
+        rows.append(positions.reshape(*shape, -1))
     return jnp.concatenate(rows, axis=-1)
 
 
-def token_and_code(stack: Stack, stream: Stream) -> tuple[Array, Array]:
-    """Of every token of a stream [B, L, D] each, before the first layer."""
+def token_and_embedding(stack: Stack, stream: Stream) -> Parts:
+    """Both parts of the first layer's input, [B, L, D]."""
     token = stack.embedding(stream.tokens) * stack.embedding_scale
-    code = sum(stack.position_embeddings(stream.positions), jnp.zeros((1, *token.shape[1:])))
-    return token, jnp.broadcast_to(code, token.shape)
+    zero = jnp.zeros((1, *token.shape[1:]))
+    embedding = sum(stack.position_embeddings(stream.positions), zero)
+    return token, jnp.broadcast_to(embedding, token.shape)
 
 
-def projected(stack: Stack, parts: tuple[Array, Array], which: str) -> tuple[Array, Array]:
-    """Token's and code's part of the first layer's queries or keys, [B, L, H, Dh] each; without the
-    temperature of queries.
-    """
+def project(stack: Stack, parts: Parts, which: str) -> Parts:
+    """Both parts of the first layer's queries or keys, [B, L, H, Dh], before a temperature."""
     block = stack.blocks[0]
     if block.pre_norm:
-        parts = _normed(block.norms[0], parts)
-    heads = [
-        getattr(block.attention, which)(x).reshape(*x.shape[:2], block.attention.num_heads, -1)
-        for x in parts
-    ]
+        parts = _normalize(block.norms[0], parts)
+    projection = getattr(block.attention, which)
+    heads = [projection(x).reshape(*x.shape[:2], block.attention.num_heads, -1) for x in parts]
     norm = getattr(block.attention, f"{which}_norm")
-    return (heads[0], heads[1]) if norm is None else _normed(norm, (heads[0], heads[1]))
+    return (heads[0], heads[1]) if norm is None else _normalize(norm, (heads[0], heads[1]))
 
 
-def tempered(attention: Attention, parts: tuple[Array, Array], mask: Array) -> tuple[Array, Array]:
-    """Parts of queries times their temperature, a factor of log n where n keys are in sight: they
-    sum to what meets the keys.
-
-    Args:
-      mask: [B|1, H|1, L, S], True where a query sees a key.
-    """
+def scale_by_temperature(attention: Attention, parts: Parts, mask: Bool[Array, "_ _ l s"]) -> Parts:
+    """Both parts of queries times their temperature, a factor of log n for n visible keys."""
     if not attention.log_n and attention.log_n_factor is None:
         return parts
     factor = jnp.ones(1) if attention.log_n_factor is None else attention.log_n_factor[...]
     log_n = jnp.log(jnp.maximum(mask.sum(axis=-1), 1).astype(jnp.float32))  # [B|1, H|1, L]
-    times = jnp.moveaxis(factor[None, :, None] * log_n, 1, 2)[..., None]
-    return parts[0] * times, parts[1] * times
+    scale = jnp.moveaxis(factor[None, :, None] * log_n, 1, 2)[..., None]
+    return parts[0] * scale, parts[1] * scale
 
 
-def _normed(norm: Any, parts: tuple[Array, Array]) -> tuple[Array, Array]:
-    """A layer or RMS norm of a sum, its parts apart."""
+def _normalize(norm: nnx.LayerNorm | nnx.RMSNorm, parts: Parts) -> Parts:
+    """Both parts of a normalized sum."""
+    token, embedding = parts
     if isinstance(norm, nnx.LayerNorm):
-        token, code = (x - x.mean(axis=-1, keepdims=True) for x in parts)
-    else:
-        token, code = parts
-    size = jax.lax.rsqrt(jnp.square(token + code).mean(axis=-1, keepdims=True) + norm.epsilon)
+        token = token - token.mean(axis=-1, keepdims=True)
+        embedding = embedding - embedding.mean(axis=-1, keepdims=True)
+    square = jnp.square(token + embedding).mean(axis=-1, keepdims=True)
     row = (*(1,) * (token.ndim - 1), -1)
-    scale = size * norm.scale[...].reshape(row)
-    offset = norm.bias[...].reshape(row) if isinstance(norm, nnx.LayerNorm) else 0  # type: ignore[index]
-    return token * scale + offset, code * scale
+    learned_scale = norm.scale[...].reshape(row)  # type: ignore[index]
+    scale = jax.lax.rsqrt(square + norm.epsilon) * learned_scale
+    token, embedding = token * scale, embedding * scale
+    if isinstance(norm, nnx.LayerNorm):
+        token = token + norm.bias[...].reshape(row)  # type: ignore[index]
+    return token, embedding
+
+
+def _unit(rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30)
 
 
 def _rms(x: np.ndarray) -> float:

@@ -1,14 +1,14 @@
-"""What is left of a model when one of its encodings is switched off, on one head, on a layer, or
-everywhere.
+"""Knock-outs: a trained model with an encoding switched off on a head, a layer, or everywhere.
 
-An encoding in attention is switched off by the heads that it acts on, which are terms of the
-forward pass and may be traced: one program serves all knock-outs. An encoding at the input is left
-out.
+An encoding in attention is switched off by the heads that it acts on. These are terms of the
+forward pass and may be traced, so that one compiled program serves all knock-outs. An encoding at
+the input is left out.
 """
 
+import collections
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import no_type_check
 
 import jax
 import numpy as np
@@ -25,13 +25,13 @@ from pe_lab.training.setup import Setup
 
 @dataclasses.dataclass(frozen=True)
 class ActingEncoding:
-    """Where an encoding acts.
+    """An encoding and one place where it acts.
 
     Attributes:
-      encoding: its name, one that no other has.
-      where: "encoder", "decoder", "cross"; of what acts at the input, "input".
+      encoding: its name, unique in the model.
+      where: "encoder", "decoder" or "cross"; "input" for an encoding at the input.
       layer: from 0; None at the input.
-      heads: on which it acts; None: all.
+      heads: the heads on which it acts; None for all.
     """
 
     encoding: str
@@ -40,17 +40,17 @@ class ActingEncoding:
     heads: tuple[int, ...] | None = None
 
 
+@no_type_check  # JAX rebuilds pytrees with leaves of any type
 @dataclasses.dataclass(frozen=True)
 class SwitchedOff:
-    """What is switched off, in the order of `parts`.
+    """The encodings that are off, in the order of `acting_encodings`.
 
     Attributes:
-      attention: [P, H], for each part in attention True at the heads where it is off; may be
-        traced.
-      inputs: static, for each part at the input whether it is off.
+      attention: for each encoding in attention, True at the heads where it is off; may be traced.
+      inputs: for each encoding at the input, whether it is off; static.
     """
 
-    attention: Any
+    attention: Bool[Array | np.ndarray, "p h"]
     inputs: tuple[bool, ...] = ()
 
 
@@ -59,7 +59,7 @@ jax.tree_util.register_dataclass(SwitchedOff, ["attention"], ["inputs"])
 
 @dataclasses.dataclass(frozen=True)
 class KnockOut:
-    """Encodings that are off; head and layer are None where it is all of them."""
+    """One encoding that is off; `layer` and `head` are None if it is off on all of them."""
 
     encoding: str
     where: str | None
@@ -68,56 +68,62 @@ class KnockOut:
     off: SwitchedOff
 
 
-def parts(setup: Setup) -> list[ActingEncoding]:
-    """Of a model, in the order in which `SwitchedOff` names them: those in attention, then those at
-    inputs.
-    """
-    model, inside, at_input = setup.run.model, [], []
-    named = list(zip(names(model.encodings), model.encodings, strict=True))
-    for stack, built in setup.abstract_model.stacks.items():
-        for where in (stack, "cross") if built.cross_sites else (stack,):
-            acting = [
-                (name, spec)
-                for name, spec in named
-                if spec.share is not None and spec.acts_in(where) and spec.heads != ()
-            ]
-            for layer in range(model.num_layers):
-                inside += [
+def acting_encodings(setup: Setup) -> list[ActingEncoding]:
+    """The encodings of a model and their places: first in attention, then at the inputs."""
+    settings = setup.run.model
+    named = list(zip(unique_names(settings.encodings), settings.encodings, strict=True))
+    in_attention: list[ActingEncoding] = []
+    at_input: list[ActingEncoding] = []
+    for stack, model in setup.abstract_model.stacks.items():
+        for where in (stack, "cross") if model.cross_sites else (stack,):
+            for layer in range(settings.num_layers):
+                in_attention += [
                     ActingEncoding(name, where, layer, spec.heads)
-                    for name, spec in acting
-                    if spec.layers is None or layer in spec.layers
+                    for name, spec in named
+                    if _acts_on_layer(spec, where, layer)
                 ]
         at_input += [
             ActingEncoding(name, "input", None)
             for name, spec in named
             if spec.share is None and spec.acts_in(stack)
         ]
-    return inside + at_input
+    return in_attention + at_input
 
 
-def names(encodings: Sequence[Encoding]) -> list[str]:
-    """Each its name in a config; where several share that, with the arguments that tell them apart,
-    or else with their number.
+def _acts_on_layer(spec: Encoding, where: str, layer: int) -> bool:
+    if spec.share is None or spec.heads == () or not spec.acts_in(where):
+        return False
+    return spec.layers is None or layer in spec.layers
+
+
+def unique_names(encodings: Sequence[Encoding]) -> list[str]:
+    """Names of encodings as in a config.
+
+    Encodings that share a name also have the arguments in which they differ, or else a number.
     """
-    told = [encoding.to_dict() for encoding in encodings]
-    alike = [[other for other in told if other["name"] == own["name"]] for own in told]
-    found = [
-        label(
-            {k: v for k, v in own.items() if k == "name" or any(other[k] != v for other in others)}
-        )
-        for own, others in zip(told, alike, strict=True)
-    ]
+    specs = [encoding.to_dict() for encoding in encodings]
+    labels = []
+    for spec in specs:
+        same_name = [other for other in specs if other["name"] == spec["name"]]
+        shown = {
+            key: value
+            for key, value in spec.items()
+            if key == "name" or any(other[key] != value for other in same_name)
+        }
+        labels.append(label(shown))
+    counts = collections.Counter(labels)
     return [
-        f"{name} ({found[: i + 1].count(name)})" if found.count(name) > 1 else name
-        for i, name in enumerate(found)
+        f"{name} ({labels[: i + 1].count(name)})" if counts[name] > 1 else name
+        for i, name in enumerate(labels)
     ]
 
 
 def logits(
     model: Transformer, off: SwitchedOff, stream: Stream, source: Stream | None = None
 ) -> Float[Array, "b l v"]:
-    """Logits with encodings switched off. Those at the inputs are taken from the model: merge
-    another.
+    """Logits with encodings switched off.
+
+    Encodings at the inputs are removed from the model, so pass a merged copy.
     """
     _remove_inputs(model, off.inputs)
     terms = switched_off(model, model.position_terms(stream, source), off.attention)
@@ -125,70 +131,72 @@ def logits(
 
 
 def _remove_inputs(model: Transformer, off: Sequence[bool]) -> None:
-    """Take the encodings at the inputs that are off from a merged model."""
     first = 0
     for stack in model.stacks.values():
         count = len(stack.input_encodings)
-        left = [i for i in range(count) if not off[first + i]]
-        stack.input_encodings = nnx.List([stack.input_encodings[i] for i in left])
-        stack.input_sites = tuple(stack.input_sites[i] for i in left)
+        remaining = [i for i in range(count) if not off[first + i]]
+        stack.input_encodings = nnx.List([stack.input_encodings[i] for i in remaining])
+        stack.input_sites = tuple(stack.input_sites[i] for i in remaining)
         first += count
 
 
-def switched_off(model: Transformer, terms: Terms, off: Bool[Array, "p h"]) -> Terms:
-    """The terms with encodings in attention off on some heads.
-
-    Args:
-      off: as in `SwitchedOff`.
-    """
+def switched_off(model: Transformer, terms: Terms, off: Bool[Array | np.ndarray, "p h"]) -> Terms:
+    """The terms with encodings in attention off on some heads, as in `SwitchedOff`."""
     rows = iter(list(off))
 
     def encoding(e: LayerEncoding) -> LayerEncoding:
         on = ~next(rows)
         return dataclasses.replace(e, heads=on if e.heads is None else e.heads & on)
 
-    def layers(of_layers: tuple[AttentionTerms, ...]) -> tuple[AttentionTerms, ...]:
+    def layers(layer_terms: tuple[AttentionTerms, ...]) -> tuple[AttentionTerms, ...]:
         hook = model.answering.kernels.hook
         return tuple(
             attention_terms([encoding(e) for e in layer.encodings], layer.visible, hook=hook)
-            for layer in of_layers
+            for layer in layer_terms
         )
 
-    def stack(of_stack: StackTerms) -> StackTerms:
-        attention, cross = layers(of_stack.attention), layers(of_stack.cross)
-        return dataclasses.replace(of_stack, attention=attention, cross=cross)
+    def stack(stack_terms: StackTerms) -> StackTerms:
+        attention, cross = layers(stack_terms.attention), layers(stack_terms.cross)
+        return dataclasses.replace(stack_terms, attention=attention, cross=cross)
 
-    source = None if terms.source is None else stack(terms.source)  # its parts come first
+    # The rows are consumed in order, and the encodings of the source come first.
+    source = None if terms.source is None else stack(terms.source)
     return Terms(stack(terms.answering), source)
 
 
-def all_of(setup: Setup) -> Iterator[KnockOut]:
-    """Each encoding everywhere, on each layer and on each head."""
-    found, num_heads = parts(setup), setup.run.model.num_heads
-
-    def off(chosen: list[bool], head: int | None = None) -> SwitchedOff:
-        of_parts = list(zip(chosen, found, strict=True))
-        attention = np.array([c for c, part in of_parts if part.where != "input"], bool)
-        heads = (np.arange(num_heads) == head) | (head is None)
-        return SwitchedOff(
-            attention[:, None] & heads[None],
-            tuple(c for c, part in of_parts if part.where == "input"),
-        )
-
-    for name in dict.fromkeys(part.encoding for part in found):
-        yield KnockOut(name, None, None, None, off([part.encoding == name for part in found]))
-    for i, part in enumerate(found):
-        if part.where != "input":
-            alone = [j == i for j in range(len(found))]
-            heads = range(num_heads) if part.heads is None else part.heads
-            for head in (None, *heads):
-                yield KnockOut(part.encoding, part.where, part.layer, head, off(alone, head))
+def all_knock_outs(setup: Setup) -> Iterator[KnockOut]:
+    """Each encoding off everywhere, on each layer and on each head."""
+    acting, num_heads = acting_encodings(setup), setup.run.model.num_heads
+    for name in dict.fromkeys(part.encoding for part in acting):
+        chosen = [part.encoding == name for part in acting]
+        yield KnockOut(name, None, None, None, _off(acting, chosen, num_heads))
+    for i, part in enumerate(acting):
+        if part.where == "input":
+            continue
+        chosen = [j == i for j in range(len(acting))]
+        heads = range(num_heads) if part.heads is None else part.heads
+        for head in (None, *heads):
+            off = _off(acting, chosen, num_heads, head)
+            yield KnockOut(part.encoding, part.where, part.layer, head, off)
 
 
 def nothing_off(setup: Setup) -> SwitchedOff:
-    found = parts(setup)
-    in_attention = sum(part.where != "input" for part in found)
-    return SwitchedOff(
-        np.zeros((in_attention, setup.run.model.num_heads), bool),
-        (False,) * (len(found) - in_attention),
-    )
+    acting = acting_encodings(setup)
+    return _off(acting, [False] * len(acting), setup.run.model.num_heads)
+
+
+def _off(
+    acting: Sequence[ActingEncoding],
+    chosen: Sequence[bool],
+    num_heads: int,
+    head: int | None = None,
+) -> SwitchedOff:
+    """The chosen encodings off on one head, or on all."""
+    heads = np.ones(num_heads, bool) if head is None else np.arange(num_heads) == head
+    rows = [
+        heads if off else np.zeros(num_heads, bool)
+        for part, off in zip(acting, chosen, strict=True)
+        if part.where != "input"
+    ]
+    inputs = [off for part, off in zip(acting, chosen, strict=True) if part.where == "input"]
+    return SwitchedOff(np.array(rows, bool).reshape(-1, num_heads), tuple(inputs))

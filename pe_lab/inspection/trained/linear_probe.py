@@ -1,5 +1,7 @@
-"""Probes of position: how well a linear map reads a token's place off its hidden state (Haviv et
-al. 2022, https://arxiv.org/abs/2203.16634).
+"""Linear probes of position: a linear map from hidden states to the positions of their tokens.
+
+Haviv et al. 2022, "Transformer Language Models without Positional Encodings Still Learn Positional
+Information", https://arxiv.org/abs/2203.16634.
 """
 
 import dataclasses
@@ -7,44 +9,50 @@ import dataclasses
 import numpy as np
 from jaxtyping import Bool, Float
 
-# of the mean variance of a channel: channels that say nothing stay out, and nothing else changes
+# Relative to the mean variance of a channel. It keeps the fit defined if channels are constant.
 _RIDGE = 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
 class ProbeScore:
-    """On examples that it was not fitted on.
+    """Scores on examples that did not fit the probe.
 
     Attributes:
-      r2: 1 - squared error over variance: 1 reads every place, 0 says the mean place always; below
-        0 is worse.
-      error: mean absolute error, in tokens.
+      r2: 1 - squared error / variance: 1 for exact positions, 0 for always the mean position;
+        below 0 is worse.
+      error: mean absolute error in tokens.
     """
 
     r2: float
     error: float
 
 
-def of_place(
+def probe_position(
     hidden: Float[np.ndarray, "n l d"], valid: Bool[np.ndarray, "n l"]
 ) -> ProbeScore | None:
-    """Fitted by ridge regression on the first half of the examples, scored on the second; None
-    where there is one place or example.
+    """Fit ridge regression on the first half of the examples and score it on the second.
+
+    Returns:
+      None if a half has fewer than two positions.
     """
-    places = np.broadcast_to(np.arange(hidden.shape[1], dtype=np.float64), valid.shape)
+    positions = np.broadcast_to(np.arange(hidden.shape[1], dtype=np.float64), valid.shape)
     half = len(hidden) // 2
-    (X, y), (X_test, y_test) = (
-        (hidden[of][valid[of]].astype(np.float64), places[of][valid[of]])
-        for of in (slice(half), slice(half, None))
-    )
+    X, y = _rows(hidden[:half], positions[:half], valid[:half])
+    X_test, y_test = _rows(hidden[half:], positions[half:], valid[half:])
     if not len(y) or min(np.ptp(y), np.ptp(y_test)) == 0:
         return None
-    centre, middle = X.mean(axis=0), y.mean()
-    gram = (X - centre).T @ (X - centre)
-    penalty = (_RIDGE * np.trace(gram) / len(gram) or 1.0) * np.eye(len(gram))
-    map_ = np.linalg.solve(gram + penalty, (X - centre).T @ (y - middle))
-    wrong = (X_test - centre) @ map_ + middle - y_test
-    return ProbeScore(
-        float(1 - np.square(wrong).sum() / np.square(y_test - y_test.mean()).sum()),
-        float(np.abs(wrong).mean()),
-    )
+    mean, mean_position = X.mean(axis=0), y.mean()
+    covariance = (X - mean).T @ (X - mean)
+    penalty = (_RIDGE * np.trace(covariance) / len(covariance) or 1.0) * np.eye(len(covariance))
+    weights = np.linalg.solve(covariance + penalty, (X - mean).T @ (y - mean_position))
+    error = (X_test - mean) @ weights + mean_position - y_test
+    variance = np.square(y_test - y_test.mean()).sum()
+    return ProbeScore(float(1 - np.square(error).sum() / variance), float(np.abs(error).mean()))
+
+
+def _rows(
+    hidden: Float[np.ndarray, "n l d"],
+    positions: Float[np.ndarray, "n l"],
+    valid: Bool[np.ndarray, "n l"],
+) -> tuple[Float[np.ndarray, "m d"], Float[np.ndarray, "m"]]:
+    return hidden[valid].astype(np.float64), positions[valid]

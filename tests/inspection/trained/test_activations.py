@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from pe_lab.inspection.trained.activations import recorded
+from pe_lab.inspection.trained.activations import record_activations
 from tests import models
 from tests.marks import full
 
@@ -27,9 +27,9 @@ def run(*encodings, architecture="decoder", **changes):
     model = models.build(*encodings, architecture=architecture, **changes)
     read = streams(architecture)
     graph, params = nnx.split(model)
-    logits, seen = jax.jit(lambda params, *read: recorded(nnx.merge(graph, params), *read))(
-        params, *read
-    )
+    logits, seen = jax.jit(
+        lambda params, *read: record_activations(nnx.merge(graph, params), *read)
+    )(params, *read)
     return model, models.run(model, *read), np.asarray(logits), seen
 
 
@@ -50,7 +50,7 @@ def test_recording_changes_no_logits(architecture, encodings, changes):
         model.stacks, 1 + applied
     )
     names = {*model.stacks, *(["cross"] if architecture == "encoder_decoder" else [])}
-    assert {name: len(layers) for name, layers in seen.attended.items()} == dict.fromkeys(
+    assert {name: len(layers) for name, layers in seen.attention.items()} == dict.fromkeys(
         names, applied
     )
 
@@ -69,7 +69,7 @@ def test_the_last_hidden_states_are_those_that_become_logits():
 def test_weights_are_the_softmax_of_queries_and_keys_that_see_each_other():
     """Of a model without positions: nothing else is in the logits."""
     _, _, _, seen = run(architecture="encoder_decoder")
-    for layer in (*seen.attended["decoder"], *seen.attended["cross"]):
+    for layer in (*seen.attention["decoder"], *seen.attention["cross"]):
         s = np.einsum("blhe,bshe->bhls", layer.q, layer.k) / np.sqrt(layer.q.shape[-1])
         e = np.where(layer.mask, np.exp(s), 0)
         expected = e / np.maximum(e.sum(axis=-1, keepdims=True), 1e-30)
@@ -80,7 +80,7 @@ def test_weights_are_the_softmax_of_queries_and_keys_that_see_each_other():
 def test_weights_are_those_of_an_encoding_that_replaces_the_softmax():
     model, _, _, seen = run("stick_breaking", "rotary_value")
     terms = model.position_terms(streams("decoder")[0]).answering
-    for layer, own_terms in zip(seen.attended["decoder"], terms.attention, strict=True):
+    for layer, own_terms in zip(seen.attention["decoder"], terms.attention, strict=True):
         sticks, rotation = own_terms.encodings
         q, k = rotation.encoding.transform_qk(layer.q, layer.k, rotation.Q, rotation.K)
         s = jnp.einsum("blhe,bshe->bhls", q, k) / np.sqrt(q.shape[-1])

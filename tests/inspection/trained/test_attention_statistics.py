@@ -1,3 +1,5 @@
+import dataclasses
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ def numbers(w, counted=(True,) * L, aligned=ALIGNED, mask=CAUSAL):
             jnp.asarray(w, jnp.float32)[None, None], mask, jnp.asarray([counted]), aligned
         )
     )
-    return {name: values[0] for name, values in found.items()}
+    return {name: values[0] for name, values in dataclasses.asdict(found).items()}
 
 
 def test_keys_that_are_all_alike_have_entropy_one_and_the_mass_of_chance():
@@ -78,8 +80,8 @@ def test_a_bias_that_looks_where_the_string_stands_has_all_its_mass_on_the_token
     )
     run = finished(own, layout__name=layout, model__num_layers=1, evaluate__lengths=(3, 5))
     (found,) = LoadedModel(run, [5]).observe(5).attention[name]
-    assert found["aligned"] == pytest.approx([1, 1], abs=1e-5)
-    assert max(found["by_chance"]) < 0.25
+    assert found.aligned == pytest.approx([1, 1], abs=1e-5)
+    assert max(found.by_chance) < 0.25
     if name != "cross":
-        assert found["distance"] == pytest.approx([back, back], abs=1e-4)
-        assert found["entropy"] == pytest.approx([0, 0], abs=1e-4)
+        assert found.distance == pytest.approx([back, back], abs=1e-4)
+        assert found.entropy == pytest.approx([0, 0], abs=1e-4)

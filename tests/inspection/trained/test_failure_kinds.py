@@ -1,6 +1,6 @@
 import pytest
 
-from pe_lab.inspection.trained.failure_kinds import KINDS, first_error, kind, said_again
+from pe_lab.inspection.trained.failure_kinds import KINDS, first_error, kind, repeated_tokens
 
 END = 0
 
@@ -71,8 +71,8 @@ def test_an_answer_that_repeats_itself_is_no_loop_where_the_right_one_does():
         ("abcxabd", 0),
     ],
 )
-def test_what_is_said_again_is_counted_from_the_end_and_may_overlap(text, count):
-    assert said_again(tokens(text)) == count
+def test_what_is_repeated_tokens_is_counted_from_the_end_and_may_overlap(text, count):
+    assert repeated_tokens(tokens(text)) == count
 
 
 def test_the_first_error_counts_from_zero_and_what_is_missing_is_one():

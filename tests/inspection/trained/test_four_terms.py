@@ -5,7 +5,6 @@ import pytest
 from pe_lab.inspection.trained import four_terms
 from tests import reference
 from tests.inspection import tables
-from tests.marks import full
 
 RNG = np.random.default_rng(0)
 N, L = 64, 6
@@ -96,14 +95,14 @@ def test_logits_that_do_not_differ_have_no_shares():
 def test_the_mean_over_examples_is_the_place_and_the_rest_the_content():
     content, place = parts()
     content = content - content.mean(axis=0)
-    found = four_terms.by_place(content + place, VALID)
+    found = four_terms.split_by_position(content + place, VALID)
     np.testing.assert_allclose(found[0], content, atol=1e-12)
     np.testing.assert_allclose(found[1], place, atol=1e-12)
 
 
 def test_the_mean_of_a_model_in_bfloat16_is_not_rounded():
     x = (8 + parts()[0]).astype(jnp.bfloat16)
-    content, place = four_terms.by_place(x, VALID)
+    content, place = four_terms.split_by_position(x, VALID)
     exact = x.astype(np.float64)
     np.testing.assert_allclose(place, np.broadcast_to(exact.mean(axis=0), x.shape), atol=1e-12)
     np.testing.assert_allclose(content + place, exact, atol=1e-12)
@@ -114,28 +113,10 @@ def test_padding_is_of_no_place():
     valid = VALID.copy()
     valid[1::2, 3:] = False
     x = np.where(valid[..., None, None], content + place, 1e9)
-    found = four_terms.by_place(x, valid)
+    found = four_terms.split_by_position(x, valid)
     np.testing.assert_allclose(found[1][0, 3:], x[::2, 3:].mean(axis=0))
     assert not found[0][1::2, 3:].any()
     np.testing.assert_allclose((found[0] + found[1])[valid], x[valid])
-
-
-def test_random_directions_share_what_chance_says():
-    found = four_terms.orthogonality(draw(80, 144), draw(60, 144))
-    assert found["rms cosine"] == pytest.approx(1 / 12, abs=0.002)
-    assert found["rms cosine of random directions"] == 1 / 12
-    assert found["overlap"] == pytest.approx(found["overlap by chance"], rel=0.15)
-
-
-def test_the_same_directions_are_shared_and_others_are_not():
-    axes = np.eye(8)
-    same, apart = (
-        four_terms.orthogonality(axes[:4], 3 * axes[:4]),
-        four_terms.orthogonality(axes[:4], axes[4:]),
-    )
-    assert (same["largest cosine"], same["overlap"]) == pytest.approx((1, 1))
-    assert (apart["largest cosine"], apart["overlap"]) == pytest.approx((0, 0))
-    assert apart["directions of the codes"] == 4
 
 
 def test_the_four_terms_of_random_weights_are_the_reference():
@@ -150,33 +131,3 @@ def test_the_four_terms_of_random_weights_are_the_reference():
     assert dict(zip(four_terms.TERMS, found, strict=True)) == pytest.approx(
         known["value"], abs=known["tol"]
     )
-
-
-@pytest.mark.parametrize("width", [8, 64, full(512)])
-def test_random_directions_are_as_orthogonal_as_the_reference_and_the_theory_say(width):
-    """Of all pairs of 400: any two differ in some bit of their number."""
-    known, directions, place = (
-        reference.entry(f"diag_random_orthogonality_d{width}"),
-        tables.drawn().directions[width],
-        np.arange(400),
-    )
-    found = four_terms.orthogonality(directions, directions)
-    halves = [
-        four_terms.orthogonality(directions[place >> b & 1 == 0], directions[place >> b & 1 == 1])
-        for b in range(9)
-    ]
-    expected = {
-        "std_cos": np.sqrt(
-            without_itself(found["rms cosine"] ** 2)
-        ),  # their mean is 0 to five digits
-        "theory_1_over_sqrt_d": found["rms cosine of random directions"],
-        "mean_abs": without_itself(found["mean absolute cosine"]),
-        "theory_mean_abs": found["mean absolute cosine of random directions"],
-        "max_abs": max(half["largest cosine"] for half in halves),
-    }
-    assert expected == pytest.approx(known["value"], abs=1e-6)
-
-
-def without_itself(mean, count=400):
-    """A mean over all pairs that holds a one for each with itself, without these."""
-    return (mean * count - 1) / (count - 1)

@@ -129,7 +129,7 @@ def test_a_code_at_the_input_is_switched_off():
 def test_the_parts_of_a_model_and_all_that_can_be_switched_off():
     bias = {"name": "t5_bias", "stacks": ("decoder", "cross"), "layers": (1,)}
     made = build_setup(tiny.run("sinusoidal", bias, layout__name="encoder_decoder"))
-    assert knock_outs.parts(made) == [
+    assert knock_outs.acting_encodings(made) == [
         ActingEncoding("t5_bias", "decoder", 1),
         ActingEncoding("t5_bias", "cross", 1),
         ActingEncoding("sinusoidal", "input", None),
@@ -137,7 +137,7 @@ def test_the_parts_of_a_model_and_all_that_can_be_switched_off():
     ]
     found = {
         (k.encoding, k.where, k.layer, k.head): (k.off.attention.tolist(), k.off.inputs)
-        for k in knock_outs.all_of(made)
+        for k in knock_outs.all_knock_outs(made)
     }
     nothing, inputs = [[False, False], [False, False]], (False, False)
     assert found == {
@@ -157,14 +157,14 @@ def test_the_parts_of_a_model_and_all_that_can_be_switched_off():
 def test_an_encoding_is_switched_off_only_on_the_heads_where_it_acts():
     fire = {"name": "fire", "heads": (1,), "layers": (0,)}
     setup = build_setup(tiny.run(fire, {"name": "rope", "heads": ()}))
-    assert knock_outs.parts(setup) == [ActingEncoding("fire", "decoder", 0, (1,))]
-    heads = [k.head for k in knock_outs.all_of(setup) if k.layer == 0]
+    assert knock_outs.acting_encodings(setup) == [ActingEncoding("fire", "decoder", 0, (1,))]
+    heads = [k.head for k in knock_outs.all_knock_outs(setup) if k.layer == 0]
     assert heads == [None, 1]
 
 
 def test_encodings_of_one_name_have_names_of_their_own():
     def names(*specs):
-        return knock_outs.names(config.encodings(specs))
+        return knock_outs.unique_names(config.encodings(specs))
 
     assert names(*({"name": "rope", "axis": axis} for axis in (0, 1))) == [
         "rope(axis=0)",
@@ -203,6 +203,6 @@ def test_the_parts_are_the_encodings_of_the_model_in_its_order():
     ]
     assert [
         (part.encoding, part.where, part.layer)
-        for part in knock_outs.parts(made)
+        for part in knock_outs.acting_encodings(made)
         if part.layer is not None
     ] == built

@@ -1,10 +1,13 @@
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.inspection.trained import knock_outs
-from pe_lab.inspection.trained.loaded_model import LoadedModel, draw
+from pe_lab.inspection.trained.examples import BatchSize, draw
+from pe_lab.inspection.trained.loaded_model import LoadedModel
 from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
 from pe_lab.training.setup import build_setup
@@ -35,7 +38,9 @@ def bench(trained):
 
 def test_with_nothing_off_scores_are_the_rows_of_its_record(trained, bench):
     assert bench.num_examples == 40
-    found = {n: bench.score(n, knock_outs.nothing_off(bench.setup)) for n in LENGTHS}
+    found = {
+        n: dataclasses.asdict(bench.score(n, knock_outs.nothing_off(bench.setup))) for n in LENGTHS
+    }
     assert found == {
         n: {
             m: pytest.approx(record_rows.value(trained.record, "test", n, 0, m))
@@ -58,14 +63,15 @@ def test_with_all_off_it_scores_as_a_model_without_encodings_and_its_parameters(
     )
 
 
-def test_what_is_said_is_right_where_teacher_forcing_says_so(bench):
+def test_answers_are_right_where_teacher_forcing_scores_them_as_right(bench):
     for n in LENGTHS:
-        said = bench.said(n)
-        assert all(len(right) == n + 1 and right[-1] == bench.end for _, right in said)
-        assert all(len(mine) <= n + 1 and bench.end not in mine[:-1] for mine, _ in said)
-        share = np.mean([mine == right for mine, right in said])
+        answers = bench.answers(n)
+        assert all(len(a.right) == n + 1 and a.right[-1] == bench.end_token for a in answers)
+        assert all(len(a.tokens) <= n + 1 for a in answers)
+        assert all(bench.end_token not in a.tokens[:-1] for a in answers)
+        share = np.mean([a.tokens == a.right for a in answers])
         assert share == pytest.approx(
-            bench.score(n, knock_outs.nothing_off(bench.setup))["exact_match"]
+            bench.score(n, knock_outs.nothing_off(bench.setup)).exact_match
         )
 
 
@@ -85,12 +91,12 @@ def test_every_example_is_seen_once_and_one_at_a_time_is_the_same(trained, bench
         for leaf in (*whole.q["decoder"], *whole.hidden["decoder"], whole.valid["decoder"])
     } == {40}
     monkeypatch.setattr(
-        "pe_lab.inspection.trained.loaded_model._AT_ONCE", 16
+        "pe_lab.inspection.trained.loaded_model._BATCH_SIZE", 16
     )  # the last batch is not full
     parts = LoadedModel(trained, LENGTHS).observe(3)
     np.testing.assert_allclose(parts.hidden["decoder"][-1], whole.hidden["decoder"][-1], atol=1e-5)
     for a, b in zip(parts.attention["decoder"], whole.attention["decoder"], strict=True):
-        assert a["entropy"] == pytest.approx(b["entropy"], abs=1e-5)
+        assert a.entropy == pytest.approx(b.entropy, abs=1e-5)
 
 
 def test_a_sink_token_is_seen_and_is_none_of_the_tokens():
@@ -111,9 +117,9 @@ def test_a_sink_token_is_seen_and_is_none_of_the_tokens():
         == 1
     )
     for name, asking in {"encoder": "encoder", "decoder": "decoder", "cross": "decoder"}.items():
-        heads, queries, keys = without.first[name][0].shape
-        assert seen.first[name][0].shape == (heads, queries + 1, keys + 1)
-        mask = seen.first_mask[name][0]
+        heads, queries, keys = without.first.weights[name][0].shape
+        assert seen.first.weights[name][0].shape == (heads, queries + 1, keys + 1)
+        mask = seen.first.mask[name][0]
         np.testing.assert_array_equal(mask[0, 1:, 0], seen.valid[asking][0])
         np.testing.assert_array_equal(mask[:, 1:, 1:], without.mask[name][0][0])
         np.testing.assert_array_equal(seen.mask[name][0], without.mask[name][0])
@@ -126,7 +132,7 @@ def test_the_task_names_the_token_of_the_prompt_that_each_label_is(layout, row):
     made = build_setup(
         tiny.run("rope", layout__name=layout, task={"name": "reverse", "num_symbols": 6})
     )
-    found = draw(made, 5, 3, jnp.int32(3), jnp.int32(0), None)
+    found = draw(made, BatchSize(5, 3), jnp.int32(3), jnp.int32(0), None)
     first = 1 if layout == "decoder" else 0  # BEGIN stands before the prompt
     pairs = [(row + t, first + 2 - t) for t in range(3)]
     for example in np.asarray(found.aligned):
@@ -142,7 +148,7 @@ def test_the_task_names_the_token_of_the_prompt_that_each_label_is(layout, row):
         (
             "rope",
             7,
-            "copy with these arguments has no examples of length 7: the run [0-9a-f]* cannot be looked at there",
+            "copy with these arguments has no examples of length 7: the run [0-9a-f]* cannot be inspected there",
         ),
         (
             {"name": "learned", "max_positions": 9},
@@ -168,11 +174,11 @@ def test_other_layouts_answer_too(layout, tmp_path):
     )
     tiny.train(tmp_path, cell)
     bench = LoadedModel(load(tmp_path, cell.run.run_id), [2, 3])
-    assert bench.forced == (layout == "encoder")
-    said = bench.said(2)
-    assert [len(right) for _, right in said] == [3] * 40
-    found = bench.score(2, knock_outs.nothing_off(bench.setup))["exact_match"]
-    assert np.mean([mine == right for mine, right in said]) == pytest.approx(found)
+    assert bench.one_pass == (layout == "encoder")
+    answers = bench.answers(2)
+    assert [len(a.right) for a in answers] == [3] * 40
+    found = bench.score(2, knock_outs.nothing_off(bench.setup)).exact_match
+    assert np.mean([a.tokens == a.right for a in answers]) == pytest.approx(found)
     assert 0 < found < 1  # or nothing would be compared
     seen = bench.observe(2)
     assert set(seen.hidden) == ({"encoder"} if layout == "encoder" else {"encoder", "decoder"})

@@ -1,0 +1,75 @@
+"""Test examples of a run as its model reads them."""
+
+import dataclasses
+import functools
+from typing import no_type_check
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, PyTree
+
+from pe_lab.model.streams import Stream
+from pe_lab.tasks.batch import Batch
+from pe_lab.training import batches, evaluation_data
+from pe_lab.training.evaluation_data import SPLITS
+from pe_lab.training.random_keys import POSITIONS, stream_keys
+from pe_lab.training.setup import Setup
+
+
+@no_type_check  # holds tracers while a program is compiled
+@dataclasses.dataclass(frozen=True)
+class ExampleBatch:
+    """A batch of test examples.
+
+    Attributes:
+      answering: the stream of the answer, with its positions.
+      source: the stream of the prompt, if it has one of its own.
+      aligned: from positions of the answering stream to positions of the prompt's stream, True at
+        the token that the task aligns with a label.
+    """
+
+    batch: Batch
+    answering: Stream
+    source: Stream | None
+    aligned: Bool[Array, "b l s"]
+
+
+@dataclasses.dataclass(frozen=True)
+class BatchSize:
+    """Static sizes of a batch: the length that examples are padded to, and their number."""
+
+    bound: int
+    size: int
+
+
+def draw(
+    setup: Setup,
+    sizes: BatchSize,
+    length: Int[Array, ""],
+    first: Int[Array, ""],
+    data: PyTree,
+) -> ExampleBatch:
+    """The test examples number first, first + 1, … of a length, the same as in evaluation."""
+    indices = first + jnp.arange(sizes.size)
+    keys = evaluation_data.keys(SPLITS.index("test"), length, indices)
+    examples = evaluation_data.sample(
+        setup.evaluated_task, setup.split_rule, keys, length, sizes.bound, data
+    )
+    lay_out = jax.vmap(functools.partial(setup.layout, setup.task))
+    batch = lay_out(examples)
+    position_keys = stream_keys(keys, POSITIONS)
+    _, answering, source = batches.add_positions(setup, batch, position_keys, train=False)
+
+    # The layout of an example whose target is the index of the aligned prompt token puts these
+    # indices where the labels are.
+    numbered = dataclasses.replace(
+        examples,
+        target=examples.alignment,
+        answer_mask=examples.target_mask & (examples.alignment >= 0),
+    )
+    indexed = lay_out(numbered)
+    structure = batch.structure if source is None else batch.source_structure
+    assert structure is not None
+    prompt_index = jnp.where(structure["parts"] == 0, structure["coupled"] - 1, -1)
+    same = indexed.labels[:, :, None] == prompt_index[:, None]
+    return ExampleBatch(batch, answering, source, indexed.answer[:, :, None] & same)

@@ -1,0 +1,130 @@
+"""Observations of a model: its activations on all test examples of a length."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PyTree
+
+from pe_lab.inspection.trained import attention_statistics
+from pe_lab.inspection.trained.activations import record_activations
+from pe_lab.inspection.trained.attention_statistics import AttentionMeans
+from pe_lab.inspection.trained.examples import BatchSize, draw
+from pe_lab.training.setup import Setup
+
+_ORDER = ("encoder", "decoder", "cross")  # of application; a compiled program sorts by name
+
+
+@dataclasses.dataclass(frozen=True)
+class FirstExample:
+    """Attention in the first example of a length; a sink token is before the others.
+
+    Attributes:
+      weights: name of the attention -> for each layer.
+      mask: name of the attention -> for each layer, True where a query that is not padding sees a
+        key.
+      aligned: the key that the task names, without a sink token.
+    """
+
+    weights: dict[str, list[Float[np.ndarray, "h l s"]]]
+    mask: dict[str, list[Bool[np.ndarray, "_ l s"]]]
+    aligned: Bool[np.ndarray, "l s"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Observations:
+    """Activations of all examples of a length, without a sink token.
+
+    Attributes:
+      hidden: stack -> the input of the first layer, then the output of each layer.
+      valid: stack -> True for tokens that are not padding.
+      attention: name -> for each layer, means that include the attention to a sink token.
+      q, k, mask: name -> for each layer.
+    """
+
+    hidden: dict[str, list[Float[np.ndarray, "n l d"]]]
+    valid: dict[str, Bool[np.ndarray, "n l"]]
+    attention: dict[str, list[AttentionMeans]]
+    q: dict[str, list[Float[np.ndarray, "n l h e"]]]
+    k: dict[str, list[Float[np.ndarray, "n s h e"]]]
+    mask: dict[str, list[Bool[np.ndarray, "n _ l s"]]]
+    first: FirstExample
+
+
+def join(parts: Sequence[dict[str, PyTree]], num_examples: int) -> Observations:
+    """Observations from the results of `observe_batch`; the last batch may hold too many."""
+    parts = [jax.tree.map(np.asarray, part) for part in parts]
+    examples = jax.tree.map(
+        lambda *leaves: np.concatenate(leaves)[:num_examples], *(part["examples"] for part in parts)
+    )
+    sums = jax.tree.map(lambda *leaves: np.sum(leaves, axis=0), *(part["sums"] for part in parts))
+    means = {
+        name: [attention_statistics.means(layer) for layer in layers]
+        for name, layers in sums.items()
+    }
+    first = parts[0]["first"]
+    return Observations(
+        **{field: _in_order(by_name) for field, by_name in examples.items()},
+        attention=_in_order(means),
+        first=FirstExample(_in_order(first["weights"]), _in_order(first["mask"]), first["aligned"]),
+    )
+
+
+def _in_order(by_name: dict[str, PyTree]) -> dict[str, PyTree]:
+    return {name: by_name[name] for name in _ORDER if name in by_name}
+
+
+def observe_batch(
+    setup: Setup,
+    sizes: BatchSize,
+    params: PyTree,
+    length: Int[Array, ""],
+    first: Int[Array, ""],
+    data: PyTree,
+    num_examples: Int[Array, ""],
+) -> dict[str, PyTree]:
+    """Activations of each example, sums over examples, and the attention of the first one."""
+    examples = draw(setup, sizes, length, first, data)
+    _, activations = record_activations(setup.model(params), examples.answering, examples.source)
+    stacks, sink = list(activations.hidden), int(setup.run.model.sink_token)
+    streams = {stacks[-1]: examples.answering}
+    if examples.source is not None:
+        streams[stacks[0]] = examples.source
+    counted = (first + jnp.arange(sizes.size) < num_examples)[:, None]
+    aligned = jnp.pad(examples.aligned, ((0, 0), (sink, 0), (sink, 0)))
+    sums: dict[str, list[attention_statistics.AttentionSums]] = {}
+    for name, layers in activations.attention.items():
+        answers = name in ("cross", stacks[-1])
+        # Only tokens that predict the answer count; in an encoder with a decoder, all tokens.
+        queries = examples.batch.target if answers else streams[name].mask
+        queries = jnp.pad(queries, ((0, 0), (sink, 0))) & counted
+        reads_prompt = answers and (examples.source is None or name == "cross")
+        sums[name] = []
+        for layer in layers:
+            assert layer.weights is not None
+            no_key = jnp.zeros((sizes.size, *layer.weights.shape[2:]), bool)
+            keys = aligned if reads_prompt else no_key
+            sums[name].append(attention_statistics.sums(layer.weights, layer.mask, queries, keys))
+
+    by_name = activations.attention.items()
+    first_of = lambda arrays: [array[0] for array in arrays]
+    weights = {name: first_of(layer.weights for layer in layers) for name, layers in by_name}
+    masks = {name: first_of(layer.mask for layer in layers) for name, layers in by_name}
+    return {
+        "examples": {
+            "hidden": {
+                name: [x[:, sink:] for x in states] for name, states in activations.hidden.items()
+            },
+            "valid": {name: stream.mask for name, stream in streams.items()},
+            "q": {name: [layer.q[:, sink:] for layer in layers] for name, layers in by_name},
+            "k": {name: [layer.k[:, sink:] for layer in layers] for name, layers in by_name},
+            "mask": {
+                name: [layer.mask[:, :, sink:, sink:] for layer in layers]
+                for name, layers in by_name
+            },
+        },
+        "sums": sums,
+        "first": {"weights": weights, "mask": masks, "aligned": examples.aligned[0]},
+    }

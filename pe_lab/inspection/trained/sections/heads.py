@@ -1,0 +1,149 @@
+"""Means of each head's attention: its spread, its mass on the named token, and its distance."""
+
+import functools
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pe_lab.inspection.trained.findings import AFTER, Findings, HeadAttention
+from pe_lab.inspection.trained.sections.section import (
+    LINES,
+    Section,
+    enumeration,
+    grid,
+    layer_name,
+    legend_entries,
+    number,
+    state_cells,
+    table,
+)
+from pe_lab.results.plots import drawing, styles
+
+_LABELS = {
+    "entropy": "entropy / log n",
+    "aligned": "weight on the\nnamed token",
+    "distance": "mean distance\n(tokens)",
+}
+
+
+def section(findings: Findings) -> Section:
+    return Section(
+        title="Heads by length",
+        measured=(
+            f"Means of the attention weights over {findings.run.examples} examples per length. "
+            "Only queries that predict a token of the answer count; in the encoder of an "
+            "encoder-decoder, all tokens do."
+        ),
+        reading=(
+            "A column is a layer, a line is a head. *Entropy / log n* is the spread of attention "
+            "over n visible keys: 0 for attention to one key, 1 for uniform attention. *Weight on "
+            "the named token* is the attention to the token of the prompt that has to be produced "
+            "next; the dotted line is uniform attention. It is missing for tasks that name no such "
+            "token. *Mean distance* is the distance between query and keys. The dashed line is the "
+            "training length. If a head loses the named token beyond it, longer examples may fail "
+            "there."
+        ),
+        this_run=_this_run(findings),
+        limits=(
+            "A mean hides differences between queries: a head may look up one token at one query "
+            "and rest at others. One run is one seed. Another seed may distribute the same work "
+            "over other heads."
+        ),
+        pictures={"trained_heads": functools.partial(figure, findings)},
+        table=_table(findings),
+    )
+
+
+def _this_run(findings: Findings) -> str:
+    lengths = findings.run.lengths
+    after = [row for row in findings.attention if row.state.when == AFTER]
+    known = [row for row in after if row.state.length == lengths[0] and row.aligned is not None]
+    if not known:
+        return "This task names no token of the prompt."
+    best = max(known, key=lambda row: row.aligned or 0.0)
+    text = (
+        f"At length {lengths[0]}, head {best.head} in layer {best.layer} of the {best.attention} "
+        f"has the most weight on the named token: {number(best.aligned)}, compared with "
+        f"{number(best.by_chance)} for uniform attention."
+    )
+    same_head = (best.attention, best.layer, best.head)
+    later = [
+        f"{number(row.aligned)} at length {row.state.length}"
+        for row in after
+        if row.state.length != lengths[0] and (row.attention, row.layer, row.head) == same_head
+    ]
+    return text + (f" The same head has {enumeration(later)}." if later else "")
+
+
+def figure(findings: Findings) -> Figure:
+    after = [row for row in findings.attention if row.state.when == AFTER]
+    keys = [key for key in _LABELS if any(getattr(row, key) is not None for row in after)]
+    layers = list(dict.fromkeys((row.attention, row.layer) for row in after))
+    width = max(drawing.WIDTH * min(1.0, 0.3 + 0.3 * len(layers)), 1.2 * len(layers))
+    size = (width, 1.7 * len(keys) + 0.7)
+    figure, axes = grid(len(keys), len(layers), size, sharex=True, sharey="row")
+    for axes_of_key, key in zip(axes, keys, strict=True):
+        for axis, layer in zip(axes_of_key, layers, strict=True):
+            rows = [row for row in after if (row.attention, row.layer) == layer]
+            _plot_heads(axis, rows, key)
+            axis.axvline(
+                findings.run.trained_length,
+                color="black",
+                linestyle="--",
+                linewidth=1,
+                label="training length",
+            )
+            drawing.length_axis(axis, sorted({row.state.length for row in after}))
+        axes_of_key[0].set_ylabel(_LABELS[key])
+        top = 1.0
+        if key == "distance":
+            top = max(row.distance or 0.0 for row in after) or 1.0
+        axes_of_key[0].set_ylim(0, 1.05 * top)
+    several = len({name for name, _ in layers}) > 1
+    for column, (name, index) in enumerate(layers):
+        axes[0, column].set_title(f"{name}, layer {index}" if several else f"layer {index}")
+        axes[-1, column].set_xlabel(f"length ({findings.run.unit})")
+    entries = legend_entries(axes.flat)
+    handles, labels = list(entries.values()), list(entries)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, handlelength=3.5)
+    figure.suptitle("Attention of each head by length of the example")
+    return figure
+
+
+def _plot_heads(axis: Axes, rows: list[HeadAttention], key: str) -> None:
+    for head in sorted({row.head for row in rows}):
+        known = [row for row in rows if row.head == head and getattr(row, key) is not None]
+        color, marker = LINES[(head - 1) % len(LINES)]
+        dashes = styles.DASHES[(head - 1) // len(LINES) % len(styles.DASHES)]
+        axis.plot(
+            [row.state.length for row in known],
+            [getattr(row, key) for row in known],
+            color=color,
+            marker=marker,
+            dashes=dashes or (None, None),
+            label=f"head {head}",
+        )
+    if key == "aligned":
+        chance = {row.state.length: row.by_chance for row in rows if row.by_chance is not None}
+        lengths = sorted(chance)
+        values = [chance[length] for length in lengths]
+        axis.plot(lengths, values, color="0.5", linestyle=":", label="uniform attention")
+
+
+def _table(findings: Findings) -> str:
+    header = [
+        "state",
+        "length",
+        "layer",
+        "head",
+        "entropy / log n",
+        "weight on the named token",
+        "uniform attention",
+        "distance",
+    ]
+    body = []
+    for row in findings.attention:
+        values = (row.entropy, row.aligned, row.by_chance, row.distance)
+        place = [*state_cells(row.state), layer_name(row), str(row.head)]
+        body.append([*place, *map(number, values)])
+    return table(header, body)

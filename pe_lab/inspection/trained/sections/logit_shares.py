@@ -1,0 +1,117 @@
+"""Shares of content and position in the logits of each layer."""
+
+import functools
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pe_lab.inspection.trained.findings import AFTER, Findings, HeadTerms
+from pe_lab.inspection.trained.four_terms import TERMS
+from pe_lab.inspection.trained.sections.section import (
+    TERM_COLORS,
+    TERM_NAMES,
+    Section,
+    enumeration,
+    grid,
+    layer_name,
+    mean,
+    number,
+    state_cells,
+    table,
+)
+from pe_lab.results.plots import drawing
+
+
+def section(findings: Findings) -> Section:
+    return Section(
+        title="Content and position in the logits",
+        measured=(
+            "A logit is the product of a query and a key. Each of them is the sum of a position "
+            "part, its mean over examples at that position, and a content part, the remainder. "
+            "The product therefore has four terms. The measurement is the share of each term in "
+            "the differences between the logits of a query, as energy (sum of squares), averaged "
+            "over heads."
+        ),
+        reading=(
+            "The first word is the query's part, the second the key's. *content × content* means "
+            "that the tokens decide which key is attended to. *position × position* means that the "
+            "positions decide, whatever the tokens are. In the table, *together* is the energy of "
+            "the sum of the terms over the sum of their energies: 1 if the terms do not interfere. "
+            "*nearness* is the correlation of position × position with minus the distance: "
+            "positive values favor near keys."
+        ),
+        this_run=_this_run(findings),
+        limits=(
+            "The split is made before an encoding in attention acts, so it does not contain what a "
+            "rotation or a bias adds to the logits. Tokens that all examples share at one "
+            "position, such as BEGIN and SEPARATOR, count as position."
+        ),
+        pictures={"trained_terms": functools.partial(figure, findings)},
+        table=_table(findings),
+    )
+
+
+def _this_run(findings: Findings) -> str:
+    length = findings.run.lengths[0]
+    layers: dict[tuple[str, int], list[HeadTerms]] = {}
+    for row in findings.terms:
+        if row.state.when == AFTER and row.state.length == length:
+            layers.setdefault((row.attention, row.layer), []).append(row)
+    texts = []
+    for (name, layer), rows in layers.items():
+        means = {term: mean(row.share(term) for row in rows) or 0.0 for term in TERMS}
+        largest = max(means, key=lambda term: means[term])
+        texts.append(f"{TERM_NAMES[largest]} in layer {layer} of the {name} ({means[largest]:.2f})")
+    return f"After training, at length {length}, the largest term is {enumeration(texts)}."
+
+
+def figure(findings: Findings) -> Figure:
+    """Stacked shares of each layer: a panel per state and length, a row per attention."""
+    names = list(dict.fromkeys(row.attention for row in findings.terms))
+    states = list(dict.fromkeys(row.state for row in findings.terms))
+    size = (drawing.WIDTH, 2.2 * len(names) + 0.7)
+    figure, axes = grid(len(names), len(states), size, sharey=True)
+    for axes_of_name, name in zip(axes, names, strict=True):
+        for axis, state in zip(axes_of_name, states, strict=True):
+            rows = [r for r in findings.terms if (r.attention, r.state) == (name, state)]
+            _stack(axis, rows)
+            axis.set_title(f"{state.when}, length {state.length}")
+            axis.set_xlabel("layer")
+        label = "share of logit energy"
+        axes_of_name[0].set_ylabel(label if len(names) == 1 else f"{name}:\n{label}")
+    entries = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*entries, loc="outside lower center", ncols=4)
+    figure.suptitle("Shares of content and position in the logits (query × key)")
+    return figure
+
+
+def _stack(axis: Axes, rows: list[HeadTerms]) -> None:
+    layers = sorted({row.layer for row in rows})
+    bottom = np.zeros(len(layers))
+    for term in TERMS:
+        shares = [
+            mean(row.share(term) for row in rows if row.layer == layer) or 0.0 for layer in layers
+        ]
+        color, name = TERM_COLORS[term], TERM_NAMES[term]
+        axis.bar(layers, shares, bottom=bottom, color=color, label=name, width=0.8)
+        bottom = bottom + np.array(shares)
+    axis.set(xticks=layers, ylim=(0, 1))
+    axis.grid(visible=False)
+
+
+def _table(findings: Findings) -> str:
+    groups: dict[tuple[str, ...], list[HeadTerms]] = {}
+    for row in findings.terms:
+        groups.setdefault((*state_cells(row.state), layer_name(row)), []).append(row)
+    header = ["state", "length", "layer", *TERM_NAMES.values(), "together", "nearness"]
+    body = [[*group, *term_cells(rows)] for group, rows in groups.items()]
+    return table(header, body)
+
+
+def term_cells(rows: list[HeadTerms]) -> list[str]:
+    """Means over heads of the shares, *together* and *nearness*."""
+    means = [mean(row.share(term) for row in rows) for term in TERMS]
+    means.append(mean(row.together for row in rows))
+    means.append(mean(row.nearness for row in rows))
+    return [number(value) for value in means]

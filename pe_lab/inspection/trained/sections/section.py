@@ -1,0 +1,113 @@
+"""Shared parts of the sections: their text, their tables, and the style of their pictures."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pe_lab.inspection.scorecard import markdown_table
+from pe_lab.inspection.trained.findings import HeadAttention, HeadTerms, State
+from pe_lab.results.formats import DASH
+from pe_lab.results.plots import drawing
+
+TERM_NAMES = {
+    "cc": "content × content",
+    "cp": "content × position",
+    "pc": "position × content",
+    "pp": "position × position",
+}
+TERM_COLORS = {"cc": "#0a6da0", "cp": "#7cc4ea", "pc": "#f2a488", "pp": "#ce0827"}
+LINES = (  # color and marker
+    ("#0a6da0", "o"),
+    ("#ce0827", "s"),
+    ("#447303", "^"),
+    ("#bd04a3", "D"),
+    ("#733af9", "v"),
+    ("#6b6b6b", "P"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """One section of the report.
+
+    Attributes:
+      measured: what was measured, and on what.
+      reading: how to read the picture and the table.
+      this_run: what the numbers of this run are; empty without a summary.
+      limits: what the section does not show.
+      pictures: stem of the file -> a function that draws the figure.
+      table: in Markdown; empty without one.
+    """
+
+    title: str
+    measured: str
+    reading: str
+    this_run: str
+    limits: str
+    pictures: Mapping[str, Callable[[], Figure]]
+    table: str = ""
+
+    def markdown(self) -> str:
+        images = [f"![{self.title}]({stem}.png)" for stem in self.pictures]
+        run = [f"**This run.** {self.this_run}"] if self.this_run else []
+        parts = [
+            f"## {self.title}",
+            f"**What was measured.** {self.measured}",
+            *images,
+            f"**How to read it.** {self.reading}",
+            *run,
+            f"**What it does not show.** {self.limits}",
+            self.table,
+        ]
+        return "\n\n".join(part for part in parts if part)
+
+
+def table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    return markdown_table(header, body)
+
+
+def number(value: float | int | None) -> str:
+    if value is None:
+        return DASH
+    return str(value) if isinstance(value, int) else f"{value:.2f}"
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """Mean of the known values; None without one."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def state_cells(state: State) -> tuple[str, str]:
+    return state.when, str(state.length)
+
+
+def layer_name(row: HeadTerms | HeadAttention) -> str:
+    """Name of the layer in tables."""
+    return f"{row.attention} {row.layer}"
+
+
+def enumeration(items: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
+def grid(
+    rows: int, columns: int, size: tuple[float, float], **options: object
+) -> tuple[Figure, np.ndarray]:
+    """A figure and its axes, [rows][columns]."""
+    options = {"layout": "constrained", **options}
+    return drawing.pyplot().subplots(rows, columns, figsize=size, squeeze=False, **options)
+
+
+def legend_entries(axes: Iterable[Axes]) -> dict[str, Artist]:
+    """Label -> handle of all axes, each label once."""
+    entries: dict[str, Artist] = {}
+    for axis in axes:
+        handles, labels = axis.get_legend_handles_labels()
+        entries |= dict(zip(labels, handles, strict=True))
+    return entries

@@ -1,0 +1,278 @@
+"""A run through training: logit shares, heads and exact match at each kept step."""
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pe_lab.inspection.trained.findings import (
+    Findings,
+    HeadAttention,
+    HeadTerms,
+    StateInput,
+    TrainingCourse,
+    ValidationPoint,
+)
+from pe_lab.inspection.trained.four_terms import TERMS
+from pe_lab.inspection.trained.sections.input_section import number_cells
+from pe_lab.inspection.trained.sections.logit_shares import term_cells
+from pe_lab.inspection.trained.sections.section import (
+    LINES,
+    TERM_COLORS,
+    TERM_NAMES,
+    Section,
+    grid,
+    layer_name,
+    legend_entries,
+    mean,
+    number,
+    table,
+)
+from pe_lab.results.plots import drawing
+
+NOT_KEPT = (
+    "The course of training: this run kept its final parameters only. To keep the parameters of "
+    "each point of the curve, train with `--config.checkpoints.keep_curve`; "
+    "`--config.evaluate.curve_every` sets the distance of the points. A finished run is not "
+    "trained again, so name another folder with `--results`."
+)
+_HEAD_LABELS = {
+    "aligned": "weight on the\nnamed token",
+    "entropy": "entropy / log n",
+}
+_CHANCE = ("0.4", ":")  # color and line style
+_LEGEND_WIDTH = 1.9  # inches
+_MARKERS = "os^DvP"
+
+
+def section(findings: Findings) -> Section:
+    course = findings.course
+    return Section(
+        title="Through training",
+        measured=(
+            "The shares of content and position in the logits, the attention of each head and the "
+            "validation exact match, at each step whose parameters were kept."
+        ),
+        reading=(
+            "A column is a layer, and all rows share the training steps, so that events above one "
+            "another coincide. Top: the four shares, averaged over heads. Blue areas are queries "
+            "that depend on content, red areas on position. A layer of *position × position* "
+            "attends to fixed or near positions whatever the tokens are. A layer of *content × "
+            "content* attends to matching content wherever it is; from the second layer on, the "
+            "content of a position may come from another token. Middle: each head, as in *Heads by "
+            "length*. Bottom, the same in all columns: exact match, in black up to the training "
+            "length and in gray beyond. The task counts as solved when the mean of the black lines "
+            f"reaches {course.threshold:g} (dashed line)."
+        ),
+        this_run=_this_run(course, findings.run.trained_length),
+        limits=(
+            "Changes at the same time may have a common cause; the picture does not show which "
+            "change causes which. Nothing is known between two points."
+        ),
+        pictures={
+            "trained_through_training": functools.partial(
+                figure, course, findings.run.trained_length
+            )
+        },
+        table=_table(course),
+    )
+
+
+def input_section(findings: Findings) -> Section:
+    first, last = findings.course.input[0], findings.course.input[-1]
+    before, after = first.parts.directions, last.parts.directions
+    names = list(number_cells(first.parts))
+    body = [
+        [str(row.state.step), *number_cells(row.parts).values()] for row in findings.course.input
+    ]
+    return Section(
+        title="Token and position at the input through training",
+        measured="The numbers of *Token and position at the input* at each kept step.",
+        reading=(
+            "Left: the sizes of token and position embedding. Middle: their rms cosine; below the "
+            "dotted line they share fewer directions than random ones. Right: the overlap of their "
+            "main directions; its dotted line falls if the embeddings need fewer directions."
+        ),
+        this_run=(
+            f"The rms cosine is {number(before.rms_cosine)} at step {first.state.step} and "
+            f"{number(after.rms_cosine)} at step {last.state.step}."
+        ),
+        limits="As for *Token and position at the input*.",
+        pictures={
+            "trained_through_training_input": functools.partial(input_figure, findings.course.input)
+        },
+        table=table(["step", *names], body),
+    )
+
+
+def _this_run(course: TrainingCourse, trained_length: int) -> str:
+    lengths = {length for point in course.curve for length in point.exact_match}
+    if course.solved_at is not None:
+        return f"The task is first solved at step {course.solved_at}."
+    if any(length <= trained_length for length in lengths):
+        return "The task is not solved at any point of the curve."
+    return "The curve has no length up to the training length, so it does not show when it solves."
+
+
+def figure(course: TrainingCourse, trained_length: int) -> Figure:
+    layers = list(dict.fromkeys((row.attention, row.layer) for row in course.terms))
+    keys = [
+        key
+        for key in _HEAD_LABELS
+        if any(getattr(row, key) is not None for row in course.attention)
+    ]
+    ratios = [2.0, *(1.0 for _ in keys), 1.0]
+    width = max(drawing.WIDTH, 1.6 * len(layers) + _LEGEND_WIDTH)
+    size = (width, 1.15 * sum(ratios) + 0.8)
+    figure, axes = grid(
+        len(ratios), len(layers), size, sharex=True, sharey="row", height_ratios=ratios
+    )
+    several = len({name for name, _ in layers}) > 1
+    for column, (name, layer) in enumerate(layers):
+        terms = [row for row in course.terms if (row.attention, row.layer) == (name, layer)]
+        heads = [row for row in course.attention if (row.attention, row.layer) == (name, layer)]
+        axes[0, column].set_title(f"{name}, layer {layer}" if several else f"layer {layer}")
+        _stack(axes[0, column], terms)
+        for axis, key in zip(axes[1:-1, column], keys, strict=True):
+            _plot_heads(axis, heads, key)
+        _plot_exact_match(axes[-1, column], course.curve, trained_length)
+        if course.solved_at is not None:
+            for axis in axes[:, column]:
+                axis.axvline(course.solved_at, color="black", linestyle="--", linewidth=1)
+            # One label, in the legend of the last row.
+            axes[-1, column].lines[-1].set_label("first solved")
+        steps = [row.state.step for row in terms] + [point.step for point in course.curve]
+        axes[-1, column].set_xlim(0, max(steps) or 1)
+        axes[-1, column].set_xlabel("training step")
+        axes[-1, column].locator_params(axis="x", nbins=5, integer=True)
+    labels = ["share of\nlogit energy", *(_HEAD_LABELS[key] for key in keys)]
+    for axis, label in zip(axes[:, 0], [*labels, "validation\nexact match"], strict=True):
+        axis.set_ylabel(label)
+    _add_legends(axes)
+    length = course.terms[0].state.length
+    figure.suptitle(f"Logit shares and heads through training (examples of length {length})")
+    return figure
+
+
+def _stack(axis: Axes, rows: Sequence[HeadTerms]) -> None:
+    steps = sorted({row.state.step for row in rows})
+    areas = [
+        [mean(row.share(term) for row in rows if row.state.step == step) or 0.0 for step in steps]
+        for term in TERMS
+    ]
+    colors = [TERM_COLORS[term] for term in TERMS]
+    labels = [TERM_NAMES[term] for term in TERMS]
+    axis.stackplot(steps, areas, labels=labels, colors=colors, edgecolor="white", linewidth=0.4)
+    axis.set_ylim(0, 1)
+    axis.grid(visible=False)
+
+
+def _plot_heads(axis: Axes, rows: Sequence[HeadAttention], key: str) -> None:
+    """A line per head; with more heads than colors, gray lines and their mean."""
+    rows = [row for row in rows if getattr(row, key) is not None]
+    steps = sorted({row.state.step for row in rows})
+    heads = sorted({row.head for row in rows})
+    many = len(heads) > len(LINES)
+    for head in heads:
+        color, label = ("0.75", "one head") if many else (LINES[head - 1][0], f"head {head}")
+        of_head = [row for row in rows if row.head == head]
+        values = [getattr(row, key) for row in of_head]
+        axis.plot(
+            [row.state.step for row in of_head], values, color=color, linewidth=1.1, label=label
+        )
+    if many:
+        means = [mean(getattr(r, key) for r in rows if r.state.step == step) for step in steps]
+        axis.plot(steps, np.array(means, float), color=LINES[0][0], label="mean over heads")
+    if rows and key == "aligned":
+        chance = {row.state.step: row.by_chance for row in rows}
+        color, style = _CHANCE
+        uniform = np.array([chance[step] for step in steps], float)
+        axis.plot(steps, uniform, color=color, linestyle=style, label="uniform attention")
+    axis.set_ylim(0, 1.04)
+
+
+def _plot_exact_match(axis: Axes, curve: Sequence[ValidationPoint], trained_length: int) -> None:
+    lengths = sorted({length for point in curve for length in point.exact_match})
+    for i, length in enumerate(lengths):
+        points = [point for point in curve if length in point.exact_match]
+        within = length <= trained_length
+        axis.plot(
+            [point.step for point in points],
+            [point.exact_match[length] for point in points],
+            color="black" if within else "0.45",
+            linestyle="-" if within else "-.",
+            marker=_MARKERS[i % len(_MARKERS)],
+            markersize=3,
+            markevery=len(points) // 20 + 1,
+            linewidth=1.2,
+            clip_on=False,
+            label=f"length {length}",
+        )
+    axis.set_ylim(0, 1.04)
+
+
+def _add_legends(axes: np.ndarray) -> None:
+    """To the right of each row, the entries that no row above has."""
+    known: set[str] = set()
+    for row, axes_of_row in enumerate(axes):
+        entries = legend_entries(axes_of_row)
+        names = [name for name in entries if name not in known]
+        known |= set(names)
+        if names:
+            if row == 0:
+                names.reverse()  # in the order of the stacked areas, from the top
+            handles = [entries[name] for name in names]
+            beside = (1.02, 0.5)
+            axes_of_row[-1].legend(handles, names, loc="center left", bbox_to_anchor=beside)
+
+
+def input_figure(rows: Sequence[StateInput]) -> Figure:
+    """Sizes, cosines and overlap of tokens and embeddings by step."""
+    directions = [row.parts.directions for row in rows]
+    panels = {
+        "size (rms)": {
+            "embedding": [row.parts.embedding_rms for row in rows],
+            "token": [row.parts.token_rms for row in rows],
+        },
+        "cosine of tokens and embeddings": {
+            "rms": [d.rms_cosine for d in directions],
+            "random directions": [d.rms_cosine_by_chance for d in directions],
+        },
+        "overlap of main directions": {
+            "overlap": [d.overlap for d in directions],
+            "random directions": [d.overlap_by_chance for d in directions],
+        },
+    }
+    steps = [row.state.step for row in rows]
+    figure, axes = grid(1, len(panels), (drawing.WIDTH, 2.2))
+    line_styles = ((LINES[0][0], "-"), _CHANCE)
+    for axis, (title, lines) in zip(axes[0], panels.items(), strict=True):
+        for (label, values), (color, style) in zip(lines.items(), line_styles, strict=True):
+            axis.plot(steps, values, color=color, linestyle=style, label=label)
+        axis.set(title=title, xlabel="training step")
+        axis.set_ylim(0, 1.15 * max(map(max, lines.values())) or 1.0)
+        axis.locator_params(axis="x", nbins=4, integer=True)
+        axis.legend()
+    figure.suptitle("Token and position at the input through training")
+    return figure
+
+
+def _table(course: TrainingCourse) -> str:
+    """A row per step and layer, with means over heads."""
+    groups: dict[tuple[str, str], tuple[list[HeadTerms], list[HeadAttention]]] = {}
+    for terms, attention in zip(course.terms, course.attention, strict=True):
+        key = (str(terms.state.step), layer_name(terms))
+        term_rows, attention_rows = groups.setdefault(key, ([], []))
+        term_rows.append(terms)
+        attention_rows.append(attention)
+    body = []
+    for key, (term_rows, attention_rows) in groups.items():
+        entropy = number(mean(row.entropy for row in attention_rows))
+        aligned = number(mean(row.aligned for row in attention_rows))
+        by_chance = number(mean(row.by_chance for row in attention_rows))
+        body.append([*key, *term_cells(term_rows), entropy, aligned, by_chance])
+    shares = [*TERM_NAMES.values(), "together", "nearness"]
+    attention_names = ["entropy / log n", "weight on the named token", "uniform attention"]
+    return table(["step", "layer", *shares, *attention_names], body)
