@@ -1,1 +1,1 @@
-"""What a code is: numbers, verdicts and pictures of an encoding before any training."""
+"""Inspection of position encodings before training, and of trained models."""

@@ -57,6 +57,7 @@ def random_logits(axis: Axes, encoding: UntrainedEncoding) -> None:
     """The logits of each random query and key at each distance, minus their mean."""
     logits = fill_masked(encoding.logits(encoding.length))
     first_head = logits.reshape(-1, encoding.num_heads, encoding.length)[:, 0]
+    # A softmax ignores the mean of a query's logits.
     centered = first_head - first_head.mean(axis=1, keepdims=True)
     top = np.abs(centered).max() or 1.0
     image = axis.imshow(

@@ -33,6 +33,7 @@ def random_draws(seed: int, count: int, length: int, num_heads: int, width: int)
     """Standard normal draws; the query is the one of the last token."""
     normal = np.random.default_rng(seed).standard_normal
     head_dim = width // num_heads
+    # The order of the draws is part of the published numbers.
     q, k = normal((2, count, length, num_heads, head_dim)).astype(np.float32)
     x = normal((count, length, width)).astype(np.float32)
     return Draws(q[:, -1:], k, x, np.float32(head_dim**-0.5))
@@ -46,6 +47,7 @@ def all_directions(seed: int, num_heads: int, width: int) -> Draws:
     """
     normal = np.random.default_rng(seed).standard_normal
     head_dim = width // num_heads
+    # The axes in both signs integrate polynomials of degree 3 over the sphere exactly.
     frames = np.linalg.qr(normal((num_heads, head_dim, head_dim)))[0]  # [H, Dh, Dh]
     axes = np.moveaxis(frames, 0, 1)[:, None]
     inputs = normal((head_dim, 1, width))

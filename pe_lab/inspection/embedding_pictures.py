@@ -42,6 +42,7 @@ def similarity_matrix(axis: Axes, encoding: UntrainedEncoding) -> None:
 def similarity_curve(axis: Axes, encoding: UntrainedEncoding) -> None:
     """Mean and range of the similarity at each distance."""
     K = similarity.gram(encoding.table(encoding.length))
+    # An embedding of zeros has no similarity to normalize.
     K = K / (np.diagonal(K).mean() or 1.0)
     curve, distance = similarity.by_offset(K), np.arange(len(K))
     low = [np.diagonal(K, d).min() for d in distance]

@@ -37,7 +37,7 @@ _CAPTIONS: dict[str | None, Callable[[Row], str]] = {
 
 
 def caption(row: Row) -> str:
-    """How to read the picture of an encoding, and what it shows, in one paragraph."""
+    """Explanation of an encoding's picture, with its numbers, in one paragraph."""
     return _CAPTIONS[row.kind](row)
 
 
@@ -51,6 +51,7 @@ def draw(encoding: UntrainedEncoding, files: Sequence[Path], dpi: int = 200) -> 
         figure, axes = _grid(rows, columns, size)
         for axis, panel in zip(axes, panels, strict=True):
             panel(axis, encoding)
+            # Titles of narrow panels would overlap.
             axis.set_title(textwrap.fill(axis.get_title(), 96 // columns))
         if encoding.kind in ("bias", None):
             lines = axes[-1].get_legend_handles_labels()

@@ -1,4 +1,4 @@
-"""What longer examples meet that training at one length cannot show.
+"""Exposure: the share of longer examples that training at one length cannot show.
 
 The positions L..2L-1 of an example of twice the length are new. They count as unseen if a
 coordinate leaves its range, or if they read a parameter that no shorter example reaches.
@@ -16,7 +16,7 @@ from pe_lab.inspection.untrained import UntrainedEncoding
 def exposure(
     encoding: UntrainedEncoding, E: Float[np.ndarray, "l c"], longest: int
 ) -> dict[str, float | int | None]:
-    """Shares of what is unseen; None where the scheme has no positions for twice the length.
+    """Unseen shares by name; None where the scheme has no positions for twice the length.
 
     Args:
       E: the table of the encoding's length.
@@ -30,6 +30,7 @@ def exposure(
     numbers: dict[str, float | int | None] = {
         "coordinates out of range": None if outside is None else float(outside.mean())
     }
+    # For rotations, coordinates of random logits would say little about new angles.
     angles = rotation_angles.frequencies(encoding)
     if angles is not None:
         complete = rotation_angles.completes_period(angles.ravel(), n)
@@ -37,6 +38,7 @@ def exposure(
         numbers["unseen"] = 1 - float(complete.mean())
         return numbers
     numbers["unseen"] = None if outside is None else _unseen(encoding, outside)
+    # Other kinds depend on the draws, so that a receptive field is not defined.
     if encoding.kind == "bias":
         logits = encoding.logits(longest)
         numbers["largest bias"] = float(np.abs(logits[np.isfinite(logits)]).max())
@@ -52,6 +54,7 @@ def _unseen(encoding: UntrainedEncoding, outside: Bool[np.ndarray, "l c"]) -> fl
     unseen = outside.any(axis=1) | untrained_rows(encoding)
     if encoding.kind == "embedding":
         return float(unseen.mean())
+    # An unseen distance matters as much as it is attended to.
     weights = receptive_field.attention(encoding.logits(2 * n))
     return float(weights[:, n:][:, unseen].sum(axis=1).mean())
 

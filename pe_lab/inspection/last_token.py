@@ -23,6 +23,7 @@ class LastToken:
         shape = draws.k.shape
         self.encoding, self.draws, self.length = encoding, draws, length
         self.q = jnp.asarray(draws.q)
+        # The same key at every position, so that only the position changes the logits.
         self.k = jnp.broadcast_to(draws.k, (shape[0], length, *shape[2:]))
         x = jnp.broadcast_to(draws.x, (shape[0], length, draws.x.shape[-1]))
         slots, lengths = jnp.arange(length)[None], jnp.asarray([length])
@@ -32,7 +33,7 @@ class LastToken:
         self.K = Tokens(positions, slots, lengths, key_state)
 
     def terms(self) -> Terms:
-        """Return values of the hooks, without those of hooks that change nothing."""
+        """Return values of the hooks that change something."""
         q, k, Q, K = self.q, self.k, self.Q, self.K
         new_q, new_k = self.encoding.transform_qk(q, k, Q, K)
         returned = {
@@ -49,6 +50,7 @@ class LastToken:
         """Logits and mask; n is 1 if only the bias is read, which needs no queries."""
         terms = self.terms()
         allowed = terms.get("mask", jnp.ones((1, 1, 1, self.length), bool))
+        # A bias is the same for all queries, so its table has one row per head.
         if bias_only:
             s = terms.get("bias", jnp.zeros((1, 1, 1, self.length)))
         else:
@@ -70,6 +72,7 @@ def active_hooks(
     def terms(draws: Draws) -> Terms:
         return LastToken(encoding, positions, draws).terms()
 
+    # Shapes are enough to see which hooks return something.
     active = set(jax.eval_shape(terms, draws))
     active |= {_HOOK_OF_PART[part] for part in encoding.requirements.replaces}
     return tuple(hook for hook in HOOKS if hook in active)

@@ -34,6 +34,7 @@ def measure(encoding: UntrainedEncoding) -> Numbers:
             f"{max(tables)}."
         )
     E = tables[encoding.length]
+    # None if the scheme or the encoding has no positions for four times the length.
     long = tables.get(4 * encoding.length)
     largest = {n: float(np.abs(table).max()) for n, table in tables.items()}
     is_embedding = encoding.kind == "embedding"
@@ -92,6 +93,7 @@ def _shift_residuals(encoding: UntrainedEncoding) -> Numbers:
     last = min(_SHIFT_POSITIONS, limit) - SHIFT
     if last < 1:
         return {"shift residual": None}
+    # Random positions, so that fitted and judged positions cover the same range.
     positions = np.random.default_rng(0).permutation(last)[:_SHIFT_PAIRS]
     before = encoding.embeddings_at(positions)
     after = encoding.embeddings_at(positions + SHIFT)
@@ -110,6 +112,7 @@ def _shift_residuals(encoding: UntrainedEncoding) -> Numbers:
 def _change_by_shift(encoding: UntrainedEncoding) -> float | None:
     """Change of the table when all positions move far away, relative to its spread."""
     E = encoding.table(encoding.length)
+    # An odd shift does not hide dependence on blocks of even size.
     moved = encoding.table(encoding.length, shift=16 * encoding.length + SHIFT)
     spread = np.linalg.norm(E - E.mean(axis=0))
     return float(np.linalg.norm(moved - E) / spread) if spread else None
@@ -126,6 +129,7 @@ def _similarity(encoding: UntrainedEncoding, E: Float[np.ndarray, "l c"]) -> Num
         numbers["share that the offset decides"] = similarity.toeplitz_fraction(K)
         numbers["asymmetry"] = similarity.symmetry_defect(K)
     else:
+        # Masked keys count as the least similar ones.
         K = fill_masked(similarity_by_distance(encoding, encoding.length))
         curve = K.mean(axis=0)
         distance = np.broadcast_to(positions, K.shape)

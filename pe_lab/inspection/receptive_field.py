@@ -19,4 +19,5 @@ def receptive_field(logits: Logits, share: float = 0.99) -> list[int]:
     via the Lens of Receptive Field Analysis", https://arxiv.org/abs/2212.10356, use 99%.
     """
     within = np.cumsum(attention(logits), axis=-1)
+    # Rounding must not move a share that is met exactly to the next distance.
     return [int(n) for n in (within < share - 1e-12).sum(axis=-1)]

@@ -33,12 +33,14 @@ def frequencies(encoding: UntrainedEncoding) -> Float[np.ndarray, "h p"] | None:
         return np.asarray(rotation.transform_qk(x, x, tokens, tokens)[0], np.float64)
 
     once, twice = turned(1), turned(2)
+    # A linear map doubles with its input.
     if once.shape != basis.shape or not np.allclose(twice, 2 * once, atol=1e-5):
         declared = getattr(rotation, "frequencies", None)
         if declared is None:
             return None
         return np.sort(np.atleast_2d(np.asarray(declared, np.float64)))[:, ::-1]
     first, second = np.moveaxis(once, 2, 0)[:, :, 0], np.moveaxis(once, 2, 0)[:, :, 1]
+    # The map from the first position to the second, whose eigenvalues are exp(±i w).
     eigenvalues = np.linalg.eigvals(np.linalg.solve(first, second))
     fastest_first = np.sort(np.abs(np.angle(eigenvalues)), axis=-1)[:, ::-1]
     return fastest_first[:, ::2]  # the two eigenvalues of a pair have opposite angles

@@ -24,6 +24,7 @@ _POSITIONS = 9  # of a pair that turns
 def turning_pairs(axis: Axes, encoding: UntrainedEncoding) -> None:
     """The fastest, a middle and the slowest pair at consecutive positions."""
     w = _first_head(encoding)
+    # Pairs that do not turn would all be drawn as one point.
     turning = w[w > 0] if (w > 0).any() else w
     speeds = turning[[0, len(turning) // 2, -1]]
     circles = zip((1.0, 0.72, 0.44), speeds, ("outer", "middle", "inner"), strict=True)
@@ -86,14 +87,15 @@ def similarity_curve(axis: Axes, encoding: UntrainedEncoding) -> None:
     length = encoding.lengths(1, 2, 4)[-1]
     by_head = measurements.similarity_by_distance(encoding, length)
     mean = by_head.mean(axis=0)
-    if np.ptp(by_head, axis=0).max() > 0.02 * np.ptp(by_head):
+    heads_differ = np.ptp(by_head, axis=0).max() > 0.02 * np.ptp(by_head)
+    if heads_differ:
         for line in by_head:
             axis.plot(line, color=color(encoding), alpha=0.3, linewidth=0.8)
     axis.plot(mean, color=color(encoding))
     mark_length(axis, encoding)
     mark_end_of_decay(axis, mean)
     axis.set(title="product of a query and an equal key", xlabel="distance (positions)")
-    axis.set_ylabel("product (thin: by head)")
+    axis.set_ylabel("product (thin: by head)" if heads_differ else "product")
 
 
 PANELS = (turning_pairs, cosines, periods, similarity_curve)
@@ -110,7 +112,7 @@ def caption(row: Row) -> str:
         "cosine of the angle between query and key, which is what remains of their product, pair "
         f"by pair. Bottom left: {complete:.0%} of the pairs complete a period within the length; "
         "the others (gray) reach angles in longer examples that do not occur in training. Bottom "
-        f"right: {product}. {decay_sentence(row)}"
+        f"right: {product}. The dashed lines are the length. {decay_sentence(row)}"
     )
 
 

@@ -91,8 +91,8 @@ PROPERTIES = (
         "extends",
         ("unseen",),
         lambda n: n <= 0.2,
-        "share of what the second half of an example of twice the length meets and training "
-        "cannot show: positions with a coordinate out of its range or with an untrained "
+        "share of the second half of an example of twice the length that training cannot "
+        "show: positions with a coordinate out of its range or with an untrained "
         "parameter; for a rotation, pairs of channels that do not complete a period; for a bias, "
         "the attention at such distances",
         "at most 0.2, so that four fifths occur in training",
@@ -126,6 +126,7 @@ def readable(number: Number) -> str:
     """Counts as whole numbers, others with two decimals."""
     if isinstance(number, int):
         return f"{number:,}"
+    # The sign of a negative zero would look like a negative number.
     return f"{number + 0.0:.2f}".replace("-0.00", "0.00")
 
 
@@ -149,8 +150,8 @@ def reasons(rows: Sequence[Row]) -> str:
 def legend() -> str:
     """Explanation of the rows, the columns and their thresholds."""
     rows = (
-        f"All parameters are untrained. For an encoding at the input the properties are those of "
-        f"its embeddings, one for each position. For an encoding in attention they are those of "
+        f"All parameters are untrained. For an encoding at the input the properties describe "
+        f"its embeddings, one for each position. For an encoding in attention they describe "
         f"its effect on the logits, one row for each distance, as the last token sees it: of a "
         f"bias and a mask directly, and otherwise of {DRAWS} random queries and keys per head, "
         f"each the same at every position. *decays* then is the mean over all directions of a "

@@ -85,6 +85,7 @@ def _files(folder: Path, stem: str) -> list[Path]:
 def _row(encoding: UntrainedEncoding) -> scorecard.Row:
     try:
         return scorecard.row(encoding)
+    # An encoding of the user's own package may fail in any of these ways.
     except (TypeError, ValueError, AttributeError) as e:
         if isinstance(e, UserError):
             raise

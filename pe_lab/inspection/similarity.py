@@ -8,6 +8,7 @@ properties. Their indicators were not available; those here are defined by this 
 import numpy as np
 from jaxtyping import Bool, Float
 
+Curve = Float[np.ndarray, "l"]  # similarity by distance
 Square = Float[np.ndarray, "l l"]
 _TIE = 1e-6  # relative to the largest similarity: smaller differences count as equal
 
@@ -17,7 +18,7 @@ def gram(E: Float[np.ndarray, "l c"]) -> Square:
     return E @ E.T
 
 
-def by_offset(K: Square) -> Float[np.ndarray, "l"]:
+def by_offset(K: Square) -> Curve:
     """The mean of the main diagonal and of each diagonal above it: similarity by distance."""
     return np.asarray([np.diagonal(K, offset).mean() for offset in range(len(K))])
 
@@ -40,19 +41,19 @@ def symmetry_defect(K: Square) -> float:
     return float(np.linalg.norm(K - K.T) / size) if size else 0.0
 
 
-def first_increase(curve: Float[np.ndarray, "l"]) -> int | None:
+def first_increase(curve: Curve) -> int | None:
     """The first distance with a higher similarity than the distance before; None without one."""
     rises = np.flatnonzero(_rises(curve))
     return int(rises[0]) + 1 if len(rises) else None
 
 
-def half_decay(curve: Float[np.ndarray, "l"]) -> int | None:
+def half_decay(curve: Curve) -> int | None:
     """The first distance with at most half the similarity at 0; None without one."""
     below = np.flatnonzero(curve <= curve[0] / 2)
     return int(below[0]) if len(below) and curve[0] > 0 else None
 
 
-def monotone_fraction(curve: Float[np.ndarray, "l"]) -> float | None:
+def monotone_fraction(curve: Curve) -> float | None:
     """Share of steps in distance at which similarity does not rise."""
     return float((~_rises(curve)).mean()) if len(curve) > 1 else None
 
@@ -78,7 +79,7 @@ def nearer_is_more_similar(
     return float(np.mean(known)) if known else None
 
 
-def _rises(curve: Float[np.ndarray, "l"]) -> Bool[np.ndarray, "n"]:
+def _rises(curve: Curve) -> Bool[np.ndarray, "n"]:
     return np.diff(curve) > _TIE * np.abs(curve).max()
 
 

@@ -68,8 +68,7 @@ class UntrainedEncoding:
             )
         if self.scheme.real and self.encoding.requirements.whole_positions:
             raise UserError(
-                f"{self.name} reads whole positions, and those of {self.positions['name']} are "
-                f"fractions."
+                f"{self.name} reads whole positions, but {self.positions['name']} gives fractions."
             )
 
     @property
@@ -100,6 +99,7 @@ class UntrainedEncoding:
     @functools.cached_property
     def kind(self) -> str | None:
         """Kind of the table: embedding, rotation, bias or content; None without a table."""
+        # Some encodings transform queries and keys without rotating them by position.
         if self._hook_kind == "rotation" and not self._distances_differ:
             return None
         return self._hook_kind
@@ -112,6 +112,7 @@ class UntrainedEncoding:
         changes_logits = any(hook in LOGIT_HOOKS for hook in self.hooks)
         if not self.encoding.requirements.reads_positions or not changes_logits:
             return None
+        # A rotation with a content bias also depends on the learned vectors of the bias.
         if "content_bias" in self.hooks or "transform_logits" in self.hooks:
             return "content"
         return "rotation" if "transform_qk" in self.hooks else "bias"
@@ -124,9 +125,11 @@ class UntrainedEncoding:
 
     @functools.cached_property
     def _distances_differ(self) -> bool:
+        # A single distance has nothing to differ from.
         if self.max_length == 1:
             return True
         rows = self.table(max(2, self.length))
+        # Relative to the rounding of float32.
         return bool(np.ptp(rows, axis=0).max() > 1e-5 * np.abs(rows).max())
 
     @property
@@ -168,6 +171,7 @@ class UntrainedEncoding:
         values, mask = self.read(params, shift, self.draws(), length=length)
         if mask is None:
             return np.asarray(values, np.float64)
+        # A mask has its own columns, since -inf has no statistics.
         parts = [mask] if "mask" in self.hooks else []
         if any(hook in LOGIT_HOOKS and hook != "mask" for hook in self.hooks):
             parts.append(values)
@@ -209,12 +213,15 @@ class UntrainedEncoding:
         ) -> tuple[Array, Array | None]:
             encoding = nnx.merge(self._split[0], params)
             positions = self.positions_of(length) + shift
+            # The kind would call this function; the hooks alone decide here.
             if self._hook_kind == "embedding":
                 return encoding.embed(positions)[0], None
             s, allowed = self._logits(encoding, positions, draws)
+            # The last key is at distance 0, so the order is reversed.
             by_distance = [a[:, :, 0, ::-1].reshape(-1, length) for a in (s, allowed)]
             return by_distance[0], by_distance[1]
 
+        # One program per length serves all parameters, shifts and draws.
         return jax.jit(read, static_argnames="length")
 
     def draws(self, *, self_keys: bool = False) -> Draws:

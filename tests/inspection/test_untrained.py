@@ -146,7 +146,7 @@ def test_lengths_end_where_positions_do():
         ),
         (
             dict(name="binary", positions=NORMALIZED),
-            "reads whole positions, and those of normalized are fractions",
+            "reads whole positions, but normalized gives fractions",
         ),
         (
             dict(name="rope", width=15),

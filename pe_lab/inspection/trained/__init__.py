@@ -1,3 +1,1 @@
-"""What a trained model does with positions: what it attends to, what its layers know, what is left
-without an encoding, how it fails.
-"""
+"""Inspection of trained models: attention, content and position, probes, knock-outs, failures."""

@@ -114,7 +114,8 @@ def record_activations(
         def record(x: Array, out: Array, name: str = name) -> None:
             hidden.setdefault(name, [x]).append(out)
 
-        stack.blocks = nnx.List([_RecordedBlock(block, record) for block in stack.blocks])  # type: ignore[misc]
+        recorded = [_RecordedBlock(block, record) for block in stack.blocks]
+        stack.blocks = nnx.List(recorded)  # type: ignore[arg-type]
     logits = model(stream, source, terms=terms)
     return logits, Activations(hidden, attention)
 

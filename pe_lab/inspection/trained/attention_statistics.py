@@ -56,11 +56,13 @@ def sums(
     """
     mask = jnp.broadcast_to(mask, w.shape)
     total = w.sum(axis=-1, keepdims=True)
+    # An encoding may give weights that do not sum to 1, or none at all.
     p = jnp.where(total > 0, w / jnp.where(total > 0, total, 1), 0)
     n = mask.sum(axis=-1)  # [B, H, L]
     attends = counted[:, None] & (total[..., 0] > 0)
     has_aligned = attends & (aligned[:, None] & mask).any(axis=-1)
     log_p = jnp.log(jnp.where(p > 0, p, 1))
+    # One visible key is no choice; it does not count, so any divisor serves.
     entropy = -(p * log_p).sum(axis=-1) / jnp.log(jnp.maximum(n, 2))
     queries, keys = jnp.arange(w.shape[2]), jnp.arange(w.shape[3])
     distance = jnp.abs(queries[:, None] - keys[None])

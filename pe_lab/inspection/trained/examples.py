@@ -15,6 +15,8 @@ from pe_lab.training.evaluation_data import SPLITS
 from pe_lab.training.random_keys import POSITIONS, stream_keys
 from pe_lab.training.setup import Setup
 
+Scalar = Int[Array, ""]
+
 
 @no_type_check  # holds tracers while a program is compiled
 @dataclasses.dataclass(frozen=True)
@@ -45,8 +47,8 @@ class BatchSize:
 def draw(
     setup: Setup,
     sizes: BatchSize,
-    length: Int[Array, ""],
-    first: Int[Array, ""],
+    length: Scalar,
+    first: Scalar,
     data: PyTree,
 ) -> ExampleBatch:
     """The test examples number first, first + 1, … of a length, the same as in evaluation."""
@@ -70,6 +72,7 @@ def draw(
     indexed = lay_out(numbered)
     structure = batch.structure if source is None else batch.source_structure
     assert structure is not None
+    # -1 matches no label, and part 0 of an example is its prompt.
     prompt_index = jnp.where(structure["parts"] == 0, structure["coupled"] - 1, -1)
     same = indexed.labels[:, :, None] == prompt_index[:, None]
     return ExampleBatch(batch, answering, source, indexed.answer[:, :, None] & same)

@@ -11,7 +11,7 @@ KINDS = {
     "stopped early": "all tokens are right, but the end token comes too early",
     "stopped late": "all tokens are right, but the end token does not follow them",
     "off by one place": (
-        f"from the first error on, {_AGREE} or more tokens are those of the next or of the "
+        f"from the first error on, {_AGREE} or more tokens belong to the next or to the "
         "previous place"
     ),
     "left out a part": (
@@ -39,6 +39,7 @@ def kind(answer: Sequence[int], right: Sequence[int], end: int | None) -> str | 
         return None
     tokens, right_tokens = _before_end(answer, end), _before_end(right, end)
     first = first_error(tokens, right_tokens)
+    # The kinds are exclusive, so their order matters.
     if len(tokens) < len(right_tokens) and first == len(tokens):
         return "stopped early"
     if end is not None and first == len(right_tokens):

@@ -80,6 +80,7 @@ def shares(
         products += [(a * b).sum((1, 2)) for a, b in ((pp, near), (pp, pp), (near, near))]
     total = np.where(energies.sum(axis=0) > 0, energies.sum(axis=0), np.nan)
     scale = np.sqrt(products[1] * products[2])
+    # Without variance the correlation is undefined.
     nearness = products[0] / np.where((scale > 0) & one_stream, scale, np.nan)
     return FourTermShares(energies / total, energy_of_sum / total, nearness)
 

@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from pe_lab.inspection.trained import four_terms
 from pe_lab.inspection.trained.activations import record_activations
-from pe_lab.inspection.trained.examples import BatchSize, draw
+from pe_lab.inspection.trained.examples import BatchSize, Scalar, draw
 from pe_lab.inspection.trained.loaded_model import LoadedModel
 from pe_lab.model.attention import Attention
 from pe_lab.model.stack import Stack
@@ -107,6 +107,7 @@ def shared_directions(
     _, sizes, embedding_directions = np.linalg.svd(embeddings, full_matrices=False)
     energy = np.square(sizes)
     cumulative = np.cumsum(energy) / max(energy.sum(), 1e-30)
+    # The subspaces must fit into both sets of vectors.
     count = min(int((cumulative < 0.9).sum()) + 1, len(tokens), len(embeddings))
     products = embedding_directions[:count] @ token_directions[:count].T
     return SharedDirections(
@@ -134,6 +135,7 @@ def _input_parts(
     _, once = np.unique(positions[valid], axis=0, return_index=True)
     used_tokens, used_embeddings = table[np.unique(tokens[valid])], embeddings[valid][once]
     shares = four_terms.shares(q, k, mask).shares
+    # Heads whose logits do not differ have no shares.
     known = shares[:, np.isfinite(shares).all(axis=0)]
     means = known.mean(axis=1).tolist() if known.size else [None] * len(four_terms.TERMS)
     return InputParts(
@@ -148,8 +150,8 @@ def _read(
     setup: Setup,
     sizes: BatchSize,
     params: PyTree,
-    length: Int[Array, ""],
-    first: Int[Array, ""],
+    length: Scalar,
+    first: Scalar,
     data: PyTree,
 ) -> tuple[Array, dict[str, PyTree]]:
     """The table of tokens, and the other arguments of `_input_parts` for each example."""
@@ -218,6 +220,7 @@ def _normalize(norm: nnx.LayerNorm | nnx.RMSNorm, parts: Parts) -> Parts:
     """Both parts of a normalized sum."""
     token, embedding = parts
     if isinstance(norm, nnx.LayerNorm):
+        # LayerNorm centers, which is linear; RMSNorm does not.
         token = token - token.mean(axis=-1, keepdims=True)
         embedding = embedding - embedding.mean(axis=-1, keepdims=True)
     square = jnp.square(token + embedding).mean(axis=-1, keepdims=True)

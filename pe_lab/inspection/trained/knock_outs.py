@@ -105,12 +105,12 @@ def unique_names(encodings: Sequence[Encoding]) -> list[str]:
     labels = []
     for spec in specs:
         same_name = [other for other in specs if other["name"] == spec["name"]]
-        shown = {
+        distinct = {
             key: value
             for key, value in spec.items()
             if key == "name" or any(other[key] != value for other in same_name)
         }
-        labels.append(label(shown))
+        labels.append(label(distinct))
     counts = collections.Counter(labels)
     return [
         f"{name} ({labels[: i + 1].count(name)})" if counts[name] > 1 else name
@@ -167,6 +167,7 @@ def switched_off(model: Transformer, terms: Terms, off: Bool[Array | np.ndarray,
 def all_knock_outs(setup: Setup) -> Iterator[KnockOut]:
     """Each encoding off everywhere, on each layer and on each head."""
     acting, num_heads = acting_encodings(setup), setup.run.model.num_heads
+    # The first place of an encoding decides its order in the table.
     for name in dict.fromkeys(part.encoding for part in acting):
         chosen = [part.encoding == name for part in acting]
         yield KnockOut(name, None, None, None, _off(acting, chosen, num_heads))

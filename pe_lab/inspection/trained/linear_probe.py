@@ -36,6 +36,7 @@ def probe_position(
       None if a half has fewer than two positions.
     """
     positions = np.broadcast_to(np.arange(hidden.shape[1], dtype=np.float64), valid.shape)
+    # Whole examples, so that no example is on both sides.
     half = len(hidden) // 2
     X, y = _rows(hidden[:half], positions[:half], valid[:half])
     X_test, y_test = _rows(hidden[half:], positions[half:], valid[half:])

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, PyTree
+from jaxtyping import Array, PyTree
 
 from pe_lab.inspection.trained import knock_outs
-from pe_lab.inspection.trained.examples import BatchSize, draw
+from pe_lab.inspection.trained.examples import BatchSize, Scalar, draw
 from pe_lab.inspection.trained.observations import Observations, join, observe_batch
 from pe_lab.model.decode import generate
 from pe_lab.runs.errors import UserError
@@ -64,6 +64,7 @@ class LoadedModel:
         self.num_examples = min(num_examples, setup.run.evaluate.num_examples)
         bound = max(lengths)
         tokens = max(setup.num_tokens(bound).values()) + setup.run.model.sink_token
+        # Attention weights are recorded, so their memory grows with the square of the length.
         fits = max(1, _MAX_WEIGHTS // (setup.run.model.num_heads * tokens**2))
         power_of_two = 1 << fits.bit_length() - 1
         self.sizes = BatchSize(bound, min(power_of_two, _BATCH_SIZE))
@@ -145,8 +146,8 @@ def _score(
     setup: Setup,
     sizes: BatchSize,
     params: PyTree,
-    length: Int[Array, ""],
-    first: Int[Array, ""],
+    length: Scalar,
+    first: Scalar,
     data: PyTree,
     off: knock_outs.SwitchedOff,
 ) -> tuple[Array, Array]:
@@ -154,6 +155,7 @@ def _score(
     examples = draw(setup, sizes, length, first, data)
     batch = examples.batch
     logits = knock_outs.logits(setup.model(params), off, examples.answering, examples.source)
+    # argmax of NaN is a valid token, so undefined logits must not count as right.
     right = jnp.isfinite(logits).all(axis=-1) & (logits.argmax(axis=-1) == batch.labels)
     num_tokens = jnp.maximum(batch.answer.sum(axis=1), 1)
     token_accuracy = (right & batch.answer).sum(axis=1) / num_tokens
@@ -164,8 +166,8 @@ def _answers(
     setup: Setup,
     sizes: BatchSize,
     params: PyTree,
-    length: Int[Array, ""],
-    first: Int[Array, ""],
+    length: Scalar,
+    first: Scalar,
     data: PyTree,
 ) -> tuple[Array, Array, Array, Array]:
     """The answers [B, T] and their lengths with the end token; the right answers and theirs."""
@@ -176,6 +178,7 @@ def _answers(
     start = is_answer.argmax(axis=1)  # the token before the answer predicts its first token
     counts = is_answer.sum(axis=1)
     slots = start[:, None] + jnp.arange(max_tokens)[None]
+    # Slots beyond the example are cut off later by the count of its tokens.
     slots_inside = jnp.minimum(slots, labels.shape[1] - 1)
     right = jnp.take_along_axis(labels, slots_inside, axis=1)
     model = setup.model(params)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Bool, Float, PyTree
 
 from pe_lab.inspection.trained import attention_statistics
 from pe_lab.inspection.trained.activations import record_activations
 from pe_lab.inspection.trained.attention_statistics import AttentionMeans
-from pe_lab.inspection.trained.examples import BatchSize, draw
+from pe_lab.inspection.trained.examples import BatchSize, Scalar, draw
 from pe_lab.training.setup import Setup
 
 _ORDER = ("encoder", "decoder", "cross")  # of application; a compiled program sorts by name
@@ -80,14 +80,15 @@ def observe_batch(
     setup: Setup,
     sizes: BatchSize,
     params: PyTree,
-    length: Int[Array, ""],
-    first: Int[Array, ""],
+    length: Scalar,
+    first: Scalar,
     data: PyTree,
-    num_examples: Int[Array, ""],
+    num_examples: Scalar,
 ) -> dict[str, PyTree]:
     """Activations of each example, sums over examples, and the attention of the first one."""
     examples = draw(setup, sizes, length, first, data)
     _, activations = record_activations(setup.model(params), examples.answering, examples.source)
+    # Stacks are in the order of application, so the answering one is last.
     stacks, sink = list(activations.hidden), int(setup.run.model.sink_token)
     streams = {stacks[-1]: examples.answering}
     if examples.source is not None:
@@ -100,6 +101,7 @@ def observe_batch(
         # Only tokens that predict the answer count; in an encoder with a decoder, all tokens.
         queries = examples.batch.target if answers else streams[name].mask
         queries = jnp.pad(queries, ((0, 0), (sink, 0))) & counted
+        # Named keys are tokens of the prompt, which only these queries can see.
         reads_prompt = answers and (examples.source is None or name == "cross")
         sums[name] = []
         for layer in layers:

@@ -171,6 +171,7 @@ def solved_at(setup: Setup, curve: Sequence[ValidationPoint]) -> int | None:
             {**validation, "length": length, "value": value}
             for length, value in point.exact_match.items()
         ]
+        # The rule of the tables, so that a report never contradicts them.
         if metrics.solved({"status": "finished", "exposure": exposure, "rows": rows}):
             return point.step
     return None
@@ -181,6 +182,7 @@ def _terms(state: State, seen: Observations) -> list[HeadTerms]:
     for name in seen.q:
         layers = zip(seen.q[name], seen.k[name], seen.mask[name], strict=True)
         for layer, (q, k, mask) in enumerate(layers, start=1):
+            # Padding has no visible keys and is visible to no query.
             valid_queries = np.asarray(mask.any(axis=(1, 3)))
             valid_keys = np.asarray(mask.any(axis=(1, 2)))
             shares = four_terms.shares(
@@ -209,6 +211,7 @@ def _attention(state: State, seen: Observations) -> list[HeadAttention]:
                     layer,
                     head + 1,
                     entropy=means.entropy[head],
+                    # Positions of two streams have no distance.
                     distance=None if name == "cross" else means.distance[head],
                     aligned=means.aligned[head],
                     by_chance=means.by_chance[head],

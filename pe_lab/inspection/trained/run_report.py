@@ -35,8 +35,9 @@ def write(run: Path, lengths: Sequence[int] | None, folder: Path) -> str:
     kept = params_through_training(run.parent, trained.record)
     findings = inspect_run(trained, lengths_of(trained, lengths), kept=kept)
     folder.mkdir(parents=True, exist_ok=True)
+    # Pictures of an earlier inspection would not belong to this page.
     for suffix in drawing.SUFFIXES:
-        for file in folder.glob(f"trained_*{suffix}"):  # of another run or of other lengths
+        for file in folder.glob(f"trained_*{suffix}"):
             file.unlink()
     draw(findings, folder)
     text = json.dumps(findings.to_json(), allow_nan=False, indent=1)

@@ -35,7 +35,7 @@ def section(findings: Findings) -> Section:
         this_run="",
         limits=(
             "One example per length can mislead. The next section has means over all examples. A "
-            "large weight also does not prove that the model uses what it attends to."
+            "large weight also does not prove that the model uses the token that it attends to."
         ),
         pictures=pictures,
     )
@@ -49,8 +49,10 @@ def figure(findings: Findings, length: int, name: str) -> Figure:
         np.where(mask, weights, np.nan)
         for mask, weights in zip(example.mask[name], example.weights[name], strict=True)
     ]
+    # Rows and columns of padding are cut off.
     visible = np.isfinite(np.stack(layers)).any(axis=(0, 1))  # [L, S]
     rows, columns = np.flatnonzero(visible.any(axis=1)), np.flatnonzero(visible.any(axis=0))
+    # Maps of many heads get wider than a page rather than unreadable.
     width = max(min(drawing.WIDTH, 2.0 * heads + 0.9), 1.2 * heads)
     map_height = (width - 0.9) / heads * len(rows) / len(columns) + 0.25
     size = (width, 0.9 + map_height * len(layers))

@@ -79,6 +79,7 @@ def figure(findings: Findings) -> Figure:
     after = [row for row in findings.attention if row.state.when == AFTER]
     keys = [key for key in _LABELS if any(getattr(row, key) is not None for row in after)]
     layers = list(dict.fromkeys((row.attention, row.layer) for row in after))
+    # Few layers get a narrow picture, many a wide one.
     width = max(drawing.WIDTH * min(1.0, 0.3 + 0.3 * len(layers)), 1.2 * len(layers))
     size = (width, 1.7 * len(keys) + 0.7)
     figure, axes = grid(len(keys), len(layers), size, sharex=True, sharey="row")

@@ -18,7 +18,7 @@ def section(findings: Findings) -> Section:
         ),
         reading=(
             "A sum of two vectors can be read apart if they use different directions. Cosines as "
-            "small as those of random directions mean that adding loses little. *overlap* is the "
+            "small as between random directions mean that adding loses little. *overlap* is the "
             "share of the embeddings' main directions (those that hold 90% of their energy) that "
             "lies in as many main directions of the tokens. The shares differ from the previous "
             "section: there, position is the mean over examples."

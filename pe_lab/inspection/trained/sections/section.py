@@ -35,10 +35,10 @@ class Section:
     """One section of the report.
 
     Attributes:
-      measured: what was measured, and on what.
+      measured: the quantity and the examples.
       reading: how to read the picture and the table.
       this_run: what the numbers of this run are; empty without a summary.
-      limits: what the section does not show.
+      limits: conclusions that the section does not allow.
       pictures: stem of the file -> a function that draws the figure.
       table: in Markdown; empty without one.
     """
@@ -56,11 +56,11 @@ class Section:
         run = [f"**This run.** {self.this_run}"] if self.this_run else []
         parts = [
             f"## {self.title}",
-            f"**What was measured.** {self.measured}",
+            f"**Measurement.** {self.measured}",
             *images,
             f"**How to read it.** {self.reading}",
             *run,
-            f"**What it does not show.** {self.limits}",
+            f"**Limits.** {self.limits}",
             self.table,
         ]
         return "\n\n".join(part for part in parts if part)

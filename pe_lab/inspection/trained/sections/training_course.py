@@ -224,8 +224,8 @@ def _add_legends(axes: np.ndarray) -> None:
             if row == 0:
                 names.reverse()  # in the order of the stacked areas, from the top
             handles = [entries[name] for name in names]
-            beside = (1.02, 0.5)
-            axes_of_row[-1].legend(handles, names, loc="center left", bbox_to_anchor=beside)
+            outside = (1.02, 0.5)
+            axes_of_row[-1].legend(handles, names, loc="center left", bbox_to_anchor=outside)
 
 
 def input_figure(rows: Sequence[StateInput]) -> Figure:
@@ -262,6 +262,7 @@ def input_figure(rows: Sequence[StateInput]) -> Figure:
 def _table(course: TrainingCourse) -> str:
     """A row per step and layer, with means over heads."""
     groups: dict[tuple[str, str], tuple[list[HeadTerms], list[HeadAttention]]] = {}
+    # Both lists have a row per step, layer and head in the same order.
     for terms, attention in zip(course.terms, course.attention, strict=True):
         key = (str(terms.state.step), layer_name(terms))
         term_rows, attention_rows = groups.setdefault(key, ([], []))
