@@ -50,59 +50,65 @@ def main() -> int:
         )
     if _LENGTHS.value is not None and not _RUN.value:
         raise UserError("--lengths needs --run. The number of positions of encodings is --length.")
-    if not _ENCODINGS.value and (
-        alone := [holder.name for holder in (_LENGTH, _WIDTH, _HEADS, _POSITIONS) if holder.present]
-    ):
-        raise UserError(f"--{alone[0]} needs --encodings. A run takes --lengths.")
+    for flag in (_LENGTH, _WIDTH, _HEADS, _POSITIONS):
+        if flag.present and not _ENCODINGS.value:
+            raise UserError(f"--{flag.name} needs --encodings. A run takes --lengths.")
     if _ENCODINGS.value:
-        folder = Path(_OUT.value or "results/inspect")
-        print(
-            f"\n{scorecard_report.write(_probes(_ENCODINGS.value), folder)}\n\nscorecard  "
-            f"{folder}/scorecard.md, {folder}/scorecard.csv"
-        )
-        print(f"pictures   {folder}/*.png, *.pdf")
+        _inspect_encodings(_ENCODINGS.value)
     if _RUN.value:
-        # Imported here because training and its libraries take a second to import.
-        from pe_lab.inspection.trained import run_report
-
-        lengths = (
-            None
-            if _LENGTHS.value is None
-            else command_line.whole_numbers("lengths", _LENGTHS.value)
-        )
-        if "/" in _RUN.value:
-            raise UserError(
-                "--run takes the id of a run. Name its study with --study=NAME or --results=FOLDER."
-            )
-        run = study_folder.folder() / _RUN.value
-        folder = Path(_OUT.value) if _OUT.value else run.parent / "inspect" / run.name
-        left = run_report.write(run, lengths, folder)
-        print(
-            f"\nexact match (token accuracy) with an encoding off:\n\n{left}\n\nrun        "
-            f"{folder}/trained.md, {folder}/trained.json"
-        )
-        print(f"pictures   {folder}/*.png, *.pdf")
+        _inspect_run(_RUN.value)
     return 0
 
 
-def _probes(text: str) -> list[UntrainedEncoding]:
-    if len(schemes := parse_several(_POSITIONS.value or "")) != 1:
+def _inspect_encodings(text: str) -> None:
+    folder = Path(_OUT.value or "results/inspect")
+    card = scorecard_report.write(_untrained(text), folder)
+    print(f"\n{card}\n\nscorecard  {folder}/scorecard.md, {folder}/scorecard.csv")
+    print(f"pictures   {folder}/*.png, *.pdf")
+
+
+def _inspect_run(run_id: str) -> None:
+    # Imported here because training and its libraries take a second to import.
+    from pe_lab.inspection.trained import run_report
+
+    lengths = None
+    if _LENGTHS.value is not None:
+        lengths = command_line.whole_numbers("lengths", _LENGTHS.value)
+    if "/" in run_id:
+        raise UserError(
+            "--run takes the id of a run. Name its study with --study=NAME or --results=FOLDER."
+        )
+    run = study_folder.folder() / run_id
+    folder = Path(_OUT.value) if _OUT.value else run.parent / "inspect" / run.name
+    knock_outs = run_report.write(run, lengths, folder)
+    print(f"\nexact match (token accuracy) with an encoding off:\n\n{knock_outs}\n")
+    print(f"run        {folder}/trained.md, {folder}/trained.json")
+    print(f"pictures   {folder}/*.png, *.pdf")
+
+
+def _untrained(text: str) -> list[UntrainedEncoding]:
+    """The encodings of the flag, each once."""
+    schemes = parse_several(_POSITIONS.value or "")
+    if len(schemes) != 1:
         raise UserError(f"--positions takes one scheme, got {_POSITIONS.value!r}.")
-    sizes: dict[str, Any] = dict(length=_LENGTH.value, width=_WIDTH.value, num_heads=_HEADS.value)
     specs = parse_several(text)
     distinct = [spec for i, spec in enumerate(specs) if spec not in specs[:i]]
-    return [_probe(spec, schemes[0], sizes) for spec in distinct]
+    return [_encoding(spec, schemes[0]) for spec in distinct]
 
 
-def _probe(
-    spec: dict[str, Any], study_scheme: dict[str, Any], sizes: dict[str, Any]
-) -> UntrainedEncoding:
-    """A probe of an encoding, with its own position scheme if it names one."""
+def _encoding(spec: dict[str, Any], study_scheme: dict[str, Any]) -> UntrainedEncoding:
+    """An encoding with its own position scheme if it names one."""
     arguments = {key: value for key, value in spec.items() if key != "positions"}
     positions = spec.get("positions", study_scheme)
     if isinstance(positions, str):
         positions = dict(name=positions)
-    return UntrainedEncoding(arguments, positions=positions, **sizes)
+    return UntrainedEncoding(
+        arguments,
+        positions=positions,
+        length=_LENGTH.value,
+        width=_WIDTH.value,
+        num_heads=_HEADS.value,
+    )
 
 
 if __name__ == "__main__":

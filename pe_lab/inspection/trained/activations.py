@@ -96,8 +96,8 @@ class _RecordedBlock(nnx.Module):
     def __init__(self, block: Block, record: Callable[[Array, Array], None]) -> None:
         self.block, self.cross, self.record = block, block.cross, record
 
-    def __call__(self, x: Array, *rest: PyTree) -> tuple[Array, PyTree]:
-        out, keys = self.block(x, *rest)
+    def __call__(self, x: Array, **arguments: PyTree) -> tuple[Array, PyTree]:
+        out, keys = self.block(x, **arguments)
         self.record(x, out)
         return out, keys
 

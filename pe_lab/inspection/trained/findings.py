@@ -4,10 +4,11 @@ Rows are flat, so that they can be read as tables. Layers and heads count from 1
 """
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 from pe_lab.inspection.trained.input_embeddings import InputParts
 from pe_lab.inspection.trained.observations import FirstExample
-from pe_lab.runs.records import Record
 
 BEFORE, DURING, AFTER = "before training", "during training", "after training"
 
@@ -148,7 +149,7 @@ class InspectedRun:
     """
 
     run_id: str
-    config: Record
+    config: Mapping[str, Any]
     unit: str
     trained_length: int
     lengths: list[int]
@@ -177,7 +178,7 @@ class Findings:
     missing: list[str]
     first_examples: dict[int, FirstExample]
 
-    def to_json(self) -> Record:
+    def to_json(self) -> dict[str, Any]:
         """Plain data of all findings but the first examples."""
         without_arrays = dataclasses.replace(self, first_examples={})
         values = dataclasses.asdict(without_arrays)
