@@ -28,8 +28,8 @@ class FirstExample:
       aligned: the key that the task names, without a sink token.
     """
 
-    weights: dict[str, list[Float[np.ndarray, "h l s"]]]
-    mask: dict[str, list[Bool[np.ndarray, "_ l s"]]]
+    weights: dict[str, list[Float[np.ndarray, "h _ _"]]]
+    mask: dict[str, list[Bool[np.ndarray, "_ _ _"]]]
     aligned: Bool[np.ndarray, "l s"]
 
 
@@ -44,12 +44,13 @@ class Observations:
       q, k, mask: name -> for each layer.
     """
 
-    hidden: dict[str, list[Float[np.ndarray, "n l d"]]]
-    valid: dict[str, Bool[np.ndarray, "n l"]]
+    # The stacks differ in their lengths, so lengths have no name here.
+    hidden: dict[str, list[Float[np.ndarray, "n _ d"]]]
+    valid: dict[str, Bool[np.ndarray, "n _"]]
     attention: dict[str, list[AttentionMeans]]
-    q: dict[str, list[Float[np.ndarray, "n l h e"]]]
-    k: dict[str, list[Float[np.ndarray, "n s h e"]]]
-    mask: dict[str, list[Bool[np.ndarray, "n _ l s"]]]
+    q: dict[str, list[Float[np.ndarray, "n _ h e"]]]
+    k: dict[str, list[Float[np.ndarray, "n _ h e"]]]
+    mask: dict[str, list[Bool[np.ndarray, "n _ _ _"]]]
     first: FirstExample
 
 
