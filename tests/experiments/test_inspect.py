@@ -65,7 +65,7 @@ def test_an_encoding_that_names_its_own_scheme_is_shown_with_it(tmp_path):
 
 @pytest.mark.full
 def test_a_trained_run_is_taken_apart(tmp_path):
-    cell = tiny.cell(
+    group = tiny.group(
         "rope",
         seeds=1,
         train__steps=2,
@@ -73,10 +73,10 @@ def test_a_trained_run_is_taken_apart(tmp_path):
         evaluate__num_examples=4,
         checkpoints__keep_curve=True,
     )
-    tiny.train(tmp_path / "study", cell)
-    named = (f"--results={tmp_path}/study", f"--run={cell.run.run_id}")
+    tiny.train(tmp_path / "study", group)
+    named = (f"--results={tmp_path}/study", f"--run={group.run.run_id}")
     seen = (
-        tmp_path / "study" / "inspect" / cell.run.run_id
+        tmp_path / "study" / "inspect" / group.run.run_id
     )  # a folder of its own, unless --out names one
     seen.mkdir(parents=True)
     for name in (
@@ -89,7 +89,7 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     assert "| nothing |" in done.stdout
     assert f"run        {seen}/trained.md, {seen}/trained.json" in done.stdout
     found = json.loads((seen / "trained.json").read_text())
-    assert (found["run"]["run_id"], found["run"]["lengths"]) == (cell.run.run_id, [2, 4])
+    assert (found["run"]["run_id"], found["run"]["lengths"]) == (group.run.run_id, [2, 4])
     assert [row["state"]["step"] for row in found["course"]["terms"]] == [0, 0, 2, 2]
     assert (seen / "trained_attention_decoder_4.png").exists()
     assert (seen / "trained_through_training.png").exists()

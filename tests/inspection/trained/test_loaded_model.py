@@ -24,11 +24,11 @@ LENGTHS = (2, 3, 5)
 def trained(tmp_path_factory):
     """A run that has solved short strings and not the longest."""
     folder = tmp_path_factory.mktemp("study")
-    cell = tiny.cell(
+    group = tiny.group(
         "rope", seeds=1, train__steps=150, train__learning_rate=1e-2, evaluate__num_examples=40
     )
-    tiny.train(folder, cell)
-    return load(folder, cell.run.run_id)
+    tiny.train(folder, group)
+    return load(folder, group.run.run_id)
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +164,7 @@ def test_a_length_that_cannot_be_looked_at_is_one_sentence(encoding, length, say
 
 @pytest.mark.parametrize("layout", ["encoder", "encoder_decoder"])
 def test_other_layouts_answer_too(layout, tmp_path):
-    cell = tiny.cell(
+    group = tiny.group(
         "rope",
         seeds=1,
         layout__name=layout,
@@ -172,8 +172,8 @@ def test_other_layouts_answer_too(layout, tmp_path):
         train__learning_rate=1e-2,
         evaluate__num_examples=40,
     )
-    tiny.train(tmp_path, cell)
-    bench = LoadedModel(load(tmp_path, cell.run.run_id), [2, 3])
+    tiny.train(tmp_path, group)
+    bench = LoadedModel(load(tmp_path, group.run.run_id), [2, 3])
     assert bench.one_pass == (layout == "encoder")
     answers = bench.answers(2)
     assert [len(a.right) for a in answers] == [3] * 40
