@@ -14,13 +14,11 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from pe_lab.results import metrics, selection, statistics
+from pe_lab.results import metrics, selection, significance, statistics
 from pe_lab.results.metrics import BITS
 from pe_lab.results.results import Results, Variant
-from pe_lab.results.statistics import Interval, Ranks
-from pe_lab.runs.analysis_spec import SEPARATOR, Contrast, Extrapolation, Metric, MetricPoint, parts
+from pe_lab.results.statistics import Interval
+from pe_lab.runs.analysis_spec import Contrast, Extrapolation, Metric, MetricPoint, parts
 from pe_lab.runs.errors import unknown
 
 
@@ -87,16 +85,16 @@ def contrasts(results: Results) -> list[Comparison]:
         # A contrast that is not compared is no test, and does not count for Holm's method.
         counts = [side.count for side in comparison.counts]
         is_tested = comparison.count_p is not None
-        of_counts.append(statistics.smallest_p_of_counts(*counts) if is_tested else None)
+        of_counts.append(significance.smallest_p_of_counts(*counts) if is_tested else None)
         is_tested = comparison.p is not None
         num_pairs = len(comparison.differences)
-        of_pairs.append(statistics.smallest_p_of_pairs(num_pairs) if is_tested else None)
+        of_pairs.append(significance.smallest_p_of_pairs(num_pairs) if is_tested else None)
     adjusted = zip(
         comparisons,
-        statistics.holm(count_ps),
-        statistics.holm(ps),
-        statistics.can_decide(of_counts),
-        statistics.can_decide(of_pairs),
+        significance.holm(count_ps),
+        significance.holm(ps),
+        significance.can_decide(of_counts),
+        significance.can_decide(of_pairs),
         strict=True,
     )
     return [
@@ -190,12 +188,12 @@ def compare(
     count_p = None
     if not results.has_text:
         successes = [(side.extrapolating, side.count) for side in counts]
-        count_p = statistics.barnard(*successes)
+        count_p = significance.barnard(*successes)
     return dataclasses.replace(
         comparison,
         count_p=count_p,
         interval=of_differences(differences),
-        p=statistics.sign_flip(differences),
+        p=significance.sign_flip(differences),
     )
 
 
@@ -203,57 +201,6 @@ def by_seed(variant: Variant, metric: Metric) -> dict[tuple[int, int], float]:
     """Return a metric of the runs of a variant by their seeds, without missing values."""
     values = {run.seed: metrics.value(run, metric) for run in variant.measured}
     return {seed: value for seed, value in values.items() if isinstance(value, int | float)}
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """Ranks of variants over tasks.
-
-    Attributes:
-      names: of the variants, without the label of the task.
-      tasks: that some seed of every variant solved.
-      of: number of tasks of the study.
-      ranks: None if too few tasks are left.
-    """
-
-    names: tuple[str, ...]
-    tasks: tuple[str, ...]
-    of: int
-    ranks: Ranks | None
-
-
-def ranking(results: Results) -> Ranking:
-    """Rank the variants by median exact match at the point of extrapolation.
-
-    A variant counts if every task has it and nothing sets it apart. A task counts if all of these
-    variants solved it.
-    """
-    point = results.spec.extrapolation.point
-    by_name: dict[str, dict[str, Variant]] = {}
-    for variant in results.variants:
-        labels = [text for axis, text in variant.labels.items() if axis != "task" and text]
-        by_name.setdefault(SEPARATOR.join(labels), {})[variant.task] = variant
-    tasks = dict.fromkeys(variant.task for variant in results.variants)
-    ranked = {}
-    for name, of_tasks in by_name.items():
-        is_apart = any(apart(results, variant, point) for variant in of_tasks.values())
-        if of_tasks.keys() == tasks.keys() and not is_apart:
-            ranked[name] = of_tasks
-    solved = []
-    for task in tasks:
-        if ranked and all(of_tasks[task].solved for of_tasks in ranked.values()):
-            solved.append(task)
-    scores = [[_median(of_tasks[task], point) for of_tasks in ranked.values()] for task in solved]
-    known = [[score for score in row if score is not None] for row in scores]
-    ranks = statistics.ranks(known) if known == scores else None
-    return Ranking(tuple(ranked), tuple(solved), len(tasks), ranks)
-
-
-def _median(variant: Variant, point: MetricPoint) -> float | None:
-    runs = [run for run in variant.measured if run.finished]
-    values = [metrics.at_point(run, "exact_match", point) for run in runs]
-    known = [value for value in values if value is not None]
-    return float(np.median(known)) if known else None
 
 
 def of_differences(differences: Sequence[float]) -> Interval | None:

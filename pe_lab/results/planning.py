@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pe_lab.results import compare, statistics
+from pe_lab.results import compare, significance, statistics
 from pe_lab.results.compare import Comparison, Counts
 from pe_lab.results.results import Results
 from pe_lab.runs.errors import UserError
@@ -54,13 +54,13 @@ def seeds_needed(results: Results, power: float) -> list[Need]:
             f"{results.name} declares no contrasts: say what is to be compared in the study's "
             f"analysis()."
         )
-    level = statistics.LEVEL / len(found)
+    level = significance.LEVEL / len(found)
     return [_need(c, power, level) for c in found]
 
 
 def text(results: Results, power: float, needs: Sequence[Need]) -> str:
     """What is needed, a line each."""
-    level = statistics.LEVEL / len(needs)
+    level = significance.LEVEL / len(needs)
     lines = [
         f"Seeds of each variant for a power of {power:g} at p < {level:.2g}: 0.05 over "
         f"{len(needs)} contrasts (Holm's first step).",
@@ -158,7 +158,7 @@ def _first(power: float, of: Any) -> int | None:
 
 @lru_cache(maxsize=256)
 def _rejects(seeds: int, level: float) -> Any:
-    return statistics.barnard_table(seeds, seeds) < level
+    return significance.barnard_table(seeds, seeds) < level
 
 
 def _shown(seeds: int | None) -> str:

@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from pe_lab.results import compare, formats, pivot, selection, statistics, views
+from pe_lab.results import (
+    compare,
+    contrast_tables,
+    formats,
+    pivot,
+    selection,
+    significance,
+    statistics,
+    views,
+)
 from pe_lab.results.formats import Table
 from pe_lab.results.metrics import BITS, BITS_SLIDING, CHANCE_CORRECTED
 from pe_lab.results.results import Results, Variant
@@ -33,9 +42,9 @@ def of(results: Results) -> list[Table]:
     if spec.tuned:
         tables.append(views.tuning(results, chosen))
     if spec.contrasts:
-        tables.append(views.contrasts(results))
-    if len({variant.task for variant in chosen.variants}) >= statistics.RANKS_FROM:
-        tables.append(views.ranking(chosen))
+        tables.append(contrast_tables.contrasts(results))
+    if len({variant.task for variant in chosen.variants}) >= significance.RANKS_FROM:
+        tables.append(contrast_tables.ranks(chosen))
     for table in spec.tables:
         tables += pivot.tables(chosen, table)
     tables.append(views.budgets(chosen))

@@ -1,10 +1,8 @@
 """The standard tables of a study: by length, summary, tuning, contrasts, ranks, budgets, seeds."""
 
-import itertools
 from collections.abc import Sequence
 
 from pe_lab.results import cells, compare, metrics, pivot, selection, statistics
-from pe_lab.results.compare import Comparison
 from pe_lab.results.formats import DASH, Cell, Table
 from pe_lab.results.metrics import BITS, CHANCE_CORRECTED
 from pe_lab.results.results import Results, Variant
@@ -80,7 +78,7 @@ def by_length(results: Results, metric: str, show: str, offset: int = 0) -> Tabl
     captions[BITS] = _BITS
     name = f"{title(metric)} by length, {_SHOWN[show]} over seeds{_shift(offset)}"
     header = ["variant", *counts, *_length_names(results)]
-    return _table(name, captions.get(metric, ""), header, rows, notes, beyond=True)
+    return noted(name, captions.get(metric, ""), header, rows, notes, beyond=True)
 
 
 def seeds(results: Results, metric: str, offset: int = 0) -> Table:
@@ -97,7 +95,7 @@ def seeds(results: Results, metric: str, offset: int = 0) -> Table:
             rows.append(row)
     name = f"{title(metric)} by length, every seed{_shift(offset)}"
     header = ["variant", "seed", "status", *_length_names(results)]
-    return _table(name, "", header, rows, [], beyond=True)
+    return noted(name, "", header, rows, [], beyond=True)
 
 
 def summary(results: Results) -> Table:
@@ -129,7 +127,7 @@ def summary(results: Results) -> Table:
         if show in summaries:
             notes.append(cells.intervals_note(_seeds(results), show))
     header = ["variant", *(pivot.column(metric, results) for metric in measures)]
-    return _table(f"Exact match {point}", caption, header, rows, notes)
+    return noted(f"Exact match {point}", caption, header, rows, notes)
 
 
 def tuning(results: Results, chosen: Results) -> Table:
@@ -165,69 +163,7 @@ def tuning(results: Results, chosen: Results) -> Table:
     if results.spec.oracle:
         header.append(pivot.SHOWN["best"])
         notes.append(pivot.oracle_note(results))
-    return _table(f"Choice of {axes}", caption, header, rows, notes)
-
-
-def contrasts(results: Results) -> Table:
-    """The contrasts of the analysis spec, with p values adjusted over all of them."""
-    comparisons = compare.contrasts(results)
-    by_counts = any(comparison.count_decides for comparison in comparisons)
-    by_pairs = any(comparison.decides for comparison in comparisons)
-    header = {
-        "a against b": True,
-        "extrapolates": True,
-        "p": by_counts,
-        "a − b": True,
-        "pairs": True,
-        "p of a − b": by_pairs,
-        "correlation": True,
-        "a better": True,
-        "remark": True,
-    }
-    shown = list(header.values())
-    rows = [list(itertools.compress(_contrast(c, results), shown)) for c in comparisons]
-    barnard = ", with p of Barnard's exact test" if by_counts else ""
-    flips = "p of the exact sign-flip test (two-sided) and the " if by_pairs else "the "
-    caption = (
-        f"The {len(comparisons)} contrasts of the analysis spec. *extrapolates*: of a and of "
-        f"b{barnard}. *a − b*: mean difference of {title(headline(results)).lower()} "
-        f"{results.spec.extrapolation.point} unless the remark says where, "
-        f"over the seeds that both have, "
-        f"with {flips}correlation of the pairs. *a better*: the probability "
-        "that a run of a is better than one of b, ties half."
-    )
-    notes = _p_notes(comparisons)
-    pairs = [len(comparison.differences) for comparison in comparisons if comparison.interval]
-    if pairs:
-        notes.append(f"Intervals of a − b: {_pair_intervals(pairs)}.")
-    else:
-        notes.append("No interval of a − b with fewer than 5 pairs.")
-    return _table("Contrasts", caption, list(itertools.compress(header, shown)), rows, notes)
-
-
-def ranking(results: Results) -> Table:
-    """Mean ranks over tasks, or the reason why there are none."""
-    ranking = compare.ranking(results)
-    ranks, header = ranking.ranks, ("variant", "mean rank")
-    basis = (
-        f"Over the {len(ranking.tasks)} of {ranking.of} tasks that every one of these variants "
-        f"solved"
-    )
-    if ranks is None:
-        caption = f"{basis}; ranks are shown from {statistics.RANKS_FROM} such tasks."
-        return Table("Ranks over tasks", caption, header, ())
-    caption = (
-        f"{basis}, by median exact match {results.spec.extrapolation.point}; 1 is best. Friedman's "
-        f"test that all are equal: p "
-        f"{cells.p_value(ranks.p)}. Mean ranks less than {ranks.critical_difference:.2f} apart "
-        f"are not told apart (Nemenyi, 0.05)."
-    )
-    note = (
-        "Tasks are no random sample and resemble one another: these p are for this list of tasks."
-    )
-    pairs = zip(ranking.names, ranks.mean, strict=True)
-    rows = tuple((Cell(name), Cell(cells.number(rank), rank)) for name, rank in pairs)
-    return Table("Ranks over tasks", caption, header, rows, (note,))
+    return noted(f"Choice of {axes}", caption, header, rows, notes)
 
 
 def budgets(results: Results) -> Table:
@@ -247,7 +183,7 @@ def budgets(results: Results) -> Table:
         )
     caption = "Medians over runs. FLOPs are those of unpadded examples."
     header = ["variant", "finished runs", "parameters", "steps", "FLOPs"]
-    return _table("Budget of a run", caption, header, rows, notes)
+    return noted("Budget of a run", caption, header, rows, notes)
 
 
 def _length_names(results: Results) -> list[str]:
@@ -274,74 +210,7 @@ def _chance_levels(results: Results, metric: str, num_counts: int) -> list[list[
     return rows
 
 
-def _contrast(comparison: Comparison, results: Results) -> list[Cell]:
-    a, b = comparison.counts
-    has_reason = bool(comparison.reason)
-    improvement = None if has_reason else comparison.improvement
-    count_p = comparison.count_holm if comparison.count_decides else None
-    p = comparison.holm if comparison.decides else None
-    difference = cells.signed(comparison.difference)
-    if comparison.interval is not None:
-        low, high = comparison.interval.low, comparison.interval.high
-        difference += f" [{cells.signed(low)}, {cells.signed(high)}]"
-    remarks = []
-    if comparison.metric.point != results.spec.extrapolation.point:
-        remarks.append(str(comparison.metric.point))
-    if has_reason:
-        remarks.append(f"not compared: {comparison.reason}")
-    num_pairs = len(comparison.differences)
-    return [
-        Cell(f"{comparison.a.name} against {comparison.b.name}"),
-        Cell(DASH if results.has_text else f"{a}, {b}"),
-        Cell(cells.p_value(count_p), count_p),
-        Cell(difference, comparison.difference),
-        Cell(str(num_pairs), num_pairs),
-        Cell(cells.p_value(p), p),
-        Cell(cells.signed(comparison.correlation), comparison.correlation),
-        Cell(cells.number(improvement), improvement),
-        Cell("; ".join(remarks)),
-    ]
-
-
-def _p_notes(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return how p values are adjusted, and which are omitted because the seeds cannot decide."""
-    tested = [comparison for comparison in comparisons if comparison.p is not None]
-    if not tested:
-        return []
-    counts = []
-    for comparison in tested:
-        if comparison.count_p is not None and not comparison.count_decides:
-            counts += [side.count for side in comparison.counts]
-    pairs = [len(comparison.differences) for comparison in tested if not comparison.decides]
-    level = f"below {statistics.LEVEL:g}"
-    if len(tested) > 1:
-        level += f" over {len(tested)} contrasts"
-    seeds = f"{cells.listed(counts)} a variant" if counts else ""
-    runs = f"{cells.listed(pairs, 'pair')} of runs" if pairs else ""
-    if not any(comparison.count_decides or comparison.decides for comparison in tested):
-        return [f"{seeds or runs} cannot bring p {level}: no p is shown."]
-    notes = [
-        f"p: adjusted over the {len(tested)} contrasts that are compared, and no other (Holm), "
-        f"each test by itself."
-    ]
-    if seeds:
-        notes.append(f"{seeds} cannot bring p of *extrapolates* {level}: it is not shown.")
-    if runs:
-        notes.append(f"{runs} cannot bring p of *a − b* {level}: it is not shown.")
-    return notes
-
-
-def _pair_intervals(pairs: Sequence[int]) -> str:
-    fewest, most = min(pairs), max(pairs)
-    methods = []
-    if fewest < statistics.BOOTSTRAP_FROM:
-        methods.append(f"Student's t{cells.covers('t', fewest)}")
-    if most >= statistics.BOOTSTRAP_FROM:
-        methods.append("BCa bootstrap over pairs")
-    return f"{' or '.join(methods)}, of {fewest} to {most} pairs"
-
-
-def _table(
+def noted(
     title: str,
     caption: str,
     header: Sequence[str],

@@ -1,6 +1,6 @@
 import pytest
 
-from pe_lab.results import compare, read_analysis_spec, results, statistics
+from pe_lab.results import compare, ranking, read_analysis_spec, results, significance, statistics
 from pe_lab.results.compare import Counts
 from pe_lab.runs.analysis_spec import Contrast, MetricPoint
 from pe_lab.runs.errors import UserError
@@ -38,7 +38,7 @@ def test_a_contrast_by_hand(tmp_path):
         0.25,
         pytest.approx(8 / 9),
     )
-    assert c.count_p == statistics.barnard((3, 3), (1, 3))
+    assert c.count_p == significance.barnard((3, 3), (1, 3))
     assert c.correlation == pytest.approx(statistics.correlation([1.0, 1.0, 0.9], [0.95, 0.5, 0.3]))
     assert (c.interval, c.reason) == (None, "")
 
@@ -204,8 +204,8 @@ def test_ranks_are_over_tasks_that_all_variants_solved(tmp_path):
             )
             entries.append((point(name, 0, task=f"task {t}"), made))
     found = results.load(write_study(tmp_path, *entries))
-    ranking = compare.ranking(found)
-    assert (ranking.names, len(ranking.tasks), ranking.of, ranking.ranks.mean) == (
+    ranked = ranking.ranking(found)
+    assert (ranked.names, len(ranked.tasks), ranked.of, ranked.ranks.mean) == (
         ("rope", "alibi", "t5"),
         16,
         17,

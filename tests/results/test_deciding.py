@@ -2,39 +2,45 @@ import itertools
 
 import pytest
 
-from pe_lab.results import compare, formats, results, statistics, views
+from pe_lab.results import (
+    compare,
+    contrast_tables,
+    formats,
+    results,
+    significance,
+)
 from tests.results.fake_study import point, record, write_study
 
 
 @pytest.mark.parametrize(("a", "b"), [(3, 3), (5, 5), (2, 7)])
 def test_the_smallest_p_of_counts_is_that_of_the_most_extreme_outcome(a, b):
     outcomes = itertools.product(range(a + 1), range(b + 1))
-    assert statistics.smallest_p_of_counts(a, b) == min(
-        statistics.barnard((x, a), (y, b)) for x, y in outcomes
+    assert significance.smallest_p_of_counts(a, b) == min(
+        significance.barnard((x, a), (y, b)) for x, y in outcomes
     )
 
 
 def test_three_against_three_by_hand():
     """All against none, and none against all, at a rate of a half: 2 / 2^6."""
-    assert statistics.smallest_p_of_counts(3, 3) == pytest.approx(2 / 64, abs=1e-5)
-    assert statistics.smallest_p_of_counts(0, 3) is None
+    assert significance.smallest_p_of_counts(3, 3) == pytest.approx(2 / 64, abs=1e-5)
+    assert significance.smallest_p_of_counts(0, 3) is None
 
 
 @pytest.mark.parametrize("pairs", [1, 3, 5, 16])
 def test_the_smallest_p_of_pairs_by_hand(pairs):
-    assert statistics.smallest_p_of_pairs(pairs) == pytest.approx(2 / 2**pairs)
+    assert significance.smallest_p_of_pairs(pairs) == pytest.approx(2 / 2**pairs)
 
 
 def test_no_pairs_have_no_p():
-    assert statistics.smallest_p_of_pairs(0) is None
+    assert significance.smallest_p_of_pairs(0) is None
 
 
 def test_a_test_decides_where_its_adjusted_p_can_fall_below_the_level():
     """0.03 alone can; of two, the smaller is doubled; what is not tested costs nothing."""
-    assert statistics.can_decide([0.03]) == [True]
-    assert statistics.can_decide([0.03, 0.03]) == [False, False]
-    assert statistics.can_decide([0.001, 0.03]) == [True, True]
-    assert statistics.can_decide([0.03, None]) == [True, False]
+    assert significance.can_decide([0.03]) == [True]
+    assert significance.can_decide([0.03, 0.03]) == [False, False]
+    assert significance.can_decide([0.001, 0.03]) == [True, True]
+    assert significance.can_decide([0.03, None]) == [True, False]
 
 
 def study(folder, seeds, contrasts):
@@ -50,7 +56,7 @@ def study(folder, seeds, contrasts):
 
 
 def test_the_table_of_a_study_that_cannot_decide_has_no_p_and_says_why(tmp_path):
-    table = views.contrasts(study(tmp_path, 3, "bcd"))
+    table = contrast_tables.contrasts(study(tmp_path, 3, "bcd"))
     assert [name for name in table.header if name.startswith("p")] == ["pairs"]
     assert (
         "3 seeds a variant cannot bring p below 0.05 over 3 contrasts: no p is shown."
@@ -68,7 +74,7 @@ def test_the_table_of_a_study_that_cannot_decide_has_no_p_and_says_why(tmp_path)
 
 def test_one_contrast_of_three_seeds_has_the_p_of_its_counts_alone(tmp_path):
     found = study(tmp_path, 3, "b")
-    table = views.contrasts(found)
+    table = contrast_tables.contrasts(found)
     assert "p" in table.header
     assert "p of a − b" not in table.header
     assert table.rows[0][2].value == compare.contrasts(found)[0].count_holm < 0.05
@@ -76,7 +82,7 @@ def test_one_contrast_of_three_seeds_has_the_p_of_its_counts_alone(tmp_path):
 
 
 def test_ten_seeds_have_both(tmp_path):
-    table = views.contrasts(study(tmp_path, 10, "bcd"))
+    table = contrast_tables.contrasts(study(tmp_path, 10, "bcd"))
     assert {"p", "p of a − b"} <= set(table.header)
     assert not any("cannot" in note for note in table.notes)
 
@@ -90,7 +96,7 @@ def test_a_contrast_of_too_few_seeds_beside_one_of_enough_has_a_dash(tmp_path):
             )
             entries.append((point(name, seed), made))
     spec = {"contrasts": [["a", "b"], ["a", "c"]]}
-    table = views.contrasts(results.load(write_study(tmp_path, *entries, analysis=spec)))
+    table = contrast_tables.contrasts(results.load(write_study(tmp_path, *entries, analysis=spec)))
     column = table.header.index("p of a − b")
     assert [row[column].text for row in table.rows] == ["0.004", "–"]
     assert (

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pe_lab.results import planning, results, statistics
+from pe_lab.results import planning, results, significance
 from pe_lab.results.compare import Counts
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
@@ -10,7 +10,7 @@ from tests.results.fake_study import point, record, write_study
 def test_the_power_is_the_share_of_simulated_studies_that_reject():
     rng = np.random.default_rng(0)
     a, b = rng.binomial(8, 0.9, 20_000), rng.binomial(8, 0.3, 20_000)
-    rejected = (statistics.barnard_table(8, 8) < 0.05)[a, b].mean()
+    rejected = (significance.barnard_table(8, 8) < 0.05)[a, b].mean()
     found = planning.power_of(Counts(9, 10), Counts(3, 10), 8, 0.05, averaged=False)
     assert found == pytest.approx(rejected, abs=0.01)
 
@@ -18,7 +18,7 @@ def test_the_power_is_the_share_of_simulated_studies_that_reject():
 def test_the_averaged_power_is_over_rates_drawn_from_what_the_pilot_leaves_open():
     rng = np.random.default_rng(0)
     rates_a, rates_b = rng.beta(3.5, 0.5, 20_000), rng.beta(0.5, 3.5, 20_000)
-    rejected = (statistics.barnard_table(6, 6) < 0.05)[
+    rejected = (significance.barnard_table(6, 6) < 0.05)[
         rng.binomial(6, rates_a), rng.binomial(6, rates_b)
     ].mean()
     assert planning.power_of(Counts(3, 3), Counts(0, 3), 6, 0.05, averaged=True) == pytest.approx(

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from pe_lab.results import significance
 from pe_lab.results import statistics as s
 
 
@@ -141,21 +142,25 @@ def test_students_interval_is_scipys():
 def test_the_sign_flip_test_is_scipys_permutation_test(count):
     differences = np.random.default_rng(count).normal(0.3, size=count).tolist()
     if count == 1:
-        assert s.sign_flip(differences) == 1.0
+        assert significance.sign_flip(differences) == 1.0
     else:
         theirs = stats.permutation_test(
             (differences,), np.mean, permutation_type="samples", n_resamples=np.inf
         )
-        assert s.sign_flip(differences) == pytest.approx(theirs.pvalue)
+        assert significance.sign_flip(differences) == pytest.approx(theirs.pvalue)
 
 
 def test_signs_that_all_agree_give_the_least_p():
-    assert [s.sign_flip([0.1 * (i + 1) for i in range(n)]) for n in (3, 5, 6)] == [
+    assert [significance.sign_flip([0.1 * (i + 1) for i in range(n)]) for n in (3, 5, 6)] == [
         2 / 8,
         2 / 32,
         2 / 64,
     ]
-    assert (s.sign_flip([0.0, 0.0, 0.0]), s.sign_flip([0.1] * 3), s.sign_flip([])) == (
+    assert (
+        significance.sign_flip([0.0, 0.0, 0.0]),
+        significance.sign_flip([0.1] * 3),
+        significance.sign_flip([]),
+    ) == (
         1.0,
         0.25,
         None,
@@ -164,10 +169,10 @@ def test_signs_that_all_agree_give_the_least_p():
 
 def test_many_pairs_are_drawn_and_the_p_is_near_students():
     differences = np.random.default_rng(0).normal(0.4, size=40).tolist()
-    assert s.sign_flip(differences) == pytest.approx(
+    assert significance.sign_flip(differences) == pytest.approx(
         stats.ttest_1samp(differences, 0).pvalue, abs=0.01
     )
-    assert s.sign_flip(differences) == s.sign_flip(differences)
+    assert significance.sign_flip(differences) == significance.sign_flip(differences)
 
 
 def test_correlation_of_pairs_and_where_there_is_none():
@@ -191,7 +196,7 @@ def test_the_probability_of_improvement_is_mann_and_whitneys():
 )
 def test_barnards_test_is_scipys(a, b):
     table = [[a[0], b[0]], [a[1] - a[0], b[1] - b[0]]]
-    assert s.barnard(a, b) == pytest.approx(stats.barnard_exact(table).pvalue, abs=2e-3)
+    assert significance.barnard(a, b) == pytest.approx(stats.barnard_exact(table).pvalue, abs=2e-3)
 
 
 def test_barnards_test_counts_outcomes_that_are_as_extreme_on_the_other_side():
@@ -204,7 +209,7 @@ def test_barnards_test_counts_outcomes_that_are_as_extreme_on_the_other_side():
         sum(stats.binom.pmf(x, 6, p) * stats.binom.pmf(y, 5, p) for x, y in as_extreme)
         for p in np.linspace(0.01, 0.99, 99)
     ]
-    assert s.barnard((2, 6), (4, 5)) == pytest.approx(max(tails), abs=1e-4)
+    assert significance.barnard((2, 6), (4, 5)) == pytest.approx(max(tails), abs=1e-4)
 
 
 def _wald(x, y):
@@ -213,7 +218,11 @@ def _wald(x, y):
 
 
 def test_barnards_p_is_one_where_all_or_none_succeed_and_none_without_runs():
-    assert [s.barnard((0, 5), (0, 3)), s.barnard((5, 5), (3, 3)), s.barnard((0, 0), (1, 3))] == [
+    assert [
+        significance.barnard((0, 5), (0, 3)),
+        significance.barnard((5, 5), (3, 3)),
+        significance.barnard((0, 0), (1, 3)),
+    ] == [
         1.0,
         1.0,
         None,
@@ -221,7 +230,7 @@ def test_barnards_p_is_one_where_all_or_none_succeed_and_none_without_runs():
 
 
 def test_barnards_test_keeps_its_level_at_every_rate():
-    rejected = s.barnard_table(6, 5) < 0.05
+    rejected = significance.barnard_table(6, 5) < 0.05
     for rate in np.linspace(0, 1, 101):
         weights = stats.binom.pmf(np.arange(7), 6, rate)[:, None] * stats.binom.pmf(
             np.arange(6), 5, rate
@@ -231,19 +240,19 @@ def test_barnards_test_keeps_its_level_at_every_rate():
 
 def test_holm_by_hand():
     """0.01 × 3, then 0.02 × 2, then 0.04 × 1 but no less than the one before; what is no claim does not count."""
-    assert s.holm([0.02, None, 0.01, 0.04]) == [
+    assert significance.holm([0.02, None, 0.01, 0.04]) == [
         pytest.approx(0.04),
         None,
         pytest.approx(0.03),
         pytest.approx(0.04),
     ]
-    assert s.holm([0.5, 0.9]) == [1.0, 1.0]
-    assert s.holm([]) == []
+    assert significance.holm([0.5, 0.9]) == [1.0, 1.0]
+    assert significance.holm([]) == []
 
 
 def test_holm_rejects_no_more_than_five_percent_of_families_without_an_effect():
     ps = np.random.default_rng(0).random((4000, 3))
-    assert np.mean([min(s.holm(row)) < 0.05 for row in ps.tolist()]) == pytest.approx(
+    assert np.mean([min(significance.holm(row)) < 0.05 for row in ps.tolist()]) == pytest.approx(
         0.05, abs=0.012
     )
 
@@ -251,7 +260,7 @@ def test_holm_rejects_no_more_than_five_percent_of_families_without_an_effect():
 def test_ranks_are_friedmans_and_nemenyis():
     """Demšar 2006, table 5: q at 0.05 of three variants is 2.343, and the critical difference q √(k(k+1) / 6N)."""
     scores = [[0.1 * i, 0.1 * i + 0.3, 0.1 * i + 0.2] for i in range(15)]
-    found = s.ranks(scores)
+    found = significance.ranks(scores)
     assert found.mean == (3.0, 1.0, 2.0)
     assert found.critical_difference == pytest.approx(2.343 * math.sqrt(3 * 4 / (6 * 15)), abs=1e-3)
     assert found.p == pytest.approx(stats.chi2.sf(30, 2))
@@ -259,8 +268,12 @@ def test_ranks_are_friedmans_and_nemenyis():
 
 def test_ranks_are_not_made_of_fewer_than_fifteen_tasks_or_of_what_is_all_tied():
     scores = [[0.1, 0.2, 0.3]] * 15
-    assert s.ranks(scores) is not None
-    assert [s.ranks(scores[:14]), s.ranks([[0.5] * 3] * 15), s.ranks([[0.1, 0.2]] * 15)] == [
+    assert significance.ranks(scores) is not None
+    assert [
+        significance.ranks(scores[:14]),
+        significance.ranks([[0.5] * 3] * 15),
+        significance.ranks([[0.1, 0.2]] * 15),
+    ] == [
         None,
         None,
         None,
