@@ -8,9 +8,10 @@ from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Int, Shaped
 
-from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, make_example
+from pe_lab.tasks.base import Example, Ints, RandomKey, Scalar, Task, make_example, numerals
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Arithmetic(Task):
 
     @property
     def digit_names(self) -> tuple[str, ...]:
-        return tuple(map(str, range(self.base)))
+        return numerals(self.base)
 
     def symbol_id(self, name: str) -> int:
         return self.vocabulary.names.index(name)
@@ -80,26 +81,35 @@ class Arithmetic(Task):
         Args:
           present: the number of operands in the prompt, the first ones; None for all of them.
         """
+        if present is None:
+            present = count
         if self.lengths == "equal":
             return jnp.full(count, length)
         independent = jax.random.randint(key, (count,), 1, length + 1)
         # Not a split of the key, so that "independent" draws do not change.
         second_key = jax.random.fold_in(key, 1)
         if self.lengths == "one_longest":
-            longest = jax.random.randint(second_key, (), 0, count if present is None else present)
-            return jnp.where(jnp.arange(count) == longest, length, independent)
+            longest = jax.random.randint(second_key, (), 0, present)
+            is_longest = jnp.arange(count) == longest
+            return jnp.where(is_longest, length, independent)
         if self.lengths == "mixed":
             is_independent = jax.random.bernoulli(second_key)
             return jnp.where(is_independent, independent, independent[0])
         return independent
 
-    def draw_number(self, key: RandomKey, length: Scalar, bound: int) -> Int[Array, "w"]:
+    def draw_number(self, key: RandomKey, length: Scalar, bound: int) -> Ints:
         """Draw a number of `length` digits; [bound], 0 above the number."""
         index = jnp.arange(bound)
-        allows_zero = (length == 1) & self.zero
-        least = (index == length - 1) & ~allows_zero
-        digits = jax.random.randint(key, (bound,), least.astype(int), self.base)
+        may_be_zero = (length == 1) & self.zero
+        is_first = index == length - 1
+        least = (is_first & ~may_be_zero).astype(int)
+        digits = jax.random.randint(key, (bound,), least, self.base)
         return jnp.where(index < length, digits, 0)
+
+    def operands_of(self, prompt: np.ndarray, sign: str) -> list[str]:
+        """Return the operands of a prompt, which a sign separates, as they are written."""
+        names = self.vocabulary.names
+        return "".join(names[symbol] for symbol in prompt).split(sign)
 
 
 def carried(
@@ -109,31 +119,36 @@ def carried(
 
     def step(carry, column):
         total = column + carry
-        return total // base, (total % base, carry)
+        digit = total % base
+        return total // base, (digit, carry)
 
     no_carry = jnp.zeros_like(columns[..., 0])
-    _, (digits, carries) = jax.lax.scan(step, no_carry, jnp.moveaxis(columns, -1, 0))
+    first_axis = jnp.moveaxis(columns, -1, 0)  # the axis of a scan
+    _, (digits, carries) = jax.lax.scan(step, no_carry, first_axis)
     return jnp.moveaxis(digits, 0, -1), jnp.moveaxis(carries, 0, -1)
 
 
 def num_digits(digits: Int[Array, "*r w"]) -> Int[Array, "*r"]:
     """Return the number of digits without leading zeros; 0 has one digit."""
-    return jnp.where(digits > 0, jnp.arange(1, digits.shape[-1] + 1), 1).max(axis=-1)
+    significance = jnp.arange(1, digits.shape[-1] + 1)
+    return jnp.where(digits > 0, significance, 1).max(axis=-1)
 
 
 def digits_of_sum(base: int, count: int, digits: int) -> int:
     """Return the number of digits of the largest sum of `count` numbers of `digits` digits."""
+    largest_sum = count * (base**digits - 1)
     width = digits
-    while count * (base**digits - 1) >= base**width:
+    while largest_sum >= base**width:
         width += 1
     return width
 
 
 def digits_of_sums(base: int, most: int, bound: int) -> Int[Array, "k n"]:
     """Return `digits_of_sum` as a table for up to `most` numbers of up to `bound` digits."""
-    table = []
+    table = np.zeros((most + 1, bound + 1), int)
     for count in range(most + 1):
-        table.append([digits_of_sum(base, count, digits) for digits in range(bound + 1)])
+        for digits in range(bound + 1):
+            table[count, digits] = digits_of_sum(base, count, digits)
     return jnp.array(table)
 
 
@@ -177,18 +192,24 @@ def number_text(
       scored: True for numbers of the answer.
     """
 
+    if row is None:
+        row = jnp.arange(1, len(digits) + 1)
+
     def expand(value_of_number):
-        return jnp.broadcast_to(jnp.reshape(value_of_number, (-1, 1)), digits.shape)
+        column = jnp.reshape(value_of_number, (-1, 1))
+        return jnp.broadcast_to(column, digits.shape)
 
     index = jnp.arange(digits.shape[1])[None]
     text = Text(
         symbol=digits,
         present=index < widths[:, None],
         significance=expand(shift) + index + 1,
-        row=expand(jnp.arange(1, len(digits) + 1) if row is None else row),
+        row=expand(row),
         scored=expand(scored),
     )
-    return text if reverse else map_fields(lambda field: field[:, ::-1], text)
+    if reverse:
+        return text
+    return map_fields(lambda field: field[:, ::-1], text)
 
 
 def sign_text(
@@ -198,26 +219,27 @@ def sign_text(
     scored: bool = False,
 ) -> Text:
     """Write tokens that are not digits, in the shape of `present`."""
-    fields = (symbol, present, 0, row, scored)
+    fields = [symbol, present, 0, row, scored]
     return Text(*(jnp.broadcast_to(jnp.asarray(field), present.shape) for field in fields))
 
 
 def separated(text: Text, symbol: int) -> Text:
     """Put a symbol before every present number except the first: [R, ...] -> [R, n]."""
     text = map_fields(lambda field: field.reshape(len(field), -1), text)
-    is_first = jnp.arange(len(text.present)) == 0
-    present = text.present.any(axis=1, keepdims=True) & ~is_first[:, None]
-    return concatenated(sign_text(symbol, present), text)
+    has_number = text.present.any(axis=1, keepdims=True)
+    is_first = jnp.arange(len(has_number)) == 0
+    signs = sign_text(symbol, has_number & ~is_first[:, None])
+    return concatenated(signs, text)
 
 
 def concatenated(*texts: Text) -> Text:
     """Concatenate texts along the last axis."""
-    return Text(*(jnp.concatenate(fields, axis=-1) for fields in zip(*texts, strict=True)))
+    return jax.tree.map(lambda *fields: jnp.concatenate(fields, axis=-1), *texts)
 
 
 def stacked(*texts: Text) -> Text:
     """Interleave texts along a new last axis."""
-    return Text(*(jnp.stack(fields, axis=-1) for fields in zip(*texts, strict=True)))
+    return jax.tree.map(lambda *fields: jnp.stack(fields, axis=-1), *texts)
 
 
 def left_aligned(text: Text, size: int) -> Text:
@@ -237,7 +259,8 @@ def left_aligned(text: Text, size: int) -> Text:
 
 def text_example(prompt: Text, target: Text) -> Example:
     """Return the example of two left-aligned texts."""
-    prompt_labels, target_labels = _structure(prompt), _structure(target)
+    prompt_labels = _structure(prompt)
+    target_labels = _structure(target)
     return make_example(
         prompt.symbol,
         prompt.present,

@@ -150,7 +150,7 @@ class Addition(Arithmetic):
         if self.blanks > 0:
             names.append("_")
         names += [f"h{i}" for i in range(self.hints)]
-        return Vocabulary(len(names), tuple(names))
+        return Vocabulary.of(*names)
 
     @property
     def min_length(self) -> int:
@@ -173,19 +173,23 @@ class Addition(Arithmetic):
         return {} if self.total_length else super().exact_arguments(operands)
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
-        unpadded = self.padding == "none" and self.answer == "sum"
-        return self.reveals_unpadded(structure) if unpadded else None
+        if self.padding != "none" or self.answer != "sum":
+            return None
+        return self.reveals_unpadded(structure)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         if self.total_length:
             return len(prompt) + 1
-        return max(map(self.num_written_digits, self._operands(prompt)))
+        return max(map(self.num_written_digits, self.operands_of(prompt, "+")))
 
-    def _operands(self, prompt: np.ndarray) -> list[str]:
+    def operands_of(self, prompt: np.ndarray, sign: str) -> list[str]:
         """Return the operands as they are written, without hints and blanks."""
-        words = [self.vocabulary.names[symbol] for symbol in prompt]
-        text = "".join(word for word in words if word[0] not in "h_")
-        return [text[::2], text[1::2]] if self.interleaved else text.split("+")
+        hints_and_blanks = self.symbol_id("+") + 1 + self.scratchpad
+        digits_and_signs = prompt[prompt < hints_and_blanks]
+        if self.interleaved:
+            text = super().operands_of(digits_and_signs, sign)[0]
+            return [text[::2], text[1::2]]
+        return super().operands_of(digits_and_signs, sign)
 
     def _most_digits(self, length: int) -> tuple[int, int]:
         """Return the largest digit counts of an operand without padding, and of the sum."""
@@ -219,15 +223,15 @@ class Addition(Arithmetic):
         count = (lengths > 0).sum()
         longest = lengths.max()
         sum_digits = digits_of_sums(self.base, self.operands, operand_bound)[count, longest]
-
         draw = jax.vmap(lambda key, length: self.draw_number(key, length, sum_bound))
         operands = draw(jax.random.split(digits_key, self.operands), lengths)
-        hint = jax.random.randint(hint_key, (), 0, self.hints) if self.hints else 0
+        hint = jax.random.randint(hint_key, (), 0, max(self.hints, 1))
 
         widths = {"none": lengths, "longest": longest, "answer": sum_digits}[self.padding]
         # Absent operands have no digits, not even leading zeros.
         widths = jnp.where(lengths > 0, widths, 0)
-        prompt = self._with_hints(number_text(operands, widths, self.reverse_operands), hint)
+        prompt = number_text(operands, widths, self.reverse_operands)
+        prompt = self._with_hints(prompt, hint)
         if self.interleaved:
             # From number by number to digit by digit.
             prompt = map_fields(lambda field: field.swapaxes(0, 1), prompt)
@@ -235,7 +239,8 @@ class Addition(Arithmetic):
             prompt = separated(prompt, self.symbol_id("+"))
         prompt = left_aligned(prompt, self._prompt_bound_without_blanks(bound))
 
-        target = self._with_hints(self._sums(operands, count, sum_digits), hint)
+        target = self._sums(operands, count, sum_digits)
+        target = self._with_hints(target, hint)
         if self.scratchpad:
             target = separated(target, self.symbol_id(">"))
         target = left_aligned(target, self.target_bound(bound))
@@ -248,9 +253,7 @@ class Addition(Arithmetic):
         if self.total_length:
             first = jax.random.randint(lengths_key, (), 1, length - 2)
             return jnp.stack([first, length - 2 - first])
-        count: Scalar | int = self.operands
-        if self._fewest < self.operands:
-            count = jax.random.randint(count_key, (), self._fewest, self.operands + 1)
+        count = jax.random.randint(count_key, (), self._fewest, self.operands + 1)
         lengths = self.draw_lengths(lengths_key, length, self.operands, present=count)
         return jnp.where(jnp.arange(self.operands) < count, lengths, 0)
 
@@ -264,30 +267,35 @@ class Addition(Arithmetic):
             columns = columns[-1:]
             k = count[None]
         digits, carries = carried(columns, self.base)
+        widths = num_digits(digits)
+        if self.padding != "none" or self.answer != "sum":
+            widths = jnp.full_like(widths, sum_digits)
         if self.answer != "sum":
-            direct = jnp.pad(columns[:, :-1] // self.base, ((0, 0), (1, 0)))
+            # The carry out of two digits goes into the digit above.
+            carries_out = columns[:, :-1] // self.base
+            direct_carries = jnp.pad(carries_out, ((0, 0), (1, 0)))
             digits = {
                 "carries": carries,
-                "direct_carries": direct,
-                "virtual_carries": carries - direct,
+                "direct_carries": direct_carries,
+                "virtual_carries": carries - direct_carries,
             }[self.answer]
-        unpadded = self.padding == "none" and self.answer == "sum"
-        widths = jnp.where(k <= count, num_digits(digits) if unpadded else sum_digits, 0)
+        widths = jnp.where(k <= count, widths, 0)
         return number_text(digits, widths, self.reverse_answer, row=k + 1, scored=k == count)
 
-    def _with_hints(self, text: Text, hint: int | Scalar) -> Text:
+    def _with_hints(self, text: Text, hint: Scalar) -> Text:
         if not self.hints:
             return text
-        symbols = self.symbol_id("h0") + (hint + text.significance - 1) % self.hints
+        number = (hint + text.significance - 1) % self.hints
+        symbols = self.symbol_id("h0") + number
         hints = text._replace(symbol=symbols, significance=jnp.zeros_like(symbols))
         return stacked(hints, text)
 
     def _with_blanks(self, key: RandomKey, text: Text) -> Text:
         if not self.blanks:
             return text
-        draws = jax.random.uniform(key, (len(text.present), 2))
-        one = text.present & (draws[:, 0] < self.blanks)
-        two = one & (draws[:, 1] < self.blanks / 10)
+        uniform = jax.random.uniform(key, (len(text.present), 2))
+        has_blank = text.present & (uniform[:, 0] < self.blanks)
+        has_two = has_blank & (uniform[:, 1] < self.blanks / 10)
         blank = self.symbol_id("_")
-        spaced = stacked(sign_text(blank, two), sign_text(blank, one), text)
+        spaced = stacked(sign_text(blank, has_two), sign_text(blank, has_blank), text)
         return left_aligned(spaced, spaced.present.size)

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from pe_lab.tasks._binary import positive
-from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Example, Ints, Task, Vocabulary, make_example
 
 _LIMB = 28  # bits of a limb, so that 4 limb + 3 is below 2^31
 
@@ -49,7 +49,7 @@ class ComputeSqrt(Task):
         return make_example(prompt, index < length, target, root_index < root_size)
 
 
-def _root(number: Int[Array, "b"]) -> Int[Array, "h"]:
+def _root(number: Ints) -> Int[Array, "h"]:
     """Return the root of a number with an even number of bits, both least significant first.
 
     Each step reads two bits of the number, from the top, and finds one bit of the root. With root r
@@ -64,12 +64,14 @@ def _root(number: Int[Array, "b"]) -> Int[Array, "h"]:
     def step(state, pair):
         remainder, root = state
         remainder = 4 * remainder + pair * unit
-        rows = jnp.stack([remainder - 4 * root - unit, remainder, 2 * root])
+        difference = remainder - 4 * root - unit
+        rows = jnp.stack([difference, remainder, 2 * root])
         (difference, remainder, doubled_root), sign = _normalized(rows)
         # The difference is negative if its last carry is.
         fits = sign[0] >= 0
         remainder = jnp.where(fits, difference, remainder)
-        return (remainder, doubled_root + fits * unit), fits.astype(jnp.int32)
+        root = doubled_root + fits * unit
+        return (remainder, root), fits.astype(jnp.int32)
 
     zero = jnp.zeros(num_limbs, jnp.int32)
     pairs = number[::2] + 2 * number[1::2]

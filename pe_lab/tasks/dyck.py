@@ -25,9 +25,17 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
 
-from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
+from pe_lab.tasks.base import (
+    Bools,
+    Example,
+    Ints,
+    RandomKey,
+    Scalar,
+    Task,
+    Vocabulary,
+    make_example,
+)
 
 _PAIRS = ("()", "[]", "{}", "<>")
 
@@ -70,16 +78,16 @@ class Dyck(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        pairs = [*_PAIRS, *((f"({i}", f"){i}") for i in range(len(_PAIRS), self.num_kinds))]
-        names = tuple(bracket for pair in pairs[: self.num_kinds] for bracket in pair)
-        return Vocabulary(2 * self.num_kinds, names)
+        names: list[str] = []
+        for kind in range(self.num_kinds):
+            names += _PAIRS[kind] if kind < len(_PAIRS) else (f"({kind}", f"){kind}")
+        return Vocabulary.of(*names)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        names = self.vocabulary.names
         if self.answer == "completion":
             return self.vocabulary
-        return Vocabulary(len(names) + 1, (*names, "-"))
+        return Vocabulary.of(*self.vocabulary.names, "-")
 
     @property
     def min_length(self) -> int:
@@ -112,16 +120,17 @@ class Dyck(Task):
         lowest_after = jax.lax.cummin(jnp.where(mask, depth, size), reverse=True)
         # A bracket stays open if the depth never falls below its own depth.
         stays_open = mask & opens & (lowest_after >= depth)
-        target_size = self.target_bound(bound)
+        # The innermost bracket is closed first. Other brackets are dropped.
         target_index = jnp.where(stays_open, final_depth - depth, size)
-        target = jnp.zeros(target_size, jnp.int32).at[target_index].set(2 * kind + 1, mode="drop")
+        target_size = self.target_bound(bound)
+        target = jnp.zeros(target_size, jnp.int32)
+        target = target.at[target_index].set(2 * kind + 1, mode="drop")
         return make_example(prompt, mask, target, jnp.arange(target_size) < final_depth)
 
-    def _draw_path(
-        self, key: RandomKey, length: Scalar, size: int
-    ) -> tuple[Bool[Array, "p"], Int[Array, "p"]]:
+    def _draw_path(self, key: RandomKey, length: Scalar, size: int) -> tuple[Bools, Ints]:
         """Draw whether each bracket opens, and the depth after it."""
-        outer = 1 if self.answer == "completion" else 0  # the bracket around all the others
+        # A prompt to be completed is half of a word, with one bracket around all the others.
+        outer = 1 if self.answer == "completion" else 0
         most = (1 + outer) * size
         left = (1 + outer) * length - outer - jnp.arange(size)
         table = None
@@ -133,40 +142,50 @@ class Dyck(Task):
                 return table[jnp.clip(left, 0, most), inner_depth]
             # The closed form for unbounded depth, by the ballot theorem.
             numerator = (inner_depth + 2) * (left - inner_depth)
-            return numerator / jnp.maximum(2 * left * (inner_depth + 1), 1)
+            denominator = 2 * left * (inner_depth + 1)
+            return numerator / jnp.maximum(denominator, 1)
 
         def step(depth, inputs):
             left, uniform = inputs
-            opens = (uniform < opening_share(left, depth - outer)) | (depth < outer)
-            depth = jnp.where(left > 0, depth + jnp.where(opens, 1, -1), depth)
+            share = opening_share(left, depth - outer)
+            opens = (uniform < share) | (depth < outer)
+            change = jnp.where(opens, 1, -1)
+            depth = jnp.where(left > 0, depth + change, depth)
             return depth, (opens, depth)
 
         uniform = jax.random.uniform(key, (size,))
-        return jax.lax.scan(step, jnp.asarray(0), (left, uniform))[1]
+        start = jnp.asarray(0)
+        _, opens_and_depths = jax.lax.scan(step, start, (left, uniform))
+        return opens_and_depths
 
     def evaluation_lengths(self, length: int) -> range:
         longest = self.prompt_bound(length)
         return range(longest, longest + 1)
 
 
-def _innermost(
-    kinds: Int[Array, "p"], opens: Bool[Array, "p"], depth: Int[Array, "p"]
-) -> Int[Array, "p"]:
+def _innermost(kinds: Ints, opens: Bools, depth: Ints) -> Ints:
     """Return the kind of the innermost open bracket after each symbol; arbitrary if none is open.
 
     It is the last opening bracket at the same depth: all brackets between are inside of it.
     """
     order = jnp.argsort(depth, stable=True)
-    latest = jax.lax.cummax(jnp.where(opens[order], jnp.arange(len(order)), 0))
-    return kinds[order][latest][jnp.argsort(order)]
+    index = jnp.arange(len(order))
+    latest = jax.lax.cummax(jnp.where(opens[order], index, 0))
+    innermost = kinds[order][latest]
+    return innermost[jnp.argsort(order)]
 
 
 def _shares(max_depth: int, most: int) -> np.ndarray:
     """[brackets left, depth]: the share of words that continue with an opening bracket."""
     shares = np.zeros((most + 1, max_depth + 1))
-    num_words = np.eye(max_depth + 3)[1]  # words from each depth, with a zero at either end
+    # The number of words from each depth, with a zero at either end. Without brackets left, the
+    # only word is the empty one at depth 0.
+    num_words = np.zeros(max_depth + 3)
+    num_words[1] = 1
     for left in range(1, most + 1):
-        total = num_words[2:] + num_words[:-2]
-        shares[left] = num_words[2:] / np.where(total > 0, total, 1)
+        opening = num_words[2:]
+        closing = num_words[:-2]
+        total = opening + closing
+        shares[left] = opening / np.where(total > 0, total, 1)
         num_words[1:-1] = total / total.max()  # only ratios matter, and counts would overflow
     return shares.astype(np.float32)

@@ -19,10 +19,18 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
 
 from pe_lab.tasks._expressions import check_modulus
-from pe_lab.tasks.base import Example, Scalar, Task, Vocabulary, make_example
+from pe_lab.tasks.base import (
+    Bools,
+    Example,
+    Ints,
+    Scalar,
+    Task,
+    Vocabulary,
+    numerals,
+    one_symbol_example,
+)
 
 _PLUS, _MINUS, _TIMES = range(3)  # symbols, counted from the modulus
 
@@ -42,7 +50,7 @@ class ModularArithmetic(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.modulus + 3, (*map(str, range(self.modulus)), "+", "-", "*"))
+        return Vocabulary.of(*numerals(self.modulus), "+", "-", "*")
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -59,18 +67,18 @@ class ModularArithmetic(Task):
         most_digits = (bound + 1) // 2
         digits = jax.random.randint(digits_key, (most_digits,), 0, self.modulus)
         operators = jax.random.randint(operators_key, (most_digits,), 0, 3)  # after each digit
-        symbols = jnp.stack([digits, self.modulus + operators], axis=1).reshape(-1)
-        prompt = symbols[: self.prompt_bound(bound)]
+        pairs = jnp.stack([digits, self.modulus + operators], axis=1)
+        prompt = pairs.reshape(-1)[: self.prompt_bound(bound)]
+        # An even length has one symbol less.
         mask = jnp.arange(len(prompt)) < length - 1 + length % 2
 
         inside = 2 * jnp.arange(most_digits) < length
         operators_before = jnp.roll(operators, 1).at[0].set(_PLUS)
-        value = self._value(jnp.where(inside, digits, 0), operators_before, inside)
-        return make_example(prompt, mask, value[None], jnp.ones(1, bool))
+        digits = jnp.where(inside, digits, 0)
+        value = self._value(digits, operators_before, inside)
+        return one_symbol_example(prompt, mask, value)
 
-    def _value(
-        self, digits: Int[Array, "d"], operators: Int[Array, "d"], inside: Bool[Array, "d"]
-    ) -> Scalar:
+    def _value(self, digits: Ints, operators: Ints, inside: Bools) -> Scalar:
         """Evaluate an expression; each operator precedes its digit."""
 
         def step(state, inputs):
@@ -78,8 +86,11 @@ class ModularArithmetic(Task):
             digit, operator, is_inside = inputs
             is_times = operator == _TIMES
             signed_digit = jnp.where(operator == _MINUS, -digit, digit)
-            new_total = jnp.where(is_times, total, total + term) % self.modulus
-            new_term = jnp.where(is_times, term * digit, signed_digit) % self.modulus
+            # Times extends the last term; plus and minus add it and start another one.
+            new_total = jnp.where(is_times, total, total + term)
+            new_term = jnp.where(is_times, term * digit, signed_digit)
+            new_total = new_total % self.modulus
+            new_term = new_term % self.modulus
             # Symbols outside of the expression leave the state unchanged.
             total = jnp.where(is_inside, new_total, total)
             term = jnp.where(is_inside, new_term, term)

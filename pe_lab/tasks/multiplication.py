@@ -81,10 +81,8 @@ class Multiplication(Arithmetic):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        names = [*self.digit_names, "*"]
-        if self.scratchpad:
-            names += ["+", "=", ">"]
-        return Vocabulary(len(names), tuple(names))
+        signs = ("*", "+", "=", ">") if self.scratchpad else ("*",)
+        return Vocabulary.of(*self.digit_names, *signs)
 
     @property
     def has_scratchpad(self) -> bool:
@@ -115,11 +113,12 @@ class Multiplication(Arithmetic):
             lengths = jnp.append(self.draw_lengths(lengths_key, length, 1), second_digits)
             second = jax.random.randint(second_key, (second_digits,), 0, self.base)
         first = self.draw_number(first_key, lengths[0], bound)
-        operands = jnp.stack([jnp.pad(first, (0, second_digits)), jnp.pad(second, (0, bound))])
+        padded_first = jnp.pad(first, (0, second_digits))
+        padded_second = jnp.pad(second, (0, bound))
+        operands = jnp.stack([padded_first, padded_second])
 
-        prompt = separated(
-            number_text(operands, lengths, self.reverse_operands), self.symbol_id("*")
-        )
+        prompt = number_text(operands, lengths, self.reverse_operands)
+        prompt = separated(prompt, self.symbol_id("*"))
         products = second[:, None] * first[None]
         if self.scratchpad:
             target = self._scratchpad(products, lengths)
@@ -132,7 +131,8 @@ class Multiplication(Arithmetic):
 
     def _product(self, products: Int[Array, "m n"], lengths: Int[Array, "2"]) -> Text:
         """Write the product; row j of `products` is the first operand times digit j."""
-        digits, _ = carried(_shifted(products).sum(axis=0), self.base)
+        columns = _shifted(products).sum(axis=0)
+        digits, _ = carried(columns, self.base)
         width = num_digits(digits) if self.padding == "none" else lengths.sum()
         row = jnp.array([3])
         return number_text(digits[None], width[None], self.reverse_answer, row, scored=True)
@@ -140,42 +140,47 @@ class Multiplication(Arithmetic):
     def _scratchpad(self, products: Int[Array, "m n"], lengths: Int[Array, "2"]) -> Text:
         """Write the partial products and their running sums."""
         number = jnp.arange(len(products))
-        with_carry = jnp.pad(products, ((0, 0), (0, 1)))
-        partial_digits, _ = carried(with_carry, self.base)
-        sum_digits, _ = carried(jnp.cumsum(_shifted(products), axis=0), self.base)
-        partial_widths = self._widths(partial_digits, lengths, lengths[0] + 1)
-        sum_widths = self._widths(sum_digits, lengths, lengths.sum())
+        row = 3 + number
         is_last = number == lengths[1] - 1
+        reverse = self.reverse_answer
 
-        reverse, row = self.reverse_answer, 3 + number
-        partial_text = number_text(partial_digits, partial_widths, reverse, row, shift=number)
-        sum_text = number_text(sum_digits, sum_widths, reverse, row, scored=is_last)
+        room_for_carry = jnp.pad(products, ((0, 0), (0, 1)))
+        digits, _ = carried(room_for_carry, self.base)
+        widths = self._widths(digits, lengths, lengths[0] + 1)
+        partial_products = number_text(digits, widths, reverse, row, shift=number)
+
+        columns = jnp.cumsum(_shifted(products), axis=0)
+        digits, _ = carried(columns, self.base)
+        widths = self._widths(digits, lengths, lengths.sum())
+        running_sums = number_text(digits, widths, reverse, row, scored=is_last)
+
         texts = [
-            separated(partial_text, self.symbol_id("+")),
+            separated(partial_products, self.symbol_id("+")),
             sign_text(self.symbol_id("="), jnp.ones(1, bool)),
-            separated(sum_text, self.symbol_id(">")),
+            separated(running_sums, self.symbol_id(">")),
         ]
         return concatenated(*(map_fields(jnp.ravel, text) for text in texts))
 
     def _widths(
-        self, digits: Int[Array, "m w"], lengths: Int[Array, "2"], padded: Scalar
+        self, digits: Int[Array, "m w"], lengths: Int[Array, "2"], padded_width: Scalar
     ) -> Int[Array, "m"]:
         """Return the width of each number of the scratchpad; 0 for numbers it does not have."""
-        width = padded
+        width = padded_width
         if self.padding == "none":
             width = jnp.maximum(num_digits(digits), lengths[0])
-        return jnp.where(jnp.arange(len(digits)) < lengths[1], width, 0)
+        has_number = jnp.arange(len(digits)) < lengths[1]
+        return jnp.where(has_number, width, 0)
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
-        return self.reveals_unpadded(structure) if self.padding == "none" else None
+        if self.padding != "none":
+            return None
+        return self.reveals_unpadded(structure)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
-        operands = self._operands(prompt)
-        counted = operands if self.other_digits is None else operands[:1]
-        return max(map(self.num_written_digits, counted))
-
-    def _operands(self, prompt: np.ndarray) -> list[str]:
-        return self.vocabulary.text(prompt.tolist()).replace(" ", "").split("*")
+        operands = self.operands_of(prompt, "*")
+        if self.other_digits is not None:
+            operands = operands[:1]
+        return max(map(self.num_written_digits, operands))
 
 
 def _shifted(rows: Int[Array, "m n"]) -> Int[Array, "m m+n"]:

@@ -33,10 +33,19 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from pe_lab.tasks._languages import LANGUAGES, Language
-from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
+from pe_lab.tasks.base import (
+    Example,
+    Ints,
+    RandomKey,
+    Scalar,
+    Task,
+    Vocabulary,
+    make_example,
+    one_symbol_example,
+)
 
 
 @dataclass(frozen=True)
@@ -75,8 +84,10 @@ class Regular(Task):
         language = self._language
         if self.answer == "legal":
             return language.legal_letters()
-        states = range(len(language.moves))
-        return tuple("yes" if state in language.accepting else "no" for state in states)
+        labels = ["no"] * len(language.moves)
+        for state in language.accepting:
+            labels[state] = "yes"
+        return tuple(labels)
 
     def _name(self, label: str) -> str:
         """Return the name of a label; the set of one letter needs another name than the letter."""
@@ -84,19 +95,21 @@ class Regular(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        letters = tuple(self._language.letters)
-        return Vocabulary(len(letters), letters)
+        return Vocabulary.of(*self._language.letters)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
         """The letters, then the labels."""
-        names = (*self._language.letters, *map(self._name, dict.fromkeys(self._labels)))
-        return Vocabulary(len(names), names)
+        names = [self._name(label) for label in dict.fromkeys(self._labels)]
+        return Vocabulary.of(*self._language.letters, *names)
 
     @property
     def min_length(self) -> int:
-        language = self._language
-        return next(n for n in itertools.count(1) if _num_strings(language, True, n)[n, 0] > 0)
+        for length in itertools.count(1):
+            num_members = _num_strings(self._language, True, length)[length, 0]
+            if num_members > 0:
+                return length
+        raise AssertionError("A language has members.")
 
     def target_bound(self, length: int) -> int:
         return 1 if self.answer == "last" else length
@@ -104,12 +117,15 @@ class Regular(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         member_key, letters_key = jax.random.split(key)
         language = self._language
-        length = jnp.asarray(_member_lengths(language, bound))[length]
-        counts = np.stack([_num_strings(language, member, bound) for member in (False, True)])
-        has_non_members = jnp.asarray(counts[0, :, 0] > 0)[length]
+        member_lengths = jnp.asarray(_member_lengths(language, bound))
+        length = member_lengths[length]
+        num_others = _num_strings(language, False, bound)
+        num_members = _num_strings(language, True, bound)
         # Some lengths have no non-members, for example if every string is a member.
-        is_member = (jax.random.uniform(member_key) < self.members) | ~has_non_members
-        thresholds = jnp.asarray(_thresholds(language, counts))[is_member.astype(int)]
+        has_others = jnp.asarray(num_others[:, 0] > 0)[length]
+        is_member = (jax.random.uniform(member_key) < self.members) | ~has_others
+        both_thresholds = _thresholds(language, np.stack([num_others, num_members]))
+        thresholds = jnp.asarray(both_thresholds)[is_member.astype(int)]
         string, states = self._draw_string(letters_key, thresholds, length, bound)
 
         # Several states may have the same label; ids follow the first occurrences.
@@ -118,7 +134,7 @@ class Regular(Task):
         target = jnp.asarray(label_ids)[states]
         mask = jnp.arange(bound) < length
         if self.answer == "last":
-            return make_example(string, mask, target[length - 1][None], jnp.ones(1, bool))
+            return one_symbol_example(string, mask, target[length - 1])
         return make_example(string, mask, target, mask)
 
     def _draw_string(
@@ -127,19 +143,22 @@ class Regular(Task):
         thresholds: Float[Array, "l s a"],
         length: Scalar,
         bound: int,
-    ) -> tuple[Int[Array, "n"], Int[Array, "n"]]:
+    ) -> tuple[Ints, Ints]:
         """Draw the letters of a string, and return the states after them."""
         moves = jnp.asarray(self._language.moves)
 
         def step(state, inputs):
             left, uniform = inputs
-            letter = (uniform >= thresholds[left, state]).sum()
+            is_above = uniform >= thresholds[left, state]
+            letter = is_above.sum()
             state = moves[state, letter]
             return state, (letter, state)
 
         left = jnp.maximum(length - jnp.arange(bound), 0)
         uniform = jax.random.uniform(key, (bound,))
-        return jax.lax.scan(step, jnp.asarray(0), (left, uniform))[1]
+        start = jnp.asarray(0)
+        _, letters_and_states = jax.lax.scan(step, start, (left, uniform))
+        return letters_and_states
 
     def evaluation_lengths(self, length: int) -> range:
         longest = int(_member_lengths(self._language, length)[length])
@@ -153,23 +172,26 @@ def _num_strings(language: Language, member: bool, bound: int) -> np.ndarray:
     """
     moves = np.array(language.moves)
     counts = np.zeros((bound + 1, len(moves)))
-    counts[0] = [(state in language.accepting) == member for state in range(len(moves))]
+    is_accepting = np.isin(np.arange(len(moves)), language.accepting)
+    counts[0] = is_accepting == member
     for length in range(1, bound + 1):
-        counts[length] = counts[length - 1][moves].sum(axis=1)
-        counts[length] /= max(counts[length].max(), 1)
+        count = counts[length - 1][moves].sum(axis=1)
+        counts[length] = count / max(count.max(), 1)
     return counts
 
 
 def _member_lengths(language: Language, bound: int) -> np.ndarray:
     """[length]: the longest length up to it that has members."""
     has_members = _num_strings(language, True, bound)[:, 0] > 0
-    return np.maximum.accumulate(np.where(has_members, np.arange(bound + 1), 0))
+    lengths = np.where(has_members, np.arange(bound + 1), 0)
+    return np.maximum.accumulate(lengths)
 
 
 def _thresholds(language: Language, counts: np.ndarray) -> np.ndarray:
     """[.., letters left, state, letter - 1]: cumulative probabilities of the next letter."""
+    # After a letter, one letter less is left. Padding reads row 0, whose values are arbitrary.
     remaining = np.concatenate([counts[:, :1], counts[:, :-1]], axis=1)
-    of_letter = remaining[:, :, np.array(language.moves)]
-    total = of_letter.sum(axis=-1, keepdims=True)
-    cumulative = np.cumsum(of_letter, axis=-1) / np.where(total > 0, total, 1)
+    ways = remaining[:, :, np.array(language.moves)]
+    total = ways.sum(axis=-1, keepdims=True)
+    cumulative = np.cumsum(ways, axis=-1) / np.where(total > 0, total, 1)
     return cumulative[..., :-1].astype(np.float32)

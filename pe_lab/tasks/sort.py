@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from pe_lab.tasks._strings import StringTask, joined
-from pe_lab.tasks.base import Example, Vocabulary, make_example
+from pe_lab.tasks.base import Bools, Example, Ints, RandomKey, Vocabulary, make_example, numerals
 
 _COMMA = 10
 
@@ -64,7 +64,7 @@ class Sort(StringTask):
     def vocabulary(self) -> Vocabulary:
         if self.numbers is None:
             return Vocabulary(self.num_symbols)
-        return Vocabulary(11, (*"0123456789", ","))
+        return Vocabulary.of(*numerals(10), ",")
 
     @property
     def max_length(self) -> int | None:
@@ -82,44 +82,46 @@ class Sort(StringTask):
     def sample(self, key, length, bound, data=None) -> Example:
         mask = jnp.arange(bound) < length
         if self.numbers is not None:
-            least, most = self.numbers
-            values = jax.random.randint(key, (bound,), least, most + 1)
-            ordered = jnp.sort(jnp.where(mask, values, most + 1))  # padding last
-            return self._written(jnp.where(mask, values, 0), ordered, mask)
+            return self._number_example(key, mask)
         string = self.draw_string(key, bound)
+        # Padding is larger than every symbol, so that it comes last.
         order = jnp.argsort(jnp.where(mask, string, self.num_symbols))
         alignment = jnp.where(mask & self.distinct, order, -1)
         return make_example(string, mask, string[order], mask, alignment=alignment)
 
-    def _written(
-        self, values: Int[Array, "n"], ordered: Int[Array, "n"], mask: Bool[Array, "n"]
-    ) -> Example:
-        """Write both lists in digits."""
-        prompt, prompt_mask = self._digits(values, mask)
-        target, target_mask = self._digits(ordered, mask)
+    def _number_example(self, key: RandomKey, mask: Bools) -> Example:
+        """Draw numbers, and write both lists in digits."""
+        assert self.numbers is not None
+        least, most = self.numbers
+        values = jax.random.randint(key, mask.shape, least, most + 1)
+        ordered = jnp.sort(jnp.where(mask, values, most + 1))
+        prompt, prompt_mask = self._written(jnp.where(mask, values, 0), mask)
+        target, target_mask = self._written(ordered, mask)
         prompt_digits = prompt_mask & (prompt != _COMMA)
         target_digits = target_mask & (target != _COMMA)
         structure = {"symbols": (prompt_digits, target_digits)}
         return make_example(prompt, prompt_mask, target, target_mask, structure=structure)
 
-    def _digits(
-        self, values: Int[Array, "n"], mask: Bool[Array, "n"]
-    ) -> tuple[Int[Array, "p"], Bool[Array, "p"]]:
+    def _written(self, values: Ints, mask: Bools) -> tuple[Int[Array, "p"], Bool[Array, "p"]]:
+        """Write numbers in digits, separated by commas."""
         assert self.numbers is not None
         most_digits = len(str(self.numbers[1]))
         column = jnp.arange(most_digits + 1)[None]  # the last one for the longest number's comma
-        num_digits = (values[:, None] >= 10 ** column[:, :-1]).sum(axis=1)
-        widths = jnp.maximum(num_digits, 1)[:, None]  # 0 has one digit
+        has_digit = values[:, None] >= 10 ** column[:, :-1]
+        widths = jnp.maximum(has_digit.sum(axis=1), 1)  # 0 has one digit
         # Digits from the most significant one on; columns beyond the width become commas.
-        digits = values[:, None] // 10 ** jnp.maximum(widths - 1 - column, 0) % 10
-        tokens = jnp.where(column < widths, digits, _COMMA)
-        item_widths = jnp.where(mask, widths[:, 0] + 1, 0)
+        significance = jnp.maximum(widths[:, None] - 1 - column, 0)
+        digits = values[:, None] // 10**significance % 10
+        tokens = jnp.where(column < widths[:, None], digits, _COMMA)
+        item_widths = jnp.where(mask, widths + 1, 0)
         return joined(tokens, item_widths, self.prompt_bound(len(values)))
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
         """Return what the structure reveals: the alignment of distinct symbols shows them."""
         is_aligned = self.distinct and self.numbers is None
-        return "answer" if structure == "coupled" and is_aligned and not causal else None
+        if structure == "coupled" and is_aligned and not causal:
+            return "answer"
+        return None
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) if self.numbers is None else prompt.tolist().count(_COMMA) + 1

@@ -19,9 +19,9 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Int
 
-from pe_lab.tasks.base import Example, Scalar, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Bools, Example, Ints, Scalar, Task, Vocabulary, make_example
 
 _END, _POP, _PUSH = 2, 3, 4  # _PUSH + bit pushes a bit
 
@@ -42,11 +42,11 @@ class StackManipulation(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(6, ("0", "1", "end", "pop", "push0", "push1"))
+        return Vocabulary.of("0", "1", "end", "pop", "push0", "push1")
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        return Vocabulary(3, ("0", "1", "end"))
+        return Vocabulary.of("0", "1", "end")
 
     @property
     def has_scratchpad(self) -> bool:
@@ -64,7 +64,8 @@ class StackManipulation(Task):
         is_bit = index < first_height
         action = jax.random.randint(actions_key, (bound,), _POP, _PUSH + 2)
         bit = jax.random.randint(bits_key, (bound,), 0, 2)
-        prompt = jnp.where(mask, jnp.where(is_bit, bit, action), 0)
+        symbols = jnp.where(is_bit, bit, action)
+        prompt = jnp.where(mask, symbols, 0)
 
         target, source, height = _final_stack(prompt, mask, is_bit)
         target_index = jnp.arange(bound + 1)
@@ -84,7 +85,7 @@ class StackManipulation(Task):
 
 
 def _final_stack(
-    prompt: Int[Array, "p"], mask: Bool[Array, "p"], is_bit: Bool[Array, "p"]
+    prompt: Ints, mask: Bools, is_bit: Bools
 ) -> tuple[Int[Array, "t"], Int[Array, "t"], Scalar]:
     """Return the final stack.
 
@@ -93,16 +94,23 @@ def _final_stack(
       them; the height.
     """
     bound = len(prompt)
-    is_push = mask & (prompt != _POP)
-    step = jnp.where(is_push, 1, jnp.where(mask, -1, 0))
+    is_push = mask & (prompt != _POP)  # bits of the first stack are pushed, too
+    is_pop = mask & (prompt == _POP)
+    step = is_push.astype(int) - is_pop.astype(int)
     unclipped = jnp.cumsum(step)
     # Each pop of an empty stack raises the bottom by one.
-    height_after = unclipped - jnp.minimum(jax.lax.cummin(unclipped), 0)
-    stays = is_push & (jax.lax.cummin(height_after, reverse=True) >= height_after)
+    lowest = jax.lax.cummin(unclipped)
+    height_after = unclipped - jnp.minimum(lowest, 0)
+    # A bit stays if the height never falls below its own height.
+    lowest_later = jax.lax.cummin(height_after, reverse=True)
+    stays = is_push & (lowest_later >= height_after)
     height = stays.sum()
+
     from_top = jnp.where(stays, height - height_after, bound)
-    source = jnp.full(bound + 1, bound).at[from_top].set(jnp.arange(bound), mode="drop")
-    source = jnp.where(jnp.arange(bound + 1) < height, source, bound)
-    bit = jnp.where(is_bit, prompt, prompt - _PUSH)
-    target = jnp.where(source < bound, jnp.append(bit, 0)[source], 0)
+    source = jnp.full(bound + 1, bound)
+    source = source.at[from_top].set(jnp.arange(bound), mode="drop")
+    in_stack = jnp.arange(bound + 1) < height
+    source = jnp.where(in_stack, source, bound)
+    bits = jnp.where(is_bit, prompt, prompt - _PUSH)
+    target = jnp.where(in_stack, jnp.append(bits, 0)[source], 0)
     return target.at[height].set(_END), source, height

@@ -108,7 +108,5 @@ class Subtraction(Arithmetic):
         return self.reveals_unpadded(structure)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
-        return max(map(self.num_written_digits, self._operands(prompt)))
-
-    def _operands(self, prompt: np.ndarray) -> list[str]:
-        return self.vocabulary.text(prompt.tolist()).replace(" ", "").split("-")
+        operands = self.operands_of(prompt, "-")
+        return max(map(self.num_written_digits, operands))

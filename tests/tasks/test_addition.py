@@ -20,7 +20,7 @@ VARIANTS = [
 
 def oracle(task, prompt):
     words = [task.vocabulary.names[symbol] for symbol in prompt]
-    numbers = _oracles.addition(task, words, task._operands(prompt))
+    numbers = _oracles.addition(task, words, task.operands_of(prompt, "+"))
     return np.array(symbols(task.vocabulary, " > ".join(numbers)))
 
 

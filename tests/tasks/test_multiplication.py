@@ -18,7 +18,7 @@ VARIANTS = [
 
 
 def oracle(task, prompt):
-    first, second = task._operands(prompt)
+    first, second = task.operands_of(prompt, "*")
     a, b = _oracles.read(task, first), _oracles.read(task, second)
     padded = task.padding != "none"
     if not task.scratchpad:

@@ -15,7 +15,7 @@ VARIANTS = [
 
 
 def oracle(task, prompt):
-    first, second = task._operands(prompt)
+    first, second = task.operands_of(prompt, "-")
     difference = _oracles.read(task, first) - _oracles.read(task, second)
     width = max(len(first), len(second)) if task.padding == "longest" else 1
     digits = _oracles.write(task, abs(difference), width)
