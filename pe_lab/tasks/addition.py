@@ -184,12 +184,11 @@ class Addition(Arithmetic):
 
     def operands_of(self, prompt: np.ndarray, sign: str) -> list[str]:
         """Return the operands as they are written, without hints and blanks."""
-        hints_and_blanks = self.symbol_id("+") + 1 + self.scratchpad
-        digits_and_signs = prompt[prompt < hints_and_blanks]
+        is_digit_or_sign = prompt <= self.symbol_id("+")
+        operands = super().operands_of(prompt[is_digit_or_sign], sign)
         if self.interleaved:
-            text = super().operands_of(digits_and_signs, sign)[0]
-            return [text[::2], text[1::2]]
-        return super().operands_of(digits_and_signs, sign)
+            operands = [operands[0][::2], operands[0][1::2]]
+        return operands
 
     def _most_digits(self, length: int) -> tuple[int, int]:
         """Return the largest digit counts of an operand without padding, and of the sum."""

@@ -21,10 +21,20 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Int
 
 from pe_lab.tasks._strings import joined
-from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
+from pe_lab.tasks.base import (
+    Bools,
+    Example,
+    Ints,
+    RandomKey,
+    Scalar,
+    Task,
+    Vocabulary,
+    make_example,
+    numerals,
+)
 
 _COMMA, _COLON, _LABELS = 10, 11, 12
 _CHUNK = 9  # an int32 holds any number of 9 digits
@@ -62,8 +72,8 @@ class KeyedSort(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        labels = [_LETTERS[i] if i < len(_LETTERS) else f"L{i}" for i in range(self.num_labels)]
-        return Vocabulary(_LABELS + self.num_labels, (*"0123456789", ",", ":", *labels))
+        labels = [*_LETTERS, *(f"L{i}" for i in range(len(_LETTERS), self.num_labels))]
+        return Vocabulary.of(*numerals(10), ",", ":", *labels[: self.num_labels])
 
     @property
     def max_length(self) -> int | None:
@@ -78,22 +88,23 @@ class KeyedSort(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         start_key, numbers_key = jax.random.split(key)
         start = jax.random.randint(start_key, (), 0, self.num_labels)
-        labels = _LABELS + (start + jnp.arange(bound)) % self.num_labels
+        label = (start + jnp.arange(bound)) % self.num_labels
+        labels = _LABELS + label
         mask = jnp.arange(bound) < length
         digits, widths = self._draw_numbers(numbers_key, bound)
+        items = self._items(labels, digits, widths)
         item_widths = widths + 3  # label, colon and comma
         prompt, prompt_mask = joined(
-            self._items(labels, digits, widths),
-            jnp.where(mask, item_widths, 0),
-            self.prompt_bound(bound),
+            items, jnp.where(mask, item_widths, 0), self.prompt_bound(bound)
         )
+        is_digit = prompt_mask & (prompt < _COMMA)
 
         index = jnp.arange(self.target_bound(bound))
         target_mask = index < 2 * length - 1
         is_label = target_mask & (index % 2 == 0)
-        item = _ascending(digits, mask)[index // 2]
+        order = _ascending(digits, mask)
+        item = order[index // 2]
         starts = jnp.cumsum(item_widths) - item_widths
-        is_digit = prompt_mask & (prompt < _COMMA)
         return make_example(
             prompt,
             prompt_mask,
@@ -103,9 +114,7 @@ class KeyedSort(Task):
             structure={"symbols": (is_digit, jnp.zeros_like(target_mask))},
         )
 
-    def _draw_numbers(
-        self, key: RandomKey, bound: int
-    ) -> tuple[Int[Array, "n d"], Int[Array, "n"]]:
+    def _draw_numbers(self, key: RandomKey, bound: int) -> tuple[Int[Array, "n d"], Ints]:
         """Draw the digits of `bound` numbers, the least significant first, and their counts."""
         most_key, width_key, first_key, rest_key = jax.random.split(key, 4)
         most: Scalar | int = self.max_digits
@@ -116,22 +125,25 @@ class KeyedSort(Task):
         num_chunks = (self.max_digits - 1) // _CHUNK + 1
         chunks = jax.random.randint(rest_key, (bound, num_chunks), 0, 10**_CHUNK)
         index = jnp.arange(self.max_digits)
+        chunk = chunks[:, index // _CHUNK]
         power = 10 ** (index % _CHUNK)
-        digits = chunks[:, index // _CHUNK] // power[None] % 10
+        digits = chunk // power[None] % 10
         # The most significant digit is not 0.
         first = jax.random.randint(first_key, (bound, 1), 1, 10)
-        digits = jnp.where(index[None] == widths[:, None] - 1, first, digits)
-        return jnp.where(index[None] < widths[:, None], digits, 0), widths
+        significance = index[None]
+        is_first = significance == widths[:, None] - 1
+        digits = jnp.where(is_first, first, digits)
+        in_number = significance < widths[:, None]
+        return jnp.where(in_number, digits, 0), widths
 
-    def _items(
-        self, labels: Int[Array, "n"], digits: Int[Array, "n d"], widths: Int[Array, "n"]
-    ) -> Int[Array, "n w"]:
+    def _items(self, labels: Ints, digits: Int[Array, "n d"], widths: Ints) -> Int[Array, "n w"]:
         """Write the items, [N, max_digits + 3]: label, colon, digits, comma."""
-        column = jnp.arange(self.max_digits + 3)[None]
+        size = self.max_digits + 3
+        column = jnp.arange(size)[None]
         widths = widths[:, None]
-        index = column - 2 if self.reverse else widths + 1 - column
-        index = jnp.clip(index, 0, self.max_digits - 1)
-        index = jnp.broadcast_to(index, (len(labels), self.max_digits + 3))
+        significance = column - 2 if self.reverse else widths + 1 - column
+        index = jnp.clip(significance, 0, self.max_digits - 1)
+        index = jnp.broadcast_to(index, (len(labels), size))
         written_digits = jnp.take_along_axis(digits, index, axis=1)
         return jnp.select(
             [column == 0, column == 1, column < widths + 2],
@@ -141,13 +153,15 @@ class KeyedSort(Task):
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
         """Return what the structure reveals: the alignment of a target token shows its label."""
-        return "answer" if structure == "coupled" and not causal else None
+        if structure == "coupled" and not causal:
+            return "answer"
+        return None
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return prompt.tolist().count(_COLON)
 
 
-def _ascending(digits: Int[Array, "n d"], mask: Bool[Array, "n"]) -> Int[Array, "n"]:
+def _ascending(digits: Int[Array, "n d"], mask: Bools) -> Ints:
     """Return the order of numbers, padding last, by comparing chunks of digits that fit int32."""
     keys = []
     for start in range(0, digits.shape[1], _CHUNK):

@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.tasks._strings import random_order
-from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Example, Task, Vocabulary, one_symbol_example
 
 _SIGNS = ("+", "-", "1", "=", ",", "?")
 _ONE, _EQUALS, _COMMA, _QUERY = range(2, 6)
@@ -57,12 +57,12 @@ class Lego(Task):
     @property
     def vocabulary(self) -> Vocabulary:
         letters = string.ascii_lowercase
-        names = (letters[i] if i < len(letters) else f"v{i}" for i in range(self.num_names))
-        return Vocabulary(len(_SIGNS) + self.num_names, (*_SIGNS, *names))
+        names = [*letters, *(f"v{i}" for i in range(len(letters), self.num_names))]
+        return Vocabulary.of(*_SIGNS, *names[: self.num_names])
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        return Vocabulary(2, _SIGNS[:2])
+        return Vocabulary.of("+", "-")
 
     @property
     def min_length(self) -> int:
@@ -81,11 +81,14 @@ class Lego(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         names_key, signs_key, order_key, query_key = jax.random.split(key, 4)
         index = jnp.arange(bound)
-        name = len(_SIGNS) + random_order(names_key, self.num_names)[:bound]
+        name_order = random_order(names_key, self.num_names)
+        name = len(_SIGNS) + name_order[:bound]
         sign = jax.random.randint(signs_key, (bound,), 0, 2)
         source = jnp.where(index == 0, _ONE, jnp.roll(name, 1))
-        sort_key = jax.random.uniform(order_key, (bound,)) if self.permuted else index
-        # Clauses that the example does not have come last: uniform numbers are below the bound.
+        sort_key = index
+        if self.permuted:
+            sort_key = jax.random.uniform(order_key, (bound,))
+        # Clauses that the example does not have come last: sort keys are below the bound.
         order = jnp.where(index < length, sort_key, bound).argsort()
         query = length - 1
         if self.query == "late":
@@ -93,14 +96,15 @@ class Lego(Task):
 
         equals = jnp.full(bound, _EQUALS)
         end = jnp.where(index == length - 1, _QUERY, _COMMA)
-        clauses = jnp.stack([name[order], equals, sign[order], source[order], end], axis=1)
+        columns = [name[order], equals, sign[order], source[order], end]
+        clauses = jnp.stack(columns, axis=1).reshape(-1)
         prompt_index = jnp.arange(5 * bound + 1)
-        prompt = jnp.where(
-            prompt_index == 5 * length, name[query], jnp.append(clauses.reshape(-1), 0)
-        )
+        is_query = prompt_index == 5 * length
+        prompt = jnp.where(is_query, name[query], jnp.append(clauses, 0))
+        mask = prompt_index <= 5 * length
         # A minus is sign 1, so that the number of minuses decides.
-        value = jnp.where(index <= query, sign, 0).sum(keepdims=True) % 2
-        return make_example(prompt, prompt_index <= 5 * length, value, jnp.ones(1, bool))
+        num_minuses = jnp.where(index <= query, sign, 0).sum()
+        return one_symbol_example(prompt, mask, num_minuses % 2)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return (len(prompt) - 1) // 5

@@ -24,10 +24,18 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
 
 from pe_lab.tasks._draws import chosen
-from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
+from pe_lab.tasks.base import (
+    Bools,
+    Example,
+    Ints,
+    RandomKey,
+    Scalar,
+    Task,
+    Vocabulary,
+    make_example,
+)
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -67,7 +75,7 @@ class Majority(Task):
     @property
     def vocabulary(self) -> Vocabulary:
         if 2 < self.num_symbols <= len(_LETTERS):
-            return Vocabulary(self.num_symbols, tuple(_LETTERS[: self.num_symbols]))
+            return Vocabulary.of(*_LETTERS[: self.num_symbols])
         return Vocabulary(self.num_symbols)
 
     @property
@@ -85,35 +93,39 @@ class Majority(Task):
         length_of_each = length // self.interleaved
         mask = jnp.arange(size) < length_of_each * self.interleaved
         if self.every_prefix:
-            string = jnp.where(mask, jax.random.randint(key, (size,), 0, 2), 0)
-            return make_example(string, mask, jnp.cumsum(2 * string - 1) >= 0, mask)
+            bits = jax.random.randint(key, (size,), 0, 2)
+            string = jnp.where(mask, bits, 0)
+            # More ones than zeros, or as many.
+            balance = jnp.cumsum(2 * string - 1)
+            return make_example(string, mask, balance >= 0, mask)
         if self.num_symbols > 2:
             string = self._draw_letters(key, length, mask)
         else:
             string = self._draw_bits(key, length_of_each, size)
         is_symbol = string[:, None] == jnp.arange(self.num_symbols)[None]
-        is_symbol = (is_symbol & mask[:, None]).reshape(-1, self.interleaved, self.num_symbols)
-        counts = is_symbol.sum(axis=0)
+        is_symbol &= mask[:, None]
+        by_string = is_symbol.reshape(-1, self.interleaved, self.num_symbols)
+        counts = by_string.sum(axis=0)
         target_mask = jnp.ones(self.interleaved, bool)
         return make_example(string, mask, counts.argmax(axis=1), target_mask)
 
-    def _draw_bits(self, key: RandomKey, length_of_each: Scalar, size: int) -> Int[Array, "p"]:
+    def _draw_bits(self, key: RandomKey, length_of_each: Scalar, size: int) -> Ints:
         """Draw interleaved strings, each with a uniform number of zeros except a tie."""
         numbers_key, places_key = jax.random.split(key)
+        # Of 0..length zeros, an even length excludes the tie.
+        num_choices = length_of_each + length_of_each % 2
+        num_zeros = jax.random.randint(numbers_key, (self.interleaved,), 0, num_choices)
+        # Numbers from the tie on move up by one.
         is_even = length_of_each % 2 == 0
-        num_zeros = jax.random.randint(
-            numbers_key, (self.interleaved,), 0, length_of_each + length_of_each % 2
-        )
-        # Skip the tie: the draw has one value less, and values from half on move up by one.
         num_zeros += is_even & (num_zeros >= length_of_each // 2)
-        shape = (size // self.interleaved, self.interleaved)
-        mask = jnp.broadcast_to(jnp.arange(shape[0])[:, None] < length_of_each, shape)
-        is_one = mask & ~chosen(places_key, num_zeros, mask)
+        longest = size // self.interleaved
+        mask = jnp.arange(longest)[:, None] < length_of_each
+        mask = jnp.broadcast_to(mask, (longest, self.interleaved))
+        is_zero = chosen(places_key, num_zeros, mask)
+        is_one = mask & ~is_zero
         return is_one.reshape(-1).astype(jnp.int32)
 
-    def _draw_letters(
-        self, key: RandomKey, length: Scalar, mask: Bool[Array, "p"]
-    ) -> Int[Array, "p"]:
+    def _draw_letters(self, key: RandomKey, length: Scalar, mask: Bools) -> Ints:
         """Draw strings until one symbol is the most frequent."""
 
         def draw(attempt):

@@ -23,10 +23,9 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
 
 from pe_lab.tasks import _grids
-from pe_lab.tasks.base import Example, Scalar, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Bools, Example, Ints, Scalar, Task, Vocabulary, make_example, numerals
 
 _MINE, _EMPTY, _SEPARATOR, _ZERO = range(4)
 
@@ -58,11 +57,11 @@ class Minesweeper(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(3, ("M", "E", "/"))
+        return Vocabulary.of("M", "E", "/")
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        return Vocabulary(12, ("M", "E", "/", *map(str, range(9))))
+        return Vocabulary.of("M", "E", "/", *numerals(9))
 
     @property
     def min_length(self) -> int:
@@ -80,14 +79,16 @@ class Minesweeper(Task):
         ratio = jax.random.uniform(ratio_key, (), minval=self.min_ratio, maxval=self.max_ratio)
         cell = jnp.arange(bound * bound)
         mask = cell < height * width
-        mines = mask & (jax.random.uniform(mines_key, cell.shape) < ratio)
-        target = jnp.where(mines, _MINE, _ZERO + _num_neighbors(mines, width))
+        uniform = jax.random.uniform(mines_key, cell.shape)
+        mines = mask & (uniform < ratio)
+        num_neighbors = _num_neighbors(mines, width)
+        target = jnp.where(mines, _MINE, _ZERO + num_neighbors)
 
-        row, column, prompt_mask, is_cell = _grids.coordinates(
-            self.prompt_bound(bound), height, width
-        )
+        prompt_size = self.prompt_bound(bound)
+        row, column, prompt_mask, is_cell = _grids.coordinates(prompt_size, height, width)
         prompt_cell = row * width + column
-        symbols = jnp.where(jnp.take(mines, prompt_cell, mode="clip"), _MINE, _EMPTY)
+        is_mine = jnp.take(mines, prompt_cell, mode="clip")
+        symbols = jnp.where(is_mine, _MINE, _EMPTY)
         prompt_numbers = jnp.where(is_cell, prompt_cell + 1, 0)
         prompt_grid = _grids.grid_labels(row, column, is_cell)
         target_grid = _grids.grid_labels(cell // width, cell % width, mask)
@@ -108,12 +109,14 @@ class Minesweeper(Task):
         return _grids.longer_side(prompt, _SEPARATOR)
 
 
-def _num_neighbors(mines: Bool[Array, "n"], width: Scalar) -> Int[Array, "n"]:
+def _num_neighbors(mines: Bools, width: Scalar) -> Ints:
     """Count the mines among the neighbors of each cell of a flat board of this width."""
     size = len(mines)
     column = jnp.arange(size) % width
     count = mines.astype(jnp.int32)
-    left, right = jnp.pad(count, (1, 0))[:-1], jnp.pad(count, (0, 1))[1:]
+    left = jnp.pad(count, (1, 0))[:-1]
+    right = jnp.pad(count, (0, 1))[1:]
+    # The first and the last cell of a row have no neighbor in the next row.
     left = jnp.where(column > 0, left, 0)
     right = jnp.where(column < width - 1, right, 0)
     in_row = left + count + right

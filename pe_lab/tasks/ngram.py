@@ -31,10 +31,18 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
 
 from pe_lab.tasks._strings import rearranged, uncoupled
-from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
+from pe_lab.tasks.base import (
+    Example,
+    Ints,
+    RandomKey,
+    Scalar,
+    Task,
+    Vocabulary,
+    make_example,
+    numerals,
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,8 @@ class Ngram(Task):
     form: Literal["prefix", "suffix", "duplicate"] = "prefix"
 
     def __post_init__(self):
-        if self.num_symbols < 2 or self.gram < 1 or (self.answer is not None and self.answer < 1):
+        fewest = 1 if self.answer is None else self.answer
+        if self.num_symbols < 2 or self.gram < 1 or fewest < 1:
             raise ValueError(
                 f"Ngram needs two symbols or more, and one symbol or more for the n-gram and the "
                 f"answer, got num_symbols={self.num_symbols}, gram={self.gram} and "
@@ -63,12 +72,12 @@ class Ngram(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        names = list(map(str, range(self.num_symbols)))
+        names = numerals(self.num_symbols)
         if self.num_symbols <= len(string.ascii_lowercase):
-            names = list(string.ascii_lowercase[: self.num_symbols])
+            names = tuple(string.ascii_lowercase[: self.num_symbols])
         if self.form == "prefix":
-            names.append("|")
-        return Vocabulary(len(names), tuple(names))
+            return Vocabulary.of(*names, "|")
+        return Vocabulary.of(*names)
 
     @property
     def min_length(self) -> int:
@@ -89,8 +98,10 @@ class Ngram(Task):
     def target_bound(self, length: int) -> int:
         if self.form == "duplicate":
             return length
-        answer = self.answer or length - self.gram
-        return answer + self.gram if self.form == "suffix" else answer
+        answer_size = self.answer or length - self.gram
+        if self.form == "suffix":
+            return self.gram + answer_size
+        return answer_size
 
     def sample(self, key, length, bound, data=None) -> Example:
         string_key, gram_key = jax.random.split(key)
@@ -102,36 +113,40 @@ class Ngram(Task):
             return self._prefix(letters, length, start)
         return self._suffix(letters, length, start)
 
-    def _prefix(self, letters: Int[Array, "n"], length: Scalar, start: Scalar) -> Example:
+    def _prefix(self, letters: Ints, length: Scalar, start: Scalar) -> Example:
         end = start + self.gram
         gram = letters[start + jnp.arange(self.gram)]
-        prompt = jnp.concatenate([gram, jnp.array([self.num_symbols]), letters])
+        separator = jnp.array([self.num_symbols])
+        prompt = jnp.concatenate([gram, separator, letters])
         mask = jnp.arange(len(prompt)) < length + self._prefix_length
         target_index = jnp.arange(self.target_bound(len(letters)))
-        target_mask = target_index < (self.answer or length - end)
+        answer_size = self.answer or length - end
+        target_mask = target_index < answer_size
         # Indices of the prompt, in which the string follows the n-gram.
         source = self._prefix_length + end + target_index
         structure = uncoupled(mask, target_mask)
         return rearranged(prompt, mask, source, target_mask, structure=structure)
 
-    def _suffix(self, letters: Int[Array, "n"], length: Scalar, start: Scalar) -> Example:
+    def _suffix(self, letters: Ints, length: Scalar, start: Scalar) -> Example:
         bound = len(letters)
         mask = jnp.arange(bound) < length
         target_index = jnp.arange(self.target_bound(bound))
-        target_mask = target_index < self.gram + (self.answer or length - start - self.gram)
+        answer_size = self.answer or length - start - self.gram
+        target_mask = target_index < self.gram + answer_size
         is_predicted = target_mask & (target_index >= self.gram)
+        source = start + target_index
         return make_example(
             letters,
             mask,
-            letters[jnp.minimum(start + target_index, bound - 1)],
+            letters[jnp.minimum(source, bound - 1)],
             target_mask,
             answer_mask=is_predicted,
-            alignment=jnp.where(is_predicted, start + target_index, -1),
+            alignment=jnp.where(is_predicted, source, -1),
             asked_mask=is_predicted,
             structure=uncoupled(mask, target_mask),
         )
 
-    def _draw_start(self, key: RandomKey, letters: Int[Array, "n"], length: Scalar) -> Scalar:
+    def _draw_start(self, key: RandomKey, letters: Ints, length: Scalar) -> Scalar:
         """Draw an n-gram that occurs once, if there is one; return its first occurrence."""
         start = jnp.arange(len(letters))
         padded = jnp.pad(letters, (0, self.gram - 1))
@@ -146,15 +161,18 @@ class Ngram(Task):
         chosen = jnp.argmax(jnp.where(start <= length - self.min_length, score, -1))
         return jnp.argmax(is_equal[chosen])
 
-    def _duplicate(self, key: RandomKey, letters: Int[Array, "n"], length: Scalar) -> Example:
+    def _duplicate(self, key: RandomKey, letters: Ints, length: Scalar) -> Example:
         from_key, to_key = jax.random.split(key)
         index = jnp.arange(len(letters))
         num_starts = length - self.gram - (self.answer or 0) - 1
         old = jax.random.randint(from_key, (), 0, num_starts)
-        new = (old + jax.random.randint(to_key, (), 1, num_starts)) % num_starts
+        # A shift of at least 1 never gives the old index.
+        shift = jax.random.randint(to_key, (), 1, num_starts)
+        new = (old + shift) % num_starts
         is_replaced = (index >= new) & (index < new + self.gram)
-        prompt = letters[jnp.where(is_replaced, index - new + old, index)]
-        return rearranged(prompt, index < length, index, index < length)
+        copied_index = jnp.where(is_replaced, index - new + old, index)
+        mask = index < length
+        return rearranged(letters[copied_index], mask, index, mask)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) - self._prefix_length

@@ -20,7 +20,7 @@ import numpy as np
 
 from pe_lab.tasks._draws import distinct
 from pe_lab.tasks._strings import rearranged, uncoupled
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, Task, Vocabulary, numerals
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class PhoneBook(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        names = (*"0123456789", *(f"n{i}" for i in range(self.num_names)))
-        return Vocabulary(10 + self.num_names, names)
+        names = [f"n{i}" for i in range(self.num_names)]
+        return Vocabulary.of(*numerals(10), *names)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -66,19 +66,23 @@ class PhoneBook(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         name_key, digit_key, query_key = jax.random.split(key, 3)
         names = 10 + distinct(name_key, bound, self.num_names)
-        least = jnp.where(jnp.arange(self.num_digits) == 0, 6, 0)[None]
+        digit_index = jnp.arange(self.num_digits)
+        # The first digit is at least 6.
+        least = jnp.where(digit_index == 0, 6, 0)[None]
         # Uniform fractions are twice as fast as uniform integers here.
         uniform = jax.random.uniform(digit_key, (bound, self.num_digits))
-        digits = least + (uniform * (10 - least)).astype(jnp.int32)
-        book = jnp.concatenate([names[:, None], digits], axis=1).reshape(-1)
+        above_least = (uniform * (10 - least)).astype(jnp.int32)
+        entries = jnp.concatenate([names[:, None], least + above_least], axis=1)
+        book = entries.reshape(-1)
         query = jax.random.randint(query_key, (), 0, length)
 
         width = 1 + self.num_digits
         index = jnp.arange(self.prompt_bound(bound))
-        prompt = jnp.where(index == width * length, names[query], jnp.append(book, 0))
+        is_query = index == width * length
+        prompt = jnp.where(is_query, names[query], jnp.append(book, 0))
         mask = index <= width * length
         target_mask = jnp.ones(self.num_digits, bool)
-        source = width * query + 1 + jnp.arange(self.num_digits)
+        source = width * query + 1 + digit_index
         # Symbols 0 to 9 are digits, larger symbols are names.
         is_digit = mask & (prompt < 10)
         structure = {"symbols": (is_digit, target_mask), **uncoupled(mask, target_mask)}
