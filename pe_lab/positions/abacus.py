@@ -14,11 +14,18 @@ mean equal significance.
 
 from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, index_since, required, starts
+from pe_lab.positions.base import (
+    Keys,
+    Mask,
+    Positions,
+    PositionScheme,
+    index_since,
+    random_starts,
+    required,
+    starts,
+)
 
 
 @dataclass(frozen=True)
@@ -45,16 +52,16 @@ class Abacus(PositionScheme):
             raise ValueError(f"abacus's max_shift must be 0 or more, got {self.max_shift}.")
 
     def __call__(
-        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
-    ) -> Num[Array, "n _ l"]:
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
+    ) -> Positions:
         is_symbol = required(self, structure, "symbols").astype(bool) & mask
         # A prompt and the target after it are separate numbers.
         parts = None if structure is None else structure.get("parts")
-        positions = index_since(starts(is_symbol, parts, segments)) + 1
+        is_start = starts(is_symbol, parts, segments)
+        positions = index_since(is_start) + 1
         if train:
-            draw = jax.vmap(lambda key: jax.random.randint(key, (), 0, self.max_shift + 1))
-            positions += draw(keys)[:, None]
+            positions += random_starts(keys, self.max_shift)[:, None]
         return jnp.where(is_symbol, positions, 0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
-        return length + self.max_shift * train
+        return length + self.max_shift if train else length

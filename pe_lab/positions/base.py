@@ -15,6 +15,8 @@ from jaxtyping import Array, Bool, Int, Key, Num, Shaped
 from pe_lab.choices import ChecksChoices
 
 Keys = Key[Array, "b"]  # one for each example
+Mask = Bool[Array, "b l"]  # True at tokens, False at padding
+Positions = Num[Array, "n _ l"]
 Structure = Mapping[str, Shaped[Array, "b l ..."]]  # see `Batch.structure` of the tasks
 
 
@@ -47,7 +49,7 @@ class PositionScheme(ChecksChoices):
     def __call__(
         self,
         keys: Keys,
-        mask: Bool[Array, "b l"],
+        mask: Mask,
         *,
         segments: Int[Array, "b l"] | None = None,
         structure: Structure | None = None,
@@ -76,9 +78,15 @@ class PositionScheme(ChecksChoices):
         return self.bound(length, train)
 
 
-def indices(mask: Bool[Array, "b l"]) -> Int[Array, "b l"]:
+def indices(mask: Mask) -> Int[Array, "b l"]:
     """Return 0, 1, 2, … along each row, and 0 at padding; [B, L]."""
-    return jnp.where(mask, jnp.arange(mask.shape[1])[None], 0)
+    index = jnp.arange(mask.shape[1])
+    return jnp.where(mask, index[None], 0)
+
+
+def random_starts(keys: Keys, most: int) -> Int[Array, "b"]:
+    """Draw a uniform integer of 0..most for each example."""
+    return jax.vmap(lambda key: jax.random.randint(key, (), 0, most + 1))(keys)
 
 
 def required(
@@ -101,13 +109,16 @@ def starts(*labels: Shaped[Array, "b l"] | None) -> Bool[Array, "b l"]:
     """Return True at the first token and where a label changes; labels may be None; [B, L]."""
     changes = [label[:, 1:] != label[:, :-1] for label in labels if label is not None]
     is_change = functools.reduce(jnp.logical_or, changes)
+    # The first token always starts.
     return jnp.pad(is_change, ((0, 0), (1, 0)), constant_values=True)
 
 
 def index_since(is_start: Bool[Array, "b l"]) -> Int[Array, "b l"]:
     """Return 0 at each start, then 1, 2, … up to the next start; [B, L]."""
-    index = jnp.broadcast_to(jnp.arange(is_start.shape[1])[None], is_start.shape)
-    return index - jax.lax.cummax(jnp.where(is_start, index, 0), axis=1)
+    index = jnp.arange(is_start.shape[1])[None]
+    index = jnp.broadcast_to(index, is_start.shape)
+    last_start = jax.lax.cummax(jnp.where(is_start, index, 0), axis=1)
+    return index - last_start
 
 
 def sorted_subset(
@@ -120,14 +131,17 @@ def sorted_subset(
     """
     index = jnp.arange(length)
     last = maximum - size + index  # Floyd's j, valid for index < size
-    candidates = jax.random.randint(key, (length,), 0, jnp.maximum(last, 0) + 1)
+    num_candidates = jnp.maximum(last, 0) + 1
+    candidates = jax.random.randint(key, (length,), 0, num_candidates)
 
     def insert(subset, step):
         i, j, candidate = step
         is_taken = (subset == candidate).any()
         # A candidate that is taken is replaced by j, which no earlier step could choose.
         number = jnp.where(is_taken, j, candidate)
-        return jnp.where((index == i) & (i < size), number, subset), None
+        is_next = (index == i) & (i < size)
+        subset = jnp.where(is_next, number, subset)
+        return subset, None
 
     empty = jnp.full((length,), maximum)  # larger than every number, so that it is sorted last
     subset, _ = jax.lax.scan(insert, empty, (index, last, candidates))

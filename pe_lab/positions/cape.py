@@ -18,9 +18,8 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, indices
+from pe_lab.positions.base import Keys, Mask, Positions, PositionScheme, indices
 
 
 @dataclass(frozen=True)
@@ -65,12 +64,12 @@ class CAPE(PositionScheme):
         return self.max_local_shift <= 0.5
 
     def __call__(
-        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
-    ) -> Num[Array, "n _ l"]:
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
+    ) -> Positions:
         positions = indices(mask).astype(jnp.float32)
         if self.normalize:
-            # The mean of 0..n-1, from the true length n.
-            positions = positions - (mask.sum(axis=1, keepdims=True) - 1) / 2
+            length = mask.sum(axis=1, keepdims=True)
+            positions = positions - (length - 1) / 2  # the mean of 0..length-1
         if train:
             positions = jax.vmap(self._augmented)(keys, positions)
         return jnp.where(mask, positions, 0.0)[None]

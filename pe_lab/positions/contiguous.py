@@ -6,9 +6,8 @@ Position of token t of n: t.
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme
+from pe_lab.positions.base import Keys, Mask, Positions, PositionScheme
 
 
 @dataclass(frozen=True)
@@ -22,9 +21,11 @@ class Contiguous(PositionScheme):
     arange = True
 
     def __call__(
-        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
-    ) -> Num[Array, "n _ l"]:
-        return jnp.where(mask.any(axis=0), jnp.arange(mask.shape[1]), 0)[None, None]
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
+    ) -> Positions:
+        index = jnp.arange(mask.shape[1])
+        is_used = mask.any(axis=0)
+        return jnp.where(is_used, index, 0)[None, None]
 
     def bound(self, length: int, train: bool) -> int | float:
         return length - 1

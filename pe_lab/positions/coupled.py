@@ -15,9 +15,8 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, required
+from pe_lab.positions.base import Keys, Mask, Positions, PositionScheme, required
 
 
 @dataclass(frozen=True)
@@ -47,18 +46,22 @@ class Coupled(PositionScheme):
             raise ValueError(f"coupled's max_position must be at least 1, got {self.max_position}.")
 
     def __call__(
-        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
-    ) -> Num[Array, "n _ l"]:
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
+    ) -> Positions:
         numbers = jnp.where(mask, required(self, structure, "coupled"), 0)
         if not train:
             return jnp.where(mask, numbers + 1, 0)[None]
 
-        # If the numbers exceed max_position, the only choice is 1.
         def draw(key, largest):
-            return jax.random.randint(key, (), 1, jnp.maximum(self.max_position - largest, 1) + 1)
+            # If the numbers exceed max_position, the only choice is 1.
+            last_start = jnp.maximum(self.max_position - largest, 1)
+            return jax.random.randint(key, (), 1, last_start + 1)
 
         start = jax.vmap(draw)(keys, numbers.max(axis=1))
-        return jnp.where(mask, numbers + start[:, None], 0)[None]
+        positions = numbers + start[:, None]
+        return jnp.where(mask, positions, 0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
-        return max(length + 1, self.max_position) if train else length + 1
+        if train:
+            return max(length + 1, self.max_position)
+        return length + 1

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Num
+from jaxtyping import Array, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, indices, required
+from pe_lab.positions.base import Keys, Mask, PositionScheme, indices, required
 
 
 @dataclass(frozen=True)
@@ -62,24 +62,35 @@ class Grid(PositionScheme):
         return "grid" if self.columns is None else None
 
     def __call__(
-        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
     ) -> Num[Array, "n _ l a"]:
         if self.columns is not None:
             index = indices(mask)
-            return jnp.stack([index // self.columns, index % self.columns], axis=-1)[None]
+            row = index // self.columns
+            column = index % self.columns
+            return jnp.stack([row, column], axis=-1)[None]
         numbers = jnp.where(mask[..., None], required(self, structure, "grid"), 0)
         if self.max_position is None or not train:
             return numbers[None]
-        room = jnp.maximum(self.max_position - numbers.max(axis=1), 0)  # [B, 2]
-        start = jax.vmap(lambda key, most: jax.random.randint(key, (2,), 0, most + 1))(keys, room)
-        return jnp.where(mask[..., None], numbers + start[:, None], 0)[None]
+        largest = numbers.max(axis=1)
+        last_start = jnp.maximum(self.max_position - largest, 0)  # [B, 2]
+
+        def draw(key, most):
+            return jax.random.randint(key, (2,), 0, most + 1)
+
+        start = jax.vmap(draw)(keys, last_start)
+        positions = numbers + start[:, None]
+        return jnp.where(mask[..., None], positions, 0)[None]
 
     def bound_on(self, axis: int, length: int, train: bool, parts: Sequence[int]) -> int | float:
         if self.columns is not None:
             last_row = (length - 1) // self.columns
             last_column = min(length, self.columns) - 1
             return (last_row, last_column)[axis]
-        return max(*parts, self.max_position or 0) if train else max(parts)
+        longest = max(parts)
+        if train and self.max_position is not None:
+            return max(longest, self.max_position)
+        return longest
 
     def bound(self, length: int, train: bool) -> int | float:
         return max(self.bound_on(axis, length, train, (length,)) for axis in range(2))

@@ -12,9 +12,8 @@ for other data.
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme
+from pe_lab.positions.base import Keys, Mask, Positions, PositionScheme
 
 
 @dataclass(frozen=True)
@@ -22,9 +21,10 @@ class LeftPadded(PositionScheme):
     """A token's position is the number of tokens before it, without padding."""
 
     def __call__(
-        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
-    ) -> Num[Array, "n _ l"]:
-        return jnp.where(mask, jnp.cumsum(mask, axis=1) - 1, 0)[None]
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
+    ) -> Positions:
+        tokens_before = jnp.cumsum(mask, axis=1) - 1
+        return jnp.where(mask, tokens_before, 0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
         return length - 1

@@ -10,9 +10,8 @@ a decoder.
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, indices
+from pe_lab.positions.base import Keys, Mask, Positions, PositionScheme, indices
 
 
 @dataclass(frozen=True)
@@ -23,10 +22,12 @@ class Normalized(PositionScheme):
     reads_length = True
 
     def __call__(
-        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
-    ) -> Num[Array, "n _ l"]:
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
+    ) -> Positions:
         length = mask.sum(axis=1, keepdims=True)
-        return (indices(mask) / jnp.maximum(length - 1, 1)).astype(jnp.float32)[None]
+        last = jnp.maximum(length - 1, 1)
+        fraction = indices(mask) / last
+        return fraction.astype(jnp.float32)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
         return 1.0

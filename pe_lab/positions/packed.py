@@ -11,9 +11,16 @@ segment ids, which is correct (from 1) only for a single segment with id 1.
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, index_since, indices, starts
+from pe_lab.positions.base import (
+    Keys,
+    Mask,
+    Positions,
+    PositionScheme,
+    index_since,
+    indices,
+    starts,
+)
 
 
 @dataclass(frozen=True)
@@ -23,11 +30,12 @@ class Packed(PositionScheme):
     ascending = False  # from one segment to the next
 
     def __call__(
-        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
-    ) -> Num[Array, "n _ l"]:
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
+    ) -> Positions:
         if segments is None:
             return indices(mask)[None]
-        return jnp.where(mask, index_since(starts(segments)), 0)[None]
+        positions = index_since(starts(segments))
+        return jnp.where(mask, positions, 0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
         return length - 1

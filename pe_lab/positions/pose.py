@@ -15,9 +15,8 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, indices
+from pe_lab.positions.base import Keys, Mask, Positions, PositionScheme, indices
 
 
 @dataclass(frozen=True)
@@ -39,23 +38,26 @@ class PoSE(PositionScheme):
             raise ValueError(f"pose's target must be at least 1, got {self.target}.")
 
     def __call__(
-        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
-    ) -> Num[Array, "n _ l"]:
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
+    ) -> Positions:
         index = indices(mask)
         if not train:
             return index[None]
 
-        # Without room for a skip, max(…, 0) makes it 0.
-        def draw(key, n):
+        def draw(key, num_tokens):
             first_key, skip_key = jax.random.split(key)
-            first = jax.random.randint(first_key, (), 1, (n + 1) // 2 + 1)
-            most = jnp.maximum(self.target - n, 0)
-            return first, jax.random.randint(skip_key, (), 0, most + 1)
+            longest_first = (num_tokens + 1) // 2
+            first = jax.random.randint(first_key, (), 1, longest_first + 1)
+            # An example longer than the target has no skip.
+            largest_skip = jnp.maximum(self.target - num_tokens, 0)
+            skip = jax.random.randint(skip_key, (), 0, largest_skip + 1)
+            return first, skip
 
         first, skip = jax.vmap(draw)(keys, mask.sum(axis=1))
         is_second = mask & (index >= first[:, None])
         return jnp.where(is_second, index + skip[:, None], index)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
-        has_skip = train and length > 1
-        return max(length, self.target) - 1 if has_skip else length - 1
+        if train and length > 1:  # one token has no second chunk
+            return max(length, self.target) - 1
+        return length - 1

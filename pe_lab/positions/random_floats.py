@@ -15,9 +15,8 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, indices
+from pe_lab.positions.base import Keys, Mask, Positions, PositionScheme, indices
 
 
 @dataclass(frozen=True)
@@ -48,17 +47,19 @@ class RandomFloats(PositionScheme):
             raise ValueError(f"random_floats's maximum must be more than 0, got {self.maximum:g}.")
 
     def __call__(
-        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
-    ) -> Num[Array, "n _ l"]:
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
+    ) -> Positions:
         if train:
             uniform = jax.vmap(lambda key: jax.random.uniform(key, mask.shape[1:]))(keys)
             fraction = jnp.sort(jnp.where(mask, uniform, jnp.inf), axis=1)  # padding last
         else:
-            parts = jnp.maximum(mask.sum(axis=1, keepdims=True), self.train_length)
-            fraction = (2 * indices(mask) + 1) / (2 * parts)
+            length = mask.sum(axis=1, keepdims=True)
+            num_parts = jnp.maximum(length, self.train_length)
+            fraction = (2 * indices(mask) + 1) / (2 * num_parts)
         return jnp.where(mask, self.maximum * fraction, 0.0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
         if train:
             return self.maximum
-        return self.maximum * (2 * length - 1) / (2 * max(length, self.train_length))
+        num_parts = max(length, self.train_length)
+        return self.maximum * (2 * length - 1) / (2 * num_parts)

@@ -26,9 +26,8 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, sorted_subset
+from pe_lab.positions.base import Keys, Mask, Positions, PositionScheme, sorted_subset
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,9 @@ class Randomized(PositionScheme):
     """The n tokens of an example get n of the positions 0..maximum-1, ascending.
 
     Args:
-      maximum: the size of the range; 2048 in the paper. per: in training, one draw for every
-      "example", or for the "batch", as in the paper. The batch's
-        draw has the length of the longest example; shorter ones use its first positions.
+      maximum: the size of the range; 2048 in the paper.
+      per: in training, one draw for every "example", or for the "batch", as in the paper. The
+        batch's draw has the length of the longest example; shorter ones use its first positions.
       per_layer: one draw for each layer; encodings of the input use the first layer's.
       num_layers: N of the draws, set by the model.
     """
@@ -59,8 +58,8 @@ class Randomized(PositionScheme):
         return self.maximum
 
     def __call__(
-        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
-    ) -> Num[Array, "n _ l"]:
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
+    ) -> Positions:
         lengths = mask.sum(axis=1)
         if train and self.per == "batch":
             # One row of positions broadcasts over the batch.

@@ -11,11 +11,9 @@ with K = 500; in evaluation it starts every example at K, here it starts at 0, a
 
 from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, indices
+from pe_lab.positions.base import Keys, Mask, Positions, PositionScheme, indices, random_starts
 
 
 @dataclass(frozen=True)
@@ -35,12 +33,14 @@ class Shifted(PositionScheme):
             raise ValueError(f"shifted's max_shift must be 0 or more, got {self.max_shift}.")
 
     def __call__(
-        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
-    ) -> Num[Array, "n _ l"]:
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
+    ) -> Positions:
         if not train:
             return indices(mask)[None]
-        start = jax.vmap(lambda key: jax.random.randint(key, (), 0, self.max_shift + 1))(keys)
-        return jnp.where(mask, indices(mask) + start[:, None], 0)[None]
+        start = random_starts(keys, self.max_shift)
+        positions = indices(mask) + start[:, None]
+        return jnp.where(mask, positions, 0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
-        return length - 1 + self.max_shift * train
+        last = length - 1
+        return last + self.max_shift if train else last

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Num
+from jaxtyping import Array, Num
 
-from pe_lab.positions.base import Keys, PositionScheme, index_since, required, starts
+from pe_lab.positions.base import Keys, Mask, PositionScheme, index_since, required, starts
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,17 @@ class TwoStream(PositionScheme):
     follows = "parts"
 
     def __call__(
-        self, keys: Keys, mask: Bool[Array, "b l"], *, segments=None, structure=None, train: bool
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
     ) -> Num[Array, "n _ l a"]:
-        is_start = starts(required(self, structure, "parts"), segments)
+        parts = required(self, structure, "parts")
+        is_start = starts(parts, segments)
         part = jnp.cumsum(is_start, axis=1) - 1
         positions = jnp.stack([index_since(is_start), part], axis=-1)
         return jnp.where(mask[..., None], positions, 0)[None]
 
     def bound_on(self, axis: int, length: int, train: bool, parts: Sequence[int]) -> int | float:
-        return (max(parts), len(parts))[axis] - 1
+        num_positions = (max(parts), len(parts))
+        return num_positions[axis] - 1
 
     def bound(self, length: int, train: bool) -> int | float:
         return length - 1
