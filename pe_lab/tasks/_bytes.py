@@ -7,8 +7,9 @@ import numpy as np
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.base import Vocabulary
 
-_NAMES = tuple(chr(byte) if 33 <= byte < 127 else f"x{byte:02x}" for byte in range(256))
-VOCABULARY = Vocabulary(256, _NAMES)
+# Bytes with a visible ASCII character have its name, so that names have no spaces.
+_NAMES = [chr(byte) if 33 <= byte < 127 else f"x{byte:02x}" for byte in range(256)]
+VOCABULARY = Vocabulary.of(*_NAMES)
 _MOST = 2**31 - 2**20  # indices are int32, and a window reaches beyond the end of the text
 
 
@@ -32,11 +33,12 @@ def same_size(data: Mapping[str, Mapping[str, np.ndarray]], split: str) -> dict[
 
     One compiled program then evaluates both. The padding is the largest number of the array's type.
     """
-    other_split = {"validation": "test", "test": "validation"}.get(split, split)
-    # The largest number keeps sorted arrays sorted.
+    other_splits = {"validation": "test", "test": "validation"}
+    other = data[other_splits.get(split, split)]
     arrays = {}
     for name, array in data[split].items():
-        missing = max(len(data[other_split][name]) - len(array), 0)
+        num_missing = max(len(other[name]) - len(array), 0)
+        # The largest number keeps sorted arrays sorted.
         largest = np.iinfo(array.dtype).max
-        arrays[name] = np.pad(array, (0, missing), constant_values=largest)
+        arrays[name] = np.pad(array, (0, num_missing), constant_values=largest)
     return arrays

@@ -43,7 +43,8 @@ def distinct(key: RandomKey, number: int, choices: int | Scalar) -> Ints:
     ranks = jax.random.randint(key, (number,), 0, num_left)
 
     def insert(taken, rank):
-        num_below = (taken - index <= rank).sum()
+        is_below = taken - index <= rank
+        num_below = is_below.sum()
         value = rank + num_below
         # `taken` stays sorted: smaller values stay, larger ones move by one.
         shifted = jnp.roll(taken, 1)

@@ -45,10 +45,16 @@ class Language:
         return tuple(labels)
 
 
+def _automaton(letters: str, moves: str, accepting: tuple[int, ...]) -> Language:
+    """The language of an automaton; each word of `moves` has the next states after a state."""
+    rows = [tuple(map(int, word)) for word in moves.split()]
+    return Language(letters, tuple(rows), accepting)
+
+
 def _power(k: int) -> Language:
     """The language of a repeated n times, for all multiples n of k."""
     dead = k
-    moves = tuple(((i + 1) % k, dead) for i in range(k))
+    moves = [((i + 1) % k, dead) for i in range(k)]
     return Language("ab", (*moves, (dead, dead)), accepting=(0,))
 
 
@@ -62,46 +68,36 @@ def _nested(depth: int) -> Language:
 
 LANGUAGES = {
     # Only ones.
-    "tomita_1": Language("01", ((1, 0), (1, 1)), accepting=(0,)),
+    "tomita_1": _automaton("01", "10 11", accepting=(0,)),
     # Pairs of a one and a zero.
-    "tomita_2": Language("01", ((2, 1), (0, 2), (2, 2)), accepting=(0,)),
+    "tomita_2": _automaton("01", "21 02 22", accepting=(0,)),
     # No member has an odd run of ones before an odd run of zeros. The state is 1 after an odd run
     # of ones, and 2 or 3 after an odd or even number of zeros that follow it.
-    "tomita_3": Language("01", ((0, 1), (2, 0), (3, 4), (2, 1), (4, 4)), accepting=(0, 1, 3)),
+    "tomita_3": _automaton("01", "01 20 34 21 44", accepting=(0, 1, 3)),
     # No three zeros in a row.
-    "tomita_4": Language("01", ((1, 0), (2, 0), (3, 0), (3, 3)), accepting=(0, 1, 2)),
+    "tomita_4": _automaton("01", "10 20 30 33", accepting=(0, 1, 2)),
     # An even number of zeros and of ones.
-    "tomita_5": Language("01", ((1, 2), (0, 3), (3, 0), (2, 1)), accepting=(0,)),
+    "tomita_5": _automaton("01", "12 03 30 21", accepting=(0,)),
     # As many zeros as ones, modulo 3.
-    "tomita_6": Language("01", ((1, 2), (2, 0), (0, 1)), accepting=(0,)),
+    "tomita_6": _automaton("01", "12 20 01", accepting=(0,)),
     # Zeros, ones, zeros, ones.
-    "tomita_7": Language("01", ((0, 1), (2, 1), (2, 3), (4, 3), (4, 4)), accepting=(0, 1, 2, 3)),
+    "tomita_7": _automaton("01", "01 21 23 43 44", accepting=(0, 1, 2, 3)),
     # Even numbers, and multiples of four, of a; b is in no member.
     "aa_star": _power(2),
     "aaaa_star": _power(4),
     # Repetitions of abab.
-    "abab_star": Language("ab", ((1, 4), (4, 2), (3, 4), (4, 0), (4, 4)), accepting=(0,)),
+    "abab_star": _automaton("ab", "14 42 34 40 44", accepting=(0,)),
     # Balanced brackets up to a depth.
     "d_2": _nested(2),
     "d_3": _nested(3),
     "d_4": _nested(4),
     "d_12": _nested(12),
-    # Runs of a, b, c, d and e.
-    "aa_bb_cc_dd_ee": Language(
-        "abcde",
-        (
-            (1, 6, 6, 6, 6),
-            (1, 2, 6, 6, 6),
-            (6, 2, 3, 6, 6),
-            (6, 6, 3, 4, 6),
-            (6, 6, 6, 4, 5),
-            (6, 6, 6, 6, 5),
-            (6, 6, 6, 6, 6),
-        ),
-        accepting=(5,),
+    # Runs of a, b, c, d and e. State 6 is dead.
+    "aa_bb_cc_dd_ee": _automaton(
+        "abcde", "16666 12666 62366 66346 66645 66665 66666", accepting=(5,)
     ),
     # One d between a or b and b or c.
-    "ab_d_bc": Language("abcd", ((0, 0, 2, 1), (2, 1, 1, 2), (2, 2, 2, 2)), accepting=(1,)),
+    "ab_d_bc": _automaton("abcd", "0021 2112 2222", accepting=(1,)),
     # A 0, then only twos, at the end.
-    "012_02": Language("012", ((1, 0, 0), (1, 0, 1)), accepting=(1,)),
+    "012_02": _automaton("012", "100 101", accepting=(1,)),
 }

@@ -83,7 +83,8 @@ class AlignedText(Task):
     def _lengths(self) -> tuple[int, int]:
         """The widest range of lengths that have pairs in every split."""
         all_sizes = [pairs["sizes"] for pairs in self._pairs.values()]
-        lengths = np.arange(1, max(int(sizes[-1]) for sizes in all_sizes) + 1)
+        longest = max(int(sizes[-1]) for sizes in all_sizes)
+        lengths = np.arange(1, longest + 1)
         has_pairs = np.ones(len(lengths), bool)
         for sizes in all_sizes:
             first, end = _range(np, sizes, lengths, self.width)
@@ -94,7 +95,8 @@ class AlignedText(Task):
                 f"a width above {self.width}."
             )
         lengths = lengths[has_pairs]
-        ranges = np.split(lengths, np.flatnonzero(np.diff(lengths) > 1) + 1)
+        is_gap = np.diff(lengths) > 1
+        ranges = np.split(lengths, np.flatnonzero(is_gap) + 1)
         widest = max(ranges, key=len)
         return int(widest[0]), int(widest[-1])
 
@@ -141,23 +143,33 @@ def _sorted(rows: list[tuple[bytes, ...]], split: str) -> dict[str, np.ndarray]:
       sizes: the longer side of each pair; source and target: the bytes of all lines of a side;
       source_starts and target_starts: the start of each line, and the end of the last one.
     """
-    rows = sorted(rows, key=lambda pair: max(map(len, pair)))
-    arrays = {"sizes": np.array([max(map(len, pair)) for pair in rows], np.int32)}
-    for side, lines in zip(("source", "target"), zip(*rows, strict=True), strict=True):
+
+    def longer_side(pair: tuple[bytes, ...]) -> int:
+        return max(map(len, pair))
+
+    rows = sorted(rows, key=longer_side)
+    arrays = {"sizes": np.array([longer_side(pair) for pair in rows], np.int32)}
+    columns = zip(*rows, strict=True)
+    for side, lines in zip(("source", "target"), columns, strict=True):
+        sizes = [len(line) for line in lines]
         arrays[side] = joined(lines, split)
-        arrays[f"{side}_starts"] = np.cumsum([0, *map(len, lines)], dtype=np.int32)
+        arrays[f"{side}_starts"] = np.cumsum([0, *sizes], dtype=np.int32)
     return arrays
 
 
 def _range(xp, sizes, length, width: int):
     """Return the first pair of a length, and the end of its pairs; `xp` is numpy or jax.numpy."""
     first = xp.searchsorted(sizes, length - width, side="right")
-    return xp.stack([first, xp.searchsorted(sizes, length, side="right")])
+    end = xp.searchsorted(sizes, length, side="right")
+    return xp.stack([first, end])
 
 
 def _line(data, side: str, i: Scalar, bound: int) -> tuple[Int[Array, "n"], Bool[Array, "n"]]:
     """Return line i of a side in `bound` symbols, and its mask."""
-    start, end = data[f"{side}_starts"][i], data[f"{side}_starts"][i + 1]
+    starts = data[f"{side}_starts"]
+    start = starts[i]
+    end = starts[i + 1]
     index = jnp.arange(bound)
+    # Indices beyond the text are clipped; the mask removes their symbols.
     line = jnp.take(data[side], start + index, mode="clip").astype(jnp.int32)
     return line, index < end - start

@@ -40,7 +40,7 @@ from jaxtyping import Array, Int
 
 from pe_lab.tasks._draws import distinct
 from pe_lab.tasks._strings import uncoupled
-from pe_lab.tasks.base import Example, RandomKey, Scalar, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Example, Ints, RandomKey, Scalar, Task, Vocabulary, make_example
 
 
 @dataclass(frozen=True)
@@ -140,16 +140,20 @@ class AssociativeRecall(Task):
         # A slot without a key has pair -1, which indexes arbitrary values that are not used.
         is_query = (pair >= 0)[:, None]
         last = last_entry[pair]
-        query = jnp.concatenate([keys[pair], entry_values[last][:, None]], axis=1)
+        value = entry_values[last]
+        query = jnp.concatenate([keys[pair], value[:, None]], axis=1)
         filler = jnp.zeros_like(query)
         if self.random_filler:
             filler = jax.random.randint(filler_key, (query.size,), 0, self.num_symbols)
             filler = filler.reshape(query.shape)
         target = jnp.where(is_query, query, filler).reshape(-1)
-        target_mask = jnp.arange(target.size) < width * self.slots_per_pair * length
-        is_value = (jnp.arange(width) == width - 1)[None]
-        is_predicted = (is_query & is_value).reshape(-1)
-        source = jnp.repeat(width * last + width - 1, width)
+        target_length = width * self.slots_per_pair * length
+        target_mask = jnp.arange(target.size) < target_length
+        is_value = jnp.arange(width) == width - 1
+        is_predicted = (is_query & is_value[None]).reshape(-1)
+        # A value is the last token of its entry.
+        source_of_value = width * last + width - 1
+        source = jnp.repeat(source_of_value, width)
         return make_example(
             prompt,
             mask,
@@ -163,19 +167,24 @@ class AssociativeRecall(Task):
 
     def _draw_keys(self, key: RandomKey, length: Scalar, bound: int) -> Int[Array, "n k"]:
         if self.variant != "compositional":
-            return 1 + distinct(key, bound, self._part - 1)[:, None]
+            keys = 1 + distinct(key, bound, self._part - 1)
+            return keys[:, None]
         cell_key, first_key, second_key = jax.random.split(key, 3)
-        # Only integers: a square root in float32 may round to the wrong side.
-        side = (jnp.arange(bound) ** 2 < length).sum()
+        # The side of the smallest square grid with `length` cells. Only integers: a square root in
+        # float32 may round to the wrong side.
+        is_smaller = jnp.arange(bound) ** 2 < length
+        side = is_smaller.sum()
         cells = distinct(cell_key, bound, side**2)
-        most = math.isqrt(bound - 1) + 1
-        first = 1 + distinct(first_key, most, self._part - 1)
-        second = self._part + distinct(second_key, most, self._part)
-        return jnp.stack([first[cells // side], second[cells % side]], axis=1)
+        longest_side = math.isqrt(bound - 1) + 1
+        first = 1 + distinct(first_key, longest_side, self._part - 1)
+        second = self._part + distinct(second_key, longest_side, self._part)
+        row = cells // side
+        column = cells % side
+        return jnp.stack([first[row], second[column]], axis=1)
 
     def _draw_entries(
-        self, key: RandomKey, values: Int[Array, "n"], length: Scalar, bound: int
-    ) -> tuple[Int[Array, "e"], Int[Array, "e"], Int[Array, "n"]]:
+        self, key: RandomKey, values: Ints, length: Scalar, bound: int
+    ) -> tuple[Int[Array, "e"], Int[Array, "e"], Ints]:
         """Draw the pair and the value of each entry of the prompt, and each pair's last entry."""
         pairs = jnp.arange(bound)
         if self.variant != "forgetting":
@@ -186,7 +195,8 @@ class AssociativeRecall(Task):
         rewritten = distinct(pair_key, most, length)
         # A shift of at least 1 never gives the old value.
         shift = jax.random.randint(value_key, (most,), 1, self._num_values)
-        new_offset = (values[rewritten] - self._values + shift) % self._num_values
+        old_offset = values[rewritten] - self._values
+        new_offset = (old_offset + shift) % self._num_values
         new_values = self._values + new_offset
 
         entry = jnp.arange(self._num_entries(bound))
@@ -194,6 +204,7 @@ class AssociativeRecall(Task):
         again = jnp.clip(entry - length, 0, most - 1)
         pair_of_entry = jnp.where(is_first, entry, rewritten[again])
         entry_values = jnp.where(is_first, values[pair_of_entry], new_values[again])
+        # Pairs that are not rewritten go out of bounds, where mode="drop" ignores them.
         rewritten = jnp.where(index < length // 2, rewritten, bound)
         last_entry = pairs.at[rewritten].set(length + index, mode="drop")
         return pair_of_entry, entry_values, last_entry
@@ -203,16 +214,19 @@ class AssociativeRecall(Task):
         slots = jnp.arange(self.slots_per_pair * bound)
         is_slot = slots < self.slots_per_pair * length
         if self.gaps == "fixed":
-            has_key = is_slot & (slots % self.slots_per_pair == 0)
-            return jnp.where(has_key, slots // self.slots_per_pair, -1)
+            is_first = slots % self.slots_per_pair == 0
+            pair = slots // self.slots_per_pair
+            return jnp.where(is_slot & is_first, pair, -1)
         # The largest values of log p + Gumbel noise are draws from p without replacement.
         score = jax.random.gumbel(key, slots.shape)
         if self.gaps == "power_law":
-            score += (self.power - 1) * jnp.log1p(slots.astype(score.dtype))
+            log_slot = jnp.log1p(slots.astype(score.dtype))
+            score += (self.power - 1) * log_slot
         _, slot = jax.lax.top_k(jnp.where(is_slot, score, -jnp.inf), bound)
         pairs = jnp.arange(bound)
         slot = jnp.where(pairs < length, slot, slots.size)
-        return jnp.full(slots.shape, -1).at[slot].set(pairs, mode="drop")
+        no_pair = jnp.full(slots.shape, -1)
+        return no_pair.at[slot].set(pairs, mode="drop")
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         keys = prompt.reshape(-1, self._width)[:, :-1]
@@ -226,4 +240,4 @@ def _vocabulary(num_symbols: int, part: int, width: int) -> Vocabulary:
     for symbol in range(1, num_symbols):
         kind = min(symbol // part, width - 1)
         names.append(f"{kinds[kind]}{symbol - kind * part}")
-    return Vocabulary(num_symbols, tuple(names))
+    return Vocabulary.of(*names)

@@ -53,7 +53,7 @@ class BitwiseOr(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(3, ("0", "1", "|"))
+        return Vocabulary.of("0", "1", "|")
 
     def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, str]:
         if operands == "all":

@@ -30,4 +30,5 @@ class Copy(StringTask):
         string = self.draw_string(key, bound)
         index = jnp.arange(bound)
         mask = index < length
-        return make_example(string, mask, string, mask, alignment=jnp.where(mask, index, -1))
+        alignment = jnp.where(mask, index, -1)
+        return make_example(string, mask, string, mask, alignment=alignment)

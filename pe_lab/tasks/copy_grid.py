@@ -20,7 +20,7 @@ import numpy as np
 
 from pe_lab.tasks import _grids
 from pe_lab.tasks._strings import check_num_symbols, rearranged
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, Task, Vocabulary, numerals
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class CopyGrid(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.num_symbols + 1, (*map(str, range(self.num_symbols)), "/"))
+        return Vocabulary.of(*numerals(self.num_symbols), "/")
 
     @property
     def min_length(self) -> int:
@@ -61,7 +61,8 @@ class CopyGrid(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         sides_key, symbols_key = jax.random.split(key)
         height, width = _grids.sides(sides_key, length, self.min_side)
-        size, separator = self.prompt_bound(bound), self.num_symbols
+        size = self.prompt_bound(bound)
+        separator = self.num_symbols
         row, column, prompt_mask, is_cell = _grids.coordinates(size, height, width)
         symbols = jax.random.randint(symbols_key, (size,), 0, self.num_symbols)
         prompt = jnp.where(is_cell, symbols, separator)
@@ -76,7 +77,8 @@ class CopyGrid(Task):
             source_row, source_column = target_column, target_row
         if self.form == "flipped":
             source_column = width - 1 - target_column
-        source = jnp.where(is_target_cell, source_row * (width + 1) + source_column, -1)
+        source = source_row * (width + 1) + source_column
+        source = jnp.where(is_target_cell, source, -1)
         prompt_labels = _grids.grid_labels(row, column, is_cell)
         target_labels = _grids.grid_labels(target_row, target_column, is_target_cell)
         return rearranged(

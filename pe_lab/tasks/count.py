@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.tasks._draws import skewed
-from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Example, Task, Vocabulary, one_symbol_example
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,16 @@ class Count(Task):
         if self.told:
             symbol = jax.random.randint(symbol_key, (), 0, self.num_symbols)
         is_counted = skewed(counted_key, bound)
+        # A shift of at least 1 never gives the counted symbol.
         shift = jax.random.randint(others_key, (bound,), 1, self.num_symbols)
-        string = jnp.where(is_counted, symbol, (symbol + shift) % self.num_symbols)
-        count = (is_counted & (jnp.arange(bound) < length)).sum(keepdims=True)
+        other_symbol = (symbol + shift) % self.num_symbols
+        string = jnp.where(is_counted, symbol, other_symbol)
+        in_string = jnp.arange(bound) < length
+        count = (is_counted & in_string).sum()
         if self.told:
             string = jnp.concatenate([symbol[None], string])
         mask = jnp.arange(len(string)) < length + self.told
-        return make_example(string, mask, count % self.modulus, jnp.ones(1, bool))
+        return one_symbol_example(string, mask, count % self.modulus)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) - self.told

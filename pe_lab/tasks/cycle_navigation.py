@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Example, Task, Vocabulary, numerals, one_symbol_example
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class CycleNavigation(Task):
     @property
     def vocabulary(self) -> Vocabulary:
         """Nodes first, so that they are the same symbols in prompts and targets."""
-        return Vocabulary(self.cycle + 3, (*self.target_vocabulary.names, "left", "stay", "right"))
+        return Vocabulary.of(*numerals(self.cycle), "left", "stay", "right")
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.cycle, tuple(map(str, range(self.cycle))))
+        return Vocabulary.of(*numerals(self.cycle))
 
     def target_bound(self, length: int) -> int:
         return 1
@@ -51,5 +51,5 @@ class CycleNavigation(Task):
         mask = jnp.arange(bound) < length
         steps = jax.random.randint(key, (bound,), 0, 3)  # left, stay, right
         # Steps 0, 1 and 2 move by -1, 0 and 1.
-        end = jnp.where(mask, steps - 1, 0).sum(keepdims=True) % self.cycle
-        return make_example(self.cycle + steps, mask, end, jnp.ones(1, bool))
+        end = jnp.where(mask, steps - 1, 0).sum() % self.cycle
+        return one_symbol_example(self.cycle + steps, mask, end)

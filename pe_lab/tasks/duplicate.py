@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 
 from pe_lab.tasks._strings import StringTask, rearranged
-from pe_lab.tasks.base import Example, Vocabulary
+from pe_lab.tasks.base import Example, Vocabulary, numerals
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,7 @@ class Duplicate(StringTask):
     def target_vocabulary(self) -> Vocabulary:
         if not self.separator:
             return self.vocabulary
-        names = (*map(str, range(self.num_symbols)), "|")
-        return Vocabulary(self.num_symbols + 1, names)
+        return Vocabulary.of(*numerals(self.num_symbols), "|")
 
     def target_bound(self, length: int) -> int:
         return self.times * (length + self.separator) - self.separator

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Example, Task, Vocabulary, one_symbol_example
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class EvenPairs(Task):
 
     def sample(self, key, length, bound, data=None) -> Example:
         mask = jnp.arange(bound) < length
-        bits = jnp.where(mask, jax.random.randint(key, (bound,), 0, 2), 0)
-        answer = bits[:1] ^ bits[length - 1]
-        return make_example(bits, mask, answer, jnp.ones(1, bool))
+        bits = jax.random.randint(key, (bound,), 0, 2)
+        bits = jnp.where(mask, bits, 0)
+        # The last bit differs from the first one after an odd number of changes.
+        answer = bits[0] ^ bits[length - 1]
+        return one_symbol_example(bits, mask, answer)

@@ -41,7 +41,7 @@ class FlipFlop(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(5, ("0", "1", "w", "r", "i"))
+        return Vocabulary.of("0", "1", "w", "r", "i")
 
     @property
     def min_length(self) -> int:
@@ -78,7 +78,8 @@ class FlipFlop(Task):
         sequence = jnp.stack([kind, bits], axis=1)
         is_read = (kind == _READ) & (index < length)
         # The prompt is the first instruction and its bit, so the target starts at row 1.
-        is_predicted = jnp.stack([jnp.zeros(bound, bool), is_read], axis=1)[1:].reshape(-1)
+        is_predicted = jnp.stack([jnp.zeros(bound, bool), is_read], axis=1)
+        is_predicted = is_predicted[1:].reshape(-1)
         return make_example(
             sequence[0],
             jnp.ones(2, bool),

@@ -29,7 +29,7 @@ class MissingDuplicate(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(4, ("0", "1", "?", "_"))
+        return Vocabulary.of("0", "1", "?", "_")
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -47,10 +47,13 @@ class MissingDuplicate(Task):
         twin = (hidden + half) % num_bits
 
         index = jnp.arange(bound)
-        string = jnp.where(index < 2 * half, bits[index % jnp.maximum(half, 1)], _FILLER)
+        index_in_half = index % jnp.maximum(half, 1)
+        string = jnp.where(index < 2 * half, bits[index_in_half], _FILLER)
         prompt = jnp.where(index == hidden, _HIDDEN, string)
+        # The prompt and the answer of length 1 are 1.
         is_single = length == 1
-        mask, target_mask = index < length, jnp.ones(1, bool)
+        mask = index < length
+        target_mask = jnp.ones(1, bool)
         return make_example(
             jnp.where(is_single, 1, prompt),
             mask,

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 
 from pe_lab.tasks import _expressions
-from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Example, Task, Vocabulary, numerals, one_symbol_example
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class ModularArithmeticBrackets(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        names = [*map(str, range(self.modulus)), "+", "-", "(", ")"]
+        names = [*numerals(self.modulus), "+", "-", "(", ")"]  # in the order of _expressions
         if self.multiplication:
             names.append("*")
-        return Vocabulary(len(names), tuple(names))
+        return Vocabulary.of(*names)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -60,4 +60,4 @@ class ModularArithmeticBrackets(Task):
             key, length, bound, self.modulus, 2 + self.multiplication
         )
         mask = jnp.arange(bound) < length
-        return make_example(prompt, mask, value[None], jnp.ones(1, bool))
+        return one_symbol_example(prompt, mask, value)

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Example, Task, Vocabulary, make_example, numerals
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,13 @@ class ModularSum(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        names = [*map(str, range(self.modulus))]
         if self.signs:
-            names.append("+")
-        return Vocabulary(len(names), tuple(names))
+            return Vocabulary.of(*numerals(self.modulus), "+")
+        return self.target_vocabulary
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.modulus, tuple(map(str, range(self.modulus))))
+        return Vocabulary.of(*numerals(self.modulus))
 
     def prompt_bound(self, length: int) -> int:
         return max(2 * length - 1, 0) if self.signs else length
@@ -67,8 +66,9 @@ class ModularSum(Task):
         index = jnp.arange(self.prompt_bound(bound))
         if self.signs:
             mask = index < 2 * length - 1
-            is_term = mask & (index % 2 == 0)
-            prompt = jnp.where(index % 2 == 0, terms[index // 2], self.modulus)
+            is_even = index % 2 == 0
+            is_term = mask & is_even
+            prompt = jnp.where(is_even, terms[index // 2], self.modulus)
         else:
             mask = is_term = index < length
             prompt = terms

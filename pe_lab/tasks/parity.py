@@ -29,7 +29,7 @@ import jax
 import jax.numpy as jnp
 
 from pe_lab.tasks._draws import skewed
-from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Example, Task, Vocabulary, make_example, one_symbol_example
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Parity(Task):
             bits = skewed(key, bound).astype(jnp.int32)
         bits = jnp.where(mask, bits, 0)
         if self.answer == "last":
-            return make_example(bits, mask, bits.sum(keepdims=True) % 2, jnp.ones(1, bool))
+            return one_symbol_example(bits, mask, bits.sum() % 2)
         # Bit i and parity i - 1, which precedes it in the computation, share the number i.
         coupled = (jnp.where(mask, index, 0), jnp.where(mask, index + 1, 0))
         return make_example(

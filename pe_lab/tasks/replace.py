@@ -46,12 +46,15 @@ class Replace(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         old_key, new_key = jax.random.split(key)
         old = jax.random.randint(old_key, (), 0, self.num_symbols)
-        new = (old + jax.random.randint(new_key, (), 1, self.num_symbols)) % self.num_symbols
+        # A shift of at least 1 never gives the old symbol.
+        shift = jax.random.randint(new_key, (), 1, self.num_symbols)
+        new = (old + shift) % self.num_symbols
         index = jnp.arange(bound + 2)
         prompt = jnp.where(index == 1, new, old)
         mask = index < length + 2
         target_mask = jnp.arange(bound) < length
-        return rearranged(prompt, mask, jnp.ones(bound, int), target_mask)
+        source = jnp.ones(bound, int)  # the index of the new symbol
+        return rearranged(prompt, mask, source, target_mask)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) - 2

@@ -14,7 +14,7 @@ from typing import Literal
 import jax.numpy as jnp
 
 from pe_lab.tasks._strings import StringTask, rearranged
-from pe_lab.tasks.base import Example, Vocabulary
+from pe_lab.tasks.base import Example, Vocabulary, numerals
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,7 @@ class ReverseTwice(StringTask):
 
     @property
     def target_vocabulary(self) -> Vocabulary:
-        names = (*map(str, range(self.num_symbols)), "|")
-        return Vocabulary(self.num_symbols + 1, names)
+        return Vocabulary.of(*numerals(self.num_symbols), "|")
 
     def target_bound(self, length: int) -> int:
         return 2 * length + 1

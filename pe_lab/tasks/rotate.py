@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.tasks._strings import StringTask, rearranged, uncoupled
-from pe_lab.tasks.base import Example, Vocabulary
+from pe_lab.tasks.base import Example, Vocabulary, numerals
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Rotate(StringTask):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        names = [*map(str, range(self.num_symbols))]
+        names = [*numerals(self.num_symbols)]
         if self.drawn:
             names += [f">{step}" for step in range(1, self.by + 1)]
-        return Vocabulary(len(names), tuple(names))
+        return Vocabulary.of(*names)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -60,11 +60,13 @@ class Rotate(StringTask):
         index = jnp.arange(bound)
         mask = index < length
         if not self.drawn:
-            return rearranged(string, mask, (index + self.by) % length, mask)
+            source = (index + self.by) % length
+            return rearranged(string, mask, source, mask)
         step = jax.random.randint(step_key, (), 1, self.by + 1)
-        prompt = jnp.concatenate([self.num_symbols + step[None] - 1, string])
+        step_symbol = self.num_symbols + step - 1
+        prompt = jnp.concatenate([step_symbol[None], string])
         prompt_mask = jnp.arange(bound + 1) < length + 1
-        source = 1 + (index + step) % length
+        source = 1 + (index + step) % length  # the string starts at index 1
         structure = uncoupled(prompt_mask, mask)
         return rearranged(prompt, prompt_mask, source, mask, structure=structure)
 

@@ -40,11 +40,9 @@ _VERBS = ("walk", "look", "run", "jump")
 _SIDES = ("left", "right")
 _TIMES = {"twice": 2, "thrice": 3}
 _WORDS = (*_VERBS, "turn", *_SIDES, "opposite", "around", *_TIMES, "and", "after")
-_ACTIONS = (
-    *(f"I_{verb.upper()}" for verb in _VERBS),
-    *(f"I_TURN_{side.upper()}" for side in _SIDES),
-)
-_NAMES = (*_WORDS, *_ACTIONS)
+_ACTIONS = [f"I_{verb.upper()}" for verb in _VERBS]
+_TURNS = [f"I_TURN_{side.upper()}" for side in _SIDES]
+_NAMES = (*_WORDS, *_ACTIONS, *_TURNS)
 _LONGEST = 48  # actions
 _NONE = 255  # padding of the tables
 
@@ -71,12 +69,12 @@ class Scan(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(len(_WORDS), _WORDS)
+        return Vocabulary.of(*_WORDS)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
         """Words and actions: in a sequence with both, they need different symbols."""
-        return Vocabulary(len(_NAMES), _NAMES)
+        return Vocabulary.of(*_NAMES)
 
     @property
     def max_length(self) -> int | None:
@@ -91,8 +89,10 @@ class Scan(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         offset = jax.random.randint(key, (), 0, data["count"][length])
         row = data["first"][length] + offset
-        prompt = data["commands"][row].astype(jnp.int32)[: self.prompt_bound(bound)]
-        target = data["actions"][row].astype(jnp.int32)[: self.target_bound(bound)]
+        command = data["commands"][row].astype(jnp.int32)
+        actions = data["actions"][row].astype(jnp.int32)
+        prompt = command[: self.prompt_bound(bound)]
+        target = actions[: self.target_bound(bound)]
         return make_example(prompt, prompt != _NONE, target, target != _NONE)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
@@ -105,11 +105,12 @@ class Scan(Task):
 
 def _phrases() -> list[Command]:
     """Return the words and actions of the phrases that `and` and `after` combine."""
-    phrases: list[Command] = [([verb], [f"I_{verb.upper()}"]) for verb in _VERBS]
-    for side in _SIDES:
-        turn = [f"I_TURN_{side.upper()}"]
-        for verb in (*_VERBS, "turn"):
-            action = [] if verb == "turn" else [f"I_{verb.upper()}"]
+    verbs = {verb: [action] for verb, action in zip(_VERBS, _ACTIONS, strict=True)}
+    phrases: list[Command] = [([verb], action) for verb, action in verbs.items()]
+    verbs["turn"] = []  # it has no action without a side
+    for side, turn_action in zip(_SIDES, _TURNS, strict=True):
+        turn = [turn_action]
+        for verb, action in verbs.items():
             phrases += [
                 ([verb, side], turn + action),
                 ([verb, "opposite", side], turn * 2 + action),
@@ -134,16 +135,26 @@ def _commands() -> list[list[Command]]:
     by_length: list[list[Command]] = [[] for _ in range(_LONGEST + 1)]
     for words, actions in commands:
         by_length[len(actions)].append((words, actions))
-    for of_length in by_length:
-        of_length.sort(key=lambda command: zlib.crc32(" ".join(command[0]).encode()))
+    for commands in by_length:
+        commands.sort(key=_checksum)
     return by_length
+
+
+def _checksum(command: Command) -> int:
+    words, _ = command
+    return zlib.crc32(" ".join(words).encode())
 
 
 @functools.cache
 def _most_words() -> list[int]:
     """Return the most words of the commands up to each length."""
-    most = [max((len(words) for words, _ in commands), default=0) for commands in _commands()]
-    return list(itertools.accumulate(most, max))
+    most = 0
+    most_words = []
+    for commands in _commands():
+        for words, _ in commands:
+            most = max(most, len(words))
+        most_words.append(most)
+    return most_words
 
 
 @functools.cache

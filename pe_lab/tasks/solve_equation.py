@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 
 from pe_lab.tasks import _expressions
-from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Example, Task, Vocabulary, numerals, one_symbol_example
 
 # Symbols, counted from the modulus, after the symbols of an expression without times.
 _UNKNOWN, _EQUALS = 4, 5
@@ -42,8 +42,7 @@ class SolveEquation(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        names = (*map(str, range(self.modulus)), "+", "-", "(", ")", "x", "=")
-        return Vocabulary(len(names), names)
+        return Vocabulary.of(*numerals(self.modulus), "+", "-", "(", ")", "x", "=")
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -60,14 +59,16 @@ class SolveEquation(Task):
             expression_key, side, bound, self.modulus, num_operators=2
         )
         # The first digit from a random index on, cyclically, becomes the unknown.
-        steps_ahead = (index - jax.random.randint(index_key, (), 0, side)) % side
-        unknown = jnp.where(is_digit & (index < side), steps_ahead, bound).argmin()
+        start = jax.random.randint(index_key, (), 0, side)
+        steps_ahead = (index - start) % side
+        in_side = index < side
+        unknown = jnp.where(is_digit & in_side, steps_ahead, bound).argmin()
         equation = jnp.select(
-            [index == unknown, index < side, index == side, index == side + 1],
+            [index == unknown, in_side, index == side, index == side + 1],
             [self.modulus + _UNKNOWN, expression, self.modulus + _EQUALS, value],
             0,
         )
         has_equation = length > 2
         prompt = jnp.where(has_equation, equation, 0)
         solution = jnp.where(has_equation, expression[unknown], 0)
-        return make_example(prompt, index < length, solution[None], jnp.ones(1, bool))
+        return one_symbol_example(prompt, index < length, solution)
