@@ -80,9 +80,11 @@ def packed(
 ) -> Shaped[Array, "b m *a"]:
     """Concatenate the tokens of k examples each: [N, L, ...] -> [N / k, k * L, ...]."""
     num_contexts = len(values) // k
-    # A stable sort by "is padding" moves padding to the end and keeps the order of the tokens.
-    order = jnp.argsort(~mask.reshape(num_contexts, -1), axis=1, stable=True)
+    is_padding = ~mask.reshape(num_contexts, -1)
+    # A stable sort moves padding to the end and keeps the order of the tokens.
+    order = jnp.argsort(is_padding, axis=1, stable=True)
     rows = values.reshape(num_contexts, -1, *values.shape[2:])
+    # The values of a structure may have an axis more than the mask.
     order = order.reshape(*order.shape, *[1] * (rows.ndim - 2))
     return jnp.take_along_axis(rows, order, axis=1)
 
@@ -90,10 +92,13 @@ def packed(
 def _packed_structure(
     structure: Structure | None, mask: Bool[Array, "n l"], k: int
 ) -> dict[str, Array]:
-    return {name: packed(values, mask, k) for name, values in (structure or {}).items()}
+    if structure is None:
+        return {}
+    return {name: packed(values, mask, k) for name, values in structure.items()}
 
 
 def _segments(mask: Bool[Array, "n l"], k: int) -> Int[Array, "n l"]:
     """The number 1..k of each row inside its context, 0 at padding."""
-    number = jnp.arange(len(mask)) % k + 1
+    index_in_context = jnp.arange(len(mask)) % k
+    number = index_in_context + 1
     return jnp.where(mask, number[:, None], 0)

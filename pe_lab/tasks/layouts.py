@@ -84,7 +84,8 @@ class Decoder(Layout):
 
     def __call__(self, task: Task, example: Example) -> Batch:
         vocabulary = _larger_vocabulary(task)
-        index = jnp.arange(1 + len(example.prompt) + len(example.target) + self.end_token)
+        size = 1 + len(example.prompt) + len(example.target) + self.end_token
+        index = jnp.arange(size)
         separator = 1 + example.prompt_mask.sum()
         target_length = example.target_mask.sum()
         mask = index < separator + target_length + self.end_token
@@ -129,7 +130,8 @@ class Encoder(Layout):
 
     def __call__(self, task: Task, example: Example) -> Batch:
         vocabulary = _larger_vocabulary(task)
-        index = jnp.arange(len(example.prompt) + len(example.target) + self.end_token)
+        size = len(example.prompt) + len(example.target) + self.end_token
+        index = jnp.arange(size)
         prompt_length = example.prompt_mask.sum()
         target_length = example.target_mask.sum()
         target_index = index - prompt_length
@@ -140,7 +142,11 @@ class Encoder(Layout):
 
         tokens = jnp.select(
             [in_prompt, is_input, mask],
-            [_take(example.prompt, index), _take(example.target, target_index), vocabulary.blank],
+            [
+                _take(example.prompt, index),
+                _take(example.target, target_index),
+                vocabulary.blank,
+            ],
             vocabulary.pad,
         )
         structure = _structure(example, in_prompt, index, target_index, ~in_prompt)
@@ -179,6 +185,8 @@ class EncoderDecoder(Layout):
         source_index = jnp.arange(len(source_mask))
         # The source has no target tokens, and all of it is part 0.
         no_target = jnp.full_like(source_index, -1)
+        from_target = jnp.zeros_like(source_mask)
+        source_structure = _structure(example, source_mask, source_index, no_target, from_target)
         return Batch(
             tokens,
             mask,
@@ -186,9 +194,7 @@ class EncoderDecoder(Layout):
             structure,
             source_tokens=jnp.where(source_mask, example.prompt, task.vocabulary.pad),
             source_mask=source_mask,
-            source_structure=_structure(
-                example, source_mask, source_index, no_target, source_index < 0
-            ),
+            source_structure=source_structure,
         )
 
 
@@ -216,8 +222,9 @@ def _labels(
         [_take(example.target, target_index), vocabulary.end],
         vocabulary.pad,
     )
-    target = (in_target & _take(example.asked, target_index)) | is_end
-    return _Labels(labels, target, in_target & _take(example.answer_mask, target_index))
+    is_asked = in_target & _take(example.asked, target_index)
+    is_answer = in_target & _take(example.answer_mask, target_index)
+    return _Labels(labels, is_asked | is_end, is_answer)
 
 
 def _structure(
@@ -229,19 +236,21 @@ def _structure(
 ) -> dict[str, Array]:
     """Structure of tokens that hold a prompt symbol or a target symbol (or its blank)."""
     in_target = (target_index >= 0) & (target_index < example.target_mask.sum())
-    coupled = jnp.select(
-        [in_prompt, in_target], [prompt_index + 1, _take(example.alignment, target_index) + 1], 0
-    )
+    is_symbol = in_prompt | in_target
+    source = _take(example.alignment, target_index)
     structure = {
-        "symbols": in_prompt | in_target,
-        "coupled": coupled,
+        "symbols": is_symbol,
+        # A target token has the number of its prompt token; no source is -1, and its number is 0.
+        "coupled": jnp.select([in_prompt, in_target], [prompt_index + 1, source + 1], 0),
         "parts": from_target.astype(jnp.int32),
     }
-    for name, (prompt, target) in example.structure.items():  # the task's own replace the defaults
+    # The structures of a task replace the defaults.
+    for name, (prompt, target) in example.structure.items():
         shape = (-1, *[1] * (prompt.ndim - 1))
         prompt_values = _take(prompt, prompt_index)
-        values = jnp.where(in_prompt.reshape(shape), prompt_values, _take(target, target_index))
-        structure[name] = jnp.where((in_prompt | in_target).reshape(shape), values, 0)
+        target_values = _take(target, target_index)
+        values = jnp.where(in_prompt.reshape(shape), prompt_values, target_values)
+        structure[name] = jnp.where(is_symbol.reshape(shape), values, 0)
     return structure
 
 
@@ -249,4 +258,5 @@ def _take(values: Shaped[AnyArray, "n *a"], index: Int[Array, "l"]) -> Shaped[Ar
     """Values at indices clipped to the valid range; zeros if there are no values."""
     if len(values) == 0:
         return jnp.zeros((len(index), *values.shape[1:]), values.dtype)
-    return jnp.take(jnp.asarray(values), jnp.clip(index, 0, len(values) - 1), axis=0)
+    valid_index = jnp.clip(index, 0, len(values) - 1)
+    return jnp.take(jnp.asarray(values), valid_index, axis=0)

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 
 from pe_lab.tasks._strings import rearranged, uncoupled
-from pe_lab.tasks.base import Example, Task, Vocabulary
+from pe_lab.tasks.base import Example, Task, Vocabulary, numerals
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,7 @@ class SelectiveCopy(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        names = (*map(str, range(self.num_symbols)), "_")
-        return Vocabulary(self.num_symbols + 1, names)
+        return Vocabulary.of(*numerals(self.num_symbols), "_")
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -64,10 +63,13 @@ class SelectiveCopy(Task):
         most_blanks = bound - self.num_content
         next_symbol = jax.random.randint(blank_key, (most_blanks,), 0, self.num_content)
         is_blank = jnp.arange(most_blanks) < length - self.num_content
-        precedes = (next_symbol[:, None] <= index[None]) & is_blank[:, None]
+        precedes = next_symbol[:, None] <= index[None]
+        precedes &= is_blank[:, None]
         # A symbol moves by the number of blanks before it.
         source = index + precedes.sum(axis=0)
-        prompt = jnp.full(bound, self.num_symbols).at[source].set(content)
-        mask, target_mask = jnp.arange(bound) < length, jnp.ones(self.num_content, bool)
+        blanks = jnp.full(bound, self.num_symbols)
+        prompt = blanks.at[source].set(content)
+        mask = jnp.arange(bound) < length
+        target_mask = jnp.ones(self.num_content, bool)
         structure = uncoupled(mask, target_mask)
         return rearranged(prompt, mask, source, target_mask, structure=structure)
