@@ -40,8 +40,7 @@ class Example:
       target_mask: [T], True at the tokens of the target.
       answer_mask: [T], True at the target tokens that are scored.
       alignment: [T], the index of the prompt token that each target token copies, or -1.
-      asked_mask: [T], True at the target tokens that the model predicts; the others are inputs.
-        None if the model predicts all of them.
+      asked_mask: [T], True at the target tokens that the model predicts; None if it predicts all.
       structure: labels that position schemes can read, where the task knows more than its layout.
         "symbols" is True at digits and other symbols of numbers. Tokens with the same number in
         "coupled" (from 1; 0 for none) share a position. "grid" is a row and a column (from 1; 0 and
@@ -125,9 +124,7 @@ class Vocabulary:
 
     def text(self, symbols: Sequence[int]) -> str:
         """Return the names of symbols, separated by spaces."""
-        if not self.names:
-            return " ".join(map(str, symbols))
-        return " ".join(self.names[symbol] for symbol in symbols)
+        return " ".join(self.names[s] if self.names else str(s) for s in symbols)
 
     @property
     def pad(self) -> int:
@@ -259,21 +256,19 @@ def chance_levels(
 
     It predicts the most frequent symbol of each target index (token_accuracy) or the most frequent
     target (exact_match) of `num_examples` examples, and is scored on as many other examples.
-    A length's dictionary has the fields length, token_accuracy, exact_match and count.
     """
-    levels: list[ChanceLevel] = []
+    levels = []
     bound = max(lengths)
     for length in lengths:  # one at a time: hundreds of long examples may not fit in memory at once
         target, answer_mask = _targets(task, bound, 2 * num_examples, np.int32(length), data)
         scores = _chance_level(np.asarray(target), np.asarray(answer_mask)[num_examples:])
-        levels.append(
-            {
-                "length": length,
-                "token_accuracy": scores["token_accuracy"],
-                "exact_match": scores["exact_match"],
-                "count": num_examples,
-            }
+        level = ChanceLevel(
+            length=length,
+            token_accuracy=scores["token_accuracy"],
+            exact_match=scores["exact_match"],
+            count=num_examples,
         )
+        levels.append(level)
     return levels
 
 
@@ -291,10 +286,8 @@ def _targets(
 def _chance_level(target: np.ndarray, answer_mask: np.ndarray) -> dict[str, float]:
     """Score the first half's most frequent answers on the second half of `target` [2 N, T]."""
     train, test = np.split(target, 2)
-    symbols = []
-    for column in train.T:
-        counts = np.bincount(column[column >= 0], minlength=1)
-        symbols.append(counts.argmax())
+    columns = [column[column >= 0] for column in train.T]
+    symbols = [np.bincount(column, minlength=1).argmax() for column in columns]
     is_right = (test == np.array(symbols)[None]) & answer_mask
 
     targets = [tuple(row) for row in train.tolist()]
