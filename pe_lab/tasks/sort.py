@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from pe_lab.tasks._strings import StringTask, joined
-from pe_lab.tasks.base import Bools, Example, Ints, RandomKey, Vocabulary, make_example, numerals
+from pe_lab.tasks.base import Bools, Example, Ints, Vocabulary, make_example, numerals
 
 _COMMA = 10
 
@@ -82,20 +82,19 @@ class Sort(StringTask):
     def sample(self, key, length, bound, data=None) -> Example:
         mask = jnp.arange(bound) < length
         if self.numbers is not None:
-            return self._number_example(key, mask)
+            least, most = self.numbers
+            values = jax.random.randint(key, (bound,), least, most + 1)
+            ordered = jnp.sort(jnp.where(mask, values, most + 1))  # padding last
+            return self._number_example(jnp.where(mask, values, 0), ordered, mask)
         string = self.draw_string(key, bound)
         # Padding is larger than every symbol, so that it comes last.
         order = jnp.argsort(jnp.where(mask, string, self.num_symbols))
         alignment = jnp.where(mask & self.distinct, order, -1)
         return make_example(string, mask, string[order], mask, alignment=alignment)
 
-    def _number_example(self, key: RandomKey, mask: Bools) -> Example:
-        """Draw numbers, and write both lists in digits."""
-        assert self.numbers is not None
-        least, most = self.numbers
-        values = jax.random.randint(key, mask.shape, least, most + 1)
-        ordered = jnp.sort(jnp.where(mask, values, most + 1))
-        prompt, prompt_mask = self._written(jnp.where(mask, values, 0), mask)
+    def _number_example(self, values: Ints, ordered: Ints, mask: Bools) -> Example:
+        """Write both lists in digits."""
+        prompt, prompt_mask = self._written(values, mask)
         target, target_mask = self._written(ordered, mask)
         prompt_digits = prompt_mask & (prompt != _COMMA)
         target_digits = target_mask & (target != _COMMA)

@@ -129,7 +129,8 @@ def written(one, example):
     prompt = parts(example)[0]
     if isinstance(one, BitwiseOr):
         return [len(vector) for vector in vectors(one, prompt)]
-    operands = one._operands(prompt)
+    sign = one.vocabulary.names[one.base]  # it follows the digits
+    operands = one.operands_of(prompt, sign)
     if isinstance(one, Multiplication) and one.other_digits is not None:
         operands = operands[:1]
     return [one.num_written_digits(operand) for operand in operands]

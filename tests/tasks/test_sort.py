@@ -79,7 +79,9 @@ def test_numbers_are_uniform_from_the_least_to_the_largest():
 def test_numbers_of_several_widths_stand_one_behind_the_other():
     """0 has one digit as well; digits are symbols of numbers, commas are not."""
     one = Sort(numbers=(0, 100))
-    e = one._written(jnp.array([100, 0, 7, 0]), jnp.array([0, 7, 100, 101]), jnp.arange(4) < 3)
+    e = one._number_example(
+        jnp.array([100, 0, 7, 0]), jnp.array([0, 7, 100, 101]), jnp.arange(4) < 3
+    )
     assert e.prompt.tolist() == [1, 0, 0, COMMA, 0, COMMA, 7] + [0] * 8
     assert e.target.tolist() == [0, COMMA, 7, COMMA, 1, 0, 0] + [0] * 8
     assert e.prompt_mask.sum() == e.target_mask.sum() == 7
