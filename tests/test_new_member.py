@@ -1,0 +1,134 @@
+"""One file means one file: a new member with its test leaves all checks green."""
+
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from experiments import new
+from pe_lab.runs.errors import UserError
+
+ROOT = Path(__file__).parents[1]
+MEMBERS = {"encoding": "my_encoding", "scheme": "my_scheme", "task": "my_task"}
+QUICK = "not full and not peers and not cluster and not latex and not gpu"
+# What reads all members: the laws, names of modules, and pages.
+CHECKS = (
+    "tests/encodings",
+    "tests/positions",
+    "tests/tasks",
+    "tests/test_names.py",
+    "tests/runs/test_plugins.py",
+)
+
+
+def copied_tree(root):
+    """A copy of what members touch; the rest of the checkout is linked."""
+    ignore = shutil.ignore_patterns("__pycache__", "*.png", "*.svg", "*.ipynb")
+    for folder in ("pe_lab", "tests", "docs"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=ignore)
+    for name in ("configs", "experiments", "results", "README.md", "pyproject.toml"):
+        (root / name).symlink_to(ROOT / name)
+    return root
+
+
+def run(root, *arguments):
+    """Run a module in a copy of the tree; its output must be free of errors."""
+    env = os.environ | {"PYTHONPATH": str(root)}
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    root = copied_tree(tmp_path_factory.mktemp("checkout"))
+    for family, name in MEMBERS.items():
+        result = run(root, "experiments.new", family, name)
+        assert result.returncode == 0, result.stderr
+        assert result.stdout.startswith("wrote pe_lab/")
+    return root
+
+
+def outcomes(root, *arguments):
+    """Test -> its failure, or ""."""
+    result = run(root, "pytest", *arguments, "--junitxml=out.xml")
+    assert (root / "out.xml").exists(), result.stdout + result.stderr
+    cases = ElementTree.parse(root / "out.xml").getroot().iter("testcase")
+    failures = {}
+    for case in cases:
+        parts = [*case.iter("failure"), *case.iter("error")]
+        failures[case.get("name")] = " ".join(part.get("message", "") for part in parts)
+    return failures
+
+
+def test_its_laws_and_all_that_reads_every_member_pass(tree):
+    names = " or ".join([*MEMBERS.values(), "global_name", "files_of_the_folder"])
+    failures = outcomes(tree, *CHECKS, "-k", names, "-m", QUICK)
+    assert {test: failure for test, failure in failures.items() if failure} == {}
+    assert "test_law_holds[my_encoding-order_is_seen]" in failures
+    assert "test_traits_say_what_positions_are[my_scheme]" in failures
+    assert "test_the_target_is_the_oracles[my_task]" in failures
+    assert "test_every_global_name_is_defined" in failures
+
+
+def test_its_rows_are_written_by_one_command_and_then_the_pages_are_current(tree):
+    pages = ("docs/encodings.md", "docs/tasks.md")
+    stale = run(tree, "docs.build", "--check", *pages)
+    assert stale.returncode == 2
+    assert "2 pages are stale: docs/encodings.md, docs/tasks.md." in stale.stderr
+    assert run(tree, "docs.build", *pages).returncode == 0
+    assert run(tree, "docs.build", "--check", *pages).returncode == 0
+    encodings = (tree / "docs" / "encodings.md").read_text(encoding="utf-8")
+    assert "| `my_encoding` | −slope · 2^(−h) · log(1 + d), h = 0, 1, … | bias | yes |" in encodings
+    assert "| `my_scheme` | stride · t | never | stride=2 | – |" in encodings
+    tasks = (tree / "docs" / "tasks.md").read_text(encoding="utf-8")
+    assert "| [my_task](#my_task) | Write the successor of each symbol. |" in tasks
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", new.KINDS)
+def test_every_kind_of_encoding_obeys_every_law(tmp_path, kind):
+    root = copied_tree(tmp_path)
+    new.write(root, "encoding", "my_encoding", kind)
+    failures = outcomes(root, "tests/encodings", "-k", "my_encoding")
+    assert len(failures) > 20
+    assert {test: failure for test, failure in failures.items() if failure} == {}
+
+
+@pytest.mark.parametrize("kind", new.KINDS)
+def test_the_written_files_are_formatted_and_free_of_lint(tmp_path, kind):
+    for family in new.FOLDERS:
+        for folder in ("pe_lab", "tests"):
+            (tmp_path / folder / new.FOLDERS[family]).mkdir(parents=True, exist_ok=True)
+        new.write(tmp_path, family, f"my_{family}", kind)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for command in (("check",), ("format", "--check")):
+        result = run(tmp_path, "ruff", *command, ".")
+        assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "sentence"),
+    [
+        ("encoding", "rope", "pe_lab/encodings/rope.py exists; take another name."),
+        ("encoding", "laws", "tests/encodings/test_laws.py exists; take another name."),
+        ("scheme", "2x", "'2x' cannot name a Python module; take a name such as my_scheme."),
+        ("task", "class", "'class' cannot name a Python module; take a name such as my_task."),
+    ],
+)
+def test_a_name_that_is_taken_or_is_no_name_is_rejected(family, name, sentence):
+    with pytest.raises(UserError) as raised:
+        new.write(ROOT, family, name, "bias")
+    assert str(raised.value) == sentence
+
+
+def test_a_wrong_family_is_one_sentence_and_status_2():
+    result = run(ROOT, "experiments.new", "encodin", "my_rope")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: experiments.new has no 'encodin'. Did you mean")
+    result = run(ROOT, "experiments.new", "encoding")
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: Give a family and a name:")
