@@ -101,14 +101,12 @@ def test_every_kind_of_encoding_obeys_every_law(tmp_path, kind):
 
 
 def test_the_written_files_are_formatted_and_free_of_lint(tmp_path):
-    for family, folder in new.FOLDERS.items():
-        (tmp_path / "pe_lab" / folder).mkdir(parents=True)
-        shutil.copytree(ROOT / "tests" / folder, tmp_path / "tests" / folder)
+    root = copied_tree(tmp_path)
+    for family in new.FOLDERS:
         for kind in new.KINDS:
-            new.write(tmp_path, family, f"my_{kind}", kind)
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+            new.write(root, family, f"my_{kind}", kind)
     for command in (("check",), ("format", "--check")):
-        result = run(tmp_path, "ruff", *command, "pe_lab", "tests")
+        result = run(root, "ruff", *command, "pe_lab", "tests")
         assert result.returncode == 0, result.stdout
 
 
