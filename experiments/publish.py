@@ -47,7 +47,7 @@ def main() -> int:
     shutil.copy(folder / "study.json", target)
     records.write_archive(target, study.records)
     tables.write(study, target)
-    plots.write(study, target)
+    plots.write(target)
     if note := changed_code.note(study.records):
         print(note)
     print(

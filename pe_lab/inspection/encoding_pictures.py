@@ -87,9 +87,9 @@ def draw_similarities(
     """Similarity by distance of embeddings and rotations in one picture, each 1 at distance 0."""
     with drawing.settings():
         figure, axis = drawing.pyplot().subplots(figsize=(drawing.WIDTH, 3.2), layout="constrained")
-        encoding_styles = [styles.of_name(encoding.spec["name"]) for encoding in encodings]
-        dashes = styles.dashes([style.color for style in encoding_styles])
-        for encoding, style, dash in zip(encodings, encoding_styles, dashes, strict=True):
+        looks = styles.assign([[encoding.name for encoding in encodings]])
+        for encoding in encodings:
+            style = looks[encoding.name]
             if encoding.kind == "embedding":
                 K = similarity.gram(encoding.table(encoding.length))
                 curve = similarity.by_offset(K)
@@ -101,7 +101,7 @@ def draw_similarities(
                 color=style.color,
                 marker=style.marker,
                 markevery=max(1, encoding.length // 8),
-                dashes=dash or (None, None),
+                linestyle=style.linestyle,
                 label=encoding.name,
             )
         axis.axhline(0, color="0.6", linewidth=1)

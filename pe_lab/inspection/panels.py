@@ -15,7 +15,7 @@ _DECAYS = next(p for p in PROPERTIES if p.name == "decays")
 
 
 def color(encoding: UntrainedEncoding) -> str:
-    return styles.of_name(encoding.spec["name"]).color
+    return styles.PALETTE[0]
 
 
 def plot_heads(axis: Axes, encoding: UntrainedEncoding, lines: Float[np.ndarray, "h s"]) -> None:

@@ -5,8 +5,7 @@ import io
 
 import pytest
 
-from pe_lab.results import metrics, plots, results, tables
-from pe_lab.results.plots import drawing
+from pe_lab.results import metrics, results, tables
 from pe_lab.runs import record_rows
 from tests.results.fake_study import point, record, write_study
 
@@ -149,20 +148,6 @@ def test_the_csv_has_rows_for_every_change(found):
         (f"rope, evaluated with {LINEAR}", LINEAR, "4", "False", "0.6", "0.6", ""),
         (f"rope, evaluated with {NORMALIZED}", NORMALIZED, "4", "True", "0.2", "0.1", "0.3"),
         ("alibi", "", "4", "False", "0.8", "0.8", ""),
-    ]
-
-
-def test_a_change_has_a_panel_of_its_own(found, tmp_path, monkeypatch):
-    shown = []
-    monkeypatch.setattr(
-        drawing,
-        "save",
-        lambda figure, files: (shown.append(figure), drawing.pyplot().close(figure)),
-    )
-    plots.write(found, tmp_path)
-    titles = [axis.get_title().rpartition("\n")[0] for axis in shown[0].axes if axis.axison]
-    assert [" ".join(title.split()).removesuffix(" †") for title in titles] == [
-        v.name for v in found.variants
     ]
 
 

@@ -1,82 +1,83 @@
-"""Pictures of a study as PNG, on request also as PDF; only those that its records have numbers for.
+"""Plots of a study, in a size for print. Only those that its records have numbers for.
 
-exact_match           a panel a variant: seeds, their centre and its interval against length
-                      (bits_per_token for a text)
-heat_map              variants x lengths
-length_by_offset      a map a variant of lengths x offsets of positions
-extrapolation         how many runs are solved and extrapolate, with Wilson's intervals
-training_exact_match  validation during training, beyond the training length too
-training_loss         the loss while they trained
-learning_rate         exact match against the learning rate, where rates vary
-table_1, table_2, …   the tables of the analysis spec: lines if columns are numbers, else maps
-cost                  exact match against FLOPs and parameters, where these differ
+exact_match          exact match against length (bits_per_token for a text)
+position_offset      exact match at the training length against the offset of all positions
+training             exact match against the training step (the loss for a text)
+learning_rate        exact match against the learning rate
+extrapolation        how many runs are solved and extrapolate, with Wilson's intervals
+table_1, table_2, …  tables of the analysis spec that are clearer as a picture
 
-An encoding has one colour and one marker in all of them: styles.py.
+Each variant has one color, marker and dash in all plots and in the report.
 """
 
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from pe_lab.results import selection
-from pe_lab.results.plots import drawing, lengths, outcomes, rates, spec_tables, training
-from pe_lab.results.results import Results
+from pe_lab.results.plots import drawing, pictures, study_data, tables
+from pe_lab.results.plots.pictures import Options
+from pe_lab.results.plots.study_data import StudyData
+from pe_lab.runs.errors import unknown
 
-_OF_ALL: Mapping[str, Callable[[Results], Any]] = {
-    "training_exact_match": training.exact_match,
-    "training_loss": training.loss,
-    "learning_rate": rates.learning_rate,
-}
-_OF_CHOSEN: Mapping[
-    str, Callable[[Results], Any]
-] = {  # of what validation chose, where something is tuned
-    "exact_match": lengths.exact_match,
-    "bits_per_token": lengths.bits_per_token,
-    "heat_map": lengths.heat_map,
-    "length_by_offset": lengths.length_by_offset,
-    "extrapolation": outcomes.extrapolation,
-    "cost": outcomes.cost,
-}
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAMES = (
+    "exact_match",
+    "bits_per_token",
+    "position_offset",
+    "training",
+    "learning_rate",
+    "extrapolation",
+)
 
 
-def write(results: Results, folder: Path, *, pdf: bool = False) -> list[Path]:
-    """Draws what there are numbers for into a folder, and takes away what there are none for any
-    more.
+def write(
+    folder: Path, *, formats: Sequence[str] = ("png",), options: Options = Options()
+) -> list[Path]:
+    """Draw the plots of a study into its folder, and remove plots that have no numbers any more.
 
     Args:
-      pdf: write each picture as PDF too.
+      formats: of `drawing.FORMATS`; a file for each.
 
     Returns:
-      The PNGs. Empty before a run has finished.
+      The files. None before a run has finished.
+
+    Raises:
+      UserError: an unknown format.
     """
-    chosen = selection.chosen(results)
-    tables = enumerate(results.spec.tables, start=1)
-    asked: dict[str, Callable[[Results], Any]] = {
-        f"table_{i}": functools.partial(spec_tables.table, asked=table) for i, table in tables
-    }
-    kinds = [
-        (name, draw, of)
-        for of, figures in ((chosen, {**_OF_CHOSEN, **asked}), (results, _OF_ALL))
-        for name, draw in figures.items()
-    ]
-    suffixes = (".png", ".pdf") if pdf else (".png",)
-    drawn = []
-    with drawing.settings():
-        for name, draw, of in kinds:
-            figure = draw(of) if of.finished else None
-            if figure is not None:
-                drawing.save(figure, [folder / f"{name}{suffix}" for suffix in suffixes])
-                drawn.append(name)
-    for stem in {
-        *_OF_CHOSEN,
-        *_OF_ALL,
-        *(file.stem for file in folder.glob("table_*.p*")),
-    }.difference(drawn):
-        for suffix in drawing.SUFFIXES:
-            (folder / f"{stem}{suffix}").unlink(missing_ok=True)
-    if not pdf:
-        # A PDF of an earlier call would show other numbers than the PNG.
-        for name in drawn:
-            (folder / f"{name}.pdf").unlink(missing_ok=True)
-    return [folder / f"{name}.png" for name in drawn]
+    for name in formats:
+        if name not in drawing.FORMATS:
+            raise unknown("formats", name, drawing.FORMATS)
+    data = study_data.read(folder)
+    files: list[Path] = []
+    if data.results.finished:
+        with drawing.settings():
+            files = _draw(data, folder, formats, options)
+    for old in [*(folder / name for name in NAMES), *folder.glob("table_*")]:
+        for suffix in drawing.FORMATS:
+            file = old.with_suffix(f".{suffix}")
+            if file not in files:
+                file.unlink(missing_ok=True)
+    return files
+
+
+def _draw(data: StudyData, folder: Path, formats: Sequence[str], options: Options) -> list[Path]:
+    files = []
+    for name, figure in _figures(data, options):
+        if figure is not None:
+            of_figure = [folder / f"{name}.{suffix}" for suffix in formats]
+            # Figures stay in memory until they are saved.
+            drawing.save(figure, of_figure)
+            files += of_figure
+    return files
+
+
+def _figures(data: StudyData, options: Options) -> "Iterator[tuple[str, Figure | None]]":
+    yield data.metric, pictures.by_length(data, options)
+    yield "position_offset", pictures.by_offset(data, options)
+    yield "training", pictures.training(data, options)
+    yield "learning_rate", pictures.learning_rate(data)
+    yield "extrapolation", tables.counts(data)
+    for number, spec in enumerate(data.results.spec.tables, start=1):
+        yield f"table_{number}", tables.table(data, spec)

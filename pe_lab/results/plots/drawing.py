@@ -1,18 +1,27 @@
-"""What the pictures share: sizes for print, names, colours, files that are the same every time."""
+"""Figures of a size for print, the lines in them, and files that are the same every time."""
 
+import contextlib
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from pe_lab.results import statistics
-from pe_lab.results.plots import styles
-from pe_lab.results.results import EVALUATED_WITH, Results, Variant
-from pe_lab.results.statistics import BOOTSTRAP_FROM, Centre
-from pe_lab.runs.analysis_spec import SEPARATOR
+from pe_lab.results.plots.styles import GRAY, Style
 
-WIDTH = 7.0  # inches: a page's text
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 6.8  # inches: two columns of a page. No text is smaller than 7 points at this width.
+SUFFIXES = (".png", ".pdf")  # files of each picture of an inspection
 _SETTINGS = {
     "font.size": 8,
     "axes.titlesize": 8,
@@ -21,189 +30,232 @@ _SETTINGS = {
     "figure.titlesize": 9,
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
-    "lines.linewidth": 1.8,
+    "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
     "axes.linewidth": 0.7,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "grid.color": "0.9",
+    "grid.color": "0.92",
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,
     "legend.frameon": False,
+    "legend.handlelength": 2.6,
     "pdf.fonttype": 42,
+    "svg.hashsalt": "pe_lab",
     "hatch.linewidth": 0.5,
 }
-_NO_DATE: dict[str, dict[str, Any]] = {
+# Without a date, the same records give the same bytes.
+_METADATA: Mapping[str, dict[str, str | None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    ".svg": {"Date": None, "Creator": None},
 }
-SUFFIXES = tuple(_NO_DATE)
-_OF_NOTEBOOKS = (
-    "inline",
-    "ipympl",
-    "widget",
-)  # what is saved here is closed, and so not shown twice
-DAGGER = "\u00a0†"  # behind a name, in the same line as its last word
+FORMATS = tuple(suffix.removeprefix(".") for suffix in _METADATA)
+_NOTEBOOK_BACKENDS = ("inline", "ipympl", "widget")
+_MOST_TICKS = 9
+_LABEL_WIDTH = 30  # characters of a line of the legend
 
 
-def pyplot() -> Any:
-    """Matplotlib without a screen, or as the notebook that is open shows it; two seconds to import,
-    so not before it is needed.
+@dataclass(frozen=True)
+class Line:
+    """One line of a figure.
+
+    Attributes:
+      name: the variant, or the row of a table.
+      values: the numbers of all seeds: x, run_id, value.
+      style: None for a line that is not highlighted.
+      is_solved: whether a seed solved the training lengths. Other lines have hollow marks.
+      center: the value of the line at each x, drawn with the seeds as dots. None for the center
+        of `statistics`.
+    """
+
+    name: str
+    label: str
+    values: pd.DataFrame
+    style: Style | None
+    is_solved: bool = True
+    center: "pd.Series[float] | None" = None
+
+
+def pyplot() -> "ModuleType":
+    """Return pyplot, without a screen or as an open notebook shows figures.
+
+    Matplotlib takes two seconds to import, so it is imported when it is needed.
     """
     import matplotlib
 
-    if not any(name in str(matplotlib.get_backend(auto_select=False)) for name in _OF_NOTEBOOKS):
+    backend = str(matplotlib.get_backend(auto_select=False))
+    if not any(name in backend for name in _NOTEBOOK_BACKENDS):
         matplotlib.use("Agg")
     from matplotlib import pyplot
 
     return pyplot
 
 
-def settings() -> Any:
-    """The context in which every figure is made and saved: sizes that stay legible at a page's
-    width.
-    """
-    return pyplot().rc_context(_SETTINGS)
+def settings() -> contextlib.AbstractContextManager[None]:
+    """Return the context in which every figure is drawn and saved."""
+    context: contextlib.AbstractContextManager[None] = pyplot().rc_context(_SETTINGS)
+    return context
 
 
-def save(figure: Any, files: Sequence[Path], dpi: int = 200) -> None:
-    """Writes a figure without a date, so that the same records give the same bytes, and closes
-    it.
-    """
-    figure.get_layout_engine().execute(figure)
-    figure.set_layout_engine("none")  # once is enough, and takes most of the time
+def save(figure: "Figure", files: Sequence[Path], dpi: int = 200) -> None:
+    """Write a figure to files and close it. The same records give the same bytes."""
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        # The layout takes most of the time, and once is enough for all files.
+        layout.execute(figure)
+        figure.set_layout_engine("none")
     for file in files:
-        figure.savefig(file, dpi=dpi, metadata=_NO_DATE[file.suffix])
+        figure.savefig(file, dpi=dpi, metadata=_METADATA[file.suffix])
+    # A notebook would show a figure that stays open a second time.
     pyplot().close(figure)
 
 
-def named(variant: Variant) -> str:
-    """Its name, in which a number says what it is of, with a dagger where it reveals the target
-    length.
-    """
-    changed = f", {EVALUATED_WITH} {variant.override}" if variant.override else ""
-    return (
-        (SEPARATOR.join(labels(variant).values()) or variant.name)
-        + changed
-        + (DAGGER if variant.reveals_target_length else "")
+def grid(count: int, *, columns: int, height: float) -> "tuple[Figure, list[Axes]]":
+    """Return a figure with this number of axes, which share y."""
+    columns = min(columns, count)
+    rows = math.ceil(count / columns)
+    figure, axes = pyplot().subplots(
+        rows,
+        columns,
+        figsize=(WIDTH, height * rows + 0.6),
+        squeeze=False,
+        layout="constrained",
+        sharey=True,
+    )
+    for axis in axes.flat[count:]:
+        axis.axis("off")
+    return figure, list(axes.flat[:count])
+
+
+def draw_line(axis: "Axes", line: Line) -> None:
+    """Draw the center of the seeds, and its interval or, of few seeds, each seed."""
+    values = line.values.dropna(subset="value")
+    color = line.style.color if line.style else GRAY
+    center, bands = _centers(values)
+    if line.center is not None:
+        center = line.center
+    if line.style is None:
+        axis.plot(center.index, center, color=color, linewidth=0.7, alpha=0.6, zorder=1.5)
+        return
+    linestyle = line.style.linestyle
+    if line.center is not None:
+        # The seeds at one x have nothing in common with those at the next.
+        axis.plot(values["x"], values["value"], ".", markersize=3, color=color, alpha=0.5)
+    elif bands.empty:
+        for _, seed in values.groupby("run_id", sort=False):
+            path = seed.sort_values("x")
+            axis.plot(
+                path["x"],
+                path["value"],
+                color=color,
+                linestyle=linestyle,
+                linewidth=0.6,
+                alpha=0.45,
+            )
+    else:
+        low, high = bands["low"], bands["high"]
+        axis.fill_between(bands.index, low, high, color=color, alpha=0.1, linewidth=0)
+    axis.plot(
+        center.index,
+        center,
+        color=color,
+        marker=line.style.marker,
+        markerfacecolor=color if line.is_solved else "white",
+        linestyle=linestyle,
+        zorder=3,
     )
 
 
-def labels(variant: Variant) -> dict[str, str]:
-    """The labels in its name by axis: {"model.encodings": "rope", "train.max_length":
-    "max_length=8"}.
-    """
-    parts = variant.name.removesuffix(f", {EVALUATED_WITH} {variant.override}").split(SEPARATOR)
-    found: dict[str, str] = {}
-    for axis, text in variant.labels.items():
-        if text in parts[len(found) : len(found) + 1]:
-            found[axis] = f"{axis.rpartition('.')[2]}={text}" if _is_value(text) else text
-    return found if len(found) == len(parts) else {}
+def _centers(values: pd.DataFrame) -> "tuple[pd.Series[float], pd.DataFrame]":
+    """Return the center of the seeds by x, and its interval where there are enough seeds."""
+    points, bands = {}, {}
+    for x, group in values.groupby("x"):
+        center = statistics.centre(group["value"].tolist())
+        if center is None:
+            continue
+        points[x] = center.point
+        if center.interval is not None:
+            bands[x] = {"low": center.interval.low, "high": center.interval.high}
+    return pd.Series(points, dtype=float), pd.DataFrame.from_dict(bands, orient="index")
 
 
-def _is_value(text: str) -> bool:
-    """Whether a label says nothing without its axis: 8, 0.003, True, None."""
-    return (
-        text in ("True", "False", "None")
-        or text.replace(".", "").replace("e-", "").replace("-", "").isdigit()
+def legend(figure: "Figure", lines: Sequence[Line], more: "Sequence[Artist]" = ()) -> None:
+    """Name the lines, and further marks, on the right of a figure. A name is listed once."""
+    line_of = pyplot().Line2D
+    handles: dict[str, Artist] = {}
+    solved = {line.name for line in lines if line.is_solved}
+    for line in lines:
+        if line.style is None:
+            continue
+        handles[line.name] = line_of(
+            [],
+            [],
+            color=line.style.color,
+            marker=line.style.marker,
+            markerfacecolor=line.style.color if line.name in solved else "white",
+            label=textwrap.fill(line.label, _LABEL_WIDTH, subsequent_indent="  "),
+            linestyle=line.style.linestyle,
+        )
+    others = {line.name for line in lines if line.style is None}
+    if others:
+        label = f"{len(others)} others"
+        handles[""] = line_of([], [], color=GRAY, linewidth=0.7, label=label)
+    entries = [*handles.values(), *more]
+    num_lines = sum(str(entry.get_label()).count("\n") + 1 for entry in entries)
+    # A figure is at least as high as its legend, with room for the caption.
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, max(height, 0.155 * num_lines + 0.5))
+    figure.legend(handles=entries, loc="outside right upper")
+
+
+def guide(label: str, linestyle: str = "--") -> "Artist":
+    """Return the legend's handle of a thin gray line that is no variant."""
+    line: Artist = pyplot().Line2D(
+        [], [], color="0.35", linewidth=0.9, linestyle=linestyle, label=label
     )
+    return line
 
 
-def outcome(variant: Variant) -> str:
-    """Number of seeds by outcome, such as 3/5 solved, 1 failed."""
-    solved = (
-        f"{variant.solved}/{len(variant.runs)} solved"
-        if variant.solved
-        else f"NOT SOLVED 0/{len(variant.runs)}"
-    )
-    bad = [(s, sum(r["status"] == s for r in variant.runs)) for s in ("diverged", "failed")]
-    return ", ".join(
-        [
-            solved if variant.runs else "no run yet",
-            *(f"{count} {status}" for status, count in bad if count),
-        ]
-    )
+def note(label: str) -> "Artist":
+    """Return a legend's handle without a mark."""
+    line: Artist = pyplot().Line2D([], [], linestyle="none", label=label)
+    return line
 
 
-def caption(figure: Any, results: Results, *parts: str, reveals: bool = True) -> None:
-    """A line above the figure: the study, and what its signs mean; `reveals`: names have a
-    dagger.
-    """
-    words = " reveals the target length".replace(" ", "\u00a0")
-    signs = (
-        [f"†{words}"] if reveals and any(v.reveals_target_length for v in results.variants) else []
-    )
-    signs += (
-        [f"without a record: {results.missing} {'run' if results.missing == 1 else 'runs'}"]
-        if results.missing
-        else []
-    )
-    text = "; ".join([*parts, *signs])
-    width = int(figure.get_size_inches()[0] * 15)  # characters of a line
-    figure.suptitle(textwrap.fill(f"{results.name}: {text}", width), fontsize=8)
+def titles(figure: "Figure", title: str, caption: str = "") -> None:
+    """Set the title of a figure, and a sentence below it."""
+    figure.suptitle(title, x=0.01, ha="left", weight="bold")
+    if caption:
+        text = textwrap.fill(caption, 110)
+        figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="0.3")
 
 
-def style(variant: Variant) -> styles.Style:
-    """That of its encodings, as trained or as changed."""
-    for run in variant.runs:
-        specs = run["config"].get("model", {}).get("encodings")
-        overrides = [
-            row["override"]
-            for row in run["rows"]
-            if row["override"] and row["override"]["label"] == variant.override
-        ]
-        changed = overrides[0]["encodings"] if overrides and variant.override else None
-        return styles.of_encodings(specs or () if changed is None else changed)
-    return styles.NOPE
+def share_axis(axis: "Axes", lowest: float = 0.0, highest: float = 1.0) -> None:
+    """Show shares from 0 to 1, and further if there are such values."""
+    axis.set_ylim(min(0.0, lowest) - 0.04, max(1.0, highest) + 0.04)
+    if lowest >= 0 and highest <= 1:
+        axis.set_yticks([0, 0.25, 0.5, 0.75, 1])
 
 
-def centre(values: Sequence[Any]) -> Centre | None:
-    """Of the seeds that have a value."""
-    return statistics.centre([v for v in values if v is not None])
-
-
-def point(variant: Variant, length: int, offset: int) -> Any:
-    """The centre of exact match over seeds."""
-    found = centre(variant.values(length, offset))
-    return None if found is None else found.point
-
-
-def centre_name(results: Results) -> str:
-    """median, from ten seeds up interquartile mean, or both."""
-    many = {len(v.finished) >= BOOTSTRAP_FROM for v in results.variants if v.finished}
-    return " or ".join(
-        name
-        for name, holds in (("median", False in many), ("interquartile mean", True in many))
-        if holds
-    )
-
-
-def known(points: Sequence[tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
-    """Two lists of what has a value."""
-    kept = [(x, y) for x, y in points if y is not None]
-    return [x for x, _ in kept], [y for _, y in kept]
-
-
-def length_axis(axis: Any, lengths: Sequence[int]) -> None:
-    """Ticks where something was measured, a log scale where lengths span more than a factor of
-    20.
-    """
-    place = math.log2 if lengths[-1] > 20 * lengths[0] else float
-    if place is math.log2:
+def length_axis(axis: "Axes", lengths: Sequence[int | float]) -> None:
+    """Set ticks at the lengths, on a log scale if they span more than a factor of 20."""
+    if lengths[-1] > 20 * lengths[0]:
         axis.set_xscale("log", base=2)
-    ticks: list[int] = []
-    for n in lengths:
-        if not ticks or place(n) - place(ticks[-1]) >= (place(lengths[-1]) - place(lengths[0])) / 9:
-            ticks.append(n)
-    axis.set_xticks(ticks, [str(n) for n in ticks])
+    number_ticks(axis, lengths)
+
+
+def number_ticks(axis: "Axes", numbers: Sequence[int | float], unit: str = "") -> None:
+    """Set ticks at numbers, without those that would overlap."""
+    is_log = axis.get_xscale() == "log"
+    places = [math.log2(number) if is_log else number for number in numbers]
+    least = (places[-1] - places[0]) / _MOST_TICKS
+    ticks: list[int | float] = []
+    last = -math.inf
+    for number, place in zip(numbers, places, strict=True):
+        if place - last >= least:
+            ticks.append(number)
+            last = place
+    axis.set_xticks(ticks, [f"{tick:g}{unit}" for tick in ticks])
     axis.minorticks_off()
-
-
-def apart(results: Results) -> tuple[list[Variant], list[Variant]]:
-    """Variants that may be ranked with each other, and those that reveal the target length."""
-    reveals = [v.reveals_target_length for v in results.variants]
-    return tuple(
-        [v for v, t in zip(results.variants, reveals, strict=True) if t == which]
-        for which in (False, True)
-    )  # type: ignore[return-value]

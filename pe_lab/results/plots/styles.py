@@ -1,95 +1,184 @@
-"""One colour and one marker for an encoding, the same in every picture of every study.
+"""Colors, markers, dashes and words for the variants of a study.
 
-A section of docs/encodings.md is a hue, in two shades; an encoding in it has a marker that no other
-of its hue has. All shades are told apart by readers without one kind of cone (at least 0.05 in
-OKLab as each of the three sees them), and are legible on white and on black (contrast of 3 or
-more). Lines of one encoding in one picture differ by their dashes, which mean nothing beyond it.
+Nothing here knows an encoding by name: a variant gets its style by its place in the study.
 """
 
-import zlib
+import functools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
-GREY = "#6b6b6b"
-MARKERS = "os^DvPX<>*"  # matplotlib's letters
+import pe_lab
+from pe_lab.runs import labels
+from pe_lab.runs.errors import UserError
+
+# Every two colors differ by at least 0.13 in OKLab, and by 0.059 as readers without one kind of
+# cone see them. Each has a contrast of at least 3 on white and on the dark report page.
+PALETTE = (
+    "#0c6c9c",
+    "#d80000",
+    "#30a824",
+    "#e47800",
+    "#a800d8",
+    "#6090fc",
+    "#606c00",
+    "#fc4884",
+    "#905454",
+    "#e454e4",
+    "#609078",
+    "#8460c0",
+    "#c00084",
+    "#0054fc",
+    "#b484a8",
+)
+GRAY = "#8c8c8c"
+MARKERS = "os^DvPX<>*"  # Matplotlib's letters
+# Lengths of line and gap, in line widths. The first is a solid line.
 DASHES: tuple[tuple[float, ...], ...] = (
     (),
     (4.0, 1.5),
     (1.0, 1.2),
     (6.0, 1.5, 1.0, 1.5),
     (3.0, 1.0, 1.0, 1.0, 1.0, 1.0),
-)  # lengths of line and gap, in line widths
-_RED, _BLUE, _GREEN, _MAGENTA = (
-    ("#ce0827", "#ff5052"),
-    ("#0a6da0", "#0a97dd"),
-    ("#447303", "#619f08"),
-    ("#bd04a3", "#f43fd5"),
 )
-_VIOLET = ("#733af9", "#917bfe")  # encodings that are not of pe_lab
-_FAMILIES = (  # hue, first marker: those that are compared most differ in both
-    (
-        _RED,
-        "o",
-        "raw_index binary single_sine multi_sine sinusoidal sinusoidal_2d learned "
-        "learnable_fourier random_fourier",
-    ),
-    (
-        _BLUE,
-        "o",
-        "rope xpos axial_rope mixed_rope pope selective_rope rotary_value self_extend "
-        "position_temperature",
-    ),
-    (
-        _GREEN,
-        "s",
-        "alibi t5_bias kerple fire sandwich dynamic_position_bias sliding_window chunks hard_alibi",
-    ),
-    (
-        _MAGENTA,
-        "D",
-        "shaw transformer_xl music_transformer deberta cope relative_logits dape fox "
-        "stick_breaking path",
-    ),
-)
+_FAMILIES = ("encodings", "positions", "tasks")
+_NAME = re.compile(r"(?:[A-Za-z_][\w.]*:)?[A-Za-z]\w*")  # rope, or package.module:Class
 
 
 @dataclass(frozen=True)
 class Style:
-    """How an encoding is drawn."""
+    """The look of one line."""
 
     color: str
     marker: str
+    dash: tuple[float, ...] = ()
+
+    @property
+    def linestyle(self) -> str | tuple[float, tuple[float, ...]]:
+        """The dashes as Matplotlib takes them."""
+        return (0.0, self.dash) if self.dash else "-"
 
 
-def _style(shades: Sequence[str], first: str, place: int) -> Style:
-    return Style(shades[place % 2], MARKERS[(MARKERS.index(first) + place) % len(MARKERS)])
+def assign(
+    panels: Sequence[Sequence[str]], fixed: Mapping[str, Style] | None = None
+) -> dict[str, Style]:
+    """Return a style for each name.
 
+    Two names that share a panel differ in color, up to the size of the palette. No two names share
+    color, marker and dash, up to the number of combinations.
 
-NOPE = Style(GREY, "o")
-STYLES = {"nope": NOPE} | {
-    name: _style(shades, first, place)
-    for shades, first, names in _FAMILIES
-    for place, name in enumerate(names.split())
-}
-
-
-def of_name(name: str) -> Style:
-    """Of one encoding; of one that is not of pe_lab, violet and a marker that its name alone
-    decides.
+    Args:
+      panels: the names of the lines of each axes, in the order of the study. A name may be in
+        several panels.
+      fixed: the styles of names that have one already.
     """
-    return STYLES.get(name) or _style(_VIOLET, MARKERS[0], zlib.crc32(name.encode()) % len(MARKERS))
+    assigned = dict(fixed or {})
+    for name in dict.fromkeys(name for panel in panels for name in panel):
+        if name in assigned:
+            continue
+        neighbors = {other for panel in panels if name in panel for other in panel}
+        taken = {assigned[other].color for other in neighbors if other in assigned}
+        used = set(assigned.values())
+        free = [style for style in _all_styles() if style not in used]
+        apart = [style for style in free if style.color not in taken]
+        assigned[name] = next(iter(apart or free), _all_styles()[0])
+    return assigned
 
 
-def of_encodings(specs: Sequence[Mapping[str, Any]]) -> Style:
-    """Of all encodings of a model: the colour of the first, the marker of the last."""
-    if not specs:
-        return NOPE
-    return Style(of_name(specs[0]["name"]).color, of_name(specs[-1]["name"]).marker)
+@functools.cache
+def _all_styles() -> list[Style]:
+    """Return all combinations: all colors with solid lines first."""
+    styles = []
+    for round_, dash in enumerate(DASHES):
+        for place, color in enumerate(PALETTE):
+            # The markers move on, so that a color that returns has another marker, too.
+            marker = MARKERS[(place + 3 * round_) % len(MARKERS)]
+            styles.append(Style(color, marker, dash))
+    return styles
 
 
-def dashes(looks: Sequence[Style | str]) -> list[tuple[float, ...]]:
-    """For lines of one picture: those of one style, or of one colour, differ, as far as there are
-    dashes.
+def axis_name(axis: str) -> str:
+    """Return the name of an axis of the study in words: learning rate."""
+    return axis.rpartition(".")[2].replace("_", " ")
+
+
+def words(label: str, axis: str = "") -> str:
+    """Return a label in words: "rope(base=500.0)" becomes "RoPE, base 500".
+
+    A label that a config chose freely keeps its words.
+
+    Args:
+      axis: the axis of the study that has the label. It names a label that says nothing alone:
+        "8" becomes "max length 8".
     """
-    return [DASHES[list(looks[:i]).count(look) % len(DASHES)] for i, look in enumerate(looks)]
+    name = axis_name(axis)
+    if name and label in ("True", "False", "None", "none"):
+        return name if label == "True" else f"no {name}"
+    try:
+        return f"{name} {float(label):g}".strip()
+    except ValueError:
+        pass
+    try:
+        plugins = labels.parse(label)
+    except UserError:
+        return _name_first(label)
+    described = []
+    for plugin in plugins:
+        arguments = [_argument(key, value) for key, value in plugin.items() if key != "name"]
+        described.append(", ".join([name_in_words(plugin["name"]), *arguments]))
+    return " + ".join(described)
+
+
+def _name_first(text: str) -> str:
+    """Return a text in which the first word is in words if it is the name of a plugin."""
+    name = _NAME.match(text)
+    if name is None:
+        return text
+    return name_in_words(name[0]) + text[name.end() :]
+
+
+def _argument(key: str, value: object) -> str:
+    name = key.replace("_", " ")
+    if isinstance(value, bool):
+        return name if value else f"no {name}"
+    if isinstance(value, int | float):
+        return f"{name} {value:g}"
+    if isinstance(value, list | tuple):
+        return f"{name} {', '.join(str(item) for item in value)}"
+    return f"{name} {words(labels.label(value))}"
+
+
+@functools.cache
+def name_in_words(name: str) -> str:
+    """Return the name of a plugin in words: RoPE, T5 bias, single sine.
+
+    The class of the plugin has the spelling.
+    """
+    if ":" in name:
+        return name.partition(":")[2]
+    spelling = _class_name(name)
+    if spelling is None:
+        return name.replace("_", " ")
+    parts, start = [], 0
+    for part in name.split("_"):
+        word = spelling[start : start + len(part)]
+        start += len(part)
+        # A word with capitals inside or digits is a proper name: RoPE, T5.
+        is_plain = word[1:].islower() and word.isalpha()
+        parts.append(word.lower() if is_plain else word)
+    return " ".join(parts)
+
+
+def _class_name(name: str) -> str | None:
+    """Return the name of a plugin's class, read from its file without importing it."""
+    for family in _FAMILIES:
+        # Importing the class would import JAX.
+        file = Path(pe_lab.__path__[0]) / family / f"{name}.py"
+        if not file.is_file():
+            continue
+        classes = re.findall(r"^class (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+        for spelling in classes:
+            if spelling.lower() == name.replace("_", ""):
+                return str(spelling)
+    return None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab.results import formats, selection, tables
+from pe_lab.results.plots import study_data
 from pe_lab.results.report import against as _against
 from pe_lab.results.report import data, study_file
 from pe_lab.results.results import Results
@@ -51,11 +52,9 @@ def write(
         style=(HERE / "page.css").read_text(encoding="utf-8"),
         script=(HERE / "page.js").read_text(encoding="utf-8"),
         downloads=_downloads(results, folder),
-        data=data.of(results, selection.chosen(results)),
+        data=data.of(results, study_data.read(folder)),
         tables=[(table.title, formats.as_html(table)) for table in _tables(results, against)],
-        problems=[
-            (data.label(results, r), r) for r in data.runs(results) if r["status"] != "finished"
-        ],
+        problems=_problems(results),
         against=against,
     )
     path = folder / "report.html"
@@ -70,6 +69,12 @@ def _tables(results: Results, against: Results | None) -> list[formats.Table]:
         else _against.tables(selection.chosen(results), selection.chosen(against))
     )
     return [*compared, *tables.of(results)]
+
+
+def _problems(results: Results) -> list[tuple[str, dict[str, Any]]]:
+    """Return the runs that did not finish, each with its variant."""
+    unfinished = [record for record in data.runs(results) if record["status"] != "finished"]
+    return [(data.variant_of(results, record), record) for record in unfinished]
 
 
 def _downloads(results: Results, folder: Path) -> dict[str, str]:

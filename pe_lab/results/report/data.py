@@ -4,29 +4,20 @@ curve and origin.
 Keys are short and what runs share stands once, because a page of 500 runs is to stay small.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pe_lab.results import cells, compare, metrics
+from pe_lab.results import cells, compare, metrics, statistics
 from pe_lab.results.cells import SEEN
-from pe_lab.results.metrics import BITS, BITS_SLIDING, CHANCE_CORRECTED
-from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots import styles
+from pe_lab.results.plots.study_data import StudyData, in_words, without_task
+from pe_lab.results.plots.styles import Style
 from pe_lab.results.results import Results, Variant
+from pe_lab.runs.labels import label
 from pe_lab.runs.record_schema import JsonObject
 
-_LABELS = {
-    "exact_match": "exact match",
-    "exact_match_without_end": "exact match without the end token",
-    "answer_exact_match": "exact match of the answer",
-    "token_accuracy": "token accuracy",
-    CHANCE_CORRECTED: "token accuracy over the chance level",
-    "negative_log_likelihood": "negative log-likelihood (nats a token)",
-    BITS: "bits a token",
-    BITS_SLIDING: "bits a token, second half of each window",
-}
-_UNBOUNDED = ("negative_log_likelihood", BITS, BITS_SLIDING)
 _DIGITS = 5
-_SHAPES = {  # Vega's names, or paths, of matplotlib's markers
+_SHAPES = {  # Vega's names, or paths, of Matplotlib's markers
     "o": "circle",
     "s": "square",
     "^": "triangle-up",
@@ -40,49 +31,112 @@ _SHAPES = {  # Vega's names, or paths, of matplotlib's markers
 }
 
 
-def of(results: Results, chosen: Results) -> dict[str, Any]:
-    """All of it, as JSON has it.
+def of(results: Results, plotted: StudyData) -> dict[str, Any]:
+    """Return the data of the page as plain values for JSON.
 
     Args:
-      chosen: the same results after selection.
+      plotted: what the plots of the study draw. The page has the same colors.
     """
     by_length = [entry.name for entry in metrics.METRICS if entry.of_length is not None]
     names = [name for name in by_length if any(_has(v, results, name) for v in results.variants)]
-    settings = [_flat(r["config"]) for r in runs(results)]
-    common = {
-        path: value
-        for path, value in settings[0].items()
-        if all(s.get(path) == value for s in settings[1:])
-    }
+    settings = [_flat(record["config"]) for record in runs(results)]
+    common = _common(settings)
     origins: list[Any] = []
-    kept = {tuple(map(id, v.runs)) for v in chosen.variants}
-    of_run = {
-        id(r): i for i, v in enumerate(results.variants) if v.override is None for r in v.runs
+    chosen = {_run_ids(variant) for variant in plotted.results.variants}
+    trained = [variant for variant in results.variants if variant.override is None]
+    place_of = {
+        record["run_id"]: results.variants.index(variant)
+        for variant in trained
+        for record in variant.runs
     }
+    looks, labels = _looks(results, plotted), _labels(results)
+    variants = []
+    for variant, name in zip(results.variants, labels, strict=True):
+        entry = _variant(variant, results, names, looks[without_task(variant)])
+        variants.append({"name": name, **entry, "chosen": _run_ids(variant) in chosen})
+    rows = []
+    for record, setting in zip(runs(results), settings, strict=True):
+        different = {path: value for path, value in setting.items() if path not in common}
+        rows.append(_run(record, place_of[record["run_id"]], different, origins))
     return {
         "study": results.name,
         "length": results.length_name,
         "lengths": results.lengths,
         "offsets": results.offsets,
-        "tasks": list(dict.fromkeys(v.task for v in results.variants)),
-        "metrics": [{"name": n, "label": _LABELS[n], "share": n not in _UNBOUNDED} for n in names],
-        "extrapolation": str(results.spec.extrapolation),
-        "variants": [
-            _variant(v, results, names, dash) | {"chosen": tuple(map(id, v.runs)) in kept}
-            for v, dash in zip(results.variants, _dashes(results.variants), strict=True)
+        "tasks": list(dict.fromkeys(variant.task for variant in results.variants)),
+        "metrics": [
+            {
+                "name": name,
+                "label": metrics.BY_NAME[name].label,
+                "share": metrics.BY_NAME[name].style == "share",
+            }
+            for name in names
         ],
+        "chance": _chance(results),
+        "extrapolation": str(results.spec.extrapolation),
+        "variants": variants,
         "common": common,
         "origins": origins,
-        "runs": [
-            _run(
-                r,
-                of_run[id(r)],
-                {p: v for p, v in setting.items() if common.get(p, _flat) != v},
-                origins,
-            )
-            for r, setting in zip(runs(results), settings, strict=True)
-        ],
+        "runs": rows,
     }
+
+
+def _common(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings that all runs share."""
+    first, *others = settings
+    return {
+        path: value
+        for path, value in first.items()
+        if all(path in other and other[path] == value for other in others)
+    }
+
+
+def _run_ids(variant: Variant) -> tuple[str | None, ...]:
+    return (variant.override, *(record["run_id"] for record in variant.runs))
+
+
+def _looks(results: Results, plotted: StudyData) -> dict[str, Style]:
+    """Return the style of each variant: as in the plots, or one that the plots do not use."""
+    in_plots = {_run_ids(v): without_task(v) for v in plotted.results.variants}
+    fixed = {}
+    of_tasks: dict[str, list[str]] = {}
+    for variant in results.variants:
+        key = without_task(variant)
+        of_tasks.setdefault(variant.task, []).append(key)
+        plot_key = in_plots.get(_run_ids(variant))
+        if plot_key in plotted.looks:
+            fixed[key] = plotted.looks[plot_key]
+    return styles.assign(list(of_tasks.values()), fixed)
+
+
+def _labels(results: Results) -> list[str]:
+    """Return the names of the variants in words, each once."""
+    several = len({variant.task for variant in results.variants}) > 1
+    labels = []
+    for variant in results.variants:
+        label = in_words(variant).replace("\u00a0", " ")
+        if several:
+            label = f"{styles.words(variant.task)} · {label}"
+        if SEEN in cells.name(results, variant).text:
+            label += f" {SEEN}"
+        labels.append(label)
+    # The page finds a variant by its name, so two variants must not have the same words.
+    if len(set(labels)) < len(labels):
+        return [variant.name for variant in results.variants]
+    return labels
+
+
+def _chance(results: Results) -> dict[str, list[float | None]]:
+    """Return the chance level of exact match at each length, by task."""
+    tasks = dict.fromkeys(variant.task for variant in results.variants)
+    levels = {}
+    for task in tasks:
+        of_task = [v for v in results.variants if v.task == task and v.runs]
+        trained_on = next((label(v.runs[0]["config"]["task"]) for v in of_task), None)
+        levels[task] = [
+            results.chance_level(length, "exact_match", trained_on) for length in results.lengths
+        ]
+    return levels
 
 
 def runs(results: Results) -> list[JsonObject]:
@@ -92,8 +146,8 @@ def runs(results: Results) -> list[JsonObject]:
     )
 
 
-def label(results: Results, record: JsonObject) -> str:
-    """The variant of a run."""
+def variant_of(results: Results, record: JsonObject) -> str:
+    """Return the variant of a run."""
     return next(v.name for v in results.variants if any(r is record for r in v.runs))
 
 
@@ -114,27 +168,9 @@ def _has(variant: Variant, results: Results, metric: str) -> bool:
     )
 
 
-def _dashes(variants: Iterable[Variant]) -> list[tuple[float, ...]]:
-    """Solid for the first variant of an encoding in a task; those that follow differ, as far as
-    there are dashes.
-    """
-    seen: dict[Any, int] = {}
-    found: list[tuple[float, ...]] = []
-    for variant in variants:
-        key = (variant.task, drawing.style(variant))
-        found.append(styles.DASHES[seen.setdefault(key, 0) % len(styles.DASHES)])
-        seen[key] += 1
-    return found
-
-
-def _variant(
-    variant: Variant, results: Results, names: list[str], dash: tuple[float, ...]
-) -> dict[str, Any]:
-    style = drawing.style(variant)
+def _variant(variant: Variant, results: Results, names: list[str], style: Style) -> dict[str, Any]:
     counts = compare.extrapolation_counts(variant, results.spec.extrapolation)
     return {
-        "name": drawing.named(variant).replace("\u00a0", " ")
-        + (f" {SEEN}" if SEEN in cells.name(results, variant).text else ""),
         "task": variant.task,
         "reveals_target_length": variant.reveals_target_length,
         "apart": compare.apart(results, variant, results.spec.extrapolation.point),
@@ -144,7 +180,7 @@ def _variant(
         "trained": variant.max_length,
         "color": style.color,
         "shape": _SHAPES[style.marker],
-        "dash": dash or (1.0, 0.0),
+        "dash": style.dash or (1.0, 0.0),
         "values": {
             name: [
                 [_cell(variant, n, offset, name) for n in results.lengths]
@@ -160,7 +196,7 @@ def _cell(variant: Variant, length: int, offset: int, metric: str) -> dict[str, 
     there is none of them ("w").
     """
     values = variant.values(length, offset, metric)
-    centre = drawing.centre(values)
+    centre = statistics.centre([value for value in values if value is not None])
     if centre is None:
         why = next(
             (reason for run in variant.measured if (reason := run.reason(length, offset))),

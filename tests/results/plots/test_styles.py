@@ -1,13 +1,10 @@
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pe_lab.results.plots import styles
-
-ROOT = Path(__file__).parents[3]
-COLORS = sorted({style.color for style in styles.STYLES.values()} | set(styles._VIOLET))
+from pe_lab.results.plots.styles import PALETTE
 
 # What readers without one kind of cone see, in linear RGB: Machado, Oliveira and Fernandes 2009, severity 1
 CONES = {
@@ -50,47 +47,81 @@ def oklab(rgb):
     return np.array(to_lab) @ np.cbrt(np.array(to_cones) @ np.clip(rgb, 0, 1))
 
 
-@pytest.mark.parametrize("cones", CONES)
-def test_all_shades_are_told_apart(cones):
-    seen = {color: oklab(np.array(CONES[cones]) @ linear(color)) for color in COLORS}
-    assert len(seen) == 11
-    near = {
+@pytest.mark.parametrize(
+    ("cones", "least"), [("all", 0.13), ("no red", 0.059), ("no green", 0.059), ("no blue", 0.059)]
+)
+def test_every_two_colors_are_told_apart(cones, least):
+    seen = {color: oklab(np.array(CONES[cones]) @ linear(color)) for color in PALETTE}
+    distances = {
         pair: np.linalg.norm(seen[pair[0]] - seen[pair[1]])
         for pair in itertools.combinations(seen, 2)
     }
-    assert min(near.values()) >= 0.045, min(near, key=near.get)  # twice what is just noticed
+    assert len(seen) == 15
+    assert min(distances.values()) >= least, min(distances, key=distances.get)
 
 
-@pytest.mark.parametrize("color", COLORS)
-def test_a_shade_is_legible_on_white_and_on_the_dark_page(color):
+@pytest.mark.parametrize("color", PALETTE)
+def test_a_color_is_legible_on_white_and_on_the_dark_page(color):
     luminance = linear(color) @ [0.2126, 0.7152, 0.0722]
     dark = linear("#17181a") @ [0.2126, 0.7152, 0.0722]
     assert min(1.05 / (luminance + 0.05), (luminance + 0.05) / (dark + 0.05)) >= 3
 
 
-def test_no_two_encodings_look_the_same():
-    assert len(set(styles.STYLES.values())) == len(styles.STYLES)
+def test_names_of_one_axes_have_different_colors_in_their_order():
+    looks = styles.assign([[f"encoding {i}" for i in range(15)]])
+    assert [style.color for style in looks.values()] == list(PALETTE)
+    assert all(style.linestyle == "-" for style in looks.values())
 
 
-def test_a_users_own_encoding_looks_the_same_everywhere_and_like_none_of_pe_labs():
-    mine = styles.of_name("my_package.window:Window")
-    assert mine == styles.Style("#733af9", "v")
-    assert mine.color not in {style.color for style in styles.STYLES.values()}
+def test_more_names_than_colors_differ_in_dash_and_marker():
+    looks = styles.assign([[f"encoding {i}" for i in range(60)]])
+    assert len(set(looks.values())) == 60
+    first, again = looks["encoding 0"], looks["encoding 15"]
+    assert first.color == again.color
+    assert (first.marker, first.dash) != (again.marker, again.dash)
 
 
-def test_several_encodings_have_the_colour_of_the_first_and_the_marker_of_the_last():
-    assert styles.of_encodings([{"name": "rope", "base": 5e5}, {"name": "alibi"}]) == styles.Style(
-        "#0a6da0", "s"
-    )
-    assert styles.of_encodings([]) == styles.of_name("nope")
+def test_a_name_has_one_style_in_all_axes_and_no_neighbor_has_its_color():
+    names = [f"encoding {i}" for i in range(20)]
+    panels = [names[:12], [names[2], *names[12:]]]
+    looks = styles.assign(panels)
+    for panel in panels:
+        assert len({looks[name].color for name in panel}) == len(panel)
+    assert len(set(looks.values())) == 20
 
 
-def test_lines_of_one_style_differ_by_their_dashes():
-    a, b = styles.of_name("rope"), styles.of_name("alibi")
-    assert styles.dashes([a, b, a, a]) == [(), (), styles.DASHES[1], styles.DASHES[2]]
+def test_a_fixed_style_stays_and_is_not_given_again():
+    fixed = {"b": styles.Style(PALETTE[0], "o")}
+    looks = styles.assign([["a", "b", "c"]], fixed)
+    assert looks["b"] == fixed["b"]
+    assert [looks[name].color for name in "abc"] == [PALETTE[1], PALETTE[0], PALETTE[2]]
 
 
-def test_lines_of_one_colour_differ_where_colours_are_asked():
-    looks = [styles.of_name(name) for name in ("sinusoidal", "rope", "learned")]
-    assert looks[0] != looks[2]
-    assert styles.dashes([look.color for look in looks]) == [(), (), styles.DASHES[1]]
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("rope", "RoPE"),
+        ("t5_bias", "T5 bias"),
+        ("single_sine", "single sine"),
+        ("rope(base=500.0)", "RoPE, base 500"),
+        ("rope(base=500000.0) + learned", "RoPE, base 500000 + learned"),
+        ("rope(scaling=yarn, factor=2.0)", "RoPE, scaling yarn, factor 2"),
+        ("shifted(max_shift=32)", "shifted, max shift 32"),
+        ("copy(distinct=True)", "copy, distinct"),
+        ("copy(distinct=False)", "copy, no distinct"),
+        ("my_package.window:LogWindow", "LogWindow"),
+        ("rope, in cross-attention too", "RoPE, in cross-attention too"),
+        ("tuned: NTK-aware", "tuned: NTK-aware"),
+        ("<script>", "<script>"),
+    ],
+)
+def test_a_label_in_words(label, words):
+    assert styles.words(label) == words
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [("64", "width 64"), ("1e-3", "width 0.001"), ("none", "no width"), ("True", "width")],
+)
+def test_a_label_that_says_nothing_alone_has_the_name_of_its_axis(label, words):
+    assert styles.words(label, "model.width") == words
