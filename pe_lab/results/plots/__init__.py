@@ -68,7 +68,7 @@ def _draw(data: StudyData, folder: Path, formats: Sequence[str], options: Option
         if figure is not None:
             of_figure = [folder / f"{name}.{suffix}" for suffix in formats]
             # Figures stay in memory until they are saved.
-            drawing.save(figure, of_figure)
+            drawing.save(figure, of_figure, few_colors=True)
             files += of_figure
     return files
 

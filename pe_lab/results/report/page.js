@@ -1,4 +1,4 @@
-// What the page does. Names come from configs: they are only ever written as text, never as HTML.
+// The behavior of the page. Names come from configs, so they are written as text and never as HTML.
 const data = JSON.parse(document.getElementById("data").textContent);
 const files = JSON.parse(document.getElementById("files").textContent);
 const $ = (id) => document.getElementById(id);
@@ -13,9 +13,9 @@ function make(tag, attributes = {}, ...children) {
 const DASH = "–";
 const number = (v) => (v === null || v === undefined ? DASH : v >= 0.995 && v < 1 ? v.toFixed(3) : Math.abs(v) < 1000 ? v.toFixed(2) : v.toPrecision(4));
 
-const intervalOf = (cell) => (cell.i ? `${cell.i.map(number).join(" to ")} (${cell.w})` : "none from so few seeds");
+const intervalOf = (cell) => (cell.i ? `${cell.i.map(number).join(" to ")} (${cell.w})` : "none, too few seeds");
 
-// What is asked for
+// Controls
 function options(id, entries) {
   $(id).append(...entries.map(([value, text]) => make("option", { value }, text)));
   $(id).parentElement.hidden = entries.length < 2;
@@ -25,11 +25,13 @@ options("task", data.tasks.map((t, i) => [i, t || "all"]));
 options("offset", data.offsets.map((o, i) => [i, String(o)]));
 $("chosen").parentElement.hidden = data.variants.every((v) => v.chosen);
 
-const words = () => $("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-const matches = (text) => words().every((w) => text.toLowerCase().includes(w));
+// The tables have the labels of configs (t5_bias), the chart has words (T5 bias). Both match both.
+const plain = (text) => text.toLowerCase().replaceAll("_", " ");
+const words = () => plain($("filter").value).split(/\s+/).filter(Boolean);
+const matches = (text) => words().every((word) => plain(text).includes(word));
 const hidden = new Set(); // variants whose box is not ticked
 
-function asked() {
+function selection() {
   const metric = data.metrics[$("metric").value], task = data.tasks[$("task").value], offset = Number($("offset").value);
   const variants = data.variants.filter((v) => v.task === task && matches(v.name) && (v.chosen || !$("chosen").checked));
   return { metric, offset, variants };
@@ -37,45 +39,51 @@ function asked() {
 
 // The chart
 function points({ metric, offset, variants }) {
-  const centres = [], seeds = [];
+  const centers = [], seeds = [];
   for (const v of variants.filter((w) => !hidden.has(w.name))) {
     const cells = v.values[metric.name][offset];
     data.lengths.forEach((length, i) => {
       const cell = cells[i];
       if (cell.c === undefined) return;
-      const found = cell.s.filter((s) => s !== null);
-      centres.push({
+      const values = cell.s.filter((s) => s !== null);
+      centers.push({
         variant: v.name, length, value: cell.c, low: cell.i ? cell.i[0] : null, high: cell.i ? cell.i[1] : null, solved: v.solved[0] > 0,
         Variant: v.name, Length: `${length} ${data.length}${length > v.trained ? ", beyond training" : ""}`, Value: `${number(cell.c)}, ${cell.k}`,
-        Interval: intervalOf(cell), Seeds: `${found.length}: ${cell.s.map(number).join("  ")}`, Solved: `${v.solved[0]} of ${v.solved[1]}`,
+        Interval: intervalOf(cell), Seeds: `${values.length}: ${cell.s.map(number).join("  ")}`, Solved: `${v.solved[0]} of ${v.solved[1]}`,
       });
       cell.s.forEach((value, seed) => value !== null && seeds.push({ variant: v.name, length, value, seed }));
     });
   }
-  return { centres, seeds };
+  const levels = metric.name === "exact_match" && variants.length ? data.chance[variants[0].task] : [];
+  const chance = data.lengths.map((length, i) => ({ length, value: levels[i], what: "chance level" })).filter((p) => p.value !== null && p.value !== undefined);
+  return { centers, seeds, chance };
 }
 
-function specification(found, { metric, variants }) {
+function specification({ centers, seeds, chance }, { metric, variants }) {
   const shown = variants.filter((v) => !hidden.has(v.name)), names = shown.map((v) => v.name);
-  const banded = found.centres.filter((p) => p.low !== null);
+  // A variant without the focus of the mouse or the keyboard is faded.
+  const banded = centers.filter((p) => p.low !== null);
   const scale = (key) => ({ scale: { domain: names, range: shown.map((v) => v[key]) }, legend: null });
-  const y = { type: "quantitative", title: metric.label, scale: metric.share ? { domain: [Math.min(0, ...found.seeds.map((s) => s.value)), 1] } : { zero: false } };
+  const y = { type: "quantitative", title: metric.label, scale: metric.share ? { domain: [Math.min(0, ...seeds.map((s) => s.value)), 1] } : { zero: false } };
   const x = { field: "length", type: "quantitative", title: `length (${data.length})`, axis: { values: data.lengths, format: "d", labelOverlap: "greedy", grid: false },
     scale: $("log").checked ? { type: "log", nice: false } : { zero: false, nice: false, padding: 12 } };
   const color = { field: "variant", type: "nominal", ...scale("color") };
-  const cool = (value, low) => ({ condition: { test: "hot === null || datum.variant === hot", value }, value: low });
+  const faded = (value, low) => ({ condition: { test: "hot === null || datum.variant === hot", value }, value: low });
   const layer = [
-    { data: { values: [...new Set(shown.map((v) => v.trained))].map((length) => ({ length })) }, mark: { type: "rule", strokeDash: [5, 4], color: "#888" },
-      encoding: { x: { field: "length", type: "quantitative" } } },
+    { data: { values: [...new Set(shown.map((v) => v.trained))].map((length) => ({ length })) }, mark: { type: "rule", strokeDash: [2, 3], color: "#888" },
+      encoding: { x: { field: "length", type: "quantitative" }, tooltip: { value: "training length" } } },
+    ...(chance.length ? [{ data: { values: chance }, mark: { type: "line", strokeDash: [6, 4], strokeWidth: 1.2, color: "#888" },
+      encoding: { x, y: { field: "value", ...y }, tooltip: [{ field: "what" }, { field: "value" }] } },
+    { data: { values: chance.slice(-1) }, mark: { type: "text", align: "right", dy: -7, fontSize: 12 }, encoding: { x, y: { field: "value", ...y }, text: { field: "what" } } }] : []),
     ...(banded.length ? [{ data: { values: banded }, mark: { type: "area" },
-      encoding: { x, y: { field: "low", ...y }, y2: { field: "high" }, color, opacity: cool(0.16, 0.03) } }] : []),
-    ...($("seeds").checked ? [{ data: { values: found.seeds }, mark: { type: "line", strokeWidth: 0.8 },
-      encoding: { x, y: { field: "value", ...y }, color, detail: { field: "seed" }, opacity: cool(0.55, 0.06) } }] : []),
-    { data: { values: found.centres }, mark: { type: "line", strokeWidth: 2.4 },
-      encoding: { x, y: { field: "value", ...y }, color, strokeDash: { field: "variant", type: "nominal", ...scale("dash") }, opacity: cool(1, 0.12) } },
-    { data: { values: found.centres }, mark: { type: "point", filled: true, size: 75, strokeWidth: 1.6 },
+      encoding: { x, y: { field: "low", ...y }, y2: { field: "high" }, color, opacity: faded(0.16, 0.03) } }] : []),
+    ...($("seeds").checked ? [{ data: { values: seeds }, mark: { type: "line", strokeWidth: 0.8 },
+      encoding: { x, y: { field: "value", ...y }, color, detail: { field: "seed" }, opacity: faded(0.55, 0.06) } }] : []),
+    { data: { values: centers }, mark: { type: "line", strokeWidth: 2.4 },
+      encoding: { x, y: { field: "value", ...y }, color, strokeDash: { field: "variant", type: "nominal", ...scale("dash") }, opacity: faded(1, 0.12) } },
+    { data: { values: centers }, mark: { type: "point", filled: true, size: 75, strokeWidth: 1.6 },
       encoding: { x, y: { field: "value", ...y }, stroke: color, fill: { condition: { test: "datum.solved", ...color }, value: "transparent" },
-        shape: { field: "variant", type: "nominal", ...scale("shape") }, opacity: cool(1, 0.12),
+        shape: { field: "variant", type: "nominal", ...scale("shape") }, opacity: faded(1, 0.12),
         tooltip: ["Variant", "Length", "Value", "Interval", "Seeds", "Solved"].map((field) => ({ field, type: "nominal" })) } },
   ];
   return { width: "container", height: 380, autosize: { type: "fit", contains: "padding" }, background: null, params: [{ name: "hot", value: null }],
@@ -83,26 +91,27 @@ function specification(found, { metric, variants }) {
 }
 
 const embedding = { renderer: "svg", ast: true, tooltip: { theme: "custom" }, actions: { export: true, source: false, compiled: false, editor: false } };
-let view = null, drawn = 0;
+let view = null, latestDraw = 0;
 async function draw() {
-  const now = asked(), turn = ++drawn;
-  if (!now.variants.some((v) => !hidden.has(v.name))) return $("chart").replaceChildren("No variant is shown.");
-  const made = await vegaEmbed("#chart", specification(points(now), now), embedding);
-  if (turn !== drawn) return made.finalize();
-  view = made.view;
-  view.addEventListener("mouseover", (_, item) => heat(item && item.datum ? item.datum.variant : null, false));
+  const selected = selection(), thisDraw = ++latestDraw;
+  if (!selected.variants.some((v) => !hidden.has(v.name))) return $("chart").replaceChildren("No variant is selected.");
+  const chart = await vegaEmbed("#chart", specification(points(selected), selected), embedding);
+  // A later change of the controls has started another chart.
+  if (thisDraw !== latestDraw) return chart.finalize();
+  view = chart.view;
+  view.addEventListener("mouseover", (_, item) => highlight(item && item.datum ? item.datum.variant : null, false));
 }
 
-function heat(name, inChart = true) { // shows one variant among the others, in table and chart
+function highlight(name, inChart = true) { // one variant, in the table and in the chart
   for (const row of $("numbers").tBodies[0].rows) row.classList.toggle("hot", row.dataset.variant === name);
   if (inChart && view) view.signal("hot", name ?? null).runAsync();
 }
 
-// Its numbers
+// Table of numbers
 const SVG = "http://www.w3.org/2000/svg";
 const SIZES = { circle: "M5,0A5,5 0 1 1 -5,0A5,5 0 1 1 5,0Z", square: "M-4.5,-4.5H4.5V4.5H-4.5Z", "triangle-up": "M0,-5L5,4.5H-5Z", "triangle-down": "M0,5L5,-4.5H-5Z",
   "triangle-left": "M-5,0L4.5,5V-5Z", "triangle-right": "M5,0L-4.5,5V-5Z", diamond: "M0,-5.5L5,0L0,5.5L-5,0Z", cross: "M-5,-2H-2V-5H2V-2H5V2H2V5H-2V2H-5Z" };
-function swatch(v) { // the line of a variant as the chart has it
+function swatch(v) { // the line of a variant as in the chart
   const svg = document.createElementNS(SVG, "svg"), line = document.createElementNS(SVG, "line"), mark = document.createElementNS(SVG, "path");
   const set = (element, values) => Object.entries(values).forEach(([name, value]) => element.setAttribute(name, value));
   set(svg, { class: "swatch", width: 34, height: 14, viewBox: "-17 -7 34 14", "aria-hidden": "true" });
@@ -120,10 +129,10 @@ function cellOf(cell, beyond) {
 }
 
 function numbers() {
-  const { metric, offset, variants } = asked();
+  const { metric, offset, variants } = selection();
   header($("numbers"), ["variant", "seeds", "solved", "extrapolates", ...data.lengths.map((n) => (data.variants.every((v) => n > v.trained) ? `→${n}` : String(n)))]);
   $("numbers").tBodies[0].replaceChildren(...variants.map((v) => {
-    const box = make("input", { type: "checkbox", "aria-label": `draw ${v.name}` });
+    const box = make("input", { type: "checkbox", "aria-label": `show ${v.name}` });
     box.checked = !hidden.has(v.name);
     box.addEventListener("change", () => { box.checked ? hidden.delete(v.name) : hidden.add(v.name); draw(); });
     const bad = ["diverged", "failed"].map((what, i) => (v.bad[i] ? `, ${v.bad[i]} ${what}` : "")).join("");
@@ -133,14 +142,14 @@ function numbers() {
       make("td", { "data-value": v.solved[0] }, `${v.solved[0]}/${v.solved[1]}${v.solved[0] ? "" : " not solved"}${bad}`),
       make("td", { "data-value": v.extrapolates[1] ? v.extrapolates[0] : "" }, v.extrapolates[1] ? `${v.extrapolates[0]}/${v.extrapolates[1]}` : DASH),
       ...v.values[metric.name][offset].map((cell, i) => cellOf(cell, data.lengths[i] > v.trained)));
-    row.addEventListener("mouseenter", () => heat(v.name));
-    row.addEventListener("mouseleave", () => heat(null));
-    row.addEventListener("focusin", () => heat(v.name));
-    row.addEventListener("focusout", () => heat(null));
+    row.addEventListener("mouseenter", () => highlight(v.name));
+    row.addEventListener("mouseleave", () => highlight(null));
+    row.addEventListener("focusin", () => highlight(v.name));
+    row.addEventListener("focusout", () => highlight(null));
     return row;
   }));
   resort($("numbers"));
-  $("shown").textContent = `${variants.length} of ${data.variants.length} variants; ${metric.label}, centre over seeds.`;
+  $("shown").textContent = `${variants.length} of ${data.variants.length} variants. The numbers are ${metric.label}, center over seeds.`;
 }
 
 // Tables that sort and filter
@@ -160,7 +169,7 @@ function keyOf(cell) {
   return cell.textContent.trim() === DASH ? null : cell.textContent.trim();
 }
 
-function sort(table, cell) { // numbers first fall, then rise; what has no number comes last
+function sort(table, cell) { // descending first; cells without a number come last
   const next = { null: cell.cellIndex ? "descending" : "ascending", descending: "ascending", ascending: "descending" }[cell.getAttribute("aria-sort")];
   for (const other of table.tHead.querySelectorAll("th")) other.removeAttribute("aria-sort");
   cell.setAttribute("aria-sort", next);
@@ -206,7 +215,7 @@ function showRun(run) {
   const rows = run.curve.points.flatMap(([step, loss, ...exact]) => [
     ...(loss ? [{ step, value: loss, what: "training loss", panel: "loss" }] : []),
     ...exact.map((value, i) => ({ step, value, what: `length ${run.curve.lengths[i]}${run.curve.lengths[i] > v.trained ? ", beyond training" : ""}`, panel: "exact match" }))]);
-  if (!rows.length) return $("run-chart").replaceChildren("It has left no curve.");
+  if (!rows.length) return $("run-chart").replaceChildren("No curve was recorded.");
   const encoding = (type) => ({ x: { field: "step", type: "quantitative" }, y: { field: "value", type: "quantitative", title: null, scale: { type } },
     strokeDash: { field: "what", type: "nominal", title: null, legend: type === "log" ? null : { orient: "top" },
       scale: { domain: [...new Set(rows.filter((row) => row.panel === (type === "log" ? "loss" : "exact match")).map((row) => row.what))],

@@ -14,7 +14,7 @@ def drawn(monkeypatch):
     """Draw a study and return its figures by name, none of which is written."""
     figures = {}
 
-    def keep(figure, files):
+    def keep(figure, files, *, few_colors):
         figures[files[0].stem] = figure
         pyplot.close(figure)
 

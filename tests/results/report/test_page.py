@@ -6,6 +6,7 @@ import re
 import pytest
 
 from pe_lab.results import report, results
+from pe_lab.results.plots import study_data
 from pe_lab.runs import records
 from tests.marks import full
 from tests.results import synthetic
@@ -54,6 +55,21 @@ def lines(page):
     return page.locator(MARKS).count()
 
 
+def colors(page):
+    """The colors of the lines that the table lists."""
+    swatches = page.locator("#numbers tbody .swatch line")
+    return set(swatches.evaluate_all("lines => lines.map((line) => line.getAttribute('stroke'))"))
+
+
+def mark_styles(page):
+    """Color and opacity of each mark of the chart."""
+    return page.locator(MARKS).evaluate_all(
+        """marks => marks.map((mark) => ({
+            color: mark.getAttribute("stroke"), opacity: mark.getAttribute("opacity"),
+        }))"""
+    )
+
+
 @pytest.mark.parametrize("theme", ["light", full("dark")])
 @pytest.mark.parametrize("width", [400, full(800), full(1600)])
 def test_it_fits_the_width_and_asks_nobody_for_anything(chromium, study, width, theme):
@@ -88,7 +104,7 @@ def test_a_word_filters_chart_and_all_tables(page):
         "(n) => document.querySelectorAll('#chart svg .mark-symbol path').length < n", arg=marks
     )
     assert len(everything) == 10
-    assert [name.strip() for name in rows(page)] == ["copy · alibi · randomized † ‡"]
+    assert [name.strip() for name in rows(page)] == ["copy · ALiBi · randomized † ‡"]
     assert lines(page) == len(synthetic.LENGTHS)
     assert {name.rstrip(" †‡") for name in rows(page, "#tables details[open] table")} == {
         "copy · alibi · randomized",
@@ -103,21 +119,29 @@ def test_a_mark_says_value_interval_and_seeds(page):
     page.locator(MARKS).nth(3).hover(force=True)
     page.wait_for_selector("#vg-tooltip-element.visible")
     said = page.locator("#vg-tooltip-element").inner_text()
-    assert "copy · alibi · contiguous" in said
+    assert "copy · ALiBi · contiguous" in said
     assert re.search(r"16 symbols, beyond training", said)
     assert re.search(r"0\.\d+, median", said)
     assert re.search(r"0\.\d+ to 0?[01]\.\d+ \(order statistics\)", said)
     assert "5: " in said
     assert (
-        page.locator("#numbers tr.hot").inner_text().strip().startswith("copy · alibi · contiguous")
+        page.locator("#numbers tr.hot").inner_text().strip().startswith("copy · ALiBi · contiguous")
     )
 
 
 def test_a_row_with_the_focus_stands_out_in_the_chart(page):
-    page.locator("#numbers tbody tr").nth(1).locator("input").focus()
+    """The marks of its variant stay as they are, and all others fade."""
+    row = page.locator("#numbers tbody tr").nth(1)
+    color = row.locator(".swatch line").get_attribute("stroke")
+    row.locator("input").focus()
     page.wait_for_function(
         "[...document.querySelectorAll('#chart svg .mark-symbol path')].some((p) => p.getAttribute('opacity') === '0.12')"
     )
+    marks = mark_styles(page)
+    assert [mark for mark in marks if mark["opacity"] != "0.12"] == [
+        {"color": color, "opacity": "1"}
+    ] * len(synthetic.LENGTHS)
+    assert {mark["color"] for mark in marks if mark["opacity"] == "0.12"} == colors(page) - {color}
 
 
 def test_metric_task_and_offset_are_chosen(page):
@@ -137,19 +161,50 @@ def test_metric_task_and_offset_are_chosen(page):
 
 
 def test_a_variant_leaves_the_chart_when_its_box_is_unticked(page):
-    before = lines(page)
-    page.locator("#numbers tbody tr input").first.press("Space")
+    before, all_colors = lines(page), colors(page)
+    row = page.locator("#numbers tbody tr").first
+    color = row.locator(".swatch line").get_attribute("stroke")
+    assert color in {mark["color"] for mark in mark_styles(page)}
+    row.locator("input").press("Space")
     page.wait_for_function(
-        "(n) => document.querySelectorAll('#chart svg .mark-symbol path').length === n",
-        arg=before - len(synthetic.LENGTHS),
+        "(n) => document.querySelectorAll('#chart svg .mark-symbol path').length < n", arg=before
     )
+    assert lines(page) == before - len(synthetic.LENGTHS)
+    assert {mark["color"] for mark in mark_styles(page)} == all_colors - {color}
+    assert colors(page) == all_colors  # the table still lists it
+
+
+def test_every_two_variants_of_the_chart_have_different_colors(page):
+    names = rows(page)
+    assert len(names) == len(colors(page)) == 10
+
+
+def test_the_chart_has_the_colors_of_the_plots(page, study):
+    looks = study_data.read(study.parent).looks
+    swatches = page.locator("#numbers tbody .swatch line")
+    drawn = swatches.evaluate_all("lines => lines.map((line) => line.getAttribute('stroke'))")
+    assert drawn == [style.color for style in looks.values()]
+
+
+def test_the_chance_level_is_a_labeled_line_of_the_chart(page):
+    labels = page.locator("#chart svg .mark-text.role-mark text").all_text_contents()
+    assert labels == ["chance level"]
+    page.select_option("#metric", label="token accuracy")
+    page.wait_for_function("!document.querySelector('#chart svg .mark-text.role-mark text')")
+
+
+def test_a_filter_takes_labels_as_the_tables_and_as_the_chart_write_them(page):
+    for words in ("t5_bias", "T5 bias"):
+        page.fill("#filter", f"{words} contiguous")
+        assert [name.strip() for name in rows(page)] == ["copy · T5 bias · contiguous"]
+        assert len(rows(page, "#tables details[open] table")) == 2  # a row for each task
 
 
 def test_a_run_shows_its_curve_settings_and_origin_and_closes_by_keyboard(page):
     page.locator("#run-table button.show").first.press("Enter")
     page.wait_for_selector("#run-chart svg .mark-line path")
     said = page.locator("#run").inner_text()
-    assert "copy · rope · contiguous, seed 0" in said
+    assert "copy · RoPE · contiguous, seed 0" in said
     assert "model.encodings" in said
     assert "0" * 40 in said
     page.keyboard.press("Escape")

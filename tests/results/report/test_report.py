@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pe_lab.results import report, results
+from pe_lab.results.plots import study_data, styles
 from pe_lab.results.report import against, data, study_file
 from pe_lab.runs import study_files
 from pe_lab.runs.errors import UserError
@@ -103,7 +104,7 @@ def test_nothing_in_it_comes_from_elsewhere(tmp_path):
 
 def test_every_number_of_a_variant_is_there(tmp_path):
     found = results.load(two_variants(tmp_path))
-    said = data.of(found, found)
+    said = data.of(found, study_data.read(tmp_path))
     (rope, alibi) = said["variants"]
     assert rope["values"]["exact_match"] == [
         [
@@ -119,7 +120,7 @@ def test_every_number_of_a_variant_is_there(tmp_path):
 
 def test_settings_stand_once_where_all_runs_share_them(tmp_path):
     found = results.load(small(tmp_path))
-    said = data.of(found, found)
+    said = data.of(found, study_data.read(tmp_path))
     assert said["common"]["train.steps"] == 800
     assert said["runs"][3]["config"] == {
         "seed": 1,
@@ -230,3 +231,23 @@ def test_variants_of_the_same_settings_are_matched_whatever_they_are_called(tmp_
     assert {row[0].text for row in table.rows} == {"rope / contiguous"}
     assert {row[-1].text for row in table.rows} == {"the same runs"}
     assert "In other alone: shifted." in table.notes
+
+
+def test_variants_with_the_same_words_keep_their_labels(tmp_path):
+    entries = [(point(name, 0), record(name, test={4: 1.0})) for name in ("a_b", "a b")]
+    folder = write_study(tmp_path, *entries)
+    values = data.of(results.load(folder), study_data.read(folder))
+    assert [variant["name"] for variant in values["variants"]] == ["a_b", "a b"]
+
+
+def test_the_page_has_the_styles_of_the_plots_and_others_for_what_they_do_not_show(tmp_path):
+    """Plots show the rates that validation chose, the page shows all."""
+    folder = small(tmp_path, rates=("0.001", "0.003"), analysis={"tuned": ["train.learning_rate"]})
+    values = data.of(results.load(folder), study_data.read(folder))
+    variants = values["variants"]
+    assert [v["name"] for v in variants if v["chosen"]] == [
+        "RoPE · learning rate 0.003",
+        "ALiBi · learning rate 0.003",
+    ]
+    assert [v["color"] for v in variants if v["chosen"]] == list(styles.PALETTE[:2])
+    assert len({v["color"] for v in variants}) == 4
