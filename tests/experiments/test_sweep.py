@@ -141,7 +141,7 @@ def test_the_seeds_that_contrasts_need_are_said_without_writing_anything(tmp_pat
     )
 
 
-PICTURES = ("exact_match", "heat_map", "extrapolation", "training_exact_match", "training_loss")
+PICTURES = ("exact_match", "extrapolation", "training")
 
 
 @pytest.mark.full
