@@ -16,6 +16,7 @@ from pe_lab.results.report import data, study_file
 from pe_lab.results.results import Results
 from pe_lab.runs import study_files
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.record_schema import JsonObject
 
 HERE = Path(__file__).parent
 _VEGA = "window.vegaEmbed = vegaEmbed;"
@@ -71,7 +72,7 @@ def _tables(results: Results, against: Results | None) -> list[formats.Table]:
     return [*compared, *tables.of(results)]
 
 
-def _problems(results: Results) -> list[tuple[str, dict[str, Any]]]:
+def _problems(results: Results) -> list[tuple[str, JsonObject]]:
     """Return the runs that did not finish, each with its variant."""
     unfinished = [record for record in data.runs(results) if record["status"] != "finished"]
     return [(data.variant_of(results, record), record) for record in unfinished]
