@@ -1,0 +1,65 @@
+"""experiments.laws on classes of a user's package."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.experiments import entry_points
+
+ROOT = Path(__file__).parents[2]
+SCHEME = '''"""Positions at a fixed distance from each other."""
+
+from dataclasses import dataclass
+
+from pe_lab.positions.base import PositionScheme, indices
+
+
+@dataclass(frozen=True)
+class Spaced(PositionScheme):
+    step: int = 2
+    largest: int = 10_000
+
+    def __call__(self, keys, mask, *, segments=None, structure=None, train):
+        return (self.step * indices(mask))[None]
+
+    def bound(self, length: int, train: bool) -> int | float:
+        return min(self.step * (length - 1), self.largest)
+'''
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [("", 0, "passed"), ("(largest=3)", 1, "failed")],
+    ids=["laws hold", "bound too small"],
+)
+def test_the_laws_of_schemes_run_on_a_class_of_another_package(arguments, status, words, tmp_path):
+    (tmp_path / "spaced_scheme.py").write_text(SCHEME, encoding="utf-8")
+    command = [sys.executable, "-m", "experiments.laws", "scheme"]
+    process = subprocess.run(
+        [*command, f"spaced_scheme:Spaced{arguments}"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == status, process.stdout
+    assert words in process.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "Give a family and a member"),
+        (["task", "copy"], "experiments.laws has no 'task'"),
+        (["encoding", "ropee"], "Did you mean 'rope'?"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_one_sentence(arguments, sentence):
+    process = entry_points.call("laws", *arguments)
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr.count("\n") == 1
+    assert sentence in process.stderr
