@@ -1,4 +1,4 @@
-"""Four arithmetic tasks with Abacus positions, alone and beside a relative encoding, in a looped
+"""Four arithmetic tasks with Abacus positions, alone and with a relative encoding, in a looped
 transformer and a plain one.
 
     python -m experiments.sweep --config=configs/abacus4.py

@@ -15,7 +15,7 @@ def get_config() -> ml_collections.ConfigDict:
 
     c.task = dict(
         name="copy"
-    )  # a file of pe_lab/tasks, or "package.module:Class"; its arguments beside the name
+    )  # a file of pe_lab/tasks, or "package.module:Class"; its arguments next to the name
     c.positions = dict(name="contiguous")  # a file of pe_lab/positions
     c.layout = dict(
         # decoder: BEGIN prompt SEPARATOR target, causal; encoder: prompt and blanks to be filled;
@@ -97,7 +97,7 @@ def get_config() -> ml_collections.ConfigDict:
         # trained lengths, or eight of them spread evenly where there are more.
         validation_lengths=config_dict.placeholder(tuple),
         offsets=(0,),  # added to every position: unseen positions without unseen lengths
-        # also measured with dict(positions=…, encodings=…) in place of what was trained
+        # also measured with dict(positions=…, encodings=…) in place of the trained ones
         overrides=(),
         # Operands that have exactly n digits at length n: the "longest" (one at least), "all", or
         # "none" (up to n digits, as in training). Tasks without operands are the same in all three.
@@ -120,7 +120,7 @@ def get_config() -> ml_collections.ConfigDict:
         # through training
         keep_curve=False,
     )
-    c.execution = dict(  # changes how fast, not what is computed; not part of a run's id
+    c.execution = dict(  # changes the speed and no result; not part of a run's id
         # map: one after the other in one program; vmap: as one batch; auto: vmap on an accelerator
         members="auto",
         # faster forms for the backend; "reference": plain JAX, as the equations stand

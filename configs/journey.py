@@ -1,5 +1,5 @@
-"""From a bare count to a distance: what each step in the story of position encodings learns, and
-what it still does beyond.
+"""From a bare count to a distance: how each step in the story of position encodings learns and
+extrapolates.
 
     python -m experiments.sweep --config=configs/journey.py
     python -m experiments.sweep --config=configs/journey.py:smoke  # a small form
@@ -7,9 +7,9 @@ what it still does beyond.
 No position, the raw index, the index divided by the length, its bits, one sine, many sines, pairs
 of sine and cosine, a learned table, clipped distances (Shaw et al. 2018); copy, reverse, parity and
 addition; a decoder, and an encoder, which reveals the target length. The symbols of copy are
-distinct and those of reverse may repeat, so these tasks differ in more than direction; parity of up
-to 8 bits has few inputs, which training nearly covers. Every run is also measured at 1.5 and 2
-times the training length, and with all positions shifted: by 1, which training mostly showed, and
+distinct and the symbols of reverse may repeat, so these tasks differ in more than direction; parity
+of up to 8 bits has few inputs, which training nearly covers. Every run is also measured at 1.5 and
+2 times the training length, and with all positions shifted: by 1, which training mostly showed, and
 by 32, which it did not. 360 runs, about an hour on two cores. What comes out:
 results/published/journey/README.md.
 """

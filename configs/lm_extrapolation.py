@@ -1,4 +1,4 @@
-"""Which encodings still read a text when the window is longer than those of training?
+"""Which encodings still read a text when the window is longer than in training?
 
     python -m experiments.sweep --config=configs/lm_extrapolation.py
     python -m experiments.sweep --config=configs/lm_extrapolation.py:smoke  # a small form

@@ -12,8 +12,8 @@ with an accelerator.
 
 Differs: every example is new, and a run ends at 50,000 steps of 64 or when it is solved, where the
 authors take at most 100 passes through a fixed set and stop by the test set; pairs are uniform on
-4..64 instead of a mixture of five sizes; three seeds instead of one; RoPE beside learned positions
-and none.
+4..64 instead of a mixture of five sizes; three seeds instead of one; RoPE in addition to learned
+positions and none.
 """
 
 from configs import base

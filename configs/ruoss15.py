@@ -7,13 +7,13 @@ positions.
 Protocol of Ruoss et al. 2023 (https://arxiv.org/abs/2305.16843), on the tasks of Deletang et al.
 2023 (https://arxiv.org/abs/2207.02098): encoder of 5 layers, width 64, 8 heads, post-norm, dropout
 0.1, Adam at three rates, one length a step from 1..40, 10 seeds; token accuracy, mean over lengths
-41..500, of the best rate and seed. The number of steps is Deletang et al.'s, a million; that of
-Ruoss et al. was not found. 4,950 runs: for a cluster.
+41..500, of the best rate and seed. The number of steps is Deletang et al.'s, a million; the
+number of Ruoss et al. was not found. 4,950 runs: for a cluster.
 
 Differs: dropout is off in evaluation, where the authors leave it on; an encoding's positions are
 drawn for each example in evaluation; learned positions reach 2048 in both forms, so that plain ones
 are refused beyond training only by having never been trained; the relative encoding is
-Transformer-XL's, sinusoids count up from 0. The token embedding stands for the one-hot input.
+Transformer-XL's, sinusoids count up from 0. The token embedding replaces the one-hot input.
 Choose by validation, or say that you did not.
 """
 

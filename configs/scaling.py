@@ -4,7 +4,7 @@ thing changed at a time.
     taskset -c 0 python -m experiments.benchmark --compare --steps=5 --config=configs/scaling.py
 
 A step has 8,192 tokens whatever their number in a context, so that equal times are equal costs a
-token. Contexts of 2 n + 2 tokens. Its record and what it shows: docs/performance.md.
+token. Contexts of 2 n + 2 tokens. The record is described in docs/performance.md.
 """
 
 from configs import base

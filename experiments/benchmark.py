@@ -1,21 +1,21 @@
-"""What training a config costs: parameters, memory as the compiler counts it, the time of a step.
-Or how fast tasks draw.
+"""Measures the cost of training a config: parameters, memory, time of a step. Or of drawing tasks.
 
     python -m experiments.benchmark --config=configs/gpt2.py [--config.train.batch_size=2]
         [--steps=3] [--out=FILE.json] [--compare [--only=rope,t5_bias]] [--profile]
         [--members=1,9] [--evaluation] [--peer] [--workers=2]
     python -m experiments.benchmark --tasks [--out=FILE.json]
 
-Of the config alone, without its sweep; with --compare of every run of the sweep, one step of each
-in turn, with its time over that of the first; --only leaves some out. --steps=0 only compiles.
---profile says instead where the time of a step goes, by the function of pe_lab that asked for it.
---members trains so many seeds in one program; --evaluation times the whole evaluation beside the
-training; --peer puts the same model of x-transformers beside it, in float32 and with half precision
-where torch takes it (.venv/bin/pip install torch x-transformers). --workers=2 does all of it in two
-processes at once, each on a core with one thread, as a sweep does, and their throughput is that of
-both. --out adds the figures to a JSON list, with the overrides that they are for, the device and
-the load of the machine. --tasks needs no config: of every task with its defaults, milliseconds for
-a batch of 128 examples at length 40 on one core.
+By default the config is measured without its sweep. --compare measures every run of the sweep, one
+step of each in turn, relative to the first; --only selects some of them. --steps=0 only compiles.
+--profile reports the time of a step by the function of pe_lab that causes it. --members trains
+several seeds in one program. --evaluation times the whole evaluation and compares it with training.
+--peer compares the same model in x-transformers, in float32 and in half precision if torch has it
+(.venv/bin/pip install torch x-transformers). --workers=2 runs two processes at once, each on a core
+with one thread, as a sweep does, and reports their joint throughput.
+
+--out adds the figures to a JSON list, with the overrides, the device and the load of the machine.
+--tasks needs no config: it measures every task with its defaults, in milliseconds for a batch of
+128 examples at length 40 on one core.
 """
 
 import json
@@ -39,21 +39,25 @@ from pe_lab.sweeps.launchers import local
 from pe_lab.training.run_records import provenance
 
 _STEPS = flags.DEFINE_integer("steps", 3, "steps that are timed", lower_bound=0)
-_COMPARE = flags.DEFINE_boolean("compare", False, "measure the runs of the sweep beside each other")
+_COMPARE = flags.DEFINE_boolean("compare", False, "measure the runs of the sweep in turns")
 _ONLY = flags.DEFINE_list(
-    "only", None, "with --compare: of the sweep, the runs whose labels begin with one of these"
+    "only", None, "with --compare: the runs whose labels begin with one of these"
 )
 _PROFILE = flags.DEFINE_boolean(
-    "profile", False, "where the time of a step goes, instead of what it costs"
+    "profile", False, "report the time of a step by function, instead of its cost"
 )
 _TASKS = flags.DEFINE_boolean(
-    "tasks", False, "how fast every task draws, instead of a config's training"
+    "tasks", False, "measure how fast tasks draw examples, instead of a config's training"
 )
-_MEMBERS = flags.DEFINE_list("members", None, "train so many seeds in one program, as in 1,9")
-_EVALUATION = flags.DEFINE_boolean("evaluation", False, "time the evaluation beside the training")
-_PEER = flags.DEFINE_boolean("peer", False, "the same model of x-transformers beside it")
+_MEMBERS = flags.DEFINE_list(
+    "members", None, "numbers of seeds that are trained in one program, as in 1,9"
+)
+_EVALUATION = flags.DEFINE_boolean(
+    "evaluation", False, "time the evaluation and compare it with training"
+)
+_PEER = flags.DEFINE_boolean("peer", False, "compare the same model in x-transformers")
 _WORKERS = flags.DEFINE_integer(
-    "workers", 1, "processes at once, each on a core of its own with one thread", lower_bound=1
+    "workers", 1, "parallel processes, each on one core with one thread", lower_bound=1
 )
 _OUT = flags.DEFINE_string("out", None, "a JSON file to add the figures to")
 
@@ -62,21 +66,23 @@ def main(file: command_line.StudyFile) -> int:
     older = _older(Path(_OUT.value)) if _OUT.value else []
     if _WORKERS.value > 1:
         return _in_workers()
-    load, labels, runs = os.getloadavg()[0], *_runs(file)
-    found = _measured(runs)
-    if len(found) > len(runs):  # several figures of one run
-        labels, runs = [""] * len(found), runs * len(found)
-    for label, each in zip(labels, found, strict=True):
+    load = os.getloadavg()[0]
+    labels, runs = _runs(file)
+    results = _measured(runs)
+    if len(results) > len(runs):  # several figures of one run
+        labels, runs = [""] * len(results), runs * len(results)
+    for label, result in zip(labels, results, strict=True):
         if label:
             print(f"\n{label}")
-        for line in _profile_lines(each["profile"]) if "profile" in each else _cost_lines(each):
-            print(line)
+        has_profile = "profile" in result
+        lines = _profile_lines(result["profile"]) if has_profile else _cost_lines(result)
+        print("\n".join(lines))
     if _OUT.value:
         overrides = [a.lstrip("-") for a in sys.argv[1:] if a.lstrip("-").startswith("config.")]
         about = {"study": file.name, "overrides": overrides, "load_before": load}
         figures = [
-            {**about, "label": label, "provenance": provenance(run), **each}
-            for label, run, each in zip(labels, runs, found, strict=True)
+            {**about, "label": label, "provenance": provenance(run), **result}
+            for label, run, result in zip(labels, runs, results, strict=True)
         ]
         records.write_json(Path(_OUT.value), [*older, *figures])
     return 0
@@ -102,35 +108,33 @@ def _measured(runs: list[Run]) -> list[dict[str, Any]]:
 
 
 def _in_workers() -> int:
-    """The same command in several pinned processes at once, which add to --out one after the
-    other.
-    """
+    """Run the command in several pinned processes at once, and add their figures to --out."""
     arguments = [a for a in sys.argv[1:] if not a.lstrip("-").startswith("workers")]
     command = [sys.executable, "-m", "experiments.benchmark", *arguments]
     with tempfile.TemporaryDirectory() as folder:
         outs, processes = [Path(folder, f"{i}.json") for i in range(_WORKERS.value)], []
         for i, out in enumerate(outs):
             place = local.Place.of(i, _WORKERS.value)
-            own = subprocess.Popen(
+            process = subprocess.Popen(
                 [*command, f"--out={out}"],
                 env=os.environ | place.environment(),
                 stdout=None if i == 0 else subprocess.DEVNULL,
             )
-            place.pin(own.pid)
-            processes.append(own)
-        statuses = [each.wait() for each in processes]
+            place.pin(process.pid)
+            processes.append(process)
+        statuses = [process.wait() for process in processes]
         if any(statuses):
             return max(statuses)
-        found = [json.loads(out.read_text(encoding="utf-8")) for out in outs]
-    for figures in zip(*found, strict=True):
-        rates = [1 / each["seconds_per_step"] for each in figures]
+        by_worker = [json.loads(out.read_text(encoding="utf-8")) for out in outs]
+    for figures in zip(*by_worker, strict=True):
+        rates = [1 / figure["seconds_per_step"] for figure in figures]
         print(
             f"{figures[0].get('what') or figures[0]['label'] or 'all workers':22} "
             f"{sum(rates):.3f} steps/s, {len(rates)} workers"
         )
     if _OUT.value:
-        both = [{**each, "worker": i} for i, figures in enumerate(found) for each in figures]
-        records.write_json(Path(_OUT.value), [*_older(Path(_OUT.value)), *both])
+        new = [{**f, "worker": i} for i, figures in enumerate(by_worker) for f in figures]
+        records.write_json(Path(_OUT.value), [*_older(Path(_OUT.value)), *new])
     return 0
 
 
@@ -152,54 +156,55 @@ def tasks() -> int:
         "provenance": provenance(config.from_dict(base.get_config().to_dict())),
     }
     print(f"{'task':28}{'length':>18}{'ms':>9}{'best':>9}{'goal':>6}")
-    found = []
-    for each in throughput.table(plugins.names("tasks")):
-        found.append(each)
-        print(f"{each['task']:28}{_line(each)}", flush=True)
+    rows = []
+    for row in throughput.table(plugins.names("tasks")):
+        rows.append(row)
+        print(f"{row['task']:28}{_line(row)}", flush=True)
     if _OUT.value:
-        records.write_json(Path(_OUT.value), [*older, *({**about, **each} for each in found)])
+        records.write_json(Path(_OUT.value), [*older, *({**about, **row} for row in rows)])
     return 0
 
 
-def _line(each: dict[str, Any]) -> str:
-    if each["error"]:
-        return f" {each['error']}"
-    length, goal = f"{each['length']} {each['unit']}", each["goal"]
-    shown = (
-        "–" if goal is None else f"{goal:g}" if each["milliseconds"] <= goal else f"over {goal:g}"
-    )
-    return f"{length:>18}{each['milliseconds']:>9.3f}{each['best_milliseconds']:>9.3f}{shown:>7}"
+def _line(row: dict[str, Any]) -> str:
+    if row["error"]:
+        return f" {row['error']}"
+    length, goal = f"{row['length']} {row['unit']}", row["goal"]
+    verdict = "–"
+    if goal is not None:
+        verdict = f"{goal:g}" if row["milliseconds"] <= goal else f"over {goal:g}"
+    return f"{length:>18}{row['milliseconds']:>9.3f}{row['best_milliseconds']:>9.3f}{verdict:>7}"
 
 
 def _runs(file: command_line.StudyFile) -> tuple[list[str], list[Run]]:
-    """The config's own run without a label, or those of its sweep, each once, with theirs."""
+    """The run of the config without a label; with --compare, the runs of its sweep with labels."""
     if not _COMPARE.value:
         if _ONLY.value:
             raise UserError("--only chooses from a sweep: it needs --compare.")
         return [""], [config.from_dict(file.values)]
-    found = study.expand(file.name, file.values, file.points, Path("results") / file.name)
-    entries = {entry.run.run_id: entry for entry in reversed(found.entries)}
-    labels = [" · ".join(filter(None, entries[run.run_id].labels.values())) for run in found.runs]
+    whole = study.expand(file.name, file.values, file.points, Path("results") / file.name)
+    labels: dict[str, str] = {}  # of the first entry of each run
+    for entry in whole.entries:
+        labels.setdefault(entry.run.run_id, " · ".join(filter(None, entry.labels.values())))
     only = tuple(_ONLY.value or [""])
-    kept = [
-        (label, run)
-        for label, run in zip(labels, found.runs, strict=True)
-        if label.startswith(only)
-    ]
-    if not kept:
-        raise unknown("--only: the sweep", only[0], labels)
-    return [label for label, _ in kept], [run for _, run in kept]
+    runs = [run for run in whole.runs if labels[run.run_id].startswith(only)]
+    if not runs:
+        raise unknown("--only: the sweep", only[0], labels.values())
+    return [labels[run.run_id] for run in runs], runs
 
 
 def _older(out: Path) -> list[dict[str, Any]]:
-    """The figures that a file holds already; refused before anything is measured."""
+    """The figures that a file already holds.
+
+    Raises:
+      UserError: the file has other content.
+    """
     try:
-        found = json.loads(out.read_text(encoding="utf-8")) if out.exists() else []
+        figures = json.loads(out.read_text(encoding="utf-8")) if out.exists() else []
     except (OSError, ValueError) as e:
         raise UserError(f"--out={out} cannot be read ({one_line(e)}).") from e
-    if not isinstance(found, list):
+    if not isinstance(figures, list):
         raise UserError(f"--out={out} holds no list of figures.")
-    return found
+    return figures
 
 
 if __name__ == "__main__":

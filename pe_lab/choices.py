@@ -71,7 +71,7 @@ def unknown_name(owner: str, name: str, names: Iterable[str]) -> str:
 
 
 def parameters(cls: type) -> dict[str, inspect.Parameter]:
-    """The keyword parameters of a constructor, with those of its parents if it takes **rest."""
+    """The keyword parameters of a constructor, and of its parents if it takes **rest."""
     collected: dict[str, inspect.Parameter] = {}
     for owner in cls.__mro__:
         if "__init__" not in vars(owner):

@@ -71,35 +71,35 @@ class Program:
 
 
 def measure(run: Run, num_steps: int) -> dict[str, Any]:
-    """Compiles the training of one member and times `num_steps` steps of it; with 0, only
-    compiles.
+    """Compile the training of one member, and time `num_steps` steps of it.
 
     Returns:
       parameters; state_bytes (parameters and optimizer moments); kept_bytes (of the forward pass
-      for the backward pass, before any compiler); temporary_bytes (beside the state, as compiled
+      for the backward pass, before any compiler); temporary_bytes (without the state, as compiled
       for this device, whose compiler may undo a recomputation); step_flops (unpadded);
       compile_seconds; and None if not timed: seconds_per_step (median), peak_flops_per_second (of a
-      product of large float32 matrices beside each step, median), share_of_peak.
+      product of large float32 matrices next to each step, median), share_of_peak.
     """
-    (found,) = compare([run], num_steps)
-    return {name: value for name, value in found.items() if not name.startswith("times_first")}
+    (cost,) = compare([run], num_steps)
+    return {name: value for name, value in cost.items() if not name.startswith("times_first")}
 
 
 def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
-    """`measure` of several runs, in turns: before each step of any two of the first run, so that it
-    and the second of these meet the same moment and follow the same. All three take the batch of
-    the same step.
+    """Measure several runs in turns.
+
+    In each turn, two steps of the first run come before the step of a run, so that the second of
+    them and this step follow the same work. All three take the batch of the same step.
 
     Returns:
-      For each run what `measure` says, and times_first: the median over the turns of its time over
-      that of the step of the first run just before, with times_first_quartiles. The first run's own
-      are the noise of the machine.
+      For each run the entries of `measure`, and times_first: the median over the turns of its time
+      divided by the time of the first run's step just before, with times_first_quartiles. The
+      values of the first run show the noise of the machine.
     """
     programs = [Program(run) for run in runs]
     first = programs[0]
     turns = np.array(
         [
-            [[*(p.seconds(i) for p in (first, first, own)), _peak()] for own in programs]
+            [[*(p.seconds(i) for p in (first, first, program)), _peak()] for program in programs]
             for i in range(num_steps + 1 if num_steps else 0)
         ]
     )
@@ -111,12 +111,12 @@ def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
 
 
 def members(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, Any]]:
-    """What it costs to train so many seeds of a run in one program, in turns with the first count.
+    """Measure the training of several seeds of a run in one program, in turns with the first count.
 
     Returns:
       For each count: members, how they run ("map", "vmap"), compile_seconds, seconds_per_step (of
-      all of them, median), member_steps_per_second, times_alone (its seconds over those of as many
-      members at the first count's rate, median), share_of_peak, state_bytes, temporary_bytes.
+      all of them, median), member_steps_per_second, times_alone (its seconds relative to as many
+      members at the rate of the first count, median), share_of_peak, state_bytes, temporary_bytes.
     """
     programs = [Program(run, count) for count in counts]
     turns = np.array(
@@ -142,8 +142,9 @@ def members(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, A
 
 
 def evaluation(run: Run, num_steps: int) -> dict[str, Any]:
-    """The time of a run's whole evaluation, compiled before, beside that of its training; and the
-    memory of this process.
+    """Measure the time of a run's whole evaluation relative to its training, and the memory.
+
+    Compilation is not part of the time.
 
     Returns:
       places, examples (in all), compile_seconds, evaluation_seconds, seconds_per_step, share (of

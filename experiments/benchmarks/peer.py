@@ -1,9 +1,8 @@
-"""The same training in x-transformers on torch's CPU build, to be timed beside ours. Both are
-optional and imported only here.
+"""The same training in x-transformers on torch's CPU build, for comparison.
 
-Decoder, sizes, activation, batch and lengths are those of a run; an example's tokens are random, as
-a step's time does not depend on them. A batch is padded to its longest example. Optimizer: AdamW,
-gradients clipped by their norm.
+Both libraries are optional and imported only here. Decoder, sizes, activation, batch and lengths
+are the same as in a run. Tokens are random, because the time of a step does not depend on them.
+A batch is padded to its longest example. The optimizer is AdamW, with gradients clipped by norm.
 """
 
 import os

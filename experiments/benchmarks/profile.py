@@ -1,6 +1,4 @@
-"""Where the time of a training step goes: the profiler's events, by the function of pe_lab that
-asked for them.
-"""
+"""The time of a training step by function of pe_lab, from the profiler's events."""
 
 import collections
 import gzip
@@ -21,11 +19,11 @@ SECTIONS = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 
 
 def profile(program: Program, num_steps: int) -> dict[str, float]:
-    """Seconds of a step by place ("encodings/rope.py RoPE.qk"), the longest first; of instructions
-    that a compiler fused, its last one's.
+    """Seconds of a step by place ("encodings/rope.py RoPE.qk"), the longest first.
 
-    Instructions that run beside each other are all counted, so the sum may exceed the time of a
-    step. "elsewhere" is what no function of pe_lab asked for by name.
+    Fused instructions count for the place of the last one. Instructions that run in parallel are
+    all counted, so the sum may exceed the time of a step. "elsewhere" has the instructions without
+    a place in pe_lab.
     """
     places = _places(program.compiled.as_text() or "")
     found: collections.Counter[str] = collections.Counter()

@@ -21,7 +21,7 @@ from pe_lab.runs.errors import one_line
 from pe_lab.tasks.base import Task
 
 BATCH, LENGTH = 128, 40
-GOAL = 2.0  # milliseconds, of what is drawn inside jit and from nothing
+GOAL = 2.0  # milliseconds, for examples that are drawn inside jit without data
 FIGURES = ("length", "unit", "milliseconds", "best_milliseconds", "compile_milliseconds", "goal")
 _CALLS, _SECONDS = 50, 1.0  # timed calls of a task: as many, or as long
 
@@ -30,10 +30,10 @@ def table(names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Measures tasks with their defaults, in a process that has one core.
 
     Returns:
-      For each, as soon as it is there: task; length, the nearest to 40 that it has, and its unit;
-      milliseconds of a batch (median) and best_milliseconds, compile_milliseconds; goal, None where
-      examples come from data made beforehand; error, why there are no figures; cores, 1 wherever
-      the system can bind a process.
+      For each task, as soon as it is measured: task; length (the nearest to 40 that it has) and its
+      unit; milliseconds of a batch (median), best_milliseconds and compile_milliseconds; goal, None
+      where examples come from data made beforehand; error, why there are no figures; cores, 1
+      wherever the system can bind a process.
     """
     command = [sys.executable, "-m", "experiments.benchmarks.throughput", *names]
     with subprocess.Popen(

@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pe_lab.results import compare, metrics, selection, statistics
+from pe_lab.results import compare, measured, metrics, selection, statistics
 from pe_lab.results.compare import Counts
 from pe_lab.results.formats import DASH, Cell
-from pe_lab.results.metrics import Limit, Measured, Value
+from pe_lab.results.measured import Measured
+from pe_lab.results.metrics import Limit, Value
 from pe_lab.results.results import Results, Variant
 from pe_lab.results.statistics import Interval
 from pe_lab.runs.analysis_spec import Metric, MetricPoint
@@ -161,7 +162,7 @@ def measure(results: Results, variants: Sequence[Variant], metric: Metric) -> Ce
         count = sum(len(variant.finished) for variant in variants)
         return Cell(str(count), count)
     if metric.name == "every_seed":
-        return centre(variants, lambda run: metrics.value(run, outcome), "seeds", outcome.name)
+        return centre(variants, lambda run: measured.value(run, outcome), "seeds", outcome.name)
     if metric.name == "chosen":
         setting = selection.setting(first, spec.tuned) or DASH
         at_edge = selection.at_edge(first, spec.tuned)
@@ -172,13 +173,13 @@ def measure(results: Results, variants: Sequence[Variant], metric: Metric) -> Ce
         value = best(variants, metric)
         behind = value.length if isinstance(value, Limit) else value
         return Cell(number(value, metric.name), behind)
-    return centre(variants, lambda run: metrics.value(run, metric), metric.show, metric.name)
+    return centre(variants, lambda run: measured.value(run, metric), metric.show, metric.name)
 
 
 def best(variants: Sequence[Variant], metric: Metric) -> Value | None:
     """Return the best test value over all seeds and all settings that were tried."""
     candidates = [c for variant in variants for c in variant.candidates or (variant,)]
-    values = [metrics.value(run, metric) for c in candidates for run in c.measured]
+    values = [measured.value(run, metric) for c in candidates for run in c.measured]
     known = [value for value in values if value is not None]
     choose = min if metrics.BY_NAME[metric.name].lower_is_better else max
     return choose(known, default=None)
@@ -189,7 +190,7 @@ def _tied(variant: Variant, outcome: Metric) -> Cell:
     settings = selection.tied(variant)
     medians = []
     for candidate in settings:
-        values = [metrics.value(run, outcome) for run in candidate.measured]
+        values = [measured.value(run, outcome) for run in candidate.measured]
         median = middle([value for value in values if value is not None], "median")
         if isinstance(median, int | float):
             medians.append(median)
@@ -271,11 +272,11 @@ def wilson_note(counts: Sequence[int]) -> str:
 
 
 def covers(kind: str, count: int) -> str:
-    """Return the measured coverage of an interval in words."""
-    measured = statistics.coverage(kind, count)
-    if measured is None:
+    """Return the simulated coverage of an interval in words."""
+    simulated = statistics.coverage(kind, count)
+    if simulated is None:
         return ""
-    seeds, share = measured
+    seeds, share = simulated
     return f" (in simulated studies of {seeds} seeds they hold the truth in {100 * share:.0f} %)"
 
 

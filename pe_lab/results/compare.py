@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pe_lab.results import metrics, selection, significance, statistics
+from pe_lab.results import measured, metrics, selection, significance, statistics
 from pe_lab.results.metrics import BITS
 from pe_lab.results.results import Results, Variant
 from pe_lab.results.statistics import Interval
@@ -199,7 +199,7 @@ def compare(
 
 def by_seed(variant: Variant, metric: Metric) -> dict[tuple[int, int], float]:
     """Return a metric of the runs of a variant by their seeds, without missing values."""
-    values = {run.seed: metrics.value(run, metric) for run in variant.measured}
+    values = {run.seed: measured.value(run, metric) for run in variant.measured}
     return {seed: value for seed, value in values.items() if isinstance(value, int | float)}
 
 
@@ -214,7 +214,7 @@ def of_differences(differences: Sequence[float]) -> Interval | None:
 
 def extrapolation_counts(variant: Variant, extrapolation: Extrapolation) -> Counts:
     """Count the runs that extrapolate, of the runs with a known outcome."""
-    outcomes = [metrics.extrapolates(run, extrapolation) for run in variant.measured]
+    outcomes = [measured.extrapolates(run, extrapolation) for run in variant.measured]
     return Counts(outcomes.count(True), len(outcomes) - outcomes.count(None))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from pe_lab.results import metrics
+from pe_lab.results import measured
 from pe_lab.results.metrics import Value
 from pe_lab.results.results import EVALUATED_WITH, Results, Variant
 from pe_lab.runs.analysis_spec import AS_TRAINED, Metric, MetricPoint, TableSpec
@@ -31,7 +31,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Grid:
+class TableGrid:
     """One table before it is written: the points of each cell.
 
     Attributes:
@@ -57,11 +57,11 @@ class Grid:
         """Return the values of the table's metric for the runs of a cell."""
         points = self.at(row, column)
         runs = [run for variant in one_a_task(self.spec, points) for run in variant.measured]
-        values = [metrics.value(run, metric_at(self.spec, points[0])) for run in runs]
+        values = [measured.value(run, metric_at(self.spec, points[0])) for run in runs]
         return [value for value in values if value is not None]
 
 
-def grids(results: Results, spec: TableSpec) -> list[Grid]:
+def grids(results: Results, spec: TableSpec) -> list[TableGrid]:
     """Return the tables of a spec, one for each label on the dimensions `each`."""
     points = _points(results, spec)
     for dimension, labels in spec.only.items():
@@ -69,7 +69,7 @@ def grids(results: Results, spec: TableSpec) -> list[Grid]:
     return [_grid(spec, kind, part) for kind, part in _groups(points, spec.each)]
 
 
-def _grid(spec: TableSpec, kind: Key, points: pd.DataFrame) -> Grid:
+def _grid(spec: TableSpec, kind: Key, points: pd.DataFrame) -> TableGrid:
     measured = points[points["measured"].astype(bool)]
     columns = measured if len(measured) else points
     cells = {}
@@ -77,7 +77,9 @@ def _grid(spec: TableSpec, kind: Key, points: pd.DataFrame) -> Grid:
         for column, cell in _groups(part, spec.columns):
             cells[row, column] = list(cell["point"])
     rows = [row for row, _ in _groups(points, spec.rows)]
-    return Grid(spec, kind, rows, [column for column, _ in _groups(columns, spec.columns)], cells)
+    return TableGrid(
+        spec, kind, rows, [column for column, _ in _groups(columns, spec.columns)], cells
+    )
 
 
 def _groups(points: pd.DataFrame, dimensions: Sequence[str]) -> list[tuple[Key, pd.DataFrame]]:

@@ -7,14 +7,16 @@ add its entry here. Its name is then known in analysis specs.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pe_lab.results import likelihood, statistics
 from pe_lab.runs import record_rows, records
-from pe_lab.runs.analysis_spec import Extrapolation, Metric, MetricPoint
-from pe_lab.runs.record_schema import JsonObject, RecordRow
+from pe_lab.runs.record_schema import JsonObject
+
+if TYPE_CHECKING:
+    from pe_lab.results.measured import Measured
 
 CHANCE_CORRECTED = "chance_corrected_token_accuracy"
 BITS = "bits_per_token"
@@ -42,71 +44,12 @@ class Limit:
 Value = int | float | Limit
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A run with its test rows, evaluated as trained or with an override."""
-
-    record: JsonObject
-    override: str | None = None
-
-    @cached_property
-    def rows(self) -> dict[tuple[int, int, str], RecordRow]:
-        """Test rows by length, offset and metric."""
-        rows = {}
-        for row in record_rows.preferred_rows(self.record):
-            label = row["override"]["label"] if row["override"] else None
-            if row["split"] == "test" and label == self.override:
-                rows[row["length"], row["offset"], row["metric"]] = row
-        return rows
-
-    @property
-    def finished(self) -> bool:
-        """Whether it was trained to the end and evaluated."""
-        return self.record["status"] == "finished"
-
-    @property
-    def seed(self) -> tuple[int, int]:
-        """Seeds of weights and of data. Runs of two variants with equal seeds are a pair."""
-        return self.record["member"]["seed"], self.record["member"]["data_seed"]
-
-    @property
-    def max_length(self) -> int:
-        """Training length; 0 for a run that failed."""
-        return self.record["exposure"]["max_length"] if self.record["exposure"] else 0
-
-    def lengths(self, offset: int = 0) -> list[int]:
-        """Test lengths at an offset."""
-        return sorted({length for length, at, _ in self.rows if at == offset})
-
-    def reason(self, length: int, offset: int = 0) -> str | None:
-        """Return why a point could not be measured; None if it was, or was never tried."""
-        row = self.rows.get((length, offset, "exact_match"))
-        return row["reason"] if row and row["value"] is None else None
-
-    def at(self, length: int, offset: int = 0, metric: str = "exact_match") -> float | None:
-        """Return a metric with values by length; None without a value."""
-        of_length = BY_NAME[metric].of_length if metric in BY_NAME else None
-        if of_length is not None:
-            return of_length(self, length, offset)
-        return self.row_value(length, offset, metric)
-
-    def row_value(self, length: int, offset: int, metric: str) -> float | None:
-        """Return the value of a test row; None without a row."""
-        row = self.rows.get((length, offset, metric))
-        return None if row is None else row["value"]
-
-    def curve(self, offset: int = 0, metric: str = "exact_match") -> list[tuple[int, float]]:
-        """Return the lengths with a value, and their values."""
-        pairs = [(length, self.at(length, offset, metric)) for length in self.lengths(offset)]
-        return [(length, value) for length, value in pairs if value is not None]
-
-
-OfLength = Callable[[Measured, int, int], float | None]
-OfRun = Callable[[Measured, int], Value | None]
+OfLength = Callable[["Measured", int, int], float | None]
+OfRun = Callable[["Measured", int], Value | None]
 
 
 @dataclass(frozen=True)
-class Entry:
+class MetricEntry:
     """A metric. It has a value at each length, or one value per run, or is a count of runs.
 
     Attributes:
@@ -137,10 +80,10 @@ class Entry:
         return self.of_length is not None or (self.style == "count" and self.at_extrapolation)
 
 
-def _measured(name: str, label: str, *, lower_is_better: bool = False) -> Entry:
+def _measured(name: str, label: str, *, lower_is_better: bool = False) -> MetricEntry:
     """A metric that is a row of the record."""
     style = "number" if lower_is_better else "share"
-    return Entry(
+    return MetricEntry(
         name,
         label,
         of_length=lambda run, length, offset: run.row_value(length, offset, name),
@@ -149,7 +92,7 @@ def _measured(name: str, label: str, *, lower_is_better: bool = False) -> Entry:
     )
 
 
-def _chance_corrected(run: Measured, length: int, offset: int) -> float | None:
+def _chance_corrected(run: "Measured", length: int, offset: int) -> float | None:
     accuracy = run.row_value(length, offset, "token_accuracy")
     for level in run.record["chance_levels"]:
         if accuracy is not None and level["length"] == length:
@@ -157,33 +100,33 @@ def _chance_corrected(run: Measured, length: int, offset: int) -> float | None:
     return None
 
 
-def _bits(run: Measured, length: int, offset: int) -> float | None:
+def _bits(run: "Measured", length: int, offset: int) -> float | None:
     nats = run.row_value(length, offset, "negative_log_likelihood")
     return None if nats is None else nats / math.log(2)
 
 
-def _bits_sliding(run: Measured, length: int, offset: int) -> float | None:
+def _bits_sliding(run: "Measured", length: int, offset: int) -> float | None:
     row = run.rows.get((length, offset, likelihood.METRIC))
     return None if row is None else likelihood.bits_per_byte(row, max(1, length // 2))
 
 
-def _in_distribution(run: Measured, offset: int) -> float | None:
+def _in_distribution(run: "Measured", offset: int) -> float | None:
     values = [value for length, value in run.curve(offset) if length <= run.max_length]
     return statistics.mean(values)
 
 
-def _finite_loss(run: Measured, offset: int) -> float | None:
+def _finite_loss(run: "Measured", offset: int) -> float | None:
     loss = validation_loss(run.record)
     return loss if math.isfinite(loss) else None
 
 
-def _retention(run: Measured, offset: int) -> float | None:
+def _retention(run: "Measured", offset: int) -> float | None:
     """Exact match at twice the training length, relative to the training length."""
     near, far = run.at(run.max_length, offset), run.at(2 * run.max_length, offset)
     return None if not near or far is None else far / near
 
 
-def area(run: Measured, offset: int = 0, *, log: bool = False) -> float | None:
+def area(run: "Measured", offset: int = 0, *, log: bool = False) -> float | None:
     """Return the mean exact match from the training length to twice it, over length or its log.
 
     Values between measured lengths are interpolated. None if these do not reach both ends, or if
@@ -210,7 +153,7 @@ def area(run: Measured, offset: int = 0, *, log: bool = False) -> float | None:
     return float(np.trapezoid(curve, grid) / (grid[-1] - grid[0]))
 
 
-def limit(run: Measured, threshold: float, offset: int = 0) -> Limit | None:
+def limit(run: "Measured", threshold: float, offset: int = 0) -> Limit | None:
     """Return the longest length up to which exact match is at least a threshold.
 
     Exact match is smoothed by isotonic regression over lengths. A length that the encoding or the
@@ -242,18 +185,20 @@ METRICS = (
     _measured("exact_match_without_end", "exact match without the end token"),
     _measured("answer_exact_match", "exact match of the answer"),
     _measured("token_accuracy", "token accuracy"),
-    Entry(CHANCE_CORRECTED, "token accuracy over the chance level", of_length=_chance_corrected),
+    MetricEntry(
+        CHANCE_CORRECTED, "token accuracy over the chance level", of_length=_chance_corrected
+    ),
     _measured("negative_log_likelihood", "negative log likelihood", lower_is_better=True),
-    Entry(BITS, "bits per token", of_length=_bits, lower_is_better=True, style="number"),
-    Entry(
+    MetricEntry(BITS, "bits per token", of_length=_bits, lower_is_better=True, style="number"),
+    MetricEntry(
         BITS_SLIDING,
         "bits per token, second half of each window",
         of_length=_bits_sliding,
         lower_is_better=True,
         style="number",
     ),
-    Entry("in_distribution", "up to training length", of_run=_in_distribution),
-    Entry(
+    MetricEntry("in_distribution", "up to training length", of_run=_in_distribution),
+    MetricEntry(
         "in_distribution_loss",
         "validation loss",
         of_run=_finite_loss,
@@ -261,35 +206,35 @@ METRICS = (
         by_offset=False,
         style="small",
     ),
-    Entry(
+    MetricEntry(
         "trained_length",
         "at training length",
         of_run=lambda run, offset: run.at(run.max_length, offset),
         tested_to=1.0,
     ),
-    Entry("retention", "kept at 2×", of_run=_retention, tested_to=2.0),
-    Entry("auc", "area, 1× to 2×", of_run=area, tested_to=AREA_TO),
-    Entry(
+    MetricEntry("retention", "kept at 2×", of_run=_retention, tested_to=2.0),
+    MetricEntry("auc", "area, 1× to 2×", of_run=area, tested_to=AREA_TO),
+    MetricEntry(
         "log_auc",
         "log area, 1× to 2×",
         of_run=lambda run, offset: area(run, offset, log=True),
         tested_to=AREA_TO,
     ),
-    Entry(
+    MetricEntry(
         "L90",
         "L90",
         of_run=lambda run, offset: limit(run, 0.9, offset),
         at_extrapolation=True,
         style="limit",
     ),
-    Entry(
+    MetricEntry(
         "L99",
         "L99",
         of_run=lambda run, offset: limit(run, 0.99, offset),
         at_extrapolation=True,
         style="limit",
     ),
-    Entry(
+    MetricEntry(
         "steps",
         "steps",
         of_run=_cost("steps"),
@@ -298,7 +243,7 @@ METRICS = (
         of_training=True,
         style="whole",
     ),
-    Entry(
+    MetricEntry(
         "flops",
         "FLOPs",
         of_run=_cost("train_flops"),
@@ -307,7 +252,7 @@ METRICS = (
         of_training=True,
         style="power",
     ),
-    Entry(
+    MetricEntry(
         "parameters",
         "parameters",
         of_run=_cost("parameters"),
@@ -316,60 +261,14 @@ METRICS = (
         of_training=True,
         style="whole",
     ),
-    Entry("extrapolates", "seeds that extrapolate", by_offset=False, style="count"),
-    Entry("solved", "solved", by_offset=False, of_training=True, style="count"),
-    Entry("seeds", "seeds", by_offset=False, of_training=True, style="count"),
-    Entry("chosen", "chosen", by_offset=False, of_training=True, style="count"),
-    Entry("tied", "tied settings", at_extrapolation=True, style="count"),
-    Entry("every_seed", "each seed", at_extrapolation=True, style="count"),
+    MetricEntry("extrapolates", "seeds that extrapolate", by_offset=False, style="count"),
+    MetricEntry("solved", "solved", by_offset=False, of_training=True, style="count"),
+    MetricEntry("seeds", "seeds", by_offset=False, of_training=True, style="count"),
+    MetricEntry("chosen", "chosen", by_offset=False, of_training=True, style="count"),
+    MetricEntry("tied", "tied settings", at_extrapolation=True, style="count"),
+    MetricEntry("every_seed", "each seed", at_extrapolation=True, style="count"),
 )
 BY_NAME = {entry.name: entry for entry in METRICS}
-
-
-def value(run: Measured, metric: Metric) -> Value | None:
-    """Return a metric of a run at the metric's point; None without a value."""
-    entry = BY_NAME[metric.name]
-    if not run.finished and not entry.of_training:
-        return None
-    if entry.of_run is not None:
-        return entry.of_run(run, metric.point.offset)
-    return at_point(run, metric.name, metric.point)
-
-
-def at_point(run: Measured, name: str, point: MetricPoint) -> float | None:
-    """Return a metric at the length of a point, or its mean over the lengths in a range.
-
-    None without a value, or if one of the lengths in the range has no value.
-    """
-    if point.lengths is None:
-        length = point.length_for(run.max_length)
-        return None if length is None else run.at(length, point.offset, name)
-    first, last = point.lengths
-    values = []
-    for length in run.lengths(point.offset):
-        if first <= length <= last:
-            value = run.at(length, point.offset, name)
-            if value is None:
-                return None
-            values.append(value)
-    return statistics.mean(values)
-
-
-def extrapolates(run: Measured, extrapolation: Extrapolation) -> bool | None:
-    """Return whether a run is solved and reaches the threshold at the point.
-
-    A run that diverged does not extrapolate, and neither does one whose encoding ends before the
-    point. None if the outcome is unknown: the run failed, or nobody has measured the point.
-    """
-    if not run.finished:
-        return False if run.record["status"] == "diverged" else None
-    point = extrapolation.point
-    length = point.length_for(run.max_length)
-    if length is None or (length, point.offset, "exact_match") not in run.rows:
-        return None
-    value = run.at(length, point.offset)
-    reached = value is not None and value >= extrapolation.threshold - records.ROUNDING
-    return solved(run.record) and reached
 
 
 def solved(record: JsonObject) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pe_lab.results import cells, compare, metrics
 from pe_lab.results.formats import DASH, Cell, Table
-from pe_lab.results.grids import Grid, Key, Point, grids, metric_at, one_a_task, title
+from pe_lab.results.grids import Key, Point, TableGrid, grids, metric_at, one_a_task, title
 from pe_lab.results.results import Results, Variant
 from pe_lab.runs.analysis_spec import Metric, MetricPoint, Published, TableSpec
 from pe_lab.runs.labels import agrees
@@ -62,7 +62,7 @@ def length_name(results: Results, length: int) -> str:
     return f"{'→' * beyond}{length}{cells.REPEATED * repeated}"
 
 
-def _table(results: Results, grid: Grid) -> Table:
+def _table(results: Results, grid: TableGrid) -> Table:
     spec = grid.spec
     if spec.measures:
         header = [column(metric, results) for metric in spec.measures]
@@ -94,7 +94,7 @@ def name_of(results: Results, spec: TableSpec) -> str:
     return f"{words[0].upper()}{words[1:]}{point} by {by}"
 
 
-def _row(results: Results, grid: Grid, row: Key) -> tuple[Cell, ...]:
+def _row(results: Results, grid: TableGrid, row: Key) -> tuple[Cell, ...]:
     spec = grid.spec
     of_columns = [grid.at(row, key) for key in grid.columns]
     points = [point for points in of_columns for point in points]

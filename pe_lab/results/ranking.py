@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pe_lab.results import compare, metrics, significance
+from pe_lab.results import compare, measured, significance
 from pe_lab.results.results import Results, Variant
 from pe_lab.results.significance import Ranks
 from pe_lab.runs.analysis_spec import SEPARATOR, MetricPoint
@@ -56,6 +56,6 @@ def ranking(results: Results) -> Ranking:
 
 def _median(variant: Variant, point: MetricPoint) -> float | None:
     runs = [run for run in variant.measured if run.finished]
-    values = [metrics.at_point(run, "exact_match", point) for run in runs]
+    values = [measured.at_point(run, "exact_match", point) for run in runs]
     known = [value for value in values if value is not None]
     return float(np.median(known)) if known else None

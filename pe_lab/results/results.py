@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pe_lab.results import frame, likelihood, metrics, read_analysis_spec, statistics
-from pe_lab.results.metrics import Measured
+from pe_lab.results.measured import Measured
 from pe_lab.runs import check_analysis_spec, records, study_files
 from pe_lab.runs.analysis_spec import AnalysisSpec
 from pe_lab.runs.labels import label

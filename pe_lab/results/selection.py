@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pe_lab.results import frame, metrics, statistics
+from pe_lab.results import frame, measured, metrics, statistics
 from pe_lab.results.results import EVALUATED_WITH, Results, Variant
 from pe_lab.results.statistics import Interval
 from pe_lab.runs.analysis_spec import SEPARATOR
@@ -107,7 +107,7 @@ def _as_number(text: str | None) -> float | None:
 
 
 def interval(
-    variant: Variant, value: Callable[[metrics.Measured], metrics.Value | None]
+    variant: Variant, value: Callable[[measured.Measured], metrics.Value | None]
 ) -> Interval | None:
     """Return an interval of the interquartile mean that includes the choice.
 

@@ -1,7 +1,7 @@
 """Records and curves for the tools in which people look at trainings: TensorBoard, Weights &
 Biases.
 
-A writer takes one run. Both libraries are optional, and imported only where one is asked for.
+A writer takes one run. Both libraries are optional and imported on use.
 """
 
 import importlib

@@ -74,7 +74,7 @@ def value(
 def point_key(row: RecordRow) -> PointKey:
     """Return the evaluation point of a row. The label of an override is not part of it."""
     override = row["override"]
-    if override is not None:  # its label and what it reveals do not identify a point
+    if override is not None:  # its other fields do not identify a point
         override = {key: override[key] for key in ("positions", "encodings")}
     return row["split"], row["length"], row["offset"], json.dumps(override, sort_keys=True)
 

@@ -15,7 +15,7 @@ class RecordRow(TypedDict):
       override: the evaluation override; None: the run was evaluated as it was trained.
       value: a number, or a list of numbers for `first_error`; None with a `reason`.
       count: number of examples.
-      sources: digests that differ from those of the provenance; None if there are none.
+      sources: digests that differ from the provenance; None if there are none.
     """
 
     split: str

@@ -195,7 +195,7 @@ def _labels(point: Mapping[str, Choice]) -> Labels:
 
 
 def _with_setting(point: Point, setting: Point) -> Point:
-    """A point with a setting, whose axes come before those of the seeds."""
+    """A point with a setting, whose axes come before the seeds."""
     seeds = {path: choice for path, choice in point.items() if path in SEEDS}
     others = {path: choice for path, choice in point.items() if path not in SEEDS}
     return {**others, **setting, **seeds}

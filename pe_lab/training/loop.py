@@ -96,7 +96,7 @@ class Training:
 
     @contextlib.contextmanager
     def _compile_clock(self) -> Iterator[None]:
-        """Count the seconds of a compilation, which are not part of those of the training."""
+        """Count the seconds of a compilation, which are no part of the training's."""
         started = time.monotonic()
         yield
         self.cost.compile_seconds += time.monotonic() - started

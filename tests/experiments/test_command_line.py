@@ -376,7 +376,7 @@ def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
             "tables",
             ["--result=x"],
             "This command has no 'result'. Did you mean 'results'? "
-            "It has: results, seeds_needed, study.",
+            "It has: formats, relative, results, seeds_needed, small_panels, study.",
         ),
         (
             "publish",

@@ -2,8 +2,9 @@ import math
 
 import pytest
 
-from pe_lab.results import metrics
-from pe_lab.results.metrics import Limit, Measured
+from pe_lab.results import measured, metrics
+from pe_lab.results.measured import Measured
+from pe_lab.results.metrics import Limit
 from pe_lab.runs import record_rows
 from pe_lab.runs.analysis_spec import Extrapolation, Metric, MetricPoint
 from tests.results.fake_study import record
@@ -87,20 +88,20 @@ def test_lengths_that_do_not_fall_on_the_ends_are_interpolated():
 def test_a_run_extrapolates_if_it_is_solved_and_reaches_the_threshold_at_twice_its_training_length(
     test, validation, expected
 ):
-    assert metrics.extrapolates(run(test, validation), Extrapolation()) is expected
+    assert measured.extrapolates(run(test, validation), Extrapolation()) is expected
 
 
 @pytest.mark.parametrize(("status", "expected"), [("diverged", False), ("failed", None)])
 def test_a_run_that_diverged_does_not_extrapolate_and_of_one_that_failed_it_is_not_known(
     status, expected
 ):
-    assert metrics.extrapolates(run({16: 1.0}, status=status), Extrapolation()) is expected
+    assert measured.extrapolates(run({16: 1.0}, status=status), Extrapolation()) is expected
 
 
 def test_extrapolation_may_be_read_at_another_point():
     made = run({12: 0.7, 16: 0.2, (8, 5): 0.8})
     asked = [MetricPoint(at=1.5), MetricPoint(length=16), MetricPoint(length=8, offset=5)]
-    assert [metrics.extrapolates(made, Extrapolation(place, 0.6)) for place in asked] == [
+    assert [measured.extrapolates(made, Extrapolation(place, 0.6)) for place in asked] == [
         True,
         False,
         True,
@@ -116,14 +117,16 @@ def test_a_multiple_of_the_training_length_that_is_no_length_is_none(at, max_len
 
 def test_the_mean_over_a_range_is_over_the_lengths_measured_in_it():
     made = run({8: 1.0, 16: 0.6, 24: 0.2, 32: 0.0})
-    assert metrics.value(
+    assert measured.value(
         made, Metric("exact_match", MetricPoint(lengths=(9, 24)))
     ) == pytest.approx(0.4)
     assert (
-        metrics.value(run({16: 0.6, 24: None}), Metric("exact_match", MetricPoint(lengths=(9, 24))))
+        measured.value(
+            run({16: 0.6, 24: None}), Metric("exact_match", MetricPoint(lengths=(9, 24)))
+        )
         is None
     )
-    assert metrics.value(made, Metric("exact_match", MetricPoint(lengths=(33, 64)))) is None
+    assert measured.value(made, Metric("exact_match", MetricPoint(lengths=(33, 64)))) is None
 
 
 @pytest.mark.parametrize(
@@ -138,12 +141,12 @@ def test_the_mean_over_a_range_is_over_the_lengths_measured_in_it():
     ],
 )
 def test_one_number_of_a_run(name, expected):
-    found = metrics.value(run({4: 1.0, 8: 0.8, 16: 0.2}), Metric(name))
+    found = measured.value(run({4: 1.0, 8: 0.8, 16: 0.2}), Metric(name))
     assert found == (pytest.approx(expected) if isinstance(expected, float) else expected)
 
 
 def test_retention_of_what_does_not_work_at_the_training_length_is_none():
-    assert metrics.value(run({8: 0.0, 16: 0.0}), Metric("retention")) is None
+    assert measured.value(run({8: 0.0, 16: 0.0}), Metric("retention")) is None
 
 
 def test_the_validation_loss_of_what_did_not_finish_is_infinite():

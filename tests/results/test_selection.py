@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from pe_lab.results import metrics, results, selection, statistics, tables, views
+from pe_lab.results import measured, results, selection, statistics, tables, views
 from pe_lab.runs import record_rows
 from pe_lab.runs.analysis_spec import Metric, MetricPoint
 from tests.results.fake_study import record, write_study
@@ -33,7 +33,7 @@ def tuned(tmp_path, runs):
 
 
 def outcome(run):
-    return metrics.value(run, AT)
+    return measured.value(run, AT)
 
 
 def test_the_rate_of_the_least_validation_loss_is_chosen_whatever_the_test_says(tmp_path):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pe_lab.results import cells, metrics, pivot, statistics
-from pe_lab.results.grids import Grid, Key, as_numbers, grids, metric_at, one_a_task
+from pe_lab.results.grids import Key, TableGrid, as_numbers, grids, metric_at, one_a_task
 from pe_lab.results.metrics import Limit
 from pe_lab.results.plots import drawing, styles
 from pe_lab.results.plots.drawing import Line
@@ -101,11 +101,11 @@ def counts(data: StudyData) -> "Figure | None":
     return figure
 
 
-def _has_numbers(grid: Grid) -> bool:
+def _has_numbers(grid: TableGrid) -> bool:
     return any(grid.seeds(row, column) for row, column in grid.found)
 
 
-def _numbers(grid: Grid) -> list[float] | None:
+def _numbers(grid: TableGrid) -> list[float] | None:
     """Return the columns if they are enough numbers for a line."""
     labels = [column[0] for column in grid.columns if len(column) == 1]
     if len(labels) < max(_FEWEST_OF_LINE, len(grid.columns)):
@@ -119,7 +119,7 @@ def _is_share(spec: TableSpec) -> bool:
     return metrics.BY_NAME[name].style == "share" or name in shares
 
 
-def _lines(data: StudyData, spec: TableSpec, parts: Sequence[Grid]) -> "Figure":
+def _lines(data: StudyData, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figure":
     figure, axes = _figure(spec, parts, columns=2, height=2.2)
     looks = _looks(data, parts)
     lines = []
@@ -150,7 +150,7 @@ def _lines(data: StudyData, spec: TableSpec, parts: Sequence[Grid]) -> "Figure":
 
 
 def _line(
-    spec: TableSpec, grid: Grid, row: Key, numbers: Sequence[float], style: Style | None
+    spec: TableSpec, grid: TableGrid, row: Key, numbers: Sequence[float], style: Style | None
 ) -> Line:
     values, centers = [], {}
     for x, column in zip(numbers, grid.columns, strict=True):
@@ -168,7 +168,7 @@ def _line(
     )
 
 
-def _center(spec: TableSpec, grid: Grid, row: Key, column: Key) -> int | float | None:
+def _center(spec: TableSpec, grid: TableGrid, row: Key, column: Key) -> int | float | None:
     """Return the number that the table shows. For a table of every seed, it is their median."""
     points = grid.at(row, column)
     center: int | float | Limit | None
@@ -186,7 +186,7 @@ def _height(value: int | float | Limit) -> int | float:
     return value
 
 
-def _looks(data: StudyData, parts: Sequence[Grid]) -> dict[str, Style]:
+def _looks(data: StudyData, parts: Sequence[TableGrid]) -> dict[str, Style]:
     """Return the styles of the rows: those of the variants if rows are variants."""
     rows = [[_text(row) for row in grid.rows] for grid in parts]
     names = {name for part in rows for name in part}
@@ -195,7 +195,7 @@ def _looks(data: StudyData, parts: Sequence[Grid]) -> dict[str, Style]:
     return styles.assign([part[:MOST_LINES] for part in rows])
 
 
-def _map(data: StudyData, spec: TableSpec, parts: Sequence[Grid]) -> "Figure":
+def _map(data: StudyData, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figure":
     tallest = max(len(grid.rows) for grid in parts)
     columns = 2 if max(len(grid.columns) for grid in parts) <= 6 else 1
     figure, axes = _figure(spec, parts, columns=columns, height=0.6 + 0.19 * tallest)
@@ -214,7 +214,7 @@ def _map(data: StudyData, spec: TableSpec, parts: Sequence[Grid]) -> "Figure":
     return figure
 
 
-def _draw_map(axis: "Axes", data: StudyData, spec: TableSpec, grid: Grid) -> list[str]:
+def _draw_map(axis: "Axes", data: StudyData, spec: TableSpec, grid: TableGrid) -> list[str]:
     """Draw the numbers of a table on colors from 0 to 1, and return their texts."""
     centers = [[_center(spec, grid, row, column) for column in grid.columns] for row in grid.rows]
     shades = [[float("nan") if value is None else value for value in row] for row in centers]
@@ -232,7 +232,7 @@ def _draw_map(axis: "Axes", data: StudyData, spec: TableSpec, grid: Grid) -> lis
     return texts
 
 
-def _signs(data: StudyData, spec: TableSpec, grid: Grid, row: Key, column: Key) -> str:
+def _signs(data: StudyData, spec: TableSpec, grid: TableGrid, row: Key, column: Key) -> str:
     points = grid.at(row, column)
     if not points:
         return ""
@@ -241,7 +241,7 @@ def _signs(data: StudyData, spec: TableSpec, grid: Grid, row: Key, column: Key) 
 
 
 def _figure(
-    spec: TableSpec, parts: Sequence[Grid], *, columns: int, height: float
+    spec: TableSpec, parts: Sequence[TableGrid], *, columns: int, height: float
 ) -> "tuple[Figure, list[Axes]]":
     figure, axes = drawing.grid(len(parts), columns=columns, height=height)
     for axis, grid in zip(axes, parts, strict=True):

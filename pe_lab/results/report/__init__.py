@@ -1,6 +1,6 @@
 """report.html: a study on one page that needs no network, to be sent, opened and explored anywhere.
 
-page.html.jinja is its form, page.css its looks, page.js what it does; data.py is what it knows.
+page.html.jinja has its structure, page.css its style, page.js its behavior, data.py its data.
 Vega draws the lines, from a copy inside the page and without eval. Names come from configs: Jinja
 escapes them, the script writes them as text only.
 """

@@ -1,6 +1,4 @@
-"""A study beside another: cells of the same variant, length and offset, and by how much they
-differ.
-"""
+"""The comparison of two studies: cells of the same variant, length and offset."""
 
 import json
 
@@ -40,21 +38,28 @@ def _table(results: Results, other: Results, offset: int) -> Table:
 
 
 def _matched(results: Results, other: Results) -> list[tuple[Variant, Variant]]:
-    """Variants of the same name, else of the same settings but for seeds, whatever the studies call
-    them.
-    """
-    alike = {key: v for v in other.variants if (key := _settings(v)) is not None}
-    named = {v.name: v for v in other.variants}
-    found = [(v, named.get(v.name) or alike.get(_settings(v) or "")) for v in results.variants]
-    return [(v, partner) for v, partner in found if partner is not None]
+    """Pairs of variants with the same name, or else with the same settings apart from seeds."""
+    by_name = {variant.name: variant for variant in other.variants}
+    by_settings = {}
+    for variant in other.variants:
+        settings = _settings(variant)
+        if settings is not None:
+            by_settings[settings] = variant
+    pairs = []
+    for variant in results.variants:
+        partner = by_name.get(variant.name) or by_settings.get(_settings(variant) or "")
+        if partner is not None:
+            pairs.append((variant, partner))
+    return pairs
 
 
 def _settings(variant: Variant) -> str | None:
-    """All that determines what it learned, and what was evaluated; None before it has a run."""
-    for run in variant.runs:
-        kept = {k: v for k, v in run["config"].items() if k not in _NO_SETTINGS}
-        return json.dumps([kept, variant.override], sort_keys=True)
-    return None
+    """The settings that determine the weights, and the override; None before there is a run."""
+    if not variant.runs:
+        return None
+    config = variant.runs[0]["config"]
+    settings = {key: value for key, value in config.items() if key not in _NO_SETTINGS}
+    return json.dumps([settings, variant.override], sort_keys=True)
 
 
 def _row(a: Variant, b: Variant, length: int, offset: int, metric: str) -> tuple[Cell, ...]:

@@ -1,4 +1,4 @@
-"""The config file that asks for the runs of a study again, whatever file asked for them first."""
+"""A config file that gives the runs of a study again, written from its records."""
 
 import pprint
 from collections.abc import Iterable, Mapping
@@ -101,7 +101,7 @@ def _config(config: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]) -
 
 
 def _paths(labels: Mapping[str, str], differ: Iterable[str]) -> list[str]:
-    """The axes of the sweep, and what differs beside them."""
+    """The axes of the sweep, and the other settings that differ."""
     return [
         *labels,
         *(
