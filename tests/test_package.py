@@ -70,8 +70,10 @@ def test_the_citation_file_has_the_required_keys_and_agrees_with_the_readme_and_
     assert citation["authors"] == [{"name": "The pe_lab authors"}]
     assert citation["license"] == PROJECT["license"]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "author = {{The pe_lab authors}}" in readme
-    assert f"title = {{{citation['title'].replace('JAX', '{JAX}')}}}" in readme
+    assert citation["title"].startswith(f"{PROJECT['name']}: ")
+    assert citation["abstract"].strip() in " ".join(readme.split())
+    assert "[CITATION.cff](CITATION.cff)" in readme
+    assert f"[{citation['license']}](LICENSE)" in readme
 
 
 def test_the_package_says_that_it_is_typed():
