@@ -18,7 +18,7 @@ from absl import flags
 from experiments import command_line, tables
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
-from pe_lab.sweeps import study, sweep, tuning
+from pe_lab.sweeps import design_checks, study, sweep, tuning
 from pe_lab.sweeps.launchers.base import Launcher, launcher
 from pe_lab.sweeps.tuning import Tuning
 
@@ -91,8 +91,8 @@ def _train(
     for labels in asked.repeated:
         point = ", ".join(f"{axis}={text}" for axis, text in labels.items()) or "the only run"
         print(f"note: the sweep has a point twice: {point}")
-    for why in todo.damaged.values():
-        print(f"note: {why}")
+    for note in (*todo.damaged.values(), *design_checks.notes(asked, todo.setups)):
+        print(f"note: {note}")
     if _DRY_RUN.value:
         print(f"{todo}\n{todo.estimate(starts.at_once(len(todo.groups)))}")
         return None

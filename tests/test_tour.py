@@ -74,7 +74,7 @@ def names_of(cells):
 
 def test_what_it_takes_from_the_library_is_there_and_public():
     taken, used = names_of(CODE)
-    assert {"Probe", "scorecard", "Bench", "study", "tables"} <= taken.keys()
+    assert {"UntrainedEncoding", "scorecard", "LoadedModel", "study"} <= taken.keys()
     found = {}
     for name, module in taken.items():
         exec(f"from {module} import {name}", found)

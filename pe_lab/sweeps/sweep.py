@@ -19,7 +19,7 @@ from pe_lab.sweeps.progress import Progress
 from pe_lab.sweeps.study import Study
 from pe_lab.training.frozen_data import frozen_of
 from pe_lab.training.run_records import write_failure
-from pe_lab.training.setup import build_setup
+from pe_lab.training.setup import Setup, build_setup
 from pe_lab.training.warm_start import check_held_out, overridden
 
 # For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
@@ -35,6 +35,7 @@ class Plan:
     Attributes:
       changed_code: a note on the runs whose code has changed since they were trained.
       damaged: unreadable records and the reasons; they are set aside, and their runs trained again.
+      setups: of each run group.
     """
 
     study: Study
@@ -42,6 +43,7 @@ class Plan:
     groups: tuple[RunGroup, ...]
     changed_code: str | None
     damaged: dict[Path, str]
+    setups: tuple[Setup, ...]
 
     @property
     def missing(self) -> int:
@@ -66,11 +68,11 @@ class Plan:
         """The number of programs and a rough time."""
         programs = 0
         seconds = 0.0
-        for group in self.groups:
+        for group, setup in zip(self.groups, self.setups, strict=True):
             # The first state, training and evaluation, and one more evaluation for each override.
             programs += 3 + len(group.run.evaluate.overrides)
             num_steps = len(group.runs) * group.run.train.steps
-            flops = num_steps * build_setup(group.run).step_flops
+            flops = num_steps * setup.step_flops
             seconds += _SECONDS_A_GROUP + flops / _FLOPS_PER_SECOND
         seconds /= workers
         rate = (
@@ -115,13 +117,16 @@ def plan(study: Study, folder: Path) -> Plan:
     distinct = {(run.task, run.evaluate, run.train.max_length): run for run in runs}
     for run in distinct.values():
         frozen_of(run)
+    setups = []
     for group in groups:
         setup = build_setup(group.run)
+        setups.append(setup)
         for override in group.run.evaluate.overrides:
             overridden(setup, override)
     _check_parents(groups, folder)
     known = [present[run.run_id] for run in study.runs if run.run_id in present]
-    return Plan(study, folder, tuple(groups), changed_code.note(known), damaged)
+    note = changed_code.note(known)
+    return Plan(study, folder, tuple(groups), note, damaged, tuple(setups))
 
 
 def _check_name(study: Study, folder: Path) -> None:
