@@ -6,8 +6,8 @@
     10 and up  BCa bootstrap, stratified by task           interquartile mean
 
 docs/statistics.md has the measured coverage of each interval. Random numbers come from a fixed
-seed, so the same records give the same table. SciPy and statsmodels are imported where they are
-used, because scipy.stats takes two seconds to import.
+seed, so the same records give the same table. scipy.stats is imported where it is used, because
+that takes two seconds.
 """
 
 import math

@@ -250,6 +250,15 @@ def test_holm_by_hand():
     assert significance.holm([]) == []
 
 
+def test_holm_is_statsmodels():
+    from statsmodels.stats.multitest import multipletests
+
+    ps = np.random.default_rng(1).random((5, 7)) ** 3
+    for row in ps:
+        expected = multipletests(row, method="holm")[1]
+        np.testing.assert_allclose(significance.holm(row.tolist()), expected, rtol=1e-12)
+
+
 def test_holm_rejects_no_more_than_five_percent_of_families_without_an_effect():
     ps = np.random.default_rng(0).random((4000, 3))
     assert np.mean([min(significance.holm(row)) < 0.05 for row in ps.tolist()]) == pytest.approx(
