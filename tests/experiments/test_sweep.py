@@ -240,13 +240,14 @@ def test_a_point_that_is_there_twice_is_reported(tmp_path):
     )
     done = call("sweep", f"--config={config}", f"--results={tmp_path / 'out'}", "--dry_run")
     assert (done.returncode, done.stderr) == (0, "")
-    lines = done.stdout.splitlines()
-    assert lines[:3] == [
-        "note: the sweep has a point twice: seed=0",
+    notes = [line for line in done.stdout.splitlines() if line.startswith("note: ")]
+    assert notes[0] == "note: the sweep has a point twice: seed=0"
+    lines = done.stdout.splitlines()[len(notes) :]
+    assert lines[:2] == [
         "twice: 2 points, 1 run, 0 of them done",
         "to train: 1 run in 1 run group",
     ]
-    assert lines[3].endswith(": 1 member")
+    assert lines[2].endswith(": 1 member")
 
 
 @pytest.mark.parametrize("dry", [["--dry_run"], []])
