@@ -91,8 +91,11 @@ def _train(
     for labels in asked.repeated:
         point = ", ".join(f"{axis}={text}" for axis, text in labels.items()) or "the only run"
         print(f"note: the sweep has a point twice: {point}")
-    for note in (*todo.damaged.values(), *design_checks.notes(asked, todo.setups)):
-        print(f"note: {note}")
+    for why in todo.damaged.values():
+        print(f"note: {why}")
+    if todo.groups and not _WRITE_GROUPS.value:  # a scheduler reads the lines of --write_groups
+        for note in design_checks.notes(asked, todo.setups):
+            print(f"note: {note}")
     if _DRY_RUN.value:
         print(f"{todo}\n{todo.estimate(starts.at_once(len(todo.groups)))}")
         return None

@@ -331,11 +331,11 @@ def test_results_of_code_that_has_changed_since_are_named(tmp_path):
     def said():
         return call("sweep", *arguments, path=[tmp_path])
 
-    assert "note:" not in said().stdout
+    assert "changed since" not in said().stdout
     with (tmp_path / "failing.py").open("a") as file:
         file.write("# another file now\n")
     note = "note: 1 run was trained with other code: encodings/failing:Fails changed since"
-    assert f"{note}; give another --results to train again\n" in said().stdout
+    assert f"{note}; to train again, give another --results\n" in said().stdout
 
 
 @pytest.mark.full
