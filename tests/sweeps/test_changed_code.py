@@ -33,7 +33,7 @@ from tests.sweeps.test_changed_code import CHANGES, NAME
 folder = Path(sys.argv[1])
 points = grid.product({"model.encodings": [(dict(name=NAME),)]})
 study.expand("fake", tiny.values(**CHANGES), points, folder).write(folder)
-tiny.train(folder, tiny.run group(NAME, seeds=1, **CHANGES))
+tiny.train(folder, tiny.group(NAME, seeds=1, **CHANGES))
 """
 
 

@@ -65,8 +65,8 @@ def train(tmp_path):
 def test_a_group_compiles_five_programs_and_none_where_the_cache_has_them(train):
     """Chance levels, training, first state, the rule of held-out inputs, evaluation at all lengths."""
     programs = [
-        "jit__answers",
         "jit__inputs_of",
+        "jit__targets",
         "jit_chunk",
         "jit_initial_state",
         "jit_measure_batch",
