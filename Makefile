@@ -3,9 +3,10 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 CORES := $(shell nproc 2>/dev/null || echo 2)
 EXTRA ?= experiments
+EVERYWHERE := not full and not peers and not gpu and not cluster and not latex
 VERSION_ERROR := pe_lab needs Python 3.11 or newer. Name one: make PYTHON=python3.11
 
-.PHONY: quickstart install docs test test-full test-latex test-peers test-gpu test-cluster lint lock clean
+.PHONY: quickstart install docs test test-slow test-full test-latex test-peers test-gpu test-cluster lint lock clean
 
 quickstart: $(VENV)/installed
 	$(RUN) -m experiments.sweep --config=configs/quickstart.py
@@ -16,9 +17,12 @@ install: $(VENV)/installed  # pe_lab from this checkout, with extras: make insta
 docs: $(VENV)/installed  # writes the generated pages; CI compares them with --check
 	$(RUN) -m docs.build
 
-test test-full: export PYTHONDONTWRITEBYTECODE =  # each process would compile the whole checkout again
+test test-slow test-full: export PYTHONDONTWRITEBYTECODE =  # each process would compile the whole checkout again
 test: $(VENV)/installed
-	$(RUN) -m pytest -n $(CORES) -m "not full and not peers and not gpu and not cluster and not latex"
+	$(RUN) -m pytest -n $(CORES) -m "not slow and $(EVERYWHERE)"
+
+test-slow: $(VENV)/installed  # CI runs it after `make test`
+	$(RUN) -m pytest -n $(CORES) -m "slow and $(EVERYWHERE)"
 
 test-full: $(VENV)/installed
 	$(RUN) -m pytest -n $(CORES) -m "not peers and not gpu and not cluster"

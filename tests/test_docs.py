@@ -41,6 +41,7 @@ def test_there_is_one_for_every_way_of_reuse():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", REUSE)
 def test_a_program_of_reuse_runs_and_its_assertions_hold(title):
     assert "assert " in REUSE[title]
@@ -58,6 +59,7 @@ NOT_OF_THE_LIBRARY = (
 )
 
 
+@pytest.mark.slow
 def test_encodings_and_positions_need_jax_flax_jaxtyping_and_numpy_alone():
     """Every file of both folders is imported; of the rest of pe_lab only the choices are."""
     program = f"""

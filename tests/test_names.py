@@ -6,6 +6,8 @@ import importlib
 import pkgutil
 import types
 
+import pytest
+
 import pe_lab
 
 
@@ -28,6 +30,7 @@ def undefined(module):
     return used - set(vars(module)) - set(vars(builtins))
 
 
+@pytest.mark.slow
 def test_every_global_name_is_defined():
     modules = [
         importlib.import_module(found.name)

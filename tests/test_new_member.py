@@ -72,6 +72,7 @@ def outcomes(root, *arguments):
     return failures
 
 
+@pytest.mark.slow
 def test_its_laws_and_all_that_reads_every_member_pass(tree):
     names = " or ".join([*MEMBERS.values(), "global_name", "files_of_the_folder"])
     failures = outcomes(tree, *CHECKS, "-k", names, "-m", QUICK)
@@ -100,6 +101,7 @@ def test_evaluation_and_analysis_specs_know_a_new_metric(tree):
     assert result.stdout == "my metric\n", result.stderr
 
 
+@pytest.mark.slow
 def test_stale_pages_are_named_and_one_command_writes_its_rows(tree):
     pages = ("docs/encodings.md", "docs/tasks.md")
     stale = run(tree, "docs.build", "--check", *pages)
@@ -123,6 +125,7 @@ def test_every_kind_of_encoding_obeys_every_law(tmp_path, kind):
     assert {test: failure for test, failure in failures.items() if failure} == {}
 
 
+@pytest.mark.slow
 def test_the_written_files_are_formatted_and_free_of_lint(tmp_path):
     root = copied_tree(tmp_path)
     for family in new.FOLDERS:
@@ -148,6 +151,7 @@ def test_a_name_that_is_taken_or_is_no_name_is_rejected(family, name, sentence):
     assert str(raised.value) == sentence
 
 
+@pytest.mark.slow
 def test_a_wrong_family_is_one_sentence_and_status_2():
     result = run(ROOT, "experiments.new", "encodin", "my_rope")
     assert (result.returncode, result.stdout) == (2, "")

@@ -20,6 +20,7 @@ PUBLISHED = sorted(p.parent for p in (ROOT / "results" / "published").glob("*/st
 QUICK = [folder for folder in PUBLISHED if folder.name != "journey"]  # of 5,000 runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", full_except(QUICK, PUBLISHED), ids=lambda p: p.name)
 def test_tables_are_those_of_the_records(folder):
     found = results.load(folder)
@@ -28,6 +29,7 @@ def test_tables_are_those_of_the_records(folder):
     assert (folder / "table.tex").read_text() == tables.latex(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
 def test_every_record_names_a_clean_commit_and_the_run_that_its_config_is(folder):
     for run in (r for v in results.load(folder).variants for r in v.runs):
@@ -82,6 +84,7 @@ def test_the_encoder_decoder_learns_copy_and_reverse_to_their_threshold():
     assert solved == {"copy": 3, "reverse": 3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
 def test_the_published_runs_and_their_analysis_are_what_the_config_asks_for_today(folder, tmp_path):
     """All but `exclude_held_out`: some were trained before the inputs of evaluation were held out."""
@@ -126,6 +129,7 @@ def _size(count):
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
 
 
+@pytest.mark.slow
 def test_records_are_read_and_run_ids_are_made_without_jax():
     program = """
 import sys

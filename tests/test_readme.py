@@ -95,6 +95,7 @@ def test_readme_has_a_reused_encoding_and_an_analysis():
     assert first_lines == ["import jax", *["from pe_lab.results import frame"] * 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PLAIN)
 def test_a_program_runs(program, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
@@ -144,6 +145,7 @@ def with_id(outcomes, member):
     return {test: error for test, error in outcomes.items() if f"[{member}" in test}
 
 
+@pytest.mark.slow
 def test_the_window_passes_the_laws(outcomes):
     window = with_id(outcomes, "window")
     assert {test: error for test, error in window.items() if error} == {}
@@ -151,6 +153,7 @@ def test_the_window_passes_the_laws(outcomes):
         assert f"tests.encodings.test_laws.test_law_holds[window-{law}]" in window
 
 
+@pytest.mark.slow
 def test_the_task_passes_the_laws_and_its_own_test(outcomes):
     first = with_id(outcomes, "first")
     assert {test: error for test, error in first.items() if error} == {}

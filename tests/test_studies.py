@@ -180,6 +180,7 @@ def places_of(record):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "form"),
     [*((name, "smoke") for name in (*WITH_SMOKE, *PRESETS)), *((n, "scaled") for n in PRESETS)],
@@ -200,6 +201,7 @@ def test_a_form_is_asked_for_on_the_command_line(name, form, monkeypatch):
 PRESETS_OF_A_PAPER = full_except([n for n in PRESETS if n != "ruoss15"], PRESETS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS_OF_A_PAPER)
 def test_every_figure_of_the_literature_names_one_variant_and_a_tested_length(name):
     """An empty cell next to a figure means that a run is missing, not that the config is wrong."""
@@ -227,6 +229,7 @@ def test_a_protocol_names_what_it_was_compared_with_and_what_differs(name):
     assert re.search(rf"{re.escape(path_of(name))}:scaled +# about [\d.]+ (hours|minutes)", about)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -244,6 +247,7 @@ def test_a_study_has_the_runs_and_the_command_that_it_names(name):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", full_except(["copy_baselines"], TWO_STAGES))
 def test_a_study_in_two_stages_has_the_runs_that_it_names(name, tmp_path):
     tune, points = tuning.read(module(name).tune), module(name).sweep()
@@ -273,6 +277,7 @@ def test_a_study_in_two_stages_has_the_runs_that_it_names(name, tmp_path):
         assert [sorted(of_rate) for of_rate in seeds.values()] == tried
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", full_except(["quickstart", "smoke"], STUDIES))
 def test_every_cell_of_a_study_can_be_trained(name, tmp_path):
     made = expanded(name, tmp_path)
@@ -281,6 +286,7 @@ def test_every_cell_of_a_study_can_be_trained(name, tmp_path):
     assert sum(len(wave) for wave in study.waves(todo.groups)) == len(todo.groups)
 
 
+@pytest.mark.slow
 def test_the_table_of_exposure_ends_just_behind_its_farthest_position():
     """Randomized positions reach 65 and the largest offset adds 32: no place is out of reach, and one more is."""
     runs = [
@@ -297,6 +303,7 @@ def test_the_table_of_exposure_ends_just_behind_its_farthest_position():
     )
 
 
+@pytest.mark.slow
 def test_a_tuned_run_starts_from_the_trained_one_of_its_seed():
     runs = expanded("context_extension").runs
     trained, tuned = [r for r in runs if r.init_from is None], [r for r in runs if r.init_from]
@@ -323,6 +330,7 @@ def parameters(name):
     return sum(leaf.size for leaf in jax.tree.leaves(made.abstract_params)), made
 
 
+@pytest.mark.slow
 def test_toy_has_twenty_thousand_parameters():
     words, width, hidden = 16 + 5, 32, 80
     layer = 4 * width**2 + (width * hidden + hidden) + (hidden * width + width) + 2 * 2 * width

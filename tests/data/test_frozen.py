@@ -93,6 +93,7 @@ def test_what_is_read_is_what_was_written_and_any_program_can_read_it(tmp_path):
     assert len(builder.as_data_source("test[:25%]")) == 5
 
 
+@pytest.mark.slow
 def test_written_again_it_is_there_already_and_nothing_is_touched(tmp_path):
     write(tmp_path)
     before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in tmp_path.rglob("*") if p.is_file()}

@@ -27,6 +27,7 @@ def pairs():
 
 
 # Another hash means that the machine makes another text than the published runs read.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "sha256"), [("sentences", "d4e09403c4b02aa2"), ("stories", "278c269b19dd5459")]
 )
@@ -101,6 +102,7 @@ def test_the_refrain_ends_every_paragraph_but_the_first_and_last(texts):
         assert len(refrain.split()) == 7
 
 
+@pytest.mark.slow
 def test_text_beyond_a_window_of_training_lowers_the_entropy(texts):
     """Names, facts and the refrain come from more than 128 bytes before."""
     contents = [story.encode() for story in texts]

@@ -96,6 +96,7 @@ def test_in_a_folder_without_templates_it_is_one_line(call):
     assert call() == (2, "", f"error: {sentence}\n")
 
 
+@pytest.mark.slow
 def test_chance_levels_are_shown_once_they_are_measured(call, tmp_path):
     shutil.copy(ROOT / "docs" / "tasks.md.jinja", tmp_path / "docs")
     assert call() == (0, "wrote docs/tasks.md\n", "")
@@ -117,6 +118,7 @@ def test_chance_levels_are_shown_once_they_are_measured(call, tmp_path):
     assert "| chance level, length in bits | 10 | 40 | 100 | 500 |" in text
 
 
+@pytest.mark.slow
 def test_encodings_are_measured_and_drawn(tmp_path, members, capsys):
     measure.scorecard(tmp_path)
     assert capsys.readouterr().out == "nope\n"
@@ -139,6 +141,7 @@ def test_the_results_take_the_marked_part_of_the_front_page(call, study, tmp_pat
     assert (status, error.startswith("error: README.md has no part between")) == (2, True)
 
 
+@pytest.mark.slow
 def test_the_tour_is_run_and_its_outputs_tell_nothing_of_the_run(tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("nbclient")

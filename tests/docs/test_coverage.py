@@ -29,6 +29,7 @@ def test_the_record_is_of_todays_worlds_and_has_every_interval():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "count"), [("order statistics", 5), ("t", 5), ("t", 9), ("percentile bootstrap", 3)]
 )

@@ -51,6 +51,7 @@ def test_an_encoding_is_measured_with_its_defaults_or_with_what_it_needs():
     assert encodings.measure("chunks")["kind"] == "bias"
 
 
+@pytest.mark.slow
 def test_a_picture_is_small(tmp_path):
     encodings.draw("alibi", tmp_path)
     assert (tmp_path / "alibi.png").stat().st_size < 40_000

@@ -31,6 +31,7 @@ def test_agrees_with_reference():
     reference.assert_agrees(found, "rope_axial2d_d8_3x2_theta100")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("axes", "width"), [(2, 8), (3, 12), (4, 8)])
 def test_equation_in_float64(axes, width):
     positions = np.random.default_rng(2).integers(0, 64, (5, axes))
@@ -79,6 +80,7 @@ def test_each_axis_is_rope_of_its_share_of_the_channels():
         np.testing.assert_allclose(found[..., 4 * axis : 4 * axis + 4], expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_fractions_of_positions_have_angles():
     found = AxialRoPE(head_dim=8).angles(jnp.asarray([[[0.5, -0.25]]]))[0, 0]
     np.testing.assert_allclose(found, [0.5, 0.05, -0.25, -0.025], atol=1e-6)

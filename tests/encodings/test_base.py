@@ -38,6 +38,7 @@ def composition():
     return laws.Subject(CHAIN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", full_except(QUICK_LAWS, CHAIN_LAWS))
 def test_a_composition_obeys_the_laws(law):
     laws.LAWS[law](composition())
@@ -140,6 +141,7 @@ def sinusoidal(**arguments):
     return Sinusoidal(width=4, rngs=codes.rngs(), **arguments)
 
 
+@pytest.mark.slow
 def test_a_code_is_added_scaled():
     x, p = jnp.ones((2, 3, 4)), jnp.arange(3)[None]
     np.testing.assert_allclose(

@@ -17,6 +17,7 @@ def test_agrees_with_reference():
     reference.assert_agrees(codes.embed(binary(num_bits=4), range(16)), "seed_binary_d4")
 
 
+@pytest.mark.slow
 def test_signed_bits_have_one_norm():
     c = codes.embed(binary(num_bits=5, signed=True), range(32))
     np.testing.assert_array_equal((c**2).sum(axis=1), np.full(32, 5))
@@ -36,6 +37,7 @@ def test_beyond_its_bits_there_is_no_code():
     assert np.isnan(c[1:]).all()
 
 
+@pytest.mark.slow
 def test_more_bits_than_channels_are_refused_unless_projected():
     with pytest.raises(
         ValueError, match="Binary has 16 channels and the width is 8: take fewer, or lift='project'"

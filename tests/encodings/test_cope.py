@@ -69,6 +69,7 @@ def test_agrees_with_reference(scaled, values):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaled", [False, True])
 def test_equation(scaled):
     """Also where a key that is no query's is not counted: a hole in the mask, as of another segment."""
@@ -79,6 +80,7 @@ def test_equation(scaled):
     np.testing.assert_allclose(added(e, s, q, mask), expected, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "length", [LENGTH, 50]
 )  # 50: rows that fill several chunks of the backward pass, and a rest
@@ -107,6 +109,7 @@ def test_gradients_are_those_of_the_equation(length):
         np.testing.assert_allclose(one, other, atol=1e-5 * np.abs(other).max())
 
 
+@pytest.mark.slow
 def test_gradients_of_the_interpolation_by_differences():
     z, at = jnp.asarray([[[[0.0, 3.0, -1.0]]]]), jnp.asarray([[[[0.25, 1.5, 2.0]]]])
     value, back = jax.vjp(fast._interpolate, z, at)
@@ -129,6 +132,7 @@ def test_counts_worked_by_hand():
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.slow
 def test_with_all_gates_open_a_count_is_the_distance_plus_one():
     q = jnp.ones((1, LENGTH, 1, HEAD_DIM))
     e = encoding(num_positions=9)
@@ -138,6 +142,7 @@ def test_with_all_gates_open_a_count_is_the_distance_plus_one():
         np.testing.assert_allclose(found[i, : i + 1], rows[1 : i + 2][::-1], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_it_starts_as_nothing():
     q, k, v = drawn()
     t = codes.tokens(range(LENGTH))
@@ -145,6 +150,7 @@ def test_it_starts_as_nothing():
     np.testing.assert_array_equal(attend(CoPE(head_dim=HEAD_DIM), q, k, v, t, t, CAUSAL), bare)
 
 
+@pytest.mark.slow
 def test_in_a_chain_gates_read_what_came_before():
     e, (q, k, v), t = encoding(), drawn(), codes.tokens(range(0, 3 * LENGTH, 3))
     rope = RoPE(head_dim=HEAD_DIM)

@@ -82,6 +82,7 @@ def equation(encoding, s, b, mask):
     return s + b + layer(hide(np.where(hidden > 0, hidden, 0.01 * hidden)), out, out_bias)
 
 
+@pytest.mark.slow
 def test_agrees_with_reference():
     given, expected = (reference.entry("dape_h2_L3")[k] for k in ("inputs", "value"))
     encoding = build(Given(np.asarray(given["bias"])[None]), hidden=3)
@@ -110,6 +111,7 @@ def test_logits_are_the_equation_for_a_bias_of_any_shape(kernel_size, shape):
     np.testing.assert_allclose(scored(encoding, s, mask), equation(encoding, s, b, mask), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel_size", [1, 3])
 def test_what_a_query_may_not_see_changes_nothing_of_what_it_sees(kernel_size):
     """The future, padding, another segment: logits there may be anything, and the array may go on behind."""
@@ -145,6 +147,7 @@ def test_the_network_starts_as_pytorchs_does():
         assert np.std(layer.kernel[...]) == pytest.approx((3 * reads) ** -0.5, rel=0.15)
 
 
+@pytest.mark.slow
 def test_a_network_of_zeros_is_the_bias_itself():
     encoding, t = build(ALiBi(num_heads=2)), codes.tokens(range(4))
     encoding.out.kernel[...] = jnp.zeros((32, 2))
@@ -153,6 +156,7 @@ def test_a_network_of_zeros_is_the_bias_itself():
     np.testing.assert_allclose(scored(encoding, s), s + ALiBi(num_heads=2).bias(t, t), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_bias_from_features_gets_them():
     """FoX inside: its gates are cached under DAPE's name, and a network of zeros leaves FoX."""
     inner = FoX(width=8, num_heads=2, rngs=codes.rngs())

@@ -51,6 +51,7 @@ def equation(e, q, k, at, to, bucket=lambda d: d):
     return out
 
 
+@pytest.mark.slow
 @codes.every_form
 def test_agrees_with_reference(compute):
     given, expected = (
@@ -66,6 +67,7 @@ def test_agrees_with_reference(compute):
     reference.assert_agrees(found, "deberta_disentangled_L4_d4", expected["logits"])
 
 
+@pytest.mark.slow
 def test_logarithmic_buckets_agree_with_reference():
     given, expected = (
         reference.entry("deberta_v2_log_bucket_256_512")[k] for k in ("inputs", "value")
@@ -76,12 +78,14 @@ def test_logarithmic_buckets_agree_with_reference():
     assert len(e.table[...]) == 512
 
 
+@pytest.mark.slow
 def test_logarithmic_buckets_by_hand():
     """Four a side up to 8: distances to 2 are exact, then 3 at 3, ceil(log(d / 2) / log(7 / 2)) + 2."""
     e = encoding(8, buckets=4)
     assert e.row(jnp.arange(-9, 10)).tolist() == [0, 0, *[1] * 5, 2, 3, 4, 5, 6, *[7] * 7]
 
 
+@pytest.mark.slow
 @TERMS
 def test_equation_at_uneven_positions_of_two_streams(terms):
     e, at, to = encoding(terms=terms), [4, 0, 17], [2, 3, 15, 5, 0]
@@ -105,6 +109,7 @@ def test_equation_at_an_arange_shorter_and_longer_than_the_table(
     np.testing.assert_allclose(found[:, seen], expected[:, seen], atol=1e-5)
 
 
+@pytest.mark.slow
 @codes.every_kernel
 def test_equation_between_two_aranges_of_different_lengths(compute):
     e = encoding()
@@ -118,6 +123,7 @@ def test_equation_between_two_aranges_of_different_lengths(compute):
         )
 
 
+@pytest.mark.slow
 @codes.every_form
 def test_equation_with_buckets(compute):
     e, (q, k), exact = encoding(8, buckets=4), drawn(11), {1: 1, 2: 2}
@@ -129,6 +135,7 @@ def test_equation_with_buckets(compute):
     np.testing.assert_allclose(found, equation(e, q, k, range(11), range(11), bucket), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_row_of_positions_for_each_example():
     e, (q, k), rows = encoding(), drawn(3, batch=2), ([0, 1, 5], [2, 3, 8])
     t = codes.tokens(rows[0])
@@ -139,6 +146,7 @@ def test_a_row_of_positions_for_each_example():
         )
 
 
+@pytest.mark.slow
 def test_both_terms_read_the_distance_from_query_to_key():
     """A table that is 1 at distance 1 alone: its logit stands below the diagonal in both terms, not once above it."""
     for term in ("c2p", "p2c"):
@@ -165,6 +173,7 @@ def test_distances_beyond_the_table_share_the_last_row():
     ]
 
 
+@pytest.mark.slow
 def test_each_layer_has_a_table_of_its_own():
     model = laws.Subject(laws.spec("deberta")).build()
     assert models.indices(model.decoder.layer_sites) == ((0,), (1,))

@@ -35,12 +35,14 @@ def test_agrees_with_the_equation_in_float64(logarithmic, depth):
             np.testing.assert_allclose(found[:, i, j], x, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_past_and_future_differ():
     t = codes.tokens(range(4))
     bias = DynamicPositionBias(width=16, num_heads=2, rngs=codes.rngs()).bias(t, t)[0]
     assert np.abs(bias - np.moveaxis(bias, 1, 2)).max() > 1e-2
 
 
+@pytest.mark.slow
 def test_layers_are_initialized_as_in_pytorch():
     """Uniform within 1 / sqrt(fan_in): the largest of many draws is close to it."""
     sizes = dict(hidden_width=9, width=16, num_heads=4)

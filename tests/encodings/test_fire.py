@@ -40,6 +40,7 @@ def of_reference():
     return encoding
 
 
+@pytest.mark.slow
 def test_agrees_with_reference_where_the_past_is():
     t, expected = codes.tokens(range(6)), reference.entry("fire_h2_L6")["value"]
     reference.assert_agrees(
@@ -64,6 +65,7 @@ def test_the_larger_of_position_and_threshold_divides_not_the_smaller():
     )
 
 
+@pytest.mark.slow
 def test_agrees_with_the_equation_in_float64():
     places, encoding = (
         np.array([0, 1, 5, 9, 40]),
@@ -105,6 +107,7 @@ def test_on_one_arange_it_is_the_same_above_and_below_the_threshold(first, thres
     )
 
 
+@pytest.mark.slow
 def test_the_threshold_is_learned_and_so_is_the_rate():
     t = codes.tokens(range(6))
 
@@ -157,6 +160,7 @@ def test_no_more_hidden_units_are_dead_than_in_the_ports():
     assert dead_share(weights, biases) < ports + 4 * standard_error
 
 
+@pytest.mark.slow
 def test_the_initial_bias_is_no_straight_line():
     """The distance from the chord, in units of the largest bias, for every seed and head.
 

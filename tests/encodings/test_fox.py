@@ -28,6 +28,7 @@ def causal(bias):
     return np.tril(np.asarray(bias))
 
 
+@pytest.mark.slow
 def test_agrees_with_reference():
     given, expected = (reference.entry("fox_bias_L5")[k] for k in ("inputs", "value"))
     encoding = fox(num_heads=1)
@@ -55,6 +56,7 @@ def test_cable_is_the_same_function():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, full(1), full(2), full(3)])
 def test_bias_is_the_sum_of_logs_between_key_and_query_for_any_queries(seed):
     """Also where queries are a few slots of a cache that is not full."""
@@ -99,6 +101,7 @@ def test_gates_are_float32_whatever_the_input_is():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gate", ["bias_only", "fixed"])
 def test_gates_that_read_no_token_are_alibi_with_a_slope_of_one_over_the_decay_time(gate):
     """Heads 1 and 2 of ALiBi with eight: slopes 1/2 and 1/4 are decay times of 2 and 4 tokens."""
@@ -122,6 +125,7 @@ def test_decay_times_are_spaced_evenly_in_logarithm():
     )
 
 
+@pytest.mark.slow
 def test_a_bias_of_a_thousand_is_right_to_a_part_in_ten_thousand():
     log_gates = -np.random.default_rng(0).exponential(size=(1, 2000, 1)).astype(np.float32)
     t = dataclasses.replace(codes.tokens(range(2000)), features=jnp.asarray(log_gates))

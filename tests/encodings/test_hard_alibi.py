@@ -19,6 +19,7 @@ def test_agrees_with_reference():
     )
 
 
+@pytest.mark.slow
 def test_heads_beyond_the_masked_ones_are_free():
     t = codes.tokens([0, 4, 9])
     mask = HardALiBi(num_heads=4).mask(t, t)[0]

@@ -48,6 +48,7 @@ def test_agrees_with_the_equation_in_float64_on_both_sides(form):
                 assert abs(found[h, i, j] - wanted) < 1e-5 * max(1, abs(wanted))
 
 
+@pytest.mark.slow
 def test_learned_numbers_stay_positive_and_a_power_stays_below_two():
     """The clamp is part of the formula: no parameter is changed."""
     t = codes.tokens([0, 3])

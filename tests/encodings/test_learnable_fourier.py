@@ -23,6 +23,7 @@ def built(**arguments):
     )
 
 
+@pytest.mark.slow
 def test_features_agree_with_reference_on_two_axes():
     given = reference.entry("learnable_fourier_features_F6")["inputs"]
     encoding = built(num_axes=2)
@@ -32,6 +33,7 @@ def test_features_agree_with_reference_on_two_axes():
     )
 
 
+@pytest.mark.slow
 def test_the_code_agrees_with_the_equation_in_float64():
     encoding = built()
     w, w1, b1, w2, b2 = (
@@ -52,6 +54,7 @@ def test_the_code_agrees_with_the_equation_in_float64():
         np.testing.assert_allclose(found, gelu @ w2 + b2, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_frequencies_start_with_a_spread_of_one_over_gamma():
     w = built(num_features=8000, gamma=4.0).frequencies[...]
     np.testing.assert_allclose(w.std(), 0.25, rtol=0.05)

@@ -39,6 +39,7 @@ def test_directions_are_spread_over_the_whole_turn():
     np.testing.assert_allclose(counts, 500, atol=100)  # 5 standard deviations
 
 
+@pytest.mark.slow
 def test_equation_in_float64():
     encoding, (q, k) = built(), random()
     fx, fy = np.asarray(encoding.frequencies[...], np.float64)
@@ -73,6 +74,7 @@ def test_axes_are_not_alike():
     assert np.abs(products(x, swapped, encoding) - products(x, UNEVEN, encoding)).max() > 0.1
 
 
+@pytest.mark.slow
 def test_a_step_across_a_pair_s_direction_is_not_seen_by_it():
     """Along (fy, -fx) the angle of pair 0 stays, and so does a product of its channels alone."""
     encoding = built(num_heads=1)

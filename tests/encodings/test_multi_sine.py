@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from pe_lab.encodings.multi_sine import MultiSine
 from tests import reference
@@ -16,6 +17,7 @@ def test_equation():
     )
 
 
+@pytest.mark.slow
 def test_agrees_with_the_reference_diagnostics():
     """Numbers of the code over 64 positions in 16 channels: smallest distance, mean squared norm."""
     c = codes.embed(MultiSine(width=16, rngs=codes.rngs()), range(64)).astype(np.float64)

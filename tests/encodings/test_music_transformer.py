@@ -46,6 +46,7 @@ def equation(e, q, at, to):
     return out
 
 
+@pytest.mark.slow
 @BOTH_SIDES
 def test_equation_at_uneven_positions_of_two_streams(bidirectional):
     e, at, to = encoding(bidirectional=bidirectional), [4, 0, 17, 5], [2, 3, 15, 5, 0]
@@ -66,6 +67,7 @@ def test_equation_at_an_arange_shorter_and_longer_than_the_table(
     np.testing.assert_allclose(found, equation(e, q, range(6), range(6)), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_row_of_positions_for_each_example():
     e, q, rows = encoding(), drawn(3, batch=2), ([0, 1, 5], [2, 3, 8])
     t = codes.tokens(rows[0])

@@ -40,12 +40,14 @@ def quick_laws(monkeypatch):
     monkeypatch.setattr(laws, "LAWS", {law: laws.LAWS[law] for law in QUICK})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_laws")
 def test_laws_that_hold_are_named(write_program):
     write_program()
     assert laws.check(dict(name=NAME, slope=2.0)) == list(QUICK)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_laws")
 def test_a_law_that_does_not_hold_is_an_error(write_program):
     write_program("relative=True", "relative=False")

@@ -53,6 +53,7 @@ def equation(q, k, w, beta):
     return out
 
 
+@pytest.mark.slow
 def test_agrees_with_reference():
     given, expected = (reference.entry("path_L5_d4")[k] for k in ("inputs", "value"))
     q, k, w, beta = (np.asarray(given[n], float)[None, :, None] for n in ("q", "k", "w", "beta"))
@@ -143,6 +144,7 @@ def test_other_parts_of_the_logits_stay():
     )  # a token's own key is not touched
 
 
+@pytest.mark.slow
 def test_vectors_have_length_one_and_strengths_lie_below_two():
     encoding, x = build(), 3 * jax.random.normal(jax.random.key(0), (2, 5, 16))
     w, beta = encoding.features(x, jnp.arange(5)[None])[1]

@@ -29,6 +29,7 @@ def products(encoding, q, k, positions):
     return np.asarray(jnp.einsum("lhe,she->hls", q[0], k[0]))
 
 
+@pytest.mark.slow
 def test_agrees_with_reference():
     given = reference.entry("pope_d4_L5_scores")["inputs"]
     q, k = (np.asarray(given[n])[:, None] for n in "qk")
@@ -37,6 +38,7 @@ def test_agrees_with_reference():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("positions", [range(5), [0, 3, 9, 20, 63], [0, 1.5, 2.25, 60, 1e4]])
 def test_equation_in_float64(positions):
     random = np.random.default_rng(0)
@@ -53,6 +55,7 @@ def test_equation_in_float64(positions):
     np.testing.assert_allclose(found, expected, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_worked_by_hand():
     """Of zeros all lengths are log 2; a delta of -pi / 2 makes a cosine a sine of the distance back."""
     found = products(
@@ -61,6 +64,7 @@ def test_worked_by_hand():
     np.testing.assert_allclose(found[2], np.log(2) ** 2 * np.sin([-3.0, -2.0, 0.0]), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_what_a_token_is_moves_no_angle():
     """Scaling content up and down by channel changes lengths alone: ratios between distances stay."""
     encoding = built(head_dim=1)
@@ -117,6 +121,7 @@ def test_logits_are_divided_by_the_root_of_the_head_width_and_not_of_twice_it():
         np.testing.assert_allclose(out[0, :, 0, :2], weights, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_angles_and_lengths_are_float32_whatever_the_model_s_type():
     x, tokens = (
         jax.random.normal(jax.random.key(0), (1, 3, 1, 4), jnp.bfloat16),

@@ -59,6 +59,7 @@ def test_steps_are_where_whole_multiples_are_to_the_last_position_of_float32(sta
         )
 
 
+@pytest.mark.slow
 def test_positions_may_be_fractions():
     np.testing.assert_allclose(
         factor([2.5, 3.5, 5.0], rate=1.0, start=4), 1 + np.log([1, 2, 2]), rtol=1e-6
@@ -68,6 +69,7 @@ def test_positions_may_be_fractions():
     )
 
 
+@pytest.mark.slow
 def test_all_of_a_querys_logits_are_multiplied_and_no_bias_is():
     q, k, v = jax.random.normal(jax.random.key(0), (3, 1, 5, 2, 8))
     T, causal = codes.tokens([0, 1, 4, 5, 9]), jnp.tri(5, dtype=bool)[None, None]
@@ -81,6 +83,7 @@ def test_all_of_a_querys_logits_are_multiplied_and_no_bias_is():
     assert float(jnp.abs(found - attend((rope, alibi), q, k, v, T, T, causal)).max()) > 0.01
 
 
+@pytest.mark.slow
 def test_before_its_start_it_is_no_encoding_at_all():
     q, k = jax.random.normal(jax.random.key(0), (2, 1, 5, 2, 8))
     for steps in (True, False):

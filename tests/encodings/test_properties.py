@@ -89,6 +89,7 @@ def places(name):
     ).map(sorted), top // 2
 
 
+@pytest.mark.slow
 @parametrized
 def test_what_is_relative_ignores_every_shift(name):
     if not built(name).requirements.relative:
@@ -109,6 +110,7 @@ def test_what_is_relative_ignores_every_shift(name):
     holds()
 
 
+@pytest.mark.slow
 @parametrized
 def test_a_document_packed_behind_another_is_as_it_is_alone(name):
     if built(name).requirements.reads_length:
@@ -129,6 +131,7 @@ def test_a_document_packed_behind_another_is_as_it_is_alone(name):
     holds()
 
 
+@pytest.mark.slow
 @parametrized
 def test_a_query_that_sees_no_key_gets_zeros_and_all_gradients_are_finite(name):
     encoding, (x, q, k, v) = built(name), inputs()
@@ -162,6 +165,7 @@ def test_a_query_that_sees_no_key_gets_zeros_and_all_gradients_are_finite(name):
     assert all(np.isfinite(g).all() for g in jax.tree.leaves(gradients))
 
 
+@pytest.mark.slow
 @parametrized
 def test_one_query_on_all_keys_is_its_row_of_the_whole(name):
     positions, _ = places(name)

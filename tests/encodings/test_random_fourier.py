@@ -13,6 +13,7 @@ def built(**arguments):
     return RandomFourier(**{"width": 6, "rngs": codes.rngs(), **arguments})
 
 
+@pytest.mark.slow
 def test_the_code_is_the_sine_and_cosine_of_a_fixed_normal_draw():
     encoding = built()
     g = np.asarray(encoding.frequencies[0])
@@ -21,6 +22,7 @@ def test_the_code_is_the_sine_and_cosine_of_a_fixed_normal_draw():
         np.testing.assert_allclose(codes.embed(encoding, [p])[0], wanted, atol=2e-6)
 
 
+@pytest.mark.slow
 def test_axes_add_their_angles():
     encoding = built(num_axes=2)
     g = np.asarray(encoding.frequencies)
@@ -43,6 +45,7 @@ def test_the_draw_is_normal_with_its_spread_and_the_same_again():
     )
 
 
+@pytest.mark.slow
 def test_an_odd_width_ends_in_a_zero():
     code = codes.embed(built(width=7), [0, 3])
     assert code.shape == (2, 7)

@@ -36,6 +36,7 @@ def equation(e, x, positions):
     return out
 
 
+@pytest.mark.slow
 @codes.every_form
 def test_agrees_with_reference(compute):
     given = reference.entry("inkling_rel_bias_L5")["inputs"]
@@ -48,6 +49,7 @@ def test_agrees_with_reference(compute):
     )
 
 
+@pytest.mark.slow
 def test_equation_at_uneven_positions():
     e, x = encoding(), jax.random.normal(jax.random.key(0), (2, 6, 6))
     positions = [4, 0, 17, 5, 2, 18]
@@ -63,6 +65,7 @@ def test_equation_at_an_arange_shorter_and_longer_than_the_extent(extent, comput
     )
 
 
+@pytest.mark.slow
 def test_a_row_of_positions_for_each_example():
     e, x, rows = encoding(), jax.random.normal(jax.random.key(0), (2, 3, 6)), ([0, 1, 5], [2, 3, 8])
     t = dataclasses.replace(codes.tokens(rows[0]), positions=jnp.asarray(rows))
@@ -73,6 +76,7 @@ def test_a_row_of_positions_for_each_example():
         np.testing.assert_allclose(found[i], equation(e, x[i : i + 1], row)[0], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_only_the_query_says_what_is_added():
     e, x = encoding(), jax.random.normal(jax.random.key(0), (1, 5, 6))
     base, changed = bias(e, x, range(5)), bias(e, x.at[:, 2].set(9.0), range(5))

@@ -113,6 +113,7 @@ def test_lengths_are_kept():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["half", full("interleaved")])
 def test_scores_up_to_position_one_million_are_those_of_float64(layout):
     positions, width = [0, 1, 7, 300, 65_537, 123_456, 999_983, 1_000_000], 16
@@ -284,6 +285,7 @@ def test_linear_fits_s_positions_into_one():
     np.testing.assert_allclose(rotated(x, 4 * 13, **LINEAR), rotated(x, 13), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_yarn_sharpens_what_is_rotated_by_the_square():
     x = jnp.asarray([1.0, 2.0, 3.0, 4.0])
     y = rotated(x, 9, fraction=0.5, **YARN)
@@ -445,6 +447,7 @@ def test_queries_are_rotated_by_the_length_of_the_keys(arguments):
     np.testing.assert_allclose(products, products[0], atol=2e-5)
 
 
+@pytest.mark.slow
 @OF_LENGTH
 def test_where_the_length_is_not_known_it_is_the_largest_key_position_and_one(arguments):
     x = jax.random.normal(jax.random.key(7), (1, 3, 1, 8))

@@ -30,6 +30,7 @@ def mixed(encoding, w, v, queries, keys):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("absolute", [False, True])
 @pytest.mark.parametrize("layout", ["half", full("interleaved")])
 def test_values_turn_as_the_equation_says(layout, absolute):
@@ -50,6 +51,7 @@ def test_values_turn_as_the_equation_says(layout, absolute):
     np.testing.assert_allclose(mixed(encoding, w, v, queries, UNEVEN), expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_worked_by_hand():
     """A quarter turn: the value one key on comes out turned by it, and the query's own as it is."""
     quarter = np.pi / 2
@@ -61,6 +63,7 @@ def test_worked_by_hand():
     np.testing.assert_allclose(own, v, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_logits_are_those_of_rope():
     x, tokens = jax.random.normal(jax.random.key(0), (1, 5, 2, 8)), codes.tokens(UNEVEN)
     for arguments in ({}, dict(base=100.0, layout="half", fraction=0.5)):
@@ -75,6 +78,7 @@ def test_logits_are_those_of_rope():
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("absolute", "moves"), [full(False, False), (True, True)])
 def test_a_shift_changes_outputs_only_where_they_stay_turned(absolute, moves):
     encoding = RotaryValue(head_dim=8, absolute=absolute)
@@ -89,6 +93,7 @@ def test_a_shift_changes_outputs_only_where_they_stay_turned(absolute, moves):
     assert change > 0.1 if moves else change < 1e-5
 
 
+@pytest.mark.slow
 def test_attention_to_oneself_alone_returns_the_value():
     v = np.random.default_rng(3).normal(size=(5, 1, 8))
     np.testing.assert_allclose(

@@ -43,6 +43,7 @@ def equation(x, steps, factors):
     return np.concatenate([z.real, z.imag], axis=-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [full(0), 1, full(2)])
 def test_pairs_turn_by_the_sum_of_steps(seed):
     """Also where queries are a few slots of the keys; padding has the slot of the last token."""
@@ -72,6 +73,7 @@ def test_steps_of_one_are_rope():
     np.testing.assert_allclose(*products, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_quarter_turn_worked_by_hand():
     """Two steps of a quarter turn each: after the first a pair (1, 0) is (0, 1), after the second (-1, 0)."""
     x, steps = np.tile([1.0, 0.0], (1, 2, 2, 1)), np.full((1, 2, 2, 1), np.pi / 2)

@@ -50,6 +50,7 @@ def test_where_keys_begin_a_group_distances_are_the_reference():
         np.testing.assert_allclose(found, expected, atol=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("window", "group"), [full(4, 3), full(7, 2), full(2, 5), (1, 1)])
 def test_elsewhere_a_far_distance_is_one_more_where_the_query_stands_earlier_in_its_group(
     window, group
@@ -62,6 +63,7 @@ def test_elsewhere_a_far_distance_is_one_more_where_the_query_stands_earlier_in_
             assert found[p, key] == pytest.approx(d if d < window else far, abs=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [{}, dict(base=100.0, layout="half", fraction=0.75)])
 @pytest.mark.parametrize("positions", [range(8), [0, 1, 3, 9, 20, 40, 63, 64]])
 def test_equation_in_float64(positions, arguments):
@@ -102,6 +104,7 @@ def test_a_shift_by_whole_groups_changes_nothing_and_another_does():
     assert not encoding.requirements.relative
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [dict(window=12, group=3), full(dict(window=2, group=1))])
 def test_within_the_window_or_in_groups_of_one_it_is_rope(arguments):
     x = jax.random.normal(jax.random.key(2), (1, 12, 2, 8))
@@ -113,6 +116,7 @@ def test_within_the_window_or_in_groups_of_one_it_is_rope(arguments):
     np.testing.assert_allclose(extended, plain, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_it_takes_the_place_of_rope_in_a_trained_model():
     """The same parameters, and only distances from the window on are seen otherwise."""
     rope, extended = (
@@ -126,6 +130,7 @@ def test_it_takes_the_place_of_rope_in_a_trained_model():
     models.assert_differs(found[0][:, 8], found[1][:, 8], 1e-4)
 
 
+@pytest.mark.slow
 def test_a_bias_on_the_same_layer_stays_beyond_the_window():
     q, k = np.random.default_rng(3).normal(size=(2, 8, 8))
     encoding, alibi, tokens = (

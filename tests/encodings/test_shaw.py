@@ -12,6 +12,7 @@ from tests.marks import full
 SENSITIVE = {"clip": (16, 3), "values": (False, True), "heads_share": (False, True)}
 
 
+@pytest.mark.slow
 @codes.every_form
 @pytest.mark.parametrize("rows", [1, 2])
 def test_agrees_with_reference_with_one_row_of_positions_and_with_many(rows, compute):
@@ -63,6 +64,7 @@ def test_beyond_the_clip_distances_are_one():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clip", [full(1), full(3), 9])
 @pytest.mark.parametrize(("queries", "keys"), [(5, 5), (4, 7), full(7, 4), full(1, 3)])
 def test_with_tables_for_each_head_it_is_the_equation_in_float64(clip, queries, keys):

@@ -43,12 +43,14 @@ def test_scaled_sinusoid_agrees_with_x_transformers():
     assert float(encoding.scale[...]) == pytest.approx(8**-0.5)
 
 
+@pytest.mark.slow
 def test_a_shift_is_the_reference_rotation():
     rotation = np.asarray(reference.entry("rotation_theorem_M_phi3_d8")["value"])
     c = codes.embed(sinusoidal(8), range(23)).astype(np.float64)
     np.testing.assert_allclose(c[:20] @ rotation.T, c[3:], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_concat_is_a_permutation_and_tensor2tensor_is_not():
     a, b, c = (
         codes.embed(sinusoidal(8, layout=layout), range(9))
@@ -58,12 +60,14 @@ def test_concat_is_a_permutation_and_tensor2tensor_is_not():
     assert np.abs(np.sort(c, axis=1) - np.sort(a, axis=1)).max() > 0.01
 
 
+@pytest.mark.slow
 def test_squared_norm_is_half_the_width():
     np.testing.assert_allclose(
         (codes.embed(sinusoidal(32), range(50)) ** 2).sum(axis=1), np.full(50, 16), rtol=1e-5
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["interleaved", "concat", "tensor2tensor"])
 def test_odd_and_tiny_widths_have_their_shape(layout):
     for width in (1, 2, 3, 7):

@@ -32,6 +32,7 @@ def equation(s, mask):
     return w
 
 
+@pytest.mark.slow
 def test_agrees_with_reference():
     given, expected = (reference.entry("stickbreaking_L5_d4")[k] for k in ("inputs", "value"))
     q, k = (jnp.asarray(given[n]) for n in "qk")
@@ -72,6 +73,7 @@ def test_halves_worked_by_hand():
     )
 
 
+@pytest.mark.slow
 def test_long_rows_stay_right_and_sum_to_one_at_most():
     """Many small shares, one large logit that leaves e^-60 to what is before it, and large logits everywhere."""
     random = np.random.default_rng(0)
@@ -83,6 +85,7 @@ def test_long_rows_stay_right_and_sum_to_one_at_most():
     assert weights.sum(axis=-1).max() <= 1 + 1e-5
 
 
+@pytest.mark.slow
 def test_gradients_are_finite_at_extremes_and_in_empty_rows():
     s = jnp.asarray(
         [[[[1e4, -1e4, 0.0, jnp.nan], [jnp.nan, jnp.inf, -jnp.inf, 0.0], [-1e4, -1e4, 1e4, 1e4]]]]
@@ -103,6 +106,7 @@ def attended(encoding, length=6):
     ), np.asarray(v)
 
 
+@pytest.mark.slow
 def test_the_first_token_gets_zero_or_all_of_the_learned_vector():
     encoding = stick(2, remainder=True)
     np.testing.assert_array_equal(attended(encoding)[0], attended(stick(2))[0])  # zero at the start
@@ -113,6 +117,7 @@ def test_the_first_token_gets_zero_or_all_of_the_learned_vector():
     )
 
 
+@pytest.mark.slow
 def test_the_remainder_weighs_the_learned_vector():
     encoding, t = stick(2, remainder=True), codes.tokens(range(6))
     encoding.rest[...] = jnp.ones((2, 4))
@@ -134,6 +139,7 @@ def test_alone_the_current_token_gets_its_own_share():
     np.testing.assert_allclose(out[:, 0], share[..., None] * v[:, 0], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_it_composes_with_biases_and_with_another_weighted_sum():
     together = (
         ALiBi(num_heads=2),

@@ -17,12 +17,14 @@ def t5(bidirectional=False, **arguments):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_buckets_agree_with_reference(bidirectional):
     entry = f"t5_bucket_32_128_{'bidirectional' if bidirectional else 'causal'}"
     reference.assert_agrees(t5(bidirectional).bucket(jnp.arange(-140, 141)), entry)
 
 
+@pytest.mark.slow
 def test_bias_is_the_table_at_the_bucket_of_each_pair():
     encoding, t = t5(), codes.tokens([0, 1, 5, 40])
     bias, table = np.asarray(encoding.bias(t, t)), np.asarray(encoding.table[...])

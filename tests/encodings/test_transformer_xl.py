@@ -63,6 +63,7 @@ def equation(e, q, k, distances):
     return out
 
 
+@pytest.mark.slow
 @codes.every_form
 def test_agrees_with_reference(compute):
     given, expected = (reference.entry("xl_logits_d4_L4")[k] for k in ("inputs", "value"))
@@ -76,6 +77,7 @@ def test_agrees_with_reference(compute):
     )  # the entry leaves out 1 / sqrt(4)
 
 
+@pytest.mark.slow
 @codes.every_form
 def test_equation_at_uneven_positions_of_two_streams(compute):
     """The kernels take a difference of angles there."""
@@ -95,6 +97,7 @@ def test_equation_at_an_arange(bidirectional, compute):
     np.testing.assert_allclose(found[:, seen], expected[:, seen], atol=1e-5)
 
 
+@pytest.mark.slow
 @codes.every_kernel
 def test_equation_between_two_aranges_of_different_lengths(compute):
     e = encoding()
@@ -129,6 +132,7 @@ def test_a_distance_has_one_code_whatever_the_length(bidirectional, compute):
         np.testing.assert_allclose(part[:, seen], whole[:, :length, :length][:, seen], atol=1e-5)
 
 
+@pytest.mark.slow
 @codes.every_form
 def test_the_order_of_distances_is_not_a_known_wrong_one(compute):
     """A peer's causal form reads its table backwards: there (i, j) has the code of T - 1 - (i - j), another one at each length T."""
@@ -144,6 +148,7 @@ def test_the_order_of_distances_is_not_a_known_wrong_one(compute):
     assert np.abs(found - others)[:, misread].min() > 1e-3
 
 
+@pytest.mark.slow
 @codes.every_form
 def test_self_and_future_and_past_have_codes_of_their_own(compute):
     """One vector as every query and key, so that logits show the distance alone. A peer's gather, clamped, makes all d <= 0 one."""
@@ -157,6 +162,7 @@ def test_self_and_future_and_past_have_codes_of_their_own(compute):
         )
 
 
+@pytest.mark.slow
 def test_the_biases_act_without_a_query():
     """q = 0: what is left is u·k and v·r, a logit of the key and one of the distance."""
     e, (q, k) = encoding(), drawn(5)
@@ -175,6 +181,7 @@ def test_far_positions_are_as_exact_as_near_ones(compute):
     np.testing.assert_allclose(far, near, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_half_precision_queries_stay_so_and_logits_are_float32():
     e, (q, k) = encoding(), (a.astype(jnp.bfloat16) for a in drawn(5))
     t = codes.tokens(UNEVEN)

@@ -43,6 +43,7 @@ def random(length, width=8, seed=0):
     return np.random.default_rng(seed).normal(size=(2, length, width))
 
 
+@pytest.mark.slow
 def test_agrees_with_reference():
     given, expected = (reference.entry("xpos_d8_L6_scores")[part] for part in ("inputs", "value"))
     reference.assert_agrees(
@@ -53,6 +54,7 @@ def test_agrees_with_reference():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [{}, dict(base=50.0, gamma=0.1, scale_base=32.0)])
 @pytest.mark.parametrize(
     "positions", [range(7), [0, 1, 3, 9, 20, 40, 63], [5, 200, 201, 399, 700, 701, 800]]
@@ -67,6 +69,7 @@ def test_equation_in_float64(positions, arguments):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [full(0), 1_000_000])
 def test_it_holds_as_far_as_it_says_wherever_that_is(start):
     """To 1e-5 of |q||k|, the exponent of e^64 being float32 itself."""
@@ -86,6 +89,7 @@ def test_a_query_further_back_is_nan_and_those_within_reach_are_not():
     )
 
 
+@pytest.mark.slow
 def test_worked_by_hand():
     """512 positions apart, two channels fade by 0.4 / 1.4, whatever the angle of 512 radians."""
     found = scores([[1.0, 0.0]] * 2, [[1.0, 0.0]] * 2, [88, 600])
@@ -93,6 +97,7 @@ def test_worked_by_hand():
     assert found[1, 0] == pytest.approx(np.cos(512) * 0.4 / 1.4, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_fast_pairs_fade_most():
     """A query of one pair sees that pair alone; its two channels give the whole of the turned key."""
     faded = []
@@ -105,6 +110,7 @@ def test_the_fast_pairs_fade_most():
     np.testing.assert_allclose(faded, [0.4 / 1.4, 0.65 / 1.4, 0.9 / 1.4, 1.15 / 1.4], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_without_fading_it_is_rope():
     q, k = (jnp.asarray(x, jnp.float32)[None, :, None] for x in random(5))
     tokens = codes.tokens([0, 2, 3, 7, 30])
@@ -134,6 +140,7 @@ def test_padding_far_behind_leaves_logits_alone_and_gradients_finite(dtype, tole
     assert all(np.isfinite(g).all() for g in jax.tree.leaves(jax.grad(loss)(params)))
 
 
+@pytest.mark.slow
 def test_powers_and_angles_are_float32_whatever_the_model_s_type():
     x, tokens = (
         jax.random.normal(jax.random.key(0), (1, 3, 1, 8), jnp.bfloat16),
@@ -149,6 +156,7 @@ def test_powers_and_angles_are_float32_whatever_the_model_s_type():
         np.testing.assert_array_equal(found, expected.astype(jnp.bfloat16))
 
 
+@pytest.mark.slow
 def test_later_slots_of_a_cache_change_no_score():
     """They hold the positions of tokens to come, which are counted back from."""
     q, k = (jnp.asarray(x, jnp.float32)[None, :, None] for x in random(3))

@@ -242,6 +242,7 @@ def refused(module, *arguments):
     return answer.stderr.removeprefix("error: ").rstrip("\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("study", "argument", "sentence"),
     [
@@ -324,6 +325,7 @@ def test_a_sweep_with_a_mistake_is_one_line_and_status_2(
     assert sentence in said
 
 
+@pytest.mark.slow
 def test_an_override_of_a_tuned_axis_is_refused(config_file, tmp_path):
     said = refused(
         "sweep",
@@ -335,6 +337,7 @@ def test_an_override_of_a_tuned_axis_is_refused(config_file, tmp_path):
     assert said.startswith("--config.train.learning_rate has no effect: it is an axis of the sweep")
 
 
+@pytest.mark.slow
 def test_an_override_of_an_axis_of_the_sweep_is_refused(config_file, tmp_path):
     said = refused(
         "sweep",
@@ -349,6 +352,7 @@ def test_an_override_of_an_axis_of_the_sweep_is_refused(config_file, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_results_folder_that_cannot_be_written_is_one_line_and_status_2(tmp_path):
     (tmp_path / "results").write_text("a file in its place", encoding="utf-8")
     said = refused(
@@ -358,6 +362,7 @@ def test_a_results_folder_that_cannot_be_written_is_one_line_and_status_2(tmp_pa
     assert said.endswith("Give another: --results=FOLDER.")
 
 
+@pytest.mark.slow
 def test_a_damaged_record_is_one_line_and_status_2_for_tables_and_a_note_for_a_sweep_which_runs_it_again(
     tmp_path,
 ):
@@ -375,6 +380,7 @@ def test_a_damaged_record_is_one_line_and_status_2_for_tables_and_a_note_for_a_s
     assert (tmp_path / "records" / "x.json").exists()  # a dry run touches nothing
 
 
+@pytest.mark.slow
 def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "x.json").write_text(
@@ -384,6 +390,7 @@ def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
     assert said == f"{tmp_path}/records/x.json has schema_version 99; this pe_lab reads 2 to 7."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "arguments", "sentence"),
     [

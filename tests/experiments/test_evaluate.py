@@ -73,6 +73,7 @@ def table(out):
     }
 
 
+@pytest.mark.slow
 def test_rows_are_added_and_the_tables_show_what_was_evaluated_with_what(call, folder):
     status, out, err = call(
         f"--results={folder}",
@@ -109,6 +110,7 @@ def test_rows_are_added_and_the_tables_show_what_was_evaluated_with_what(call, f
     )
 
 
+@pytest.mark.slow
 def test_what_is_there_is_refused_or_passed_over(call, folder):
     before = files(folder)
     status, out, err = call(f"--results={folder}", "--lengths=2,5")

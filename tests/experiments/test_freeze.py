@@ -11,6 +11,8 @@ from pe_lab.training import evaluation_data, frozen_data
 from tests import tiny
 from tests.experiments import entry_points
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """
 from configs import base
 from pe_lab.runs import grid

@@ -101,6 +101,7 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

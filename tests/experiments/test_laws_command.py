@@ -9,6 +9,8 @@ import pytest
 
 from tests.experiments import entry_points
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SCHEME = '''"""Positions at a fixed distance from each other."""
 

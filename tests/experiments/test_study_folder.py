@@ -42,6 +42,7 @@ def test_every_command_that_reads_results_is_tested_here():
     assert with_study == set(READERS)
 
 
+@pytest.mark.slow
 def test_without_a_study_the_sentence_names_both_flags(reader):
     module, arguments = reader
     assert refused(module, *arguments) == (
@@ -79,6 +80,7 @@ def test_a_config_is_refused_with_the_flags_that_the_command_takes(reader):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", WRITERS)
 def test_a_command_that_takes_a_config_names_it(module):
     assert refused(module) == "Which study? Give its config: --config=configs/quickstart.py."
@@ -106,6 +108,7 @@ def checkout(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_name_is_the_trained_study_and_else_the_published_one(checkout):
     done = call("status", "--study=quickstart", cwd=checkout)
     assert done.stdout.startswith("quickstart: 36 runs: 36 done")

@@ -54,12 +54,14 @@ def test_a_users_encoding_is_trained_once_and_an_interrupted_command_goes_on(tmp
     assert row in (tmp_path / "rows" / "all_rows.md").read_text()
 
 
+@pytest.mark.slow
 def test_an_unknown_encoding_is_refused_with_the_near_name():
     done = call("suite", "--encodings=rpoe", "--dry_run")
     assert done.returncode == 2
     assert "rope" in done.stderr.splitlines()[0]
 
 
+@pytest.mark.slow
 def test_a_table_without_rows_is_refused(tmp_path):
     done = call("suite", "--smoke", f"--results={tmp_path}")
     assert (done.returncode, done.stderr) == (
@@ -68,6 +70,7 @@ def test_a_table_without_rows_is_refused(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_table_that_ends_before_the_training_length_has_a_reason():
     (learned,) = parse_several("learned(max_positions=8)")
     reason = design_checks.untrainable(runs(learned)[0])
@@ -82,6 +85,7 @@ def test_an_encoding_may_have_positions_of_its_own():
     assert run.model.encodings[0].to_dict()["positions"]["name"] == "shifted"
 
 
+@pytest.mark.slow
 def test_every_task_is_tested_at_two_and_four_times_its_training_length():
     for task in suite.TASKS:
         run = runs({"name": "nope"}, form=suite.FULL, names=[task])[0]

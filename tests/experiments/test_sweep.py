@@ -162,6 +162,7 @@ def test_publishing_copies_records_tables_and_plots(smoke, tmp_path):
     assert (published / "table.md").read_bytes() == (folder / "table.md").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_run_of_code_that_was_not_committed_is_not_published(tmp_path):
     run = record("r0", test={4: 1.0}, validation={4: 1.0}) | {"provenance": {"dirty": True}}
     folder = write_study(tmp_path / "fake", (point("rope", 0), run))
@@ -215,6 +216,7 @@ def test_groups_are_commands_for_any_scheduler(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
     done = call(
         "sweep",
@@ -232,6 +234,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
     assert list((tmp_path / "dry").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_point_that_is_there_twice_is_reported(tmp_path):
     config = tmp_path / "twice.py"
     config.write_text(
@@ -250,6 +253,7 @@ def test_a_point_that_is_there_twice_is_reported(tmp_path):
     assert lines[2].endswith(": 1 member")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dry", [["--dry_run"], []])
 def test_another_study_in_the_same_folder_is_refused(tmp_path, dry):
     folder = write_study(tmp_path / "mine", (point("rope", 0), record("r0")), name="mine")

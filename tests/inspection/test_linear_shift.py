@@ -29,6 +29,7 @@ def test_it_is_the_reference():
     )
 
 
+@pytest.mark.slow
 def test_it_is_that_of_the_encoding():
     encoding, p = Sinusoidal(width=16, rngs=nnx.Rngs(0)), jnp.arange(200)
     E, later = (np.asarray(encoding.embed(x[None])[0], np.float64) for x in (p, p + SHIFT))

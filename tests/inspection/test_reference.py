@@ -98,6 +98,7 @@ def test_the_square_norm_grows_with_the_width():
     assert table_statistics.growth({int(d): size for d, size in found.items()}) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_that_of_a_random_table_grows_as_its_expectation():
     expected = reference.entry("diag_norm_growth")["value"]["gaussian std .02"]
     for d, value in expected.items():

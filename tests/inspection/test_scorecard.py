@@ -26,6 +26,7 @@ def row(name):
     return scorecard.row(UntrainedEncoding({"name": name.partition(" ")[0]}, 32, 16, 4, positions))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", PROPERTIES, ids=lambda p: p.name)
 def test_every_property_has_an_encoding_that_passes_and_one_that_fails(of):
     passes, fails = (row(name) for name in PROVED[of.name])
@@ -58,6 +59,7 @@ def test_inside_attention_a_common_shift_is_the_linear_shift():
     assert of.number({"shift residual": 0.25}) == 0.25
 
 
+@pytest.mark.slow
 def test_what_has_no_table_has_dashes_and_the_reason():
     nope, cope = row("nope"), row("cope")
     assert [scorecard.cell(nope, p) for p in PROPERTIES] == ["–"] * 7
@@ -67,6 +69,7 @@ def test_what_has_no_table_has_dashes_and_the_reason():
     ]
 
 
+@pytest.mark.slow
 def test_the_table_lines_up_and_its_numbers_are_short():
     found = scorecard.table([row("single_sine"), row("alibi")]).split("\n")
     assert len({len(line) for line in found}) == 1
@@ -82,6 +85,7 @@ def test_the_table_lines_up_and_its_numbers_are_short():
     ]
 
 
+@pytest.mark.slow
 def test_the_csv_has_a_row_an_encoding_with_verdicts_and_all_numbers():
     rows = [row("sinusoidal"), row("alibi"), row("nope")]
     sinusoidal, alibi, nope = csv.DictReader(io.StringIO(scorecard.as_csv(rows)))

@@ -59,6 +59,7 @@ def test_the_same_encoding_gives_the_same_bytes(written, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draw",
     [

@@ -46,6 +46,7 @@ def test_the_kind_follows_from_what_an_encoding_acts_in(kind, names):
     )
 
 
+@pytest.mark.slow
 def test_the_table_of_a_code_is_the_code_of_each_position():
     np.testing.assert_allclose(
         probe("sinusoidal").table(50), tables.sinusoidal(np.arange(50)), atol=2e-6
@@ -105,6 +106,7 @@ def test_what_queries_decide_has_no_mean(name):
     assert K.std(axis=1).max() > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nope", "cope"])
 def test_random_tokens_are_attended_to_equally_where_the_start_says_nothing(name):
     weights = probe(name).attention_of_random_tokens(8)

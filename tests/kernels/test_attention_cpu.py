@@ -68,6 +68,7 @@ def with_gradients(function, q, k, v, mask, bias):
     )(arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [1, 40], ids=["direct", "shifted"])
 @pytest.mark.parametrize("bias", [None, (1, HEADS), full((BATCH, HEADS)), full((1, 1))])
 @pytest.mark.parametrize(
@@ -87,6 +88,7 @@ def test_it_and_its_gradient_are_those_of_the_explicit_form(
     assert (np.asarray(out[0, 0]) == 0).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.floats(0, 300), st.floats(0, 3000), st.booleans(), st.integers(0, 100))
 def test_the_maximum_is_left_out_only_where_exp_is_safe(spread, slope, causal, seed):
@@ -106,6 +108,7 @@ def test_the_maximum_is_left_out_only_where_exp_is_safe(spread, slope, causal, s
 _compiled = jax.jit(attention_cpu.attention)
 
 
+@pytest.mark.slow
 def test_large_logits_would_overflow_without_the_maximum(monkeypatch):
     given = inputs(6, 6, 8, 8, None, 100)
     assert np.isfinite(attention_cpu.attention(*given)).all()
@@ -113,6 +116,7 @@ def test_large_logits_would_overflow_without_the_maximum(monkeypatch):
     assert not np.isfinite(attention_cpu.attention(*given)).all()
 
 
+@pytest.mark.slow
 def test_a_bias_that_hides_all_that_is_allowed_is_no_empty_row():
     """The highest bias of each row is at a key that the mask forbids, 200 above the others."""
     q, k, v, _, _ = inputs(4, 4, 8, 8, None, 1)
@@ -129,12 +133,14 @@ def test_a_bias_that_hides_all_that_is_allowed_is_no_empty_row():
     np.testing.assert_allclose(attention_cpu.attention(*given), explicit(*given), atol=2e-6)
 
 
+@pytest.mark.slow
 def test_what_is_not_finite_stays_so_and_padding_does_not_spread():
     q, k, v, _, _ = inputs(4, 4, 8, 8, None, 1)
     mask = jnp.ones((BATCH, 1, 4, 4), bool).at[:, :, :, 3].set(False)
     assert np.isnan(attention_cpu.attention(q.at[0, 1].set(jnp.nan), k, v, mask)[0, 1]).all()
 
 
+@pytest.mark.slow
 def test_half_precision_comes_back_as_it_came():
     q, k, v, mask, _ = inputs(6, 6, 8, 8, None, 1)
     out = attention_cpu.attention(*(x.astype(jnp.bfloat16) for x in (q, k, v)), mask)
@@ -144,6 +150,7 @@ def test_half_precision_comes_back_as_it_came():
     )
 
 
+@pytest.mark.slow
 def test_queries_that_see_nothing_do_not_widen_the_reach_of_a_bias():
     """Padding is blind, so that a bias which falls with distance counts where queries meet themselves, and needs no maximum."""
     bias = (

@@ -114,6 +114,7 @@ def test_any_bias_of_offsets_has_a_form_without_pairs(compute, queries, keys):
     assert shapes == [(queries + keys - 1,)]
 
 
+@pytest.mark.slow
 @codes.every_kernel
 def test_dape_reads_the_faster_form_of_its_inner_bias(compute):
     """The table is read for seven offsets and not for sixteen pairs."""

@@ -10,6 +10,7 @@ from pe_lab.kernels import products
 LAST_WITH_FIRST = (((2,), (0,)), ((), ()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "into"), [(4, 9), (9, 4), (5, 5)])
 def test_it_and_its_gradient_are_jaxs(width, into):
     x, w, weights = (

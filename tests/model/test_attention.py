@@ -29,6 +29,7 @@ def inputs(length=5):
     return q, k, v, Tokens(jnp.arange(length)[None], jnp.arange(length)[None])
 
 
+@pytest.mark.slow
 @every_form
 def test_attend_is_the_equation_in_float64(form):
     q, k, v, t = inputs()
@@ -49,6 +50,7 @@ def test_attend_is_the_equation_in_float64(form):
     np.testing.assert_allclose(out, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 @every_form
 def test_a_query_without_keys_gets_zeros(form):
     q, k, v, t = inputs()
@@ -142,12 +144,14 @@ def seen(queries=None, keys=None, **sights):
     return mask[0, 0].astype(int).tolist()
 
 
+@pytest.mark.slow
 def test_visible_is_causal_and_no_padding():
     padded = view(valid=jnp.asarray([[True, True, True, False]]))
     assert seen(padded, causal=True) == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 0]]
     assert seen(padded, causal=False) == [*[[1, 1, 1, 0]] * 3, [0, 0, 0, 0]]
 
 
+@pytest.mark.slow
 def test_visible_is_of_one_segment():
     packed = view(segments=[1, 1, 2, 2])
     assert seen(packed, causal=True) == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
@@ -184,12 +188,14 @@ def test_a_sink_is_seen_by_all_and_sees_itself_alone():
     ]
 
 
+@pytest.mark.slow
 def test_between_two_streams_segments_and_padding_decide():
     queries = view(segments=[1, 1, 2, 2])
     keys = view(range(3), valid=jnp.asarray([[True, True, False]]), segments=[1, 2, 2])
     assert seen(queries, keys, causal=False) == [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]]
 
 
+@pytest.mark.slow
 def test_queries_of_examples_stand_at_slots_of_their_own():
     """Decoding: one query of each example, at its own slot, against a cache of four."""
     filled = jnp.asarray([[True, True, False, False], [True, True, True, False]])
@@ -210,6 +216,7 @@ def through(layer, x, valid=EVERY_KEY):
     return layer(x, valid, layer.keys(x, valid, terms), terms)
 
 
+@pytest.mark.slow
 def test_no_heads_equal_no_encoding_and_all_heads_equal_the_encoding():
     """Some heads are those of one and of the other. PoPE's wider products are summed in another order."""
     q, k, v, t = inputs()
@@ -243,11 +250,13 @@ def test_no_heads_equal_no_encoding_and_all_heads_equal_the_encoding():
         )
 
 
+@pytest.mark.slow
 def test_nan_in_padding_stays_there():
     x = jax.random.normal(jax.random.key(0), (1, 4, 8)).at[:, 3].set(jnp.nan)
     assert np.isfinite(through(layer(), x, jnp.asarray([[True, True, True, False]]))).all()
 
 
+@pytest.mark.slow
 def test_normed_queries_and_keys_forget_their_size():
     x = jax.random.normal(jax.random.key(0), (1, 4, 8))
     for normed in (True, False):

@@ -28,6 +28,7 @@ def stream(length, arange=True, batch=2):
     return models.stream(models.random_tokens(batch, length), positions[None, None], arange=arange)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arange", [False, True])
 @pytest.mark.parametrize("name", SPECS)
 def test_terms_with_shared_biases_are_those_without(name, arange):
@@ -45,6 +46,7 @@ def test_terms_with_shared_biases_are_those_without(name, arange):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("specs", "learned"),
     [
@@ -74,6 +76,7 @@ def test_positions_of_each_example_share_no_bias():
     assert not model.shared_biases(own, learned=True)["answering"]
 
 
+@pytest.mark.slow
 def test_layers_with_the_same_encodings_share_their_terms():
     """One bias for all layers with one table; one for each layer with tables of their own."""
     shared = models.build("t5_bias").position_terms(stream(SHORT)).answering.attention

@@ -50,30 +50,36 @@ def assert_agrees(architecture, **changes):
         np.testing.assert_allclose(found[i, :n], expected, atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", models.ARCHITECTURES)
 def test_pre_norm_layer_norm_gelu(architecture):
     assert_agrees(architecture)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", models.ARCHITECTURES)
 def test_post_norm_rms_norm_swiglu(architecture):
     assert_agrees(architecture, norm_position="post", norm="rms", activation="swiglu")
 
 
+@pytest.mark.slow
 def test_norms_before_and_after_a_sublayer_with_geglu():
     assert_agrees("encoder_decoder", norm_position="both", norm="rms", activation="geglu")
 
 
+@pytest.mark.slow
 def test_a_model_without_a_feedforward():
     assert_agrees("decoder", feedforward_width=0)
 
 
+@pytest.mark.slow
 def test_pre_norm_rms_norm_relu_tied_without_scale():
     assert_agrees(
         "decoder", norm="rms", activation="relu", tied_output=True, scale_embeddings=False
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -91,6 +97,7 @@ def test_each_optional_field_in_every_stack(field, value):
     assert_agrees("encoder_decoder", **{field: value})
 
 
+@pytest.mark.slow
 def test_all_optional_fields_at_once():
     assert_agrees(
         "decoder",
@@ -104,6 +111,7 @@ def test_all_optional_fields_at_once():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("architecture", "injection"),
     [("decoder", "add"), full("encoder_decoder", "add"), full("encoder_decoder", "linear")],

@@ -107,6 +107,7 @@ def test_a_limit_is_a_shorter_answer():
         np.testing.assert_array_equal(short, np.minimum(lengths, limit))
 
 
+@pytest.mark.slow
 def test_one_program_serves_all_prompts_limits_and_temperatures():
     own = build("rope", num_layers=1)
     before = _generate._cache_size()
@@ -132,6 +133,7 @@ def test_what_stands_in_a_prompts_padding_changes_nothing():
     np.testing.assert_array_equal(others[0], said()[0])
 
 
+@pytest.mark.slow
 def test_an_example_does_not_hang_on_its_neighbours():
     tokens, mask = prompts()
     order = jnp.asarray([5, 3, 0, 1, 4, 2])
@@ -372,6 +374,7 @@ def assert_verdicts_agree(task, layout, scheme, **changes):
     assert 0 < sum(greedy) < COUNT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["decoder", full("encoder_decoder")])
 @pytest.mark.parametrize("task", full_except(["copy"], ANSWERED_ALONE))
 def test_greedy_decoding_is_the_verdict_of_one_forward_pass(task, layout):

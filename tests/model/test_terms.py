@@ -38,6 +38,7 @@ def test_an_example_without_tokens_is_at_its_first_position():
     np.testing.assert_array_equal(at_valid_positions(positions, empty), [[[5, 6], [7, 7]]])
 
 
+@pytest.mark.slow
 def test_a_sink_is_one_position_before_the_first_and_counts_as_a_token():
     positions = jnp.asarray([[[3, 4, 9, 0], [5, 7, 8, 9]]])
     np.testing.assert_array_equal(with_sink(positions)[0, :, :2], [[2, 3], [4, 5]])
@@ -77,6 +78,7 @@ def seen_by_hooks(run):
     return {int(position) for positions in SEEN for position in positions.ravel()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", models.ARCHITECTURES)
 def test_no_hook_sees_a_position_that_no_token_has(architecture):
     """Padding has position 99."""
@@ -92,6 +94,7 @@ def test_no_hook_sees_a_position_that_no_token_has(architecture):
     assert seen_by_hooks(lambda: model(*streams)) == {10, 11, 12, 13, 14}
 
 
+@pytest.mark.slow
 def test_while_decoding_padded_queries_are_at_the_slot_of_the_last_token():
     model = models.build(dict(name="tests.model.test_terms:Sees"), num_layers=1)
     tokens, positions = models.random_tokens(2, 3), jnp.arange(4)[None, None] + 10

@@ -65,6 +65,7 @@ def test_each_architecture_has_its_stacks_and_the_last_answers():
     ) == (9, V, (2, 6, V))
 
 
+@pytest.mark.slow
 def test_token_embeddings_have_unit_rms_when_scaled_and_less_when_not():
     tokens = jnp.arange(V)[None]
 
@@ -76,6 +77,7 @@ def test_token_embeddings_have_unit_rms_when_scaled_and_less_when_not():
     assert rms(False) == pytest.approx(rms(True) / 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_tied_output_reads_the_embedding_of_the_stack_that_answers(architecture):
     model = build(architecture=architecture, tied_output=True)
@@ -97,6 +99,7 @@ def test_dropout_needs_its_key_and_is_off_without(architecture):
     np.testing.assert_array_equal(logits(without, dropout_keys=keys(0)), logits(without))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stack", ["encoder", full("decoder")])
 def test_dropout_acts_in_each_stack(stack):
     model = build("sinusoidal", architecture="encoder_decoder", dropout=0.5)
@@ -146,11 +149,13 @@ def test_stacks_have_parameters_of_their_own_and_sides_as_they_need():
     assert min(np.abs(tables[i] - tables[j]).max() for i, j in ((0, 1), (0, 2), (1, 2))) > 0.1
 
 
+@pytest.mark.slow
 def test_a_layer_without_encodings_is_a_nope_layer():
     out = [logits(build(dict(name="alibi", layers=layers))) for layers in (None, (0,), (1,))]
     assert min(np.abs(out[i] - out[j]).max() for i, j in ((0, 1), (0, 2), (1, 2))) > 1e-4
 
 
+@pytest.mark.slow
 def test_a_bias_shared_by_layers_is_computed_once(monkeypatch):
     calls, bucket = [], T5Bias.bucket
     monkeypatch.setattr(
@@ -162,6 +167,7 @@ def test_a_bias_shared_by_layers_is_computed_once(monkeypatch):
     assert len(calls) == 1 + 3
 
 
+@pytest.mark.slow
 def test_positions_of_each_layer_reach_that_layer():
     model, plain = build("rope"), jnp.arange(6)[None, None]
     spread = jnp.concatenate([plain, 3 * plain])
@@ -171,6 +177,7 @@ def test_positions_of_each_layer_reach_that_layer():
     )
 
 
+@pytest.mark.slow
 def test_the_last_layers_positions_are_the_last_rows():
     """Only layer 1 has an encoding, so that row 1 alone is read."""
     model, plain = build(dict(name="rope", layers=(1,))), jnp.arange(6)[None, None]
@@ -215,6 +222,7 @@ def test_a_law_holds_with_every_optional_field(architecture, law):
         laws.LAWS[law](with_all_fields(architecture))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("injection", ["add", full("none"), full("linear")])
 def test_a_traced_number_of_loops_equals_a_model_with_that_number(injection):
     """One program of three loops gives the loss and gradients of fewer loops."""
@@ -320,6 +328,7 @@ def test_bfloat16_is_near_float32_at_positions_that_it_cannot_count(architecture
         assert 1e-4 < np.abs(out - expected).max() < 0.02 * np.abs(expected).max()
 
 
+@pytest.mark.slow
 def test_bfloat16_leaves_parameters_positions_bias_and_softmax_in_float32(monkeypatch):
     """Queries, keys and values are what is rounded, and what a cache holds."""
     found, of_offset, softmax = {}, T5Bias.of_offset, attention.masked_softmax
@@ -372,6 +381,7 @@ def test_fractions_of_positions_stay_float32_in_bfloat16(monkeypatch):
     assert seen == {"float32"}
 
 
+@pytest.mark.slow
 def test_decoding_in_bfloat16_is_the_full_forward_in_bfloat16():
     model = build("sinusoidal", "rope", "t5_bias", compute_dtype="bfloat16")
     read = reads()
@@ -450,6 +460,7 @@ def test_a_stack_that_it_is_made_for_is_not_refused(monkeypatch, trait, stack):
     )
 
 
+@pytest.mark.slow
 def test_what_a_constructor_refuses_is_the_users_mistake():
     with pytest.raises(UserError, match="must be even, got 3"):
         build("rope", width=6)

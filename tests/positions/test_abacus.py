@@ -21,10 +21,12 @@ def of(scheme, train, symbols=SYMBOLS, draws=1, mask=None, segments=None, **stru
     return np.asarray(scheme(keys, there, segments=segments, structure=rows, train=train)[0])
 
 
+@pytest.mark.slow
 def test_agrees_with_reference():
     assert of(Abacus(), train=False).tolist() == [POSITIONS]
 
 
+@pytest.mark.slow
 def test_each_example_of_training_shifts_all_its_symbols_by_one_draw():
     drawn = of(Abacus(5), train=True, draws=1200)
     shift = drawn[:, 0] - 1

@@ -36,12 +36,14 @@ def test_one_shift_an_example_is_uniform_either_way():
     assert_uniform(drawn[:, 0], -5, 5)
 
 
+@pytest.mark.slow
 def test_one_jitter_a_token_is_uniform_either_way():
     jitter = of(**STILL | dict(max_local_shift=0.5)) - np.arange(3)
     assert_uniform(jitter, -0.5, 0.5)
     assert abs(np.corrcoef(jitter[:, 0], jitter[:, 1])[0, 1]) < 0.1
 
 
+@pytest.mark.slow
 def test_one_factor_an_example_is_uniform_in_its_logarithm():
     drawn = of(**STILL | dict(max_global_scaling=4.0))
     np.testing.assert_allclose(drawn[:, 2], 2 * drawn[:, 1], rtol=1e-6)
@@ -76,6 +78,7 @@ def test_in_evaluation_nothing_is_drawn():
     np.testing.assert_array_equal(of(train=False), np.broadcast_to(np.arange(3), (2000, 3)))
 
 
+@pytest.mark.slow
 def test_the_sinusoids_of_its_positions_are_the_papers():
     """The reference entry cape1d_freq_d8: sin(p f_k + pi / 2 (k % 2)) at p = 1, 2."""
     code = Sinusoidal(width=8, rngs=nnx.Rngs(0)).embed(jnp.asarray(of(n=1, train=False)))[0, 1:]

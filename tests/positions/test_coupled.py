@@ -26,6 +26,7 @@ def test_agrees_with_reference():
     assert of(22, train=False).tolist() == [[4, 3, 2, 1, 3, 2, 1, 2, 3, 4]]
 
 
+@pytest.mark.slow
 def test_starts_are_uniform_and_the_largest_position_is_the_most():
     drawn = of(8, train=True, draws=1000)
     start = drawn[:, 3]
@@ -36,12 +37,14 @@ def test_starts_are_uniform_and_the_largest_position_is_the_most():
     assert drawn.max() == 8
 
 
+@pytest.mark.slow
 def test_the_start_leaves_room_for_the_example_and_not_for_its_padding():
     drawn = of(8, train=True, coupled=[1, 2, 7, 7], mask=[1, 1, 0, 0], draws=300)
     assert set(drawn[:, 0]) == {2, 3, 4, 5, 6, 7}
     assert drawn[:, 2:].max() == 0
 
 
+@pytest.mark.slow
 def test_what_needs_every_position_or_more_starts_at_one():
     for most in (3, 4):
         np.testing.assert_array_equal(

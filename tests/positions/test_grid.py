@@ -65,6 +65,7 @@ def test_it_says_what_the_task_says(max_position, train):
     np.testing.assert_array_equal(followed(max_position, train), [BOARD])
 
 
+@pytest.mark.slow
 def test_starts_are_uniform_and_independent_and_the_largest_position_is_the_most():
     """2 rows and 3 columns up to position 6: 5 and 4 starts, 20 pairs of 50 draws each, standard deviation 7."""
     drawn = followed(6, train=True, draws=1000)
@@ -77,12 +78,14 @@ def test_starts_are_uniform_and_independent_and_the_largest_position_is_the_most
     assert drawn.max(axis=(0, 1)).tolist() == [6, 6]
 
 
+@pytest.mark.slow
 def test_padding_is_zero_and_takes_no_room():
     drawn = followed(4, train=True, grid=[[1, 1], [1, 2], [9, 9]], mask=[1, 1, 0], draws=200)
     assert drawn[:, 2].max() == 0
     assert (set(drawn[:, 0, 0]), set(drawn[:, 0, 1])) == ({1, 2, 3, 4}, {1, 2, 3})
 
 
+@pytest.mark.slow
 def test_what_needs_every_position_or_more_starts_at_zero():
     for most in (2, 3):
         assert set(followed(most, True, draws=20)[:, 6, 1]) == {0}

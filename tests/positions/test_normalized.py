@@ -1,11 +1,13 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from pe_lab.positions.normalized import Normalized
 from tests import reference
 
 
+@pytest.mark.slow
 def test_agrees_with_reference_for_each_true_length():
     mask = jnp.arange(9)[None] < jnp.asarray([5, 9])[:, None]
     out = Normalized()(jax.random.split(jax.random.key(0), 2), mask, train=False)[0]

@@ -30,6 +30,7 @@ def test_the_reference_example_is_among_the_draws():
     assert (of(13, 8) == [0, 1, 2, 8, 9, 10, 11, 12]).all(axis=1).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [7, 8])
 def test_split_and_skip_are_uniform_and_reach_both_ends(n):
     """4000 draws of 4 splits and 6 skips, of which a skip of 0 hides its split."""
@@ -45,6 +46,7 @@ def test_split_and_skip_are_uniform_and_reach_both_ends(n):
     assert abs(np.corrcoef(first, skip)[0, 1]) < 0.1
 
 
+@pytest.mark.slow
 def test_ranges_are_of_the_true_length():
     first, skip = chunks(of(9, 3, padded=20))
     assert set(first) == {1, 2}
@@ -63,6 +65,7 @@ def test_in_evaluation_it_is_contiguous():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "train", "bound"),
     [full(5, True, 11), (12, True, 11), (20, True, 19), (1, True, 0), (5, False, 4)],

@@ -15,6 +15,7 @@ def of(scheme, lengths, train, padded=None):
     )
 
 
+@pytest.mark.slow
 def test_in_training_positions_are_sorted_uniforms():
     """Order statistic i of n = 4 has mean i / 5 and a standard deviation of at most 0.2; 2000 draws."""
     drawn = of(RandomFloats(8), [4] * 2000, train=True)
@@ -26,6 +27,7 @@ def test_in_training_positions_are_sorted_uniforms():
     assert 0.999 < drawn.max() < 1
 
 
+@pytest.mark.slow
 def test_each_example_uses_the_whole_range_whatever_its_length():
     drawn = of(RandomFloats(8, maximum=10.0), [2] * 1000 + [6] * 1000, train=True)
     np.testing.assert_allclose(drawn[:1000, :2].mean(), 5, atol=0.3)
@@ -34,6 +36,7 @@ def test_each_example_uses_the_whole_range_whatever_its_length():
     assert 9.9 < drawn.max() < 10
 
 
+@pytest.mark.slow
 def test_in_evaluation_positions_are_the_middles_of_equal_parts():
     """By hand: N = 4 up to four tokens, 5 for five."""
     out = of(RandomFloats(4), [3, 4, 5], train=False)
@@ -47,6 +50,7 @@ def test_in_evaluation_positions_are_the_middles_of_equal_parts():
     )
 
 
+@pytest.mark.slow
 def test_bound_is_the_end_of_the_range_in_training_and_the_last_middle_in_evaluation():
     scheme = RandomFloats(4, maximum=80.0)
     assert scheme.bound(3, True) == scheme.bound(9, True) == 80

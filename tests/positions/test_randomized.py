@@ -16,6 +16,7 @@ def keys(n, seed=0):
     return jax.random.split(jax.random.key(seed), n)
 
 
+@pytest.mark.slow
 def test_every_subset_is_equally_likely():
     """10 subsets of 2 of 5, 2000 draws: 200 of each expected, standard deviation 13."""
     drawn = jax.vmap(lambda k: sorted_subset(k, jnp.asarray(2), 5, 4))(keys(2000))
@@ -27,6 +28,7 @@ def test_every_subset_is_equally_likely():
     assert max(counts.values()) < 260
 
 
+@pytest.mark.slow
 def test_a_full_range_is_the_range():
     assert sorted_subset(jax.random.key(0), jnp.asarray(5), 5, 5).tolist() == [0, 1, 2, 3, 4]
 

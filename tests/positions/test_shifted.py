@@ -15,6 +15,7 @@ def starts(scheme, train, n=600):
     return out[:, 0]
 
 
+@pytest.mark.slow
 def test_starts_are_uniform_up_to_and_with_the_maximum_in_training():
     counts = np.bincount(starts(Shifted(5), train=True))
     assert len(counts) == 6

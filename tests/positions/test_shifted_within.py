@@ -15,12 +15,14 @@ def starts(scheme, num_tokens, train=True, n=600):
     return positions[:, 0]
 
 
+@pytest.mark.slow
 def test_starts_are_uniform_and_end_where_the_last_token_has_the_last_position():
     counts = np.bincount(starts(ShiftedWithin(8), num_tokens=3))
     assert len(counts) == 6  # 8 positions, of which 3 tokens take up the last ones
     assert counts.min() > 60  # 100 expected, standard deviation 9
 
 
+@pytest.mark.slow
 def test_each_example_has_a_range_of_its_own():
     assert set(starts(ShiftedWithin(8), num_tokens=6)) == {0, 1, 2}
 

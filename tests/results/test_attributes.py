@@ -59,6 +59,7 @@ def test_the_plot_has_the_medians_and_fades_values_with_few_examples(folder):
     assert {tuple(line.get_ydata()) for line in clear} == {(1.0, 0.5)}
 
 
+@pytest.mark.slow
 def test_a_study_has_a_plot_for_each_attribute(folder):
     names = {file.stem for file in plots.write(folder)}
     assert "by_num_ones" in names

@@ -21,6 +21,7 @@ def rows(folder, *figures):
     return [list(table.header), *([cell.text for cell in row] for row in table.rows)]
 
 
+@pytest.mark.slow
 def test_published_figures_are_next_to_the_median_of_our_seeds(tmp_path):
     header, at_length, over_lengths = rows(tmp_path, ("rope", 8, 0.91), ("nope", (5, 8), 0.62))
     assert header == ["variant", "metric", "published", "ours"]

@@ -123,6 +123,7 @@ def moved(tmp_path):
     return write_study(tmp_path, *entries)
 
 
+@pytest.mark.slow
 def test_the_sign_of_positions_that_training_showed_stands_at_their_place_alone(moved):
     """Not where the length was trained, not beyond the largest position, and never of what just counts up."""
     (rows,) = made(moved, rows="positions", columns=("length", "offset")).values()

@@ -26,6 +26,7 @@ def test_the_averaged_power_is_the_mean_over_rates_that_agree_with_the_pilot():
     )
 
 
+@pytest.mark.slow
 def test_without_a_difference_the_power_is_no_more_than_the_level():
     assert all(
         planning.power_of(Counts(5, 10), Counts(5, 10), n, 0.05, averaged=False) <= 0.05

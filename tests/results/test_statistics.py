@@ -250,6 +250,7 @@ def test_holm_by_hand():
     assert significance.holm([]) == []
 
 
+@pytest.mark.slow
 def test_holm_is_statsmodels():
     from statsmodels.stats.multitest import multipletests
 

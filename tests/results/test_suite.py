@@ -65,6 +65,7 @@ def tables(*folders, tasks=TASKS, seeds=10):
     return suite.tables(suite.merged(folders, tasks, seeds), {"rope": 1.04})
 
 
+@pytest.mark.slow
 def test_rows_of_two_folders_are_in_one_table_with_ranks_and_step_times(tmp_path, published):
     mine = write(tmp_path / "mine", {"my.module:Mine": {"copy": 0.4, "sort": 0.8}})
     table = tables(published, mine)[0]

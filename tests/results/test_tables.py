@@ -159,6 +159,7 @@ def test_a_complete_study_says_nothing_of_missing_records(tmp_path):
     assert "no record yet" not in tables.markdown(study(tmp_path, record("r", test={4: 1.0})))
 
 
+@pytest.mark.slow
 def test_every_note_stands_on_the_page_once(tmp_path):
     found = results.load(synthetic.write(tmp_path, seeds=2, rates=(), tasks=()))
     page = tables.markdown(found)
@@ -320,6 +321,7 @@ def test_seeds_that_are_all_equal_give_no_warning_and_no_nan(tmp_path, seeds, va
         assert "inf" not in text.lower().replace("infinit", "")
 
 
+@pytest.mark.slow
 def test_a_large_study_with_all_that_may_go_wrong_has_no_nan_in_any_table(tmp_path):
     """Failed, diverged and missing runs, ends of tables, logits that are not finite, tuned rates."""
     asked = {
@@ -347,6 +349,7 @@ def test_a_large_study_with_all_that_may_go_wrong_has_no_nan_in_any_table(tmp_pa
             )
 
 
+@pytest.mark.slow
 def test_tables_do_not_depend_on_the_speed_of_the_machine(tmp_path):
     """The same runs, trained ten times as slowly."""
     pages = []

@@ -59,6 +59,7 @@ def test_null_is_left_out(record):
     assert "loss" not in writer.points[0][1]
 
 
+@pytest.mark.slow
 def test_tensorboard_receives_scalars_with_the_length_as_their_step(monkeypatch, tmp_path, record):
     scalars, closed = [], []
     events = types.SimpleNamespace(
@@ -107,6 +108,7 @@ def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, t
         writers.export(STUDY, "wandb", tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -112,6 +112,7 @@ def test_a_record_with_other_keys_is_never_written(tmp_path, changed):
     assert files(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_flipped_byte_in_a_record_is_refused_wherever_it_is(tmp_path):
     path = records.write(tmp_path, record())
     whole = path.read_bytes()

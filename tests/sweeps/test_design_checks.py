@@ -26,12 +26,14 @@ def notes(*axes, seeds=3, analysis=None, **changes):
     return design_checks.notes(asked, setups, seeds)
 
 
+@pytest.mark.slow
 def test_a_sound_design_has_no_note():
     axes = {"model.encodings": [ROPE, ALIBI]}
     analysis = {"contrasts": [("rope", "alibi")]}
     assert notes(axes, seeds=4, analysis=analysis) == []
 
 
+@pytest.mark.slow
 def test_a_point_of_extrapolation_that_is_not_measured_is_named():
     (note,) = notes({"model.encodings": [ROPE]}, evaluate__lengths=(3, 5))
     assert note == (
@@ -40,6 +42,7 @@ def test_a_point_of_extrapolation_that_is_not_measured_is_named():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seeds", "enough"), [(1, 3), (2, 3), (3, None)])
 def test_seeds_that_can_decide_no_contrast_are_too_few(seeds, enough):
     """Three successes against three failures have p = 2 / 64 in Barnard's test, two 2 / 16."""
@@ -55,6 +58,7 @@ def test_seeds_that_can_decide_no_contrast_are_too_few(seeds, enough):
         ]
 
 
+@pytest.mark.slow
 def test_a_contrast_with_a_variant_that_reveals_the_target_length_is_named():
     axes = {"positions": [{"name": "contiguous"}, {"name": "normalized"}]}
     analysis = {"contrasts": [("contiguous", "normalized")]}
@@ -72,6 +76,7 @@ def test_lengths_beyond_a_table_are_named():
     assert note.startswith("table will have no numbers at lengths 6: learned has positions 0..7;")
 
 
+@pytest.mark.slow
 def test_lengths_whose_inputs_repeat_are_named():
     task = {"name": "parity"}
     (note,) = notes({"model.encodings": [ROPE]}, task=task, train__min_length=1)

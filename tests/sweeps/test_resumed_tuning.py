@@ -97,6 +97,7 @@ def choices(folder):
     return study
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kill_after",
     full_except(

@@ -109,6 +109,7 @@ def test_the_command_says_it_and_tries_failed_runs_again(folder):
     assert states(status.read(folder))[3] == ("left", "")
 
 
+@pytest.mark.slow
 def test_without_a_study_or_with_no_such_study_the_command_says_so():
     for arguments, sentence in (
         ((), "Which study?"),

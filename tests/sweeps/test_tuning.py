@@ -90,6 +90,7 @@ def test_the_second_stage_has_the_other_seeds_with_the_choice_alone(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_a_best_value_at_an_edge_gets_one_value_beyond_it(tmp_path):
     more = tuning.extended_points(POINTS, TUNE, choose(tmp_path, LOSSES))
     assert labels(more) == [("alibi", "0.033", "0"), ("alibi", "0.033", "1")]

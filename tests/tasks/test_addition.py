@@ -52,6 +52,7 @@ def one_structure(length, **arguments):
     return {name: tuple(part[0].tolist() for part in pair) for name, pair in structure.items()}
 
 
+@pytest.mark.slow
 def test_a_carry_runs_through_nines():
     digits, carries = carried(jnp.array([[10, 9, 9, 0], [18, 18, 0, 0], [-1, 0, 1, 0]]), 10)
     assert digits.tolist() == [[0, 0, 0, 1], [8, 9, 1, 0], [9, 9, 0, 0]]
@@ -81,6 +82,7 @@ def test_digits_of_equal_significance_share_a_number():
     )
 
 
+@pytest.mark.slow
 def test_hints_and_signs_are_no_digits_and_the_sum_of_k_operands_has_row_k_plus_1():
     hinted = one_structure(1, padding="answer", hints=5, scratchpad=True)
     assert hinted["coupled"] == ([0, 2, 0, 1, 0, 0, 2, 0, 1], [0, 1, 0, 2, 0] * 2 + [0, 1, 0, 2])
@@ -88,12 +90,14 @@ def test_hints_and_signs_are_no_digits_and_the_sum_of_k_operands_has_row_k_plus_
     assert rows == [0, 1, 0, 1, 0, 0, 2, 0, 2, 0, 0, 3, 0, 3]
 
 
+@pytest.mark.slow
 def test_only_the_last_sum_of_a_scratchpad_is_scored():
     """dd + dd -> 00 > dd > dd"""
     drawn = examples(Addition(lengths="equal", padding="answer", scratchpad=True), 1, 1)
     assert np.flatnonzero(drawn.answer_mask[0]).tolist() == [6, 7]
 
 
+@pytest.mark.slow
 def test_lengths_of_operands():
     """900 draws of 1..3 have 300 of each, standard deviation 14; 900 coins 450, deviation 15: bounds of 4 and more."""
     both = lengths(900, 3)
@@ -109,6 +113,7 @@ def test_lengths_of_operands():
     assert set(mixed[:, 0]) == set(range(1, 8))
 
 
+@pytest.mark.slow
 def test_a_first_digit_is_not_0_except_in_0_itself():
     """1800 draws of 9 digits have 200 of each, standard deviation 13.4; of 10 digits 180, deviation 12.8."""
 
@@ -129,6 +134,7 @@ def test_a_first_digit_is_not_0_except_in_0_itself():
     assert set(numbers(1, zero=False)[:, 0]) == set(range(1, 10))
 
 
+@pytest.mark.slow
 def test_the_number_of_operands_is_uniform():
     """900 draws of 2..4: 300 of each, standard deviation 14."""
     task = Addition(operands=4, min_operands=2)
@@ -138,6 +144,7 @@ def test_the_number_of_operands_is_uniform():
     assert abs(counts[1:] - 300).max() < 60
 
 
+@pytest.mark.slow
 def test_blanks_are_in_front_of_a_part_of_the_tokens():
     """2000 prompts of 3 tokens at p = 0.5: 3000 with a blank, standard deviation 39; 150 with two, deviation 12."""
     task = Addition(padding="none", blanks=0.5)
@@ -154,6 +161,7 @@ def test_blanks_are_in_front_of_a_part_of_the_tokens():
     assert not drawn.structure["symbols"][0][blank].any()
 
 
+@pytest.mark.slow
 def test_hints_begin_anywhere_and_go_round():
     """1200 draws of 4 hints: 300 of each, standard deviation 15."""
     task = Addition(padding="answer", hints=4, lengths="equal")
@@ -162,6 +170,7 @@ def test_hints_begin_anywhere_and_go_round():
     np.testing.assert_array_equal(drawn, (drawn[:, 2:] + [[2, 1, 0]]) % 4)
 
 
+@pytest.mark.slow
 def test_a_total_length_counts_both_operands_both_signs():
     """1200 draws of 1..4 digits: 300 of each, standard deviation 15."""
     task = Addition(base=2, padding="none", total_length=True)
@@ -184,6 +193,7 @@ def test_bounds():
     ) == (11, 1, None)
 
 
+@pytest.mark.slow
 def test_other_digits_are_those_of_every_operand_but_the_first():
     task = Addition(padding="none", zero=False, operands=3, other_digits=4, lengths="equal")
     drawn = examples(task, 2, 20)

@@ -75,6 +75,7 @@ def many(prefixes=SIZES):
     ]
 
 
+@pytest.mark.slow
 def test_a_length_draws_pairs_whose_longer_side_is_within_its_width(tmp_path):
     """Sides of 4, 5, 7, 9 and 10: length 9 with width 4 takes those of 7 and 9; every pair of the split equally often."""
     task = of(tmp_path, many(), width=4)
@@ -93,6 +94,7 @@ def test_a_length_draws_pairs_whose_longer_side_is_within_its_width(tmp_path):
     assert abs(counts - 2000 / eligible).max() < 5 * (2000 / eligible) ** 0.5
 
 
+@pytest.mark.slow
 def test_prompt_and_target_are_a_pair_of_the_files_and_of_their_split(tmp_path):
     pairs = many()
     task = of(tmp_path, pairs)
@@ -106,6 +108,7 @@ def test_prompt_and_target_are_a_pair_of_the_files_and_of_their_split(tmp_path):
     assert sum(map(len, seen.values())) == len(set.union(*seen.values()))
 
 
+@pytest.mark.slow
 def test_one_program_measures_validation_and_test_and_makes_up_no_pair(tmp_path):
     """A source has up to four targets, so that one split has more pairs than the other."""
     task = of(tmp_path, [(f"{i:03d}", f"{i}x{j}") for i in range(60) for j in range(i % 4 + 1)])
@@ -138,6 +141,7 @@ def test_without_a_length_for_every_split_it_is_one_sentence(tmp_path):
         _ = task.max_length
 
 
+@pytest.mark.slow
 def test_one_key_is_one_pair_whatever_the_bound():
     short, long = (draw(AlignedText(**ARGUMENTS), 12, 20, bound) for bound in (12, 14))
     np.testing.assert_array_equal(short.prompt, long.prompt[:, :12])
@@ -153,6 +157,7 @@ def test_umlauts_count_as_the_bytes_that_they_are():
         oracle(task, np.array([65]))
 
 
+@pytest.mark.slow
 def test_sentences_are_read_in_both_directions():
     arguments = {"dataset": "sentences", "data_dir": ARGUMENTS["data_dir"]}
     task = AlignedText(source="source", target="target", **arguments)

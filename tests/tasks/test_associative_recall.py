@@ -89,6 +89,7 @@ def test_selections_without_replacement_are_all_equally_likely():
         np.testing.assert_allclose(counts[~np.eye(4, dtype=bool)], 200, atol=70)
 
 
+@pytest.mark.slow
 def test_keys_are_of_the_first_half_values_of_the_second_and_none_comes_twice():
     e = many(5)
     keys, values = e.prompt[:, ::2], e.prompt[:, 1::2]
@@ -96,6 +97,7 @@ def test_keys_are_of_the_first_half_values_of_the_second_and_none_comes_twice():
     assert all(len(set(row)) == 5 for row in [*keys.tolist(), *values.tolist()])
 
 
+@pytest.mark.slow
 def test_every_key_is_asked_once_for_its_value():
     e = many(5)
     for prompt, target, asked, source in zip(
@@ -115,18 +117,21 @@ def test_slots_of_the_power_law():
     np.testing.assert_allclose(counts, 1200 * expected / expected.sum(), atol=80)
 
 
+@pytest.mark.slow
 def test_uniform_slots():
     """One pair, 4 slots, 1200 draws: 300 each expected, standard deviation 15."""
     counts = np.bincount(np.argmax(many(1, gaps="uniform").asked_mask, axis=1) // 2, minlength=4)
     np.testing.assert_allclose(counts, 300, atol=75)
 
 
+@pytest.mark.slow
 def test_fixed_slots_have_the_order_of_the_pairs():
     e = fixed(3)
     np.testing.assert_array_equal(e.target[:, :24:8], e.prompt[:, :6:2])
     np.testing.assert_array_equal(np.nonzero(e.asked_mask[0])[0], [1, 9, 17])
 
 
+@pytest.mark.slow
 def test_slots_without_a_key_are_filled():
     """With one pair 6 tokens of each example, uniform on 14 symbols: 514 of 7200 each, standard deviation 22."""
     e = many(1)
@@ -137,6 +142,7 @@ def test_slots_without_a_key_are_filled():
     assert (still.target[:, :24].reshape(1200, 12, 2)[:, [1, 2, 3, 5, 6, 7, 9, 10, 11]] == 0).all()
 
 
+@pytest.mark.slow
 def test_half_of_the_keys_are_written_again_with_another_value():
     """2 of 4: 600 of 2400 for each key, standard deviation 17. New values: 400 of 2400 for each shift, 18."""
     e = forgetting(4)
@@ -164,6 +170,7 @@ def test_one_key_is_one_example_in_wider_bounds(variant):
         np.testing.assert_array_equal(a, b[:, : a.shape[1]])
 
 
+@pytest.mark.slow
 def test_keys_of_two_tokens_fill_a_grid():
     e = many(4, variant="compositional", num_symbols=30)
     triples = e.prompt[:, :12].reshape(1200, 4, 3)
@@ -193,6 +200,7 @@ def test_the_papers_sizes():
     assert AssociativeRecall(variant="compositional").prompt_bound(4) == 12
 
 
+@pytest.mark.slow
 def test_num_slots_is_the_number_of_slots_of_every_number_of_pairs():
     for length in (1, 3):
         drawn = many(length, num_slots=6)
@@ -223,6 +231,7 @@ def test_names():
     )
 
 
+@pytest.mark.slow
 def test_the_floor_is_the_share_of_one_value():
     """5 values, 1000 unseen examples of 2 answers each: standard deviation 0.009; the guesses are learnt from as many."""
     chance_level = chance_levels(AssociativeRecall(num_symbols=10, slots_per_pair=1), (2,), 1000)[0]

@@ -168,6 +168,7 @@ def values_of(number):
     return task, pairs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(ARGUMENTS)), ids=lambda n: ARGUMENTS[n]["name"])
 def test_attributes_equal_their_oracle(number):
     _, pairs = values_of(number)
@@ -175,6 +176,7 @@ def test_attributes_equal_their_oracle(number):
         assert values == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(ARGUMENTS)), ids=lambda n: ARGUMENTS[n]["name"])
 def test_attributes_stay_in_their_bound(number):
     task, pairs = values_of(number)

@@ -46,12 +46,14 @@ def rows(values) -> list:
     return np.asarray(values).tolist()
 
 
+@pytest.mark.slow
 def test_tokens_of_a_context_follow_each_other_and_padding_comes_last(batch):
     context = pack(batch, 2)
     assert rows(context.tokens) == [[10, 11, 20, 21, 22, -1], [30, 40, 41, -1, -1, -1]]
     assert rows(context.mask) == [[True] * 5 + [False], [True] * 3 + [False] * 3]
 
 
+@pytest.mark.slow
 def test_labels_and_label_masks_stay_with_their_tokens(batch):
     context = pack(batch, 2)
     assert rows(context.labels) == [[11, 12, 21, 22, 23, -1], [31, 41, 42, -1, -1, -1]]
@@ -70,12 +72,14 @@ def test_segments_count_the_examples_of_a_context_from_1(batch):
     assert rows(pack(batch, 2).segments) == [[1, 1, 2, 2, 2, 0], [1, 2, 2, 0, 0, 0]]
 
 
+@pytest.mark.slow
 def test_a_context_can_hold_all_examples(batch):
     context = pack(batch, 4)
     assert rows(context.tokens) == [[10, 11, 20, 21, 22, 30, 40, 41, -1, -1, -1, -1]]
     assert rows(context.segments) == [[1, 1, 2, 2, 2, 3, 4, 4, 0, 0, 0, 0]]
 
 
+@pytest.mark.slow
 def test_contexts_of_one_example_are_the_examples_as_segment_1(batch):
     context = pack(batch, 1)
     assert rows(context.tokens) == TOKENS
@@ -102,6 +106,7 @@ def test_a_source_is_packed_by_its_own_mask(batch_with_source):
     assert rows(context.tokens) == [[10, 11, 20, 21, 22, -1], [30, 40, 41, -1, -1, -1]]
 
 
+@pytest.mark.slow
 def test_padding_inside_an_example_moves_to_the_end():
     values = jnp.array([[1, -1, 2], [-1, 3, -1]])
     assert rows(packed(values, values > 0, 2)) == [[1, 2, 3, -1, -1, -1]]

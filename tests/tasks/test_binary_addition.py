@@ -25,6 +25,7 @@ def test_worked_examples():
     assert said(BinaryAddition(padded=False), "1 + 1 1 1") == "0 0 0 1"
 
 
+@pytest.mark.slow
 def test_the_shortest_prompts_are_one_number_which_is_its_own_sum():
     task = BinaryAddition()
     one, two = (
@@ -47,6 +48,7 @@ def said_of(vocabulary, symbols):
     return vocabulary.text(symbols.tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("padded", [True, False])
 def test_long_sums_are_those_of_pythons_own_integers(padded):
     task = BinaryAddition(padded=padded)
@@ -70,6 +72,7 @@ def test_a_number_is_uniform_above_zero():
     assert (single == [1, 0]).all()
 
 
+@pytest.mark.slow
 def test_the_first_number_has_each_size_equally_often():
     """At length 6 it has 1 to 4 bits: of 1200, 300 each expected, standard deviation 15."""
     sign = (drawn(BinaryAddition(), 6, 1200).prompt == 2).argmax(axis=1)
@@ -95,11 +98,13 @@ def test_the_answer_of_a_padded_target_ends_with_the_terminator():
     assert (BinaryAddition().min_length, BinaryAddition(padded=False).min_length) == (1, 3)
 
 
+@pytest.mark.slow
 def test_the_floor_is_about_a_half():
     """Of 1000 examples of some 30 tokens, standard deviation 0.003; of lengths up to 500 it is 0.5 on average."""
     assert abs(chance_levels(BinaryAddition(), (41,), 1000)[0]["token_accuracy"] - 0.48) < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [3, 40])
 def test_the_loss_counts_what_follows_the_terminator_and_the_accuracy_does_not(length):
     """As in the authors' code, whose loss is a mean over all `length + 1` places."""

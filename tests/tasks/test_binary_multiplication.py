@@ -26,6 +26,7 @@ def test_worked_examples():
     assert said(BinaryMultiplication(padded=False), "1 * 1") == "1"
 
 
+@pytest.mark.slow
 def test_the_shortest_prompts_are_one_number_and_the_answer_is_none_or_zero():
     for length, prompts, target in ((1, {(0,)}, [2]), (2, {(0, 0), (1, 0), (0, 1)}, [0, 2])):
         e = drawn(BinaryMultiplication(), length, 60)
@@ -33,6 +34,7 @@ def test_the_shortest_prompts_are_one_number_and_the_answer_is_none_or_zero():
         assert e.target[:, :length].tolist() == [target] * 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("padded", [True, False])
 def test_long_products_are_those_of_pythons_own_integers(padded):
     task = BinaryMultiplication(padded=padded)
@@ -41,6 +43,7 @@ def test_long_products_are_those_of_pythons_own_integers(padded):
         np.testing.assert_array_equal(target[mask], oracle(task, prompt))
 
 
+@pytest.mark.slow
 def test_the_first_number_has_each_size_equally_often():
     """At length 6 it has 1 to 4 bits: of 1200, 300 each expected, standard deviation 15."""
     sign = (drawn(BinaryMultiplication(), 6, 1200).prompt == 2).argmax(axis=1)
@@ -66,6 +69,7 @@ def test_the_answer_of_a_padded_target_ends_with_the_terminator():
     assert [BinaryMultiplication().target_bound(n) for n in (1, 9)] == [1, 9]
 
 
+@pytest.mark.slow
 def test_the_floor_is_about_a_half():
     """Of 1000 examples of some 35 tokens, standard deviation 0.003; of lengths up to 500 it is 0.5 on average."""
     assert (

@@ -3,9 +3,12 @@ import collections
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from pe_lab.tasks.bitwise_or import BitwiseOr
 from pe_lab.tasks.chance_levels import chance_levels
+
+pytestmark = pytest.mark.slow
 
 VARIANTS = [{}, dict(lengths="equal")]
 

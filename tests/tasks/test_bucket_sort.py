@@ -24,6 +24,7 @@ def test_worked_example():
     ]
 
 
+@pytest.mark.slow
 def test_symbols_are_uniform_and_none_is_aligned():
     """Five symbols, 1000 draws of three: 600 each, standard deviation 22."""
     e = drawn(BucketSort(), 3)
@@ -31,6 +32,7 @@ def test_symbols_are_uniform_and_none_is_aligned():
     assert (e.alignment == -1).all()
 
 
+@pytest.mark.slow
 def test_a_predictor_that_sees_no_prompt_is_right_at_most_places():
     """It learns from 1000 examples, so it is a little below 0.78 and 0.94."""
     short, long = chance_levels(BucketSort(), (41, 500), 1000)

@@ -73,6 +73,7 @@ def test_lengths_have_chance_levels_of_their_own_and_the_data_is_that_of_the_spl
     ]
 
 
+@pytest.mark.slow
 def test_a_floor_is_measured_on_examples_of_its_length_whatever_the_others():
     alone, among = (
         chance_levels(Copy(num_symbols=6), (3,), 200),

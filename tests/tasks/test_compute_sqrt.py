@@ -33,12 +33,14 @@ def test_worked_examples():
     assert oracle(ComputeSqrt(), np.array([1])).tolist() == [1]
 
 
+@pytest.mark.slow
 def test_the_root_of_every_number_of_ten_bits():
     bits = np.arange(1024)[:, None] >> np.arange(10) & 1
     roots = np.asarray(jax.vmap(_root)(jnp.asarray(bits))) @ 2 ** np.arange(5)
     assert roots.tolist() == [math.isqrt(n) for n in range(1024)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "length", [55, 56, 57, 130]
 )  # one limb of 28 bits of a root, its last length, two limbs, three
@@ -54,6 +56,7 @@ def test_squares_and_what_stands_before_them_have_neighbouring_roots(length):
     assert found == [math.isqrt(n) for n in numbers]
 
 
+@pytest.mark.slow
 def test_long_roots_are_those_of_pythons_own_integers():
     e = drawn(200, 20)
     for prompt, target in zip(np.asarray(e.prompt), np.asarray(e.target), strict=True):
@@ -61,6 +64,7 @@ def test_long_roots_are_those_of_pythons_own_integers():
         assert root == math.isqrt(number)
 
 
+@pytest.mark.slow
 def test_every_number_above_zero_comes_equally_often():
     """2100 draws of three bits: 300 each expected, standard deviation 16."""
     counts = np.bincount(np.asarray(drawn(3, 2100).prompt) @ [4, 2, 1], minlength=8)
@@ -73,6 +77,7 @@ def test_a_root_has_half_the_bits_rounded_up():
     assert ComputeSqrt().length_name == "bits"
 
 
+@pytest.mark.slow
 def test_the_floor_is_a_little_above_a_half():
     """Mean of two lengths and 2 * 1000 examples of some 40 bits: standard deviation 0.002."""
     found = [

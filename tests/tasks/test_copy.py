@@ -12,6 +12,7 @@ def oracle(task, prompt):
     return prompt
 
 
+@pytest.mark.slow
 def test_distinct_symbols_do_not_repeat_and_small_alphabets_do():
     keys = jax.random.split(jax.random.key(0), 50)
     distinct = jax.vmap(lambda k: Copy(num_symbols=8).sample(k, jnp.asarray(8), 8).prompt)(keys)
@@ -22,6 +23,7 @@ def test_distinct_symbols_do_not_repeat_and_small_alphabets_do():
     assert sorted(np.unique(small)) == [0, 1]
 
 
+@pytest.mark.slow
 def test_each_symbol_comes_first_equally_often():
     """6 symbols, 1200 draws: 200 each expected, standard deviation 13."""
     keys = jax.random.split(jax.random.key(1), 1200)

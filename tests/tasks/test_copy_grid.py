@@ -55,6 +55,7 @@ def test_a_square_by_hand(form, said):
     assert task.vocabulary.text(oracle(task, prompt).tolist()) == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "from_where"),
     [
@@ -79,6 +80,7 @@ def test_alignment_and_structure_by_hand(form, from_where):
     assert (target[~e.target_mask] == 0).all()
 
 
+@pytest.mark.slow
 def test_cells_are_uniform_and_grids_equally_likely():
     """Sides of 2 and 3: three grids of 400 each in 1200, five standard deviations are 82; 4 symbols, 0.25 of 8000 cells each."""
     task = CopyGrid(num_symbols=4)
@@ -97,6 +99,7 @@ def test_cells_are_uniform_and_grids_equally_likely():
     )
 
 
+@pytest.mark.slow
 def test_the_floor_of_one_cell_is_a_half():
     chance_level = chance_levels(CopyGrid(num_symbols=2, min_side=1), (1,), 1000)[0]
     assert abs(chance_level["exact_match"] - 0.5) < 0.08

@@ -20,6 +20,7 @@ def test_worked_examples():
     ).tolist() == [1]
 
 
+@pytest.mark.slow
 def test_the_number_of_the_counted_symbol_is_uniform_and_the_others_are():
     """Five numbers, 1500 draws: 300 each, standard deviation 15.5; two other symbols, half of the rest each."""
     e = drawn(Count(num_symbols=3), 4, 1500)
@@ -31,6 +32,7 @@ def test_the_number_of_the_counted_symbol_is_uniform_and_the_others_are():
     assert abs(zeros - twos) < 250
 
 
+@pytest.mark.slow
 def test_the_told_symbol_is_uniform_and_is_the_one_that_is_counted():
     """Three symbols, 1500 draws: 500 each, standard deviation 18."""
     e = drawn(Count(modulus=7, num_symbols=3, told=True), 6, 1500)
@@ -42,6 +44,7 @@ def test_told_prompts_are_one_symbol_longer():
     assert [Count(told=told).prompt_bound(6) for told in (False, True)] == [6, 7]
 
 
+@pytest.mark.slow
 def test_its_floor_is_about_one_in_modulus():
     """Of 0..9 each remainder twice; 1000 examples: standard deviation 0.013."""
     assert abs(chance_levels(Count(), (9,), 1000)[0]["token_accuracy"] - 0.2) < 0.06

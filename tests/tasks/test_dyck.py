@@ -39,6 +39,7 @@ def test_worked_examples():
     assert oracle(Dyck(answer="completion"), np.array([0, 2, 0, 1])).tolist() == [3, 1]
 
 
+@pytest.mark.slow
 def test_words_of_a_length_are_uniform():
     """1000 draws: 200 each of five, standard deviation 13, and 250 each of the four that are no deeper than 2, 14."""
     found = words(Dyck(num_kinds=1), 6, 1000)
@@ -49,6 +50,7 @@ def test_words_of_a_length_are_uniform():
     assert max(abs(n - 250) for n in found.values()) < 62
 
 
+@pytest.mark.slow
 def test_kinds_of_pairs_are_uniform():
     """Two words of three kinds squared, 1800 draws: 100 each, standard deviation 10."""
     found = words(Dyck(num_kinds=3), 4, 1800)
@@ -56,11 +58,13 @@ def test_kinds_of_pairs_are_uniform():
     assert max(abs(n - 100) for n in found.values()) < 45
 
 
+@pytest.mark.slow
 def test_of_an_odd_length_the_word_has_one_bracket_less():
     assert drawn(Dyck(), 5, 1).prompt.shape == (1, 4)
     assert (Dyck().min_length, Dyck(answer="completion").min_length) == (2, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("max_depth", "shares"),
     [(None, {"((((": 1 / 5, "((()": 2 / 5, "(()(": 2 / 5}), (3, {"((()": 2 / 4, "(()(": 2 / 4})],
@@ -72,6 +76,7 @@ def test_a_prompt_to_be_completed_is_half_of_a_word_that_closes_at_its_end(max_d
     assert all(abs(n - 1000 * shares[word]) < 72 for word, n in found.items())
 
 
+@pytest.mark.slow
 def test_a_completion_closes_all_that_is_open_and_never_nothing():
     e = drawn(Dyck(answer="completion"), 9, 200)
     height = np.where(e.prompt % 2 == 0, 1, -1).sum(axis=1)
@@ -80,6 +85,7 @@ def test_a_completion_closes_all_that_is_open_and_never_nothing():
     assert [Dyck(answer="completion", max_depth=3).target_bound(n) for n in (2, 9)] == [2, 3]
 
 
+@pytest.mark.slow
 def test_no_word_is_deeper_than_its_bound_at_any_length():
     deep = np.cumsum(np.where(drawn(Dyck(max_depth=3), 200, 50).prompt % 2 == 0, 1, -1), axis=1)
     assert (deep.min(), deep.max()) == (0, 3)
@@ -102,6 +108,7 @@ def test_brackets_have_names_of_their_own():
     assert Dyck(num_kinds=1).target_vocabulary.names == ("(", ")", "-")
 
 
+@pytest.mark.slow
 def test_its_floor_is_a_half():
     """After an odd prefix one of two brackets closes, after an even one often none does; 1000 examples."""
     assert abs(chance_levels(Dyck(), (20,), 1000)[0]["token_accuracy"] - 0.5) < 0.06

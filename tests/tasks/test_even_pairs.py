@@ -1,6 +1,7 @@
 import itertools
 
 import numpy as np
+import pytest
 
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.even_pairs import EvenPairs
@@ -16,6 +17,7 @@ def test_worked_examples():
     assert oracle(EvenPairs(), np.array([0, 1, 0, 1, 0, 0, 1])).tolist() == [1]
 
 
+@pytest.mark.slow
 def test_one_answer_whatever_the_length():
     assert [EvenPairs().target_bound(n) for n in (1, 40)] == [1, 1]
     assert not drawn(EvenPairs(), 1, 20).target.any()

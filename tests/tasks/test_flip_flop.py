@@ -34,6 +34,7 @@ def test_a_worked_example():
     assert oracle(FlipFlop(), prompt, given).tolist() == [4, 0, 3, 1, 2, 0, 4, 1, 3, 0]
 
 
+@pytest.mark.slow
 def test_the_first_instruction_writes_and_the_last_one_reads():
     e = many(0.8)
     assert (e.prompt[:, 0] == 2).all()

@@ -27,6 +27,7 @@ def test_worked_examples():
     assert oracle(KeyedSort(reverse=False), prompt).tolist() == [A, COMMA, A + 1]
 
 
+@pytest.mark.slow
 def test_numbers_beyond_an_integers_range_are_told_apart_by_their_first_digits_first():
     """Least significant digit first: 2 * 10**19, 9 * 10**18 + 9, 9 * 10**18, and two that are 5."""
     digits = np.zeros((6, 20), int)
@@ -34,6 +35,7 @@ def test_numbers_beyond_an_integers_range_are_told_apart_by_their_first_digits_f
     assert _ascending(jnp.asarray(digits), jnp.arange(6) < 5).tolist() == [3, 4, 2, 1, 0, 5]
 
 
+@pytest.mark.slow
 def test_labels_are_neighbours_in_a_cycle_from_a_uniform_start():
     """Four labels, 1000 draws: 250 each, standard deviation 14."""
     e = drawn(KeyedSort(max_digits=1, num_labels=4), 3)
@@ -42,6 +44,7 @@ def test_labels_are_neighbours_in_a_cycle_from_a_uniform_start():
     assert (labels[:, 1:] == (labels[:, :-1] + 1) % 4).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fewer", "expected"), [(True, [733, 333, 133]), (False, [400, 400, 400])])
 def test_numbers_of_all_widths_are_drawn_and_none_begins_with_zero(fewer, expected):
     """1200 draws; if the largest width is drawn, 1 has the share (1 + 1/2 + 1/3) / 3; standard deviations at most 17."""
@@ -56,6 +59,7 @@ def test_numbers_of_all_widths_are_drawn_and_none_begins_with_zero(fewer, expect
     )  # standard deviation at most 8.5
 
 
+@pytest.mark.slow
 def test_labels_are_aligned_to_themselves_and_digits_alone_are_symbols():
     e = jax.tree.map(lambda leaf: leaf[0], drawn(KeyedSort(max_digits=1, fewer=False), 2, 1))
     first = 0 if e.prompt[2] <= e.prompt[6] else 4

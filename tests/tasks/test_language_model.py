@@ -37,6 +37,7 @@ def held(task, split):
     return bytes(data["bytes"][: data["size"]])
 
 
+@pytest.mark.slow
 def test_a_window_is_a_piece_of_its_split_and_every_place_is_equally_likely(tmp_path):
     """80 bytes, all different, and the line's end behind them: of 77 windows of 5, 50 draws each; standard deviation 7."""
     content = bytes(range(27, 127))
@@ -108,6 +109,7 @@ def test_everything_is_asked_and_nothing_is_told(tmp_path):
     assert batch.target.tolist() == [False, True, True, True, False, False]
 
 
+@pytest.mark.slow
 def test_one_key_is_one_window_whatever_the_bound(tmp_path):
     task = of(tmp_path, bytes(range(100)) * 2)
     data, keys = task.data("train"), jax.random.split(jax.random.key(0), 20)
@@ -129,6 +131,7 @@ def test_a_prepared_set_is_read_by_its_name(tmp_path):
         assert held(named, split) == held(at_path, split)
 
 
+@pytest.mark.slow
 def test_stories_are_read_and_named_by_their_hash(tmp_path):
     task = LanguageModel(dataset="stories", data_dir=DATA_DIR)
     assert task.corpus == f"corpus/{made.HASHES['stories']}"
@@ -167,6 +170,7 @@ def test_nothing_at_the_path_is_one_sentence(tmp_path):
         _ = LanguageModel(path="nowhere", data_dir=str(tmp_path)).max_length
 
 
+@pytest.mark.slow
 def test_a_text_has_no_prompt_for_an_encoder_to_read():
     run = tiny.run(task={"name": "language_model", **ARGUMENTS}, layout__name="encoder_decoder")
     with pytest.raises(

@@ -41,6 +41,7 @@ def whole(value):
     return np.asarray(value).astype(int).tolist()
 
 
+@pytest.mark.slow
 def test_decoder_with_an_end_token():
     assert laid_out(Decoder(end_token=True)) == {
         "tokens": [BEGIN, 5, 3, SEPARATOR, 5, 3, PAD, PAD],
@@ -51,6 +52,7 @@ def test_decoder_with_an_end_token():
     }
 
 
+@pytest.mark.slow
 def test_decoder_without_an_end_token():
     assert laid_out(Decoder(end_token=False)) == {
         "tokens": [BEGIN, 5, 3, SEPARATOR, 5, PAD, PAD],
@@ -61,6 +63,7 @@ def test_decoder_without_an_end_token():
     }
 
 
+@pytest.mark.slow
 def test_encoder_with_an_end_token():
     assert laid_out(Encoder(end_token=True)) == {
         "tokens": [5, 3, BLANK, BLANK, BLANK, PAD, PAD],
@@ -71,6 +74,7 @@ def test_encoder_with_an_end_token():
     }
 
 
+@pytest.mark.slow
 def test_encoder_without_an_end_token():
     assert laid_out(Encoder(end_token=False)) == {
         "tokens": [5, 3, BLANK, BLANK, PAD, PAD],
@@ -81,6 +85,7 @@ def test_encoder_without_an_end_token():
     }
 
 
+@pytest.mark.slow
 def test_encoder_decoder_with_an_end_token():
     assert laid_out(EncoderDecoder(end_token=True)) == {
         "source_tokens": [5, 3, PAD],
@@ -93,6 +98,7 @@ def test_encoder_decoder_with_an_end_token():
     }
 
 
+@pytest.mark.slow
 def test_encoder_decoder_without_an_end_token():
     assert laid_out(EncoderDecoder(end_token=False)) == {
         "source_tokens": [5, 3, PAD],
@@ -105,6 +111,7 @@ def test_encoder_decoder_without_an_end_token():
     }
 
 
+@pytest.mark.slow
 def test_one_answer_symbol_stands_behind_prompts_of_any_length():
     """Parity, whose tokens are 2 padding, 3 begin, 4 separator, 5 end, 6 blank."""
     ones = functools.partial(laid_out, task=Parity(), target=(1,), target_bound=1)
@@ -133,6 +140,7 @@ def structures(layout, **of_example):
 CROSSED = dict(alignment=(1, 0))  # the target's symbols are of the prompt's second and first
 
 
+@pytest.mark.slow
 def test_a_decoder_couples_what_is_aligned_and_its_target_begins_at_the_separator():
     """BEGIN 5 3 7 SEPARATOR 3 5, then padding."""
     assert structures(Decoder(end_token=True), **CROSSED) == [
@@ -144,6 +152,7 @@ def test_a_decoder_couples_what_is_aligned_and_its_target_begins_at_the_separato
     ]
 
 
+@pytest.mark.slow
 def test_an_encoders_blanks_count_as_the_symbols_that_they_stand_for_and_the_end_as_none():
     """5 3 7 BLANK BLANK BLANK, the last for the end, then padding."""
     assert structures(Encoder(end_token=True), **CROSSED) == [
@@ -155,6 +164,7 @@ def test_an_encoders_blanks_count_as_the_symbols_that_they_stand_for_and_the_end
     ]
 
 
+@pytest.mark.slow
 def test_an_encoder_decoder_couples_across_its_streams():
     """5 3 7, and BEGIN 3 5, each then padding."""
     assert structures(EncoderDecoder(end_token=True), **CROSSED) == [
@@ -168,12 +178,14 @@ def test_a_source_holds_prompt_symbols_alone():
     assert source == {"symbols": [1, 0, 0, 0], "coupled": [1, 0, 0, 0], "parts": [0, 0, 0, 0]}
 
 
+@pytest.mark.slow
 def test_without_an_end_token_the_last_target_symbol_is_not_read():
     assert structures(Decoder(end_token=False), **CROSSED)[0]["coupled"] == [0, 1, 2, 3, 0, 2, 1, 0]
     batch = Decoder(end_token=False)(Copy(num_symbols=8), example((5, 3, 7), (3, 5), 4, **CROSSED))
     assert whole(batch.mask) == [1, 1, 1, 1, 1, 1, 0, 0]
 
 
+@pytest.mark.slow
 def test_what_comes_from_no_prompt_token_is_a_symbol_and_coupled_to_none():
     for layout in LAYOUTS.values():
         made = structures(layout(end_token=True), alignment=(-1, 2))[0]
@@ -197,6 +209,7 @@ class Translation(Task):
         return Vocabulary(self.target_symbols)
 
 
+@pytest.mark.slow
 def test_in_two_streams_each_side_has_its_own_vocabulary():
     task, layout = Translation(2, 10), EncoderDecoder(end_token=True)
     assert layout.vocabularies(task) == {"encoder": 7, "decoder": 15}
@@ -283,6 +296,7 @@ def words_of(task, layout):
     return max(task.vocabulary, task.target_vocabulary, key=lambda words: words.size), None
 
 
+@pytest.mark.slow
 @every
 def test_shapes_and_masks_are_as_many_tokens_as_a_layout_says(which):
     task, made, bound, (examples, batch) = drawn(*which)
@@ -311,6 +325,7 @@ def test_shapes_and_masks_are_as_many_tokens_as_a_layout_says(which):
         assert (batch.source_tokens, batch.source_mask) == (None, None)
 
 
+@pytest.mark.slow
 @every
 def test_labels_are_the_target_and_count_where_it_is_asked_for(which):
     task, made, _, (examples, batch) = drawn(*which)
@@ -362,6 +377,7 @@ def test_structures_are_of_each_place_and_number_the_symbols_that_are_read(which
         assert symbols.tolist() == (read - unread).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_structure_of_the_tasks_own_stands_in_the_place_of_the_default_one(layout):
     """The second prompt symbol and the first of the target share number 7; the row of what is no symbol is 0."""
@@ -382,6 +398,7 @@ def test_a_structure_of_the_tasks_own_stands_in_the_place_of_the_default_one(lay
         assert whole(batch.source_structure["coupled"]) == [0, 7, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_what_is_given_is_read_and_not_asked_for(layout):
     """Of the target 3 5 the 3 is given: an encoder sees it where a blank would stand."""

@@ -90,11 +90,13 @@ cases = lambda listed: pytest.mark.parametrize(
 full = lambda listed: [pytest.param(case, marks=pytest.mark.full) for case in listed]
 
 
+@pytest.mark.slow
 @cases([*LEAKS, *CLEAN[:1], *full(MORE_LEAKS), *full(CLEAN[1:])])
 def test_positions_reveal_nothing_that_is_not_said(case):
     check(*case[:4])
 
 
+@pytest.mark.slow
 @cases([*LEAKS, *full(case for case in MORE_LEAKS if not case[3].reads_length)])
 def test_the_law_finds_each_known_leak_that_a_task_keeps_silent_about(case, monkeypatch):
     name, arguments, layout, scheme, what = case
@@ -111,6 +113,7 @@ class CountsDown(PositionScheme):
         return jnp.where(mask, mask.sum(axis=1, keepdims=True) - 1 - indices(mask), 0)[None]
 
 
+@pytest.mark.slow
 def test_the_law_finds_a_scheme_that_keeps_silent_about_the_length():
     with pytest.raises(AssertionError, match=r"positions reveal the \{'length'\}"):
         check("addition", FORWARD, "decoder", CountsDown())
@@ -143,6 +146,7 @@ def run(task, scheme, layout, **changes):
     return tiny.run("rope", task=task, positions=positions, layout__name=layout, **changes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "layout"),
     [
@@ -161,6 +165,7 @@ def test_positions_that_reveal_the_answer_are_refused(spec, layout):
         build_setup(run(spec, "coupled", layout))
 
 
+@pytest.mark.slow
 def test_positions_that_reveal_the_answer_are_refused_in_an_evaluation_too():
     coupled = dict(positions={"name": "coupled", "max_position": 40})
     made = tiny.run(
@@ -170,6 +175,7 @@ def test_positions_that_reveal_the_answer_are_refused_in_an_evaluation_too():
         build_setup(made.evaluate.overrides[0].apply(made), trained=False)
 
 
+@pytest.mark.slow
 def test_positions_that_nothing_reads_reveal_nothing():
     made = tiny.run(
         "nope",
@@ -197,6 +203,7 @@ def test_sums_without_padding_reveal_their_length_from_the_first_digit_on(argume
     assert revealed(one, LAYOUTS["decoder"](end_token=False), Abacus()) is None
 
 
+@pytest.mark.slow
 def test_what_reveals_the_length_is_marked():
     forward, backward = (
         run({"name": "addition", **more}, "coupled", "decoder") for more in (FORWARD, {})

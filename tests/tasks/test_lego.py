@@ -55,6 +55,7 @@ def test_worked_examples():
         assert oracle(task, np.array(symbols(task.vocabulary, text))).tolist() == [sign]
 
 
+@pytest.mark.slow
 def test_each_variable_is_made_of_the_one_before_under_a_name_of_its_own():
     for text in texts(Lego(), 6, 50)[0]:
         clauses, _ = split(text)
@@ -63,6 +64,7 @@ def test_each_variable_is_made_of_the_one_before_under_a_name_of_its_own():
         assert [clause[3] for clause in clauses] == ["1", *names[:-1]]
 
 
+@pytest.mark.slow
 def test_a_variable_of_the_later_half_is_asked_for_or_the_last():
     """At length 5 numbers 3 and 4, at 6 numbers 3, 4 and 5: 600 or 400 of 1200 expected, standard deviation at most 17."""
     for length, expected in (
@@ -81,6 +83,7 @@ def test_a_variable_of_the_later_half_is_asked_for_or_the_last():
     assert all(clauses[-1][0] == query for clauses, query in parts)
 
 
+@pytest.mark.slow
 def test_permuted_clauses_stand_in_every_order():
     """The one that starts the chain stands at each of 4 places: of 1200, 300 each expected, standard deviation 15."""
     parts = [split(text)[0] for text in texts(Lego(permuted=True), 4, 1200)[0]]
@@ -90,6 +93,7 @@ def test_permuted_clauses_stand_in_every_order():
     assert abs(counts - 300).max() < 70
 
 
+@pytest.mark.slow
 def test_signs_are_each_as_often_and_the_floor_is_a_half():
     """800 signs, 400 expected, standard deviation 14; the chance level is of 1000 examples, 0.016."""
     found = [clause[2] for text in texts(Lego(), 4, 200)[0] for clause in split(text)[0]]

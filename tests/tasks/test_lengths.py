@@ -56,6 +56,7 @@ def test_exact_arguments_belong_to_the_task(name):
     )
 
 
+@pytest.mark.slow
 @arithmetic
 def test_in_training_most_long_examples_are_shorter_than_their_length(one):
     found, _ = measured(one, 9)
@@ -63,6 +64,7 @@ def test_in_training_most_long_examples_are_shorter_than_their_length(one):
     assert (found < 9).mean() > 0.3
 
 
+@pytest.mark.slow
 @arithmetic
 def test_the_longest_operand_is_exact_and_the_others_are_not(one):
     lengths = [written(one, example) for example in drawn(exact(one, "longest"), 9)]
@@ -73,12 +75,14 @@ def test_the_longest_operand_is_exact_and_the_others_are_not(one):
         assert {each.index(9) for each in lengths} == set(range(most))
 
 
+@pytest.mark.slow
 @arithmetic
 def test_all_operands_are_exact(one):
     lengths = [written(one, example) for example in drawn(exact(one, "all"), 9)]
     assert {n for each in lengths for n in each} == {9}
 
 
+@pytest.mark.slow
 @arithmetic
 def test_both_forms_agree_at_the_shortest_length(one):
     for operands in ("longest", "all"):
@@ -93,6 +97,7 @@ def test_a_task_with_exact_lengths_stays_as_it_is(lengths):
     assert Addition(base=2, padding="none", total_length=True).exact_arguments("all") == {}
 
 
+@pytest.mark.slow
 def test_the_longest_operand_is_one_that_is_there():
     """With 2 to 4 operands, the longest is never one that the prompt leaves out."""
     one = Addition(operands=4, min_operands=2, lengths="one_longest")

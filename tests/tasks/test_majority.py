@@ -26,6 +26,7 @@ def test_a_tie_of_a_prefix_counts_as_one():
     assert oracle(Majority(every_prefix=True), np.array([0, 1, 0, 0])).tolist() == [0, 1, 0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("length", "numbers"), [(4, [0, 1, 3, 4]), (5, [0, 1, 2, 3, 4, 5])])
 def test_the_number_of_zeros_is_uniform_but_for_a_tie(length, numbers):
     """1200 draws; 200 each at least, standard deviation at most 15."""
@@ -35,6 +36,7 @@ def test_the_number_of_zeros_is_uniform_but_for_a_tie(length, numbers):
     assert np.abs(counts - 1200 / len(numbers)).max() < 68
 
 
+@pytest.mark.slow
 def test_a_single_zero_stands_anywhere():
     """A fourth of 2000 draws have one zero, at four places: 125 each, standard deviation 11."""
     bits = drawn(Majority(), 4, 2000).prompt
@@ -42,6 +44,7 @@ def test_a_single_zero_stands_anywhere():
     assert np.abs(where - 125).max() < 52
 
 
+@pytest.mark.slow
 def test_letters_are_uniform_among_strings_with_one_most_frequent():
     """Three letters: of 27 strings 21 have one, 2100 draws: 100 each, standard deviation 10; of two letters 3 of 9 have."""
     strings = np.bincount(drawn(Majority(num_symbols=3), 3, 2100).prompt @ [9, 3, 1], minlength=27)
@@ -57,6 +60,7 @@ def test_letters_are_named_and_larger_alphabets_are_numbered():
     assert Majority().vocabulary.names == Majority(num_symbols=27).vocabulary.names == ()
 
 
+@pytest.mark.slow
 def test_interleaved_strings_are_drawn_apart_and_leave_the_rest_of_a_length():
     e = drawn(Majority(interleaved=3), 8, 1200)
     assert e.prompt.shape == (1200, 6)
@@ -68,6 +72,7 @@ def test_interleaved_strings_are_drawn_apart_and_leave_the_rest_of_a_length():
     assert (e.target == (ones == 2)).all()
 
 
+@pytest.mark.slow
 def test_the_floor_is_a_half_and_one_letter_of_all():
     """1000 examples: standard deviations 0.016 and 0.006."""
     assert abs(chance_levels(Majority(), (9,), 1000)[0]["token_accuracy"] - 0.5) < 0.07

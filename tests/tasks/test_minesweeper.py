@@ -51,6 +51,7 @@ def test_a_board_by_hand():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("min_side", "length", "boards"), [(5, 5, 1), (5, 7, 5), (1, 3, 5)])
 def test_boards_with_a_longer_side_are_equally_likely(min_side, length, boards):
     """1000 draws over 2 (n - min) + 1 boards; five standard deviations of a fifth are 63."""
@@ -62,6 +63,7 @@ def test_boards_with_a_longer_side_are_equally_likely(min_side, length, boards):
     assert abs(counts - 1000 / boards).max() <= 63
 
 
+@pytest.mark.slow
 def test_each_board_has_a_ratio_of_its_own_uniform_between_the_two():
     """Of 144 fields: mean 0.175; within a board's noise of 0.03 the ratio has the spread of a uniform one, 0.043."""
     e = draw(Minesweeper(12), 12, 2000)
@@ -72,12 +74,14 @@ def test_each_board_has_a_ratio_of_its_own_uniform_between_the_two():
     assert (abs(ratio - 0.175) > 0.075).mean() > 0.05  # 0.175 on every board gives 0.02
 
 
+@pytest.mark.slow
 def test_mines_stand_in_every_field_alike():
     """Their frequency in 25 fields of 2000 boards: standard deviation 0.0085."""
     e = draw(Minesweeper(5), 5, 2000, seed=3)
     assert abs((e.target == 0).mean(axis=0) - 0.175).max() < 0.0425
 
 
+@pytest.mark.slow
 def test_structure_and_alignment_by_hand():
     """A board of two rows and one of two columns, as far as they are written."""
     e = draw(Minesweeper(1), 2, 20)
@@ -109,6 +113,7 @@ def test_the_scheme_grid_gives_the_ids_of_the_paper():
     assert positions.tolist() == [[0, 0], *prompt, [0, 0], [1, 1], [1, 2], [2, 1], [2, 2]]
 
 
+@pytest.mark.slow
 def test_the_floor_is_the_most_frequent_count():
     """An inner field with mines of probability p is a mine with p, else has k with the binomial of eight."""
     chance_level = chance_levels(Minesweeper(min_ratio=0.25, max_ratio=0.25), (9,), 1000)[0]

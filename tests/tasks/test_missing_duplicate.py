@@ -1,5 +1,6 @@
 import jax
 import numpy as np
+import pytest
 
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.missing_duplicate import _FILLER, _HIDDEN, MissingDuplicate
@@ -28,6 +29,7 @@ def test_the_papers_examples():
     assert oracle(MissingDuplicate(), np.array([1, 0, 1, 1, 2, 1, 3])).tolist() == [0]
 
 
+@pytest.mark.slow
 def test_a_length_of_one_is_constant():
     e = many(1)
     assert (e.prompt[:, 0] == 1).all()
@@ -35,6 +37,7 @@ def test_a_length_of_one_is_constant():
     assert (e.alignment == -1).all()
 
 
+@pytest.mark.slow
 def test_every_place_of_both_halves_is_hidden_equally_often():
     """6 places, 1200 draws: 200 each expected, standard deviation 13."""
     e = many(7)
@@ -56,6 +59,7 @@ def test_coupled_positions_do_not_tell_where_the_other_half_is():
     assert target[0].tolist() == [0]
 
 
+@pytest.mark.slow
 def test_the_floor_is_a_half():
     """1000 unseen answers, standard deviation 0.016."""
     assert abs(chance_levels(MissingDuplicate(), (8,), 1000)[0]["exact_match"] - 0.5) < 0.07

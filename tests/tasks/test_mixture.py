@@ -57,6 +57,7 @@ def components_of(examples):
     return np.asarray(examples.prompt)[:, 0] - 8  # the symbols of BOTH are 0..7
 
 
+@pytest.mark.slow
 def test_an_example_worked_by_hand():
     assert BOTH.vocabulary.names == (*"01234567", "task0", "task1")
     assert oracle(BOTH, np.array([9, 3, 1, 2])).tolist() == [2, 1, 3]
@@ -68,6 +69,7 @@ def test_an_example_worked_by_hand():
         assert examples.alignment[i].tolist() == [1, 2, 3][::order]
 
 
+@pytest.mark.slow
 def test_components_are_drawn_as_often_as_their_weights():
     examples = drawn(BOTH, 4)
     components = components_of(examples)
@@ -78,6 +80,7 @@ def test_components_are_drawn_as_often_as_their_weights():
     assert set(components_of(drawn(BOTH.components[1], 4))) == {1}
 
 
+@pytest.mark.slow
 def test_the_task_token_has_labels_of_its_own():
     (prompt, _), (coupled, answer) = (drawn(BOTH, 3).structure[n] for n in (COMPONENT, "coupled"))
     assert (prompt[:, 0] == -1).all()
@@ -88,6 +91,7 @@ def test_the_task_token_has_labels_of_its_own():
     assert (symbols == [False, True, True, True]).all()
 
 
+@pytest.mark.slow
 def test_a_redraw_keeps_the_component():
     keys = jax.random.split(jax.random.key(3), 64)
     new_keys = jax.vmap(BOTH.redraw_key)(keys)
@@ -114,12 +118,14 @@ def test_held_out_inputs_leave_the_weights_as_they_are(held_out):
     assert stats.chisquare(counts).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_a_mixture_with_few_inputs_of_one_component_holds_out_nothing():
     few = Mixture((Copy(), Copy(num_symbols=3)))
     assert splits.rule(Copy()).min_length is not None
     assert splits.rule(few) == splits.Rule(None)
 
 
+@pytest.mark.slow
 def test_training_draws_no_longer_input_of_the_component_with_shorter_ones():
     """Copies of 9 symbols are as long as additions of 4 digits."""
     mixture = Mixture((Copy(), Addition()))
@@ -132,6 +138,7 @@ def test_training_draws_no_longer_input_of_the_component_with_shorter_ones():
     assert set(component) == {0, 1}
 
 
+@pytest.mark.slow
 def test_a_one_symbol_string_stays_in_training_behind_a_task_token():
     mixture = Mixture((Parity(), Parity(ones="independent")))
     examples = drawn(mixture, 3)
@@ -184,6 +191,7 @@ def test_a_label_of_an_override_writes_weights_as_a_tuple():
     assert override.label == "weights=(1.0, 0.0)"
 
 
+@pytest.mark.slow
 def test_a_component_alone_has_the_structures_of_the_mixture():
     mixture = Mixture((CopyGrid(), Copy()))
     alone = drawn(mixture.components[1], 3)

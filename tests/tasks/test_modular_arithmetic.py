@@ -31,12 +31,14 @@ def test_worked_examples():
         assert oracle(task, np.array(symbols(task.vocabulary, text))).tolist() == [value]
 
 
+@pytest.mark.slow
 def test_long_expressions_have_the_value_of_pythons_own_integers():
     task = ModularArithmetic(modulus=10)
     e = drawn(task, 201, 20)
     assert [oracle(task, p).tolist() for p in np.asarray(e.prompt)] == np.asarray(e.target).tolist()
 
 
+@pytest.mark.slow
 def test_digits_and_operators_take_turns_each_as_often():
     """2100 draws: 420 of a digit (standard deviation 18), 700 of an operator (22)."""
     prompt = np.asarray(drawn(ModularArithmetic(), 5, 2100).prompt)
@@ -51,6 +53,7 @@ def test_digits_and_operators_take_turns_each_as_often():
         assert abs(counts - expected).max() < 100
 
 
+@pytest.mark.slow
 def test_an_even_length_draws_what_the_shorter_odd_one_draws():
     even, odd = drawn(ModularArithmetic(), 6, 5), drawn(ModularArithmetic(), 5, 5)
     assert even.prompt.shape == (5, 5)
@@ -58,6 +61,7 @@ def test_an_even_length_draws_what_the_shorter_odd_one_draws():
     assert [ModularArithmetic().prompt_bound(n) for n in (1, 2, 3, 40)] == [1, 1, 3, 39]
 
 
+@pytest.mark.slow
 def test_the_floor_is_one_in_five():
     """Of 2000 examples, standard deviation 0.009; the guess itself is the luckiest of five."""
     assert abs(chance_levels(ModularArithmetic(), (41,), 2000)[0]["token_accuracy"] - 0.2) < 0.04

@@ -35,6 +35,7 @@ def test_worked_examples():
         assert oracle(task, np.array(symbols(task.vocabulary, text))).tolist() == [value]
 
 
+@pytest.mark.slow
 def test_short_expressions_have_the_form_of_their_length():
     forms = {
         1: r"\d",
@@ -50,6 +51,7 @@ def test_short_expressions_have_the_form_of_their_length():
         ), length
 
 
+@pytest.mark.slow
 def test_long_expressions_parse_and_have_the_value_of_pythons_own_integers():
     task = ModularArithmeticBrackets()
     for length in (33, 60):
@@ -57,6 +59,7 @@ def test_long_expressions_parse_and_have_the_value_of_pythons_own_integers():
         assert [oracle(task, p[:length]).tolist() for p in e.prompt] == e.target.tolist()
 
 
+@pytest.mark.slow
 def test_the_left_part_is_of_each_length_equally_often():
     """At length 8 it has 1 to 4 symbols: of 1200, 300 each expected, standard deviation 15."""
     found, _ = texts(ModularArithmeticBrackets(), 8, 1200)
@@ -66,6 +69,7 @@ def test_the_left_part_is_of_each_length_equally_often():
     assert max(abs(count - 300) for count in counts) < 70
 
 
+@pytest.mark.slow
 def test_digits_and_operators_are_each_as_often():
     """At length 5, 2100 draws: 420 of a digit (standard deviation 18), 700 of an operator (22), or 1050 of two (23)."""
     for multiplication, expected in ((True, 700), (False, 1050)):
@@ -87,6 +91,7 @@ def test_digits_and_operators_are_each_as_often():
             assert abs(counts - count).max() < 105
 
 
+@pytest.mark.slow
 def test_products_raise_the_floor():
     """Of 2000 examples, standard deviation 0.01."""
     assert (

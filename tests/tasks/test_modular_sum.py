@@ -23,6 +23,7 @@ def test_worked_examples():
     assert oracle(ModularSum(signs=False), np.array([5, 5])).tolist() == [0]
 
 
+@pytest.mark.slow
 def test_terms_are_uniform_and_never_zero():
     """Nine terms, 1800 draws of two: 400 each, standard deviation 19."""
     terms = drawn(ModularSum(), 2, 1800).prompt[:, ::2]
@@ -31,6 +32,7 @@ def test_terms_are_uniform_and_never_zero():
     assert np.abs(counts[1:] - 400).max() < 86
 
 
+@pytest.mark.slow
 def test_a_plus_stands_between_terms_and_is_no_symbol_of_a_number():
     e = ModularSum().sample(jax.random.key(0), jnp.asarray(3), 4)
     assert (e.prompt[1::2] == 10).tolist() == [True, True, False]
@@ -40,6 +42,7 @@ def test_a_plus_stands_between_terms_and_is_no_symbol_of_a_number():
     assert [ModularSum(signs=False).prompt_bound(n) for n in (1, 2, 9)] == [1, 2, 9]
 
 
+@pytest.mark.slow
 def test_its_floor_is_a_tenth():
     """1000 examples: standard deviation 0.01."""
     assert abs(chance_levels(ModularSum(), (9,), 1000)[0]["token_accuracy"] - 0.1) < 0.045

@@ -63,6 +63,7 @@ def test_worked_examples():
     assert said("12*01", padding="none", reverse_operands=True, **scratchpad) == "00+21=00>210"
 
 
+@pytest.mark.slow
 def test_long_products_are_those_of_the_oracle():
     task = Multiplication(other_digits=None, lengths="equal")
     drawn = examples(task, 30, 8)
@@ -70,6 +71,7 @@ def test_long_products_are_those_of_the_oracle():
         np.testing.assert_array_equal(target, oracle(task, prompt))
 
 
+@pytest.mark.slow
 def test_a_second_operand_of_fixed_digits_is_uniform_and_may_begin_with_0():
     """2000 draws of 2 digits have 200 of each digit at both places, standard deviation 13.4."""
     task = Multiplication(other_digits=2)
@@ -79,6 +81,7 @@ def test_a_second_operand_of_fixed_digits_is_uniform_and_may_begin_with_0():
         assert abs(np.bincount(drawn.prompt[:, place], minlength=10) - 200).max() < 65
 
 
+@pytest.mark.slow
 def test_both_operands_have_lengths_of_their_own():
     """900 draws of 1..3 and 1..3: 100 of each pair, standard deviation 9.4."""
     drawn = examples(Multiplication(other_digits=None), 3, 900)
@@ -89,6 +92,7 @@ def test_both_operands_have_lengths_of_their_own():
     assert abs(counts[1:, 1:] - 100).max() < 45
 
 
+@pytest.mark.slow
 def test_digits_of_equal_significance_share_a_number():
     structure = examples(Multiplication(lengths="equal"), 2, 1).structure
     assert [part[0].tolist() for part in structure["coupled"]] == [[2, 1, 0, 1], [1, 2, 3]]
@@ -102,6 +106,7 @@ def test_digits_of_equal_significance_share_a_number():
     ]
 
 
+@pytest.mark.slow
 def test_a_partial_product_has_the_significance_that_it_has_in_the_product():
     """Of 2 digits by 2: xxx + xxx = xxxx > xxxx."""
     drawn = examples(Multiplication(other_digits=None, scratchpad=True, lengths="equal"), 2, 1)

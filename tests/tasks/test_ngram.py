@@ -49,11 +49,13 @@ def test_worked_examples():
     assert oracle(Ngram(form="duplicate"), np.array(string)).tolist() == string
 
 
+@pytest.mark.slow
 def test_the_ngram_occurs_once():
     for row in many(24).prompt.tolist():
         assert len(places(row[4:], row[:3])) == 1
 
 
+@pytest.mark.slow
 def test_among_repeated_ngrams_one_that_occurs_once_is_found():
     """Bits, n-grams of 3: at most 8 of 22 can be different."""
     found = many(24, num_symbols=2, form="suffix")
@@ -100,6 +102,7 @@ def test_the_suffix_is_given_and_the_answer_asked():
     assert (e.alignment[:, :3] == -1).all()
 
 
+@pytest.mark.slow
 def test_a_duplicate_is_one_ngram_written_over_another():
     """Strings of 10, starts up to 5: every pair of different ones equally likely, 40 each of 30, standard deviation 6."""
     plain, over = many(10).prompt[:, 4:14], many(10, form="duplicate")
@@ -141,6 +144,7 @@ def test_bounds_and_names():
     assert Ngram(num_symbols=30, form="suffix").vocabulary.text([0, 29]) == "0 29"
 
 
+@pytest.mark.slow
 def test_the_floor_is_the_share_of_one_letter():
     """4000 of 26 letters, standard deviation 0.003."""
     assert abs(chance_levels(Ngram(answer=4), (12,), 1000)[0]["token_accuracy"] - 1 / 26) < 0.02

@@ -1,6 +1,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from pe_lab.tasks.parity import Parity
 from tests.tasks.drawing import drawn
@@ -40,6 +41,7 @@ def test_the_number_of_ones_is_uniform_where_asked():
     assert np.abs(bits.sum(axis=0) - 600).max() < 80
 
 
+@pytest.mark.slow
 def test_of_a_scratchpad_the_last_parity_alone_is_the_answer():
     every, pad = (
         Parity(answer=a).sample(jax.random.key(1), jnp.asarray(4), 6)
@@ -50,6 +52,7 @@ def test_of_a_scratchpad_the_last_parity_alone_is_the_answer():
     assert pad.answer_mask.tolist() == [False] * 3 + [True] + [False] * 2
 
 
+@pytest.mark.slow
 def test_a_parity_shares_its_number_with_the_bit_that_it_waits_for():
     bits, parities = (
         Parity(answer="scratchpad")

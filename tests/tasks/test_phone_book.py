@@ -44,6 +44,7 @@ def test_a_worked_example():
     assert oracle(task, np.array(prompt)).tolist() == [9, 0, 4]
 
 
+@pytest.mark.slow
 def test_no_name_comes_twice_and_every_entry_is_asked_for_equally_often():
     """5 entries, 1000 draws: 200 each expected, standard deviation 13."""
     e = many(5)
@@ -59,6 +60,7 @@ def test_no_name_comes_twice_and_every_entry_is_asked_for_equally_often():
     assert first.max() < 225
 
 
+@pytest.mark.slow
 def test_numbers_begin_with_6_to_9():
     """2000 digits: 500 of each first one, standard deviation 19; 200 of each other, 13."""
     e = many(2)
@@ -82,6 +84,7 @@ def test_coupled_positions_do_not_tell_the_entry():
     assert target[0].tolist() == [0, 0]
 
 
+@pytest.mark.slow
 def test_one_key_is_one_example_in_wider_bounds():
     for a, b in zip(jax.tree.leaves(many(3, bound=4)), jax.tree.leaves(many(3)), strict=True):
         np.testing.assert_array_equal(a, b[:, : a.shape[1]])
@@ -93,6 +96,7 @@ def test_bounds():
     assert (task.min_length, task.max_length) == (1, 1000)
 
 
+@pytest.mark.slow
 def test_the_floor_is_a_quarter_for_the_first_digit_and_a_tenth_for_others():
     """2000 digits, standard deviation 0.009; the guesses are learnt from as many."""
     assert (

@@ -36,6 +36,7 @@ def test_worked_examples():
         assert oracle(task, np.array(symbols(task.vocabulary, text))).tolist() == [value]
 
 
+@pytest.mark.slow
 def test_coefficients_degrees_and_place_are_each_as_often():
     """2800 draws: 400 of a coefficient (standard deviation 19), 700 of a degree (23), 560 of a place (21)."""
     words = np.array([text.split() for text in texts(Polynomial(), 2, 2800)[0]])
@@ -53,6 +54,7 @@ def test_coefficients_degrees_and_place_are_each_as_often():
         assert abs(counts - expected).max() < 105
 
 
+@pytest.mark.slow
 def test_both_ways_to_write_say_the_same():
     spelled, whole = texts(Polynomial(), 4, 20), texts(Polynomial(whole_terms=True), 4, 20)
     for long, short in zip(spelled[0], whole[0], strict=True):

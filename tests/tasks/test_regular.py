@@ -149,6 +149,7 @@ def test_worked_examples():
     assert said("aa", language="aa_star", answer="last") == "yes"
 
 
+@pytest.mark.slow
 def test_members_and_others_are_uniform_among_their_length():
     """13 of the strings of four bits are without 000: 1300 draws, 100 each, standard deviation 10; 3 are with it: 433, 17."""
     members = strings(Regular(members=1.0), 4, 1300)
@@ -159,6 +160,7 @@ def test_members_and_others_are_uniform_among_their_length():
     assert max(abs(n - 1300 / 3) for n in others.values()) < 77
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "share"), [("tomita_4", 0.25), ("tomita_2", 0.5), ("d_12", 0.5)]
 )
@@ -169,6 +171,7 @@ def test_members_are_the_share_that_they_shall_be(language, share):
     assert abs((e.target == yes).sum() - 1000 * share) < 72
 
 
+@pytest.mark.slow
 def test_a_length_without_members_is_the_next_shorter_that_has_some():
     assert list(strings(Regular(language="aaaa_star", members=1.0), 7, 3)) == ["aaaa"]
     assert {len(s) for s in strings(Regular(language="aaaa_star", members=0.0), 7, 20)} == {4}
@@ -178,10 +181,12 @@ def test_a_length_without_members_is_the_next_shorter_that_has_some():
     ] == [1, 2, 2, 5]
 
 
+@pytest.mark.slow
 def test_a_length_without_other_strings_has_members_alone():
     assert len(strings(Regular(members=0.0), 2, 100)) == 4
 
 
+@pytest.mark.slow
 def test_the_longest_strings_are_counted_without_overflow():
     for name, member in itertools.product(LANGUAGES, (False, True)):
         ways = _num_strings(LANGUAGES[name], member, 2000)
@@ -195,6 +200,7 @@ def test_sets_are_symbols_behind_the_letters():
     assert Regular(answer="every").target_vocabulary.names == ("0", "1", "yes", "no")
 
 
+@pytest.mark.slow
 def test_its_chance_levels():
     """A half where all turns on one bit, three fourths of tomita_5; place and length tell all where all are members."""
     for arguments, chance_level in (

@@ -19,6 +19,7 @@ def test_a_worked_example():
     assert oracle(Replace(), np.array([4, 9, 4, 4, 4])).tolist() == [9, 9, 9]
 
 
+@pytest.mark.slow
 def test_old_and_new_differ_and_every_pair_is_equally_likely():
     """6 pairs of 3 symbols, 1200 draws: 200 each expected, standard deviation 13."""
     keys = jax.random.split(jax.random.key(0), 1200)
@@ -41,6 +42,7 @@ def test_all_of_the_target_comes_from_the_new_symbol():
     assert e.prompt_mask.tolist() == [True] * 5 + [False]
 
 
+@pytest.mark.slow
 def test_the_floor_is_the_share_of_one_symbol():
     """Of 10; 1000 unseen examples, standard deviation 0.01."""
     chance_level = chance_levels(Replace(num_symbols=10), (4,), 1000)[0]

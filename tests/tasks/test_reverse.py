@@ -9,6 +9,7 @@ def oracle(task, prompt):
     return prompt[::-1]
 
 
+@pytest.mark.slow
 def test_worked_example():
     e = Reverse(num_symbols=9, distinct=True).sample(jax.random.key(0), jnp.asarray(3), 5)
     assert e.target[:3].tolist() == e.prompt[:3].tolist()[::-1]

@@ -29,6 +29,7 @@ def test_a_step_longer_than_the_string_begins_anew():
     assert e.alignment.tolist() == [1, 2, 0, -1]
 
 
+@pytest.mark.slow
 def test_every_step_is_equally_likely_and_told():
     """4 steps, 1200 draws: 300 each expected, standard deviation 15."""
     keys = jax.random.split(jax.random.key(0), 1200)
@@ -40,6 +41,7 @@ def test_every_step_is_equally_likely_and_told():
     np.testing.assert_array_equal(np.asarray(e.alignment[:, 0]), 1 + (told + 1) % 5)
 
 
+@pytest.mark.slow
 def test_a_drawn_step_is_not_told_by_coupled_positions():
     e = one(Rotate(by=4, drawn=True), 3, 5)
     assert e.structure["coupled"][0].tolist() == [1, 2, 3, 4, 0, 0]

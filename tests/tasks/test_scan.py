@@ -92,6 +92,7 @@ def test_worked_examples_of_the_papers_code():
     assert said("turn left twice") == f"{left} {left}"
 
 
+@pytest.mark.slow
 def test_all_commands_are_there_and_the_length_split_is_the_papers():
     """20,910; 16,990 of up to 22 actions, 3,920 longer: Lake & Baroni 2018."""
     known = table("train") | table("test")

@@ -46,6 +46,7 @@ def test_each_blank_stands_before_a_symbol_drawn_for_it_alone():
     assert content.max() < 295
 
 
+@pytest.mark.slow
 def test_the_shortest_prompt_is_all_content():
     e = one(SelectiveCopy(num_content=4), 4, 9)
     assert e.alignment.tolist() == [0, 1, 2, 3]
@@ -58,6 +59,7 @@ def test_coupled_positions_do_not_tell_the_blanks():
     assert e.structure["coupled"][1].tolist() == [0, 0]
 
 
+@pytest.mark.slow
 def test_the_floor_is_the_share_of_one_symbol():
     """16000 tokens of 14 symbols, standard deviation 0.002; guesses learnt from 1000 of each place do a little worse or better."""
     assert abs(chance_levels(SelectiveCopy(), (24,), 1000)[0]["token_accuracy"] - 1 / 14) < 0.012

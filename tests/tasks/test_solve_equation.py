@@ -40,6 +40,7 @@ def test_worked_examples():
         assert oracle(task, np.array(symbols(task.vocabulary, text))).tolist() == [digit]
 
 
+@pytest.mark.slow
 def test_an_equation_is_an_expression_with_one_unknown_and_its_value():
     forms = {
         3: r"x = \d",
@@ -53,6 +54,7 @@ def test_an_equation_is_an_expression_with_one_unknown_and_its_value():
     assert all(text.count("x") == text.count("=") == 1 for text in texts(40, 50)[0])
 
 
+@pytest.mark.slow
 def test_shorter_ones_are_zeros():
     for length in (1, 2):
         found, e = texts(length, 5)
@@ -71,6 +73,7 @@ def test_the_unknown_is_the_first_digit_from_a_random_place_on():
     assert abs(sum(text.startswith("( x") for text in found) - 900) < 90
 
 
+@pytest.mark.slow
 def test_the_floor_is_one_in_five():
     """Of 2000 examples, standard deviation 0.009; the guess itself is the luckiest of five."""
     assert abs(chance_levels(SolveEquation(), (41,), 2000)[0]["token_accuracy"] - 0.2) < 0.04

@@ -30,6 +30,7 @@ def test_worked_examples():
     ]
 
 
+@pytest.mark.slow
 def test_each_distinct_symbol_is_aligned_to_its_one_place_and_repeated_ones_to_none():
     e = Sort(num_symbols=9).sample(jax.random.key(0), jnp.asarray(4), 6)
     assert e.alignment.tolist() == [*np.argsort(e.prompt[:4]).tolist(), -1, -1]
@@ -63,6 +64,7 @@ def written(one, example):
     ]
 
 
+@pytest.mark.slow
 def test_numbers_are_uniform_from_the_least_to_the_largest():
     """8 to 12, of one digit and of two; 1500 draws of one: 300 each, standard deviation 15.5."""
     one = Sort(numbers=(8, 12))

@@ -1,5 +1,6 @@
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.stack_manipulation import _END, StackManipulation, _final_stack
@@ -36,6 +37,7 @@ def test_worked_examples():
     assert oracle(StackManipulation(padded=False), np.array([1, POP])).tolist() == [END]
 
 
+@pytest.mark.slow
 def test_popping_nothing_is_forgotten():
     """Two pops too many, then two pushes: the stack is what was pushed last, and the source of each is its action."""
     prompt = jnp.array([1, POP, POP, POP, PUSH0, PUSH1, 0])
@@ -47,6 +49,7 @@ def test_popping_nothing_is_forgotten():
     )
 
 
+@pytest.mark.slow
 def test_heights_and_actions_are_uniform():
     """Four heights of length 5, 1200 draws: 300 each, standard deviation 15; three actions, of 3000 1000 each, 26."""
     prompt = drawn(StackManipulation(), 5, 1200).prompt
@@ -60,12 +63,14 @@ def test_heights_and_actions_are_uniform():
     assert abs(ones - zeros) < 250
 
 
+@pytest.mark.slow
 def test_one_symbol_is_one_bit():
     e = drawn(StackManipulation(), 1, 20)
     assert sorted(np.unique(e.prompt)) == [0, 1]
     assert (e.target == np.hstack([e.prompt, np.full((20, 1), END)])).all()
 
 
+@pytest.mark.slow
 def test_the_answer_ends_at_the_end_and_zeros_follow():
     e = drawn(StackManipulation(), 6, 50)
     assert e.target_mask.all()
@@ -76,6 +81,7 @@ def test_the_answer_ends_at_the_end_and_zeros_follow():
     assert (short.target_mask == e.answer_mask).all()
 
 
+@pytest.mark.slow
 def test_bits_of_the_first_stack_are_aligned_and_pushed_ones_are_not():
     e = drawn(StackManipulation(), 6, 50)
     bit = e.answer_mask & (e.target < 2)
@@ -85,6 +91,7 @@ def test_bits_of_the_first_stack_are_aligned_and_pushed_ones_are_not():
     assert (kept <= (e.prompt < 2).sum(axis=1)).all()
 
 
+@pytest.mark.slow
 def test_its_floor_is_a_half():
     """1000 examples of about 50 symbols, which are not independent."""
     assert abs(chance_levels(StackManipulation(), (200,), 1000)[0]["token_accuracy"] - 0.5) < 0.03

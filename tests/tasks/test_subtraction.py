@@ -54,6 +54,7 @@ def test_worked_examples():
     assert said("001-1", padding="none", reverse_operands=True, base=2) == "11"
 
 
+@pytest.mark.slow
 def test_the_larger_operand_comes_first_unless_differences_may_be_negative():
     """800 pairs; of unordered ones 45 in 100 are below 0: 360, standard deviation 14."""
     ordered, free = Subtraction(), Subtraction(negative=True)
@@ -65,6 +66,7 @@ def test_the_larger_operand_comes_first_unless_differences_may_be_negative():
     assert [t.endswith("-") for t in text(free, drawn.target, drawn.target_mask)] == below.tolist()
 
 
+@pytest.mark.slow
 def test_operands_keep_their_lengths_when_they_change_places():
     """900 pairs of 1..2 digits: the first has 1 in a quarter, and the second 2 in a quarter and whenever a coin says."""
     task = Subtraction(padding="none")
@@ -77,6 +79,7 @@ def test_operands_keep_their_lengths_when_they_change_places():
         assert abs((sizes == [size]).all(axis=1).sum() - expected) < 70
 
 
+@pytest.mark.slow
 def test_digits_of_equal_significance_share_a_number_and_signs_have_none():
     drawn = examples(Subtraction(lengths="equal", negative=True), 2, 40)
     coupled, grid = drawn.structure["coupled"], drawn.structure["grid"]

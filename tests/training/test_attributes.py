@@ -46,6 +46,7 @@ def by_attribute(rows, length):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [2, 5])
 def test_counts_and_successes_of_all_values_are_those_of_the_point(length):
     exact_match = next(
@@ -58,6 +59,7 @@ def test_counts_and_successes_of_all_values_are_those_of_the_point(length):
     assert 0 < sum(successes) < 16
 
 
+@pytest.mark.slow
 def test_other_rows_are_the_same_without_attributes():
     setup = build_setup(tiny.run("rope", **PARITY))
     plain = rows_of(setup, EvaluationPoint("test", 2, 0), EvaluationPoint("test", 5, 0))
@@ -69,6 +71,7 @@ def test_attributes_do_not_change_the_id_of_a_run():
     assert run.run_id == tiny.run("rope", **PARITY).run_id
 
 
+@pytest.mark.slow
 def test_frozen_examples_have_the_attributes_of_drawn_ones(tmp_path):
     run = tiny.run("rope", **ADDITION, evaluate__attributes=NAMES, evaluate__lengths=(3,))
     setup, point = build_setup(run), EvaluationPoint("test", 3, 0)
@@ -86,6 +89,7 @@ def test_frozen_examples_have_the_attributes_of_drawn_ones(tmp_path):
     assert expected.keys() == set(NAMES)
 
 
+@pytest.mark.slow
 def test_overrides_of_the_task_have_attributes_of_their_own_arguments():
     """Six binary operands have a chain of carries that two operands of one digit cannot have."""
     run = tiny.run("rope", **ADDITION, evaluate__attributes=NAMES)
@@ -100,6 +104,7 @@ def test_overrides_of_the_task_have_attributes_of_their_own_arguments():
     assert longest == {"operands=2": 1, "operands=6": 2}
 
 
+@pytest.mark.slow
 def test_a_point_that_cannot_be_measured_has_a_reason_for_each_attribute():
     setup = build_setup(
         tiny.run(
@@ -115,6 +120,7 @@ def test_a_point_that_cannot_be_measured_has_a_reason_for_each_attribute():
     assert attribute["reason"] == exact_match["reason"]
 
 
+@pytest.mark.slow
 def test_attributes_of_a_finished_run_are_measured_later_and_change_no_other_row(tmp_path):
     group = tiny.group("rope", **PARITY, seeds=1)
     record = tiny.train(tmp_path, group)[0]

@@ -43,6 +43,7 @@ def at(*steps):
     return {**STATE, "step": jnp.asarray(steps)}
 
 
+@pytest.mark.slow
 def test_points_of_the_curve_stay_when_older_steps_go_and_go_with_the_folder(tmp_path):
     for step in (0, 2, 10, 11):
         checkpoint.save_point(tmp_path, step, at(step, step))

@@ -190,6 +190,7 @@ def test_solved_is_the_threshold_of_the_task():
     assert stop_at == [18 + EXTRA]
 
 
+@pytest.mark.slow
 def test_an_update_has_the_rate_of_the_step_at_which_its_member_stops():
     """Half of the decay lies before the first step if a run stops after half of the extra steps."""
     linear = dict(train__schedule="linear", train__final_rate_fraction=0.0, train__warmup_steps=0)

@@ -130,6 +130,7 @@ def test_metrics_of_other_layouts_by_hand(layout):
     assert measured.scale_ratio.shape == (len(made.abstract_model.stacks),)
 
 
+@pytest.mark.slow
 def test_teacher_forced_exact_match_is_greedy_decoding():
     """Every token generated from the model's own output, one forward pass each."""
     made, params = trained()
@@ -218,6 +219,7 @@ def test_rows_are_the_grid_and_validation_is_in_distribution():
     ]
 
 
+@pytest.mark.slow
 def test_logits_that_are_not_finite_are_wrong_and_say_so():
     made, params = beyond_table()
     rows = rows_of(made, jax.tree.map(lambda p: p * jnp.nan, params))[0]
@@ -231,6 +233,7 @@ def test_logits_that_are_not_finite_are_wrong_and_say_so():
     )
 
 
+@pytest.mark.slow
 def test_all_lengths_and_offsets_share_one_program():
     made, params = trained(steps=1)
     programs = []
@@ -279,6 +282,7 @@ def test_a_change_that_changes_nothing_gives_equal_numbers():
         assert measured(made, params, spec) == measured(made, params)
 
 
+@pytest.mark.slow
 def test_loops_and_temperature_at_evaluation_are_those_of_a_model_with_them():
     made, params = trained("rope")
     for spec in (dict(num_loops=2), dict(logit_temperature="log_n")):
@@ -355,6 +359,7 @@ def test_places_given_twice_are_measured_once():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
@@ -379,6 +384,7 @@ def test_a_change_that_the_model_cannot_take_is_refused(spec, sentence):
         overridden(made, config.override(spec, made.run))
 
 
+@pytest.mark.slow
 def test_a_change_may_go_where_training_would_be_refused():
     """A table that ends within the training length is of no use in training; here it gives rows of null."""
     made = build_setup(tiny.run({"name": "learned", "max_positions": 8}))
@@ -451,6 +457,7 @@ def test_a_text_has_the_likelihood_of_every_place(tmp_path):
     assert found["negative_log_likelihood"] == pytest.approx(by_place.mean(), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_validation_has_lengths_of_its_own():
     run = tiny.run("rope", evaluate__validation_lengths=(1, 3), evaluate__lengths=(2, 5))
     places = [("validation", 1), ("validation", 3), ("test", 2), ("test", 5)]
@@ -468,6 +475,7 @@ def test_a_run_is_done_when_every_validation_length_is_measured():
     assert not is_done(run, {run.run_id: {**record, "rows": rows[1:]}})
 
 
+@pytest.mark.slow
 def test_validation_lengths_that_a_task_lacks_are_refused():
     run = tiny.run(task={"name": "lego"}, train__max_length=3, evaluate__validation_lengths=(1, 3))
     with pytest.raises(

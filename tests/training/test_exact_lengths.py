@@ -41,12 +41,14 @@ def answer_digits(exact):
     return int(measured.sums.metrics["token_accuracy"].weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [full("longest"), "all"])
 def test_evaluation_draws_operands_of_exactly_the_tested_length(exact):
     assert answer_digits(exact) == 64 * 6
     assert answer_digits("none") < 64 * 6 - 40
 
 
+@pytest.mark.slow
 def test_training_draws_operands_of_up_to_the_trained_length():
     exact, older = (
         build_setup(addition(value, train__min_length=3, **FREE)) for value in ("longest", "none")

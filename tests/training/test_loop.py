@@ -273,6 +273,7 @@ def test_an_unforeseen_error_is_recorded_with_its_type(tmp_path, monkeypatch, ca
     assert json.loads(capsys.readouterr().out)["event"] == "failed"
 
 
+@pytest.mark.slow
 def test_a_group_that_another_process_is_at_or_has_finished_is_left_alone(tmp_path, monkeypatch):
     group = tiny.group("rope", seeds=1, model__num_layers=1)
     file = tmp_path / "group.json"

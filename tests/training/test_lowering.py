@@ -93,6 +93,7 @@ def test_every_program_is_lowered(name, platform, dtype):
         assert "func.func public @main" in lower(f, platform, *arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", ["cuda", full("tpu")])
 def test_programs_of_loops_with_injection_and_drawn_numbers_are_lowered(platform):
     changes = {"model__num_loops": 2, "model__loop_injection": "linear", "train__min_loops": 1}
@@ -101,6 +102,7 @@ def test_programs_of_loops_with_injection_and_drawn_numbers_are_lowered(platform
         assert "func.func public @main" in lower(f, platform, *arguments)
 
 
+@pytest.mark.slow
 def test_a_program_for_an_accelerator_has_no_form_of_a_cpu():
     """The kernels are chosen by the platform that is compiled for, and not by the one that compiles."""
     for_cpu, for_cuda = (

@@ -63,6 +63,7 @@ class Numbered:
         return Numbered(self.numbers, self.mask[:, : num_tokens[0]])
 
 
+@pytest.mark.slow
 def test_each_example_is_summed_once_in_the_smallest_shape_that_holds_its_micro_batch(monkeypatch):
     lengths = jnp.array([3, 40, 10, 25, 11, 1, 30, 12])
     mask = jnp.arange(40)[None] < lengths[:, None]
@@ -141,6 +142,7 @@ def test_the_gradient_is_that_of_the_whole_batch(encoding, changes):
         np.testing.assert_allclose(ours, theirs, atol=1e-5 * max(np.abs(theirs).max(), 1e-3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("encoding", "changes", "times"),
     [

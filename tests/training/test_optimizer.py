@@ -33,6 +33,7 @@ def update(knobs, rate=0.1, decay=0.0, steps=1):
     return params
 
 
+@pytest.mark.slow
 def test_schedule_by_hand():
     rate = schedule(train(steps=110, warmup_steps=10, final_rate_fraction=0.2), stop_at=110)
     assert float(rate(0)) == pytest.approx(1 / 11)
@@ -92,6 +93,7 @@ def test_without_clipping_and_groups_it_is_adamw():
     np.testing.assert_allclose(mine["blocks"]["kernel"], params["kernel"], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_weight_decay_reaches_the_backbones_matrices_alone():
     knobs = train(schedule="constant", warmup_steps=0)
     plain, decayed = update(knobs, decay=0.0), update(knobs, decay=0.5)
@@ -104,6 +106,7 @@ def test_weight_decay_reaches_the_backbones_matrices_alone():
     }
 
 
+@pytest.mark.slow
 def test_encodings_have_a_decay_and_a_rate_of_their_own():
     knobs = train(schedule="constant", warmup_steps=0)
     plain = update(knobs)

@@ -38,6 +38,7 @@ def loss_and_gradient(setup):
     return jax.jit(functools.partial(step.value_and_grad, setup))(params, batch)
 
 
+@pytest.mark.slow
 def test_with_abacus_at_the_input_fire_sees_the_offsets_of_tokens(monkeypatch):
     """An addition such as 7 5 + 2 = 9 5: token 6 has the offsets -6 to 2 to the tokens around it."""
     run = tiny.run(
@@ -70,6 +71,7 @@ def test_with_abacus_at_the_input_fire_sees_the_offsets_of_tokens(monkeypatch):
     assert (np.asarray(stream.positions[0][0]) != np.arange(num_tokens)).any()  # Abacus's
 
 
+@pytest.mark.slow
 def test_the_studys_own_draws_do_not_change_when_an_encoding_names_a_scheme():
     alone = build_setup(tiny.run("rope", positions=RANDOMIZED))
     both = build_setup(
@@ -84,6 +86,7 @@ def test_the_studys_own_draws_do_not_change_when_an_encoding_names_a_scheme():
     assert not np.array_equal(np.argsort(two[0][0]), two[1][0])
 
 
+@pytest.mark.slow
 def test_a_named_scheme_that_is_the_studys_has_the_studys_draws():
     setup = build_setup(tiny.run(dict(name="fire", positions=RANDOMIZED), positions=RANDOMIZED))
     assert len(setup.schemes) == 1
@@ -95,6 +98,7 @@ def equal(a, b):
     jax.tree.map(np.testing.assert_array_equal, a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rope", "shaw", "stick_breaking"])
 def test_all_heads_are_no_restriction_to_the_last_bit(name):
     restricted, plain = (
@@ -109,6 +113,7 @@ def loss_of_nope():
     return loss_and_gradient(build_setup(tiny.run("nope", model__num_layers=1)))[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["t5_bias", "rope", "cope"])
 def test_no_heads_equal_nope(name):
     setup = build_setup(tiny.run(dict(name=name, heads=()), model__num_layers=1))
@@ -127,6 +132,7 @@ SUBSETS = (
 )
 
 
+@pytest.mark.slow
 def test_decoding_equals_the_full_forward_pass_with_two_schemes_and_subsets_of_heads():
     setup = build_setup(tiny.run("sinusoidal", *SUBSETS, positions=RANDOMIZED))
     stream = batch_of(setup).stream
@@ -142,6 +148,7 @@ def test_decoding_equals_the_full_forward_pass_with_two_schemes_and_subsets_of_h
     np.testing.assert_allclose(logits[valid], whole[valid], atol=2e-5)
 
 
+@pytest.mark.slow
 def test_a_packed_batch_has_the_loss_of_its_examples_alone():
     def loss(k):
         setup = build_setup(
@@ -158,6 +165,7 @@ def test_a_packed_batch_has_the_loss_of_its_examples_alone():
     assert loss(4) == pytest.approx(loss(1), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_an_offset_moves_the_positions_of_every_scheme():
     setup = build_setup(tiny.run(*SUBSETS, positions=RANDOMIZED))
     drawn = step.draw(setup, jax.random.key(0), jnp.asarray(0))
@@ -214,6 +222,7 @@ def test_a_scheme_that_no_encoding_reads_refuses_nothing():
     )
 
 
+@pytest.mark.slow
 def test_two_encodings_may_replace_the_normalization_on_different_heads_only():
     one, other = (dict(name="stick_breaking", heads=(head,)) for head in (0, 1))
     build_setup(tiny.run(one, other))
@@ -221,6 +230,7 @@ def test_two_encodings_may_replace_the_normalization_on_different_heads_only():
         build_setup(tiny.run(one, dict(name="stick_breaking")))
 
 
+@pytest.mark.slow
 def test_an_override_may_give_an_encoding_another_scheme():
     setup = build_setup(tiny.run(dict(name="fire", positions=CONTIGUOUS), positions=ABACUS))
     params = initial_state(setup, tiny.members({})).params

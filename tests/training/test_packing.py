@@ -18,6 +18,8 @@ from pe_lab.training.state import initial_state
 from tests import tiny
 from tests.marks import full
 
+pytestmark = pytest.mark.slow
+
 CONTIGUOUS, RANDOMIZED = (
     {"name": "contiguous"},
     {"name": "randomized", "maximum": 64, "per": "example"},

@@ -47,6 +47,7 @@ def inputs(examples):
     return list(zip(prompts, givens, strict=True))
 
 
+@pytest.mark.slow
 @task_laws.few
 def test_no_input_of_evaluation_is_drawn_in_training(name, arguments):
     """Training draws lengths up to the longest, evaluation two of them, and its inputs differ."""
@@ -72,6 +73,7 @@ def test_tasks_with_data_keep_its_splits(name):
     assert splits.rule(task) == splits.Rule(None)
 
 
+@pytest.mark.slow
 def test_independent_streams_would_overlap():
     """The same draws without a rule: most inputs of length 3 occur in training."""
     none = splits.Rule(None)
@@ -81,6 +83,7 @@ def test_independent_streams_would_overlap():
     assert np.mean([one in known for one in inputs(evaluated)]) > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "min_length"),
     [
@@ -96,12 +99,14 @@ def test_inputs_are_held_out_from_the_shortest_length_with_enough_of_them(task, 
     assert splits.rule(task).min_length == min_length
 
 
+@pytest.mark.slow
 def test_short_inputs_stay_in_training_whatever_length_they_are_drawn_for():
     rule = splits.rule(Copy(num_symbols=24))
     examples = evaluated(Copy(num_symbols=24), splits.Rule(None), 2)
     assert not jax.jit(jax.vmap(rule.holds_out))(examples).any()
 
 
+@pytest.mark.slow
 def test_strings_of_one_symbol_are_not_evaluated():
     """They are 2 of 31 draws of a uniform number of ones, and would be up to half of those held out."""
     task = Count()
@@ -113,6 +118,7 @@ def test_strings_of_one_symbol_are_not_evaluated():
     assert max(np.unique(ones, return_counts=True)[1]) < EVALUATED / 8
 
 
+@pytest.mark.slow
 def test_an_evaluation_example_depends_on_its_own_key_alone():
     task = Reverse(num_symbols=10)
     rule = splits.rule(task)
@@ -135,6 +141,7 @@ LONG = dict(
 )
 
 
+@pytest.mark.slow
 def test_training_draws_no_held_out_input_and_keeps_the_others():
     runs = (
         tiny.run(**LONG, train__batch_size=64, train__exclude_held_out=n) for n in (True, False)
@@ -156,6 +163,7 @@ def test_training_draws_no_held_out_input_and_keeps_the_others():
     np.testing.assert_array_equal(same, ~wrong)
 
 
+@pytest.mark.slow
 def test_members_side_by_side_draw_what_they_draw_alone():
     made, keys = build_setup(tiny.run(**LONG)), jax.random.split(jax.random.key(4), 3)
     draw = functools.partial(step.draw, made)
@@ -168,6 +176,7 @@ def test_members_side_by_side_draw_what_they_draw_alone():
                 assert (side[i] == leaf).all()
 
 
+@pytest.mark.slow
 def test_a_finite_training_set_has_no_held_out_input():
     made = build_setup(tiny.run(**LONG, train__num_examples=8, train__min_length=5))
     draw = jax.jit(functools.partial(step.draw, made))
@@ -185,6 +194,7 @@ def overlap(record, split):
     }
 
 
+@pytest.mark.slow
 def test_a_record_holds_the_share_of_inputs_that_training_can_draw(tmp_path):
     record = tiny.train(tmp_path, tiny.group(seeds=1, **LONG))[0]
     assert overlap(record, "validation") == {1: 1.0, 3: 0.0}

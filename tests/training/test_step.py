@@ -99,6 +99,7 @@ def test_in_bfloat16_it_trains_and_its_parameters_stay_float32():
     assert {leaf.dtype for leaf in jax.tree.leaves(state.params)} == {jnp.dtype("float32")}
 
 
+@pytest.mark.slow
 def test_each_step_draws_its_loops_uniformly():
     """3,000 draws of 2, 3 and 4: 1,000 of each, with a standard deviation of 26."""
     setup = build_setup(tiny.run(model__num_loops=4, train__min_loops=2))
@@ -143,6 +144,7 @@ def test_a_step_of_data_is_counted_from_the_first_step():
     np.testing.assert_array_equal(after[0, :3], losses[0, 3:6])
 
 
+@pytest.mark.slow
 def test_a_member_that_diverges_stops_there_and_its_group_goes_on():
     state, losses = trained(RUN, members({}, {"learning_rate": np.nan}, {}))
     assert state.diverged_at.tolist() == [
@@ -191,6 +193,7 @@ def test_batches_differ_by_step_and_by_seed():
     assert (base != batch_of(RUN, 1, 0)[0].tokens).any()
 
 
+@pytest.mark.slow
 def test_a_finite_training_set_comes_round_with_new_positions():
     finite = tiny.run(train__num_examples=16)  # two batches of 8
     first, again = batch_of(finite, 0, 0), batch_of(finite, 0, 2)
@@ -254,6 +257,7 @@ def test_what_cannot_be_trained_is_refused_with_a_sentence(run, sentence):
         build_setup(tiny.run(encoding, **changes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("layout", "encoding", "scheme", "expected"),
     [
@@ -272,6 +276,7 @@ def test_a_model_is_told_the_targets_length_by_its_layout_or_by_positions_that_i
     assert made.reveals_target_length is expected
 
 
+@pytest.mark.slow
 def test_what_reads_no_positions_takes_any_scheme():
     for name, arguments in {
         "normalized": {},
@@ -287,6 +292,7 @@ def test_nope_goes_beyond_what_a_scheme_has_positions_for():
     assert out_of_reach(made, 5, 100) is None
 
 
+@pytest.mark.slow
 def test_a_table_of_the_decoder_alone_need_not_reach_along_the_source():
     """parity: a source of 7 bits, and a decoder that reads BEGIN and one answer."""
     layout = {
@@ -312,6 +318,7 @@ def test_a_table_of_the_decoder_alone_need_not_reach_along_the_source():
         build_setup(tiny.run(table, **changes))
 
 
+@pytest.mark.slow
 def test_what_examples_are_drawn_from_has_a_digest():
     """Another limit moves commands from one split to another; a task that draws from keys alone has none."""
     scan, other = (

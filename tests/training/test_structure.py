@@ -90,6 +90,7 @@ def test_decoding_from_a_cache_equals_the_full_forward_on_two_axes():
     models.assert_close(full, np.concatenate([prefill, rest], axis=1))
 
 
+@pytest.mark.slow
 def test_a_sink_token_stands_one_before_the_first_on_every_axis():
     model = models.build(*BIPE, sink_token=True)
     view = model.decoder.view(
@@ -126,6 +127,7 @@ def test_a_model_of_two_axes_is_evaluated():
     assert found.scale_ratio.shape == (1,)
 
 
+@pytest.mark.slow
 def test_a_table_of_places_inside_a_part_needs_rows_for_the_longest_part_only():
     """BEGIN and three symbols; SEPARATOR, three symbols: four places each."""
 
@@ -151,6 +153,7 @@ def test_a_table_of_places_inside_a_part_needs_rows_for_the_longest_part_only():
     assert made.largest_position(made.placements[0], 3, train=True) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["decoder", full("encoder"), full("encoder_decoder")])
 def test_parts_are_those_of_the_layouts_structure(layout):
     made = build_setup(tiny.run("rope", layout__name=layout, train__min_length=3))
@@ -199,6 +202,7 @@ def test_encodings_and_schemes_that_do_not_fit_are_refused(encoding, scheme, sen
         build_setup(tiny.run(encoding, positions={"name": scheme}))
 
 
+@pytest.mark.slow
 def test_what_reads_lengths_takes_one_example_a_context_and_tells_the_targets_length():
     dynamic = {"name": "rope", "scaling": "dynamic_ntk", "factor": 2.0, "trained_length": 4}
     with pytest.raises(
@@ -210,6 +214,7 @@ def test_what_reads_lengths_takes_one_example_a_context_and_tells_the_targets_le
     assert not build_setup(tiny.run("rope")).reveals_target_length
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["fox", {"name": "dape", "inner": "alibi", "kernel_size": 3}])
 def test_what_sums_over_tokens_between_packs_no_examples_apart_with_a_sink_token(encoding):
     packed = dict(layout__examples_per_context=2, model__sink_token=True)

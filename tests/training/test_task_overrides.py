@@ -51,6 +51,7 @@ def measured():
     return rows_by_override(*fresh(), at_trained, *of_digits)
 
 
+@pytest.mark.slow
 def test_an_override_at_the_trained_values_gives_the_same_numbers_to_the_last_digit():
     (as_trained, at_trained, *others), _ = measured()
     assert at_trained == as_trained
@@ -58,11 +59,13 @@ def test_an_override_at_the_trained_values_gives_the_same_numbers_to_the_last_di
     assert others[0] != others[1]
 
 
+@pytest.mark.slow
 def test_overrides_of_the_task_with_equal_shapes_share_a_program():
     _, programs = measured()
     assert len(programs) == 2  # as trained, and one for both numbers of digits
 
 
+@pytest.mark.slow
 def test_examples_that_are_drawn_for_an_override_give_the_numbers_of_its_task():
     """The same numbers as a run of that task, whose program draws its examples itself."""
     _, params = fresh()
@@ -92,6 +95,7 @@ def test_weights_of_one_and_zero_give_the_numbers_of_a_component_alone():
     assert overridden_rows[0] != overridden_rows[1]
 
 
+@pytest.mark.slow
 def test_a_length_that_an_overrides_task_lacks_is_null_with_its_reason():
     task = dict(name="associative_recall", num_symbols=20, slots_per_pair=1)
     setup = build_setup(tiny.run("rope", task=task, evaluate__lengths=(2, 3, 5)))

@@ -110,6 +110,7 @@ def lengths_at(one, now, first_step=0):
     return np.asarray(batch.answer.sum(axis=1)).tolist()
 
 
+@pytest.mark.slow
 def test_uniform_draws_the_numbers_of_runs_from_before_there_was_a_choice():
     one = tiny.run()
     keys = fold(stream_key(jax.random.key(4), LENGTHS), 3 * 8 + jnp.arange(8))
@@ -127,6 +128,7 @@ def test_uniform_is_no_part_of_a_run_id_and_others_are():
     assert from_record(others[0].to_dict()) == others[0]
 
 
+@pytest.mark.slow
 def test_a_schedule_follows_the_steps_of_its_run_alone():
     one = run(DOUBLING | {"initial": 1, "every": 4}, train__max_length=3, train__batch_size=32)
     assert set(lengths_at(one, 3)) == {1}
@@ -136,6 +138,7 @@ def test_a_schedule_follows_the_steps_of_its_run_alone():
     assert set(lengths_at(one, 8, first_step=8)) == {1}
 
 
+@pytest.mark.slow
 def test_one_length_a_step_follows_a_schedule_too():
     one = run(DOUBLING | {"initial": 1, "every": 4}, train__length_per="step")
     lengths = [set(lengths_at(one, now)) for now in range(30)]
@@ -144,6 +147,7 @@ def test_one_length_a_step_follows_a_schedule_too():
     assert set().union(*lengths) == {1, 2, 3}
 
 
+@pytest.mark.slow
 def test_packed_examples_follow_the_weights():
     one = run(
         dict(name="weighted", weights=(1, 0, 1)),
@@ -179,6 +183,7 @@ def test_the_exposure_of_a_run_is_the_longest_length_that_it_has_seen(tmp_path):
     assert record["exposure"]["max_length"] == 3
 
 
+@pytest.mark.slow
 def test_shares_of_a_training_are_those_of_its_steps():
     one = build_setup(run(dict(name="stepwise", longest=(1, 3), starts=(0, 6))))
     assert one.length_shares(12) == pytest.approx({1: 6 + 2, 2: 2, 3: 2})
@@ -186,6 +191,7 @@ def test_shares_of_a_training_are_those_of_its_steps():
     assert build_setup(tiny.run()).length_shares(12) == {1: 1, 2: 1, 3: 1}
 
 
+@pytest.mark.slow
 def test_flops_of_a_step_are_the_mean_over_the_lengths_that_are_drawn():
     one = build_setup(run({"name": "fixed"}, evaluate__validation_lengths=(3,)))
     same = build_setup(tiny.run(train__min_length=3, evaluate__validation_lengths=(3,)))

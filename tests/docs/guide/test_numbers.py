@@ -7,6 +7,7 @@ from pe_lab.inspection.untrained import UntrainedEncoding
 from tests import models
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["nope", "sinusoidal"])
 def test_a_permutation_changes_nothing_of_a_set_and_something_of_a_sequence(encoding):
     changed = numbers.permuted(models.settings(), "encoder", encoding)
@@ -20,6 +21,7 @@ def test_the_map_that_is_written_down_is_the_map():
     assert numbers.map_error() < 1e-6
 
 
+@pytest.mark.slow
 def test_the_numbers_of_counts_and_bits_by_hand():
     found = numbers.fresh(models.settings())
     assert found["largest index"] == {64: 63, 1024: 1023}

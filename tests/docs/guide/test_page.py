@@ -60,6 +60,7 @@ def test_an_upper_bound_is_not_rounded_down():
     assert all("at_most" in bound for bound in bounds)
 
 
+@pytest.mark.slow
 def test_a_number_has_the_signs_that_its_table_has():
     text = render(
         '{{ exact_match("journey", "copy · encoder · nope", 8) }} {{ exact_match("journey", "copy · decoder · nope", 8) }}'

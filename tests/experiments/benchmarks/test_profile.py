@@ -20,6 +20,7 @@ def test_an_encodings_own_work_stands_under_its_own_name(found):
     assert all(re.fullmatch(r"elsewhere|\w+/\w+\.py [\w.<>]+", place) for place in found)
 
 
+@pytest.mark.slow
 def test_the_longest_is_first_and_no_loop_counts_what_it_holds(found):
     assert list(found.values()) == sorted(found.values(), reverse=True)
     assert 0 < sum(found.values()) < 1  # seconds of a step of a model of a few thousand parameters

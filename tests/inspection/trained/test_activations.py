@@ -10,6 +10,8 @@ from pe_lab.inspection.trained.activations import record_activations
 from tests import models
 from tests.marks import full
 
+pytestmark = pytest.mark.slow
+
 TOKENS = models.random_tokens(2, 6, size=9)
 MASK = models.prefix([6, 4], 6)
 

@@ -1,8 +1,11 @@
 """Heat maps of grids of evaluation overrides."""
 
+import pytest
+
 from tests.results.test_override_grids import study
 
 
+@pytest.mark.slow
 def test_a_grid_is_drawn_as_a_heat_map_with_named_axes(drawn, tmp_path):
     axes = {"task.other_digits": (1, 2, 10), "num_loops": (1, 4)}
     folder = study(tmp_path, axes, lambda label, length: len(label) / 40, lengths=(8,))

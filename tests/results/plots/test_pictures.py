@@ -65,6 +65,7 @@ def test_only_what_the_records_have_numbers_for_is_drawn(drawn, tmp_path):
     assert set(drawn(two_variants(tmp_path))) == {"exact_match", "extrapolation"}
 
 
+@pytest.mark.slow
 def test_a_study_with_rates_offsets_and_curves_has_all_pictures(drawn, tmp_path):
     folder = small(tmp_path, rates=("0.001", "0.003"), offsets=(0, 16))
     names = {"exact_match", "position_offset", "training", "learning_rate", "extrapolation"}
@@ -89,6 +90,7 @@ def test_one_axes_has_the_median_and_the_seeds_of_each_variant(drawn, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_every_two_variants_differ_in_color_and_in_the_legend(drawn, tmp_path):
     folder = small(tmp_path, encodings=synthetic.ENCODINGS, schemes=synthetic.SCHEMES)
     figure = drawn(folder)["exact_match"]
@@ -146,6 +148,7 @@ def test_relative_lengths_are_on_a_log_axis_with_each_training_length_at_1(drawn
     assert legend(absolute)[:2] == ["max length 4 (0/1 solved)", "max length 8 (0/1 solved)"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "has_bands"), [(4, False), (5, True), (10, True)])
 def test_five_seeds_and_more_have_an_interval_in_place_of_their_lines(
     drawn, tmp_path, count, has_bands
@@ -172,6 +175,7 @@ def test_a_variant_has_its_color_and_marker_in_every_picture(drawn, tmp_path):
     assert dots == list(styles.PALETTE[:2])
 
 
+@pytest.mark.slow
 def test_of_many_variants_the_best_have_colors_and_the_others_are_gray(drawn, tmp_path):
     figure = drawn(many(tmp_path, 20))["exact_match"]
     (axis,) = panels(figure)
@@ -182,6 +186,7 @@ def test_of_many_variants_the_best_have_colors_and_the_others_are_gray(drawn, tm
     assert caption(figure).endswith("colors: the 8 best on average.")
 
 
+@pytest.mark.slow
 def test_many_variants_that_reveal_the_target_length_have_an_axes_of_their_own(drawn, tmp_path):
     unknown, revealed = panels(drawn(many(tmp_path, 20, reveals=8))["exact_match"])
     assert unknown.get_title() == "target length unknown"
@@ -189,6 +194,7 @@ def test_many_variants_that_reveal_the_target_length_have_an_axes_of_their_own(d
     assert (len(set(colors(unknown))), len(set(colors(revealed)))) == (12, 8)
 
 
+@pytest.mark.slow
 def test_each_task_has_an_axes_and_a_variant_looks_the_same_in_all(drawn, tmp_path):
     figure = drawn(small(tmp_path, tasks=("copy", "reverse")))["exact_match"]
     copy, reverse = panels(figure)
@@ -283,11 +289,13 @@ def test_counts_have_the_interval_of_wilson(drawn, tmp_path):
     assert " ".join(extrapolates.get_title().split()) == words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [30, 31])
 def test_counts_of_more_variants_than_a_page_has_rows_are_left_to_the_table(drawn, tmp_path, count):
     assert ("extrapolation" in drawn(many(tmp_path, count))) is (count == 30)
 
 
+@pytest.mark.slow
 def test_no_text_is_smaller_than_seven_points(drawn, tmp_path):
     folder = small(tmp_path, rates=("0.001", "0.003"), offsets=(0, 16))
     for figure in drawn(folder).values():
@@ -297,6 +305,7 @@ def test_no_text_is_smaller_than_seven_points(drawn, tmp_path):
         assert min(text.get_fontsize() for text in texts) >= 7
 
 
+@pytest.mark.slow
 def test_a_format_is_written_on_request_only(tmp_path):
     two_variants(tmp_path)
     names = {"exact_match", "extrapolation"}
@@ -346,6 +355,7 @@ def test_a_notebook_keeps_its_backend_and_all_else_needs_no_screen(before, after
         matplotlib.use("Agg")
 
 
+@pytest.mark.slow
 def test_the_share_of_solved_runs_is_a_step_curve_over_training_steps(drawn, tmp_path):
     """All four seeds of RoPE are solved at 800, and none of a task that nothing learns."""
     folder = small(tmp_path, encodings=("rope", "alibi"), seeds=4, tasks=("copy", "sort"))

@@ -38,6 +38,7 @@ def by_rate(folder, metric, groups, rows="model.encodings", **table):
     return write_study(folder, *entries, analysis={"tables": [spec], "oracle": "Paper 2023"})
 
 
+@pytest.mark.slow
 def test_columns_that_are_numbers_are_lines_with_seeds_as_dots(drawn, tmp_path):
     table = dict(rows="model.encodings", columns="train.learning_rate", metric="trained_length")
     folder = study(tmp_path, table, rates=("0.003", "0.001", "0.002"))
@@ -59,6 +60,7 @@ def test_columns_that_are_numbers_are_lines_with_seeds_as_dots(drawn, tmp_path):
     assert axis.get_xlabel() == "learning rate"
 
 
+@pytest.mark.slow
 def test_rows_that_are_variants_have_the_colors_of_the_variants(drawn, tmp_path):
     table = dict(rows="variant", columns="length", metric="exact_match")
     figures = drawn(study(tmp_path, table, encodings=("nope", "rope", "alibi")))
@@ -74,6 +76,7 @@ def test_rows_that_are_variants_have_the_colors_of_the_variants(drawn, tmp_path)
     assert len(set(looks[0])) == 3
 
 
+@pytest.mark.slow
 def test_columns_that_are_names_are_a_map_for_each_value_of_each(drawn, tmp_path):
     table = dict(rows="model.encodings", columns="task", each="positions", metric="trained_length")
     tasks = ("copy", "reverse", "sort", "addition")
@@ -100,6 +103,7 @@ def test_columns_that_are_names_are_a_map_for_each_value_of_each(drawn, tmp_path
     assert [t.get_text() for t in contiguous.get_yticklabels()] == words
 
 
+@pytest.mark.slow
 def test_signs_of_a_map_are_explained(drawn, tmp_path):
     entries = [
         (point(f"mine_{i}", 0, task=task), record(f"{task}{i}", test={4: 0.5}, task=task))
@@ -114,6 +118,7 @@ def test_signs_of_a_map_are_explained(drawn, tmp_path):
     assert [text.get_text() for text in panels(figure)[0].texts][-2:] == ["0.50*", "–"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "table",
     [
@@ -129,6 +134,7 @@ def test_counts_several_metrics_and_small_tables_have_no_picture(drawn, tmp_path
     assert not (tmp_path / "table_1.png").exists()
 
 
+@pytest.mark.slow
 def test_losses_are_logarithmic(drawn, tmp_path):
     table = dict(rows="task", columns="train.learning_rate", metric="in_distribution_loss")
     folder = study(tmp_path, table, encodings=("rope",), tasks=("copy", "reverse"), rates=RATES)
@@ -137,6 +143,7 @@ def test_losses_are_logarithmic(drawn, tmp_path):
     assert len({line.get_color() for line in axis.lines}) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "height"),
     [({4: 1.0, 8: 0.95, 16: 0.1}, 8), ({4: 1.0, 8: 1.0}, 8), ({4: 0.2, 8: 0.1}, 0)],
@@ -171,6 +178,7 @@ def test_a_line_is_the_center_that_the_table_shows(drawn, tmp_path, show, height
     assert panels(figure)[0].get_ylabel() == "exact match"
 
 
+@pytest.mark.slow
 def test_axes_with_different_rows_share_the_legend_and_the_styles(drawn, tmp_path):
     runs = [
         ({"positions": scheme, "task": task}, [dict(test={4: 0.5}, task=task)])
@@ -186,6 +194,7 @@ def test_axes_with_different_rows_share_the_legend_and_the_styles(drawn, tmp_pat
     assert legend(figure) == ["copy", "sort"]
 
 
+@pytest.mark.slow
 def test_a_share_below_zero_and_one_above_one_are_inside_the_picture(drawn, tmp_path):
     """A token accuracy of 0.1 where chance has 0.5; exact match that is larger beyond training."""
     below = [({}, [dict(test={4: 0.0}, tokens={4: 0.1}, chance_levels={4: 0.0})])]

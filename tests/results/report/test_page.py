@@ -12,6 +12,8 @@ from tests.marks import full
 from tests.results import synthetic
 from tests.results.report import pages
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("vl_convert")
 pytest.importorskip("jinja2")
 

@@ -51,6 +51,7 @@ def downloaded(folder, tmp_path):
     return module, entries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["quickstart", "context_extension", full("architectures")])
 def test_the_downloaded_config_has_the_same_runs(name, tmp_path):
     module, entries = downloaded(PUBLISHED / name, tmp_path)
@@ -94,6 +95,7 @@ print(report.write(found, folder).stat().st_size, time.process_time())
     assert seconds < 20
 
 
+@pytest.mark.slow
 def test_nothing_in_it_comes_from_elsewhere(tmp_path):
     text = report.write(results.load(small(tmp_path)), tmp_path).read_text(encoding="utf-8")
     ours = re.sub(r'<script type="module">.*?</script>', "", text, flags=re.DOTALL)
@@ -216,6 +218,7 @@ def test_the_command_writes_it_and_names_it(tmp_path):
     assert "one against other" in (tmp_path / "one" / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "said"),
     [

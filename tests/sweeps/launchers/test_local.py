@@ -135,6 +135,7 @@ def test_a_folder_that_cannot_be_written_fails_its_groups_and_not_the_sweep(laun
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_group_that_another_sweep_is_at_waits_until_all_others_are_done(
     launch, tmp_path, monkeypatch, workers
@@ -334,6 +335,7 @@ def interrupted(launch, monkeypatch):
 SLEEPER = 'import time; print(\'{"event": "ready"}\', flush=True); time.sleep(60)'
 
 
+@pytest.mark.slow
 def test_ctrl_c_asks_what_is_running_to_leave_and_waits_for_it(interrupted):
     saves = (
         "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(75))); "

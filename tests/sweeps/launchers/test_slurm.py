@@ -109,6 +109,7 @@ TRIED = (
 )
 
 
+@pytest.mark.slow
 def test_statuses_are_those_of_the_local_launcher_whatever_happens_to_a_task(launch):
     """One that dies is tried once more; one that has left, where the cluster puts nothing back into its queue, is submitted again."""
     programs = {
@@ -130,6 +131,7 @@ def test_statuses_are_those_of_the_local_launcher_whatever_happens_to_a_task(lau
     }  # nothing of it is pickled
 
 
+@pytest.mark.slow
 def test_a_restart_is_seen_though_the_task_was_never_seen_waiting(launch):
     """Slurm may start a requeued task again between two looks at the queue."""
     events, seen = [], launch.played / "seen"
@@ -207,6 +209,7 @@ def test_resources_stand_in_the_script(launch):
     assert "srun --unbuffered --cpus-per-task=4 " in script
 
 
+@pytest.mark.slow
 def test_more_groups_than_an_array_may_hold_are_several(launch, monkeypatch):
     monkeypatch.setattr(slurm, "_ARRAY", 2)
     assert launch({"a": "", "b": "", "c": ""})[0] == {"a": 0, "b": 0, "c": 0}
@@ -228,6 +231,7 @@ def test_ctrl_c_cancels_the_tasks(launch):
     assert (launch.played / "cancelled").read_text(encoding="utf-8") == "1"
 
 
+@pytest.mark.slow
 def test_a_group_that_slurm_takes_no_more_ends_as_it_was_and_the_others_go_on(launch):
     refuses = launch.played / "sbatch"
     dies = f"import os, pathlib; pathlib.Path({str(refuses)!r}).write_text('#!/bin/sh\\nexit 1\\n'); os.kill(os.getpid(), 9)"
