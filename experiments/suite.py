@@ -4,10 +4,10 @@
     python -m experiments.suite --encodings='rope(base=5e5), my_package.mine:Mine(size=4)'
     python -m experiments.suite    # prints the table of the rows that exist
 
-An encoding takes at most 40 minutes on two cores, and at most 6 with --quick: three tasks and three
-seeds, in a table of their own. Its runs are in results/suite/NAME, or in FOLDER/NAME with
---results=FOLDER. Finished runs are not trained again. docs/suite.md says what the suite can tell.
-Exit status: 0; 1 if a run failed; 2 for wrong arguments.
+The budgets are set for 40 minutes an encoding on two cores, and for 6 minutes with --quick: three
+tasks and three seeds, in a table of their own. The runs of an encoding are in results/suite/NAME,
+or in FOLDER/NAME with --results=FOLDER. Finished runs are not trained again. docs/suite.md says
+what the suite can tell. Exit status: 0; 1 if a run failed; 2 for wrong arguments.
 """
 
 import re

@@ -2,7 +2,7 @@
 random start, and none.
 
     python -m experiments.sweep --config=configs/papers/coupling7.py
-    python -m experiments.sweep --config=configs/papers/coupling7.py:scaled  # about 2 hours
+    python -m experiments.sweep --config=configs/papers/coupling7.py:scaled  # about 100 minutes
     python -m experiments.sweep --config=configs/papers/coupling7.py:smoke  # one small run
 
 Protocol of Cho et al. 2024 (https://arxiv.org/abs/2405.20671): decoder of width 512 with learned

@@ -5,10 +5,11 @@ and five other encodings on copying.
     python -m experiments.sweep --config=configs/papers/huang25.py:scaled  # about 35 minutes
     python -m experiments.sweep --config=configs/papers/huang25.py:smoke  # one small run
 
-Protocol of configs/papers/huang8.py, for tasks whose size is small: bin_majority (1 layer, 1 head,
-width 16), majority (1, 2, 256), sort (1, 2, 256, rate 1e-4) and unique_copy (2, 1, 64). Repeated
-symbols are copied at the size of distinct ones, so that both differ in the symbols alone. NoPE,
-RoPE, ALiBi, T5's bias and FIRE copy distinct symbols at this size. 50 runs.
+Protocol of Huang et al. 2024 (https://arxiv.org/abs/2410.02140), as in configs/papers/huang8.py,
+for tasks whose size is small: bin_majority (1 layer, 1 head, width 16), majority (1, 2, 256), sort
+(1, 2, 256, rate 1e-4) and unique_copy (2, 1, 64). Repeated symbols are copied at the size of
+distinct ones, so that both differ in the symbols alone. NoPE, RoPE, ALiBi, T5's bias and FIRE copy
+distinct symbols at this size. 50 runs.
 
 Compared with the authors' code, lacoco-lab/length_generalization at 790f068:
 algorithmic/language_modeling_train.py and run_multiple_seeds.py.

@@ -12,7 +12,7 @@ from pe_lab.results.formats import DASH, Cell
 from pe_lab.results.measured import Measured
 from pe_lab.results.results import Results, Variant
 from pe_lab.results.statistics import Interval
-from pe_lab.runs.analysis_spec import Metric, MetricPoint
+from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
 from pe_lab.runs.first_steps import FirstStep
 
 REVEALS, SEEN, REPEATED, EDGE = "†", "‡", "§", "(edge)"
@@ -42,7 +42,7 @@ def name(results: Results, variant: Variant) -> Cell:
     return Cell(" ".join([variant.name, *signs]))
 
 
-def point_of(results: Results, metric: Metric) -> MetricPoint | None:
+def point_of(results: Results, metric: MetricSpec) -> MetricPoint | None:
     """Return the point of a metric; None for metrics without one, such as `steps`."""
     entry, point = metrics.BY_NAME[metric.name], metric.point
     extrapolation = results.spec.extrapolation.point
@@ -162,10 +162,10 @@ def solved(variants: Sequence[Variant]) -> Cell:
     return Cell(text, count)
 
 
-def measure(results: Results, variants: Sequence[Variant], metric: Metric) -> Cell:
+def measure(results: Results, variants: Sequence[Variant], metric: MetricSpec) -> Cell:
     """A metric over the seeds of variants, or a count of their runs."""
     spec, first = results.spec, variants[0]
-    outcome = Metric("exact_match", point_of(results, metric) or spec.extrapolation.point)
+    outcome = MetricSpec("exact_match", point_of(results, metric) or spec.extrapolation.point)
     if metric.name == "extrapolates":
         counts = [compare.extrapolation_counts(v, spec.extrapolation) for v in variants]
         return extrapolates(counts)
@@ -189,7 +189,7 @@ def measure(results: Results, variants: Sequence[Variant], metric: Metric) -> Ce
     return center(variants, lambda run: measured.value(run, metric), metric.show, metric.name)
 
 
-def best(variants: Sequence[Variant], metric: Metric) -> int | float | Limit | None:
+def best(variants: Sequence[Variant], metric: MetricSpec) -> int | float | Limit | None:
     """Return the best test value over all seeds and all settings that were tried."""
     candidates = [c for variant in variants for c in variant.candidates or (variant,)]
     values = [measured.value(run, metric) for c in candidates for run in c.measured]
@@ -198,7 +198,7 @@ def best(variants: Sequence[Variant], metric: Metric) -> int | float | Limit | N
     return choose(known, default=None)
 
 
-def _tied(variant: Variant, outcome: Metric) -> Cell:
+def _tied(variant: Variant, outcome: MetricSpec) -> Cell:
     """The range of the median outcome over the settings that validation does not separate."""
     settings = selection.tied(variant)
     medians = []

@@ -18,7 +18,7 @@ from pe_lab.results import measured, metrics, selection, significance, statistic
 from pe_lab.results.metrics import BITS
 from pe_lab.results.results import Results, Variant
 from pe_lab.results.statistics import Interval
-from pe_lab.runs.analysis_spec import Contrast, Extrapolation, Metric, MetricPoint, parts
+from pe_lab.runs.analysis_spec import Contrast, Extrapolation, MetricPoint, MetricSpec, parts
 from pe_lab.runs.errors import unknown
 
 
@@ -55,7 +55,7 @@ class Comparison:
 
     a: Variant
     b: Variant
-    metric: Metric
+    metric: MetricSpec
     counts: tuple[Counts, Counts]
     count_p: float | None
     differences: tuple[float, ...]
@@ -158,7 +158,7 @@ def compare(
     extrapolation = results.spec.extrapolation
     if point is not None:
         extrapolation = dataclasses.replace(extrapolation, point=point)
-    metric = Metric(BITS if results.has_text else "exact_match", extrapolation.point)
+    metric = MetricSpec(BITS if results.has_text else "exact_match", extrapolation.point)
     of_a, of_b = by_seed(a, metric), by_seed(b, metric)
     shared = [seed for seed in of_a if seed in of_b]
     left, right = [of_a[seed] for seed in shared], [of_b[seed] for seed in shared]
@@ -198,7 +198,7 @@ def compare(
     )
 
 
-def by_seed(variant: Variant, metric: Metric) -> dict[tuple[int, int], float]:
+def by_seed(variant: Variant, metric: MetricSpec) -> dict[tuple[int, int], float]:
     """Return a metric of the runs of a variant by their seeds, without missing values."""
     values = {run.seed: measured.value(run, metric) for run in variant.measured}
     return {seed: value for seed, value in values.items() if isinstance(value, int | float)}

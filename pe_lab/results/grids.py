@@ -16,7 +16,7 @@ import pandas as pd
 from pe_lab.metrics.base import Value
 from pe_lab.results import measured
 from pe_lab.results.results import EVALUATED_WITH, Results, Variant
-from pe_lab.runs.analysis_spec import AS_TRAINED, Metric, MetricPoint, TableSpec
+from pe_lab.runs.analysis_spec import AS_TRAINED, MetricPoint, MetricSpec, TableSpec
 from pe_lab.runs.errors import UserError
 
 Key = tuple[str | int, ...]  # labels on the dimensions of a row or a column
@@ -157,7 +157,7 @@ def _points(results: Results, spec: TableSpec) -> pd.DataFrame:
     return points
 
 
-def metric_at(spec: TableSpec, point: Point, metric: Metric | None = None) -> Metric:
+def metric_at(spec: TableSpec, point: Point, metric: MetricSpec | None = None) -> MetricSpec:
     """Return a metric at the length and the offset of a point, if the table has these dimensions.
 
     Args:

@@ -7,7 +7,7 @@ from pe_lab.metrics.base import LengthMetric, RunMetric, Value
 from pe_lab.results import statistics
 from pe_lab.results.metrics import BY_NAME
 from pe_lab.runs import record_rows, records, validation
-from pe_lab.runs.analysis_spec import Extrapolation, Metric, MetricPoint
+from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint, MetricSpec
 from pe_lab.runs.record_schema import JsonObject, RecordRow
 
 
@@ -75,7 +75,7 @@ class Measured:
         return [(length, value) for length, value in pairs if value is not None]
 
 
-def value(run: Measured, metric: Metric) -> Value | None:
+def value(run: Measured, metric: MetricSpec) -> Value | None:
     """Return a metric of a run at the metric's point; None without a value."""
     entry = BY_NAME[metric.name]
     if not run.finished and not entry.of_training:

@@ -6,7 +6,7 @@ from pe_lab.results import cells, compare, metrics
 from pe_lab.results.formats import DASH, Cell, Table
 from pe_lab.results.grids import Key, Point, TableGrid, grids, metric_at, one_a_task, title
 from pe_lab.results.results import Results, Variant
-from pe_lab.runs.analysis_spec import Metric, MetricPoint, TableSpec
+from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec, TableSpec
 
 SHOWN = {
     "median": "",
@@ -40,7 +40,7 @@ def tables(results: Results, spec: TableSpec) -> list[Table]:
     return [_table(results, grid) for grid in grids(results, spec)]
 
 
-def column(metric: Metric, results: Results) -> str:
+def column(metric: MetricSpec, results: Results) -> str:
     """Return the heading of a metric."""
     entry = metrics.BY_NAME[metric.name]
     words = entry.label
@@ -109,7 +109,7 @@ def _row(results: Results, grid: TableGrid, row: Key) -> tuple[Cell, ...]:
     return (Cell(f"{label} {cells.REVEALS}" if reveals else label), *body)
 
 
-def _cell(results: Results, spec: TableSpec, points: list[Point], metric: Metric) -> Cell:
+def _cell(results: Results, spec: TableSpec, points: list[Point], metric: MetricSpec) -> Cell:
     """The cell of one variant, or of one for each task, with its signs."""
     variants = one_a_task(spec, points)
     if not variants:
@@ -121,7 +121,9 @@ def _cell(results: Results, spec: TableSpec, points: list[Point], metric: Metric
     return Cell(cell.text + signs(results, spec, variants, placed), cell.value)
 
 
-def signs(results: Results, spec: TableSpec, variants: Sequence[Variant], metric: Metric) -> str:
+def signs(
+    results: Results, spec: TableSpec, variants: Sequence[Variant], metric: MetricSpec
+) -> str:
     """Return the signs of a number.
 
     They mark variants that reveal the target length, that saw the positions of the test in

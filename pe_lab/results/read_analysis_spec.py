@@ -15,8 +15,8 @@ from pe_lab.runs.analysis_spec import (
     Extrapolation,
     Figure,
     Literature,
-    Metric,
     MetricPoint,
+    MetricSpec,
     TableSpec,
 )
 from pe_lab.runs.errors import UserError, unknown
@@ -115,7 +115,7 @@ def _metric_point(where: str, settings: Mapping[str, object]) -> MetricPoint:
     return MetricPoint(at, length, lengths, offset)
 
 
-def _metric(where: str, values: object) -> Metric:
+def _metric(where: str, values: object) -> MetricSpec:
     if isinstance(values, str):
         values = {"name": values}
     settings = _dict(where, values, ("name", "show", "label", *_POINT_KEYS))
@@ -136,7 +136,7 @@ def _metric(where: str, values: object) -> Metric:
             f"show='seeds'."
         )
     label = _text(f"{where}['label']", settings.get("label", ""))
-    return Metric(name, _metric_point(where, settings), show, label)
+    return MetricSpec(name, _metric_point(where, settings), show, label)
 
 
 def _table(where: str, values: object) -> TableSpec:
@@ -160,7 +160,7 @@ def _table(where: str, values: object) -> TableSpec:
     return _at_only_offset(where, table)
 
 
-def _check_metric(where: str, table: TableSpec, metric: Metric) -> None:
+def _check_metric(where: str, table: TableSpec, metric: MetricSpec) -> None:
     """Check that length and offset of a metric are stated once, and only where it has values."""
     name, point = metric.name, metric.point
     entry = metrics.BY_NAME[name]
@@ -226,7 +226,7 @@ def _at_only_offset(where: str, table: TableSpec) -> TableSpec:
     return dataclasses.replace(table, only=only, metric=metric, measures=measures)
 
 
-def _at_offset(metric: Metric, offset: int) -> Metric:
+def _at_offset(metric: MetricSpec, offset: int) -> MetricSpec:
     if not metrics.BY_NAME[metric.name].by_offset:
         return metric
     return dataclasses.replace(metric, point=dataclasses.replace(metric.point, offset=offset))

@@ -7,7 +7,7 @@ from pe_lab.results import cells, compare, measured, metrics, pivot, selection, 
 from pe_lab.results.formats import DASH, Cell, Table
 from pe_lab.results.metrics import BITS
 from pe_lab.results.results import Results, Variant
-from pe_lab.runs.analysis_spec import Metric
+from pe_lab.runs.analysis_spec import MetricSpec
 
 _EXACT = (
     "Exact match: every token of the answer, its end included, is right, on the same examples for "
@@ -52,7 +52,7 @@ def by_length(results: Results, metric: str, show: str, offset: int = 0) -> Tabl
     rows = []
     for variant in results.variants:
         row = [cells.name(results, variant)]
-        row += [cells.measure(results, [variant], Metric(name)) for name in counts]
+        row += [cells.measure(results, [variant], MetricSpec(name)) for name in counts]
         for length in results.lengths:
             cell = cells.center(
                 [variant],
@@ -94,13 +94,13 @@ def summary(results: Results) -> Table:
     """Exact match at the point of extrapolation, and numbers for the whole curve."""
     point = results.spec.extrapolation.point
     measures = [
-        Metric("every_seed", label="each seed"),
-        Metric("exact_match", point, label="median"),
+        MetricSpec("every_seed", label="each seed"),
+        MetricSpec("exact_match", point, label="median"),
     ]
     if max(_seeds(results), default=0) >= statistics.BOOTSTRAP_FROM:
-        measures.append(Metric("exact_match", point, "iqm", "interquartile mean"))
-    measures.append(Metric("exact_match", point, "mean", "mean ± sd"))
-    measures += [Metric(name) for name in ("in_distribution", "log_auc", "L90", "L99")]
+        measures.append(MetricSpec("exact_match", point, "iqm", "interquartile mean"))
+    measures.append(MetricSpec("exact_match", point, "mean", "mean ± sd"))
+    measures += [MetricSpec(name) for name in ("in_distribution", "log_auc", "L90", "L99")]
     rows = []
     for variant in results.variants:
         values = [cells.measure(results, [variant], metric) for metric in measures]
@@ -125,21 +125,21 @@ def summary(results: Results) -> Table:
 def tuning(results: Results, chosen: Results) -> Table:
     """The chosen setting of each variant, and the results of the others."""
     tuned, point = results.spec.tuned, results.spec.extrapolation.point
-    metric = Metric(headline(results), point)
+    metric = MetricSpec(headline(results), point)
     candidates = [candidate for variant in chosen.variants for candidate in variant.candidates]
     settings = list(dict.fromkeys(selection.setting(c, tuned) for c in candidates))
     rows = []
     for variant in chosen.variants:
         row = [cells.name(chosen, variant)]
         for name in ("chosen", "in_distribution_loss", "tied"):
-            row.append(cells.measure(chosen, [variant], Metric(name)))
+            row.append(cells.measure(chosen, [variant], MetricSpec(name)))
         by_setting = {
             selection.setting(candidate, tuned): cells.measure(results, [candidate], metric)
             for candidate in variant.candidates
         }
         row += [by_setting.get(setting, Cell(DASH)) for setting in settings]
         if results.spec.oracle:
-            row.append(cells.measure(chosen, [variant], Metric(metric.name, point, "best")))
+            row.append(cells.measure(chosen, [variant], MetricSpec(metric.name, point, "best")))
         rows.append(row)
     axes = " and ".join(tuned)
     caption = (
@@ -166,7 +166,7 @@ def budgets(results: Results) -> Table:
     names += [*has_curves, "flops"]
     rows = []
     for variant in trained:
-        values = [cells.measure(results, [variant], Metric(name)) for name in ("seeds", *names)]
+        values = [cells.measure(results, [variant], MetricSpec(name)) for name in ("seeds", *names)]
         rows.append([Cell(variant.name), *values])
     tried = max((len(variant.candidates) for variant in results.variants), default=0)
     notes = []
@@ -184,7 +184,7 @@ def budgets(results: Results) -> Table:
 
 def _is_measured(variants: Sequence[Variant], name: str) -> bool:
     runs = [run for variant in variants for run in variant.measured]
-    return any(measured.value(run, Metric(name)) is not None for run in runs)
+    return any(measured.value(run, MetricSpec(name)) is not None for run in runs)
 
 
 def _length_names(results: Results) -> list[str]:

@@ -83,7 +83,7 @@ class MetricPoint:
 
 
 @dataclass(frozen=True)
-class Metric:
+class MetricSpec:
     """One metric of a table, the point where it is read, and its summary over seeds."""
 
     name: str  # a file of pe_lab/metrics, or a count (results/metrics.py)
@@ -120,7 +120,7 @@ class Figure:
     """A number from the literature: a metric of a variant at a point."""
 
     variant: str  # the name of one of our variants, or labels that only this one has
-    metric: Metric
+    metric: MetricSpec
     value: float
 
 
@@ -140,13 +140,13 @@ class TableSpec:
     rows: tuple[str, ...] = ("variant",)
     columns: tuple[str, ...] = ("length",)
     each: tuple[str, ...] = ()  # dimensions with one table for each value
-    metric: Metric = Metric("exact_match")
-    measures: tuple[Metric, ...] = ()  # one column for each metric, in place of `columns`
+    metric: MetricSpec = MetricSpec("exact_match")
+    measures: tuple[MetricSpec, ...] = ()  # one column for each metric, in place of `columns`
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # labels shown, by dimension
     note: str = ""
 
     @property
-    def metrics(self) -> tuple[Metric, ...]:
+    def metrics(self) -> tuple[MetricSpec, ...]:
         """The metrics that the table shows."""
         return self.measures or (self.metric,)
 

@@ -14,7 +14,7 @@ from pe_lab.results import (
 )
 from pe_lab.results.measured import Measured
 from pe_lab.runs import first_steps
-from pe_lab.runs.analysis_spec import Extrapolation, Metric, MetricPoint
+from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint, MetricSpec
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.first_steps import FirstStep
 from tests.results.fake_study import point, record, write_study
@@ -162,7 +162,7 @@ def test_a_table_can_show_the_steps_of_every_seed(study):
 def test_the_threshold_of_the_study_decides(study):
     loaded = results.load(study)
     (first, *_) = loaded.variants[0].measured
-    metric = Metric("steps_to_extrapolate")
+    metric = MetricSpec("steps_to_extrapolate")
     assert measured.value(first, metric) == FirstStep(800, reached=False)
     at_once = Extrapolation(MetricPoint(at=1.0), threshold=0.5)
     easy = Measured(first.record, extrapolation=at_once)

@@ -8,7 +8,7 @@ from pe_lab.metrics.L90 import limit
 from pe_lab.results import measured
 from pe_lab.results.measured import Measured
 from pe_lab.runs import record_rows, validation
-from pe_lab.runs.analysis_spec import Extrapolation, Metric, MetricPoint
+from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint, MetricSpec
 from tests.results.fake_study import record
 
 
@@ -120,15 +120,15 @@ def test_a_multiple_of_the_training_length_that_is_no_length_is_none(at, max_len
 def test_the_mean_over_a_range_is_over_the_lengths_measured_in_it():
     made = run({8: 1.0, 16: 0.6, 24: 0.2, 32: 0.0})
     assert measured.value(
-        made, Metric("exact_match", MetricPoint(lengths=(9, 24)))
+        made, MetricSpec("exact_match", MetricPoint(lengths=(9, 24)))
     ) == pytest.approx(0.4)
     assert (
         measured.value(
-            run({16: 0.6, 24: None}), Metric("exact_match", MetricPoint(lengths=(9, 24)))
+            run({16: 0.6, 24: None}), MetricSpec("exact_match", MetricPoint(lengths=(9, 24)))
         )
         is None
     )
-    assert measured.value(made, Metric("exact_match", MetricPoint(lengths=(33, 64)))) is None
+    assert measured.value(made, MetricSpec("exact_match", MetricPoint(lengths=(33, 64)))) is None
 
 
 @pytest.mark.parametrize(
@@ -143,12 +143,12 @@ def test_the_mean_over_a_range_is_over_the_lengths_measured_in_it():
     ],
 )
 def test_one_number_of_a_run(name, expected):
-    found = measured.value(run({4: 1.0, 8: 0.8, 16: 0.2}), Metric(name))
+    found = measured.value(run({4: 1.0, 8: 0.8, 16: 0.2}), MetricSpec(name))
     assert found == (pytest.approx(expected) if isinstance(expected, float) else expected)
 
 
 def test_retention_of_what_does_not_work_at_the_training_length_is_none():
-    assert measured.value(run({8: 0.0, 16: 0.0}), Metric("retention")) is None
+    assert measured.value(run({8: 0.0, 16: 0.0}), MetricSpec("retention")) is None
 
 
 def test_the_validation_loss_of_what_did_not_finish_is_infinite():

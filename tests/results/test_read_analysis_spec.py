@@ -6,8 +6,8 @@ from pe_lab.runs.analysis_spec import (
     AnalysisSpec,
     Contrast,
     Extrapolation,
-    Metric,
     MetricPoint,
+    MetricSpec,
 )
 from pe_lab.runs.errors import UserError
 
@@ -53,7 +53,7 @@ def test_a_spec_is_read_from_the_plain_data_of_study_json():
     assert (table.rows, table.columns, table.metric) == (
         ("positions",),
         ("length", "offset"),
-        Metric("token_accuracy", show="mean"),
+        MetricSpec("token_accuracy", show="mean"),
     )
 
 

@@ -4,11 +4,11 @@ import pytest
 
 from pe_lab.results import measured, results, selection, statistics, tables, views
 from pe_lab.runs import record_rows
-from pe_lab.runs.analysis_spec import Metric, MetricPoint
+from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
 from tests.results.fake_study import record, write_study
 
 RATE = "train.learning_rate"
-AT = Metric("exact_match", MetricPoint(length=8))
+AT = MetricSpec("exact_match", MetricPoint(length=8))
 
 
 def tuned(tmp_path, runs):

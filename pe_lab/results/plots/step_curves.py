@@ -11,7 +11,7 @@ from pe_lab.results.plots.drawing import Line
 from pe_lab.results.plots.study_data import REVEALS, StudyData
 from pe_lab.results.plots.styles import GRAY, Style
 from pe_lab.results.results import Variant
-from pe_lab.runs.analysis_spec import Metric
+from pe_lab.runs.analysis_spec import MetricSpec
 from pe_lab.runs.first_steps import FirstStep
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def steps_to_solve(data: StudyData) -> "Figure | None":
 
 
 def _times(variant: Variant, metric: str) -> list[FirstStep]:
-    values = [measured.value(run, Metric(metric)) for run in variant.measured]
+    values = [measured.value(run, MetricSpec(metric)) for run in variant.measured]
     return [value for value in values if isinstance(value, FirstStep)]
 
 

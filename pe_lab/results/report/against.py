@@ -7,7 +7,7 @@ from pe_lab.results import cells, compare, statistics
 from pe_lab.results.formats import Cell, Table
 from pe_lab.results.metrics import BITS
 from pe_lab.results.results import Results, Variant
-from pe_lab.runs.analysis_spec import Metric, MetricPoint
+from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
 
 # These groups and seeds do not tell two variants apart.
 _NOT_COMPARED = ("seed", "data_seed", "evaluate", "checkpoints", "execution")
@@ -71,8 +71,8 @@ def _settings(variant: Variant) -> str | None:
 
 
 def _row(a: Variant, b: Variant, point: MetricPoint, metric: str) -> tuple[Cell, ...]:
-    values_a = compare.by_seed(a, Metric(metric, point))
-    values_b = compare.by_seed(b, Metric(metric, point))
+    values_a = compare.by_seed(a, MetricSpec(metric, point))
+    values_b = compare.by_seed(b, MetricSpec(metric, point))
     shared_seeds = [seed for seed in values_a if seed in values_b]
     differences = [values_a[seed] - values_b[seed] for seed in shared_seeds]
     mean = statistics.mean(differences)
