@@ -14,7 +14,16 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from docs.build import costs, encodings, performance, protocols, statistics, tasks, templates
+from docs.build import (
+    costs,
+    encodings,
+    metrics,
+    performance,
+    protocols,
+    statistics,
+    tasks,
+    templates,
+)
 from docs.build.guide import page as guide
 from docs.build.numbers import Numbers
 from pe_lab.encodings.t5_bias import T5Bias
@@ -35,6 +44,7 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "docs/performance.md": performance.lookups,
     "docs/protocols.md": protocols.lookups,
     "docs/statistics.md": statistics.lookups,
+    "docs/studies.md": metrics.lookups,
     "docs/tasks.md": tasks.lookups,
     "results/published/encoding_costs/README.md": costs.lookups,
     "results/published/throughput/README.md": costs.throughput_lookups,
