@@ -86,7 +86,11 @@ def indices(mask: Mask) -> Int[Array, "b l"]:
 
 def random_starts(keys: Keys, most: int) -> Int[Array, "b"]:
     """Draw a uniform integer of 0..most for each example."""
-    return jax.vmap(lambda key: jax.random.randint(key, (), 0, most + 1))(keys)
+
+    def draw(key):
+        return jax.random.randint(key, (), 0, most + 1)
+
+    return jax.vmap(draw)(keys)
 
 
 def required(
@@ -107,17 +111,21 @@ def required(
 
 def starts(*labels: Shaped[Array, "b l"] | None) -> Bool[Array, "b l"]:
     """Return True at the first token and where a label changes; labels may be None; [B, L]."""
-    changes = [label[:, 1:] != label[:, :-1] for label in labels if label is not None]
+    changes = []
+    for label in labels:
+        if label is not None:
+            changes.append(label[:, 1:] != label[:, :-1])
     is_change = functools.reduce(jnp.logical_or, changes)
-    # The first token always starts.
-    return jnp.pad(is_change, ((0, 0), (1, 0)), constant_values=True)
+    before_each_row = ((0, 0), (1, 0))  # the first token always starts
+    return jnp.pad(is_change, before_each_row, constant_values=True)
 
 
 def index_since(is_start: Bool[Array, "b l"]) -> Int[Array, "b l"]:
     """Return 0 at each start, then 1, 2, … up to the next start; [B, L]."""
     index = jnp.arange(is_start.shape[1])[None]
     index = jnp.broadcast_to(index, is_start.shape)
-    last_start = jax.lax.cummax(jnp.where(is_start, index, 0), axis=1)
+    start_index = jnp.where(is_start, index, 0)
+    last_start = jax.lax.cummax(start_index, axis=1)
     return index - last_start
 
 
@@ -144,5 +152,7 @@ def sorted_subset(
         return subset, None
 
     empty = jnp.full((length,), maximum)  # larger than every number, so that it is sorted last
-    subset, _ = jax.lax.scan(insert, empty, (index, last, candidates))
-    return jnp.where(index < size, jnp.sort(subset), 0)
+    steps = (index, last, candidates)
+    subset, _ = jax.lax.scan(insert, empty, steps)
+    ascending = jnp.sort(subset)
+    return jnp.where(index < size, ascending, 0)

@@ -83,10 +83,13 @@ class CAPE(PositionScheme):
         shift = uniform(shift_key, self.max_global_shift)
         jitter = uniform(jitter_key, self.max_local_shift, positions.shape)
         log_scale = uniform(scale_key, math.log(self.max_global_scaling))
-        return (positions + shift + jitter) * jnp.exp(log_scale)
+        scale = jnp.exp(log_scale)
+        return (positions + shift + jitter) * scale
 
     def bound(self, length: int, train: bool) -> int | float:
-        last = (length - 1) / (2 if self.normalize else 1)
+        last = float(length - 1)
+        if self.normalize:
+            last = last / 2  # positions are around 0
         if not train:
             return last
         largest_shift = self.max_global_shift + self.max_local_shift

@@ -57,7 +57,8 @@ class Coupled(PositionScheme):
             last_start = jnp.maximum(self.max_position - largest, 1)
             return jax.random.randint(key, (), 1, last_start + 1)
 
-        start = jax.vmap(draw)(keys, numbers.max(axis=1))
+        largest = numbers.max(axis=1)
+        start = jax.vmap(draw)(keys, largest)
         positions = numbers + start[:, None]
         return jnp.where(mask, positions, 0)[None]
 

@@ -69,7 +69,8 @@ class Grid(PositionScheme):
             row = index // self.columns
             column = index % self.columns
             return jnp.stack([row, column], axis=-1)[None]
-        numbers = jnp.where(mask[..., None], required(self, structure, "grid"), 0)
+        numbers = required(self, structure, "grid")
+        numbers = jnp.where(mask[..., None], numbers, 0)
         if self.max_position is None or not train:
             return numbers[None]
         largest = numbers.max(axis=1)
@@ -93,4 +94,7 @@ class Grid(PositionScheme):
         return longest
 
     def bound(self, length: int, train: bool) -> int | float:
-        return max(self.bound_on(axis, length, train, (length,)) for axis in range(2))
+        parts = (length,)
+        row_bound = self.bound_on(0, length, train, parts)
+        column_bound = self.bound_on(1, length, train, parts)
+        return max(row_bound, column_bound)

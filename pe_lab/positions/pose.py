@@ -53,9 +53,12 @@ class PoSE(PositionScheme):
             skip = jax.random.randint(skip_key, (), 0, largest_skip + 1)
             return first, skip
 
-        first, skip = jax.vmap(draw)(keys, mask.sum(axis=1))
+        num_tokens = mask.sum(axis=1)
+        first, skip = jax.vmap(draw)(keys, num_tokens)
         is_second = mask & (index >= first[:, None])
-        return jnp.where(is_second, index + skip[:, None], index)[None]
+        skipped = index + skip[:, None]
+        positions = jnp.where(is_second, skipped, index)
+        return positions[None]
 
     def bound(self, length: int, train: bool) -> int | float:
         if train and length > 1:  # one token has no second chunk

@@ -49,9 +49,13 @@ class RandomFloats(PositionScheme):
     def __call__(
         self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
     ) -> Positions:
+        def draw(key):
+            return jax.random.uniform(key, mask.shape[1:])
+
         if train:
-            uniform = jax.vmap(lambda key: jax.random.uniform(key, mask.shape[1:]))(keys)
-            fraction = jnp.sort(jnp.where(mask, uniform, jnp.inf), axis=1)  # padding last
+            uniform = jax.vmap(draw)(keys)
+            uniform = jnp.where(mask, uniform, jnp.inf)  # padding last
+            fraction = jnp.sort(uniform, axis=1)
         else:
             length = mask.sum(axis=1, keepdims=True)
             num_parts = jnp.maximum(length, self.train_length)

@@ -20,7 +20,6 @@ difference of two positions, so the k-th neighbors of two queries lie at differe
 Absolute encodings and RoPE read positions in both codes and do not differ.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,15 +62,16 @@ class Randomized(PositionScheme):
         lengths = mask.sum(axis=1)
         if train and self.per == "batch":
             # One row of positions broadcasts over the batch.
-            keys, lengths = keys[:1], lengths.max(keepdims=True)
+            keys = keys[:1]
+            lengths = lengths.max(keepdims=True)
         num_rows = self.num_layers if self.per_layer else 1
 
         def draw(key, size):
-            fold_in = jax.vmap(lambda row: jax.random.fold_in(key, row))
-            subset = functools.partial(
-                sorted_subset, size=size, maximum=self.maximum, length=mask.shape[1]
-            )
-            return jax.vmap(subset)(fold_in(jnp.arange(num_rows)))
+            def draw_row(row):
+                row_key = jax.random.fold_in(key, row)
+                return sorted_subset(row_key, size, self.maximum, mask.shape[1])
+
+            return jax.vmap(draw_row)(jnp.arange(num_rows))
 
         positions = jax.vmap(draw, out_axes=1)(keys, lengths)  # [N, B|1, L]
         return jnp.where(mask[None], positions, 0)

@@ -42,5 +42,5 @@ class Shifted(PositionScheme):
         return jnp.where(mask, positions, 0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
-        last = length - 1
-        return last + self.max_shift if train else last
+        largest_start = self.max_shift if train else 0
+        return largest_start + length - 1

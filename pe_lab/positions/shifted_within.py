@@ -1,5 +1,4 @@
-"""Contiguous positions with a random start in training, such that every position below a total is
-trained and none beyond it.
+"""Contiguous positions with a random start in training, which trains all positions below a total.
 
 Position of token t of n: t + U{0..total - n}.
 Draws: in training.
@@ -16,7 +15,6 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key
 
 from pe_lab.positions.base import Keys, Mask, Positions, PositionScheme, indices
 
@@ -43,16 +41,18 @@ class ShiftedWithin(PositionScheme):
     ) -> Positions:
         if not train:
             return indices(mask)[None]
+
+        def draw(key, largest):
+            return jax.random.randint(key, (), 0, largest + 1)
+
         num_tokens = mask.sum(axis=1)
-        most = jnp.maximum(self.total - num_tokens, 0)
-        start = jax.vmap(_start)(keys, most)
+        # An example with more tokens than the total has no choice.
+        largest_start = jnp.maximum(self.total - num_tokens, 0)
+        start = jax.vmap(draw)(keys, largest_start)
         positions = indices(mask) + start[:, None]
         return jnp.where(mask, positions, 0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
-        last = length - 1
-        return max(last, self.total - 1) if train else last
-
-
-def _start(key: Key[Array, ""], most: Int[Array, ""]) -> Int[Array, ""]:
-    return jax.random.randint(key, (), 0, most + 1)
+        if train:
+            return max(length, self.total) - 1
+        return length - 1

@@ -36,9 +36,11 @@ class TwoStream(PositionScheme):
     ) -> Num[Array, "n _ l a"]:
         parts = required(self, structure, "parts")
         is_start = starts(parts, segments)
+        index_in_part = index_since(is_start)
         part = jnp.cumsum(is_start, axis=1) - 1
-        positions = jnp.stack([index_since(is_start), part], axis=-1)
-        return jnp.where(mask[..., None], positions, 0)[None]
+        positions = jnp.stack([index_in_part, part], axis=-1)
+        positions = jnp.where(mask[..., None], positions, 0)
+        return positions[None]
 
     def bound_on(self, axis: int, length: int, train: bool, parts: Sequence[int]) -> int | float:
         num_positions = (max(parts), len(parts))
