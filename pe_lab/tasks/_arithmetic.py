@@ -119,7 +119,8 @@ class Arithmetic(Task):
     def operands_of(self, prompt: np.ndarray, sign: str) -> list[str]:
         """Return the operands of a prompt, which a sign separates, as they are written."""
         names = self.vocabulary.names
-        return "".join(names[symbol] for symbol in prompt).split(sign)
+        text = "".join(names[symbol] for symbol in prompt)
+        return text.split(sign)
 
 
 def carried(
@@ -133,9 +134,11 @@ def carried(
         return total // base, (digit, carry)
 
     no_carry = jnp.zeros_like(columns[..., 0])
-    first_axis = jnp.moveaxis(columns, -1, 0)  # the axis of a scan
-    _, (digits, carries) = jax.lax.scan(step, no_carry, first_axis)
-    return jnp.moveaxis(digits, 0, -1), jnp.moveaxis(carries, 0, -1)
+    columns_first = jnp.moveaxis(columns, -1, 0)  # a scan reads the first axis
+    _, (digits, carries) = jax.lax.scan(step, no_carry, columns_first)
+    digits = jnp.moveaxis(digits, 0, -1)
+    carries = jnp.moveaxis(carries, 0, -1)
+    return digits, carries
 
 
 def carries_of_kind(
@@ -149,9 +152,13 @@ def carries_of_kind(
       carries: all of them.
     """
     carries_out = columns[:, :-1] // base
-    direct = jnp.pad(carries_out, ((0, 0), (1, 0)))
-    of_kind = {"direct_carries": direct, "virtual_carries": carries - direct}
-    return of_kind.get(kind, carries)
+    direct = jnp.pad(carries_out, ((0, 0), (1, 0)))  # into the next digit
+    of_kind = {
+        "carries": carries,
+        "direct_carries": direct,
+        "virtual_carries": carries - direct,
+    }
+    return of_kind[kind]
 
 
 def _has_carry(task: Arithmetic, example: Example) -> Bools:
@@ -159,7 +166,8 @@ def _has_carry(task: Arithmetic, example: Example) -> Bools:
     labels, _ = example.structure["grid"]
     significance = jnp.asarray(labels)[:, 1]
     # Tokens that are no digits have significance 0. A carry may lead beyond the longest operand.
-    columns = jnp.zeros(len(significance) + 2, int).at[significance].add(example.prompt)
+    columns = jnp.zeros(len(significance) + 2, int)
+    columns = columns.at[significance].add(example.prompt)
     _, carries = carried(columns[1:], task.base)
     return carries > 0
 
@@ -172,15 +180,21 @@ def _longest_carry_chain(task: Arithmetic, example: Example) -> Scalar:
     return longest_run(_has_carry(task, example))
 
 
+def _target_bound(task: Arithmetic, length: int) -> int:
+    return task.target_bound(length)
+
+
 # The attributes of additions, whose structure "grid" has the significance of each digit.
 CARRIES = {
     "num_carries": Attribute(
-        "digits of the sum with a carry", _num_carries, lambda task, n: task.target_bound(n)
+        label="digits of the sum with a carry",
+        value=_num_carries,
+        largest=_target_bound,
     ),
     "longest_carry_chain": Attribute(
-        "longest run of digits with a carry",
-        _longest_carry_chain,
-        lambda task, n: task.target_bound(n),
+        label="longest run of digits with a carry",
+        value=_longest_carry_chain,
+        largest=_target_bound,
     ),
 }
 
@@ -188,7 +202,8 @@ CARRIES = {
 def num_digits(digits: Int[Array, "*r w"]) -> Int[Array, "*r"]:
     """Return the number of digits without leading zeros; 0 has one digit."""
     significance = jnp.arange(1, digits.shape[-1] + 1)
-    return jnp.where(digits > 0, significance, 1).max(axis=-1)
+    significance = jnp.where(digits > 0, significance, 1)
+    return significance.max(axis=-1)
 
 
 def digits_of_sum(base: int, count: int, digits: int) -> int:

@@ -93,7 +93,8 @@ class TwoNumbers(Task):
         size_key, first_key, second_key = jax.random.split(key, 3)
         index = jnp.arange(bound)
         is_single = length < 3  # the prompt is one number, which may be 0
-        random_size = jax.random.randint(size_key, (), 1, jnp.maximum(length - 1, 2))
+        num_sizes = jnp.maximum(length - 1, 2)
+        random_size = jax.random.randint(size_key, (), 1, num_sizes)
         size = jnp.where(is_single, length, random_size)
         num_singles = 2 ** jnp.minimum(length, 2) - 1
         single = jax.random.randint(first_key, (), 0, num_singles)
@@ -117,7 +118,9 @@ class TwoNumbers(Task):
         )
 
         # One more column has room for the last carry.
-        columns = self.columns(jnp.pad(a, (0, 1)), jnp.pad(b, (0, 1)))
+        wide_a = jnp.pad(a, (0, 1))
+        wide_b = jnp.pad(b, (0, 1))
+        columns = self.columns(wide_a, wide_b)
         target_index = jnp.arange(self.target_bound(bound))
         target, target_mask, answer_mask = self._target(carried(columns), length, target_index)
         # The labels of a target do not depend on the length of the result.

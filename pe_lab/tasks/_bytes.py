@@ -7,9 +7,14 @@ import numpy as np
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.base import Vocabulary
 
-# Bytes with a visible ASCII character have its name, so that names have no spaces.
-_NAMES = [chr(byte) if 33 <= byte < 127 else f"x{byte:02x}" for byte in range(256)]
-VOCABULARY = Vocabulary.of(*_NAMES)
+
+def _name(byte: int) -> str:
+    """The visible ASCII character of a byte, or its hexadecimal digits, so never a space."""
+    is_visible = 33 <= byte < 127
+    return chr(byte) if is_visible else f"x{byte:02x}"
+
+
+VOCABULARY = Vocabulary.of(*map(_name, range(256)))
 _MOST = 2**31 - 2**20  # indices are int32, and a window reaches beyond the end of the text
 
 
@@ -34,11 +39,13 @@ def same_size(data: Mapping[str, Mapping[str, np.ndarray]], split: str) -> dict[
     One compiled program then evaluates both. The padding is the largest number of the array's type.
     """
     other_splits = {"validation": "test", "test": "validation"}
-    other = data[other_splits.get(split, split)]
+    other_split = other_splits.get(split, split)  # training data are not padded
+    other = data[other_split]
     arrays = {}
     for name, array in data[split].items():
         num_missing = max(len(other[name]) - len(array), 0)
+        widths = (0, num_missing)
         # The largest number keeps sorted arrays sorted.
         largest = np.iinfo(array.dtype).max
-        arrays[name] = np.pad(array, (0, num_missing), constant_values=largest)
+        arrays[name] = np.pad(array, widths, constant_values=largest)
     return arrays

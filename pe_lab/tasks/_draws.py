@@ -17,15 +17,17 @@ def skewed(key: RandomKey, bound: int) -> Bools:
     """
     probability_key, bits_key = jax.random.split(key)
     probability = jax.random.uniform(probability_key)
-    return jax.random.uniform(bits_key, (bound,)) < probability
+    uniform = jax.random.uniform(bits_key, (bound,))
+    return uniform < probability
 
 
 def chosen(key: RandomKey, count: Int[Array, "k"], mask: Bool[Array, "p k"]) -> Bool[Array, "p k"]:
     """Choose `count` random entries of each column among those where mask is True."""
     uniform = jax.random.uniform(key, mask.shape)
     # Uniform numbers are below 1, so that entries outside of the mask come last.
-    order = jnp.argsort(jnp.where(mask, uniform, 2.0), axis=0)
-    rank = jnp.argsort(order, axis=0)
+    sort_key = jnp.where(mask, uniform, 2.0)
+    order = jnp.argsort(sort_key, axis=0)
+    rank = jnp.argsort(order, axis=0)  # the inverse of the order
     return rank < count[None]
 
 
@@ -39,7 +41,8 @@ def distinct(key: RandomKey, number: int, choices: int | Scalar) -> Ints:
     these, and s the earlier values in ascending order, the value is r + #{j: s[j] - j <= r}.
     """
     index = jnp.arange(number)
-    num_left = jnp.maximum(choices - index, 1)
+    num_left = choices - index
+    num_left = jnp.maximum(num_left, 1)
     ranks = jax.random.randint(key, (number,), 0, num_left)
 
     def insert(taken, rank):

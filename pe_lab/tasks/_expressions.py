@@ -98,10 +98,12 @@ def _value(
     bound = len(span)
     # The digit is in the middle of a leaf, and leaves of even length have a minus.
     middle = jnp.arange(bound) + span // 2
-    digits = digit[jnp.minimum(middle, bound - 1)]
-    signed = jnp.where(span % 2 == 0, -digits, digits)
+    middle = jnp.minimum(middle, bound - 1)
+    digits = digit[middle]
+    has_minus = span % 2 == 0
+    signed = jnp.where(has_minus, -digits, digits)
     leaf = signed % modulus
-    kind = operator[right - 1]
+    kind = operator[right - 1]  # the symbol before the right part
 
     def combine(_, value):
         a = jnp.roll(value, -1)
@@ -113,7 +115,8 @@ def _value(
         )
         return jnp.where(span > 4, combined % modulus, leaf)
 
-    return jax.lax.fori_loop(0, depth, combine, leaf)[0]
+    values = jax.lax.fori_loop(0, depth, combine, leaf)
+    return values[0]
 
 
 def check_modulus(name: str, modulus: int) -> None:

@@ -14,10 +14,11 @@ def sides(key: RandomKey, longer: Scalar, shortest: Scalar | int) -> tuple[Scala
     This is the distribution of independent uniform sides with that maximum.
     """
     num_choices = longer - shortest + 1  # of the other side
-    # A square is one choice, not two.
-    choice = jax.random.randint(key, (), 0, 2 * num_choices - 1)
+    num_grids = 2 * num_choices - 1  # a square is one grid, not two
+    choice = jax.random.randint(key, (), 0, num_grids)
     is_tall = choice < num_choices
-    other = shortest + jnp.where(is_tall, choice, choice - num_choices)
+    extra = jnp.where(is_tall, choice, choice - num_choices)
+    other = shortest + extra
     height = jnp.where(is_tall, longer, other)
     width = jnp.where(is_tall, other, longer)
     return height, width
@@ -34,14 +35,16 @@ def coordinates(size: int, height: Scalar, width: Scalar) -> tuple[Ints, Ints, B
     row_size = width + 1  # with the separator
     row = index // row_size
     column = index % row_size
-    inside = index < height * row_size - 1  # no separator after the last row
+    size_of_grid = height * row_size - 1  # no separator after the last row
+    inside = index < size_of_grid
     is_cell = inside & (column < width)
     return row, column, inside, is_cell
 
 
 def grid_labels(row: Ints, column: Ints, is_cell: Bools) -> Int[Array, "n 2"]:
     """Return the labels of structure["grid"]: row and column from 1, and 0 outside of cells."""
-    labels = jnp.stack([row, column], axis=-1) + 1
+    labels = jnp.stack([row, column], axis=-1)
+    labels = labels + 1
     return jnp.where(is_cell[:, None], labels, 0)
 
 
@@ -52,7 +55,8 @@ def rows(prompt: np.ndarray, separator: int) -> list[list[int]]:
         if symbol == separator:
             result.append([])
         else:
-            result[-1].append(symbol)
+            last_row = result[-1]
+            last_row.append(symbol)
     return result
 
 

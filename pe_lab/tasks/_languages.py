@@ -28,7 +28,8 @@ class Language:
             for state, next_states in enumerate(self.moves):
                 if reaching & set(next_states):
                     reaching.add(state)
-        return tuple(state in reaching for state in range(len(self.moves)))
+        states = range(len(self.moves))
+        return tuple(state in reaching for state in states)
 
     def legal_letters(self) -> tuple[str, ...]:
         """Return the letters that can follow each state ($ if a member can end, - for none)."""
@@ -47,23 +48,31 @@ class Language:
 
 def _automaton(letters: str, moves: str, accepting: tuple[int, ...]) -> Language:
     """The language of an automaton; each word of `moves` has the next states after a state."""
-    rows = [tuple(map(int, word)) for word in moves.split()]
+    rows = []
+    for word in moves.split():
+        next_states = map(int, word)
+        rows.append(tuple(next_states))
     return Language(letters, tuple(rows), accepting)
 
 
 def _power(k: int) -> Language:
     """The language of a repeated n times, for all multiples n of k."""
     dead = k
-    moves = [((i + 1) % k, dead) for i in range(k)]
-    return Language("ab", (*moves, (dead, dead)), accepting=(0,))
+    moves = []
+    for state in range(k):
+        next_state = (state + 1) % k
+        moves.append((next_state, dead))
+    moves.append((dead, dead))
+    return Language("ab", tuple(moves), accepting=(0,))
 
 
 def _nested(depth: int) -> Language:
     """The language of balanced brackets a and b up to a depth; the state is the depth."""
     dead = depth + 1
-    moves = [(i + 1, i - 1) for i in range(depth + 1)]
+    moves = [(state + 1, state - 1) for state in range(depth + 1)]
     moves[0] = (1, dead)  # nothing to close
-    return Language("ab", (*moves, (dead, dead)), accepting=(0,))
+    moves.append((dead, dead))
+    return Language("ab", tuple(moves), accepting=(0,))
 
 
 LANGUAGES = {

@@ -51,7 +51,6 @@ def number_text(
       shift: added to the significance of each number's digits.
       scored: True for numbers of the answer.
     """
-
     if row is None:
         row = jnp.arange(1, len(digits) + 1)
 
@@ -79,8 +78,14 @@ def sign_text(
     scored: bool = False,
 ) -> Text:
     """Write tokens that are not digits, in the shape of `present`."""
-    fields = [symbol, present, 0, row, scored]
-    return Text(*(jnp.broadcast_to(jnp.asarray(field), present.shape) for field in fields))
+    text = Text(
+        symbol=jnp.asarray(symbol),
+        present=present,
+        significance=jnp.asarray(0),
+        row=jnp.asarray(row),
+        scored=jnp.asarray(scored),
+    )
+    return map_fields(lambda field: jnp.broadcast_to(field, present.shape), text)
 
 
 def separated(text: Text, symbol: int) -> Text:
@@ -88,18 +93,27 @@ def separated(text: Text, symbol: int) -> Text:
     text = map_fields(lambda field: field.reshape(len(field), -1), text)
     has_number = text.present.any(axis=1, keepdims=True)
     is_first = jnp.arange(len(has_number)) == 0
-    signs = sign_text(symbol, has_number & ~is_first[:, None])
+    has_sign = has_number & ~is_first[:, None]
+    signs = sign_text(symbol, has_sign)
     return concatenated(signs, text)
 
 
 def concatenated(*texts: Text) -> Text:
     """Concatenate texts along the last axis."""
-    return jax.tree.map(lambda *fields: jnp.concatenate(fields, axis=-1), *texts)
+
+    def concatenate(*fields):
+        return jnp.concatenate(fields, axis=-1)
+
+    return jax.tree.map(concatenate, *texts)
 
 
 def stacked(*texts: Text) -> Text:
     """Interleave texts along a new last axis."""
-    return jax.tree.map(lambda *fields: jnp.stack(fields, axis=-1), *texts)
+
+    def stack(*fields):
+        return jnp.stack(fields, axis=-1)
+
+    return jax.tree.map(stack, *texts)
 
 
 def with_hints(text: Text, first_symbol: int, count: int, hint: Scalar) -> Text:
@@ -119,24 +133,31 @@ def with_hints(text: Text, first_symbol: int, count: int, hint: Scalar) -> Text:
 
 def with_blanks(key: RandomKey, text: Text, blank: int, probability: float) -> Text:
     """Put a blank before a token with a probability, and a second one with a tenth of it."""
-    uniform = jax.random.uniform(key, (len(text.present), 2))
+    shape = (len(text.present), 2)
+    uniform = jax.random.uniform(key, shape)
     has_blank = text.present & (uniform[:, 0] < probability)
     has_two = has_blank & (uniform[:, 1] < probability / 10)
-    spaced = stacked(sign_text(blank, has_two), sign_text(blank, has_blank), text)
+    blanks = sign_text(blank, has_blank)
+    second_blanks = sign_text(blank, has_two)
+    spaced = stacked(second_blanks, blanks, text)
     return left_aligned(spaced, spaced.present.size)
 
 
 def left_aligned(text: Text, size: int) -> Text:
     """Flatten a text to [size]: the present tokens first, then zeros."""
     present = text.present.ravel()
+    num_present = jnp.cumsum(present)
     # Absent tokens go out of bounds, where mode="drop" ignores them.
-    destination = jnp.where(present, jnp.cumsum(present) - 1, size)
+    destination = jnp.where(present, num_present - 1, size)
     indices = jnp.arange(present.size)
-    source = jnp.zeros(size, int).at[destination].set(indices, mode="drop")
+    source = jnp.zeros(size, int)
+    source = source.at[destination].set(indices, mode="drop")
     mask = jnp.arange(size) < present.sum()
 
     def align(field):
-        return jnp.where(mask, field.ravel()[source], jnp.zeros((), field.dtype))
+        values = field.ravel()[source]
+        zero = jnp.zeros((), field.dtype)
+        return jnp.where(mask, values, zero)
 
     return map_fields(align, text)
 
@@ -145,6 +166,9 @@ def text_example(prompt: Text, target: Text) -> Example:
     """Return the example of two left-aligned texts."""
     prompt_labels = _structure(prompt)
     target_labels = _structure(target)
+    structure = {}
+    for name, labels in prompt_labels.items():
+        structure[name] = (labels, target_labels[name])
     return make_example(
         prompt.symbol,
         prompt.present,
@@ -152,15 +176,16 @@ def text_example(prompt: Text, target: Text) -> Example:
         target.present,
         answer_mask=target.scored,
         alignment=jnp.full_like(target.symbol, -1),
-        structure={name: (prompt_labels[name], target_labels[name]) for name in prompt_labels},
+        structure=structure,
     )
 
 
 def _structure(text: Text) -> dict[str, Array]:
     is_digit = text.significance > 0
     row = jnp.where(is_digit, text.row, 0)  # signs and hints are outside of the grid
+    grid = jnp.stack([row, text.significance], axis=-1)
     return {
         "coupled": text.significance,
         "symbols": is_digit,
-        "grid": jnp.stack([row, text.significance], axis=-1),
+        "grid": grid,
     }

@@ -60,7 +60,8 @@ def check_num_symbols(task: Task, num_symbols: int) -> None:
 
 def random_order(key: RandomKey, num_symbols: int) -> Ints:
     """Draw an order of all symbols."""
-    return jnp.argsort(jax.random.uniform(key, (num_symbols,)))
+    uniform = jax.random.uniform(key, (num_symbols,))
+    return jnp.argsort(uniform)
 
 
 def rearranged(
@@ -77,7 +78,12 @@ def rearranged(
     symbols = jnp.take(prompt, jnp.maximum(source, 0))
     target = jnp.where(source >= 0, symbols, separator)
     return make_example(
-        prompt, prompt_mask, target, target_mask, alignment=source, structure=structure
+        prompt,
+        prompt_mask,
+        target,
+        target_mask,
+        alignment=source,
+        structure=structure,
     )
 
 
@@ -88,8 +94,10 @@ def uncoupled(prompt_mask: Bool[Array, "p"], target_mask: Bool[Array, "t"]) -> S
     shared a position with its prompt token, the position would reveal the answer. The tokens have
     the numbers of an example without alignment.
     """
-    number = jnp.where(prompt_mask, jnp.arange(1, len(prompt_mask) + 1), 0)
-    return {"coupled": (number, jnp.zeros(len(target_mask), number.dtype))}
+    numbers = jnp.arange(1, len(prompt_mask) + 1)
+    prompt_numbers = jnp.where(prompt_mask, numbers, 0)
+    target_numbers = jnp.zeros(len(target_mask), numbers.dtype)
+    return {"coupled": (prompt_numbers, target_numbers)}
 
 
 def joined(
@@ -109,4 +117,5 @@ def joined(
     tokens = jnp.zeros(size, items.dtype)
     tokens = tokens.at[destination].set(items, mode="drop")
     mask = jnp.arange(size) < ends[-1] - 1
-    return jnp.where(mask, tokens, 0), mask
+    tokens = jnp.where(mask, tokens, 0)
+    return tokens, mask

@@ -78,7 +78,7 @@ class AlignedText(Task):
         all_sizes = [pairs["sizes"] for pairs in self._pairs.values()]
         longest = max(int(sizes[-1]) for sizes in all_sizes)
         lengths = np.arange(1, longest + 1)
-        has_pairs = np.ones(len(lengths), bool)
+        has_pairs = np.ones(len(lengths), bool)  # in every split
         for sizes in all_sizes:
             first, end = _range(np, sizes, lengths, self.width)
             has_pairs &= end > first
@@ -88,8 +88,9 @@ class AlignedText(Task):
                 f"a width above {self.width}."
             )
         lengths = lengths[has_pairs]
-        is_gap = np.diff(lengths) > 1
-        ranges = np.split(lengths, np.flatnonzero(is_gap) + 1)
+        is_before_gap = np.diff(lengths) > 1
+        starts = np.flatnonzero(is_before_gap) + 1  # of the ranges after gaps
+        ranges = np.split(lengths, starts)
         widest = max(ranges, key=len)
         return int(widest[0]), int(widest[-1])
 
@@ -103,7 +104,8 @@ class AlignedText(Task):
         folder = Path(self.data_dir)
         if self.dataset is None:
             path = None if self.path is None else Path(self.path)
-            return text.prepare(text.pairs(self.source, self.target, path), folder)
+            rows = text.pairs(self.source, self.target, path)
+            return text.prepare(rows, folder)
         if self.dataset in made.HASHES:
             return text.prepare_made(self.dataset, folder)
         return self.dataset
@@ -122,7 +124,8 @@ class AlignedText(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         first, end = _range(jnp, data["sizes"], length, self.width)
         # A length without pairs, which evaluation never requests, must not fail in jit.
-        pair = jax.random.randint(key, (), first, jnp.maximum(end, first + 1))
+        end = jnp.maximum(end, first + 1)
+        pair = jax.random.randint(key, (), first, end)
         prompt, prompt_mask = _line(data, "source", pair, bound)
         target, target_mask = _line(data, "target", pair, bound)
         return make_example(prompt, prompt_mask, target, target_mask)
@@ -131,7 +134,8 @@ class AlignedText(Task):
         return max(len(prompt), len(target))
 
     def evaluation_lengths(self, length: int) -> range:
-        return range(max(length - self.width, 0) + 1, length + 1)
+        longest_below = max(length - self.width, 0)
+        return range(longest_below + 1, length + 1)
 
 
 def _sorted(rows: list[tuple[bytes, ...]], split: str) -> dict[str, np.ndarray]:
@@ -146,12 +150,14 @@ def _sorted(rows: list[tuple[bytes, ...]], split: str) -> dict[str, np.ndarray]:
         return max(map(len, pair))
 
     rows = sorted(rows, key=longer_side)
-    arrays = {"sizes": np.array([longer_side(pair) for pair in rows], np.int32)}
-    columns = zip(*rows, strict=True)
-    for side, lines in zip(("source", "target"), columns, strict=True):
+    longer_sides = [longer_side(pair) for pair in rows]
+    arrays = {"sizes": np.array(longer_sides, np.int32)}
+    sources, targets = zip(*rows, strict=True)
+    for side, lines in {"source": sources, "target": targets}.items():
         sizes = [len(line) for line in lines]
+        starts = np.cumsum([0, *sizes], dtype=np.int32)
         arrays[side] = joined(lines, split)
-        arrays[f"{side}_starts"] = np.cumsum([0, *sizes], dtype=np.int32)
+        arrays[f"{side}_starts"] = starts
     return arrays
 
 
@@ -169,5 +175,6 @@ def _line(data, side: str, i: Scalar, bound: int) -> tuple[Int[Array, "n"], Bool
     end = starts[i + 1]
     index = jnp.arange(bound)
     # Indices beyond the text are clipped; the mask removes their symbols.
-    line = jnp.take(data[side], start + index, mode="clip").astype(jnp.int32)
-    return line, index < end - start
+    line = jnp.take(data[side], start + index, mode="clip")
+    mask = index < end - start
+    return line.astype(jnp.int32), mask

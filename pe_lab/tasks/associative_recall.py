@@ -148,9 +148,11 @@ class AssociativeRecall(Task):
         pair_of_entry, entry_values, last_entry = self._draw_entries(
             rewritten_key, values, length, bound
         )
-        entries = jnp.concatenate([keys[pair_of_entry], entry_values[:, None]], axis=1)
+        entry_keys = keys[pair_of_entry]
+        entries = jnp.concatenate([entry_keys, entry_values[:, None]], axis=1)
         prompt = entries.reshape(-1)
-        mask = jnp.arange(len(prompt)) < width * self._num_entries(length)
+        prompt_length = width * self._num_entries(length)
+        mask = jnp.arange(len(prompt)) < prompt_length
 
         pair = self._draw_pair_of_slot(slot_key, length, bound)
         # A slot without a key has pair -1, which indexes arbitrary values that are not used.
@@ -162,7 +164,8 @@ class AssociativeRecall(Task):
         if self.random_filler:
             filler = jax.random.randint(filler_key, (query.size,), 0, self.num_symbols)
             filler = filler.reshape(query.shape)
-        target = jnp.where(is_query, query, filler).reshape(-1)
+        slots = jnp.where(is_query, query, filler)
+        target = slots.reshape(-1)
         target_length = width * self._slots(length)
         target_mask = jnp.arange(target.size) < target_length
         is_value = jnp.arange(width) == width - 1
@@ -192,11 +195,11 @@ class AssociativeRecall(Task):
         side = is_smaller.sum()
         cells = distinct(cell_key, bound, side**2)
         longest_side = math.isqrt(bound - 1) + 1
-        first = 1 + distinct(first_key, longest_side, self._part - 1)
-        second = self._part + distinct(second_key, longest_side, self._part)
-        row = cells // side
-        column = cells % side
-        return jnp.stack([first[row], second[column]], axis=1)
+        first_of_row = 1 + distinct(first_key, longest_side, self._part - 1)
+        second_of_column = self._part + distinct(second_key, longest_side, self._part)
+        first = first_of_row[cells // side]
+        second = second_of_column[cells % side]
+        return jnp.stack([first, second], axis=1)
 
     def _draw_entries(
         self, key: RandomKey, values: Ints, length: Scalar, bound: int
@@ -238,15 +241,18 @@ class AssociativeRecall(Task):
         if self.gaps == "power_law":
             log_slot = jnp.log1p(slots.astype(score.dtype))
             score += (self.power - 1) * log_slot
-        _, slot = jax.lax.top_k(jnp.where(is_slot, score, -jnp.inf), bound)
+        score = jnp.where(is_slot, score, -jnp.inf)
+        _, slot = jax.lax.top_k(score, bound)
         pairs = jnp.arange(bound)
         slot = jnp.where(pairs < length, slot, slots.size)
         no_pair = jnp.full(slots.shape, -1)
         return no_pair.at[slot].set(pairs, mode="drop")
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
-        keys = prompt.reshape(-1, self._width)[:, :-1]
-        return len(np.unique(keys, axis=0))
+        entries = prompt.reshape(-1, self._width)
+        keys = entries[:, :-1]
+        distinct_keys = np.unique(keys, axis=0)
+        return len(distinct_keys)
 
 
 @functools.lru_cache
@@ -255,5 +261,6 @@ def _vocabulary(num_symbols: int, part: int, width: int) -> Vocabulary:
     names = ["_"]
     for symbol in range(1, num_symbols):
         kind = min(symbol // part, width - 1)
-        names.append(f"{kinds[kind]}{symbol - kind * part}")
+        number = symbol - kind * part
+        names.append(f"{kinds[kind]}{number}")
     return Vocabulary.of(*names)

@@ -10,39 +10,58 @@ def num_repeated(task: Task, example: Example) -> Scalar:
     no_symbol = task.vocabulary.num_symbols
     # Padding has the symbol 0, so it is counted apart.
     symbols = jnp.where(example.prompt_mask, example.prompt, no_symbol)
-    occurs = jnp.zeros(no_symbol + 1, bool).at[symbols].set(True)
+    occurs = jnp.zeros(no_symbol + 1, bool)
+    occurs = occurs.at[symbols].set(True)
     num_distinct = occurs[:no_symbol].sum()
-    return jnp.asarray(example.prompt_mask).sum() - num_distinct
+    num_tokens = jnp.asarray(example.prompt_mask).sum()
+    return num_tokens - num_distinct
 
 
 def longest_distance(task: Task, example: Example) -> Scalar:
     """Return the largest number of tokens from a prompt token to its copy in the answer."""
+    prompt_length = jnp.asarray(example.prompt_mask).sum()
     index = jnp.arange(example.target.shape[-1])
-    index_in_example = jnp.asarray(example.prompt_mask).sum() + index
+    index_in_example = prompt_length + index
     is_copy = example.answer_mask & (example.alignment >= 0)
     distance = index_in_example - example.alignment
-    return jnp.where(is_copy, distance, 0).max()
+    distance = jnp.where(is_copy, distance, 0)
+    return distance.max()
 
 
 def longest_run(is_member: Bools) -> Scalar:
     """Return the length of the longest run of True."""
     index = jnp.arange(1, len(is_member) + 1)
-    last_gap = jnp.maximum.accumulate(jnp.where(is_member, 0, index))
-    return (index - last_gap).max()
+    gaps = jnp.where(is_member, 0, index)
+    last_gap = jnp.maximum.accumulate(gaps)
+    run_length = index - last_gap  # of the run up to each index
+    return run_length.max()
 
 
 def _num_ones(task: Task, example: Example) -> Scalar:
-    return (jnp.asarray(example.prompt) == 1).sum()
+    is_one = jnp.asarray(example.prompt) == 1
+    return is_one.sum()
+
+
+def _prompt_bound(task: Task, length: int) -> int:
+    return task.prompt_bound(length)
 
 
 def _num_tokens(task: Task, length: int) -> int:
     return task.prompt_bound(length) + task.target_bound(length)
 
 
-NUM_ONES = Attribute("number of ones", _num_ones, lambda task, n: task.prompt_bound(n))
+NUM_ONES = Attribute(
+    label="number of ones",
+    value=_num_ones,
+    largest=_prompt_bound,
+)
 NUM_REPEATED = Attribute(
-    "repeated symbols in the prompt", num_repeated, lambda task, n: task.prompt_bound(n)
+    label="repeated symbols in the prompt",
+    value=num_repeated,
+    largest=_prompt_bound,
 )
 LONGEST_DISTANCE = Attribute(
-    "largest distance from an answer to its source, in tokens", longest_distance, _num_tokens
+    label="largest distance from an answer to its source, in tokens",
+    value=longest_distance,
+    largest=_num_tokens,
 )

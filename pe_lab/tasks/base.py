@@ -98,7 +98,8 @@ def make_example(
 
 def one_symbol_example(prompt: Ints, prompt_mask: Bools, answer: Scalar) -> Example:
     """Return an example whose target is one symbol."""
-    return make_example(prompt, prompt_mask, answer[None], jnp.ones(1, bool))
+    target_mask = jnp.ones(1, bool)
+    return make_example(prompt, prompt_mask, answer[None], target_mask)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +126,9 @@ class Vocabulary:
 
     def text(self, symbols: Sequence[int]) -> str:
         """Return the names of symbols, separated by spaces."""
-        return " ".join(self.names[s] if self.names else str(s) for s in symbols)
+        if not self.names:
+            return " ".join(map(str, symbols))
+        return " ".join(self.names[symbol] for symbol in symbols)
 
     @property
     def pad(self) -> int:

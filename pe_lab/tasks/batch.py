@@ -83,9 +83,9 @@ def packed(
     is_padding = ~mask.reshape(num_contexts, -1)
     # A stable sort moves padding to the end and keeps the order of the tokens.
     order = jnp.argsort(is_padding, axis=1, stable=True)
-    rows = values.reshape(num_contexts, -1, *values.shape[2:])
-    # The values of a structure may have an axis more than the mask.
-    order = order.reshape(*order.shape, *[1] * (rows.ndim - 2))
+    more_axes = values.shape[2:]  # the values of a structure may have an axis more than the mask
+    rows = values.reshape(num_contexts, -1, *more_axes)
+    order = order.reshape(*order.shape, *[1] * len(more_axes))
     return jnp.take_along_axis(rows, order, axis=1)
 
 
@@ -94,7 +94,10 @@ def _packed_structure(
 ) -> dict[str, Array]:
     if structure is None:
         return {}
-    return {name: packed(values, mask, k) for name, values in structure.items()}
+    result = {}
+    for name, values in structure.items():
+        result[name] = packed(values, mask, k)
+    return result
 
 
 def _segments(mask: Bool[Array, "n l"], k: int) -> Int[Array, "n l"]:

@@ -38,5 +38,6 @@ class BinaryMultiplication(TwoNumbers):
             # No bit wraps around: the sizes add up to less than the width.
             return (total + bit * shifted, jnp.roll(shifted, 1)), None
 
-        (total, _), _ = jax.lax.scan(step, (jnp.zeros_like(b), b), a)
+        start = (jnp.zeros_like(b), b)
+        (total, _), _ = jax.lax.scan(step, start, a)
         return total

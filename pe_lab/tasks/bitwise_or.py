@@ -66,8 +66,9 @@ class BitwiseOr(Task):
         return {} if self.lengths == "equal" else {"lengths": "one_longest"}
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
-        separator = prompt.tolist().index(_SEPARATOR)
-        return max(separator, len(prompt) - separator - 1)
+        first_length = prompt.tolist().index(_SEPARATOR)
+        second_length = len(prompt) - first_length - 1
+        return max(first_length, second_length)
 
     def prompt_bound(self, length: int) -> int:
         return 2 * length + 1
@@ -80,7 +81,8 @@ class BitwiseOr(Task):
             one = jax.random.randint(one_key, (), 0, length)
         elif self.lengths == "one_longest":
             # With the one at index i, a vector (or both) has n bits and the other more than i.
-            num_pairs = jnp.maximum(2 * (length - index) - 1, 0)
+            num_lengths = length - index  # of the other vector
+            num_pairs = jnp.maximum(2 * num_lengths - 1, 0)
             one = _draw_index(one_key, num_pairs)
             lengths = jnp.stack(_grids.sides(lengths_key, length, one + 1))
         else:
@@ -90,13 +92,15 @@ class BitwiseOr(Task):
             lengths = jax.random.randint(lengths_key, (2,), one + 1, length + 1)
         random_vector = jax.random.randint(vector_key, (), 0, 2)
         is_tie = lengths[0] == lengths[1]
-        shorter = jnp.where(is_tie, random_vector, lengths.argmin())
+        shorter = lengths.argmin()
+        vector_with_one = jnp.where(is_tie, random_vector, shorter)
 
         answer = (index == one).astype(int)
-        has_one = jnp.arange(2) == shorter
+        has_one = jnp.arange(2) == vector_with_one
         vectors = answer[None] * has_one[:, None]
         # Bits are written like digits, with significance 1 first.
-        prompt = separated(number_text(vectors, lengths, reverse=True), _SEPARATOR)
+        prompt = number_text(vectors, lengths, reverse=True)
+        prompt = separated(prompt, _SEPARATOR)
         width = lengths.max(keepdims=True)
         target = number_text(answer[None], width, reverse=True, row=3, scored=True)
         return text_example(

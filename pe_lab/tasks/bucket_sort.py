@@ -40,5 +40,5 @@ class BucketSort(Task):
         mask = jnp.arange(bound) < length
         string = jax.random.randint(key, (bound,), 0, self.num_symbols)
         # The padding is larger than every symbol, so that it comes last.
-        ordered = jnp.sort(jnp.where(mask, string, self.num_symbols))
-        return make_example(string, mask, ordered, mask)
+        symbols = jnp.where(mask, string, self.num_symbols)
+        return make_example(string, mask, jnp.sort(symbols), mask)

@@ -23,9 +23,11 @@ def chance_levels(
     """
     levels = []
     bound = max(lengths)
+    count = 2 * num_examples
     for length in lengths:  # one at a time: hundreds of long examples may not fit in memory at once
-        target, answer_mask = _targets(task, bound, 2 * num_examples, np.int32(length), data)
-        scores = chance_scores(np.asarray(target), np.asarray(answer_mask)[num_examples:])
+        target, answer_mask = _targets(task, bound, count, np.int32(length), data)
+        scored_mask = np.asarray(answer_mask)[num_examples:]
+        scores = chance_scores(np.asarray(target), scored_mask)
         level = ChanceLevel(
             length=length,
             token_accuracy=scores["token_accuracy"],
@@ -42,7 +44,11 @@ def _targets(
 ) -> tuple[Int[Array, "n t"], Bool[Array, "n t"]]:
     """Targets of `count` examples, -1 where the model predicts nothing, and their answer masks."""
     keys = jax.random.split(jax.random.key(length), count)
-    examples = jax.vmap(lambda key: task.sample(key, length, bound, data))(keys)
+
+    def draw(key):
+        return task.sample(key, length, bound, data)
+
+    examples = jax.vmap(draw)(keys)
     targets = jnp.where(examples.asked, examples.target, -1)
     return targets, jnp.asarray(examples.answer_mask)
 
@@ -50,14 +56,17 @@ def _targets(
 def chance_scores(target: np.ndarray, answer_mask: np.ndarray) -> dict[str, float]:
     """Score the first half's most frequent answers on the second half of `target` [2 N, T]."""
     train, test = np.split(target, 2)
-    columns = [column[column >= 0] for column in train.T]
-    symbols = [np.bincount(column, minlength=1).argmax() for column in columns]
-    is_right = (test == np.array(symbols)[None]) & answer_mask
+    symbols = []
+    for column in train.T:
+        counts = np.bincount(column[column >= 0], minlength=1)
+        symbols.append(counts.argmax())
+    most_frequent_symbols = np.array(symbols)
+    is_right = answer_mask & (test == most_frequent_symbols[None])
 
     targets = [tuple(row) for row in train.tolist()]
     # The smallest of equally frequent targets, so that the result does not depend on their order.
-    most_frequent = min(statistics.multimode(targets))
-    is_equal = (test == np.array(most_frequent)[None]).all(axis=1)
+    most_frequent_target = np.array(min(statistics.multimode(targets)))
+    is_equal = (test == most_frequent_target[None]).all(axis=1)
     return {
         "token_accuracy": float(is_right.sum() / answer_mask.sum()),
         "exact_match": float(is_equal.mean()),

@@ -12,6 +12,7 @@ Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al.
 test. The docstring of their code has an example with the root of 37 as 101; the code computes 110.
 """
 
+import math
 from dataclasses import dataclass
 
 import jax
@@ -40,12 +41,16 @@ class ComputeSqrt(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         root_size = (length + 1) // 2
         number = positive(key, length, bound)
-        root = _root(jnp.pad(number, (0, bound % 2)))
+        even_number = jnp.pad(number, (0, bound % 2))
+        root = _root(even_number)
 
         index = jnp.arange(bound)
         root_index = jnp.arange(self.target_bound(bound))
-        prompt = number[jnp.maximum(length - 1 - index, 0)]
-        target = root[jnp.maximum(root_size - 1 - root_index, 0)]
+        # Both are written from the most significant bit on.
+        significance = jnp.maximum(length - 1 - index, 0)
+        root_significance = jnp.maximum(root_size - 1 - root_index, 0)
+        prompt = number[significance]
+        target = root[root_significance]
         return make_example(prompt, index < length, target, root_index < root_size)
 
 
@@ -58,25 +63,27 @@ def _root(number: Ints) -> Int[Array, "h"]:
     """
     half = len(number) // 2
     # Up to the last step m <= 2r, which has half + 1 bits. The carry shows larger differences.
-    num_limbs = -(-half // _LIMB)
-    unit = (jnp.arange(num_limbs) == 0).astype(jnp.int32)
+    num_limbs = math.ceil(half / _LIMB)
+    is_lowest = jnp.arange(num_limbs) == 0
+    one = is_lowest.astype(jnp.int32)
 
     def step(state, pair):
         remainder, root = state
-        remainder = 4 * remainder + pair * unit
-        difference = remainder - 4 * root - unit
+        remainder = 4 * remainder + pair * one
+        difference = remainder - 4 * root - one
         rows = jnp.stack([difference, remainder, 2 * root])
         (difference, remainder, doubled_root), sign = _normalized(rows)
         # The difference is negative if its last carry is.
         fits = sign[0] >= 0
         remainder = jnp.where(fits, difference, remainder)
-        root = doubled_root + fits * unit
+        root = doubled_root + fits * one
         return (remainder, root), fits.astype(jnp.int32)
 
     zero = jnp.zeros(num_limbs, jnp.int32)
     pairs = number[::2] + 2 * number[1::2]
-    _, bits = jax.lax.scan(step, (zero, zero), pairs[::-1])
-    return bits[::-1]
+    pairs_from_top = pairs[::-1]
+    _, bits_from_top = jax.lax.scan(step, (zero, zero), pairs_from_top)
+    return bits_from_top[::-1]
 
 
 def _normalized(rows: Int[Array, "r l"]) -> tuple[Int[Array, "r l"], Int[Array, "r"]]:
@@ -86,8 +93,9 @@ def _normalized(rows: Int[Array, "r l"]) -> tuple[Int[Array, "r l"], Int[Array, 
     """
     limbs = []
     carry = jnp.zeros(len(rows), jnp.int32)
+    largest_limb = 2**_LIMB - 1
     for limb in rows.T:
         total = limb + carry
-        limbs.append(total & (2**_LIMB - 1))
+        limbs.append(total & largest_limb)
         carry = total >> _LIMB
     return jnp.stack(limbs, axis=1), carry

@@ -68,9 +68,9 @@ class CopyGrid(Task):
         prompt = jnp.where(is_cell, symbols, separator)
 
         transposed = self.form == "transposed"
-        target_sides = (width, height) if transposed else (height, width)
+        target_height, target_width = (width, height) if transposed else (height, width)
         target_row, target_column, target_mask, is_target_cell = _grids.coordinates(
-            size, *target_sides
+            size, target_height, target_width
         )
         source_row, source_column = target_row, target_column
         if transposed:

@@ -44,7 +44,9 @@ class Count(Task):
 
     attributes: ClassVar = {
         "num_counted": Attribute(
-            "occurrences of the counted symbol", _num_counted, lambda task, n: n
+            label="occurrences of the counted symbol",
+            value=_num_counted,
+            largest=lambda task, n: n,
         )
     }
 

@@ -51,5 +51,6 @@ class CycleNavigation(Task):
         mask = jnp.arange(bound) < length
         steps = jax.random.randint(key, (bound,), 0, 3)  # left, stay, right
         # Steps 0, 1 and 2 move by -1, 0 and 1.
-        end = jnp.where(mask, steps - 1, 0).sum() % self.cycle
+        moves = jnp.where(mask, steps - 1, 0)
+        end = moves.sum() % self.cycle
         return one_symbol_example(self.cycle + steps, mask, end)

@@ -113,19 +113,24 @@ class Dyck(Task):
         kind = jnp.where(opens, innermost, jnp.roll(innermost, 1))
         prompt = 2 * kind + ~opens
         if self.answer == "legal":
-            target = jnp.where(depth > 0, 2 * innermost + 1, 2 * self.num_kinds)
+            closing = 2 * innermost + 1
+            none_open = 2 * self.num_kinds
+            target = jnp.where(depth > 0, closing, none_open)
             return make_example(prompt, mask, target, mask)
 
         final_depth = depth[length - 1]
-        lowest_after = jax.lax.cummin(jnp.where(mask, depth, size), reverse=True)
+        depth_or_bound = jnp.where(mask, depth, size)
+        lowest_after = jax.lax.cummin(depth_or_bound, reverse=True)
         # A bracket stays open if the depth never falls below its own depth.
         stays_open = mask & opens & (lowest_after >= depth)
         # The innermost bracket is closed first. Other brackets are dropped.
         target_index = jnp.where(stays_open, final_depth - depth, size)
         target_size = self.target_bound(bound)
+        closing = 2 * kind + 1
         target = jnp.zeros(target_size, jnp.int32)
-        target = target.at[target_index].set(2 * kind + 1, mode="drop")
-        return make_example(prompt, mask, target, jnp.arange(target_size) < final_depth)
+        target = target.at[target_index].set(closing, mode="drop")
+        target_mask = jnp.arange(target_size) < final_depth
+        return make_example(prompt, mask, target, target_mask)
 
     def _draw_path(self, key: RandomKey, length: Scalar, size: int) -> tuple[Bools, Ints]:
         """Draw whether each bracket opens, and the depth after it."""
@@ -169,10 +174,12 @@ def _innermost(kinds: Ints, opens: Bools, depth: Ints) -> Ints:
     It is the last opening bracket at the same depth: all brackets between are inside of it.
     """
     order = jnp.argsort(depth, stable=True)
+    rank = jnp.argsort(order)  # the inverse of the order
     index = jnp.arange(len(order))
-    latest = jax.lax.cummax(jnp.where(opens[order], index, 0))
+    opening_index = jnp.where(opens[order], index, 0)
+    latest = jax.lax.cummax(opening_index)
     innermost = kinds[order][latest]
-    return innermost[jnp.argsort(order)]
+    return innermost[rank]
 
 
 def _shares(max_depth: int, most: int) -> np.ndarray:

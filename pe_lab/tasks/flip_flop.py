@@ -19,16 +19,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.tasks.base import Attribute, Example, Scalar, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Attribute, Example, Ints, Scalar, Task, Vocabulary, make_example
 
 _WRITE, _READ, _IGNORE = 2, 3, 4  # 0 and 1 are the bits
 
 
 def _longest_distance(task: Task, example: Example) -> Scalar:
-    kind = jnp.concatenate([example.prompt, example.target])[::2]
+    sequence = jnp.concatenate([example.prompt, example.target])
+    kind = sequence[::2]  # without the bits
+    distance = jnp.arange(len(kind)) - _last_write(kind)
+    distance = jnp.where(kind == _READ, distance, 0)
+    return distance.max()
+
+
+def _last_write(kind: Ints) -> Ints:
+    """Return the index of the last "w" up to each instruction."""
     index = jnp.arange(len(kind))
-    last_write = jax.lax.cummax(jnp.where(kind == _WRITE, index, 0))
-    return jnp.where(kind == _READ, index - last_write, 0).max()
+    write_index = jnp.where(kind == _WRITE, index, 0)
+    return jax.lax.cummax(write_index)
 
 
 @dataclass(frozen=True)
@@ -44,9 +52,9 @@ class FlipFlop(Task):
     length_name = "instructions"
     attributes: ClassVar = {
         "longest_distance": Attribute(
-            "largest distance from a read to its write, in instructions",
-            _longest_distance,
-            lambda task, n: n - 1,
+            label="largest distance from a read to its write, in instructions",
+            value=_longest_distance,
+            largest=lambda task, n: n - 1,
         )
     }
 
@@ -87,18 +95,20 @@ class FlipFlop(Task):
             _READ,
         )
         bits = jax.random.randint(bit_key, (bound,), 0, 2)
-        last_write = jax.lax.cummax(jnp.where(kind == _WRITE, index, 0))
-        bits = jnp.where(kind == _READ, bits[last_write], bits)
+        written = bits[_last_write(kind)]
+        bits = jnp.where(kind == _READ, written, bits)
 
         sequence = jnp.stack([kind, bits], axis=1)
         is_read = (kind == _READ) & (index < length)
+        never = jnp.zeros(bound, bool)
+        is_predicted = jnp.stack([never, is_read], axis=1)
         # The prompt is the first instruction and its bit, so the target starts at row 1.
-        is_predicted = jnp.stack([jnp.zeros(bound, bool), is_read], axis=1)
+        target = sequence[1:].reshape(-1)
         is_predicted = is_predicted[1:].reshape(-1)
         return make_example(
             sequence[0],
             jnp.ones(2, bool),
-            sequence[1:].reshape(-1),
+            target,
             jnp.arange(2 * bound - 2) < 2 * length - 2,
             answer_mask=is_predicted,
             asked_mask=is_predicted,

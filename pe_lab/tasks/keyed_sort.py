@@ -72,8 +72,10 @@ class KeyedSort(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        labels = [*_LETTERS, *(f"L{i}" for i in range(len(_LETTERS), self.num_labels))]
-        return Vocabulary.of(*numerals(10), ",", ":", *labels[: self.num_labels])
+        labels = list(_LETTERS[: self.num_labels])
+        for number in range(len(_LETTERS), self.num_labels):
+            labels.append(f"L{number}")
+        return Vocabulary.of(*numerals(10), ",", ":", *labels)
 
     @property
     def max_length(self) -> int | None:
@@ -94,9 +96,8 @@ class KeyedSort(Task):
         digits, widths = self._draw_numbers(numbers_key, bound)
         items = self._items(labels, digits, widths)
         item_widths = widths + 3  # label, colon and comma
-        prompt, prompt_mask = joined(
-            items, jnp.where(mask, item_widths, 0), self.prompt_bound(bound)
-        )
+        present_widths = jnp.where(mask, item_widths, 0)
+        prompt, prompt_mask = joined(items, present_widths, self.prompt_bound(bound))
         is_digit = prompt_mask & (prompt < _COMMA)
 
         index = jnp.arange(self.target_bound(bound))
@@ -122,6 +123,7 @@ class KeyedSort(Task):
             most = jax.random.randint(most_key, (), 1, self.max_digits + 1)
         widths = jax.random.randint(width_key, (bound,), 1, most + 1)
 
+        # One draw gives _CHUNK digits.
         num_chunks = (self.max_digits - 1) // _CHUNK + 1
         chunks = jax.random.randint(rest_key, (bound, num_chunks), 0, 10**_CHUNK)
         index = jnp.arange(self.max_digits)
@@ -166,6 +168,8 @@ def _ascending(digits: Int[Array, "n d"], mask: Bools) -> Ints:
     keys = []
     for start in range(0, digits.shape[1], _CHUNK):
         chunk = digits[:, start : start + _CHUNK]
-        powers = 10 ** jnp.arange(chunk.shape[1], dtype=jnp.int32)
-        keys.append((chunk * powers[None]).sum(axis=1))
+        exponents = jnp.arange(chunk.shape[1], dtype=jnp.int32)
+        powers = 10**exponents
+        number = (chunk * powers[None]).sum(axis=1)
+        keys.append(number)
     return jnp.lexsort((*keys, ~mask))  # the last key is the primary one

@@ -66,9 +66,9 @@ class LanguageModel(Task):
         return 0
 
     def data(self, split: str) -> dict[str, np.ndarray]:
-        texts = {name: {"bytes": text} for name, text in self._texts.items()}
-        size = np.asarray(len(self._texts[split]), np.int32)
-        return {**same_size(texts, split), "size": size}
+        arrays = {name: {"bytes": text} for name, text in self._texts.items()}
+        size = len(self._texts[split])  # without padding
+        return {**same_size(arrays, split), "size": np.asarray(size, np.int32)}
 
     @functools.cached_property
     def corpus(self) -> str:
@@ -88,10 +88,13 @@ class LanguageModel(Task):
         from pe_lab.data import text
 
         texts = {}
-        for split, rows in text.read(self.corpus, Path(self.data_dir)).items():
-            documents = [document for (document,) in rows]
-            lines = [d if d.endswith(b"\n") else d + b"\n" for d in documents]
-            texts[split] = joined(lines, split)
+        splits = text.read(self.corpus, Path(self.data_dir))
+        for split, rows in splits.items():
+            documents = []
+            for (document,) in rows:
+                end = b"" if document.endswith(b"\n") else b"\n"
+                documents.append(document + end)
+            texts[split] = joined(documents, split)
         return texts
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
@@ -99,8 +102,11 @@ class LanguageModel(Task):
 
     def sample(self, key, length, bound, data=None) -> Example:
         index = jnp.arange(bound)
-        start = jax.random.randint(key, (), 0, data["size"] - length + 1)
+        num_starts = data["size"] - length + 1
+        start = jax.random.randint(key, (), 0, num_starts)
         # Indices beyond the text are clipped; the mask removes their symbols.
-        window = jnp.take(data["bytes"], start + index, mode="clip").astype(jnp.int32)
+        window = jnp.take(data["bytes"], start + index, mode="clip")
+        window = window.astype(jnp.int32)
         no_prompt = jnp.zeros(0, jnp.int32)
-        return make_example(no_prompt, no_prompt.astype(bool), window, index < length)
+        no_mask = jnp.zeros(0, bool)
+        return make_example(no_prompt, no_mask, window, index < length)

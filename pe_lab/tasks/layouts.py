@@ -84,8 +84,9 @@ class Decoder(Layout):
 
     def __call__(self, task: Task, example: Example) -> Batch:
         vocabulary = _larger_vocabulary(task)
-        size = 1 + len(example.prompt) + len(example.target) + self.end_token
-        index = jnp.arange(size)
+        prompt_size = 1 + len(example.prompt)
+        target_size = len(example.target) + self.end_token
+        index = jnp.arange(prompt_size + target_size)
         separator = 1 + example.prompt_mask.sum()
         target_length = example.target_mask.sum()
         mask = index < separator + target_length + self.end_token
@@ -130,8 +131,8 @@ class Encoder(Layout):
 
     def __call__(self, task: Task, example: Example) -> Batch:
         vocabulary = _larger_vocabulary(task)
-        size = len(example.prompt) + len(example.target) + self.end_token
-        index = jnp.arange(size)
+        target_size = len(example.target) + self.end_token
+        index = jnp.arange(len(example.prompt) + target_size)
         prompt_length = example.prompt_mask.sum()
         target_length = example.target_mask.sum()
         target_index = index - prompt_length
@@ -170,8 +171,10 @@ class EncoderDecoder(Layout):
 
     def __call__(self, task: Task, example: Example) -> Batch:
         vocabulary = task.target_vocabulary
-        index = jnp.arange(len(example.target) + self.end_token)
-        mask = index < example.target_mask.sum() + self.end_token
+        target_size = len(example.target) + self.end_token
+        target_length = example.target_mask.sum()
+        index = jnp.arange(target_size)
+        mask = index < target_length + self.end_token
         tokens = jnp.select(
             [index == 0, mask],
             [vocabulary.begin, _take(example.target, index - 1)],
@@ -207,7 +210,8 @@ LAYOUTS: dict[str, type[Layout]] = {
 
 def _larger_vocabulary(task: Task) -> Vocabulary:
     """The vocabulary of a sequence with prompt and target: no symbol is a special token."""
-    return max(task.vocabulary, task.target_vocabulary, key=lambda vocabulary: vocabulary.size)
+    vocabularies = (task.vocabulary, task.target_vocabulary)
+    return max(vocabularies, key=lambda vocabulary: vocabulary.size)
 
 
 def _labels(
@@ -222,9 +226,9 @@ def _labels(
         [_take(example.target, target_index), vocabulary.end],
         vocabulary.pad,
     )
-    is_asked = in_target & _take(example.asked, target_index)
+    is_predicted = in_target & _take(example.asked, target_index)
     is_answer = in_target & _take(example.answer_mask, target_index)
-    return _Labels(labels, is_asked | is_end, is_answer)
+    return _Labels(labels, is_predicted | is_end, is_answer)
 
 
 def _structure(
@@ -235,28 +239,35 @@ def _structure(
     from_target: Bool[Array, "l"],
 ) -> dict[str, Array]:
     """Structure of tokens that hold a prompt symbol or a target symbol (or its blank)."""
-    in_target = (target_index >= 0) & (target_index < example.target_mask.sum())
+    target_length = example.target_mask.sum()
+    in_target = (target_index >= 0) & (target_index < target_length)
     is_symbol = in_prompt | in_target
+    # A target token has the number of its prompt token; no source is -1, and its number is 0.
     source = _take(example.alignment, target_index)
+    coupled = jnp.select(
+        [in_prompt, in_target],
+        [prompt_index + 1, source + 1],
+        0,
+    )
     structure = {
         "symbols": is_symbol,
-        # A target token has the number of its prompt token; no source is -1, and its number is 0.
-        "coupled": jnp.select([in_prompt, in_target], [prompt_index + 1, source + 1], 0),
+        "coupled": coupled,
         "parts": from_target.astype(jnp.int32),
     }
     # The structures of a task replace the defaults.
     for name, (prompt, target) in example.structure.items():
-        shape = (-1, *[1] * (prompt.ndim - 1))
         prompt_values = _take(prompt, prompt_index)
         target_values = _take(target, target_index)
-        values = jnp.where(in_prompt.reshape(shape), prompt_values, target_values)
-        structure[name] = jnp.where(is_symbol.reshape(shape), values, 0)
+        axes = (-1, *[1] * (prompt.ndim - 1))  # labels may have an axis more than tokens
+        values = jnp.where(in_prompt.reshape(axes), prompt_values, target_values)
+        structure[name] = jnp.where(is_symbol.reshape(axes), values, 0)
     return structure
 
 
 def _take(values: Shaped[AnyArray, "n *a"], index: Int[Array, "l"]) -> Shaped[Array, "l *a"]:
     """Values at indices clipped to the valid range; zeros if there are no values."""
     if len(values) == 0:
-        return jnp.zeros((len(index), *values.shape[1:]), values.dtype)
+        shape = (len(index), *values.shape[1:])
+        return jnp.zeros(shape, values.dtype)
     valid_index = jnp.clip(index, 0, len(values) - 1)
     return jnp.take(jnp.asarray(values), valid_index, axis=0)

@@ -57,8 +57,10 @@ class Lego(Task):
     @property
     def vocabulary(self) -> Vocabulary:
         letters = string.ascii_lowercase
-        names = [*letters, *(f"v{i}" for i in range(len(letters), self.num_names))]
-        return Vocabulary.of(*_SIGNS, *names[: self.num_names])
+        names = list(letters[: self.num_names])
+        for number in range(len(letters), self.num_names):
+            names.append(f"v{number}")
+        return Vocabulary.of(*_SIGNS, *names)
 
     @property
     def target_vocabulary(self) -> Vocabulary:
@@ -84,26 +86,37 @@ class Lego(Task):
         name_order = random_order(names_key, self.num_names)
         name = len(_SIGNS) + name_order[:bound]
         sign = jax.random.randint(signs_key, (bound,), 0, 2)
-        source = jnp.where(index == 0, _ONE, jnp.roll(name, 1))
+        previous_name = jnp.roll(name, 1)
+        source = jnp.where(index == 0, _ONE, previous_name)
         sort_key = index
         if self.permuted:
             sort_key = jax.random.uniform(order_key, (bound,))
         # Clauses that the example does not have come last: sort keys are below the bound.
-        order = jnp.where(index < length, sort_key, bound).argsort()
+        sort_key = jnp.where(index < length, sort_key, bound)
+        order = sort_key.argsort()
         query = length - 1
         if self.query == "late":
-            query = jax.random.randint(query_key, (), (length + 1) // 2, length)
+            first_late = (length + 1) // 2
+            query = jax.random.randint(query_key, (), first_late, length)
 
         equals = jnp.full(bound, _EQUALS)
         end = jnp.where(index == length - 1, _QUERY, _COMMA)
-        columns = [name[order], equals, sign[order], source[order], end]
+        columns = [
+            name[order],
+            equals,
+            sign[order],
+            source[order],
+            end,
+        ]
         clauses = jnp.stack(columns, axis=1).reshape(-1)
+        clauses_and_room = jnp.append(clauses, 0)  # for the query of the longest chain
         prompt_index = jnp.arange(5 * bound + 1)
-        is_query = prompt_index == 5 * length
-        prompt = jnp.where(is_query, name[query], jnp.append(clauses, 0))
-        mask = prompt_index <= 5 * length
+        query_index = 5 * length
+        prompt = jnp.where(prompt_index == query_index, name[query], clauses_and_room)
+        mask = prompt_index <= query_index
         # A minus is sign 1, so that the number of minuses decides.
-        num_minuses = jnp.where(index <= query, sign, 0).sum()
+        signs_to_query = jnp.where(index <= query, sign, 0)
+        num_minuses = signs_to_query.sum()
         return one_symbol_example(prompt, mask, num_minuses % 2)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:

@@ -69,8 +69,8 @@ class Majority(Task):
                 f"Majority needs two symbols and one string or more, got {self.num_symbols} and "
                 f"{self.interleaved}."
             )
-        num_variants = (self.num_symbols > 2) + (self.interleaved > 1) + self.every_prefix
-        if num_variants > 1:
+        variants = (self.num_symbols > 2, self.interleaved > 1, self.every_prefix)
+        if sum(variants) > 1:
             raise ValueError(
                 "Majority takes one of num_symbols above 2, interleaved above 1 and every_prefix,"
                 f" got {self.num_symbols}, {self.interleaved} and {self.every_prefix}."
@@ -106,7 +106,8 @@ class Majority(Task):
             string = self._draw_letters(key, length, mask)
         else:
             string = self._draw_bits(key, length_of_each, size)
-        is_symbol = string[:, None] == jnp.arange(self.num_symbols)[None]
+        symbols = jnp.arange(self.num_symbols)
+        is_symbol = string[:, None] == symbols[None]
         is_symbol &= mask[:, None]
         by_string = is_symbol.reshape(-1, self.interleaved, self.num_symbols)
         counts = by_string.sum(axis=0)
@@ -121,7 +122,8 @@ class Majority(Task):
         num_zeros = jax.random.randint(numbers_key, (self.interleaved,), 0, num_choices)
         # Numbers from the tie on move up by one.
         is_even = length_of_each % 2 == 0
-        num_zeros += is_even & (num_zeros >= length_of_each // 2)
+        tie = length_of_each // 2
+        num_zeros += is_even & (num_zeros >= tie)
         longest = size // self.interleaved
         mask = jnp.arange(longest)[:, None] < length_of_each
         mask = jnp.broadcast_to(mask, (longest, self.interleaved))
@@ -140,12 +142,18 @@ class Majority(Task):
             string = jnp.where(length == 2, string[0], string)
             return attempt, jnp.where(mask, string, 0)
 
+        def draw_again(state):
+            attempt, _ = state
+            return draw(attempt + 1)
+
         def is_tied(state):
             _, string = state
-            counts = jnp.zeros(self.num_symbols, jnp.int32).at[string].add(mask)
-            return (counts == counts.max()).sum() > 1
+            counts = jnp.zeros(self.num_symbols, jnp.int32)
+            counts = counts.at[string].add(mask)
+            is_most_frequent = counts == counts.max()
+            return is_most_frequent.sum() > 1
 
-        _, string = jax.lax.while_loop(is_tied, lambda state: draw(state[0] + 1), draw(0))
+        _, string = jax.lax.while_loop(is_tied, draw_again, draw(0))
         return string
 
     def evaluation_lengths(self, length: int) -> range:

@@ -76,7 +76,11 @@ class Minesweeper(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         sides_key, ratio_key, mines_key = jax.random.split(key, 3)
         height, width = _grids.sides(sides_key, length, self.min_side)
-        ratio = jax.random.uniform(ratio_key, (), minval=self.min_ratio, maxval=self.max_ratio)
+        ratio = jax.random.uniform(
+            ratio_key,
+            minval=self.min_ratio,
+            maxval=self.max_ratio,
+        )
         cell = jnp.arange(bound * bound)
         mask = cell < height * width
         uniform = jax.random.uniform(mines_key, cell.shape)
@@ -90,17 +94,21 @@ class Minesweeper(Task):
         is_mine = jnp.take(mines, prompt_cell, mode="clip")
         symbols = jnp.where(is_mine, _MINE, _EMPTY)
         prompt_numbers = jnp.where(is_cell, prompt_cell + 1, 0)
+        target_numbers = jnp.where(mask, cell + 1, 0)
         prompt_grid = _grids.grid_labels(row, column, is_cell)
-        target_grid = _grids.grid_labels(cell // width, cell % width, mask)
+        target_row = cell // width
+        target_column = cell % width
+        target_grid = _grids.grid_labels(target_row, target_column, mask)
+        # A separator precedes each row of the prompt except the first one.
+        source = cell + target_row
         return make_example(
             jnp.where(is_cell, symbols, _SEPARATOR),
             prompt_mask,
             target,
             mask,
-            # A separator precedes each row of the prompt except the first one.
-            alignment=jnp.where(mines, cell + cell // width, -1),
+            alignment=jnp.where(mines, source, -1),
             structure={
-                "coupled": (prompt_numbers, jnp.where(mask, cell + 1, 0)),
+                "coupled": (prompt_numbers, target_numbers),
                 "grid": (prompt_grid, target_grid),
             },
         )

@@ -25,7 +25,8 @@ _HIDDEN, _FILLER = 2, 3
 
 
 def _hidden_index(task: Task, example: Example) -> Scalar:
-    return (jnp.asarray(example.prompt) == _HIDDEN).argmax()
+    is_hidden = jnp.asarray(example.prompt) == _HIDDEN
+    return is_hidden.argmax()
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,11 @@ class MissingDuplicate(Task):
     """The target is the hidden bit, which is a copy of a bit of the other half."""
 
     attributes: ClassVar = {
-        "needle": Attribute("index of the hidden bit, from 0", _hidden_index, lambda task, n: n - 1)
+        "needle": Attribute(
+            label="index of the hidden bit, from 0",
+            value=_hidden_index,
+            largest=lambda task, n: n - 1,
+        )
     }
 
     @property
@@ -61,13 +66,16 @@ class MissingDuplicate(Task):
         prompt = jnp.where(index == hidden, _HIDDEN, string)
         # The prompt and the answer of length 1 are 1.
         is_single = length == 1
+        prompt = jnp.where(is_single, 1, prompt)
+        answer = jnp.where(is_single, 1, string[twin])
+        source = jnp.where(is_single, -1, twin)
         mask = index < length
         target_mask = jnp.ones(1, bool)
         return make_example(
-            jnp.where(is_single, 1, prompt),
+            prompt,
             mask,
-            jnp.where(is_single, 1, string[twin])[None],
+            answer[None],
             target_mask,
-            alignment=jnp.where(is_single, -1, twin)[None],
+            alignment=source[None],
             structure=uncoupled(mask, target_mask),
         )

@@ -78,14 +78,17 @@ class Mixture(Task):
 
     @property
     def relative_weights(self) -> tuple[float, ...]:
-        return (1.0,) * len(self.tasks) if self.weights is None else self.weights
+        if self.weights is None:
+            return (1.0,) * len(self.tasks)
+        return self.weights
 
     @property
     def components(self) -> tuple[Task, ...]:
         """The mixtures that draw one component alone."""
-        count = len(self.tasks)
-        rows = np.eye(count).tolist()
-        return tuple(dataclasses.replace(self, weights=tuple(row)) for row in rows)
+        mixtures = []
+        for row in np.eye(len(self.tasks)).tolist():
+            mixtures.append(dataclasses.replace(self, weights=tuple(row)))
+        return tuple(mixtures)
 
     @property
     def _drawn_tasks(self) -> tuple[Task, ...]:
@@ -112,12 +115,14 @@ class Mixture(Task):
     @functools.cached_property
     def vocabulary(self) -> Vocabulary:
         """The symbols of all components, then the task tokens."""
-        names: dict[str, None] = {}  # ordered, each once
+        names: list[str] = []
         for task in self.tasks:
-            names |= dict.fromkeys([*_names(task.vocabulary), *_names(task.target_vocabulary)])
+            names += _names(task.vocabulary)
+            names += _names(task.target_vocabulary)
         if self.task_token:
-            names |= dict.fromkeys(f"task{index}" for index in range(len(self.tasks)))
-        return Vocabulary.of(*names)
+            names += [f"task{index}" for index in range(len(self.tasks))]
+        each_once = dict.fromkeys(names)  # in this order
+        return Vocabulary.of(*each_once)
 
     @property
     def _first_task_token(self) -> int:
@@ -125,8 +130,9 @@ class Mixture(Task):
 
     def _symbols_of(self, vocabulary: Vocabulary) -> Int[np.ndarray, "s"]:
         """The mixture's symbol for each symbol of a component."""
-        index = {name: symbol for symbol, name in enumerate(self.vocabulary.names)}
-        return np.array([index[name] for name in _names(vocabulary)], np.int32)
+        symbol_of = {name: symbol for symbol, name in enumerate(self.vocabulary.names)}
+        symbols = [symbol_of[name] for name in _names(vocabulary)]
+        return np.array(symbols, np.int32)
 
     # Lengths
 
@@ -136,18 +142,21 @@ class Mixture(Task):
 
     @property
     def max_length(self) -> int | None:
-        limits = [task.max_length for task in self._drawn_tasks if task.max_length is not None]
-        return min(limits, default=None)
+        limits = [task.max_length for task in self._drawn_tasks]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def prompt_bound(self, length: int) -> int:
-        return max(task.prompt_bound(length) for task in self._drawn_tasks) + self.task_token
+        longest = max(task.prompt_bound(length) for task in self._drawn_tasks)
+        return longest + self.task_token
 
     def target_bound(self, length: int) -> int:
         return max(task.target_bound(length) for task in self._drawn_tasks)
 
     def evaluation_lengths(self, length: int) -> range:
         ranges = [task.evaluation_lengths(length) for task in self._drawn_tasks]
-        return range(min(r.start for r in ranges), max(r.stop for r in ranges))
+        start = min(lengths.start for lengths in ranges)
+        stop = max(lengths.stop for lengths in ranges)
+        return range(start, stop)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         """Return the length in the unit of the component.
@@ -158,13 +167,16 @@ class Mixture(Task):
             task = self.tasks[prompt[0] - self._first_task_token]
             prompt = prompt[1:]
         else:
-            task = next(t for t in self.tasks if set(prompt) <= {*self._symbols_of(t.vocabulary)})
+            task = next(task for task in self.tasks if self._has_all(task, prompt))
         prompt_symbols = self._symbols_of(task.vocabulary).tolist()
         target_symbols = self._symbols_of(task.target_vocabulary).tolist()
-        return task.measure_length(
-            np.array([prompt_symbols.index(symbol) for symbol in prompt], int),
-            np.array([target_symbols.index(symbol) for symbol in target], int),
-        )
+        prompt_of_task = [prompt_symbols.index(symbol) for symbol in prompt]
+        target_of_task = [target_symbols.index(symbol) for symbol in target]
+        return task.measure_length(np.array(prompt_of_task, int), np.array(target_of_task, int))
+
+    def _has_all(self, task: Task, prompt: np.ndarray) -> bool:
+        """Whether a component has all symbols of a prompt."""
+        return set(prompt) <= set(self._symbols_of(task.vocabulary))
 
     # Traits
 
@@ -191,14 +203,17 @@ class Mixture(Task):
     def sample(self, key, length, bound, data=None) -> Example:
         component = self._draw_component(key)
         # Under vmap a branch computes all of its sides, so all components are drawn.
-        examples = [task.sample(key, length, bound) for task in self._drawn_tasks]
-        structures = [self._completed_structure(example) for example in examples]
-        prepared = []
         indices = [index for index, weight in enumerate(self.relative_weights) if weight]
-        for index, example, structure in zip(indices, examples, structures, strict=True):
-            prepared.append(self._prepared(index, example, structure, bound))
-        branch = jnp.searchsorted(jnp.asarray(indices), component)
-        return jax.tree.map(lambda *leaves: jnp.stack(leaves)[branch], *prepared)
+        examples = []
+        for index in indices:
+            example = self.tasks[index].sample(key, length, bound)
+            examples.append(self._prepared(index, example, bound))
+        choice = jnp.searchsorted(jnp.asarray(indices), component)
+
+        def choose(*leaves):
+            return jnp.stack(leaves)[choice]
+
+        return jax.tree.map(choose, *examples)
 
     @functools.cached_property
     def _structure_types(self) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
@@ -208,8 +223,9 @@ class Mixture(Task):
         """
         types = {}
         for task in self.tasks:
-            sample = functools.partial(task.sample, bound=task.min_length)
-            example = jax.eval_shape(sample, jax.random.key(0), jnp.int32(task.min_length))
+            length = task.min_length
+            sample = functools.partial(task.sample, bound=length)
+            example = jax.eval_shape(sample, jax.random.key(0), jnp.int32(length))
             for name, (labels, _) in example.structure.items():
                 types[name] = (labels.shape[1:], labels.dtype)
         return types
@@ -226,42 +242,44 @@ class Mixture(Task):
             target_labels = jnp.zeros((target_size, *tail), dtype)
             structure[name] = (prompt_labels, target_labels)
         structure["symbols"] = (example.prompt_mask, example.target_mask)
-        prompt_numbers = jnp.where(example.prompt_mask, jnp.arange(1, prompt_size + 1), 0)
+        numbers = jnp.arange(1, prompt_size + 1)
+        prompt_numbers = jnp.where(example.prompt_mask, numbers, 0)
         structure["coupled"] = (prompt_numbers, example.alignment + 1)
         return structure | dict(example.structure)
 
-    def _prepared(self, index: int, example: Example, structure: Structure, bound: int) -> Example:
+    def _prepared(self, index: int, example: Example, bound: int) -> Example:
         """A component's example in the symbols and shapes of the mixture."""
-        task, has_token = self.tasks[index], self.task_token
-        prompt_size = self.prompt_bound(bound) - has_token
+        task = self.tasks[index]
+        prompt_size = self.prompt_bound(bound) - self.task_token
         target_size = self.target_bound(bound)
-        prompt = jnp.asarray(self._symbols_of(task.vocabulary))[example.prompt]
-        target = jnp.asarray(self._symbols_of(task.target_vocabulary))[example.target]
-        tokens = _padded(prompt, prompt_size)
+        prompt_symbols = jnp.asarray(self._symbols_of(task.vocabulary))
+        target_symbols = jnp.asarray(self._symbols_of(task.target_vocabulary))
+        prompt = _padded(prompt_symbols[example.prompt], prompt_size)
+        target = _padded(target_symbols[example.target], target_size)
         prompt_mask = _padded(example.prompt_mask, prompt_size)
-        labels = {
-            name: (_padded(prompt_labels, prompt_size), _padded(target_labels, target_size))
-            for name, (prompt_labels, target_labels) in structure.items()
-        }
-        labels[COMPONENT] = (jnp.full(prompt_size, index), jnp.full(target_size, index))
         alignment = _padded(example.alignment, target_size, -1)
-        if has_token:
-            token = jnp.asarray([self._first_task_token + index], tokens.dtype)
-            tokens = jnp.concatenate([token, tokens])
-            prompt_mask = jnp.concatenate([jnp.ones(1, bool), prompt_mask])
-            labels = {name: (_with_token(p), t) for name, (p, t) in labels.items()}
-            labels[COMPONENT] = (labels[COMPONENT][0].at[0].set(-1), labels[COMPONENT][1])
+        structure = {COMPONENT: (jnp.full(prompt_size, index), jnp.full(target_size, index))}
+        for name, (prompt_labels, target_labels) in self._completed_structure(example).items():
+            prompt_labels = _padded(prompt_labels, prompt_size)
+            target_labels = _padded(target_labels, target_size)
+            structure[name] = (prompt_labels, target_labels)
+        if self.task_token:
+            prompt = _with_token(prompt, self._first_task_token + index)
+            prompt_mask = _with_token(prompt_mask, 1)
+            for name, (prompt_labels, target_labels) in structure.items():
+                label = -1 if name == COMPONENT else 0
+                structure[name] = (_with_token(prompt_labels, label), target_labels)
             alignment = jnp.where(alignment >= 0, alignment + 1, -1)
         asked_mask = _padded(example.asked, target_size) if self.gives_tokens else None
         return make_example(
-            tokens,
+            prompt,
             prompt_mask,
-            _padded(target, target_size),
+            target,
             _padded(example.target_mask, target_size),
             answer_mask=_padded(example.answer_mask, target_size),
             alignment=alignment,
             asked_mask=asked_mask,
-            structure=labels,
+            structure=structure,
         )
 
 
@@ -271,10 +289,12 @@ def _names(vocabulary: Vocabulary) -> tuple[str, ...]:
 
 def _padded(values: Shaped[AnyArray, "n *a"], size: int, fill: int = 0) -> Shaped[Array, "m *a"]:
     """Values with a fill value behind them, up to a size."""
-    widths = [(0, size - len(values)), *[(0, 0)] * (values.ndim - 1)]
+    widths = [(0, 0)] * values.ndim
+    widths[0] = (0, size - len(values))
     return jnp.pad(jnp.asarray(values), widths, constant_values=fill)
 
 
-def _with_token(labels: Shaped[Array, "p *a"]) -> Shaped[Array, "q *a"]:
-    """The labels of a prompt after a task token, which has the label 0."""
-    return jnp.concatenate([jnp.zeros_like(labels[:1]), labels])
+def _with_token(values: Shaped[Array, "p *a"], of_token: int) -> Shaped[Array, "q *a"]:
+    """The values of a prompt after the value of its task token."""
+    first = jnp.full_like(values[:1], of_token)
+    return jnp.concatenate([first, values])

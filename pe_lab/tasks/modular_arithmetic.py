@@ -73,7 +73,8 @@ class ModularArithmetic(Task):
         mask = jnp.arange(len(prompt)) < length - 1 + length % 2
 
         inside = 2 * jnp.arange(most_digits) < length
-        operators_before = jnp.roll(operators, 1).at[0].set(_PLUS)
+        operators_before = jnp.roll(operators, 1)
+        operators_before = operators_before.at[0].set(_PLUS)
         digits = jnp.where(inside, digits, 0)
         value = self._value(digits, operators_before, inside)
         return one_symbol_example(prompt, mask, value)
@@ -97,7 +98,8 @@ class ModularArithmetic(Task):
             return (total, term), None
 
         zero = jnp.zeros((), jnp.int32)
-        (total, term), _ = jax.lax.scan(step, (zero, zero), (digits, operators, inside))
+        inputs = (digits, operators, inside)
+        (total, term), _ = jax.lax.scan(step, (zero, zero), inputs)
         return (total + term) % self.modulus
 
     def evaluation_lengths(self, length: int) -> range:

@@ -72,10 +72,13 @@ class ModularSum(Task):
         else:
             mask = is_term = index < length
             prompt = terms
-        answer = terms.sum(keepdims=True) % self.modulus
+        total = terms.sum(keepdims=True)
+        answer = total % self.modulus
         target_mask = jnp.ones(1, bool)
         structure = {"symbols": (is_term, target_mask)}
         return make_example(prompt, mask, answer, target_mask, structure=structure)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
-        return (len(prompt) + 1) // 2 if self.signs else len(prompt)
+        if not self.signs:
+            return len(prompt)
+        return (len(prompt) + 1) // 2

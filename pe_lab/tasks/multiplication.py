@@ -108,7 +108,8 @@ class Multiplication(Arithmetic):
             lengths = self.draw_lengths(lengths_key, length, 2)
             second = self.draw_number(second_key, lengths[1], second_digits)
         else:
-            lengths = jnp.append(self.draw_lengths(lengths_key, length, 1), second_digits)
+            first_length = self.draw_lengths(lengths_key, length, 1)
+            lengths = jnp.append(first_length, second_digits)
             second = jax.random.randint(second_key, (second_digits,), 0, self.base)
         first = self.draw_number(first_key, lengths[0], bound)
         padded_first = jnp.pad(first, (0, second_digits))
@@ -132,8 +133,13 @@ class Multiplication(Arithmetic):
         columns = _shifted(products).sum(axis=0)
         digits, _ = carried(columns, self.base)
         width = num_digits(digits) if self.padding == "none" else lengths.sum()
-        row = jnp.array([3])
-        return number_text(digits[None], width[None], self.reverse_answer, row, scored=True)
+        return number_text(
+            digits[None],
+            width[None],
+            self.reverse_answer,
+            row=jnp.array([3]),
+            scored=True,
+        )
 
     def _scratchpad(self, products: Int[Array, "m n"], lengths: Int[Array, "2"]) -> Text:
         """Write the partial products and their running sums."""
@@ -142,8 +148,8 @@ class Multiplication(Arithmetic):
         is_last = number == lengths[1] - 1
         reverse = self.reverse_answer
 
-        room_for_carry = jnp.pad(products, ((0, 0), (0, 1)))
-        digits, _ = carried(room_for_carry, self.base)
+        with_room = jnp.pad(products, ((0, 0), (0, 1)))  # for the last carry
+        digits, _ = carried(with_room, self.base)
         widths = self._widths(digits, lengths, lengths[0] + 1)
         partial_products = number_text(digits, widths, reverse, row, shift=number)
 
@@ -152,12 +158,14 @@ class Multiplication(Arithmetic):
         widths = self._widths(digits, lengths, lengths.sum())
         running_sums = number_text(digits, widths, reverse, row, scored=is_last)
 
-        texts = [
-            separated(partial_products, self.symbol_id("+")),
-            sign_text(self.symbol_id("="), jnp.ones(1, bool)),
-            separated(running_sums, self.symbol_id(">")),
-        ]
-        return concatenated(*(map_fields(jnp.ravel, text) for text in texts))
+        partial_products = separated(partial_products, self.symbol_id("+"))
+        equals = sign_text(self.symbol_id("="), jnp.ones(1, bool))
+        running_sums = separated(running_sums, self.symbol_id(">"))
+        return concatenated(
+            map_fields(jnp.ravel, partial_products),
+            equals,
+            map_fields(jnp.ravel, running_sums),
+        )
 
     def _widths(
         self, digits: Int[Array, "m w"], lengths: Int[Array, "2"], padded_width: Scalar
@@ -184,6 +192,8 @@ class Multiplication(Arithmetic):
 def _shifted(rows: Int[Array, "m n"]) -> Int[Array, "m m+n"]:
     """Shift row j by j digits, as in long multiplication."""
     m, n = rows.shape
+    width = m + n
     # Rows of m + n + 1 values that are cut into rows of m + n shift by one value each.
-    flat = jnp.pad(rows, ((0, 0), (0, m + 1))).ravel()
-    return flat[: m * (m + n)].reshape(m, m + n)
+    padded = jnp.pad(rows, ((0, 0), (0, m + 1)))
+    values = padded.ravel()
+    return values[: m * width].reshape(m, width)

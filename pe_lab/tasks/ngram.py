@@ -158,8 +158,10 @@ class Ngram(Task):
         occurs_once = is_equal.sum(axis=1) == 1
         # Uniform numbers are below 1, so that n-grams that occur once have the highest scores.
         score = jax.random.uniform(key, letters.shape) + occurs_once
-        chosen = jnp.argmax(jnp.where(start <= length - self.min_length, score, -1))
-        return jnp.argmax(is_equal[chosen])
+        leaves_room = start <= length - self.min_length
+        score = jnp.where(leaves_room, score, -1)
+        chosen = jnp.argmax(score)
+        return jnp.argmax(is_equal[chosen])  # the first start of an equal n-gram
 
     def _duplicate(self, key: RandomKey, letters: Ints, length: Scalar) -> Example:
         from_key, to_key = jax.random.split(key)

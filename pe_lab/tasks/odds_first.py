@@ -32,5 +32,7 @@ class OddsFirst(StringTask):
         index = jnp.arange(bound)
         mask = index < length
         num_odd = length // 2
-        source = jnp.where(index < num_odd, 2 * index + 1, 2 * (index - num_odd))
+        odd_index = 2 * index + 1
+        even_index = 2 * (index - num_odd)
+        source = jnp.where(index < num_odd, odd_index, even_index)
         return rearranged(string, mask, source, mask)

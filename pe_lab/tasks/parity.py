@@ -74,12 +74,14 @@ class Parity(Task):
         if self.answer == "last":
             return one_symbol_example(bits, mask, bits.sum() % 2)
         # Bit i and parity i - 1, which precedes it in the computation, share the number i.
-        coupled = (jnp.where(mask, index, 0), jnp.where(mask, index + 1, 0))
+        bit_numbers = jnp.where(mask, index, 0)
+        parity_numbers = jnp.where(mask, index + 1, 0)
+        is_last = index == length - 1
         return make_example(
             bits,
             mask,
             jnp.cumsum(bits) % 2,
             mask,
-            answer_mask=mask if self.answer == "every" else index == length - 1,
-            structure={"coupled": coupled},
+            answer_mask=mask if self.answer == "every" else is_last,
+            structure={"coupled": (bit_numbers, parity_numbers)},
         )

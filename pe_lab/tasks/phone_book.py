@@ -26,7 +26,8 @@ from pe_lab.tasks.base import Attribute, Example, Scalar, Task, Vocabulary, nume
 
 
 def _needle(task: "PhoneBook", example: Example) -> Scalar:
-    return jnp.asarray(example.alignment)[0] // (1 + task.num_digits)
+    first_source = jnp.asarray(example.alignment)[0]
+    return first_source // (1 + task.num_digits)
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,11 @@ class PhoneBook(Task):
 
     length_name = "entries"
     attributes: ClassVar = {
-        "needle": Attribute("index of the entry, from 0", _needle, lambda task, n: n - 1),
+        "needle": Attribute(
+            label="index of the entry, from 0",
+            value=_needle,
+            largest=lambda task, n: n - 1,
+        ),
         "longest_distance": LONGEST_DISTANCE,
     }
 
@@ -81,16 +86,18 @@ class PhoneBook(Task):
         least = jnp.where(digit_index == 0, 6, 0)[None]
         # Uniform fractions are twice as fast as uniform integers here.
         uniform = jax.random.uniform(digit_key, (bound, self.num_digits))
-        above_least = (uniform * (10 - least)).astype(jnp.int32)
-        entries = jnp.concatenate([names[:, None], least + above_least], axis=1)
+        above_least = uniform * (10 - least)
+        digits = least + above_least.astype(jnp.int32)
+        entries = jnp.concatenate([names[:, None], digits], axis=1)
         book = entries.reshape(-1)
         query = jax.random.randint(query_key, (), 0, length)
 
         width = 1 + self.num_digits
+        query_index = width * length
         index = jnp.arange(self.prompt_bound(bound))
-        is_query = index == width * length
-        prompt = jnp.where(is_query, names[query], jnp.append(book, 0))
-        mask = index <= width * length
+        book_and_room = jnp.append(book, 0)  # for the query of the longest book
+        prompt = jnp.where(index == query_index, names[query], book_and_room)
+        mask = index <= query_index
         target_mask = jnp.ones(self.num_digits, bool)
         source = width * query + 1 + digit_index
         # Symbols 0 to 9 are digits, larger symbols are names.

@@ -21,7 +21,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from pe_lab.tasks.base import Example, Ints, Scalar, Task, Vocabulary, numerals, one_symbol_example
+from pe_lab.tasks.base import (
+    Example,
+    Ints,
+    RandomKey,
+    Scalar,
+    Task,
+    Vocabulary,
+    numerals,
+    one_symbol_example,
+)
 
 _COEFFICIENT, _DEGREE, _POINT = 3, 3, 2  # the largest values
 _SIGNS = ("x", "=", "in", "*", "**", "+")
@@ -72,13 +81,12 @@ class Polynomial(Task):
 
     def sample(self, key, length, bound, data=None) -> Example:
         coefficients_key, degrees_key, point_key = jax.random.split(key, 3)
-        coefficients = jax.random.randint(
-            coefficients_key, (bound,), -_COEFFICIENT, _COEFFICIENT + 1
-        )
+        coefficients = _draw_up_to(coefficients_key, (bound,), _COEFFICIENT)
         degrees = jax.random.randint(degrees_key, (bound,), 0, _DEGREE + 1)
-        x = jax.random.randint(point_key, (), -_POINT, _POINT + 1)
+        x = _draw_up_to(point_key, (), _POINT)
         inside = jnp.arange(bound) < length
-        terms = jnp.where(inside, coefficients * x**degrees, 0)
+        terms = coefficients * x**degrees
+        terms = jnp.where(inside, terms, 0)
         value = terms.sum() % self.modulus
         if self.whole_terms:
             prompt = self._write_whole(coefficients, degrees, x)
@@ -89,25 +97,54 @@ class Polynomial(Task):
         mask = jnp.arange(len(prompt)) < num_tokens
         return one_symbol_example(prompt, mask, value)
 
+    @property
+    def _first_after_numbers(self) -> int:
+        """The first symbol after the three negative numbers."""
+        return self._negatives + 3
+
     def _write_whole(self, coefficients: Ints, degrees: Ints, x: Scalar) -> Int[Array, "p"]:
         # One symbol for each pair of a coefficient and a degree, after all numbers.
         row = coefficients + _COEFFICIENT
         pair = row * (_DEGREE + 1) + degrees
-        terms = self._negatives + 3 + pair
-        return jnp.concatenate([self._numbers(x[None]), terms])
+        terms = self._first_after_numbers + pair
+        point = self._numbers(x[None])
+        return jnp.concatenate([point, terms])
 
     def _write_spelled(self, coefficients: Ints, degrees: Ints, x: Scalar) -> Int[Array, "p"]:
-        first_sign = self._negatives + 3
-        signs = [jnp.full_like(degrees, first_sign + i) for i in range(len(_SIGNS))]
-        unknown, equals, within, times, power, plus = signs
-        columns = [self._numbers(coefficients), times, unknown, power, degrees, plus]
+        signs = []
+        for i in range(len(_SIGNS)):
+            sign = self._first_after_numbers + i
+            signs.append(jnp.full_like(degrees, sign))
+        unknown, equals, within, times, power, plus = signs  # in the order of _SIGNS
+        columns = [
+            self._numbers(coefficients),
+            times,
+            unknown,
+            power,
+            degrees,
+            plus,
+        ]
         terms = jnp.stack(columns, axis=1).reshape(-1)
-        head = [unknown[:1], equals[:1], self._numbers(x[None]), within[:1]]
-        return jnp.concatenate([*head, terms[:-1]])  # no plus after the last term
+        parts = [
+            unknown[:1],
+            equals[:1],
+            self._numbers(x[None]),
+            within[:1],
+            terms[:-1],  # no plus after the last term
+        ]
+        return jnp.concatenate(parts)
 
     def _numbers(self, values: Ints) -> Ints:
         """Return the symbols of numbers."""
-        return jnp.where(values < 0, self._negatives - 1 - values, values)
+        negatives = self._negatives - 1 - values
+        return jnp.where(values < 0, negatives, values)
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
-        return len(prompt) - 1 if self.whole_terms else (len(prompt) - 3) // 6
+        if self.whole_terms:
+            return len(prompt) - 1
+        return (len(prompt) - 3) // 6
+
+
+def _draw_up_to(key: RandomKey, shape: tuple[int, ...], most: int) -> Int[Array, "..."]:
+    """Draw uniform numbers of -most..most."""
+    return jax.random.randint(key, shape, -most, most + 1)

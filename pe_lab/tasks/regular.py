@@ -91,7 +91,8 @@ class Regular(Task):
 
     def _name(self, label: str) -> str:
         """Return the name of a label; the set of one letter needs another name than the letter."""
-        return f"{{{label}}}" if label in tuple(self._language.letters) else label
+        is_letter = label in tuple(self._language.letters)
+        return f"{{{label}}}" if is_letter else label
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -100,7 +101,8 @@ class Regular(Task):
     @property
     def target_vocabulary(self) -> Vocabulary:
         """The letters, then the labels."""
-        names = [self._name(label) for label in dict.fromkeys(self._labels)]
+        labels = dict.fromkeys(self._labels)  # each once
+        names = [self._name(label) for label in labels]
         return Vocabulary.of(*self._language.letters, *names)
 
     @property
@@ -130,7 +132,8 @@ class Regular(Task):
 
         # Several states may have the same label; ids follow the first occurrences.
         labels = list(dict.fromkeys(self._labels))
-        label_ids = [len(language.letters) + labels.index(label) for label in self._labels]
+        first_label = len(language.letters)
+        label_ids = [first_label + labels.index(label) for label in self._labels]
         target = jnp.asarray(label_ids)[states]
         mask = jnp.arange(bound) < length
         if self.answer == "last":
@@ -171,11 +174,13 @@ def _num_strings(language: Language, member: bool, bound: int) -> np.ndarray:
     The numbers of each length have a common factor, so that they do not overflow.
     """
     moves = np.array(language.moves)
-    counts = np.zeros((bound + 1, len(moves)))
-    is_accepting = np.isin(np.arange(len(moves)), language.accepting)
+    num_states = len(moves)
+    counts = np.zeros((bound + 1, num_states))
+    is_accepting = np.isin(np.arange(num_states), language.accepting)
     counts[0] = is_accepting == member
     for length in range(1, bound + 1):
-        count = counts[length - 1][moves].sum(axis=1)
+        shorter = counts[length - 1]
+        count = shorter[moves].sum(axis=1)
         counts[length] = count / max(count.max(), 1)
     return counts
 
@@ -190,8 +195,12 @@ def _member_lengths(language: Language, bound: int) -> np.ndarray:
 def _thresholds(language: Language, counts: np.ndarray) -> np.ndarray:
     """[.., letters left, state, letter - 1]: cumulative probabilities of the next letter."""
     # After a letter, one letter less is left. Padding reads row 0, whose values are arbitrary.
-    remaining = np.concatenate([counts[:, :1], counts[:, :-1]], axis=1)
-    ways = remaining[:, :, np.array(language.moves)]
+    padding = counts[:, :1]
+    remaining = np.concatenate([padding, counts[:, :-1]], axis=1)
+    moves = np.array(language.moves)
+    ways = remaining[:, :, moves]
     total = ways.sum(axis=-1, keepdims=True)
-    cumulative = np.cumsum(ways, axis=-1) / np.where(total > 0, total, 1)
-    return cumulative[..., :-1].astype(np.float32)
+    safe_total = np.where(total > 0, total, 1)
+    cumulative = np.cumsum(ways, axis=-1) / safe_total
+    thresholds = cumulative[..., :-1]  # the last one is 1
+    return thresholds.astype(np.float32)

@@ -52,4 +52,6 @@ class Repeat(Task):
         mask = jnp.arange(bound) < length
         index = jnp.arange(self.target_bound(bound))
         target_mask = index < self.times * length
-        return rearranged(jnp.full(bound, symbol), mask, index % length, target_mask)
+        prompt = jnp.full(bound, symbol)
+        source = index % length
+        return rearranged(prompt, mask, source, target_mask)

@@ -26,6 +26,7 @@ drawn first.
 
 import functools
 import itertools
+import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,7 +88,8 @@ class Scan(Task):
         return _tables(self.max_train, split)
 
     def sample(self, key, length, bound, data=None) -> Example:
-        offset = jax.random.randint(key, (), 0, data["count"][length])
+        count = data["count"][length]
+        offset = jax.random.randint(key, (), 0, count)
         row = data["first"][length] + offset
         command = data["commands"][row].astype(jnp.int32)
         actions = data["actions"][row].astype(jnp.int32)
@@ -99,26 +101,31 @@ class Scan(Task):
         return len(target)
 
     def evaluation_lengths(self, length: int) -> range:
-        longest = max(n for n in range(1, length + 1) if _commands()[n])
+        by_length = _commands()
+        longest = max(n for n in range(1, length + 1) if by_length[n])
         return range(longest, longest + 1)
 
 
 def _phrases() -> list[Command]:
     """Return the words and actions of the phrases that `and` and `after` combine."""
-    verbs = {verb: [action] for verb, action in zip(_VERBS, _ACTIONS, strict=True)}
-    phrases: list[Command] = [([verb], action) for verb, action in verbs.items()]
+    verbs: dict[str, list[str]] = {}
+    phrases: list[Command] = []
+    for verb, action in zip(_VERBS, _ACTIONS, strict=True):
+        verbs[verb] = [action]
+        phrases.append(([verb], [action]))
     verbs["turn"] = []  # it has no action without a side
     for side, turn_action in zip(_SIDES, _TURNS, strict=True):
         turn = [turn_action]
-        for verb, action in verbs.items():
+        for verb, actions in verbs.items():
             phrases += [
-                ([verb, side], turn + action),
-                ([verb, "opposite", side], turn * 2 + action),
-                ([verb, "around", side], (turn + action) * 4),
+                ([verb, side], turn + actions),
+                ([verb, "opposite", side], turn * 2 + actions),
+                ([verb, "around", side], (turn + actions) * 4),
             ]
     repeated: list[Command] = []
     for name, times in _TIMES.items():
-        repeated += [([*words, name], actions * times) for words, actions in phrases]
+        for words, actions in phrases:
+            repeated.append(([*words, name], actions * times))
     return phrases + repeated
 
 
@@ -127,10 +134,13 @@ def _commands() -> list[list[Command]]:
     """Return the commands of every length, in the order of a checksum of their words."""
     phrases = _phrases()
     commands = list(phrases)
-    for (words, actions), (other_words, other_actions) in itertools.product(phrases, phrases):
-        commands.append(([*words, "and", *other_words], actions + other_actions))
-    for (words, actions), (other_words, other_actions) in itertools.product(phrases, phrases):
-        commands.append(([*words, "after", *other_words], other_actions + actions))
+    for first, second in itertools.product(phrases, phrases):
+        first_words, first_actions = first
+        second_words, second_actions = second
+        and_words = [*first_words, "and", *second_words]
+        after_words = [*first_words, "after", *second_words]
+        commands.append((and_words, first_actions + second_actions))
+        commands.append((after_words, second_actions + first_actions))
 
     by_length: list[list[Command]] = [[] for _ in range(_LONGEST + 1)]
     for words, actions in commands:
@@ -166,19 +176,26 @@ def _tables(max_train: int, split: str) -> dict[str, np.ndarray]:
         compiled program takes all of them.
       first and count: [length], the rows that examples of this length are drawn from.
     """
-    rows: list[Command] = []
-    first, count = np.zeros((2, _LONGEST + 1), np.int32)
+    all_words: list[list[str]] = []
+    all_actions: list[list[str]] = []
+    first = np.zeros(_LONGEST + 1, np.int32)
+    count = np.zeros(_LONGEST + 1, np.int32)
     for length in range(1, _LONGEST + 1):
-        commands = _commands_of_split(_commands()[length], split, length <= max_train)
+        is_short = length <= max_train
+        commands = _commands_of_split(_commands()[length], split, is_short)
         if commands:
-            first[length], count[length] = len(rows), len(commands)
+            first[length] = len(all_words)
+            count[length] = len(commands)
         else:
             # Fall back to the longest shorter length with commands.
-            first[length], count[length] = first[length - 1], count[length - 1]
-        rows += commands
+            first[length] = first[length - 1]
+            count[length] = count[length - 1]
+        for words, actions in commands:
+            all_words.append(words)
+            all_actions.append(actions)
     return {
-        "commands": _table([words for words, _ in rows], _most_words()[-1]),
-        "actions": _table([actions for _, actions in rows], _LONGEST),
+        "commands": _table(all_words, _most_words()[-1]),
+        "actions": _table(all_actions, _LONGEST),
         "first": first,
         "count": count,
     }
@@ -186,7 +203,7 @@ def _tables(max_train: int, split: str) -> dict[str, np.ndarray]:
 
 def _commands_of_split(commands: list[Command], split: str, is_short: bool) -> list[Command]:
     """Select the commands of a split among the commands of one length."""
-    num_held_out = -(-len(commands) // 10)
+    num_held_out = math.ceil(len(commands) / 10)
     if split == "train":
         return commands[num_held_out:] if is_short else []
     if split == "test" and not is_short:
@@ -196,9 +213,9 @@ def _commands_of_split(commands: list[Command], split: str, is_short: bool) -> l
 
 def _table(texts: Sequence[list[str]], width: int) -> np.ndarray:
     # All splits have rows for all commands, so that their shapes are equal.
-    ids = {name: i for i, name in enumerate(_NAMES)}
+    symbols = {name: symbol for symbol, name in enumerate(_NAMES)}
     num_commands = sum(map(len, _commands()))
     table = np.full((num_commands, width), _NONE, np.uint8)
-    for i, text in enumerate(texts):
-        table[i, : len(text)] = [ids[word] for word in text]
+    for row, text in zip(table, texts, strict=False):  # more rows than texts
+        row[: len(text)] = [symbols[word] for word in text]
     return table

@@ -25,7 +25,8 @@ from pe_lab.tasks.base import Attribute, Example, Scalar, Task, Vocabulary, nume
 
 
 def _longest_gap(task: "SelectiveCopy", example: Example) -> Scalar:
-    return longest_run(jnp.asarray(example.prompt == task.num_symbols))
+    is_blank = example.prompt == task.num_symbols
+    return longest_run(jnp.asarray(is_blank))
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class SelectiveCopy(Task):
     attributes: ClassVar = {
         "longest_distance": LONGEST_DISTANCE,
         "longest_gap": Attribute(
-            "longest run of blanks", _longest_gap, lambda task, n: n - task.num_content
+            label="longest run of blanks",
+            value=_longest_gap,
+            largest=lambda task, n: n - task.num_content,
         ),
     }
 
@@ -79,7 +82,8 @@ class SelectiveCopy(Task):
         precedes = next_symbol[:, None] <= index[None]
         precedes &= is_blank[:, None]
         # A symbol moves by the number of blanks before it.
-        source = index + precedes.sum(axis=0)
+        num_before = precedes.sum(axis=0)
+        source = index + num_before
         blanks = jnp.full(bound, self.num_symbols)
         prompt = blanks.at[source].set(content)
         mask = jnp.arange(bound) < length

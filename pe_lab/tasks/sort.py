@@ -31,9 +31,11 @@ _COMMA = 10
 
 
 def _is_range(numbers: tuple) -> bool:
-    if len(numbers) != 2 or not all(type(number) is int for number in numbers):
+    all_integers = all(type(number) is int for number in numbers)
+    if len(numbers) != 2 or not all_integers:
         return False
-    return 0 <= numbers[0] < numbers[1] < 10**9
+    least, most = numbers
+    return 0 <= least < most < 10**9
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,13 @@ class Sort(StringTask):
         if self.numbers is not None:
             least, most = self.numbers
             values = jax.random.randint(key, (bound,), least, most + 1)
-            ordered = jnp.sort(jnp.where(mask, values, most + 1))  # padding last
-            return self._number_example(jnp.where(mask, values, 0), ordered, mask)
+            sort_key = jnp.where(mask, values, most + 1)  # padding last
+            values = jnp.where(mask, values, 0)
+            return self._number_example(values, jnp.sort(sort_key), mask)
         string = self.draw_string(key, bound)
         # Padding is larger than every symbol, so that it comes last.
-        order = jnp.argsort(jnp.where(mask, string, self.num_symbols))
+        sort_key = jnp.where(mask, string, self.num_symbols)
+        order = jnp.argsort(sort_key)
         alignment = jnp.where(mask & self.distinct, order, -1)
         return make_example(string, mask, string[order], mask, alignment=alignment)
 
@@ -106,14 +110,18 @@ class Sort(StringTask):
         assert self.numbers is not None
         most_digits = len(str(self.numbers[1]))
         column = jnp.arange(most_digits + 1)[None]  # the last one for the longest number's comma
-        has_digit = values[:, None] >= 10 ** column[:, :-1]
-        widths = jnp.maximum(has_digit.sum(axis=1), 1)  # 0 has one digit
+        value = values[:, None]
+        has_digit = value >= 10 ** column[:, :-1]
+        num_digits = has_digit.sum(axis=1)
+        num_digits = jnp.maximum(num_digits, 1)  # 0 has one digit
+        width = num_digits[:, None]
         # Digits from the most significant one on; columns beyond the width become commas.
-        significance = jnp.maximum(widths[:, None] - 1 - column, 0)
-        digits = values[:, None] // 10**significance % 10
-        tokens = jnp.where(column < widths[:, None], digits, _COMMA)
-        item_widths = jnp.where(mask, widths + 1, 0)
-        return joined(tokens, item_widths, self.prompt_bound(len(values)))
+        significance = jnp.maximum(width - 1 - column, 0)
+        digits = value // 10**significance % 10
+        tokens = jnp.where(column < width, digits, _COMMA)
+        item_widths = jnp.where(mask, num_digits + 1, 0)
+        size = self.prompt_bound(len(values))
+        return joined(tokens, item_widths, size)
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
         """Return what the structure reveals: the alignment of distinct symbols shows them."""
@@ -123,4 +131,7 @@ class Sort(StringTask):
         return None
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
-        return len(prompt) if self.numbers is None else prompt.tolist().count(_COMMA) + 1
+        if self.numbers is None:
+            return len(prompt)
+        num_commas = prompt.tolist().count(_COMMA)
+        return num_commas + 1

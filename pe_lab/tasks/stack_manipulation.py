@@ -58,7 +58,8 @@ class StackManipulation(Task):
 
     def sample(self, key, length, bound, data=None) -> Example:
         height_key, bits_key, actions_key = jax.random.split(key, 3)
-        first_height = jax.random.randint(height_key, (), 1, jnp.maximum(length, 2))
+        height_bound = jnp.maximum(length, 2)
+        first_height = jax.random.randint(height_key, (), 1, height_bound)
         index = jnp.arange(bound)
         mask = index < length
         is_bit = index < first_height
@@ -96,8 +97,8 @@ def _final_stack(
     bound = len(prompt)
     is_push = mask & (prompt != _POP)  # bits of the first stack are pushed, too
     is_pop = mask & (prompt == _POP)
-    step = is_push.astype(int) - is_pop.astype(int)
-    unclipped = jnp.cumsum(step)
+    change = is_push.astype(int) - is_pop.astype(int)
+    unclipped = jnp.cumsum(change)
     # Each pop of an empty stack raises the bottom by one.
     lowest = jax.lax.cummin(unclipped)
     height_after = unclipped - jnp.minimum(lowest, 0)
@@ -106,11 +107,15 @@ def _final_stack(
     stays = is_push & (lowest_later >= height_after)
     height = stays.sum()
 
-    from_top = jnp.where(stays, height - height_after, bound)
+    # Bits that do not stay go out of bounds, where mode="drop" ignores them.
+    from_top = jnp.where(stays, height - height_after, bound + 1)
+    index = jnp.arange(bound)
     source = jnp.full(bound + 1, bound)
-    source = source.at[from_top].set(jnp.arange(bound), mode="drop")
+    source = source.at[from_top].set(index, mode="drop")
     in_stack = jnp.arange(bound + 1) < height
     source = jnp.where(in_stack, source, bound)
     bits = jnp.where(is_bit, prompt, prompt - _PUSH)
-    target = jnp.where(in_stack, jnp.append(bits, 0)[source], 0)
-    return target.at[height].set(_END), source, height
+    bits_and_none = jnp.append(bits, 0)  # at the bound, the source of no bit
+    target = jnp.where(in_stack, bits_and_none[source], 0)
+    target = target.at[height].set(_END)
+    return target, source, height

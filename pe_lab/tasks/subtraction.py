@@ -67,17 +67,22 @@ class Subtraction(Arithmetic):
     def sample(self, key, length, bound, data=None) -> Example:
         lengths_key, digits_key = jax.random.split(key)
         lengths = self.draw_lengths(lengths_key, length, 2)
-        draw = jax.vmap(lambda key, length: self.draw_number(key, length, bound))
-        operands = draw(jax.random.split(digits_key, 2), lengths)
+
+        def draw(key, length):
+            return self.draw_number(key, length, bound)
+
+        operand_keys = jax.random.split(digits_key, 2)
+        operands = jax.vmap(draw)(operand_keys, lengths)
 
         columns = operands[0] - operands[1]
         # The most significant unequal digit decides which operand is larger.
-        most_significant = jnp.where(columns != 0, jnp.arange(bound), 0).max()
-        is_negative = columns[most_significant] < 0
+        unequal = jnp.where(columns != 0, jnp.arange(bound), 0)
+        is_negative = columns[unequal.max()] < 0
         if not self.negative:
             operands = jnp.where(is_negative, operands[::-1], operands)
             lengths = jnp.where(is_negative, lengths[::-1], lengths)
-        digits, _ = carried(jnp.where(is_negative, -columns, columns), self.base)
+        columns = jnp.where(is_negative, -columns, columns)
+        digits, _ = carried(columns, self.base)
 
         if self.padding == "longest":
             width = lengths.max()
@@ -85,9 +90,15 @@ class Subtraction(Arithmetic):
         else:
             width = num_digits(digits)
             widths = lengths
-        prompt = separated(number_text(operands, widths, self.reverse_operands), self.base)
-        row = jnp.array([3])
-        target = number_text(digits[None], width[None], self.reverse_answer, row, scored=True)
+        prompt = number_text(operands, widths, self.reverse_operands)
+        prompt = separated(prompt, self.base)
+        target = number_text(
+            digits[None],
+            width[None],
+            self.reverse_answer,
+            row=jnp.array([3]),
+            scored=True,
+        )
         if self.negative:
             minus = sign_text(self.base, is_negative[None, None], row=3, scored=True)
             parts = (target, minus) if self.reverse_answer else (minus, target)
