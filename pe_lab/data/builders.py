@@ -43,7 +43,10 @@ class RowsBuilder(tfds.core.GeneratorBasedBuilder):
         super().__init__(**kwargs)
 
     def _split_generators(self, dl_manager) -> dict[str, Iterator[tuple[int, Row]]]:
-        return {split: self._generate_examples(rows) for split, rows in self.rows.items()}
+        examples = {}
+        for split, rows in self.rows.items():
+            examples[split] = self._generate_examples(rows)
+        return examples
 
     def _generate_examples(self, rows: Sequence[Row]) -> Iterator[tuple[int, Row]]:
         yield from enumerate(rows)
@@ -56,9 +59,12 @@ class _InOrder(writer.ExampleWriter):
     """A writer with the features of a row sorted by name; TFDS's order differs by process."""
 
     def write(self, path, examples: Iterable[tuple[int, bytes]]):
-        rows = ((key, tf_example_pb2.Example.FromString(row)) for key, row in examples)
-        serialized = ((key, row.SerializeToString(deterministic=True)) for key, row in rows)
-        return super().write(path, serialized)
+        return super().write(path, map(self._sorted, examples))
+
+    def _sorted(self, example: tuple[int, bytes]) -> tuple[int, bytes]:
+        key, serialized = example
+        row = tf_example_pb2.Example.FromString(serialized)
+        return key, row.SerializeToString(deterministic=True)
 
 
 def write_once(
@@ -77,7 +83,8 @@ def write_once(
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".preparing-") as private:
         with _silence():
-            builder = make(config=tfds.core.BuilderConfig(name=name), data_dir=private)
+            config = tfds.core.BuilderConfig(name=name)
+            builder = make(config=config, data_dir=private)
             builder.download_and_prepare(file_format="array_record")
         return _moved(Path(builder.data_dir), destination)
 

@@ -57,8 +57,10 @@ def _features(row: Row) -> tfds.features.FeaturesDict:
         if isinstance(value, Mapping):
             features[name] = _features(value)
         else:
+            # The first axis may differ between rows.
             shape = (None, *value.shape[1:]) if value.ndim else ()
-            features[name] = tfds.features.Tensor(shape=shape, dtype=value.dtype.type)
+            dtype = value.dtype.type
+            features[name] = tfds.features.Tensor(shape=shape, dtype=dtype)
     return tfds.features.FeaturesDict(features)
 
 
@@ -69,17 +71,20 @@ def content_hash(rows: Rows) -> str:
         for row in rows[split]:
             for name, value in _leaves(row):
                 # Names and shapes too, so that no two sets give the same bytes.
-                digest.update(f"{split} {name} {value.shape} ".encode())
-                digest.update(value.astype("<i8").tobytes())
+                heading = f"{split} {name} {value.shape} "
+                values = value.astype("<i8")  # equal bytes on every machine
+                digest.update(heading.encode())
+                digest.update(values.tobytes())
     return digest.hexdigest()
 
 
 def _leaves(row: Row, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
     for name in sorted(row):
-        if isinstance(row[name], Mapping):
-            yield from _leaves(row[name], f"{prefix}{name}/")
+        value = row[name]
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{name}/")
         else:
-            yield prefix + name, np.asarray(row[name])
+            yield prefix + name, np.asarray(value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,7 +138,8 @@ def sets(folder: Path) -> list[Set]:
     for path in sorted(folder.glob("frozen/*/*/metadata.json")):
         try:
             metadata = json.loads(path.read_text(encoding="utf-8"))
-            frozen_sets.append(Set(path.parent, metadata["about"], metadata["sha256"]))
+            frozen_set = Set(path.parent, metadata["about"], metadata["sha256"])
+            frozen_sets.append(frozen_set)
         except (OSError, ValueError, KeyError, TypeError) as e:
             raise _damaged(path.parent, f"their description cannot be read: {one_line(e)}") from e
     return frozen_sets
@@ -165,7 +171,7 @@ def write(
         raise UserError(
             f"The folder {folder} cannot be written ({one_line(e)}). Give another: --out=FOLDER."
         ) from e
-    (result,) = (frozen_set for frozen_set in sets(folder) if frozen_set.path == destination)
+    result = next(frozen_set for frozen_set in sets(folder) if frozen_set.path == destination)
     if result.sha256 != sha256:
         raise UserError(
             f"{destination} holds other examples than the task draws today: move it away, or give "

@@ -46,12 +46,15 @@ def documents(path: Path) -> Rows:
         return _cut(path)
     if not path.is_dir():
         raise UserError(f"There is no file or folder of text at {path}.")
-    texts = []
+    groups: dict[bytes, list[Row]] = {}  # by text, so that duplicates count once
     for file in sorted(path.rglob("*")):
-        is_hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
-        if file.is_file() and not is_hidden:
-            texts.append(_utf8(file))
-    groups: dict[bytes, list[Row]] = {text: [{"text": text}] for text in texts if text.strip()}
+        parts = file.relative_to(path).parts
+        is_hidden = any(part.startswith(".") for part in parts)
+        if is_hidden or not file.is_file():
+            continue
+        text = _utf8(file)
+        if text.strip():
+            groups[text] = [{"text": text}]
     if not groups:
         raise UserError(f"The folder {path} holds no text.")
     return _by_hash(groups, f"The folder {path}", "documents")
@@ -119,17 +122,15 @@ def _utf8(file: Path) -> bytes:
 def _cut(file: Path) -> Rows:
     """Cut a file into splits, between characters."""
     text = _utf8(file)
-    ends = []
-    for percent in (100 - 2 * _HELD_OUT, 100 - _HELD_OUT, 100):
+    percents = {"train": 100 - 2 * _HELD_OUT, "validation": 100 - _HELD_OUT, "test": 100}
+    parts = {}
+    start = 0
+    for split, percent in percents.items():
         end = len(text) * percent // 100
         while end < len(text) and text[end] & 0xC0 == 0x80:  # a continuation byte
             end += 1
-        ends.append(end)
-    starts = [0, *ends[:-1]]
-    splits = ("train", "validation", "test")
-    parts = {}
-    for split, start, end in zip(splits, starts, ends, strict=True):
         parts[split] = text[start:end]
+        start = end
     if not all(parts.values()):
         raise UserError(
             f"The text {file} is too short for train, validation and test: it has {len(text)} "
@@ -183,11 +184,13 @@ def prepare_made(name: str, data_dir: Path) -> str:
       UserError: the code makes another text than it should.
     """
     sha256 = made.HASHES[name]
-    prepared = f"corpus/{sha256}"
-    if (data_dir / prepared / builders.VERSION).exists():
-        return prepared
+    corpus = f"corpus/{sha256}"
+    if (data_dir / corpus / builders.VERSION).exists():
+        return corpus
     module = importlib.import_module(f"pe_lab.data.made.{name}")
-    groups = {next(iter(row.values())): [row] for row in module.rows()}
+    groups: dict[bytes, list[Row]] = {}
+    for row in module.rows():
+        groups[next(iter(row.values()))] = [row]  # by its first text
     rows = _by_hash(groups, f"The corpus {name}", "rows")
     if _hash(rows) != sha256:
         raise UserError(
@@ -225,24 +228,24 @@ def read(
     except tfds.core.registered.DatasetNotFoundError as e:
         raise unknown(str(data_dir), name, [*made.HASHES, *names(data_dir)]) from e
     available = dict(builder.info.features.items())
-    wanted = tuple(features) or _text_feature(name, available)
+    wanted_features = tuple(features) or _text_feature(name, available)
     texts = _texts(available)
-    for feature in wanted:
+    for feature in wanted_features:
         if feature not in texts:
             raise unknown(name, feature, texts)
     slices = _slices(name, builder.info.splits)
-    for which in slices.values():
-        if not builder.info.splits[which].num_examples:
+    for split_slice in slices.values():
+        if not builder.info.splits[split_slice].num_examples:
             raise UserError(
-                f"{name} has nothing in {which}: train, validation and test need one example each "
-                f"at least."
+                f"{name} has nothing in {split_slice}: train, validation and test need one example "
+                f"each at least."
             )
     try:
         examples = {}
-        for split, which in slices.items():
-            source = builder.as_data_source(split=which)
+        for split, split_slice in slices.items():
+            source = builder.as_data_source(split=split_slice)
             rows = _all(source)
-            examples[split] = [tuple(row[feature] for feature in wanted) for row in rows]
+            examples[split] = [tuple(row[feature] for feature in wanted_features) for row in rows]
         return examples
     except Exception as e:  # TFDS raises many types for formats that it cannot read
         raise UserError(

@@ -42,15 +42,24 @@ class CorpusDraws:
     def frequent(self, items: Sequence[_T]) -> _T:
         """Return an item by Zipf's law: item i has the weight 1 / i."""
         totals = _zipf_totals(len(items))
-        index = bisect.bisect(totals, self._random.random() * totals[-1])
-        return items[min(index, len(items) - 1)]
+        threshold = self._random.random() * totals[-1]
+        index = bisect.bisect(totals, threshold)
+        last = len(items) - 1
+        return items[min(index, last)]
 
     def items(self, items: Sequence[_T], count: int) -> list[_T]:
         """Return different items, in a random order."""
         rest = list(items)
-        return [rest.pop(self.below(len(rest))) for _ in range(count)]
+        selection = []
+        for _ in range(count):
+            index = self.below(len(rest))
+            selection.append(rest.pop(index))
+        return selection
 
     def word(self, num_syllables: int) -> str:
         """Return an invented word, one of 85 for each syllable."""
-        syllables = [self.item(_STARTS) + self.item(_VOWELS) for _ in range(num_syllables)]
-        return "".join(syllables)
+        word = ""
+        for _ in range(num_syllables):
+            word += self.item(_STARTS)
+            word += self.item(_VOWELS)
+        return word

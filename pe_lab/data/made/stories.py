@@ -59,11 +59,13 @@ def _text(number: int) -> str:
     draws = CorpusDraws(number)
     story = _facts(draws)
     paragraphs = [" ".join(_introduction(person) for person in story.people)]
-    for _ in range(5 + draws.below(5)):
-        sentences = _sentences(draws, story, count=6 + draws.below(4), depth=0)
+    num_paragraphs = 5 + draws.below(5)
+    for _ in range(num_paragraphs):
+        num_sentences = 6 + draws.below(4)
+        sentences = _sentences(draws, story, num_sentences, depth=0)
         paragraphs.append(" ".join([*sentences, story.refrain]))
-    names = [person.name for person in story.people]
-    paragraphs.append(f"So ends the story of {', '.join(names[:-1])} and {names[-1]}.")
+    *names, last_name = [person.name for person in story.people]
+    paragraphs.append(f"So ends the story of {', '.join(names)} and {last_name}.")
     return "\n".join(paragraphs) + "\n"
 
 
@@ -76,8 +78,11 @@ def _facts(draws: CorpusDraws) -> Story:
         home = draws.word(3).capitalize()
         thing = f"{draws.item(ADJECTIVES)} {draws.item(NOUNS)}"
         people.append(Person(name, trade, home, thing))
-    refrain = " ".join(draws.item([*NOUNS, *ADJECTIVES]) for _ in range(7))
-    return Story(people, draws.items(nouns, 16), f"{refrain.capitalize()}!")
+    words = [*NOUNS, *ADJECTIVES]
+    refrain = " ".join(draws.item(words) for _ in range(7))
+    # The order of these lines is the order of the draws, which must not change.
+    frequent_nouns = draws.items(nouns, 16)
+    return Story(people, frequent_nouns, f"{refrain.capitalize()}!")
 
 
 def _introduction(person: Person) -> str:
@@ -91,9 +96,10 @@ def _sentences(draws: CorpusDraws, story: Story, count: int, depth: int) -> list
     sentences = []
     for _ in range(count):
         if depth < len(_BRACKETS) and draws.chance(0.15):
-            inner = _sentences(draws, story, count=1 + draws.below(4), depth=depth + 1)
+            num_inner = 1 + draws.below(4)
+            inner = " ".join(_sentences(draws, story, num_inner, depth + 1))
             brackets = draws.item(_BRACKETS)
-            sentences.append(f"{brackets[0]}{' '.join(inner)}{brackets[1]}")
+            sentences.append(f"{brackets[0]}{inner}{brackets[1]}")
         else:
             sentences.append(_sentence(draws, story))
     return sentences
