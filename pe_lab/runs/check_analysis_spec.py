@@ -21,41 +21,48 @@ def check(
     Raises:
       UserError: an unknown name, with the near names.
     """
-    # By axis, in the order of the sweep. Errors list the names in this order.
-    labels: dict[str, dict[str, None]] = {}
-    for point in points:
-        for axis, label in point.items():
-            labels.setdefault(axis, {})[label] = None
+    labels = _by_axis(points)
+    grid = _by_axis(overrides.values())
     # An empty label is part of no name, and neither are tuned axes.
-    known = set(overrides)
-    grid: dict[str, dict[str, None]] = {}
-    for axes in overrides.values():
-        for axis, label in axes.items():
-            grid.setdefault(axis, {})[label] = None
+    known_labels = set(overrides)
     for axis in labels:
         if axis not in spec.tuned:
-            known |= labels[axis].keys()
-    known.discard("")
+            known_labels |= labels[axis].keys()
+    known_labels.discard("")
     for axis in spec.tuned:
         if axis not in labels:
             raise unknown("The sweep (analysis: tuned)", axis, labels)
     for contrast in spec.contrasts:
         for label in (*parts(contrast.a), *parts(contrast.b)):
-            if label not in known:
-                raise unknown("The sweep (analysis: contrasts)", label, known)
+            if label not in known_labels:
+                raise unknown("The sweep (analysis: contrasts)", label, known_labels)
     for literature in spec.literature:
         for figure in literature.figures:
             for label in parts(figure.variant):
-                if label not in known:
-                    raise unknown("The sweep (analysis: literature)", label, known)
+                if label not in known_labels:
+                    raise unknown("The sweep (analysis: literature)", label, known_labels)
     for table in spec.tables:
         for dimension in (*table.dimensions, *table.only):
             dimensions = (*labels, *grid, *DIMENSIONS)
             if dimension not in dimensions:
                 raise unknown("The sweep (analysis: tables)", dimension, dimensions)
         # Lengths and offsets are not listed: more of them may be evaluated later.
-        allowed = {**labels, **grid, "variant": known, "evaluated with": {AS_TRAINED, *overrides}}
-        _check_only(table, allowed)
+        allowed_labels = {
+            **labels,
+            **grid,
+            "variant": known_labels,
+            "evaluated with": {AS_TRAINED, *overrides},
+        }
+        _check_only(table, allowed_labels)
+
+
+def _by_axis(points: Iterable[Mapping[str, str]]) -> dict[str, dict[str, None]]:
+    """Return the labels of each axis, each once, in the order of the sweep, as errors list them."""
+    labels: dict[str, dict[str, None]] = {}
+    for point in points:
+        for axis, label in point.items():
+            labels.setdefault(axis, {})[label] = None
+    return labels
 
 
 def _check_only(table: TableSpec, allowed: Mapping[str, Iterable[str]]) -> None:
@@ -63,7 +70,8 @@ def _check_only(table: TableSpec, allowed: Mapping[str, Iterable[str]]) -> None:
         if axis not in allowed:
             continue
         for name in names:
-            for label in parts(name) if axis == "variant" else [name]:
+            labels = parts(name) if axis == "variant" else [name]
+            for label in labels:
                 if label not in allowed[axis]:
                     owner = f"The axis {axis!r} (analysis: tables, only)"
                     raise unknown(owner, label, allowed[axis])

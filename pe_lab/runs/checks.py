@@ -149,11 +149,12 @@ def _check_evaluation(run: Run) -> None:
                 f"override {override.label!r} cannot change the task."
             )
     labels = [override.label for override in evaluate.overrides]
-    repeated = {label for label in labels if labels.count(label) > 1}
-    if repeated:
+    repeated_labels = {label for label in labels if labels.count(label) > 1}
+    if repeated_labels:
+        label = min(repeated_labels)
         raise UserError(
-            f"Two of config.evaluate.overrides are called {min(repeated)!r}: give one of them "
-            f"another label."
+            f"Two of config.evaluate.overrides are called {label!r}: give one of them another "
+            f"label."
         )
 
 
@@ -174,9 +175,11 @@ def _check_indices(encoding: Encoding, name: str, count: int) -> None:
     indices = getattr(encoding, name)
     if indices is None:
         return
-    valid = len(set(indices)) == len(indices) and set(indices) <= set(range(count))
+    exist = set(indices) <= set(range(count))
+    each_once = len(set(indices)) == len(indices)
     # No heads at all is a useful control: it equals nope. No layers is a mistake.
-    if not valid or (name == "layers" and not indices):
+    is_empty = name == "layers" and not indices
+    if is_empty or not (exist and each_once):
         raise UserError(
             f"{encoding.name}'s {name} must be some of 0..{count - 1}, each once, got {indices}."
         )
@@ -185,8 +188,10 @@ def _check_indices(encoding: Encoding, name: str, count: int) -> None:
 def _check_stacks(encoding: Encoding, layout: str) -> None:
     if encoding.stacks is None:
         return
+    stacks = list(STACKS[layout])
     is_input = encoding.share is None
-    stacks = [stack for stack in STACKS[layout] if not (is_input and stack == "cross")]
+    if is_input and "cross" in stacks:
+        stacks.remove("cross")
     if not encoding.stacks or not set(encoding.stacks) <= set(stacks):
         raise UserError(
             f"{encoding.name}'s stacks must be some of {', '.join(stacks)} in the {layout} layout, "

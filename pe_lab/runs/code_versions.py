@@ -38,8 +38,9 @@ def changed(record: JsonObject, sources: Sources) -> list[str]:
 
 def agree(record: JsonObject, row: JsonObject, sources: Sources) -> bool:
     """Return whether no plugin that measured a row is known to differ from `sources`."""
-    measured = {**trained(record), **(row["sources"] or {})}
-    return all(measured.get(name, digest) == digest for name, digest in sources.items())
+    of_row = row["sources"] or {}
+    measured_sources = trained(record) | of_row
+    return all(measured_sources.get(name, digest) == digest for name, digest in sources.items())
 
 
 def differing(record: JsonObject, sources: Sources | None) -> dict[str, str | None] | None:

@@ -22,7 +22,11 @@ _NUM_VALIDATED = 8  # validation lengths by default
 # The keys of an encoding that say where it acts. All others are its class's arguments.
 _SITE_KEYS = ("layers", "share", "heads", "stacks", "axis", "positions")
 # The family of each plugin, by its place in a config.
-_FAMILIES = {"task": "tasks", "positions": "positions", "train.lengths": "training.lengths"}
+_FAMILIES = {
+    "config.task": "tasks",
+    "config.positions": "positions",
+    "config.train.lengths": "training.lengths",
+}
 _DERIVED = {"evaluated_task"}  # fields of a run that no config holds
 # The keys of an evaluation override, in the order of its label.
 _OVERRIDABLE = ("encodings", "positions", "task", "num_loops", "logit_temperature")
@@ -39,17 +43,18 @@ def from_dict(values: JsonObject) -> Run:
       UserError: an unknown or missing key, argument, encoding, scheme or task; a value of the wrong
         type or out of range.
     """
-    values = {key: value for key, value in values.items() if key not in _DERIVED}
-    values.pop("launcher", None)  # the launcher of a run's process is no setting of the run
+    # The launcher of a run's process is no setting of the run.
+    values = {k: v for k, v in values.items() if k not in _DERIVED and k != "launcher"}
     if values.get("data_seed") is None:
         values["data_seed"] = values.get("seed")
     values = _with_validation_lengths(values)
-    settings = _fields(Run, values, "")
-    task, exact_operands = settings["task"], settings["evaluate"].exact_operands
-    _check_attributes(task, settings["evaluate"].attributes)
-    run = Run(**settings, evaluated_task=evaluated_task(task, exact_operands))
-    overrides = tuple(override(spec, run) for spec in values["evaluate"]["overrides"])
-    run = dataclasses.replace(run, evaluate=dataclasses.replace(run.evaluate, overrides=overrides))
+    settings = _fields(Run, values, "config")
+    task, evaluate = settings["task"], settings["evaluate"]
+    _check_attributes(task, evaluate.attributes)
+    run = Run(**settings, evaluated_task=evaluated_task(task, evaluate.exact_operands))
+    overrides = [override(spec, run) for spec in values["evaluate"]["overrides"]]
+    evaluate = dataclasses.replace(evaluate, overrides=tuple(overrides))
+    run = dataclasses.replace(run, evaluate=evaluate)
     check(run)
     return run
 
@@ -91,45 +96,44 @@ def _with_validation_lengths(values: dict[str, Any]) -> dict[str, Any]:
 
 def validation_lengths(min_length: int, max_length: int) -> tuple[int, ...]:
     """Return all trained lengths, or eight of them spread evenly if there are more."""
-    last = min(_NUM_VALIDATED - 1, max_length - min_length)
-    steps = [i * (max_length - min_length) // max(last, 1) for i in range(last + 1)]
-    return tuple(min_length + step for step in steps)
+    distance = max_length - min_length
+    last = min(_NUM_VALIDATED - 1, distance)
+    return tuple(min_length + i * distance // max(last, 1) for i in range(last + 1))
 
 
 def _fields(cls: type, values: Any, path: str) -> dict[str, Any]:
     """Return the fields of a dataclass from a mapping, with keys and types checked."""
     hints = {name: hint for name, hint in get_type_hints(cls).items() if name not in _DERIVED}
     if not isinstance(values, Mapping):
-        raise UserError(f"config.{path[:-1]} must hold {', '.join(hints)}, got {values!r}.")
+        raise UserError(f"{path} must hold {', '.join(hints)}, got {values!r}.")
     for key in values:
         if key not in hints:
-            raise unknown(f"config.{path}"[:-1] if path else "config", str(key), hints)
+            raise unknown(path, str(key), hints)
     missing = sorted(hints.keys() - values.keys())
     if missing:
-        advice = f" Change single keys with c.{path[:-1]}.update(...)." if path else ""
+        group = path.removeprefix("config")
+        advice = f" Change single keys with c{group}.update(...)." if group else ""
         raise UserError(
-            f"config.{path}{missing[0]} is missing: configs/base.py states every key.{advice}"
+            f"{path}.{missing[0]} is missing: configs/base.py states every key.{advice}"
         )
-    return {key: _value(hint, values[key], f"{path}{key}") for key, hint in hints.items()}
+    return {key: _value(hint, values[key], f"{path}.{key}") for key, hint in hints.items()}
 
 
 def _value(hint: Any, value: Any, path: str) -> Any:
     """Return one checked value of a config."""
     if hint is Plugin:
         return plugins.resolve(_FAMILIES[path], value)
-    if path == "model.encodings":
+    if path == "config.model.encodings":
         return encodings(value)
-    if path == "evaluate.overrides":
+    if path == "config.evaluate.overrides":
         if not isinstance(value, list | tuple):
-            raise UserError(
-                f"config.evaluate.overrides is a tuple of {_EXAMPLE_OVERRIDE}, got {value!r}."
-            )
+            raise UserError(f"{path} is a tuple of {_EXAMPLE_OVERRIDE}, got {value!r}.")
         return ()  # from_dict resolves them against the run
-    if path == "init_from":
-        return None if value is None else InitFrom(**_fields(InitFrom, value, "init_from."))
+    if path == "config.init_from":
+        return None if value is None else InitFrom(**_fields(InitFrom, value, path))
     if dataclasses.is_dataclass(hint):
-        return hint(**_fields(hint, value, f"{path}."))  # type: ignore[arg-type, operator]
-    return typed_values.checked(value, hint, f"config.{path}")
+        return hint(**_fields(hint, value, path))  # type: ignore[arg-type, operator]
+    return typed_values.checked(value, hint, path)
 
 
 def override(spec: Any, run: Run) -> Override:
@@ -143,12 +147,12 @@ def override(spec: Any, run: Run) -> Override:
     Raises:
       UserError: it overrides nothing, or a name in it is wrong.
     """
-    for key in spec if isinstance(spec, Mapping) else ():
-        # A record holds `evaluated_task`, which follows from the task.
-        if key not in ("label", "axes", "evaluated_task", *_OVERRIDABLE):
-            raise unknown("An evaluation override", str(key), _OVERRIDABLE)
     parts = {}
     if isinstance(spec, Mapping):
+        for key in spec:
+            # A record holds `evaluated_task`, which follows from the task.
+            if key not in ("label", "axes", "evaluated_task", *_OVERRIDABLE):
+                raise unknown("An evaluation override", str(key), _OVERRIDABLE)
         parts = {name: spec[name] for name in _OVERRIDABLE if spec.get(name) is not None}
     if not parts:
         raise UserError(f"An evaluation override is given as {_EXAMPLE_OVERRIDE}, got {spec!r}.")
@@ -185,11 +189,12 @@ def override(spec: Any, run: Run) -> Override:
 
 def _override_label(parts: JsonObject) -> str:
     """Return the label of an override: rope at shifted, operands=3."""
-    words = [label(parts[key]) for key in ("encodings", "positions") if key in parts]
+    plugin_labels = [label(parts[key]) for key in ("encodings", "positions") if key in parts]
     settings = dict(parts.get("task", {}))
     settings |= {k: v for k, v in parts.items() if k in ("num_loops", "logit_temperature")}
-    arguments = [f"{k}={argument_label(v)}" for k, v in settings.items() if k != "name"]
-    return ", ".join([" at ".join(words), *arguments]).removeprefix(", ")
+    words = [" at ".join(plugin_labels)] if plugin_labels else []
+    words += [f"{k}={argument_label(v)}" for k, v in settings.items() if k != "name"]
+    return ", ".join(words)
 
 
 def _overridden_task(spec: Any, run: Run) -> Plugin:
@@ -209,10 +214,10 @@ def _overridden_task(spec: Any, run: Run) -> Plugin:
             f"{spec['name']} in its place."
         )
     task = plugins.resolve("tasks", {**run.task.to_dict(), **spec})
-    trained = plugins.build("tasks", run.task)
-    changed = plugins.build("tasks", task)
+    trained_task = plugins.build("tasks", run.task)
+    changed_task = plugins.build("tasks", task)
     for vocabulary in ("vocabulary", "target_vocabulary"):
-        if getattr(changed, vocabulary) != getattr(trained, vocabulary):
+        if getattr(changed_task, vocabulary) != getattr(trained_task, vocabulary):
             raise UserError(
                 f"An evaluation override keeps the vocabulary that the model was trained with, and "
                 f"{_override_label({'task': spec})} changes the symbols of {name}."
@@ -262,9 +267,8 @@ def _encoding(spec: Any) -> Encoding:
     name = plugin.name
     cls: Any = plugins.find("encodings", name)
     site = {key: spec[key] for key in _SITE_KEYS if spec.get(key) is not None}
-    stacks = typed_values.checked(
-        site.pop("stacks", None), tuple[str, ...] | None, f"{name}'s stacks"
-    )
+    texts = tuple[str, ...] | None
+    stacks = typed_values.checked(site.pop("stacks", None), texts, f"{name}'s stacks")
     axis = typed_values.checked(site.pop("axis", None), int | None, f"{name}'s axis")
     if axis is not None and axis < 0:
         raise UserError(f"{name}'s axis must be 0 or more, got {axis}.")

@@ -65,9 +65,11 @@ class EvaluationPoint:
 
     def is_measured(self, run: Run, keys: Collection[record_rows.PointKey]) -> bool:
         """Return whether a record with these keys has the point, with all attributes of a run."""
-        names = run.evaluate.attributes
-        of_attributes = [record_rows.point_key(self.row("", None, 0, attribute=n)) for n in names]
-        return all(key in keys for key in (self.key, *of_attributes))
+        needed_keys = [self.key]
+        for name in run.evaluate.attributes:
+            row = self.row("", None, 0, attribute=name)
+            needed_keys.append(record_rows.point_key(row))
+        return all(key in keys for key in needed_keys)
 
 
 def grid(run: Run) -> list[EvaluationPoint]:
@@ -77,11 +79,12 @@ def grid(run: Run) -> list[EvaluationPoint]:
     first), lengths and offsets.
     """
     evaluate = run.evaluate
-    validation = [EvaluationPoint("validation", n, 0) for n in evaluate.validation_lengths]
+    points = [EvaluationPoint("validation", n, 0) for n in evaluate.validation_lengths]
     overrides = (None, *evaluate.overrides)
     product = itertools.product(overrides, evaluate.lengths, evaluate.offsets)
-    test = [EvaluationPoint("test", length, offset, o) for o, length, offset in product]
-    return list(dict.fromkeys(validation + test))
+    for override, length, offset in product:
+        points.append(EvaluationPoint("test", length, offset, override))
+    return list(dict.fromkeys(points))
 
 
 def is_done(run: Run, run_records: Mapping[str, Record]) -> bool:
@@ -108,21 +111,21 @@ def is_done(run: Run, run_records: Mapping[str, Record]) -> bool:
 
 def _check_count(run: Run, point: EvaluationPoint, count: int) -> None:
     """Refuse a point that was measured on another number of examples; 0: none was defined."""
-    wanted = run.evaluate.num_examples
-    if count not in (0, wanted):
+    num_examples = run.evaluate.num_examples
+    if count not in (0, num_examples):
         raise UserError(
             f"The run {run.run_id} has measured length {point.length} on {count} examples and "
-            f"this study asks for {wanted} examples: nothing is overwritten."
+            f"this study asks for {num_examples} examples: nothing is overwritten."
         )
 
 
 def _check_same_task(run: Run, record: Record) -> None:
     """Refuse a record whose rows are for operands of other lengths."""
-    measured = record["config"]["evaluate"]["exact_operands"]
+    measured_operands = record["config"]["evaluate"]["exact_operands"]
     if record["config"]["evaluated_task"] != plain(run.evaluated_task):
         raise UserError(
-            f"The run {run.run_id} was measured with config.evaluate.exact_operands={measured!r} "
-            f"and this study asks for {run.evaluate.exact_operands!r}: choose another results "
+            f"The run {run.run_id} was measured with config.evaluate.exact_operands="
+            f"{measured_operands!r} and this study asks for {run.evaluate.exact_operands!r}: choose another results "
             "folder."
         )
 

@@ -71,7 +71,10 @@ def measured_to(record: JsonObject) -> int | None:
 
 def _lengths(record: JsonObject) -> set[int]:
     """The lengths of a curve."""
-    return {int(length) for point in record["curve"] for length in point["exact_match"]}
+    lengths: set[int] = set()
+    for point in record["curve"]:
+        lengths |= {int(length) for length in point["exact_match"]}
+    return lengths
 
 
 def _first_step(

@@ -121,10 +121,10 @@ def _choice(value: object) -> Choice:
 
 
 def _merge(points: Iterable[Point]) -> Point:
-    merged: Point = {}
+    merged_point: Point = {}
     for point in points:
-        repeated = merged.keys() & point.keys()
-        if repeated:
-            raise ValueError(f"The axis {min(repeated)!r} is given twice.")
-        merged |= point
-    return merged
+        repeated_axes = merged_point.keys() & point.keys()
+        if repeated_axes:
+            raise ValueError(f"The axis {min(repeated_axes)!r} is given twice.")
+        merged_point |= point
+    return merged_point

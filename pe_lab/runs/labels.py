@@ -34,7 +34,8 @@ def argument_label(value: object) -> str:
     # A tuple is written as Python does, so that `parse` reads it back.
     if isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
         items = ", ".join(map(argument_label, value))
-        return f"({items},)" if len(value) == 1 else f"({items})"
+        comma = "," if len(value) == 1 else ""
+        return f"({items}{comma})"
     return str(value)
 
 
@@ -94,9 +95,9 @@ def parse_several(text: str) -> tuple[dict[str, Any], ...]:
       UserError: the text is not such a list.
     """
     has_quotes = bool(set(text) & set("'\""))
-    quoted = text if has_quotes else _CLASS.sub(r'"\g<0>"', text)
+    quoted_text = text if has_quotes else _CLASS.sub(r'"\g<0>"', text)
     try:
-        node = ast.parse(quoted.strip(), mode="eval").body
+        node = ast.parse(quoted_text.strip(), mode="eval").body
         items = node.elts if isinstance(node, ast.Tuple) else [node]
         return tuple(_plugin(item) for item in items)
     except _NOT_READABLE as e:

@@ -50,7 +50,8 @@ def upgrade(record: JsonObject) -> dict[str, Any]:
     record["config"] = upgrade_config(record["config"])
     record["rows"] = [_upgrade_row(row) for row in record["rows"]]
     record["curve"] = [_rename(point, _CURVE_POINT) for point in record["curve"]]
-    for field, names in (("checkpoint", _CHECKPOINT), ("cost", _COST), ("exposure", _EXPOSURE)):
+    new_names = {"checkpoint": _CHECKPOINT, "cost": _COST, "exposure": _EXPOSURE}
+    for field, names in new_names.items():
         if record[field] is not None:
             record[field] = _rename(record[field], names)
     return record
@@ -68,8 +69,8 @@ def upgrade_config(config: JsonObject) -> dict[str, Any]:
     evaluate = config["evaluate"] = _rename(config["evaluate"], _EVALUATE)
     if "validation_lengths" not in evaluate:  # versions before 6 validated on these
         longest = config["train"]["max_length"]
-        trained = [length for length in evaluate["lengths"] if length <= longest]
-        evaluate["validation_lengths"] = trained
+        trained_lengths = [length for length in evaluate["lengths"] if length <= longest]
+        evaluate["validation_lengths"] = trained_lengths
     evaluate["overrides"] = [_upgrade_override(override) for override in evaluate["overrides"]]
     # Versions before 6 did not hold operands to their exact length.
     config.setdefault("evaluated_task", config["task"])

@@ -20,11 +20,13 @@ def source_digest(family: str, name: str) -> str | None:
     if ":" not in name:
         folder = Path(__file__).parents[1] / family.replace(".", "/")
         files = _with_private_files(folder / f"{name}.py")
-        return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
-    file = inspect.getsourcefile(plugins.find(family, name))
-    if file is None:
-        return None
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+    else:
+        file = inspect.getsourcefile(plugins.find(family, name))
+        if file is None:
+            return None
+        files = [Path(file)]
+    content = b"".join(file.read_bytes() for file in files)
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _with_private_files(file: Path) -> list[Path]:

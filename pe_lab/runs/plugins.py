@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
+import re
 import types
 import typing
 from collections.abc import Mapping
@@ -119,7 +120,8 @@ def find(family: str, name: str) -> type:
     if not _has_file(family, name):
         raise unknown(_folder(family), name, names(family))
     module = _import(f"pe_lab.{family}.{name}")
-    classes = [cls for cls in _public_classes(module).values() if _belongs(family, cls)]
+    public_classes = _public_classes(module).values()
+    classes = [cls for cls in public_classes if _belongs(family, cls)]
     if len(classes) != 1:
         raise UserError(
             f"{_folder(family)}/{name}.py must define one public class of its family, it defines "
@@ -185,29 +187,33 @@ def resolve(family: str, spec: object) -> Plugin:
     name = spec["name"]
     values = {key: value for key, value in spec.items() if key != "name"}
     cls: Any = find(family, name)
-    allowed = {
-        key: parameter for key, parameter in parameters(cls).items() if key not in CONTEXT[family]
-    }
     later = getattr(cls, "later_arguments", ())
+    allowed_parameters = dict(parameters(cls))
+    for key in CONTEXT[family]:
+        allowed_parameters.pop(key, None)
     for key in values:
-        if key not in allowed:
-            raise unknown(name, key, allowed)
+        if key not in allowed_parameters:
+            raise unknown(name, key, allowed_parameters)
     arguments = {}
-    for key, parameter in allowed.items():
+    for key, parameter in allowed_parameters.items():
         value = values.get(key, parameter.default)
         if value is inspect.Parameter.empty:
             raise UserError(f"{name} needs {key}: dict(name={name!r}, {key}=...).")
         if key in later and value == parameter.default:
             continue
-        annotation = parameter.annotation
-        is_tuple = typing.get_origin(annotation) is tuple
-        cls = typing.get_args(annotation)[0] if is_tuple else annotation
-        if getattr(cls, "__module__", None) == f"pe_lab.{family}.base":
-            resolve_inner = _resolve_several if is_tuple else _resolve_inner
-            arguments[key] = resolve_inner(family, value, cls, f"{name}'s {key}")
-        else:
-            arguments[key] = checked(value, annotation, f"{name}'s {key}")
+        arguments[key] = _resolve_argument(family, value, parameter.annotation, f"{name}'s {key}")
     return Plugin(name, tuple(sorted(arguments.items())))
+
+
+def _resolve_argument(family: str, value: object, annotation: Any, name: str) -> object:
+    """Return a checked argument, which may be a plugin of the same family or a tuple of them."""
+    is_tuple = typing.get_origin(annotation) is tuple
+    cls = typing.get_args(annotation)[0] if is_tuple else annotation
+    if getattr(cls, "__module__", None) != f"pe_lab.{family}.base":
+        return checked(value, annotation, name)
+    if is_tuple:
+        return _resolve_several(family, value, cls, name)
+    return _resolve_inner(family, value, cls, name)
 
 
 def _resolve_several(family: str, value: object, cls: type, name: str) -> tuple[Plugin, ...]:
@@ -220,16 +226,13 @@ def _resolve_several(family: str, value: object, cls: type, name: str) -> tuple[
 
 def _resolve_inner(family: str, value: object, cls: type, name: str) -> Plugin:
     """Return an argument that is a plugin of the same family and extends `cls`."""
-    plugin = resolve(family, {"name": value} if isinstance(value, str) else value)
+    spec = {"name": value} if isinstance(value, str) else value
+    plugin = resolve(family, spec)
     if not issubclass(find(family, plugin.name), cls):
-        words = _spaced(cls.__name__)
-        raise UserError(f"{name} must be one of the {words}s, got {plugin.name}.")
+        words = re.findall("[A-Z][^A-Z]*", cls.__name__)  # AttentionEncoding: Attention, Encoding
+        kind = " ".join(words).lower()
+        raise UserError(f"{name} must be one of the {kind}s, got {plugin.name}.")
     return plugin
-
-
-def _spaced(name: str) -> str:
-    """Return the words of a class name: AttentionEncoding -> attention encoding."""
-    return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
 
 
 def build(family: str, plugin: Plugin, **context: Any) -> Any:
@@ -243,7 +246,7 @@ def build(family: str, plugin: Plugin, **context: Any) -> Any:
       UserError: the constructor raised ValueError, so the arguments are the user's mistake.
     """
     cls = find(family, plugin.name)
-    supplied = {key: value for key, value in context.items() if key in parameters(cls)}
+    supplied_context = {key: value for key, value in context.items() if key in parameters(cls)}
     try:
         arguments = {}
         for key, value in plugin.arguments:
@@ -251,7 +254,7 @@ def build(family: str, plugin: Plugin, **context: Any) -> Any:
                 arguments[key] = tuple(_built(family, item, context) for item in value)
             else:
                 arguments[key] = _built(family, value, context)
-        return cls(**arguments, **supplied)
+        return cls(**arguments, **supplied_context)
     except ValueError as e:
         raise UserError(one_line(e)) from e
 

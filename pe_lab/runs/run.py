@@ -68,7 +68,7 @@ class Override:
 
 
 def _replaced(settings: Any, override: Override, names: Sequence[str]) -> Any:
-    """Return settings with those of the override that are not None."""
+    """Return settings in which the override replaces those that it names and sets."""
     values = {name: getattr(override, name) for name in names}
     changes = {name: value for name, value in values.items() if value is not None}
     return dataclasses.replace(settings, **changes)
@@ -122,10 +122,10 @@ class Run:
 
     def identity(self) -> dict[str, Any]:
         """Return all that determines the weights."""
-        fields = [f.name for f in dataclasses.fields(self)]
-        content = {
-            n: plain(getattr(self, n)) for n in fields if n not in _WITHOUT_EFFECT_ON_WEIGHTS
-        }
+        content = {}
+        for field in dataclasses.fields(self):
+            if field.name not in _WITHOUT_EFFECT_ON_WEIGHTS:
+                content[field.name] = plain(getattr(self, field.name))
         content["model"]["encodings"] = [plain(e.settings()) for e in self.model.encodings]
         content["init_from"] = self.init_from and self.init_from.run_id
         for group in ("model", "train"):
@@ -146,19 +146,21 @@ class Run:
         # Training leaves out the inputs that this task holds out, or ends by its curve.
         if (self.train.exclude_held_out or has_criterion) and self.evaluated_task != self.task:
             content["evaluated_task"] = plain(self.evaluated_task)
-        readers = [e for e in self.model.encodings if e.reads_positions]
+        schemes = [e.positions for e in self.model.encodings if e.reads_positions]
         # An encoding that names the run's own scheme reads the run's draws.
-        if not any(e.positions in (None, self.positions) for e in readers):
-            content["positions"] = None
+        if None not in schemes and self.positions not in schemes:
+            content["positions"] = None  # no encoding reads the scheme of the run
         return content
 
     def with_shared_scheme(self) -> "Run":
         """The run in which encodings that name the run's own scheme leave it open."""
-        encodings = tuple(
-            dataclasses.replace(e, positions=None) if e.positions == self.positions else e
-            for e in self.model.encodings
-        )
-        return dataclasses.replace(self, model=dataclasses.replace(self.model, encodings=encodings))
+        encodings = []
+        for encoding in self.model.encodings:
+            if encoding.positions == self.positions:
+                encoding = dataclasses.replace(encoding, positions=None)
+            encodings.append(encoding)
+        model = dataclasses.replace(self.model, encodings=tuple(encodings))
+        return dataclasses.replace(self, model=model)
 
     @functools.cached_property
     def run_id(self) -> str:
@@ -203,7 +205,8 @@ class RunGroup:
     runs: tuple[Run, ...]
 
     def __post_init__(self):
-        if len({run.group_key() for run in self.runs}) != 1:
+        keys = {run.group_key() for run in self.runs}
+        if len(keys) != 1:
             raise ValueError(
                 "The runs of a run group differ in seeds, learning rate and weight decay only."
             )
@@ -229,7 +232,8 @@ def _typed(hint: Any, value: Any) -> Any:
     if value is None:
         return None
     if typing.get_origin(hint) is types.UnionType:
-        hint = next(option for option in typing.get_args(hint) if option is not types.NoneType)
+        options = typing.get_args(hint)
+        hint = next(option for option in options if option is not types.NoneType)
     if typing.get_origin(hint) is tuple:
         item, _ = typing.get_args(hint)
         return tuple(_typed(item, part) for part in value)

@@ -37,8 +37,11 @@ class Encoding(Plugin):
     def from_dict(cls, values: JsonObject) -> "Encoding":
         """Return the encoding of the plain values that `to_dict` gave."""
         arguments = dict(values)
-        layers, heads, stacks = (arguments.pop(k, None) for k in ("layers", "heads", "stacks"))
-        share, axis = arguments.pop("share", None), arguments.pop("axis", None)
+        layers = arguments.pop("layers", None)
+        share = arguments.pop("share", None)
+        heads = arguments.pop("heads", None)
+        stacks = arguments.pop("stacks", None)
+        axis = arguments.pop("axis", None)
         positions = arguments.pop("positions", None)
         reads_positions = arguments.pop("reads_positions")
         plugin = Plugin.from_dict(arguments)

@@ -25,7 +25,9 @@ def study_of(folder: Path) -> tuple[str, list[tuple[dict[str, str], str]]]:
         study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
         entries = []
         for entry in study["entries"]:
-            labels = {_NEW_AXES.get(axis, axis): label for axis, label in entry["labels"].items()}
+            labels = {}
+            for axis, label in entry["labels"].items():
+                labels[_NEW_AXES.get(axis, axis)] = label
             entries.append((labels, entry["run_id"]))
         return study["name"], entries
     except (FileNotFoundError, NotADirectoryError) as e:
@@ -44,19 +46,21 @@ def analysis_of(folder: Path) -> dict[str, Any]:
 
 def _with_new_names(analysis: JsonObject) -> dict[str, Any]:
     """Return an analysis spec of any version with the key and the metrics of this version."""
-    upgraded = {_NEW_KEYS.get(key, key): value for key, value in analysis.items()}
-    if "tables" in upgraded:
-        upgraded["tables"] = [_table_with_new_names(table) for table in upgraded["tables"]]
-    return upgraded
+    upgraded_spec = {_NEW_KEYS.get(key, key): value for key, value in analysis.items()}
+    if "tables" in upgraded_spec:
+        upgraded_spec["tables"] = [
+            _table_with_new_names(table) for table in upgraded_spec["tables"]
+        ]
+    return upgraded_spec
 
 
 def _table_with_new_names(table: JsonObject) -> dict[str, object]:
-    upgraded: dict[str, object] = dict(table)
+    upgraded_table: dict[str, object] = dict(table)
     if "metric" in table:
-        upgraded["metric"] = _metric_with_new_name(table["metric"])
+        upgraded_table["metric"] = _metric_with_new_name(table["metric"])
     if "measures" in table:
-        upgraded["measures"] = [_metric_with_new_name(metric) for metric in table["measures"]]
-    return upgraded
+        upgraded_table["measures"] = [_metric_with_new_name(metric) for metric in table["measures"]]
+    return upgraded_table
 
 
 def _metric_with_new_name(metric: object) -> object:

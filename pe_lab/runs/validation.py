@@ -19,7 +19,8 @@ def values(record: JsonObject, metric: str = "exact_match") -> list[float]:
     for row in record_rows.preferred_rows(record):
         is_validation = row["split"] == "validation" and row["override"] is None
         is_trained = row["length"] <= record["exposure"]["max_length"]
-        if is_validation and is_trained and row["metric"] == metric and row["value"] is not None:
+        is_measured = row["metric"] == metric and row["value"] is not None
+        if is_validation and is_trained and is_measured:
             numbers.append(row["value"])
     return numbers
 
