@@ -22,7 +22,10 @@ def check_arguments(method: Callable, kind: type, names: Collection[str]) -> Cal
     """
     parameters = inspect.signature(method).parameters
     order = list(parameters)
-    checked = [n for n in order if n in names or parameters[n].annotation is kind]
+    checked = []
+    for name, parameter in parameters.items():
+        if name in names or parameter.annotation is kind:
+            checked.append(name)
     if not checked:
         return method
 
@@ -82,6 +85,7 @@ def constructor_signature(cls: type) -> inspect.Signature:
         passes_on = any(p.kind is p.VAR_KEYWORD for p in declared)
         if not passes_on or owner.__module__ == "flax.nnx.module":
             break
-    keyword_only = [p for p in parameters.values() if p.kind is p.KEYWORD_ONLY]
-    positional = [p for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    all_parameters = parameters.values()
+    keyword_only = [p for p in all_parameters if p.kind is p.KEYWORD_ONLY]
+    positional = [p for p in all_parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     return inspect.Signature(keyword_only or positional)

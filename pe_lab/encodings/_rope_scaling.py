@@ -69,9 +69,12 @@ def dynamic_ntk(
 ) -> Float[Array, "b p"]:
     """Frequencies of ntk for the factor s * L / L0 - (s - 1), at least 1, for each length L."""
     ratio = jnp.maximum(lengths / trained_length, 1.0)
-    grown = 1 + factor * (ratio - 1)  # [B]
-    exponents = jnp.asarray(pair_exponents(theta, "dynamic_ntk"), jnp.float32)
-    return jnp.asarray(theta, jnp.float32)[None] / grown[:, None] ** exponents[None]
+    grown_factor = 1 + factor * (ratio - 1)  # [B]
+    pairs = pair_exponents(theta, "dynamic_ntk")
+    exponents = jnp.asarray(pairs, jnp.float32)
+    frequencies = jnp.asarray(theta, jnp.float32)
+    divisors = grown_factor[:, None] ** exponents[None]
+    return frequencies[None] / divisors
 
 
 def yarn(
@@ -92,20 +95,21 @@ def yarn(
             f"RoPE's scaling 'yarn' needs a base above 1 and beta_fast > beta_slow > 0, got {got}."
         )
     length = check_trained_length(trained_length, "yarn")
-    rotated = 2 * len(theta)
+    num_rotated = 2 * len(theta)
 
     def pair(turns: float) -> float:
         """The pair that makes this many turns in the trained length."""
         inverse_frequency = length / (2 * math.pi * turns)
-        return rotated * math.log(inverse_frequency) / (2 * math.log(base))
+        numerator = num_rotated * math.log(inverse_frequency)
+        return numerator / (2 * math.log(base))
 
     low = max(math.floor(pair(beta_fast)), 0)
-    high = min(math.ceil(pair(beta_slow)), rotated - 1)
+    high = min(math.ceil(pair(beta_slow)), num_rotated - 1)
     # A step at low, if the two ends meet, or cross outside of the pairs.
     width = max(high - low, 1e-3)
     pairs = np.arange(len(theta))
-    divided = np.clip((pairs - low) / width, 0, 1)
-    return _blend(theta, factor, 1 - divided)
+    divided_share = np.clip((pairs - low) / width, 0, 1)
+    return _blend(theta, factor, 1 - divided_share)
 
 
 def llama3(
@@ -133,7 +137,8 @@ def llama3(
 
 def longrope(theta: np.ndarray, factors: tuple[float, ...], name: str) -> np.ndarray:
     """Each frequency divided by its own factor."""
-    if len(factors) != len(theta) or not all(f > 0 for f in factors):
+    all_positive = all(factor > 0 for factor in factors)
+    if len(factors) != len(theta) or not all_positive:
         raise ValueError(
             f"RoPE's {name} are one positive factor for each of the {len(theta)} pairs, "
             f"got {factors}."
@@ -148,7 +153,8 @@ def growth(scaling: str, factor: float, trained_length: int | None) -> float:
     if scaling == "longrope" and factor > 1:
         # At least 2 positions, because the logarithm of 1 is 0.
         length = check_trained_length(trained_length, scaling, least=2)
-        return math.sqrt(1 + math.log(factor) / math.log(length))
+        ratio = math.log(factor) / math.log(length)
+        return math.sqrt(1 + ratio)
     return 1.0
 
 
@@ -164,7 +170,8 @@ def pair_exponents(theta: np.ndarray, scaling: str) -> np.ndarray:
 
 def _blend(theta: np.ndarray, factor: float, unchanged: np.ndarray) -> np.ndarray:
     """Frequencies of which a share is unchanged and the rest is divided by the factor."""
-    return theta * unchanged + theta / factor * (1 - unchanged)
+    divided_theta = theta / factor
+    return theta * unchanged + divided_theta * (1 - unchanged)
 
 
 def check_trained_length(trained_length: int | None, scaling: str, least: int = 1) -> int:

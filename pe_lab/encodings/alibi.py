@@ -30,10 +30,16 @@ def slopes(num_heads: int) -> tuple[float, ...]:
     """Press et al.'s slope of each head, for any number of heads."""
     below = 2 ** (num_heads.bit_length() - 1)  # the power of two below, or the number itself
     above = 2 * below
-    series = [2.0 ** (-8 * h / below) for h in range(1, below + 1)]
-    every_other = [2.0 ** (-8 * h / above) for h in range(1, above + 1, 2)]
+    series = _geometric_slopes(below)
+    every_other = _geometric_slopes(above)[::2]
     missing = num_heads - below
     return tuple(series + every_other[:missing])
+
+
+def _geometric_slopes(num_heads: int) -> list[float]:
+    """2^(-8h / H) for h = 1..H, the slopes for a power of two."""
+    heads = range(1, num_heads + 1)
+    return [2.0 ** (-8 * h / num_heads) for h in heads]
 
 
 class ALiBi(OffsetBias):
@@ -74,7 +80,8 @@ class ALiBi(OffsetBias):
         if self.form == "asymmetric":
             is_past = offset < 0
             distance = distance - 0.5 * is_past
-        slope = jnp.asarray(self.slopes)
-        if self.log_slopes is not None:
+        if self.log_slopes is None:
+            slope = jnp.asarray(self.slopes)
+        else:
             slope = jnp.exp(self.log_slopes[...])
         return -jnp.multiply.outer(slope, distance)

@@ -44,7 +44,8 @@ class AxialRoPE(AttentionEncoding):
                 f"divide the head width {head_dim}."
             )
         pairs = head_dim // 2 // num_axes
-        frequencies = base ** (-np.arange(pairs) / pairs)
+        exponents = -np.arange(pairs) / pairs
+        frequencies = base**exponents
         self.num_axes = num_axes
         self.frequencies = tuple(frequencies.tolist())
         self.require(num_axes=num_axes)
@@ -54,12 +55,15 @@ class AxialRoPE(AttentionEncoding):
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         query_angles = self.angles(Q.positions)[:, :, None]  # all heads rotate by one angle
         key_angles = self.angles(K.positions)[:, :, None]
-        return rotate(q, query_angles), rotate(k, key_angles)
+        q = rotate(q, query_angles)
+        k = rotate(k, key_angles)
+        return q, k
 
     def angles(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l p"]:
         """The angles of all axes, one axis after the other."""
         check_axes(positions, self.num_axes, "AxialRoPE")
         by_axis = []
         for axis in range(self.num_axes):
-            by_axis.append(angles(positions[..., axis], self.frequencies))
+            on_axis = positions[..., axis]
+            by_axis.append(angles(on_axis, self.frequencies))
         return jnp.concatenate(by_axis, axis=-1)

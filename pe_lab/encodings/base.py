@@ -123,7 +123,8 @@ class InputEncoding(_Encoding):
         self.scale = nnx.Param(jnp.asarray(scale)) if learn_scale else scale
         projection = None
         if combine == "concat":
-            projection = nnx.Linear(width + channels, width, use_bias=False, rngs=rngs)
+            both = width + channels
+            projection = nnx.Linear(both, width, use_bias=False, rngs=rngs)
         elif lift == "project":
             projection = nnx.Linear(channels, width, use_bias=False, rngs=rngs)
         self.projection = projection
@@ -134,8 +135,9 @@ class InputEncoding(_Encoding):
 
     def scaled_embedding(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l d"]:
         """The embedding times its scale, lifted to D channels unless it is concatenated."""
+        embedding = self.embed(positions)
         scale = self.scale[...] if isinstance(self.scale, nnx.Param) else self.scale
-        embedding = scale * self.embed(positions)
+        embedding = scale * embedding
         if self.combine == "concat":
             return embedding
         if self.projection is not None:
@@ -154,7 +156,8 @@ class InputEncoding(_Encoding):
         assert self.projection is not None
         # One row of positions serves all examples, but concatenation does not broadcast.
         batch, length, _ = x.shape
-        embedding = jnp.broadcast_to(embedding, (batch, length, embedding.shape[-1]))
+        channels = embedding.shape[-1]
+        embedding = jnp.broadcast_to(embedding, (batch, length, channels))
         both = jnp.concatenate([x, embedding], axis=-1)
         return self.projection(both)
 
@@ -187,7 +190,11 @@ class AttentionEncoding(_Encoding):
         return None, None
 
     def transform_qk(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
         """Queries and keys of the product. They may widen; the scale stays 1 / sqrt(Dh)."""
         return q, k
@@ -197,7 +204,11 @@ class AttentionEncoding(_Encoding):
         return None
 
     def content_bias(
-        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        q: Float[Array, "b l h e"],
+        k: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b h l s"] | None:
         """Additive term [B, H, L, S] that reads the raw queries, keys or features."""
         return None
@@ -225,7 +236,11 @@ class AttentionEncoding(_Encoding):
         return masked_softmax(s, mask)
 
     def combine(
-        self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens
+        self,
+        w: Float[Array, "b h l s"],
+        v: Float[Array, "b s h e"],
+        Q: Tokens,
+        K: Tokens,
     ) -> Float[Array, "b l h e"]:
         """Weighted sum of values. Declare replaces=("combine",)."""
         return weighted_sum(w, v)

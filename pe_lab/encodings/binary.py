@@ -36,10 +36,12 @@ class Binary(InputEncoding):
 
     def embed(self, positions: Num[Array, "b l"]) -> Float[Array, "b l c"]:
         shifts = jnp.arange(self.num_bits)[None, None]
-        bits = positions[..., None] >> shifts & 1
+        shifted_positions = positions[..., None] >> shifts
+        bits = shifted_positions & 1
         values = bits.astype(jnp.float32)
         if self.signed:
             values = 2 * values - 1
         # Beyond the last bit embeddings would repeat, so there is none.
-        inside = (positions >= 0) & (positions < 2**self.num_bits)
+        num_positions = 2**self.num_bits
+        inside = (positions >= 0) & (positions < num_positions)
         return jnp.where(inside[..., None], values, jnp.nan)

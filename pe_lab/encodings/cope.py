@@ -58,10 +58,12 @@ class CoPE(AttentionEncoding):
         self, s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]
     ) -> Float[Array, "b h l s"]:
         """p: for each query, the sum of its gates from each key on, at most the last row."""
+        gates = jax.nn.sigmoid(s)
         # The mask is causal, so a sum over the keys from j on ends at the query.
-        gates = jnp.where(mask, jax.nn.sigmoid(s), 0.0)
+        gates = jnp.where(mask, gates, 0.0)
         count = jax.lax.cumsum(gates, axis=3, reverse=True)
-        return jnp.minimum(count, self.table.shape[0] - 1.0)
+        last_row = self.table.shape[0] - 1.0
+        return jnp.minimum(count, last_row)
 
     def transform_logits(
         self,
@@ -75,7 +77,8 @@ class CoPE(AttentionEncoding):
         table = self.scale * self.table[...]
         # q·e for every row of the table: L * P products instead of L * S.
         by_row = jnp.einsum("blhe,pe->bhlp", q, table)
-        return s + interpolate(by_row, self.counts(s, mask))
+        counts = self.counts(s, mask)
+        return s + interpolate(by_row, counts)
 
 
 def interpolate(

@@ -56,25 +56,29 @@ class DAPE(AttentionEncoding):
         bidirectional: bool = False,
         rngs: nnx.Rngs,
     ):
-        name, needs = type(inner).__name__, inner.requirements
+        name = type(inner).__name__
+        needs = inner.requirements
         if not needs.only_bias:
             raise ValueError(f"DAPE adapts an encoding that is only a bias, and {name} is not.")
-        if not (needs.bidirectional if bidirectional else needs.causal):
-            kind = "bidirectional" if bidirectional else "causal"
+        kind = "bidirectional" if bidirectional else "causal"
+        is_defined = needs.bidirectional if bidirectional else needs.causal
+        if not is_defined:
             raise ValueError(f"DAPE with {name} is not defined for {kind} attention.")
         if hidden < 1:
             raise ValueError(f"DAPE's hidden must be at least 1, got {hidden}.")
         if kernel_size < 1 or kernel_size % 2 == 0:
             raise ValueError(f"DAPE's kernel_size must be odd, got {kernel_size}.")
+        reads_neighbors = kernel_size > 1
         self.requirements = dataclasses.replace(
             needs,
             cross=False,
             per_layer=True,
             only_bias=False,
-            reads_between=needs.reads_between or kernel_size > 1,  # reads keys next to each key
+            reads_between=needs.reads_between or reads_neighbors,
             replaces=("logits",),
         )
-        self.inner, self.kernel_size = inner, kernel_size
+        self.inner = inner
+        self.kernel_size = kernel_size
         self.into = uniform_linear(kernel_size * 2 * num_heads, hidden, rngs)
         self.out = uniform_linear(kernel_size * hidden, num_heads, rngs)
 
@@ -105,10 +109,13 @@ class DAPE(AttentionEncoding):
         b = jnp.broadcast_to(bias, s.shape)
         both = jnp.concatenate([s, b], axis=1)
         both = jnp.moveaxis(both, 1, 3)  # [B, L, S, 2H]
-        hidden = self.into(self.with_neighbors(both, mask))
+        both = self.with_neighbors(both, mask)
+        hidden = self.into(both)
         hidden = jax.nn.leaky_relu(hidden, 0.01)
-        f = self.out(self.with_neighbors(hidden, mask))  # [B, L, S, H]
-        return s + b + jnp.moveaxis(f, 3, 1)
+        hidden = self.with_neighbors(hidden, mask)
+        f = self.out(hidden)  # [B, L, S, H]
+        f = jnp.moveaxis(f, 3, 1)
+        return s + b + f
 
     def inner_bias(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
@@ -132,9 +139,11 @@ class DAPE(AttentionEncoding):
         reach = self.kernel_size // 2
         num_keys = x.shape[2]
         is_visible = mask.any(axis=1)[..., None]  # the network reads all heads at once
-        visible = jnp.where(is_visible, x, 0.0)
-        padded = jnp.pad(visible, ((0, 0), (0, 0), (reach, reach), (0, 0)))
-        shifted = []
+        visible_keys = jnp.where(is_visible, x, 0.0)
+        # Zeros before the first and after the last key.
+        widths = ((0, 0), (0, 0), (reach, reach), (0, 0))
+        padded_keys = jnp.pad(visible_keys, widths)
+        neighbors = []
         for start in range(self.kernel_size):
-            shifted.append(padded[:, :, start : start + num_keys])
-        return jnp.concatenate(shifted, axis=3)
+            neighbors.append(padded_keys[:, :, start : start + num_keys])
+        return jnp.concatenate(neighbors, axis=3)

@@ -74,7 +74,8 @@ class DeBERTa(AttentionEncoding):
         num_rows = 2 * (buckets or max_distance)
         normal = nnx.initializers.normal(0.02)
         lecun_normal = nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
-        self.table = nnx.Param(normal(rngs.params(), (num_rows, width)))
+        table = normal(rngs.params(), (num_rows, width))
+        self.table = nnx.Param(table)
         projections = {}
         for term in terms:
             matrix = lecun_normal(rngs.params(), (width, num_heads, head_dim))
@@ -83,8 +84,8 @@ class DeBERTa(AttentionEncoding):
 
     def row(self, distances: Shaped[Array, "*o"]) -> Int[Array, "*o"]:
         """The table's row for each distance, query position - key position."""
-        clipped = jnp.clip(distances, -self.max_distance, self.max_distance - 1)
-        index = clipped + self.max_distance
+        clipped_distances = jnp.clip(distances, -self.max_distance, self.max_distance - 1)
+        index = clipped_distances + self.max_distance
         return jnp.asarray(self.rows)[index]
 
     def transform_qk(
@@ -103,10 +104,12 @@ class DeBERTa(AttentionEncoding):
         rows = self.row(distance)[:, None]  # [B|1, 1, L, S]
         terms = []
         if "c2p" in self.terms:
-            by_row = jnp.einsum("blhe,rhe->bhlr", scale * q, self.projected("c2p"))
+            W_k_P = self.projected("c2p")
+            by_row = jnp.einsum("blhe,rhe->bhlr", scale * q, W_k_P)
             terms.append(take_rows(by_row, rows))
         if "p2c" in self.terms:
-            by_row = jnp.einsum("bshe,rhe->bhsr", scale * k, self.projected("p2c"))
+            W_q_P = self.projected("p2c")
+            by_row = jnp.einsum("bshe,rhe->bhsr", scale * k, W_q_P)
             # Keys read rows here, so queries and keys change places.
             rows_of_keys = jnp.swapaxes(rows, 2, 3)
             by_key = take_rows(by_row, rows_of_keys)  # [B, H, S, L]
@@ -129,7 +132,9 @@ def _rows(max_distance: int, buckets: int | None) -> tuple[int, ...]:
     largest = max_distance - 1
     share = np.log(size / exact) / np.log(largest / exact)
     beyond = exact + np.ceil(share * (exact - 1))
-    signed = np.sign(distances) * beyond
-    bucket = np.where(size <= exact, distances, signed).astype(int)
-    rows = np.clip(bucket + buckets, 0, 2 * buckets - 1)
+    signed_bucket = np.sign(distances) * beyond
+    bucket = np.where(size <= exact, distances, signed_bucket)
+    bucket = bucket.astype(int)
+    last_row = 2 * buckets - 1
+    rows = np.clip(bucket + buckets, 0, last_row)
     return tuple(rows.tolist())

@@ -65,7 +65,8 @@ class DynamicPositionBias(OffsetBias):
         # Query position - key position, the opposite sign of an offset here.
         x = -offset.astype(jnp.float32)[..., None]
         if self.logarithmic:
-            x = jnp.sign(x) * jnp.log1p(jnp.abs(x))
+            size = jnp.log1p(jnp.abs(x))
+            x = jnp.sign(x) * size
         *hidden_layers, last_layer = self.layers
         for layer in hidden_layers:
             x = jax.nn.silu(layer(x))

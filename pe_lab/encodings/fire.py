@@ -66,7 +66,8 @@ class FIRE(AttentionEncoding):
         self.start_threshold = start_threshold
 
     def psi(self, x: Float[Array, "*o"]) -> Float[Array, "*o"]:
-        return jnp.log1p(jnp.abs(self.rate[...]) * x)
+        c = jnp.abs(self.rate[...])
+        return jnp.log1p(c * x)
 
     @property
     def threshold(self) -> Float[Array, ""]:
@@ -75,9 +76,11 @@ class FIRE(AttentionEncoding):
     def normalized_distance(self, Q: Tokens, K: Tokens) -> Float[Array, "b l s"]:
         """psi(distance) / psi(max(i, threshold)), [B|1, L, S]."""
         i = Q.positions.astype(jnp.float32)
-        scale = self.psi(jnp.maximum(i, self.threshold))  # [B|1, L]
-        distance = jnp.abs(relative(Q, K)).astype(jnp.float32)
-        return self.psi(distance) / (scale + EPSILON)[..., None]
+        largest = jnp.maximum(i, self.threshold)
+        denominator = self.psi(largest) + EPSILON  # [B|1, L]
+        distance = jnp.abs(relative(Q, K))
+        numerator = self.psi(distance.astype(jnp.float32))  # [B|1, L, S]
+        return numerator / denominator[..., None]
 
     def bias(self, Q: Tokens, K: Tokens) -> Float[Array, "_ h l s"]:
         x = self.normalized_distance(Q, K)
@@ -90,6 +93,7 @@ class FIRE(AttentionEncoding):
         into_bias = self.into.bias[...].reshape(column)  # type: ignore[index]
         out_bias = self.out.bias[...].reshape(column)  # type: ignore[index]
         into = self.into.kernel[...].reshape(column)
-        hidden = jax.nn.relu(into * x + into_bias)  # [B|1, C, L, S]
+        hidden = into * x + into_bias  # [B|1, C, L, S]
+        hidden = jax.nn.relu(hidden)
         out = jnp.einsum("bcls,ch->bhls", hidden, self.out.kernel[...])
         return out + out_bias

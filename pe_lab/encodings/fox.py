@@ -72,12 +72,16 @@ class FoX(AttentionEncoding):
             raise ValueError(
                 "FoX's fixed gates need decay_times, the shortest and the longest in tokens."
             )
-        start = (bias_start,) * num_heads
-        if decay_times is not None:
+        if decay_times is None:
+            start = (bias_start,) * num_heads
+        else:
             start = _logits(decay_times, num_heads)
         self.num_heads = num_heads
         self.fixed = start if gate == "fixed" else None
-        self.logits = nnx.Param(jnp.asarray(start)) if gate == "bias_only" else None
+        logits = None
+        if gate == "bias_only":
+            logits = nnx.Param(jnp.asarray(start))
+        self.logits = logits
         projection = None
         if gate == "full":
             projection = nnx.Linear(
@@ -102,18 +106,20 @@ class FoX(AttentionEncoding):
             batch, length, _ = x.shape
             shape = (batch, length, self.num_heads)
             logits = jnp.broadcast_to(of_heads[None, None], shape)
-        return None, jax.nn.log_sigmoid(logits)
+        log_gates = jax.nn.log_sigmoid(logits)
+        return None, log_gates
 
     def content_bias(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
         """c_i - c_j, where c sums the logs of the gates up to a token."""
         assert Q.slots is not None
-        of_keys = jnp.cumsum(K.features, axis=1)  # [B, S, H]
-        of_queries = jnp.take_along_axis(of_keys, Q.slots[..., None], axis=1)
-        of_queries = jnp.moveaxis(of_queries, 2, 1)[..., None]  # [B, H, L, 1]
-        of_keys = jnp.moveaxis(of_keys, 2, 1)[:, :, None]  # [B, H, 1, S]
-        return of_queries - of_keys
+        sums = jnp.cumsum(K.features, axis=1)  # [B, S, H]
+        query_slots = Q.slots[..., None]
+        c_i = jnp.take_along_axis(sums, query_slots, axis=1)
+        c_i = jnp.moveaxis(c_i, 2, 1)[..., None]  # [B, H, L, 1]
+        c_j = jnp.moveaxis(sums, 2, 1)[:, :, None]  # [B, H, 1, S]
+        return c_i - c_j
 
 
 def _logits(decay_times: tuple[float, ...], num_heads: int) -> tuple[float, ...]:
@@ -122,11 +128,14 @@ def _logits(decay_times: tuple[float, ...], num_heads: int) -> tuple[float, ...]
         raise ValueError(
             f"FoX's decay_times are the shortest and the longest, above 0, got {decay_times}."
         )
-    shortest, longest = math.log(decay_times[0]), math.log(decay_times[1])
+    log_shortest = math.log(decay_times[0])
+    log_longest = math.log(decay_times[1])
+    log_range = log_longest - log_shortest
     last_head = max(num_heads - 1, 1)
     logits = []
     for head in range(num_heads):
-        log_time = shortest + head / last_head * (longest - shortest)
+        log_time = log_shortest + head / last_head * log_range
         rate = math.exp(-log_time)
-        logits.append(-math.log(math.expm1(rate)))
+        odds = math.expm1(rate)  # of forgetting: (1 - e^-rate) / e^-rate
+        logits.append(-math.log(odds))
     return tuple(logits)

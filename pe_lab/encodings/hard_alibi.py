@@ -28,17 +28,17 @@ class HardALiBi(AttentionEncoding):
     requirements = Requirements(relative=True, bidirectional=False)
 
     def __init__(self, *, masked_heads: int | None = None, num_heads: int):
-        masked = num_heads // 2 if masked_heads is None else masked_heads
-        if not 0 < masked <= num_heads:
+        num_masked = num_heads // 2 if masked_heads is None else masked_heads
+        if not 0 < num_masked <= num_heads:
             raise ValueError(
                 f"HardALiBi's masked_heads must be 1..{num_heads}, the heads that there are, got "
-                f"{masked}."
+                f"{num_masked}."
             )
-        self.masked_heads = masked
+        self.masked_heads = num_masked
         self.num_heads = num_heads
 
     def mask(self, Q: Tokens, K: Tokens) -> Bool[Array, "_ _ l s"]:
-        distance = -relative(Q, K)[:, None]
+        distance = -relative(Q, K)[:, None]  # [B|1, 1, L, S]
         head = jnp.arange(self.num_heads)
         head = head.reshape(1, -1, 1, 1)
         sees_all = head >= self.masked_heads

@@ -47,19 +47,25 @@ class KERPLE(OffsetBias):
         rngs: nnx.Rngs,
     ):
         self.form = form
-        scale_or_power = jax.random.uniform(rngs.params(), (num_heads,), maxval=2.0)
+        shape = (num_heads,)
+        scale_or_power = jax.random.uniform(rngs.params(), shape, maxval=2.0)
         self.scale_or_power = nnx.Param(scale_or_power)
-        rate = jax.random.uniform(rngs.params(), (num_heads,))
+        rate = jax.random.uniform(rngs.params(), shape)
         self.rate = nnx.Param(rate)
 
     def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
-        distance = jnp.abs(offset).astype(jnp.float32)[None]
-        of_heads = (-1, *(1,) * offset.ndim)
-        scale_or_power = jnp.maximum(self.scale_or_power[...], _LEAST).reshape(of_heads)
-        rate = jnp.maximum(self.rate[...], _LEAST).reshape(of_heads)
+        distance = jnp.abs(offset)
+        distance = distance.astype(jnp.float32)[None]
+        of_heads = (-1, *(1,) * offset.ndim)  # heads are the first axis of the bias
+        scale_or_power = jnp.maximum(self.scale_or_power[...], _LEAST)
+        scale_or_power = scale_or_power.reshape(of_heads)
+        rate = jnp.maximum(self.rate[...], _LEAST)
+        rate = rate.reshape(of_heads)
         if self.form == "logarithmic":
-            return -scale_or_power * jnp.log1p(rate * distance)
+            scale = scale_or_power
+            return -scale * jnp.log1p(rate * distance)
         power = jnp.minimum(scale_or_power, _LARGEST_POWER)
         is_positive = distance > 0  # 0^p has no gradient in p
-        powers = jnp.where(is_positive, distance, 1.0) ** power
-        return -rate * jnp.where(is_positive, powers, 0.0)
+        safe_distance = jnp.where(is_positive, distance, 1.0)
+        powers = jnp.where(is_positive, safe_distance**power, 0.0)
+        return -rate * powers

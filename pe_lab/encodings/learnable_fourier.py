@@ -68,13 +68,14 @@ class LearnableFourier(InputEncoding):
         p = positions.astype(jnp.float32)
         p = p.reshape(batch, length, self.num_axes)  # one axis is not an axis of the array
         angles = jnp.einsum("bla,fa->blf", p, self.frequencies[...])
-        features = jnp.concatenate([jnp.cos(angles), jnp.sin(angles)], axis=-1)
+        cosines = jnp.cos(angles)
+        sines = jnp.sin(angles)
+        features = jnp.concatenate([cosines, sines], axis=-1)
         num_features = features.shape[-1]
         return features / math.sqrt(num_features)
 
     def embed(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l d"]:
         hidden = self.into(self.fourier_features(positions))
-        hidden = jax.nn.gelu(
-            hidden, approximate=False
-        )  # as in PyTorch; JAX approximates by default
+        # The exact form, as in PyTorch; JAX approximates by default.
+        hidden = jax.nn.gelu(hidden, approximate=False)
         return self.out(hidden)

@@ -45,8 +45,8 @@ class Learned(InputEncoding):
             )
         super().__init__(width, width=width, rngs=rngs, **rest)
         self.require(max_positions=max_positions)
-        table = init_std * jax.random.normal(rngs.params(), (max_positions, width))
-        self.table = nnx.Param(table)
+        normal = jax.random.normal(rngs.params(), (max_positions, width))
+        self.table = nnx.Param(init_std * normal)
 
     def embed(self, positions: Num[Array, "b l"]) -> Float[Array, "b l d"]:
         return lookup(self.table[...], positions)

@@ -42,14 +42,19 @@ class MixedRoPE(AttentionEncoding):
                 f"the head width {head_dim}."
             )
         half = head_dim // 4  # pairs in each of the two directions
-        series = base ** (-np.arange(0, head_dim, 4) / head_dim)
-        size = jnp.asarray(np.tile(series, 2), jnp.float32)[None]  # [1, P]
-        across = jnp.repeat(jnp.asarray([0.0, jnp.pi / 2]), half)[None]
-        random = jax.random.uniform(rngs.params(), (num_heads, 1), maxval=2 * jnp.pi)
+        exponents = -np.arange(0, head_dim, 4) / head_dim
+        series = base**exponents
+        two_copies = np.tile(series, 2)
+        size = jnp.asarray(two_copies, jnp.float32)[None]  # [1, P]
+        turns = jnp.asarray([0.0, jnp.pi / 2])  # of the first and the second copy
+        across = jnp.repeat(turns, half)[None]
+        whole_turn = 2 * jnp.pi
+        random = jax.random.uniform(rngs.params(), (num_heads, 1), maxval=whole_turn)
         direction = random + across  # [H, P]
         fx = size * jnp.cos(direction)
         fy = size * jnp.sin(direction)
-        self.frequencies = nnx.Param(jnp.stack([fx, fy]))  # [A, H, P]
+        frequencies = jnp.stack([fx, fy])  # [A, H, P]
+        self.frequencies = nnx.Param(frequencies)
 
     def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
@@ -60,10 +65,10 @@ class MixedRoPE(AttentionEncoding):
 
     def angles(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l h p"]:
         check_axes(positions, 2, "MixedRoPE")
-        # Plain products: `ops.angles` is exact, but its frequencies are constants.
         frequencies = self.frequencies[...]
+        fx = frequencies[0][None, None]  # [1, 1, H, P]
+        fy = frequencies[1][None, None]
+        # Plain products: `ops.angles` is exact, but its frequencies are constants.
         x = positions[..., 0, None, None].astype(jnp.float32)
-        x_angle = x * frequencies[0][None, None]
         y = positions[..., 1, None, None].astype(jnp.float32)
-        y_angle = y * frequencies[1][None, None]
-        return x_angle + y_angle
+        return x * fx + y * fy

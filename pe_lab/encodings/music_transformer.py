@@ -53,8 +53,9 @@ class MusicTransformer(AttentionEncoding):
         self.max_distance = max_distance
         self.two_sided = bidirectional
         rows = 2 * max_distance - 1 if bidirectional else max_distance
-        table = jax.random.normal(rngs.params(), (num_heads, rows, head_dim))
-        self.table = nnx.Param(head_dim**-0.5 * table)
+        shape = (num_heads, rows, head_dim)
+        normal = jax.random.normal(rngs.params(), shape)
+        self.table = nnx.Param(head_dim**-0.5 * normal)
 
     def row(self, distances: Shaped[Array, "*o"]) -> tuple[Int[Array, "*o"], Bool[Array, "*o"]]:
         """The table's row for each distance, query position - key position, and if there is one."""

@@ -11,6 +11,8 @@ from flax import nnx
 from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Num
 
+_UNITS_PER_TURN = 2.0**32  # a phase is an integer modulo 2^32, so that whole turns drop out
+
 
 def check_axes(positions: Num[Array, "b l *a"], num_axes: int, name: str) -> Num[Array, "b l *a"]:
     """The positions, if they have `num_axes` axes.
@@ -31,12 +33,15 @@ def masked_softmax(
     """Softmax over the allowed keys in float32; zeros with zero gradients if no key is allowed."""
     float32 = jnp.finfo(jnp.float32)
     # Not -inf: in a row without keys, -inf minus the maximum would be NaN.
-    s = jnp.where(mask, s.astype(jnp.float32), float32.min)
+    s = s.astype(jnp.float32)
+    s = jnp.where(mask, s, float32.min)
     largest = s.max(axis=-1, keepdims=True)
     largest = jax.lax.stop_gradient(largest)  # the result does not depend on it
-    e = jnp.where(mask, jnp.exp(s - largest), 0.0)
-    total = e.sum(axis=-1, keepdims=True)
-    return e / jnp.maximum(total, float32.tiny)
+    exponentials = jnp.exp(s - largest)
+    exponentials = jnp.where(mask, exponentials, 0.0)
+    total = exponentials.sum(axis=-1, keepdims=True)
+    total = jnp.maximum(total, float32.tiny)  # a row without keys is 0 / tiny
+    return exponentials / total
 
 
 def uniform_linear(inputs: int, outputs: int, rngs: nnx.Rngs) -> nnx.Linear:
@@ -49,7 +54,13 @@ def uniform_linear(inputs: int, outputs: int, rngs: nnx.Rngs) -> nnx.Linear:
     def initialize(key: Array, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         return jax.random.uniform(key, shape, dtype, -limit, limit)
 
-    return nnx.Linear(inputs, outputs, kernel_init=initialize, bias_init=initialize, rngs=rngs)
+    return nnx.Linear(
+        inputs,
+        outputs,
+        kernel_init=initialize,
+        bias_init=initialize,
+        rngs=rngs,
+    )
 
 
 def lookup(table: Float[Array, "n c"], index: Num[Array, "*o"]) -> Float[Array, "*o c"]:
@@ -60,7 +71,8 @@ def lookup(table: Float[Array, "n c"], index: Num[Array, "*o"]) -> Float[Array, 
     """
     if not jnp.issubdtype(index.dtype, jnp.integer):
         raise TypeError(f"A table is read at whole positions, got {index.dtype}.")
-    inside = (index >= 0) & (index < table.shape[0])
+    num_rows = table.shape[0]
+    inside = (index >= 0) & (index < num_rows)
     safe_index = jnp.where(inside, index, 0)
     rows = jnp.take(table, safe_index, axis=0)
     return jnp.where(inside[..., None], rows, jnp.nan)
@@ -80,27 +92,32 @@ def angles(positions: Num[Array, "*p"], frequencies: Sequence[float]) -> Float[A
     A whole position times a frequency's share of a turn is a product of integers modulo 2^32, whose
     overflow drops whole turns. The fraction of a position is multiplied as usual.
     """
-    # Turns per position, in units of 2^-32 turns: a whole part that products modulo 2^32 keep
-    # exact, and a rest below one unit.
-    turns = np.asarray(frequencies, np.float64) / (2 * math.pi) * 2.0**32
-    row = (*(1,) * positions.ndim, -1)
-    high = (np.floor(turns) % 2.0**32).astype(np.uint32).reshape(row)
-    low = (turns % 1.0).astype(np.float32).reshape(row)
+    turns = np.asarray(frequencies, np.float64) / (2 * math.pi)
+    # Units per position: a whole part that products modulo 2^32 keep exact, and a rest below 1.
+    units = turns * _UNITS_PER_TURN
+    whole_units = np.floor(units) % _UNITS_PER_TURN
+    rest_of_unit = units % 1.0
+    row = (*(1,) * positions.ndim, -1)  # frequencies are the last axis of the angles
+    high = whole_units.astype(np.uint32).reshape(row)
+    low = rest_of_unit.astype(np.float32).reshape(row)
 
     is_fractional = jnp.issubdtype(positions.dtype, jnp.floating)
     integer = jnp.floor(positions) if is_fractional else positions
     integer = integer.astype(jnp.int32)[..., None]
     unsigned = jax.lax.bitcast_convert_type(integer, jnp.uint32)
     product = unsigned * high
-    rest = jnp.floor(integer.astype(jnp.float32) * low).astype(jnp.int32)
+    rest = integer.astype(jnp.float32) * low
+    whole_rest = jnp.floor(rest).astype(jnp.int32)
     # As a signed integer, the phase is between minus and plus half a turn.
-    phase = jax.lax.bitcast_convert_type(product, jnp.int32) + rest
-    angle = phase.astype(jnp.float32) * (2 * math.pi / 2.0**32)
+    phase = jax.lax.bitcast_convert_type(product, jnp.int32) + whole_rest
+    radians_per_unit = 2 * math.pi / _UNITS_PER_TURN
+    angle = phase.astype(jnp.float32) * radians_per_unit
     if not is_fractional:
         return angle
     fraction = positions - jnp.floor(positions)
     fraction = fraction.astype(jnp.float32)[..., None]
-    plain_frequencies = jnp.asarray(frequencies, jnp.float32).reshape(row)
+    plain_frequencies = jnp.asarray(frequencies, jnp.float32)
+    plain_frequencies = plain_frequencies.reshape(row)
     return angle + fraction * plain_frequencies
 
 
@@ -117,20 +134,28 @@ def rotate(
       layout: a pair is two neighboring channels ("interleaved"), or channels m and m + P ("half").
       amplitude: factor on the rotated channels.
     """
-    rotated = 2 * angles.shape[-1]
-    pair_axis, pair_shape = -1, (-1, 2)  # pairs as [..., P, 2]
-    if layout == "half":
-        pair_axis, pair_shape = -2, (2, -1)  # pairs as [..., 2, P]
-    cos, sin = amplitude * jnp.cos(angles), amplitude * jnp.sin(angles)
-    channels = (*cos.shape[:-1], rotated)
-    cos = jnp.stack([cos, cos], axis=pair_axis).reshape(channels)
-    sin = jnp.stack([-sin, sin], axis=pair_axis).reshape(channels)
+    num_rotated = 2 * angles.shape[-1]
+    if layout == "interleaved":
+        pair_axis = -1
+        pair_shape = (-1, 2)  # pairs as [..., P, 2]
+    else:
+        pair_axis = -2
+        pair_shape = (2, -1)  # pairs as [..., 2, P]
+    cos = amplitude * jnp.cos(angles)
+    sin = amplitude * jnp.sin(angles)
+    channels = (*cos.shape[:-1], num_rotated)
+    # The partner of a pair's first channel is subtracted, and the partner of its second is added.
+    cos = jnp.stack([cos, cos], axis=pair_axis)
+    sin = jnp.stack([-sin, sin], axis=pair_axis)
+    cos = cos.reshape(channels)
+    sin = sin.reshape(channels)
 
-    first = x[..., :rotated].astype(jnp.float32)
-    rest = x[..., rotated:]
+    first = x[..., :num_rotated].astype(jnp.float32)
+    rest = x[..., num_rotated:]
     # Flipping pairs is faster on a CPU than taking the two halves apart and joining them again.
     pairs = first.reshape(*x.shape[:-1], *pair_shape)
-    partners = jnp.flip(pairs, axis=pair_axis).reshape(first.shape)
+    partners = jnp.flip(pairs, axis=pair_axis)
+    partners = partners.reshape(first.shape)
     y = first * cos + partners * sin
     y = y.astype(x.dtype)
     if rest.shape[-1] == 0:
@@ -143,11 +168,13 @@ def take_rows(
 ) -> Float[Array, "b h l s"]:
     """Each query's value for the row of each key; rows are [B|1, H|1, L, S]."""
     num_keys = rows.shape[-1]
-    rows = jnp.broadcast_to(rows, (*by_row.shape[:3], num_keys))
+    shape = (*by_row.shape[:3], num_keys)
+    rows = jnp.broadcast_to(rows, shape)
     return jnp.take_along_axis(by_row, rows, axis=-1)
 
 
 def pad_channels(x: Float[Array, "b l c"], channels: int) -> Float[Array, "b l d"]:
     """The numbers of each token, followed by zeros up to a number of channels."""
     missing = channels - x.shape[-1]
-    return jnp.pad(x, ((0, 0), (0, 0), (0, missing)))
+    widths = ((0, 0), (0, 0), (0, missing))
+    return jnp.pad(x, widths)

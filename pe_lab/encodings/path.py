@@ -57,8 +57,12 @@ class PaTH(AttentionEncoding):
     ):
         if rank < 1:
             raise ValueError(f"PaTH's rank must be at least 1, got {rank}.")
-        normal = nnx.initializers.normal(0.02)
-        linear = functools.partial(nnx.Linear, kernel_init=normal, dtype=jnp.float32, rngs=rngs)
+        linear = functools.partial(
+            nnx.Linear,
+            kernel_init=nnx.initializers.normal(0.02),
+            dtype=jnp.float32,
+            rngs=rngs,
+        )
         self.down = linear(width, rank, use_bias=False)
         self.up = linear(rank, num_heads * head_dim, use_bias=False)
         self.strength = linear(width, num_heads)
@@ -84,20 +88,24 @@ class PaTH(AttentionEncoding):
         w, beta = K.features
         num_keys = k.shape[1]
         size = min(_BLOCK, num_keys)
+        key_slots = K.slots[:, None, None, :]
+        query_slots = Q.slots[:, None, :, None]
         # The query's own token is included: its matrix is the first that transforms the query.
-        is_past = K.slots[:, None, None, :] <= Q.slots[:, None, :, None]
+        is_past = key_slots <= query_slots
         is_past = _blocks(is_past, 3, size)  # [N, B, 1, L, C]
-        W = jnp.moveaxis(_blocks(w, 1, size), 3, 2)  # [N, B, H, C, Dh]
+        W = _blocks(w, 1, size)
+        W = jnp.moveaxis(W, 3, 2)  # [N, B, H, C, Dh]
         keys = _blocks(k.astype(jnp.float32), 1, size)
         keys = jnp.moveaxis(keys, 3, 2)  # [N, B, H, C, Dh]
-        scale = _blocks(beta, 1, size)
-        scale = jnp.moveaxis(scale, 3, 2)[..., None]  # [N, B, H, C, 1]
+        beta = _blocks(beta, 1, size)
+        beta = jnp.moveaxis(beta, 3, 2)[..., None]  # [N, B, H, C, 1]
 
         # T = (I + strictly lower part of diag(beta) W W^T)^-1 diag(beta)
-        w_products = scale * jnp.einsum("nbhae,nbhce->nbhac", W, W)
+        w_products = beta * jnp.einsum("nbhae,nbhce->nbhac", W, W)
+        key_products = jnp.einsum("nbhae,nbhce->nbhac", W, keys)
         # A key meets the matrices of later tokens only, hence the strictly lower part.
-        key_products = jnp.tril(jnp.einsum("nbhae,nbhce->nbhac", W, keys), -1)
-        T = _inverse(w_products) * jnp.swapaxes(scale, 3, 4)
+        key_products = jnp.tril(key_products, -1)
+        T = _inverse(w_products) * jnp.swapaxes(beta, 3, 4)
         TW = T @ W
         TK = T @ key_products
         queries = jnp.moveaxis(q, 1, 2).astype(jnp.float32)  # [B, H, L, Dh]
@@ -109,8 +117,10 @@ class PaTH(AttentionEncoding):
             W, keys, TW, TK, is_past = block
             product = jnp.einsum("bhle,bhce->bhlc", queries + change, W)
             product = jnp.where(is_past, product, 0.0)
-            logit_change = jnp.einsum("bhle,bhce->bhlc", change, keys) - product @ TK
-            return change - product @ TW, logit_change
+            of_later_blocks = jnp.einsum("bhle,bhce->bhlc", change, keys)
+            logit_change = of_later_blocks - product @ TK
+            change = change - product @ TW
+            return change, logit_change
 
         blocks = (W, keys, TW, TK, is_past)
         no_change = jnp.zeros_like(queries)
@@ -137,19 +147,22 @@ def _inverse(square: Float[Array, "*b c c"]) -> Float[Array, "*b c c"]:
         pair = index // (2 * width)
         half = index // width % 2
         same_pair = pair[:, None] == pair[None]
-        corner = same_pair & (half[:, None] > half[None])
+        second_to_first = half[:, None] > half[None]
+        corner = same_pair & second_to_first
         corner = jnp.broadcast_to(corner, square.shape)
-        between = jnp.where(corner, square, 0.0)
-        inverse = inverse - inverse @ between @ inverse
+        corner_values = jnp.where(corner, square, 0.0)
+        inverse = inverse - inverse @ corner_values @ inverse
         width = 2 * width
     return inverse
 
 
 def _blocks(x: Shaped[Array, "..."], axis: int, size: int) -> Shaped[Array, "n ..."]:
     """An axis split into blocks of C, which become the first axis; zeros fill the last block."""
+    missing = -x.shape[axis] % size  # from the length up to a multiple of the size
     widths = [(0, 0)] * x.ndim
-    widths[axis] = (0, -x.shape[axis] % size)
+    widths[axis] = (0, missing)
     x = jnp.pad(x, widths)
-    before, after = x.shape[:axis], x.shape[axis + 1 :]
+    before = x.shape[:axis]
+    after = x.shape[axis + 1 :]
     blocks = x.reshape(*before, -1, size, *after)
     return jnp.moveaxis(blocks, axis, 0)

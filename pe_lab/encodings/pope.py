@@ -21,6 +21,8 @@ from pe_lab.encodings.base import AttentionEncoding, Tokens
 from pe_lab.encodings.ops import angles
 from pe_lab.encodings.requirements import Requirements
 
+_LEAST_DELTA = -2 * math.pi
+
 
 class PoPE(AttentionEncoding):
     """logits = sum_c softplus(q_c) softplus(k_c) cos((p' - p) theta_c + delta_c) / sqrt(Dh).
@@ -46,10 +48,12 @@ class PoPE(AttentionEncoding):
         head_dim: int,
         rngs: nnx.Rngs,
     ):
-        frequencies = base ** (-np.arange(head_dim) / head_dim)
+        exponents = -np.arange(head_dim) / head_dim
+        frequencies = base**exponents
         self.frequencies = tuple(frequencies.tolist())
         shape = (num_heads, head_dim)
-        uniform = jax.random.uniform(rngs.params(), shape, minval=-2 * math.pi, maxval=0.0)
+        # It is drawn for both starts, so that later parameters have the same keys.
+        uniform = jax.random.uniform(rngs.params(), shape, minval=_LEAST_DELTA, maxval=0.0)
         delta = uniform if start == "uniform" else jnp.zeros(shape)
         self.delta = nnx.Param(delta)
 
@@ -58,7 +62,7 @@ class PoPE(AttentionEncoding):
     ) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
         raw = self.delta[...]
         # jnp.clip would halve the gradient at the initial value 0.
-        delta = jnp.maximum(raw, -2 * math.pi)
+        delta = jnp.maximum(raw, _LEAST_DELTA)
         delta = jnp.where(raw > 0, 0.0, delta)
         query_angles = angles(Q.positions, self.frequencies)[:, :, None]  # [B|1, L, 1, Dh]
         key_angles = angles(K.positions, self.frequencies)[:, :, None]
@@ -70,6 +74,7 @@ class PoPE(AttentionEncoding):
 def _polar(x: Float[Array, "b l h e"], angle: Float[Array, "#b l #h e"]) -> Float[Array, "b l h f"]:
     """Each channel as a point of the plane at a magnitude and an angle: first all x, then all y."""
     magnitude = jax.nn.softplus(x.astype(jnp.float32))
-    points = [magnitude * jnp.cos(angle), magnitude * jnp.sin(angle)]
-    points_of_head = jnp.concatenate(points, axis=-1)  # [B, L, H, 2 Dh]
-    return points_of_head.astype(x.dtype)
+    points_x = magnitude * jnp.cos(angle)
+    points_y = magnitude * jnp.sin(angle)
+    points = jnp.concatenate([points_x, points_y], axis=-1)  # [B, L, H, 2 Dh]
+    return points.astype(x.dtype)

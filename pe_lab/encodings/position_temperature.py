@@ -46,15 +46,16 @@ class PositionTemperature(AttentionEncoding):
     def factor(self, positions: Num[Array, "b l"]) -> Float[Array, "b l"]:
         """The factor of the queries at these positions."""
         count = positions + 1
-        whole_multiple = 1 + count // self.start
-        multiple = whole_multiple if self.steps else jnp.maximum(count / self.start, 1)
-        logarithm = jnp.log(multiple.astype(jnp.float32))
-        return 1 + self.rate * logarithm
+        multiple = 1 + count // self.start
+        if not self.steps:
+            multiple = jnp.maximum(count / self.start, 1)
+        multiple = multiple.astype(jnp.float32)
+        return 1 + self.rate * jnp.log(multiple)
 
     def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         # Queries alone, because a logit grows with the query's position and not the key's.
         factor = self.factor(Q.positions)[:, :, None, None]  # [B|1, L, 1, 1]
-        q = (q * factor).astype(q.dtype)
-        return q, k
+        scaled_q = q * factor
+        return scaled_q.astype(q.dtype), k

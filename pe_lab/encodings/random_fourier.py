@@ -42,17 +42,20 @@ class RandomFourier(InputEncoding):
         self.num_axes = num_axes
         self.require(num_axes=num_axes)
         generator = np.random.default_rng(draw)
-        frequencies = std * generator.standard_normal((num_axes, width // 2))
+        shape = (num_axes, width // 2)
+        frequencies = std * generator.standard_normal(shape)
         self.frequencies = tuple(map(tuple, frequencies.tolist()))  # turns per position, by axis
 
     def embed(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l d"]:
         batch, length = positions.shape[:2]
-        axes = positions.reshape(batch, length, self.num_axes)
+        axes = positions.reshape(batch, length, self.num_axes)  # one axis has no axis of its own
         by_axis = []
         for axis, turns in enumerate(self.frequencies):
             radians = [2 * math.pi * frequency for frequency in turns]
-            by_axis.append(angles(axes[..., axis], radians))
+            on_axis = axes[..., axis]
+            by_axis.append(angles(on_axis, radians))
         total = sum(by_axis[1:], by_axis[0])
-        sines, cosines = jnp.sin(total), jnp.cos(total)
+        sines = jnp.sin(total)
+        cosines = jnp.cos(total)
         embedding = jnp.concatenate([sines, cosines], axis=-1)
         return pad_channels(embedding, self.width)

@@ -29,29 +29,29 @@ from pe_lab.encodings.ops import angles, rotate
 from pe_lab.encodings.requirements import Requirements
 
 
-def _rotated(head_dim: int, fraction: float) -> int:
+def _num_rotated(head_dim: int, fraction: float) -> int:
     """r, the number of rotated channels."""
     if head_dim % 2:
         raise ValueError(f"RoPE rotates pairs, so the head width must be even, got {head_dim}.")
-    rotated = round(fraction * head_dim)
-    if rotated % 2 or not 2 <= rotated <= head_dim:
+    num_rotated = round(fraction * head_dim)
+    if num_rotated % 2 or not 2 <= num_rotated <= head_dim:
         got = f"{fraction} of the head width {head_dim} is {fraction * head_dim:g}"
         raise ValueError(
             "RoPE rotates pairs, so the rotated part must be an even number of channels, "
             f"but {got}."
         )
-    return rotated
+    return num_rotated
 
 
-def _num_turning(rotated: int, proportion: float) -> int:
+def _num_turning(num_rotated: int, proportion: float) -> int:
     """The number of pairs that rotate."""
-    turning = math.floor(proportion * rotated / 2)
-    if not 1 <= turning <= rotated // 2:
+    num_turning = math.floor(proportion * num_rotated / 2)
+    if not 1 <= num_turning <= num_rotated // 2:
         raise ValueError(
-            f"RoPE's proportion must leave between one pair and all {rotated // 2} of them "
+            f"RoPE's proportion must leave between one pair and all {num_rotated // 2} of them "
             f"turning, got {proportion:g}."
         )
-    return turning
+    return num_turning
 
 
 def _lengths(K: Tokens) -> Num[Array, "b"]:
@@ -116,10 +116,12 @@ class RoPE(AttentionEncoding):
         proportion: float = 1.0,
         head_dim: int,
     ):
-        rotated = _rotated(head_dim, fraction)
-        turning = _num_turning(rotated, proportion)
+        num_rotated = _num_rotated(head_dim, fraction)
+        num_turning = _num_turning(num_rotated, proportion)
         scalings.check_arguments(scaling, factor, (*long_factors, *short_factors))
-        theta = far = base ** (-np.arange(0, rotated, 2) / rotated)
+        exponents = -np.arange(0, num_rotated, 2) / num_rotated
+        theta = base**exponents
+        far = theta  # only longrope has other frequencies beyond the trained length
         if scaling == "linear":
             theta = scalings.linear(theta, factor)
         elif scaling == "ntk":
@@ -145,11 +147,11 @@ class RoPE(AttentionEncoding):
         self.factor = factor
         self.amplitude = scalings.growth(scaling, factor, trained_length)
         # A frequency of 0 leaves a pair as it is.
-        rotates = np.arange(rotated // 2) < turning
+        rotates = np.arange(num_rotated // 2) < num_turning
         self.frequencies = tuple((theta * rotates).tolist())
         self.far_frequencies = tuple((far * rotates).tolist())
         self.layout = layout
-        self.rotated = rotated
+        self.rotated = num_rotated
 
     def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
@@ -178,7 +180,8 @@ class RoPE(AttentionEncoding):
         if self.scaling == "dynamic_ntk":
             theta = np.asarray(self.frequencies)
             frequencies = scalings.dynamic_ntk(theta, self.factor, self.trained_length, lengths)
-            return positions.astype(jnp.float32)[..., None] * frequencies[:, None]
+            p = positions.astype(jnp.float32)
+            return p[..., None] * frequencies[:, None]
         near = angles(positions, self.frequencies)
         far = angles(positions, self.far_frequencies)
         is_beyond = (lengths > self.trained_length)[:, None, None]

@@ -46,13 +46,13 @@ class RotaryValue(AttentionEncoding):
         absolute: bool = False,
         head_dim: int,
     ):
-        rotated = round(fraction * head_dim)
-        if rotated % 2 or not 2 <= rotated <= head_dim:
+        num_rotated = round(fraction * head_dim)
+        if num_rotated % 2 or not 2 <= num_rotated <= head_dim:
             raise ValueError(
                 f"RotaryValue rotates pairs, so {fraction} of the head width {head_dim} must be "
                 f"an even number of channels."
             )
-        self.frequencies = geometric_frequencies(base, rotated)
+        self.frequencies = geometric_frequencies(base, num_rotated)
         self.layout = layout
         self.absolute = absolute
         self.require(relative=not absolute)
@@ -60,13 +60,15 @@ class RotaryValue(AttentionEncoding):
     def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
-        return self._rotate(q, Q), self._rotate(k, K)
+        q = self._rotate(q, Q)
+        k = self._rotate(k, K)
+        return q, k
 
     def combine(
         self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b l h e"]:
-        rotated = self._rotate(v, K)
-        out = weighted_sum(w, rotated)
+        rotated_values = self._rotate(v, K)
+        out = weighted_sum(w, rotated_values)
         if self.absolute:
             return out
         # R(p') v rotated back by the query's position p is R(p' - p) v.

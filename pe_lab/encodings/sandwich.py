@@ -36,7 +36,8 @@ class Sandwich(OffsetBias):
                 "Sandwich's code_width counts sines and cosines, so it must be even and "
                 f"at least 2, got {code_width}."
             )
-        k = np.arange(1, code_width // 2 + 1)
+        num_pairs = code_width // 2
+        k = np.arange(1, num_pairs + 1)
         frequencies = base ** (-2 * k / code_width)
         heads = np.arange(1, num_heads + 1)
         slopes = num_heads / (8 * heads)

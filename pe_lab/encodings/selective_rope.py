@@ -68,9 +68,12 @@ class SelectiveRoPE(AttentionEncoding):
             )
         if rank < 1:
             raise ValueError(f"SelectiveRoPE's rank must be at least 1, got {rank}.")
-        normal = nnx.initializers.normal(0.02)
-        # float32 in every model: sums of many steps are exact to 1e-4.
-        linear = functools.partial(nnx.Linear, kernel_init=normal, dtype=jnp.float32, rngs=rngs)
+        linear = functools.partial(
+            nnx.Linear,
+            kernel_init=nnx.initializers.normal(0.02),
+            dtype=jnp.float32,  # in every model: sums of many steps are exact to 1e-4
+            rngs=rngs,
+        )
         exponents = -np.arange(0, head_dim, 2) / head_dim
         factors = temperature * base**exponents
         num_pairs = num_heads * head_dim // 2
@@ -85,7 +88,8 @@ class SelectiveRoPE(AttentionEncoding):
     ) -> tuple[None, Float[Array, "b l h p"]]:
         """The steps of each token's pairs, before their factors."""
         batch, length, _ = x.shape
-        parts = x.astype(jnp.float32).reshape(batch, length, self.num_heads, -1)
+        parts = x.astype(jnp.float32)
+        parts = parts.reshape(batch, length, self.num_heads, -1)
         squared_length = (parts**2).sum(axis=-1, keepdims=True)
         parts = parts * jax.lax.rsqrt(squared_length + _EPSILON)
         x = parts.reshape(x.shape)
@@ -103,7 +107,8 @@ class SelectiveRoPE(AttentionEncoding):
         sums = jnp.cumsum(K.features, axis=1)  # [B, S, H, P]
         key_angles = sums * jnp.asarray(self.factors)[None, None, None]
         # A query has the angle of its own key, which a cache holds at the query's slot.
-        query_angles = jnp.take_along_axis(key_angles, Q.slots[..., None, None], axis=1)
+        query_slots = Q.slots[..., None, None]
+        query_angles = jnp.take_along_axis(key_angles, query_slots, axis=1)
         q = rotate(q, query_angles, "half")
         k = rotate(k, key_angles, "half")
         return q, k

@@ -57,13 +57,13 @@ class SelfExtend(AttentionEncoding):
             raise ValueError(
                 f"SelfExtend needs a window and a group of at least 1, got {window} and {group}."
             )
-        rotated = round(fraction * head_dim)
-        if rotated % 2 or not 2 <= rotated <= head_dim:
+        num_rotated = round(fraction * head_dim)
+        if num_rotated % 2 or not 2 <= num_rotated <= head_dim:
             raise ValueError(
                 f"SelfExtend rotates pairs, so {fraction} of the head width {head_dim} must be an "
                 f"even number of channels."
             )
-        self.frequencies = geometric_frequencies(base, rotated)
+        self.frequencies = geometric_frequencies(base, num_rotated)
         self.window = window
         self.group = group
         self.layout = layout
@@ -71,7 +71,9 @@ class SelfExtend(AttentionEncoding):
     def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
-        return self._rotate(q, Q.positions), self._rotate(k, K.positions)
+        q = self._rotate(q, Q.positions)
+        k = self._rotate(k, K.positions)
+        return q, k
 
     def content_bias(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
@@ -80,11 +82,11 @@ class SelfExtend(AttentionEncoding):
         shift = self.window - self.window // self.group
         query_groups = Q.positions // self.group + shift
         key_groups = K.positions // self.group
-        grouped = self._logits(q, k, query_groups, key_groups)
-        exact = self._logits(q, k, Q.positions, K.positions)  # already in q·k
+        grouped_logits = self._logits(q, k, query_groups, key_groups)
+        exact_logits = self._logits(q, k, Q.positions, K.positions)  # already in q·k
         distance = -relative(Q, K)[:, None]
         is_far = distance >= self.window
-        return jnp.where(is_far, grouped - exact, 0.0)
+        return jnp.where(is_far, grouped_logits - exact_logits, 0.0)
 
     def _logits(
         self,

@@ -56,24 +56,30 @@ class Shaw(AttentionEncoding):
         shape = (1 if heads_share else num_heads, 2 * clip + 1, head_dim)
         self.clip = clip
         self.two_sided = bidirectional
-        self.key_table = nnx.Param(start(rngs.params(), shape))
-        self.value_table = nnx.Param(start(rngs.params(), shape)) if values else None
-        if not values:
+        a = start(rngs.params(), shape)
+        self.key_table = nnx.Param(a)
+        value_table = None
+        if values:
+            b = start(rngs.params(), shape)
+            value_table = nnx.Param(b)
+        else:
             self.require(replaces=())  # so that attention can be fused
+        self.value_table = value_table
 
     def index(self, Q: Tokens, K: Tokens) -> Int[Array, "b l s"]:
         """Row of the table for each offset."""
-        clipped = jnp.clip(relative(Q, K), -self.clip, self.clip)
-        return clipped + self.clip
+        offset = relative(Q, K)
+        clipped_offset = jnp.clip(offset, -self.clip, self.clip)
+        return clipped_offset + self.clip
 
     def content_bias(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
         """q·a[clip(offset)] / sqrt(Dh): the product with every row, then the row of each key."""
         num_heads, head_dim = q.shape[2:]
-        table = self.of_heads(self.key_table, num_heads)
+        a = self.of_heads(self.key_table, num_heads)
         q = q / math.sqrt(head_dim)
-        by_row = jnp.einsum("blhe,hre->bhlr", q, table)
+        by_row = jnp.einsum("blhe,hre->bhlr", q, a)
         rows = self.index(Q, K)[:, None]
         return take_rows(by_row, rows)
 
@@ -84,10 +90,13 @@ class Shaw(AttentionEncoding):
         if self.value_table is None:
             return out
         batch, num_heads = w.shape[:2]
-        table = self.of_heads(self.value_table, num_heads)
-        vectors = table[:, self.index(Q, K)]  # [H, B|1, L, S, Dh]
-        vectors = jnp.broadcast_to(vectors, (num_heads, batch, *vectors.shape[2:]))
-        return out + jnp.einsum("bhls,hblse->blhe", w, vectors.astype(w.dtype))
+        b = self.of_heads(self.value_table, num_heads)
+        rows = self.index(Q, K)
+        vectors = b[:, rows]  # [H, B|1, L, S, Dh]
+        shape = (num_heads, batch, *vectors.shape[2:])
+        vectors = jnp.broadcast_to(vectors, shape)
+        vectors = vectors.astype(w.dtype)
+        return out + jnp.einsum("bhls,hblse->blhe", w, vectors)
 
     def of_heads(self, table: nnx.Param, num_heads: int) -> Float[Array, "h r e"]:
         """A table for each head, the same one if heads share it."""

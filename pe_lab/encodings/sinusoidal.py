@@ -56,7 +56,8 @@ class Sinusoidal(InputEncoding):
             exponents = np.arange(width // 2) / steps
         frequencies = self.base**-exponents
         phases = angles(positions, frequencies.tolist())
-        sines, cosines = jnp.sin(phases), jnp.cos(phases)
+        sines = jnp.sin(phases)
+        cosines = jnp.cos(phases)
         if self.layout == "interleaved":
             pairs = jnp.stack([sines, cosines], axis=-1)  # [B|1, L, pairs, 2]
             embedding = pairs.reshape(*positions.shape, -1)

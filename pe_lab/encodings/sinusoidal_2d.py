@@ -52,11 +52,17 @@ class Sinusoidal2D(InputEncoding):
         super().__init__(width, width=width, **rest)
         count = width // 4  # of frequencies, each with a sine and a cosine on both axes
         steps = count if spacing == "paper" else count - 1
-        frequencies = base ** (-np.arange(count) / steps)
+        exponents = -np.arange(count) / steps
+        frequencies = base**exponents
         self.frequencies = tuple(frequencies.tolist())
 
     def embed(self, positions: Num[Array, "b l 2"]) -> Float[Array, "b l d"]:
         first = angles(positions[..., 0], self.frequencies)
         second = angles(positions[..., 1], self.frequencies)
-        parts = [jnp.sin(first), jnp.cos(first), jnp.sin(second), jnp.cos(second)]
+        parts = [
+            jnp.sin(first),
+            jnp.cos(first),
+            jnp.sin(second),
+            jnp.cos(second),
+        ]
         return jnp.concatenate(parts, axis=-1)

@@ -68,9 +68,11 @@ class StickBreaking(AttentionEncoding):
     def normalize(
         self, s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]
     ) -> Float[Array, "b h l s"]:
-        s = jnp.where(mask, s.astype(jnp.float32), 0.0)
+        s = s.astype(jnp.float32)
+        s = jnp.where(mask, s, 0.0)
         # The log of the share that each key leaves; a masked key leaves all.
-        log_left = jnp.where(mask, jax.nn.log_sigmoid(-s), 0.0)
+        log_left = jax.nn.log_sigmoid(-s)
+        log_left = jnp.where(mask, log_left, 0.0)
         # The sum includes the key itself, because log sigmoid(s) = s + log sigmoid(-s).
         log_left_from_key = jax.lax.cumsum(log_left, axis=3, reverse=True)
         weights = jnp.exp(s + log_left_from_key)

@@ -55,7 +55,8 @@ class T5Bias(OffsetBias):
         self.num_buckets = num_buckets
         self.max_distance = max_distance
         self.two_sided = bidirectional
-        normal = jax.random.normal(rngs.params(), (num_buckets, num_heads))
+        shape = (num_buckets, num_heads)
+        normal = jax.random.normal(rngs.params(), shape)
         self.table = nnx.Param(width**-0.5 * normal)
 
     def bucket(self, offsets: Shaped[Array, "*o"]) -> Int[Array, "*o"]:
@@ -70,10 +71,14 @@ class T5Bias(OffsetBias):
             distance = jnp.maximum(-offsets, 0)
         exact = buckets // 2  # distances below it have a bucket of their own
         positive = jnp.maximum(distance, 1).astype(jnp.float32)  # 0 has no logarithm
-        ratio = jnp.log(positive / exact) / math.log(self.max_distance / exact)
-        beyond = exact + (ratio * (buckets - exact)).astype(jnp.int32)
+        log_distance = jnp.log(positive / exact)
+        log_range = math.log(self.max_distance / exact)
+        ratio = log_distance / log_range
+        steps = ratio * (buckets - exact)
+        beyond = exact + steps.astype(jnp.int32)
         beyond = jnp.minimum(beyond, buckets - 1)
-        return first_bucket + jnp.where(distance < exact, distance, beyond)
+        bucket = jnp.where(distance < exact, distance, beyond)
+        return first_bucket + bucket
 
     def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
         by_head = self.table[...].T  # [H, buckets]

@@ -54,7 +54,8 @@ class TransformerXL(AttentionEncoding):
         normal = nnx.initializers.normal(0.02)
         lecun_normal = nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
         self.two_sided = bidirectional
-        self.frequencies = tuple(base ** (-k / width) for k in range(0, width, 2))
+        channels = range(0, width, 2)
+        self.frequencies = tuple(base ** (-k / width) for k in channels)
         u = normal(rngs.params(), (num_heads, head_dim))
         v = normal(rngs.params(), (num_heads, head_dim))
         W_R = lecun_normal(rngs.params(), (width, num_heads, head_dim))
@@ -65,7 +66,8 @@ class TransformerXL(AttentionEncoding):
     def sinusoid(self, distances: Num[Array, "*p"]) -> Float[Array, "*p d"]:
         """R: the sines of all frequencies, then their cosines."""
         phases = angles(distances, self.frequencies)
-        sines, cosines = jnp.sin(phases), jnp.cos(phases)
+        sines = jnp.sin(phases)
+        cosines = jnp.cos(phases)
         return jnp.concatenate([sines, cosines], axis=-1)
 
     def transform_qk(
@@ -73,16 +75,20 @@ class TransformerXL(AttentionEncoding):
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         # (q + u)·k is the ordinary product of changed queries.
         u = self.query_bias[...][None, None]
-        return (q + u).astype(q.dtype), k
+        q_plus_u = q + u
+        return q_plus_u.astype(q.dtype), k
 
     def content_bias(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
         """(q + v)·W_R R(i - j) / sqrt(Dh), the second term of the logits."""
         v = self.position_bias[...][None, None]
-        q = (q + v) / math.sqrt(q.shape[-1])
+        scale = math.sqrt(q.shape[-1])
+        q = (q + v) / scale
         distance = -relative(Q, K)
         R = self.sinusoid(distance)  # [B|1, L, S, D]
-        projected = jnp.einsum("blsd,dhe->blshe", R, self.projection[...])
-        projected = jnp.broadcast_to(projected, (len(q), *projected.shape[1:]))
-        return jnp.einsum("blhe,blshe->bhls", q, projected)
+        W_R = self.projection[...]
+        position_keys = jnp.einsum("blsd,dhe->blshe", R, W_R)
+        shape = (len(q), *position_keys.shape[1:])  # one row of positions serves all examples
+        position_keys = jnp.broadcast_to(position_keys, shape)
+        return jnp.einsum("blhe,blshe->bhls", q, position_keys)

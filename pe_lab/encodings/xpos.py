@@ -48,9 +48,11 @@ class XPos(AttentionEncoding):
             raise ValueError(
                 f"XPos needs a gamma and a scale_base above 0, got {gamma:g} and {scale_base:g}."
             )
-        share = np.arange(0, head_dim, 2) / head_dim
-        decay = np.log((1 + gamma) / (share + gamma)) / scale_base
-        self.frequencies = tuple((base**-share).tolist())
+        share = np.arange(0, head_dim, 2) / head_dim  # 2m / Dh
+        frequencies = base**-share
+        inverse_zeta = (1 + gamma) / (share + gamma)
+        decay = np.log(inverse_zeta) / scale_base
+        self.frequencies = tuple(frequencies.tolist())
         self.decay = tuple(decay.tolist())  # decrease of the logarithm per position
 
     def transform_qk(
@@ -75,8 +77,9 @@ class XPos(AttentionEncoding):
     ) -> Float[Array, "b l h e"]:
         """Rotated, with each pair multiplied by e^exponent."""
         powers = jnp.exp(exponents)
-        powers = jnp.repeat(powers, 2, axis=-1)[:, :, None]  # both channels of a pair
-        angle = angles(tokens.positions, self.frequencies)[:, :, None]
+        powers = jnp.repeat(powers, 2, axis=-1)  # both channels of a pair
+        angle = angles(tokens.positions, self.frequencies)
         # In float32, because the factors of queries and keys only cancel there.
-        scaled = x.astype(jnp.float32) * powers
-        return rotate(scaled, angle).astype(x.dtype)
+        scaled_x = x.astype(jnp.float32) * powers[:, :, None]
+        rotated_x = rotate(scaled_x, angle[:, :, None])
+        return rotated_x.astype(x.dtype)

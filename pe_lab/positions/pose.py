@@ -56,8 +56,8 @@ class PoSE(PositionScheme):
         num_tokens = mask.sum(axis=1)
         first, skip = jax.vmap(draw)(keys, num_tokens)
         is_second = mask & (index >= first[:, None])
-        skipped = index + skip[:, None]
-        positions = jnp.where(is_second, skipped, index)
+        index_after_skip = index + skip[:, None]
+        positions = jnp.where(is_second, index_after_skip, index)
         return positions[None]
 
     def bound(self, length: int, train: bool) -> int | float:
