@@ -45,15 +45,15 @@ def distinct(key: RandomKey, number: int, choices: int | Scalar) -> Ints:
     num_left = jnp.maximum(num_left, 1)
     ranks = jax.random.randint(key, (number,), 0, num_left)
 
-    def insert(taken, rank):
-        is_below = taken - index <= rank
+    def insert(taken_values, rank):
+        is_below = taken_values - index <= rank
         num_below = is_below.sum()
         value = rank + num_below
         # `taken` stays sorted: smaller values stay, larger ones move by one.
-        shifted = jnp.roll(taken, 1)
-        inserted = jnp.where(index == num_below, value, shifted)
-        taken = jnp.where(index < num_below, taken, inserted)
-        return taken, value
+        shifted_values = jnp.roll(taken_values, 1)
+        with_value = jnp.where(index == num_below, value, shifted_values)
+        taken_values = jnp.where(index < num_below, taken_values, with_value)
+        return taken_values, value
 
     nothing_taken = jnp.full(number, _UNUSED)
     _, values = jax.lax.scan(insert, nothing_taken, ranks)

@@ -101,19 +101,19 @@ def _value(
     middle = jnp.minimum(middle, bound - 1)
     digits = digit[middle]
     has_minus = span % 2 == 0
-    signed = jnp.where(has_minus, -digits, digits)
-    leaf = signed % modulus
+    signed_digits = jnp.where(has_minus, -digits, digits)
+    leaf = signed_digits % modulus
     kind = operator[right - 1]  # the symbol before the right part
 
     def combine(_, value):
         a = jnp.roll(value, -1)
         b = value[right]
-        combined = jnp.select(
+        combined_value = jnp.select(
             [kind == PLUS, kind == MINUS],
             [a + b, a - b],
             a * b,
         )
-        return jnp.where(span > 4, combined % modulus, leaf)
+        return jnp.where(span > 4, combined_value % modulus, leaf)
 
     values = jax.lax.fori_loop(0, depth, combine, leaf)
     return values[0]

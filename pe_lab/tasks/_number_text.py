@@ -139,8 +139,8 @@ def with_blanks(key: RandomKey, text: Text, blank: int, probability: float) -> T
     has_two = has_blank & (uniform[:, 1] < probability / 10)
     blanks = sign_text(blank, has_blank)
     second_blanks = sign_text(blank, has_two)
-    spaced = stacked(second_blanks, blanks, text)
-    return left_aligned(spaced, spaced.present.size)
+    spaced_text = stacked(second_blanks, blanks, text)
+    return left_aligned(spaced_text, spaced_text.present.size)
 
 
 def left_aligned(text: Text, size: int) -> Text:

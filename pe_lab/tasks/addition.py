@@ -92,8 +92,8 @@ class Addition(Arithmetic):
       blanks: the probability of a blank before a token of the prompt; a second blank follows with a
         tenth of this probability.
       interleaved: the digits of the two operands alternate, without "+".
-      other_digits: the digits of every operand but the first, of which the length is that of the
-        first; None to draw them like the first.
+      other_digits: the digits of every operand but the first, so that the length counts the digits
+        of the first one alone; None to draw all of them like the first.
       total_length: the length counts all tokens of the prompt and the separator. The two operands
         then have n - 2 digits, the first one uniformly 1..n - 3 of them.
     """

@@ -211,21 +211,21 @@ class AssociativeRecall(Task):
         pair_key, value_key = jax.random.split(key)
         most = max(bound // 2, 1)
         index = jnp.arange(most)
-        rewritten = distinct(pair_key, most, length)
+        rewritten_pair = distinct(pair_key, most, length)
         # A shift of at least 1 never gives the old value.
         shift = jax.random.randint(value_key, (most,), 1, self._num_values)
-        old_offset = values[rewritten] - self._values
+        old_offset = values[rewritten_pair] - self._values
         new_offset = (old_offset + shift) % self._num_values
         new_values = self._values + new_offset
 
         entry = jnp.arange(self._num_entries(bound))
         is_first = entry < length
         again = jnp.clip(entry - length, 0, most - 1)
-        pair_of_entry = jnp.where(is_first, entry, rewritten[again])
+        pair_of_entry = jnp.where(is_first, entry, rewritten_pair[again])
         entry_values = jnp.where(is_first, values[pair_of_entry], new_values[again])
         # Pairs that are not rewritten go out of bounds, where mode="drop" ignores them.
-        rewritten = jnp.where(index < length // 2, rewritten, bound)
-        last_entry = pairs.at[rewritten].set(length + index, mode="drop")
+        rewritten_pair = jnp.where(index < length // 2, rewritten_pair, bound)
+        last_entry = pairs.at[rewritten_pair].set(length + index, mode="drop")
         return pair_of_entry, entry_values, last_entry
 
     def _draw_pair_of_slot(self, key: RandomKey, length: Scalar, bound: int) -> Int[Array, "s"]:

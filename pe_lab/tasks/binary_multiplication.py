@@ -34,9 +34,9 @@ class BinaryMultiplication(TwoNumbers):
         """Return the sum of the shifted second number over the bits of the first one."""
 
         def step(state, bit):
-            total, shifted = state
+            total, shifted_b = state
             # No bit wraps around: the sizes add up to less than the width.
-            return (total + bit * shifted, jnp.roll(shifted, 1)), None
+            return (total + bit * shifted_b, jnp.roll(shifted_b, 1)), None
 
         start = (jnp.zeros_like(b), b)
         (total, _), _ = jax.lax.scan(step, start, a)

@@ -67,13 +67,13 @@ class CopyGrid(Task):
         symbols = jax.random.randint(symbols_key, (size,), 0, self.num_symbols)
         prompt = jnp.where(is_cell, symbols, separator)
 
-        transposed = self.form == "transposed"
-        target_height, target_width = (width, height) if transposed else (height, width)
+        is_transposed = self.form == "transposed"
+        target_height, target_width = (width, height) if is_transposed else (height, width)
         target_row, target_column, target_mask, is_target_cell = _grids.coordinates(
             size, target_height, target_width
         )
         source_row, source_column = target_row, target_column
-        if transposed:
+        if is_transposed:
             source_row, source_column = target_column, target_row
         if self.form == "flipped":
             source_column = width - 1 - target_column

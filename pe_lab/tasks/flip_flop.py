@@ -95,8 +95,8 @@ class FlipFlop(Task):
             _READ,
         )
         bits = jax.random.randint(bit_key, (bound,), 0, 2)
-        written = bits[_last_write(kind)]
-        bits = jnp.where(kind == _READ, written, bits)
+        written_bits = bits[_last_write(kind)]
+        bits = jnp.where(kind == _READ, written_bits, bits)
 
         sequence = jnp.stack([kind, bits], axis=1)
         is_read = (kind == _READ) & (index < length)

@@ -129,7 +129,7 @@ def _num_neighbors(mines: Bools, width: Scalar) -> Ints:
     right = jnp.where(column < width - 1, right, 0)
     in_row = left + count + right
     # Zeros before the first and after the last row.
-    padded = jnp.pad(in_row, size)
-    above = jax.lax.dynamic_slice(padded, (size - width,), (size,))
-    below = jax.lax.dynamic_slice(padded, (size + width,), (size,))
+    padded_counts = jnp.pad(in_row, size)
+    above = jax.lax.dynamic_slice(padded_counts, (size - width,), (size,))
+    below = jax.lax.dynamic_slice(padded_counts, (size + width,), (size,))
     return above + in_row + below - count

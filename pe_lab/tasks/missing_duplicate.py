@@ -57,18 +57,18 @@ class MissingDuplicate(Task):
         half = length // 2
         num_bits = jnp.maximum(2 * half, 1)
         bits = jax.random.randint(string_key, (bound,), 0, 2)
-        hidden = jax.random.randint(hidden_key, (), 0, num_bits)
-        twin = (hidden + half) % num_bits
+        hidden_index = jax.random.randint(hidden_key, (), 0, num_bits)
+        twin_index = (hidden_index + half) % num_bits
 
         index = jnp.arange(bound)
         index_in_half = index % jnp.maximum(half, 1)
         string = jnp.where(index < 2 * half, bits[index_in_half], _FILLER)
-        prompt = jnp.where(index == hidden, _HIDDEN, string)
+        prompt = jnp.where(index == hidden_index, _HIDDEN, string)
         # The prompt and the answer of length 1 are 1.
         is_single = length == 1
         prompt = jnp.where(is_single, 1, prompt)
-        answer = jnp.where(is_single, 1, string[twin])
-        source = jnp.where(is_single, -1, twin)
+        answer = jnp.where(is_single, 1, string[twin_index])
+        source = jnp.where(is_single, -1, twin_index)
         mask = index < length
         target_mask = jnp.ones(1, bool)
         return make_example(

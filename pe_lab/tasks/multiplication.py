@@ -194,6 +194,6 @@ def _shifted(rows: Int[Array, "m n"]) -> Int[Array, "m m+n"]:
     m, n = rows.shape
     width = m + n
     # Rows of m + n + 1 values that are cut into rows of m + n shift by one value each.
-    padded = jnp.pad(rows, ((0, 0), (0, m + 1)))
-    values = padded.ravel()
+    padded_rows = jnp.pad(rows, ((0, 0), (0, m + 1)))
+    values = padded_rows.ravel()
     return values[: m * width].reshape(m, width)

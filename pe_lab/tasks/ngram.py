@@ -149,19 +149,19 @@ class Ngram(Task):
     def _draw_start(self, key: RandomKey, letters: Ints, length: Scalar) -> Scalar:
         """Draw an n-gram that occurs once, if there is one; return its first occurrence."""
         start = jnp.arange(len(letters))
-        padded = jnp.pad(letters, (0, self.gram - 1))
+        padded_letters = jnp.pad(letters, (0, self.gram - 1))
         # is_equal[i, j]: the n-grams that start at i and j are equal, and j is inside the string.
         is_equal = start[None] <= length - self.gram
         for offset in range(self.gram):
-            window = padded[offset : offset + len(letters)]
+            window = padded_letters[offset : offset + len(letters)]
             is_equal &= window[:, None] == window[None]
         occurs_once = is_equal.sum(axis=1) == 1
         # Uniform numbers are below 1, so that n-grams that occur once have the highest scores.
         score = jax.random.uniform(key, letters.shape) + occurs_once
         leaves_room = start <= length - self.min_length
         score = jnp.where(leaves_room, score, -1)
-        chosen = jnp.argmax(score)
-        return jnp.argmax(is_equal[chosen])  # the first start of an equal n-gram
+        chosen_start = jnp.argmax(score)
+        return jnp.argmax(is_equal[chosen_start])  # the first start of an equal n-gram
 
     def _duplicate(self, key: RandomKey, letters: Ints, length: Scalar) -> Example:
         from_key, to_key = jax.random.split(key)

@@ -122,11 +122,11 @@ def _phrases() -> list[Command]:
                 ([verb, "opposite", side], turn * 2 + actions),
                 ([verb, "around", side], (turn + actions) * 4),
             ]
-    repeated: list[Command] = []
+    repeated_phrases: list[Command] = []
     for name, times in _TIMES.items():
         for words, actions in phrases:
-            repeated.append(([*words, name], actions * times))
-    return phrases + repeated
+            repeated_phrases.append(([*words, name], actions * times))
+    return phrases + repeated_phrases
 
 
 @functools.cache

@@ -98,10 +98,10 @@ def _final_stack(
     is_push = mask & (prompt != _POP)  # bits of the first stack are pushed, too
     is_pop = mask & (prompt == _POP)
     change = is_push.astype(int) - is_pop.astype(int)
-    unclipped = jnp.cumsum(change)
+    unclipped_height = jnp.cumsum(change)
     # Each pop of an empty stack raises the bottom by one.
-    lowest = jax.lax.cummin(unclipped)
-    height_after = unclipped - jnp.minimum(lowest, 0)
+    lowest = jax.lax.cummin(unclipped_height)
+    height_after = unclipped_height - jnp.minimum(lowest, 0)
     # A bit stays if the height never falls below its own height.
     lowest_later = jax.lax.cummin(height_after, reverse=True)
     stays = is_push & (lowest_later >= height_after)
