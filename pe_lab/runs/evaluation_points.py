@@ -125,8 +125,8 @@ def _check_same_task(run: Run, record: Record) -> None:
     if record["config"]["evaluated_task"] != plain(run.evaluated_task):
         raise UserError(
             f"The run {run.run_id} was measured with config.evaluate.exact_operands="
-            f"{measured_operands!r} and this study asks for {run.evaluate.exact_operands!r}: choose another results "
-            "folder."
+            f"{measured_operands!r} and this study asks for {run.evaluate.exact_operands!r}: "
+            f"choose another results folder."
         )
 
 
