@@ -165,7 +165,7 @@ def _range(xp, sizes, length, width: int):
     """Return the first pair of a length, and the end of its pairs; `xp` is numpy or jax.numpy."""
     first = xp.searchsorted(sizes, length - width, side="right")
     end = xp.searchsorted(sizes, length, side="right")
-    return xp.stack([first, end])
+    return first, end
 
 
 def _line(data, side: str, i: Scalar, bound: int) -> tuple[Int[Array, "n"], Bool[Array, "n"]]:
