@@ -52,11 +52,13 @@ def overrides(axes: Mapping[str, Iterable[object]]) -> tuple[dict[str, Any], ...
     """
     specs = []
     for point in product(axes):
-        labels = {path.removeprefix("task."): choice.label for path, choice in point.items()}
-        spec: dict[str, Any] = {
-            "label": ", ".join(f"{name}={text}" for name, text in labels.items()),
-            "axes": {f"{EVALUATED} {name}": text for name, text in labels.items()},
-        }
+        words: list[str] = []
+        axes_labels: dict[str, str] = {}
+        for path, choice in point.items():
+            name = path.removeprefix("task.")
+            words.append(f"{name}={choice.label}")
+            axes_labels[f"{EVALUATED} {name}"] = choice.label
+        spec: dict[str, Any] = {"label": ", ".join(words), "axes": axes_labels}
         for path, choice in point.items():
             group, _, argument = path.rpartition(".")
             target = spec.setdefault(group, {}) if group else spec

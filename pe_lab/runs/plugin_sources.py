@@ -58,7 +58,11 @@ def changed(sources: Mapping[str, str | None]) -> list[str]:
     Args:
       sources: digest of the file by family and name, as in "encodings/rope".
     """
-    return [plugin for plugin, digest in sources.items() if _current_digest(plugin) != digest]
+    names = []
+    for plugin, digest in sources.items():
+        if _current_digest(plugin) != digest:
+            names.append(plugin)
+    return names
 
 
 def _current_digest(plugin: str) -> str | None:

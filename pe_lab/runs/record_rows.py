@@ -77,12 +77,15 @@ def value(
     Args:
       override: label of the evaluation override.
     """
-    for r in preferred_rows(record):
-        if (r["split"], r["length"], r["offset"], r["metric"]) != (split, length, offset, metric):
+    for candidate in preferred_rows(record):
+        if candidate["metric"] != metric or candidate["split"] != split:
             continue
-        label = None if r["override"] is None else r["override"]["label"]
+        if candidate["length"] != length or candidate["offset"] != offset:
+            continue
+        candidate_override = candidate["override"]
+        label = None if candidate_override is None else candidate_override["label"]
         if label == override:
-            return r["value"]
+            return candidate["value"]
     return None
 
 

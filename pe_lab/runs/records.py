@@ -63,7 +63,8 @@ def plain(name: str) -> str:
     Raises:
       UserError: it is a path.
     """
-    if not name or name.startswith(".") or any(character in name for character in "/\\\0"):
+    has_separator = any(character in name for character in "/\\\0")
+    if not name or name.startswith(".") or has_separator:
         raise UserError(f"{name!r} is not the name of a run or a run group.")
     return name
 
@@ -168,7 +169,8 @@ def _read_archive(path: Path) -> dict[str, Record]:
     if not path.exists():
         return {}
     try:
-        lines = gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()
+        content = gzip.decompress(path.read_bytes())
+        lines = content.decode("utf-8").splitlines()
     except (OSError, ValueError, EOFError, zlib.error) as e:
         raise _damaged(path, one_line(e)) from e
     records = [_from_text(line, path) for line in lines]
@@ -227,7 +229,8 @@ def write_json(path: Path, content: object) -> None:
     text = json.dumps(content, indent=1, allow_nan=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    handle = os.open(temporary, flags, 0o666)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text + "\n")

@@ -117,8 +117,8 @@ class Model:
     @property
     def schemes(self) -> tuple[Plugin, ...]:
         """The position schemes that encodings name, each once."""
-        named = [e.positions for e in self.encodings if e.positions is not None]
-        return tuple(dict.fromkeys(named))
+        schemes = [e.positions for e in self.encodings if e.positions is not None]
+        return tuple(dict.fromkeys(schemes))
 
 
 @dataclass(frozen=True)
