@@ -5,7 +5,7 @@
 
 --config is a Python file; configs/quickstart.py:smoke is its small form. --config.KEY=VALUE changes
 a setting of all runs. A config with a `tune` is trained in two stages (pe_lab/sweeps/tuning.py).
-Exit status: 0; 1 if a run failed; 2 for wrong arguments.
+Exit status: 0; 1 if a run failed; 2 for wrong arguments; 130 after Ctrl-C.
 """
 
 import dataclasses

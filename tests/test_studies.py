@@ -224,7 +224,7 @@ def test_every_figure_of_the_literature_names_one_variant_and_a_tested_length(na
 def test_a_protocol_names_what_it_was_compared_with_and_what_differs(name):
     about = module(name).__doc__
     assert re.search(r"Compared with the authors' code, \S+/\S+\s+at [0-9a-f]{7}", about)
-    assert "\nDiffers: " in about
+    assert "\nDiffers:\n- " in about
     assert "\nScaled: " in about
     assert re.search(rf"{re.escape(path_of(name))}:scaled +# about [\d.]+ (hours|minutes)", about)
 

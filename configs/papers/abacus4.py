@@ -17,18 +17,22 @@ Compared with the authors' code, mcleish7/arithmetic at 86022a5: shells/, abacus
 create_data_split.py and cramming/ (config/arch/crammed-depthrecurrent, config/train/cramming,
 architectures/crammed_depthrecurrent.py, architectures/embeddings.py).
 
-Differs: the authors train for 24 hours on one GPU (bitwise OR: 1), with a constant rate between a
-warm-up and a cooldown of a tenth each, and a batch that grows during 60 % of the time; here 50,000
-steps at full size, without the cooldown. Theirs has a norm of the embeddings, one more feed-forward
-before the output and no biases. Their loops start from noise, and the first of them have no
-gradient; here they start from zeros, and all have one. As there, each loop adds the
-embedding, and training draws the number of loops, here uniformly from one on. Their deeper
-models with injection in each layer are left out, as is RoPE next to Abacus. A shift of Abacus is an
-example's own, theirs a batch's, up to 100 in the configuration. Their table has an exact match for
-each pair of operand lengths from 100 examples. So does the grid of addition here, from 500 examples
-for 20 lengths of one operand and 5 of the other; in the other tables a row is a mean over pairs
-whose longer operand has exactly the digits that the row names. Their abstract gives
-up to 99 % at 100 digits, without the variant.
+Differs:
+- The authors train for 24 hours on one GPU (bitwise OR: 1 hour), and their batch grows during 60 %
+  of the time. Here the full size trains 50,000 steps with batches of one size.
+- The authors' rate is constant between a warm-up and a cooldown of a tenth each. Here it has no
+  cooldown.
+- The authors normalize the embeddings, have one more feed-forward layer before the output, and no
+  biases.
+- The authors' loops start from noise, and the first of them have no gradient. Here they start from
+  zeros, and all have a gradient. The number of loops in training is uniform from one on.
+- The authors' deeper models with injection in each layer, and RoPE with Abacus, are left out.
+- The shift of Abacus is drawn for each example. The authors draw it for a batch, up to 100.
+- The authors test each pair of operand lengths with 100 examples. The grid of addition here has 500
+  examples, for 20 lengths of one operand and 5 of the other. In the other tables a row is a mean
+  over pairs whose longer operand has exactly the digits that the row names.
+
+The abstract of the paper gives up to 99 % at 100 digits, without the variant.
 
 Scaled: up to 8 digits, tested to 24; width 128, 4 heads, 4 layers or one layer applied 4 times,
 4,000 steps of 64 at 1e-3, two seeds; addition and bitwise OR.

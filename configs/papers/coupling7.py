@@ -18,11 +18,15 @@ parity (with scratchpad), configs/ and src/data. Two scripts disagree about addi
 run_coupling.sh is of a later experiment (width 1024, 100,000 examples, positions up to 150), so
 eval_coupling.sh is followed (positions up to 202).
 
-Differs: the feed-forward has biases, and attention divides by the root of the head width, where
-theirs starts with smaller weights. Their "best" checkpoint is chosen by the loss on the test
-lengths; here it is the last. Tests have 1,000 examples a length, theirs 100,000. Minesweeper
-separates the rows of its prompt, draws the longer side instead of both, and has two tables of
-positions instead of also a shared one. Their NoPE baseline of addition has width 1024.
+Differs:
+- The feed-forward has biases. Attention divides by the root of the head width, where the authors
+  start with smaller weights.
+- The last weights are tested. The authors choose the best checkpoint by the loss on the test
+  lengths.
+- Tests have 1,000 examples a length. The authors' have 100,000.
+- Minesweeper separates the rows of its prompt and draws the longer side alone, where the authors
+  draw both sides. It has two tables of positions. The authors also train a model with a shared one.
+- The authors' NoPE baseline of addition has width 1024.
 
 Scaled: operands of up to 10 digits, tested to 30; width 64, the authors' layers and heads, at most
 2 layers, 5,000 steps of 64 at 1e-3, three seeds. Minesweeper: sides 5..6, tested to 8.

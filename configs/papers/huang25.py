@@ -14,8 +14,10 @@ distinct symbols at this size. 50 runs.
 Compared with the authors' code, lacoco-lab/length_generalization at 790f068:
 algorithmic/language_modeling_train.py and run_multiple_seeds.py.
 
-Differs: as huang8. The authors copy repeated symbols with 4 layers, 4 heads and width 256, and they
-train learned positions and none; the other encodings are not theirs.
+Differs:
+- All that differs in huang8.
+- The authors copy repeated symbols with 4 layers, 4 heads and width 256.
+- The authors train learned positions and none. The other encodings are added.
 
 Scaled: lengths up to 12, tested to 24 and 36, at the same sizes; 6,000 steps of 32, three seeds.
 """

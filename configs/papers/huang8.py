@@ -15,11 +15,13 @@ search chose by the bin 51..100. 80 runs, five of them with 12 layers: for an ac
 Compared with the authors' code, lacoco-lab/length_generalization at 790f068:
 algorithmic/language_modeling_train.py (tasks, offsets, training) and run_multiple_seeds.py (sizes).
 
-Differs: five seeds count, solved or not, where the authors train up to 1000 seeds until five are
-solved. The initialization is not GPT-2's, and attention has no biases. Lengths are single ones, ten
-for each bin, with 200 examples each. Parity has no strings of length 0. Interleaved lengths are
-rounded down, theirs to the nearest multiple of three. Addition starts at 4, theirs too, but its
-shortest operand may be 0 there and here. Their regularizer of positions is left out.
+Differs:
+- Five seeds count, solved or not. The authors train up to 1000 seeds until five are solved.
+- The initialization is not GPT-2's, and attention has no biases.
+- A bin is ten lengths with 200 examples each.
+- Parity has no strings of length 0.
+- Interleaved lengths are rounded down. The authors round to the nearest multiple of three.
+- The authors' regularizer of positions is left out.
 
 Scaled: lengths up to 12, tested to 24 and 36; 2 layers, 2 heads and width 64 for all tasks at the
 rate 1e-3, 6,000 steps of 32, three seeds.

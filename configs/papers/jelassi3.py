@@ -16,12 +16,15 @@ Compared with the authors' code, sjelassi/transformers_ssm_copy at 1188c47: main
 model_utils.py, train_utils.py and test_utils.py of synthetic_exps. It has no results, and no figure
 of the paper was read.
 
-Differs: their GPT-NeoX adds attention and feed-forward in parallel, and its matrices of attention
-have biases. The n-gram tasks start at 6 letters, theirs at 5 (with n-grams of 3, which their code
-leaves to the command line). A context holds five examples of any length, at most 215 tokens for
-copies, where the authors fill it and leave the last, cut example out of the loss. Three seeds,
-where the authors set none; 512 examples a length instead of three batches of 8. Their string
-accuracy leaves out the end: it is exact_match_without_end.
+Differs:
+- The authors' GPT-NeoX adds attention and feed-forward in parallel, and its attention has biases.
+- The n-gram tasks start at 6 letters. The authors' start at 5, with n-grams of 3, which their code
+  leaves to the command line.
+- A context holds five examples of any length, at most 215 tokens for copies. The authors fill the
+  context and leave the last, cut example out of the loss.
+- There are three seeds and 512 examples a length. The authors set no seed and test three batches of
+  8.
+- The authors' string accuracy leaves out the end. It is the metric exact_match_without_end.
 
 Scaled: 2 layers, width 64 and 4 heads, half of them masked by hard ALiBi; strings of up to 10,
 5,000 steps at 1e-3.

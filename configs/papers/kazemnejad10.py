@@ -15,11 +15,15 @@ Compared with the authors' code, McGill-NLP/length-generalization at 40f8a44: co
 hp_base, final, trainer/base_model, models/ and data/ (.jsonnet), scripts/dataset_builders,
 src/models/custom_t5_decoder_only.py.
 
-Differs: examples are symbols, not a T5 tokenizer's pieces of English; attention divides by the root
-of the head width, where T5 starts with smaller weights; the feed-forward has biases. The learning
-rate is their final one; their search over three rates and two decays is left out. Training draws
-lengths uniformly, theirs holds equally many examples of each length, and validation is drawn anew.
-SCAN (in pe_lab the task `scan`), PCFG and CLUTRR are left out.
+Differs:
+- Examples are symbols. The authors write them in English and use T5's tokenizer.
+- The feed-forward has biases. Attention divides by the root of the head width, where T5 starts with
+  smaller weights.
+- The learning rate is the authors' final one. Their search over three rates and two decays is left
+  out.
+- Training draws lengths uniformly, and validation is drawn anew. The authors' training set has
+  equally many examples of each length.
+- SCAN (in pe_lab the task `scan`), PCFG and CLUTRR are left out.
 
 Scaled: 2 layers, width 64 and 4 heads, lengths 3..10 and up to 20 in the test of the first four
 tasks, 4,000 steps of 32 at 1e-3 without dropout, the other settings as above.

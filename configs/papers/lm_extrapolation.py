@@ -15,10 +15,12 @@ protocol. 16 runs, about 25 minutes on two cores.
 
 Compared with the authors' code, ofirpress/attention_with_linear_biases at 4b92f28: README.md.
 
-Differs: they train transformer_lm_wiki103 (16 layers) for 286,000 updates on WikiText-103 in
-windows of 64 to 3072 tokens, with sinusoids, rotary positions, T5's bias and ALiBi. Here are 2
-layers, bytes and one window; KERPLE, FIRE, learned positions and none are added. No figure of the
-paper was read.
+Differs:
+- The authors train transformer_lm_wiki103 (16 layers) for 286,000 updates on WikiText-103, in
+  windows of 64 to 3072 tokens. Here 2 layers read bytes in windows of one length.
+- The authors compare sinusoids, rotary positions, T5's bias and ALiBi. KERPLE, FIRE, learned
+  positions and none are added.
+- No figure of the paper was read.
 
 Scaled: windows of 64 bytes, tested to 512, 800 steps, one seed.
 """

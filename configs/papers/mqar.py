@@ -17,13 +17,16 @@ zoology/experiments/paper_configs/iclr24_zoology_figure2/configs.py, zoology/con
 zoology/train.py, zoology/model.py, zoology/data/multiquery_ar.py. It has no results, and no figure
 of the paper was read.
 
-Differs: a run is ended, and a rate chosen, by exact match over all queries of an example on
-validation examples, where the authors stop and choose by the accuracy over queries of the test set.
-The batch has 256 examples, theirs 512 for 4 and 8 pairs. Dropout of 0.1 acts on embeddings and
-sublayers, theirs on embeddings and attention weights. Their attention has biases, and their cosine
-is a step for each pass. Their later configurations (mqar_example_configs/original_mqar_configs.py)
-train one model on a mixture of 4 to 64 pairs with 16, 16, 16, 8 and 4 tokens a pair, in a hybrid of
-convolution and attention; they are not followed.
+Differs:
+- A run ends, and a rate is chosen, by exact match over all queries of a validation example. The
+  authors use the accuracy over queries of the test set.
+- The batch has 256 examples. The authors' has 512 for 4 and 8 pairs.
+- Dropout of 0.1 acts on embeddings and sublayers. The authors' acts on embeddings and attention
+  weights.
+- The authors' attention has biases, and their cosine has one step for each pass.
+- The authors' later configurations (mqar_example_configs/original_mqar_configs.py) are not
+  followed. They train one hybrid of convolution and attention on a mixture of 4 to 64 pairs with
+  16, 16, 16, 8 and 4 tokens a pair.
 
 Scaled: 256 symbols, 4, 8 or 16 pairs with 4 tokens a pair, widths 32 and 64, two rates, 10,000
 examples, 6,000 steps of 64.

@@ -18,13 +18,17 @@ experiments/example.py. Both examples train for 10,000 steps at 1e-3 and test up
 of steps here is Deletang et al.'s, a million; Ruoss et al.'s was not found, and neither were their
 tables. Their abstract gives 12.0 points of accuracy more with randomized positions, on average.
 
-Differs: dropout is off in evaluation, where the authors leave it on; randomized positions are drawn
-for each example, theirs for each batch, and noisy ALiBi and noisy relative encodings draw sorted
-distances there; learned positions reach 2048 in both forms, so that plain ones differ beyond
-training only by having never been trained; the relative encoding is Transformer-XL's, sinusoids
-count up from 0. The score of their script starts at length 42. A token embedding replaces the
-product of one-hot input and matrix, which is the same but for its initialization. The answer has
-blanks as inputs, as theirs, and no end token.
+Differs:
+- Dropout is off in evaluation. The authors leave it on.
+- Randomized positions are drawn for each example. The authors draw them for each batch, and their
+  noisy ALiBi and noisy relative encodings draw sorted distances.
+- Learned positions reach 2048 in both forms. So the plain form has positions beyond training, which
+  were never trained.
+- The relative encoding is Transformer-XL's, with sinusoids that count up from 0.
+- The score of the authors' script starts at length 42.
+- A token embedding replaces the product of one-hot input and matrix. Only its initialization
+  differs.
+- The inputs of the answer are blanks, as in the authors' code, and it has no end token.
 
 Scaled: 2 layers, lengths 1..10, tested to 50, 2,000 steps of 32 at 1e-3, one seed.
 """
