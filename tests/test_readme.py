@@ -90,9 +90,11 @@ def test_the_config_of_a_study_is_one_with_its_variants_and_contrasts(tmp_path):
 PLAIN = [program for program in programs() if not program.startswith("# ")]
 
 
-def test_readme_has_a_reused_encoding_and_an_analysis():
+def test_the_pages_have_a_reused_encoding_an_attribute_and_two_analyses():
     first_lines = [program.splitlines()[0] for program in PLAIN]
-    assert first_lines == ["import jax", *["from pe_lab.results import frame"] * 2]
+    analysis = "from pe_lab.results import frame"
+    attribute = "from dataclasses import dataclass"
+    assert first_lines == ["import jax", analysis, attribute, analysis]
 
 
 @pytest.mark.slow

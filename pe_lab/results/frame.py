@@ -29,7 +29,8 @@ _RUN_COLUMNS = ["run_id", "variant"]
 _MEMBER_COLUMNS = ["task", "seed", "data_seed", "status", "solved", "max_length"]
 _RUN_WORDS = ["reveals_target_length", "length_name", "error"]
 _ROW_COLUMNS = ["split", "length", "offset", "override", "metric", "value", "reason"]
-_ATTRIBUTE_COLUMNS = ["split", "length", "offset", "override", "attribute", "attribute_value"]
+_ATTRIBUTE_COLUMNS = ["split", "length", "offset", "override"]
+_ATTRIBUTE_COLUMNS += ["attribute", "attribute_label", "attribute_value"]
 _CURVE_COLUMNS = ["step", "split", "length", "metric", "value"]
 
 
@@ -158,7 +159,8 @@ def read_attributes(folder: str | Path) -> pd.DataFrame:
     """Return exact match by the attributes of examples, one row for each value of an attribute.
 
     The columns are those of `read` up to `override`. Then follow:
-      attribute, attribute_value: the name, such as num_ones, and the number.
+      attribute, attribute_label, attribute_value: the name, such as num_ones, the label that its
+        task declares, and the number.
       count, successes: the examples with this number, and those that are right at every token.
       value: the share of successes.
       low, high: Wilson's interval of the share, at 95 %.
@@ -173,12 +175,15 @@ def read_attributes(folder: str | Path) -> pd.DataFrame:
             if "attribute" not in row or row["value"] is None:
                 continue
             override = row["override"]["label"] if row["override"] else ""
-            at = (row["split"], row["length"], row["offset"], override, row["attribute"])
+            at = (row["split"], row["length"], row["offset"], override)
+            name = row["attribute"]
+            # The first records with attributes have no labels.
+            words = row.get("attribute_label", name.replace("_", " "))
             for value, count, successes in row["value"]:
                 interval = statistics.wilson(successes, count)
                 assert interval is not None  # records have no value without examples
                 shares = (successes / count, interval.low, interval.high)
-                rows.append((run_id, *at, value, count, successes, *shares))
+                rows.append((run_id, *at, name, words, value, count, successes, *shares))
     columns = ["run_id", *_ATTRIBUTE_COLUMNS, "count", "successes", "value", "low", "high"]
     return runs.merge(pd.DataFrame(rows, columns=columns), on="run_id")
 

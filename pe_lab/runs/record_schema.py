@@ -18,6 +18,7 @@ class RecordRow(TypedDict):
       count: number of examples.
       sources: digests that differ from the provenance; None if there are none.
       attribute: of examples, by which exact match was measured. Other rows do not have the key.
+      attribute_label: the attribute in words, as its task declares it.
     """
 
     split: str
@@ -30,6 +31,7 @@ class RecordRow(TypedDict):
     reason: str | None
     sources: Sources | None
     attribute: NotRequired[str]
+    attribute_label: NotRequired[str]
 
 
 class ChanceLevel(TypedDict):

@@ -191,8 +191,10 @@ def _rows(
             point.row, name, count=count, reason=why_missing, reveals_target_length=known
         )
         if name == by_attribute.METRIC:
-            pairs = zip(names, value, strict=True)
-            rows += [row(value=of_values, attribute=attribute) for attribute, of_values in pairs]
+            for attribute, of_values in zip(names, value, strict=True):
+                of_attribute = row(value=of_values, attribute=attribute)
+                of_attribute["attribute_label"] = setup.task.attributes[attribute].label
+                rows.append(of_attribute)
         else:
             rows.append(row(value=value))
     return rows

@@ -1,5 +1,6 @@
 """Exact match by attribute, from records to a DataFrame."""
 
+import numpy as np
 import pytest
 
 from pe_lab.results import frame, plots, statistics
@@ -8,7 +9,8 @@ from pe_lab.runs import record_rows, records
 from tests.results import synthetic
 
 METRIC = "exact_match_by_attribute"
-VALUES = [[0, 10, 10], [1, 30, 15], [3, 2, 0]]
+VALUES = [[0, 10, 10], [1, 2, 0], [2, 30, 15], [3, 40, 10]]
+LABEL = "number of ones"
 
 
 @pytest.fixture
@@ -17,19 +19,34 @@ def folder(tmp_path):
     study = synthetic.write(
         tmp_path, encodings=("rope", "alibi"), seeds=2, rates=(), schemes=(), tasks=()
     )
-    for record in records.read_all(study).values():
-        row = record_rows.row("test", 8, 0, METRIC, VALUES, 42, attribute="num_ones")
-        nothing = record_rows.row("test", 12, 0, METRIC, None, 0, "why", attribute="num_ones")
-        records.write(study, {**record, "rows": [*record["rows"], row, nothing]})
+    add(study)
     return study
+
+
+def add(study, label=LABEL):
+    """Give each run the values of the attribute; without a label as in the first such records."""
+    for record in records.read_all(study).values():
+        row = record_rows.row("test", 8, 0, METRIC, VALUES, 82, attribute="num_ones")
+        nothing = record_rows.row("test", 12, 0, METRIC, None, 0, "why", attribute="num_ones")
+        if label:
+            row["attribute_label"] = label
+        records.write(study, {**record, "rows": [*record["rows"], row, nothing]})
+
+
+def drawn(study):
+    """The axes of the plot, and the lines of the first one."""
+    with drawing.settings():
+        figure = attributes.by_attribute(study_data.read(study), "num_ones")
+    return figure.axes, figure.axes[0].get_lines()
 
 
 def test_each_value_of_an_attribute_is_a_row_with_its_wilson_interval(folder):
     rows = frame.read_attributes(folder)
     assert len(rows) == 2 * 2 * len(VALUES)
-    (one,) = rows.query("variant == 'rope' and seed == 0 and attribute_value == 1").to_dict(
+    (one,) = rows.query("variant == 'rope' and seed == 0 and attribute_value == 2").to_dict(
         "records"
     )
+    assert one["attribute_label"] == LABEL
     assert (one["split"], one["length"], one["offset"], one["override"]) == ("test", 8, 0, "")
     assert (one["attribute"], one["count"], one["successes"]) == ("num_ones", 30, 15)
     interval = statistics.wilson(15, 30)
@@ -39,7 +56,7 @@ def test_each_value_of_an_attribute_is_a_row_with_its_wilson_interval(folder):
 def test_a_pivot_gives_the_curve_of_each_variant(folder):
     rows = frame.read_attributes(folder)
     table = rows.pivot_table("value", index="variant", columns="attribute_value", aggfunc="median")
-    assert table.loc["alibi"].to_dict() == {0: 1.0, 1: 0.5, 3: 0.0}
+    assert table.loc["alibi"].to_dict() == {0: 1.0, 1: 0.0, 2: 0.5, 3: 0.25}
 
 
 def test_the_other_measurements_are_the_same_with_attributes(folder):
@@ -47,16 +64,43 @@ def test_the_other_measurements_are_the_same_with_attributes(folder):
 
 
 def test_the_plot_has_the_medians_and_fades_values_with_few_examples(folder):
-    data = study_data.read(folder)
-    with drawing.settings():
-        figure = attributes.by_attribute(data, "num_ones")
-    (axis,) = figure.axes
-    marks = [line for line in axis.get_lines() if line.get_marker() not in ("None", "")]
+    _, lines = drawn(folder)
+    marks = [line for line in lines if line.get_marker() not in ("None", "")]
     faded = [line for line in marks if line.get_alpha() == 0.25]
     clear = [line for line in marks if line.get_alpha() == 1.0]
     assert len(faded) == len(clear) == 2
-    assert {tuple(line.get_xdata()) for line in faded} == {(3,)}
-    assert {tuple(line.get_ydata()) for line in clear} == {(1.0, 0.5)}
+    assert {tuple(line.get_xdata()) for line in faded} == {(1,)}
+    assert {tuple(line.get_ydata()) for line in clear} == {(1.0, 0.5, 0.25)}
+
+
+def test_no_clear_line_crosses_a_value_with_few_examples(folder):
+    _, lines = drawn(folder)
+    paths = [line for line in lines if line.get_marker() in ("None", "")]
+    clear = [line for line in paths if line.get_alpha() is None]
+    assert len(clear) == len(paths) / 2 == 2
+    for line in clear:
+        assert list(line.get_xdata()) == [0, 1, 2, 3]
+        np.testing.assert_array_equal(line.get_ydata(), [1.0, np.nan, 0.5, 0.25])
+
+
+def test_the_axis_has_the_label_of_the_attribute(folder):
+    (axis,), _ = drawn(folder)
+    assert (axis.get_xlabel(), axis.get_title()) == (LABEL, "length 8")
+
+
+def test_records_without_a_label_have_the_name_in_words(tmp_path):
+    study = synthetic.write(tmp_path, encodings=("rope",), seeds=1, rates=(), schemes=(), tasks=())
+    add(study, label=None)
+    assert set(frame.read_attributes(study)["attribute_label"]) == {"num ones"}
+
+
+def test_each_task_has_an_axes(tmp_path):
+    study = synthetic.write(
+        tmp_path, encodings=("rope",), seeds=1, rates=(), schemes=(), tasks=("copy", "reverse")
+    )
+    add(study)
+    axes, _ = drawn(study)
+    assert [axis.get_title() for axis in axes] == ["copy, length 8", "reverse, length 8"]
 
 
 @pytest.mark.slow

@@ -60,6 +60,12 @@ def test_counts_and_successes_of_all_values_are_those_of_the_point(length):
 
 
 @pytest.mark.slow
+def test_rows_have_the_label_of_the_attribute():
+    labels = {row["attribute_label"] for row in parity_rows() if row["metric"] == METRIC}
+    assert labels == {"number of ones"}
+
+
+@pytest.mark.slow
 def test_other_rows_are_the_same_without_attributes():
     setup = build_setup(tiny.run("rope", **PARITY))
     plain = rows_of(setup, EvaluationPoint("test", 2, 0), EvaluationPoint("test", 5, 0))

@@ -91,6 +91,13 @@ def _draw(data: StudyData, folder: Path, formats: Sequence[str], options: Option
 def _figures(data: StudyData, options: Options) -> "Iterator[tuple[str, Figure | None]]":
     yield data.metric, pictures.by_length(data, options)
     yield "position_offset", pictures.by_offset(data, options)
+    yield from further_figures(data, options)
+
+
+def further_figures(
+    data: StudyData, options: Options = Options()
+) -> "Iterator[tuple[str, Figure | None]]":
+    """Yield the plots after those by length and offset, which are the chart of the report."""
     yield "training", pictures.training(data, options)
     yield "steps_to_solve", step_curves.steps_to_solve(data)
     yield "tuning", tuning.scores(data)

@@ -1,6 +1,7 @@
 """Pictures of exact match against the value of an attribute, such as the number of ones."""
 
 import math
+import textwrap
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -8,35 +9,41 @@ import pandas as pd
 from pe_lab.results.plots import drawing
 from pe_lab.results.plots.drawing import Line
 from pe_lab.results.plots.study_data import StudyData
+from pe_lab.results.plots.styles import GRAY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MOST_PANELS = 6  # the longest lengths
+_MOST_LENGTHS = 6  # of a task: the longest
 _MOST_VALUES = 20  # neighboring values are merged into at most as many bins
+_LABEL_WIDTH = 36  # characters of a line below an axes
 _FEW = 10  # examples of a value in all seeds, below which it is faded
 
 
 def by_attribute(data: StudyData, name: str) -> "Figure | None":
-    """The median over seeds for each variant and value, an axes for each length."""
+    """The median over seeds for each variant and value, an axes for each task and length."""
     values = data.attributes[data.attributes["attribute"] == name]
-    lengths = sorted(values["length"].unique())[-_MOST_PANELS:]
-    if not lengths:
+    panels = []
+    for title, names in data.panels.items():
+        of_panel = values[values["variant"].isin(names)]
+        for length in sorted(of_panel["length"].unique())[-_MOST_LENGTHS:]:
+            full_title = f"{title}, length {length}".removeprefix(", ")
+            panels.append((full_title, of_panel[of_panel["length"] == length]))
+    if not panels:
         return None
-    figure, axes = drawing.grid(len(lengths), columns=2, height=2.2)
+    figure, axes = drawing.grid(len(panels), columns=2, height=2.2)
     lines = []
-    for axis, length in zip(axes, lengths, strict=True):
-        binned = _binned(values[values["length"] == length])
-        for variant, part in binned.groupby("variant", sort=False):
+    for axis, (title, of_length) in zip(axes, panels, strict=True):
+        for variant, part in _binned(of_length).groupby("variant", sort=False):
             look = data.variants.loc[variant]
             style = data.looks.get(look["key"])
             solved = bool(look["solved"])
             line = Line(look["key"], look["label"], part, style, is_solved=solved)
             _draw(axis, line)
             lines.append(line)
-        axis.set_title(f"length {length}")
-        axis.set_xlabel(name.replace("_", " "))
+        axis.set_title(title)
+        axis.set_xlabel(textwrap.fill(of_length["attribute_label"].iloc[0], _LABEL_WIDTH))
         drawing.share_axis(axis)
     axes[0].set_ylabel("exact match")
     drawing.legend(figure, lines)
@@ -60,23 +67,25 @@ def _binned(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw(axis: "Axes", line: Line) -> None:
-    if line.style is None:
-        return
     groups = line.values.groupby("x")
     medians = groups["value"].median()
     has_few = groups["count"].sum() < _FEW
+    if line.style is None:
+        axis.plot(medians.index, medians, color=GRAY, linewidth=0.7, alpha=0.6, zorder=1.5)
+        return
     color, marker = line.style.color, line.style.marker
-    axis.plot(medians.index, medians, color=color, linestyle=line.style.linestyle, alpha=0.35)
+    linestyle = line.style.linestyle
+    axis.plot(medians.index, medians, color=color, linestyle=linestyle, alpha=0.35)
+    # NaN interrupts the line, so that it does not cross a faded value.
+    axis.plot(medians.index, medians.mask(has_few), color=color, linestyle=linestyle)
     face = color if line.is_solved else "white"
     for is_faded, alpha in ((True, 0.25), (False, 1.0)):
-        shown = medians[has_few == is_faded]
+        of_alpha = medians[has_few == is_faded]
         axis.plot(
-            shown.index,
-            shown,
+            of_alpha.index,
+            of_alpha,
             marker,
             color=color,
             markerfacecolor=face,
             alpha=alpha,
         )
-        if not is_faded:
-            axis.plot(shown.index, shown, color=color, linestyle=line.style.linestyle)

@@ -1,6 +1,7 @@
 """Figures of a size for print, the lines in them, and files that are the same every time."""
 
 import contextlib
+import io
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -118,6 +119,14 @@ def save(
             _reduce_colors(file)
     # A notebook would show a figure that stays open a second time.
     pyplot().close(figure)
+
+
+def as_svg(figure: "Figure") -> bytes:
+    """Return the SVG of a figure and close it."""
+    content = io.BytesIO()
+    figure.savefig(content, format="svg", metadata=_METADATA[".svg"])
+    pyplot().close(figure)
+    return content.getvalue()
 
 
 def _reduce_colors(file: Path) -> None:

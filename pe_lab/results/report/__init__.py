@@ -12,7 +12,7 @@ from typing import Any
 from pe_lab.results import formats, selection, tables
 from pe_lab.results.plots import study_data
 from pe_lab.results.report import against as _against
-from pe_lab.results.report import data, study_file
+from pe_lab.results.report import data, images, study_file
 from pe_lab.results.results import Results
 from pe_lab.runs import study_files
 from pe_lab.runs.errors import UserError
@@ -45,15 +45,18 @@ def write(
         "separators": (",", ":"),
         "allow_nan": False,
     }
+    plotted = study_data.read(folder)
     page = environment.get_template("page.html.jinja").render(
         results=results,
         note=note,
         counts=data.counts(results),
+        num_variants=len(plotted.variants),
         vega=vega,
         style=(HERE / "page.css").read_text(encoding="utf-8"),
         script=(HERE / "page.js").read_text(encoding="utf-8"),
         downloads=_downloads(results, folder),
-        data=data.of(results, study_data.read(folder)),
+        data=data.of(results, plotted),
+        images=images.of(plotted),
         tables=[(table.title, formats.as_html(table)) for table in _tables(results, against)],
         problems=_problems(results),
         against=against,

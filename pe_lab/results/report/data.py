@@ -4,13 +4,14 @@ curves and provenance.
 Keys are short, and values that all runs share are stored once, to keep a page of 500 runs small.
 """
 
+import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pe_lab.metrics.base import LengthMetric
-from pe_lab.results import cells, compare, metrics, statistics, views
-from pe_lab.results.cells import SEEN
+from pe_lab.results import cells, compare, metrics, selection, statistics, views
+from pe_lab.results.cells import EDGE, SEEN
 from pe_lab.results.plots import styles
 from pe_lab.results.plots.study_data import StudyData, in_words, without_task
 from pe_lab.results.plots.styles import Style
@@ -37,35 +38,35 @@ _SHAPES = {  # Vega's names, or paths, of Matplotlib's markers
 def of(results: Results, plotted: StudyData) -> dict[str, Any]:
     """Return the data of the page as plain values for JSON.
 
+    The variants are those of the plots, with the setting that validation chose. The runs are all
+    runs of the study.
+
     Args:
       plotted: the data of the study's plots. The page has the same colors.
     """
-    names = _metrics(results)
+    chosen = _with_runs(plotted.results.without_grids())
+    names = _metrics(chosen)
     settings = [_flat(record["config"]) for record in runs(results)]
     common = _common(settings)
     origins: list[Any] = []
-    chosen = {_run_ids(variant) for variant in plotted.results.variants}
-    trained = [variant for variant in results.variants if variant.override is None]
-    place_of = {
-        record["run_id"]: results.variants.index(variant)
-        for variant in trained
-        for record in variant.runs
-    }
-    looks, labels = _looks(results, plotted), _labels(results)
+    looks, labels = _looks(chosen, plotted), _labels(chosen)
     variants = []
-    for variant, name in zip(results.variants, labels, strict=True):
-        entry = _variant(variant, results, names, looks[without_task(variant)])
-        variants.append({"name": name, **entry, "chosen": _run_ids(variant) in chosen})
+    for variant, name in zip(chosen.variants, labels, strict=True):
+        entry = _variant(variant, chosen, names, looks[without_task(variant)])
+        variants.append({"name": name, **entry})
+    places, names_of_runs = _places(results, chosen), _names_of_runs(results)
     rows = []
     for record, setting in zip(runs(results), settings, strict=True):
+        run_id = record["run_id"]
         different = {path: value for path, value in setting.items() if path not in common}
-        rows.append(_run(record, place_of[record["run_id"]], different, origins))
+        row = _run(record, different, origins)
+        rows.append({"v": places[run_id], "name": names_of_runs[run_id], **row})
     return {
         "study": results.name,
         "length": results.length_name,
-        "lengths": results.lengths,
-        "offsets": results.offsets,
-        "tasks": list(dict.fromkeys(variant.task for variant in results.variants)),
+        "lengths": chosen.lengths,
+        "offsets": chosen.offsets,
+        "tasks": list(dict.fromkeys(variant.task for variant in chosen.variants)),
         "metrics": [
             {
                 "name": name,
@@ -74,7 +75,7 @@ def of(results: Results, plotted: StudyData) -> dict[str, Any]:
             }
             for name in names
         ],
-        "chance": _chance(results),
+        "chance": _chance(chosen),
         "extrapolation": str(results.spec.extrapolation),
         "variants": variants,
         "common": common,
@@ -93,38 +94,59 @@ def _common(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _run_ids(variant: Variant) -> tuple[str | None, ...]:
-    return (variant.override, *(record["run_id"] for record in variant.runs))
+def _with_runs(results: Results) -> Results:
+    """Return the results without variants that have no record yet, whose task is not known."""
+    variants = tuple(v for v in results.variants if any(c.runs for c in (v, *v.candidates)))
+    return dataclasses.replace(results, variants=variants)
 
 
-def _looks(results: Results, plotted: StudyData) -> dict[str, Style]:
+def _places(results: Results, chosen: Results) -> dict[str, int]:
+    """Return the index of the chosen variant that each run was trained for, by run id."""
+    tuned = results.spec.tuned
+    labels_of_chosen = [variant.labels for variant in chosen.variants]
+    places = {}
+    for variant in _with_runs(results).variants:
+        if variant.override is None:
+            untuned = {axis: text for axis, text in variant.labels.items() if axis not in tuned}
+            place = labels_of_chosen.index(untuned)
+            places.update({record["run_id"]: place for record in variant.runs})
+    return places
+
+
+def _names_of_runs(results: Results) -> dict[str, str]:
+    """Return the name of each run's variant, with its own setting, by run id."""
+    names = {}
+    for variant, name in zip(results.variants, _labels(results), strict=True):
+        if variant.override is None:
+            names.update({record["run_id"]: name for record in variant.runs})
+    return names
+
+
+def _looks(chosen: Results, plotted: StudyData) -> dict[str, Style]:
     """Return the style of each variant: as in the plots, or one that the plots do not use."""
-    in_plots = {_run_ids(v): without_task(v) for v in plotted.results.variants}
-    fixed = {}
     of_tasks: dict[str, list[str]] = {}
-    for variant in results.variants:
-        key = without_task(variant)
-        of_tasks.setdefault(variant.task, []).append(key)
-        plot_key = in_plots.get(_run_ids(variant))
-        if plot_key in plotted.looks:
-            fixed[key] = plotted.looks[plot_key]
-    return styles.assign(list(of_tasks.values()), fixed)
+    for variant in chosen.variants:
+        of_tasks.setdefault(variant.task, []).append(without_task(variant))
+    return styles.assign(list(of_tasks.values()), plotted.looks)
 
 
 def _labels(results: Results) -> list[str]:
-    """Return the names of the variants in words, each once."""
+    """Return the names of the variants in words, each once, with the setting that was chosen."""
     several = len({variant.task for variant in results.variants}) > 1
+    candidates = [selection.chosen_candidate(variant) for variant in results.variants]
     labels = []
-    for variant in results.variants:
-        label = in_words(variant).replace("\u00a0", " ")
+    for variant, candidate in zip(results.variants, candidates, strict=True):
+        label = in_words(candidate).replace("\u00a0", " ")
         if several:
             label = f"{styles.words(variant.task)} · {label}"
+        if selection.at_edge(variant, results.spec.tuned):
+            label += f" {EDGE}"
         if SEEN in cells.name(results, variant).text:
             label += f" {SEEN}"
         labels.append(label)
     # The page finds a variant by its name, so two variants must not have the same words.
     if len(set(labels)) < len(labels):
-        return [variant.name for variant in results.variants]
+        return [candidate.name for candidate in candidates]
     return labels
 
 
@@ -231,9 +253,7 @@ def _reason(variant: Variant, length: int, offset: int) -> str:
     return next((reason for reason in reasons if reason), "not measured")
 
 
-def _run(
-    record: JsonObject, variant: int, differs: dict[str, Any], origins: list[Any]
-) -> dict[str, Any]:
+def _run(record: JsonObject, differs: dict[str, Any], origins: list[Any]) -> dict[str, Any]:
     origin = record["provenance"]
     if origin not in origins:
         origins.append(origin)
@@ -245,7 +265,6 @@ def _run(
         points.append([point["step"], _short(point["loss"]), *exact])
     return {
         "id": record["run_id"],
-        "v": variant,
         "seed": record["member"]["seed"],
         "status": record["status"],
         "error": record["error"],

@@ -23,7 +23,6 @@ function options(id, entries) {
 options("metric", data.metrics.map((m, i) => [i, m.label]));
 options("task", data.tasks.map((t, i) => [i, t || "all"]));
 options("offset", data.offsets.map((o, i) => [i, String(o)]));
-$("chosen").parentElement.hidden = data.variants.every((v) => v.chosen);
 
 // The tables have the labels of configs (t5_bias), the chart has words (T5 bias). Both match both.
 const plain = (text) => text.toLowerCase().replaceAll("_", " ");
@@ -33,7 +32,7 @@ const hidden = new Set(); // variants whose box is not ticked
 
 function selection() {
   const metric = data.metrics[$("metric").value], task = data.tasks[$("task").value], offset = Number($("offset").value);
-  const variants = data.variants.filter((v) => v.task === task && matches(v.name) && (v.chosen || !$("chosen").checked));
+  const variants = data.variants.filter((v) => v.task === task && matches(v.name));
   return { metric, offset, variants };
 }
 
@@ -198,14 +197,14 @@ $("run-table").tBodies[0].append(...data.runs.map((run) => {
   const button = make("button", { type: "button", class: "show" }, run.id);
   button.addEventListener("click", () => showRun(run));
   const cost = run.cost ?? {};
-  return make("tr", {}, make("th", { scope: "row" }, data.variants[run.v].name), make("td", { "data-value": run.seed }, String(run.seed)),
+  return make("tr", {}, make("th", { scope: "row" }, run.name), make("td", { "data-value": run.seed }, String(run.seed)),
     make("td", run.status === "finished" ? {} : { class: "bad" }, run.status), make("td", {}, run.solved ? "yes" : "no"),
     make("td", { "data-value": cost.steps ?? "" }, String(cost.steps ?? DASH)), make("td", {}, button));
 }));
 
 function showRun(run) {
   const v = data.variants[run.v], pretty = (value) => JSON.stringify(value, null, 1);
-  $("run-title").textContent = `${v.name}, seed ${run.seed}`;
+  $("run-title").textContent = `${run.name}, seed ${run.seed}`;
   const facts = { run: run.id, status: run.error ? `${run.status}: ${run.error}` : run.status, ...run.member, ...run.exposure, ...run.cost };
   $("run-facts").replaceChildren(...Object.entries(facts).flatMap(([k, value]) => [make("dt", {}, k),
     make("dd", {}, typeof value === "object" ? JSON.stringify(value) : String(value))]));

@@ -176,6 +176,18 @@ def test_a_variant_leaves_the_chart_when_its_box_is_unticked(page):
     assert colors(page) == all_colors  # the table still lists it
 
 
+def test_every_plot_is_visible_and_described(page):
+    """An image that the page's security policy blocks has no width."""
+    plots = page.locator("#plots img")
+    assert plots.count() == 3
+    for image in plots.all():
+        assert (
+            image.evaluate("async (image) => { await image.decode(); return image.naturalWidth; }")
+            > 0
+        )
+        assert image.get_attribute("alt").strip()
+
+
 def test_every_two_variants_of_the_chart_have_different_colors(page):
     names = rows(page)
     assert len(names) == len(colors(page)) == 10

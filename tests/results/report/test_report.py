@@ -12,13 +12,13 @@ import pytest
 
 from pe_lab.results import report, results
 from pe_lab.results.plots import study_data, styles
-from pe_lab.results.report import against, data, study_file
+from pe_lab.results.report import against, data, images, study_file
 from pe_lab.runs import study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import study
 from tests.experiments.entry_points import call
 from tests.marks import full
-from tests.results import synthetic
+from tests.results import synthetic, test_attributes, test_override_grids
 from tests.results.fake_study import point, record, two_variants, write_study
 
 ROOT = Path(__file__).parents[3]
@@ -99,7 +99,9 @@ print(report.write(found, folder).stat().st_size, time.process_time())
 def test_nothing_in_it_comes_from_elsewhere(tmp_path):
     text = report.write(results.load(small(tmp_path)), tmp_path).read_text(encoding="utf-8")
     ours = re.sub(r'<script type="module">.*?</script>', "", text, flags=re.DOTALL)
-    assert len(ours) < 100_000  # Vega is out of it
+    ours, num_images = re.subn(r'src="data:image/svg\+xml;base64,[\w+/=]+"', "", ours)
+    assert num_images == 3  # training, steps to solve, extrapolation
+    assert len(ours) < 100_000  # Vega and the images are out of it
     assert "default-src 'none'" in ours  # whatever it says, the browser fetches nothing
     assert not re.search(r"(src|href)=\"?[^#\" ]|url\(|@import", ours)
 
@@ -250,14 +252,73 @@ def test_variants_with_the_same_words_keep_their_labels(tmp_path):
     assert [variant["name"] for variant in values["variants"]] == ["a_b", "a b"]
 
 
-def test_the_page_has_the_styles_of_the_plots_and_others_for_what_they_do_not_show(tmp_path):
-    """Plots show the rates that validation chose, the page shows all."""
-    folder = small(tmp_path, rates=("0.001", "0.003"), analysis={"tuned": ["train.learning_rate"]})
-    values = data.of(results.load(folder), study_data.read(folder))
-    variants = values["variants"]
-    assert [v["name"] for v in variants if v["chosen"]] == [
-        "RoPE · learning rate 0.003",
-        "ALiBi · learning rate 0.003",
+TUNED = {"tuned": ["train.learning_rate"]}
+
+
+def page_data(folder):
+    return data.of(results.load(folder), study_data.read(folder))
+
+
+def test_a_tuned_variant_is_shown_at_the_setting_that_validation_chose(tmp_path):
+    values = page_data(small(tmp_path, rates=("0.001", "0.003", "0.01"), analysis=TUNED))
+    names = ["RoPE · learning rate 0.003", "ALiBi · learning rate 0.003"]
+    assert [variant["name"] for variant in values["variants"]] == names
+    assert [variant["color"] for variant in values["variants"]] == list(styles.PALETTE[:2])
+
+
+def test_a_setting_at_the_edge_of_its_axis_is_marked(tmp_path):
+    values = page_data(small(tmp_path, rates=("0.001", "0.003"), analysis=TUNED))
+    assert values["variants"][0]["name"] == "RoPE · learning rate 0.003 (edge)"
+
+
+def test_every_run_of_a_tuning_is_listed_with_its_own_setting(tmp_path):
+    values = page_data(small(tmp_path, rates=("0.001", "0.003"), seeds=1, analysis=TUNED))
+    runs = [(run["name"], values["variants"][run["v"]]["name"]) for run in values["runs"]]
+    assert runs == [
+        (f"{encoding} · learning rate {rate}", f"{encoding} · learning rate 0.003 (edge)")
+        for encoding in ("RoPE", "ALiBi")
+        for rate in ("0.001", "0.003")
     ]
-    assert [v["color"] for v in variants if v["chosen"]] == list(styles.PALETTE[:2])
-    assert len({v["color"] for v in variants}) == 4
+
+
+def test_a_tuning_without_a_finished_run_of_one_setting_is_shown(tmp_path):
+    """The first setting has no record, and the second has diverged: none can be chosen."""
+    done = record("a", test={4: 1.0}, validation={4: 1.0})
+    entries = [
+        (point("rope", 0, **{"train.learning_rate": "0.001"}), "missing"),
+        (point("rope", 0, **{"train.learning_rate": "0.003"}), record("r", status="diverged")),
+        (point("alibi", 0, **{"train.learning_rate": "0.001"}), done),
+    ]
+    values = page_data(write_study(tmp_path, *entries, analysis=TUNED))
+    assert [(run["id"], run["v"]) for run in values["runs"]] == [("r", 0), ("a", 1)]
+
+
+def test_a_variant_without_a_record_is_left_out_of_the_chart(tmp_path):
+    entries = [(point("rope", 0), record("r", test={4: 1.0})), (point("alibi", 0), "missing")]
+    values = page_data(write_study(tmp_path, *entries))
+    assert [variant["name"] for variant in values["variants"]] == ["RoPE"]
+    assert values["tasks"] == ["copy"]
+
+
+def test_a_grid_of_overrides_is_a_heat_map_and_no_line_of_the_chart(tmp_path):
+    axes = {"task.other_digits": (1, 2), "num_loops": (1, 4)}
+    folder = test_override_grids.study(tmp_path, axes, lambda label, length: 0.5, lengths=(8,))
+    assert [variant["name"] for variant in page_data(folder)["variants"]] == ["RoPE", "ALiBi"]
+    *_, heat_map = images.of(study_data.read(folder))
+    words = "Exact match by evaluated other_digits and evaluated num_loops. Medians over seeds."
+    assert heat_map.description == words
+
+
+@pytest.mark.slow
+def test_a_tuned_study_with_attributes_has_the_pictures_of_both(tmp_path):
+    folder = small(tmp_path, rates=("0.001", "0.003"), analysis=TUNED)
+    test_attributes.add(folder)
+    titles = [image.description.partition(".")[0] for image in images.of(study_data.read(folder))]
+    assert titles == [
+        "Validation exact match during training",
+        "Share of runs against training steps",
+        "Validation loss against the tuned setting",
+        "Exact match against learning rate",
+        "Runs that solve the training lengths and that extrapolate",
+        "Exact match against num ones",
+    ]
