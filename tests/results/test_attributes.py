@@ -86,6 +86,7 @@ def test_no_clear_line_crosses_a_value_with_few_examples(folder):
 def test_the_axis_has_the_label_of_the_attribute(folder):
     (axis,), _ = drawn(folder)
     assert (axis.get_xlabel(), axis.get_title()) == (LABEL, "length 8")
+    assert all(tick == int(tick) for tick in axis.get_xticks())
 
 
 def test_records_without_a_label_have_the_name_in_words(tmp_path):

@@ -44,6 +44,7 @@ def by_attribute(data: StudyData, name: str) -> "Figure | None":
             lines.append(line)
         axis.set_title(title)
         axis.set_xlabel(textwrap.fill(of_length["attribute_label"].iloc[0], _LABEL_WIDTH))
+        axis.xaxis.get_major_locator().set_params(integer=True)
         drawing.share_axis(axis)
     axes[0].set_ylabel("exact match")
     drawing.legend(figure, lines)
@@ -51,7 +52,8 @@ def by_attribute(data: StudyData, name: str) -> "Figure | None":
         f"Median over seeds. Faded: fewer than {_FEW} examples in all seeds. Of many values, "
         "neighbors are merged."
     )
-    drawing.titles(figure, f"Exact match against {name.replace('_', ' ')}", caption)
+    labels = " or ".join(values["attribute_label"].unique())
+    drawing.titles(figure, f"Exact match against {labels}", caption)
     return figure
 
 

@@ -47,6 +47,8 @@ _CENTERS = {
 _SIGNS = {
     cells.REVEALS: REVEALS,
     cells.SEEN: "‡ training showed such positions",
+    cells.REPEATED: "§ training can draw some of the inputs",
+    "→": "→ beyond training",
     "*": "* no seed solved the training lengths",
 }
 
@@ -192,6 +194,7 @@ def _map(data: StudyData, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figur
             axis.set_xticks(places, heads, rotation=30, ha="right", rotation_mode="anchor")
             rows = [_words(spec.rows, row) for row in grid.rows]
         axis.set_yticks(range(len(rows)), rows)
+        used += "".join(heads)
     signs = [words for sign, words in _SIGNS.items() if sign in used]
     if "–" in used:
         signs.insert(0, "– no number")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.results.plots.figures import caption
 from tests.results.test_override_grids import study
 
 
@@ -21,3 +22,8 @@ def test_a_grid_is_drawn_as_a_heat_map_with_named_axes(drawn, tmp_path):
     # The panels share the axis of rows, which is labeled once.
     assert [label.get_text() for label in first.get_yticklabels()] == ["1", "2", "10"]
     assert panels[1].get_ylabel() == ""
+
+
+def test_signs_of_the_columns_are_explained(drawn, tmp_path):
+    folder = study(tmp_path, {"num_loops": (1, 4)}, lambda label, length: 1.0)
+    assert caption(drawn(folder)["table_1"]) == "Medians over seeds; → beyond training."

@@ -320,5 +320,5 @@ def test_a_tuned_study_with_attributes_has_the_pictures_of_both(tmp_path):
         "Validation loss against the tuned setting",
         "Exact match against learning rate",
         "Runs that solve the training lengths and that extrapolate",
-        "Exact match against num ones",
+        "Exact match against number of ones",
     ]
