@@ -124,7 +124,9 @@ def save(
 def as_svg(figure: "Figure") -> bytes:
     """Return the SVG of a figure and close it."""
     content = io.BytesIO()
-    figure.savefig(content, format="svg", metadata=_METADATA[".svg"])
+    # The outlines of letters would be most of the file.
+    with pyplot().rc_context({"svg.fonttype": "none"}):
+        figure.savefig(content, format="svg", metadata=_METADATA[".svg"])
     pyplot().close(figure)
     return content.getvalue()
 

@@ -210,8 +210,9 @@ def _rates(study: Results, rows: pd.DataFrame) -> pd.DataFrame:
     for variant in selection.chosen(dataclasses.replace(study, spec=spec)).variants:
         if variant.override or len(variant.candidates) < 2:
             continue
+        chosen = selection.chosen_candidate(variant)
         for candidate in variant.candidates:
-            is_chosen = candidate.runs == variant.runs
+            is_chosen = candidate is chosen
             for run_id in _run_ids(candidate):
                 values = (within.get(run_id), beyond.get(run_id))
                 rate = float(candidate.labels[_RATE])

@@ -46,6 +46,8 @@ def write(
         "allow_nan": False,
     }
     plotted = study_data.read(folder)
+    study_tables = tables.of(results)
+    shown_tables = [*_comparison(results, against), *study_tables]
     page = environment.get_template("page.html.jinja").render(
         results=results,
         note=note,
@@ -54,10 +56,10 @@ def write(
         vega=vega,
         style=(HERE / "page.css").read_text(encoding="utf-8"),
         script=(HERE / "page.js").read_text(encoding="utf-8"),
-        downloads=_downloads(results, folder),
+        downloads=_downloads(results, study_tables, folder),
         data=data.of(results, plotted),
         images=images.of(plotted),
-        tables=[(table.title, formats.as_html(table)) for table in _tables(results, against)],
+        tables=[(table.title, formats.as_html(table)) for table in shown_tables],
         problems=_problems(results),
         against=against,
     )
@@ -66,12 +68,10 @@ def write(
     return path
 
 
-def _tables(results: Results, against: Results | None) -> list[formats.Table]:
-    study_tables = list(tables.of(results))
+def _comparison(results: Results, against: Results | None) -> list[formats.Table]:
     if against is None:
-        return study_tables
-    comparison = _against.tables(selection.chosen(results), selection.chosen(against))
-    return comparison + study_tables
+        return []
+    return _against.tables(selection.chosen(results), selection.chosen(against))
 
 
 def _problems(results: Results) -> list[tuple[str, JsonObject]]:
@@ -80,12 +80,12 @@ def _problems(results: Results) -> list[tuple[str, JsonObject]]:
     return [(data.variant_of(results, record), record) for record in unfinished]
 
 
-def _downloads(results: Results, folder: Path) -> dict[str, str]:
+def _downloads(results: Results, study_tables: list[formats.Table], folder: Path) -> dict[str, str]:
     """Return the text of each file that the page offers, by file name."""
     _, entries = study_files.study_of(folder)
     return {
         "table.csv": tables.as_csv(results),
-        "table.tex": tables.latex(results),
+        "table.tex": tables.latex(results, study_tables),
         f"{results.name}.py": study_file.source(results, entries, study_files.analysis_of(folder)),
     }
 

@@ -17,6 +17,7 @@ from tests.results.plots.figures import caption, legend, panels, xy
 from tests.results.test_changes import changed
 
 TRAINING, CHANCE = "training length", "chance level"
+NLL = "negative_log_likelihood"
 
 
 def small(folder, **more):
@@ -267,6 +268,18 @@ def test_the_rate_that_validation_chooses_has_a_circle(drawn, tmp_path):
     assert within.get_xscale() == "log"
 
 
+def test_the_chosen_rate_has_a_circle_when_it_has_more_seeds(drawn, tmp_path):
+    """As after a tuning in two stages: the other rate has the first seed alone."""
+    entries = []
+    for rate, seed in (("0.001", 0), ("0.003", 0), ("0.001", 1)):
+        run = record(f"{rate}{seed}", seed, test={4: 1.0}, validation={4: 1.0})
+        loss = 100 * float(rate)
+        run["rows"].append(record_rows.row("validation", 4, 0, NLL, loss, 100))
+        entries.append((point("rope", seed, **{"train.learning_rate": rate}), run))
+    within, _ = panels(drawn(write_study(tmp_path, *entries))["learning_rate"])
+    assert [xy(line) for line in within.lines if line.get_markersize() == 9] == [([0.001], [1.0])]
+
+
 def test_other_pictures_show_the_chosen_rates_only(drawn, tmp_path):
     folder = small(
         tmp_path,
@@ -387,7 +400,7 @@ def tuned_study(folder):
             status = "diverged" if loss is None else "finished"
             made = record(f"{name}{rate}", test={4: exact}, validation={4: exact}, status=status)
             if loss is not None:
-                row = record_rows.row("validation", 4, 0, "negative_log_likelihood", loss, 100)
+                row = record_rows.row("validation", 4, 0, NLL, loss, 100)
                 made["rows"].append(row)
             entries.append((point(name, 0, **{"train.learning_rate": rate}), made))
     return write_study(folder, *entries, analysis={"tuned": ["train.learning_rate"]})
