@@ -44,7 +44,7 @@ def by_attribute(data: StudyData, name: str) -> "Figure | None":
             lines.append(line)
         axis.set_title(title)
         axis.set_xlabel(textwrap.fill(of_length["attribute_label"].iloc[0], _LABEL_WIDTH))
-        axis.xaxis.get_major_locator().set_params(integer=True)
+        axis.locator_params(axis="x", integer=True)
         drawing.share_axis(axis)
     axes[0].set_ylabel("exact match")
     drawing.legend(figure, lines)
