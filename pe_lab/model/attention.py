@@ -50,7 +50,9 @@ def attend(
       terms: the encodings, their tokens, and the mask and bias that depend on positions alone.
       log_n_factor: q·k is multiplied by this times log n, where n keys are visible to the query.
     """
-    encodings, mask, bias = terms.encodings, terms.mask, terms.bias
+    encodings = terms.encodings
+    mask = terms.mask
+    bias = terms.bias
     scale = 1 / math.sqrt(q.shape[-1])  # before an encoding widens queries and keys
     if log_n_factor is not None:
         q = _scale_by_log_n(q, mask, log_n_factor)
@@ -60,15 +62,17 @@ def attend(
         content_bias = kernels.hook(e.encoding, "content_bias")
         term = content_bias(raw_q, raw_k, e.Q, e.K)
         if term is not None:
-            bias = add(bias, on_heads(e.heads, term, 0))
+            term = on_heads(e.heads, term, 0)
+            bias = add(bias, term)
         q, k = _transform_qk(e, q, k, kernels)
 
     # The fused path: softmax attention that no encoding replaces a part of.
-    is_plain = not any(e.encoding.requirements.replaces for e in encodings)
-    if kernels.attention is not None and is_plain:
+    replaced_parts = [e.encoding.requirements.replaces for e in encodings]
+    if kernels.attention is not None and not any(replaced_parts):
         return kernels.attention(q, k, v, mask, bias, scale)
 
-    s = scale * jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)
+    products = jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)
+    s = scale * products
     if bias is not None:
         s = kernels.add_bias(s, bias)
     for e in encodings:
@@ -93,31 +97,39 @@ def attend(
 
 
 def _transform_qk(
-    e: LayerEncoding, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], kernels: Kernels
+    e: LayerEncoding,
+    q: Float[Array, "b l h e"],
+    k: Float[Array, "b s h e"],
+    kernels: Kernels,
 ) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
     """Queries and keys as an encoding changes them; its other heads keep theirs."""
     transform_qk = kernels.hook(e.encoding, "transform_qk")
     new_q, new_k = transform_qk(q, k, e.Q, e.K)
     if e.heads is None:
         return new_q, new_k
-    wider = new_q.shape[-1] - q.shape[-1]
-    widths = ((0, 0), (0, 0), (0, 0), (0, wider))  # zeros add nothing to a product
-    q = jnp.pad(q, widths)
-    k = jnp.pad(k, widths)
+    added_width = new_q.shape[-1] - q.shape[-1]
+    padding = ((0, 0), (0, 0), (0, 0), (0, added_width))
+    q = jnp.pad(q, padding)  # zeros add nothing to a product
+    k = jnp.pad(k, padding)
     q = on_heads(e.heads, new_q, q, axis=2)
     k = on_heads(e.heads, new_k, k, axis=2)
     return q, k
 
 
 def _scale_by_log_n(
-    q: Float[Array, "b l h e"], mask: Bool[Array, "_ _ l s"], factor: Float[Array, "h"] | float
+    q: Float[Array, "b l h e"],
+    mask: Bool[Array, "_ _ l s"],
+    factor: Float[Array, "h"] | float,
 ) -> Float[Array, "b l h e"]:
     """Queries times factor * log n. It scales q·k and leaves biases as they are."""
-    n = jnp.maximum(mask.sum(axis=-1), 1)  # [B|1, H|1, L]; at least 1 for a query without keys
+    num_visible = mask.sum(axis=-1)  # [B|1, H|1, L]
+    n = jnp.maximum(num_visible, 1)  # log 0 would make a query without keys infinite
     factor_of_head = jnp.asarray(factor, jnp.float32)
     factor_of_head = jnp.reshape(factor_of_head, (1, -1, 1))
-    temperature = jnp.log(n.astype(jnp.float32)) * factor_of_head
-    temperature = jnp.moveaxis(temperature, 1, 2)[..., None]  # [B|1, L, H|1, 1]
+    log_n = jnp.log(n.astype(jnp.float32))
+    temperature = log_n * factor_of_head
+    temperature = jnp.moveaxis(temperature, 1, 2)
+    temperature = temperature[..., None]  # [B|1, L, H|1, 1]
     return (q * temperature).astype(q.dtype)
 
 
@@ -134,7 +146,9 @@ class Attention(nnx.Module):
     """
 
     def __init__(self, model: Model, *, kernels: Kernels, rngs: nnx.Rngs):
-        width, dtype = model.width, jnp.dtype(model.compute_dtype)
+        width = model.width
+        head_width = width // model.num_heads
+        dtype = jnp.dtype(model.compute_dtype)
 
         def linear() -> nnx.Linear:
             return nnx.Linear(
@@ -147,7 +161,7 @@ class Attention(nnx.Module):
             )
 
         def norm() -> nnx.RMSNorm:
-            return nnx.RMSNorm(width // model.num_heads, dtype=dtype, rngs=rngs)
+            return nnx.RMSNorm(head_width, dtype=dtype, rngs=rngs)
 
         self.num_heads = model.num_heads
         self.kernels = kernels
@@ -183,13 +197,17 @@ class Attention(nnx.Module):
         features = []
         for e in terms.encodings:
             # In self-attention `e.K` may be a whole cache, and the inputs are the queries.
-            positions = e.K.positions if cross else e.Q.positions
-            _, key_features = e.encoding.features(x, positions)
+            tokens = e.K if cross else e.Q
+            _, key_features = e.encoding.features(x, tokens.positions)
             features.append(key_features)
         return Keys(k, v, tuple(features))
 
     def __call__(
-        self, x: Float[Array, "b l d"], valid: Bool[Array, "b l"], keys: Keys, terms: AttentionTerms
+        self,
+        x: Float[Array, "b l d"],
+        valid: Bool[Array, "b l"],
+        keys: Keys,
+        terms: AttentionTerms,
     ) -> Float[Array, "b l d"]:
         """For each input, the weighted sum of the values that it may see, projected."""
         x = jnp.where(valid[..., None], x, 0)
@@ -197,11 +215,21 @@ class Attention(nnx.Module):
         if self.query_norm is not None:
             q = self.query_norm(q)
         terms = _with_features(terms, x, keys.features)
-        factor: Array | float | None = 1.0 if self.log_n else None
+        factor: Array | float | None = None
+        if self.log_n:
+            factor = 1.0
         if self.log_n_factor is not None:
             factor = self.log_n_factor[...]
-        out = attend(q, keys.k, keys.v, terms, kernels=self.kernels, log_n_factor=factor)
-        return self.out(out.reshape(x.shape))
+        out = attend(
+            q,
+            keys.k,
+            keys.v,
+            terms,
+            kernels=self.kernels,
+            log_n_factor=factor,
+        )
+        out = out.reshape(x.shape)
+        return self.out(out)
 
     def _split_heads(self, x: Float[Array, "b l d"]) -> Float[Array, "b l h e"]:
         batch, length, _ = x.shape
@@ -209,7 +237,9 @@ class Attention(nnx.Module):
 
 
 def _with_features(
-    terms: AttentionTerms, x: Float[Array, "b l d"], key_features: tuple[PyTree, ...]
+    terms: AttentionTerms,
+    x: Float[Array, "b l d"],
+    key_features: tuple[PyTree, ...],
 ) -> AttentionTerms:
     """The terms with encodings' features of queries and keys."""
     encodings = []
@@ -217,5 +247,6 @@ def _with_features(
         of_queries, _ = e.encoding.features(x, e.Q.positions)
         Q = dataclasses.replace(e.Q, features=of_queries)
         K = dataclasses.replace(e.K, features=of_keys)
-        encodings.append(dataclasses.replace(e, Q=Q, K=K))
+        e = dataclasses.replace(e, Q=Q, K=K)
+        encodings.append(e)
     return dataclasses.replace(terms, encodings=tuple(encodings))

@@ -17,29 +17,41 @@ from pe_lab.model.streams import View
 from pe_lab.model.terms import Hook, LayerEncoding, total_bias
 
 BiasKey = tuple[tuple[int, ...], int]  # the encodings of a layer, and its row of positions
-Biases = Mapping[
-    BiasKey, Float[Array, "_ _ _ _"]
-]  # [H|1, B|1, S, L], as attention on a CPU reads it
+# Biases are [H|1, B|1, S, L], as attention on a CPU reads them.
+Biases = Mapping[BiasKey, Float[Array, "_ _ _ _"]]
 
 # From the axes [B|1, H|1, L, S] to those that attention on a CPU reads, and back.
 _STORED = (1, 0, 3, 2)
 
 
-def bias_key(sites: tuple[Site, ...], layer: int, queries: View, keys: View) -> BiasKey:
+def bias_key(
+    sites: tuple[Site, ...],
+    layer: int,
+    queries: View,
+    keys: View,
+) -> BiasKey:
     """The encodings and the row of positions that a layer's bias depends on."""
     indices = tuple(site.index for site in sites)
-    has_own_row = max(queries.num_rows, keys.num_rows) > 1
-    return indices, layer if has_own_row else 0
+    num_rows = max(queries.num_rows, keys.num_rows)
+    row = layer if num_rows > 1 else 0
+    return indices, row
 
 
-def cut(bias: Float[Array, "_ _ s l"], num_queries: int, num_keys: int) -> Float[Array, "_ _ _ _"]:
+def cut(
+    bias: Float[Array, "_ _ s l"],
+    num_queries: int,
+    num_keys: int,
+) -> Float[Array, "_ _ _ _"]:
     """The first tokens of a stored bias, as [B|1, H|1, L, S]."""
     first = bias[:, :, :num_keys, :num_queries]
     return jnp.transpose(first, _STORED)
 
 
 def shared_biases(
-    layers: Iterable[tuple[BiasKey, tuple[LayerEncoding, ...]]], hook: Hook, *, learned: bool
+    layers: Iterable[tuple[BiasKey, tuple[LayerEncoding, ...]]],
+    hook: Hook,
+    *,
+    learned: bool,
 ) -> Biases:
     """Biases of layers whose examples all have the same one.
 
@@ -48,7 +60,9 @@ def shared_biases(
     """
     biases: dict[BiasKey, Float[Array, "_ _ _ _"]] = {}
     for key, encodings in layers:
-        if not _is_shared(encodings) or _is_learned(encodings) != learned:
+        if not _is_shared(encodings):
+            continue
+        if _is_learned(encodings) != learned:
             continue
         bias = total_bias(encodings, hook)
         if bias is not None:
@@ -67,5 +81,8 @@ def _is_shared(encodings: tuple[LayerEncoding, ...]) -> bool:
 
 def _is_learned(encodings: tuple[LayerEncoding, ...]) -> bool:
     """Whether an encoding has parameters."""
-    states = [nnx.state(e.encoding, nnx.Param) for e in encodings]
-    return any(jax.tree.leaves(state) for state in states)
+    for e in encodings:
+        params = nnx.state(e.encoding, nnx.Param)
+        if jax.tree.leaves(params):
+            return True
+    return False

@@ -17,12 +17,18 @@ from pe_lab.runs.settings import Model
 _ATTENTION, _FEEDFORWARD, _CROSS = range(3)
 
 Norm = nnx.LayerNorm | nnx.RMSNorm
-_NORMS: Mapping[str, type[nnx.LayerNorm] | type[nnx.RMSNorm]] = {
+_NORMS: Mapping[str, type[Norm]] = {
     "layer": nnx.LayerNorm,
     "rms": nnx.RMSNorm,
 }
-_ACTIVATIONS: Mapping[str, Callable] = {"relu": jax.nn.relu, "gelu": jax.nn.gelu}
-_GATES: Mapping[str, Callable] = {"swiglu": jax.nn.silu, "geglu": jax.nn.gelu}
+_ACTIVATIONS: Mapping[str, Callable] = {
+    "relu": jax.nn.relu,
+    "gelu": jax.nn.gelu,
+}
+_GATES: Mapping[str, Callable] = {
+    "swiglu": jax.nn.silu,
+    "geglu": jax.nn.gelu,
+}
 
 
 class FeedForward(nnx.Module):
@@ -50,9 +56,10 @@ class FeedForward(nnx.Module):
         if self.gate is not None:
             activation = _GATES[self.activation]
             gate = activation(self.gate(x))
-            return self.out(gate * self.into(x))
-        activation = _ACTIVATIONS[self.activation]
-        hidden = activation(self.into(x))
+            hidden = gate * self.into(x)
+        else:
+            activation = _ACTIVATIONS[self.activation]
+            hidden = activation(self.into(x))
         return self.out(hidden)
 
 
@@ -63,7 +70,17 @@ class Block(nnx.Module):
     Vanishing Variance in Transformer Length Generalization", https://arxiv.org/abs/2504.02827.
     """
 
-    def __init__(self, model: Model, cross: bool, *, kernels: Kernels, rngs: nnx.Rngs):
+    def __init__(
+        self,
+        model: Model,
+        cross: bool,
+        *,
+        kernels: Kernels,
+        rngs: nnx.Rngs,
+    ):
+        def norms(count: int) -> list[Norm]:
+            return [make_norm(model, rngs) for _ in range(count)]
+
         num_attentions = 2 if cross else 1
         self.pre_norm = model.norm_position in ("pre", "both")
         self.post_norm = model.norm_position in ("post", "both")
@@ -77,11 +94,11 @@ class Block(nnx.Module):
         # nnx.List, because Flax does not look for parameters in plain lists.
         # The index of cross-attention is the last, so that with it no norm is left out.
         num_norms = 3 if cross else 1 + has_feedforward
-        self.norms = nnx.List([make_norm(model, rngs) for _ in range(num_norms)])
+        self.norms = nnx.List(norms(num_norms))
         num_after = num_attentions if model.norm_after_attention else 0
-        self.after_attention = nnx.List([make_norm(model, rngs) for _ in range(num_after)])
+        self.after_attention = nnx.List(norms(num_after))
         num_second = num_norms if self.pre_norm and self.post_norm else 0
-        self.second_norms = nnx.List([make_norm(model, rngs) for _ in range(num_second)])
+        self.second_norms = nnx.List(norms(num_second))
 
     def __call__(
         self,
@@ -105,24 +122,40 @@ class Block(nnx.Module):
         if with_cache is not None:
             keys = with_cache(keys)
         y = self.attention(y, valid, keys, terms)
-        x = self.add_residual(x, self.norm_attention(y, 0), _ATTENTION, dropout_keys)
+        y = self.norm_attention(y, 0)
+        x = self.add_residual(x, y, _ATTENTION, dropout_keys)
         if self.cross is not None and cross is not None:
             y = self.norm_input(x, _CROSS)
             y = self.cross(y, valid, *cross)
-            x = self.add_residual(x, self.norm_attention(y, 1), _CROSS, dropout_keys)
+            y = self.norm_attention(y, 1)
+            x = self.add_residual(x, y, _CROSS, dropout_keys)
         if self.feedforward is not None:
             y = self.norm_input(x, _FEEDFORWARD)
             y = self.feedforward(y)
             x = self.add_residual(x, y, _FEEDFORWARD, dropout_keys)
         return x, keys
 
-    def norm_input(self, x: Float[Array, "b l d"], sublayer: int) -> Float[Array, "b l d"]:
+    def norm_input(
+        self,
+        x: Float[Array, "b l d"],
+        sublayer: int,
+    ) -> Float[Array, "b l d"]:
         """The input of a sublayer: normalized before it, or not at all."""
-        return self.norms[sublayer](x) if self.pre_norm else x
+        if not self.pre_norm:
+            return x
+        norm = self.norms[sublayer]
+        return norm(x)
 
-    def norm_attention(self, y: Float[Array, "b l d"], index: int) -> Float[Array, "b l d"]:
+    def norm_attention(
+        self,
+        y: Float[Array, "b l d"],
+        index: int,
+    ) -> Float[Array, "b l d"]:
         """The output of self-attention (0) or cross-attention (1), normalized if the model does."""
-        return self.after_attention[index](y) if self.after_attention else y
+        if not self.after_attention:
+            return y
+        norm = self.after_attention[index]
+        return norm(y)
 
     def add_residual(
         self,
@@ -132,12 +165,14 @@ class Block(nnx.Module):
         dropout_keys: Key[Array, "b"] | None,
     ) -> Float[Array, "b l d"]:
         """The sum of a sublayer's input and output, normalized if the model has such norms."""
-        y = dropout(y, self.dropout, fold_keys(dropout_keys, sublayer))
+        keys = fold_keys(dropout_keys, sublayer)
+        y = dropout(y, self.dropout, keys)
         x = x + y
         if not self.post_norm:
             return x
         norms = self.second_norms or self.norms
-        return norms[sublayer](x)
+        norm = norms[sublayer]
+        return norm(x)
 
 
 def make_norm(model: Model, rngs: nnx.Rngs) -> Norm:
@@ -147,21 +182,29 @@ def make_norm(model: Model, rngs: nnx.Rngs) -> Norm:
 
 
 def dropout(
-    x: Float[Array, "b l d"], rate: float, keys: Key[Array, "b"] | None
+    x: Float[Array, "b l d"],
+    rate: float,
+    keys: Key[Array, "b"] | None,
 ) -> Float[Array, "b l d"]:
     """Dropout with one key for each example, so that it does not depend on the others."""
     if keys is None or rate == 0:
         return x
 
     def mask_of_example(key: Key[Array, ""]) -> Bool[Array, "l d"]:
-        return jax.random.bernoulli(key, 1 - rate, x.shape[1:])
+        return jax.random.bernoulli(key, keep_rate, shape)
 
+    keep_rate = 1 - rate
+    shape = x.shape[1:]
     mask = jax.vmap(mask_of_example)(keys)
-    return jnp.where(mask, x / (1 - rate), 0)
+    return jnp.where(mask, x / keep_rate, 0)
 
 
-def fold_keys(keys: Key[Array, "b"] | None, index: int) -> Key[Array, "b"] | None:
+def fold_keys(
+    keys: Key[Array, "b"] | None,
+    index: int,
+) -> Key[Array, "b"] | None:
     """`jax.random.fold_in` of every key."""
     if keys is None:
         return None
-    return jax.vmap(jax.random.fold_in, in_axes=(0, None))(keys, index)
+    fold_in = jax.vmap(jax.random.fold_in, in_axes=(0, None))
+    return fold_in(keys, index)

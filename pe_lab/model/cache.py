@@ -78,24 +78,39 @@ def view_cache(cache: Cache, mask: Bool[Array, "b l"]) -> CacheViews:
     room = cache.num_slots
     filled = cache.filled + mask.sum(axis=1)
     first_slot = cache.filled[:, None]
-    next_slots = first_slot + jnp.arange(mask.shape[1])[None]
+    index = jnp.arange(mask.shape[1])[None]
+    next_slots = first_slot + index
     write = jnp.where(mask, next_slots, room)
-    last_slot = jnp.maximum(filled - 1, 0)[:, None]
-    last_slot = jnp.minimum(last_slot, room - 1)  # of a context that is full
+    last_slot = jnp.maximum(filled - 1, 0)  # 0 in an empty context
+    last_slot = last_slot[:, None]
+    last_slot = jnp.minimum(last_slot, room - 1)  # no slot is left in a full context
     query_slots = jnp.minimum(next_slots, last_slot)
     query_positions = tuple(_take_slots(p, query_slots) for p in cache.positions)
     arange = (False,) * len(query_positions)  # queries and keys start at different positions
-    queries = View(query_positions, mask, query_slots, filled, arange=arange)
+    queries = View(
+        positions=query_positions,
+        valid=mask,
+        slots=query_slots,
+        lengths=filled,
+        arange=arange,
+    )
     all_slots = jnp.arange(room)[None]
     is_filled = all_slots < filled[:, None]
-    keys = View(cache.positions, is_filled, all_slots, filled, arange=arange)
+    keys = View(
+        positions=cache.positions,
+        valid=is_filled,
+        slots=all_slots,
+        lengths=filled,
+        arange=arange,
+    )
     return CacheViews(queries, keys, write)
 
 
 def _take_slots(positions: Positions, slots: Int[Array, "b l"]) -> Positions:
     """Positions [N, B|1, S, ...] at each example's slots: [N, B, L, ...]."""
-    num_rows, batch = len(positions), len(slots)
-    rows = jnp.broadcast_to(positions, (num_rows, batch, *positions.shape[2:]))
+    num_rows, _, *slots_and_axes = positions.shape
+    shape = (num_rows, len(slots), *slots_and_axes)
+    rows = jnp.broadcast_to(positions, shape)
     axes = (1,) * (rows.ndim - 3)  # broadcast over the axes of a position
     index = slots[None].reshape(1, *slots.shape, *axes)
     return jnp.take_along_axis(rows, index, axis=2)
@@ -106,30 +121,33 @@ def write_keys(buffer: Keys, slots: Int[Array, "b l"], new: Keys) -> Keys:
 
     def write(old: Array, values: Array) -> Array:
         examples = jnp.arange(len(slots))[:, None]
-        return old.at[examples, slots].set(values, mode="drop")
+        entries = old.at[examples, slots]
+        return entries.set(values, mode="drop")
 
     return jax.tree.map(write, buffer, new)
 
 
 def empty_keys(stack: Stack, cache: Cache) -> tuple[Keys, ...]:
     """Buffers of zeros for every applied layer."""
-    batch, room = len(cache.filled), cache.num_slots
+    batch = len(cache.filled)
+    room = cache.num_slots
+    width = stack.embedding.features
     no_tokens = jnp.zeros((batch, 0), bool)
     keys = view_cache(cache, no_tokens).keys
 
     def layer_keys() -> list[tuple]:
-        inputs = jnp.zeros((batch, room, stack.embedding.features), stack.dtype)
+        inputs = jnp.zeros((batch, room, width), stack.dtype)
         terms = stack.self_attention_terms(keys, keys)
         by_layer = []
         for step in range(stack.depth):
             layer = step % len(stack.blocks)
             attention = stack.blocks[layer].attention
             new = attention.keys(inputs, keys.valid, terms[layer])
-            # As a tuple, because shapes are no arrays, as the fields of `Keys` are.
+            # A tuple, because the fields of `Keys` must be arrays, and `eval_shape` gives shapes.
             by_layer.append((new.k, new.v, new.features))
         return by_layer
 
     # Only shapes and types are needed, and only the layers know their features.
     shapes = jax.eval_shape(layer_keys)
-    layers = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    layers = jax.tree.map(jnp.zeros_like, shapes)
     return tuple(Keys(k, v, features) for k, v, features in layers)

@@ -21,7 +21,10 @@ from pe_lab.runs.errors import UserError
 
 
 def start(
-    model: Transformer, positions: tuple[Positions, ...], batch: int, source: Stream | None = None
+    model: Transformer,
+    positions: tuple[Positions, ...],
+    batch: int,
+    source: Stream | None = None,
 ) -> Cache:
     """An empty cache for contexts whose slots have these positions.
 
@@ -41,7 +44,8 @@ def start(
     memory = None if source is None else _memory(model, positions, source)
     filled = jnp.zeros(batch, jnp.int32)
     cache = Cache(positions, filled, keys=(), memory=memory)
-    cache = dataclasses.replace(cache, keys=empty_keys(stack, cache))
+    keys = empty_keys(stack, cache)
+    cache = dataclasses.replace(cache, keys=keys)
     if stack.sink is None:
         return cache
     is_token = jnp.ones((batch, 1), bool)
@@ -58,18 +62,28 @@ def _memory(model: Transformer, positions: tuple[Positions, ...], source: Stream
     x = encoder.inputs(source.tokens, terms.embeddings)
     x, _ = encoder(x, terms)
     # Keys do not depend on queries, so queries at every slot, none of them valid, will do.
-    batch, room = len(source.tokens), positions[0].shape[2]
+    batch = len(source.tokens)
+    room = positions[0].shape[2]
     valid = jnp.zeros((batch, room), bool)
     slots = jnp.arange(room)[None]
     no_arange = (False,) * len(positions)
-    queries = View(positions, valid, slots, valid.sum(axis=1), arange=no_arange)
+    queries = View(
+        positions=positions,
+        valid=valid,
+        slots=slots,
+        lengths=valid.sum(axis=1),
+        arange=no_arange,
+    )
     cross = stack.cross_attention_terms(queries, terms.view)
     keys = stack.memory(x, terms.view.valid, cross)
     return Memory(keys, terms.view)
 
 
 def extend(
-    model: Transformer, cache: Cache, tokens: Int[Array, "b l"], mask: Bool[Array, "b l"]
+    model: Transformer,
+    cache: Cache,
+    tokens: Int[Array, "b l"],
+    mask: Bool[Array, "b l"],
 ) -> tuple[Float[Array, "b l v"], Cache]:
     """Logits after each of the next tokens (a whole prompt, or one token), and the new cache.
 
@@ -108,16 +122,21 @@ def _extend(
 
 
 def decode(
-    model: Transformer, cache: Cache, tokens: Int[Array, "b l"], mask: Bool[Array, "b l"]
+    model: Transformer,
+    cache: Cache,
+    tokens: Int[Array, "b l"],
+    mask: Bool[Array, "b l"],
 ) -> tuple[Float[Array, "b l v"], Cache]:
     """Logits after given tokens, computed one token at a time as generation does."""
 
     def step(
-        cache: Cache, token_and_mask: tuple[Int[Array, "b"], Bool[Array, "b"]]
+        cache: Cache,
+        token_and_mask: tuple[Int[Array, "b"], Bool[Array, "b"]],
     ) -> tuple[Cache, Float[Array, "b v"]]:
         token, is_token = token_and_mask
-        token, is_token = token[:, None], is_token[:, None]  # L = 1
-        logits, cache = extend(model, cache, token, is_token)
+        tokens = token[:, None]  # L = 1
+        mask = is_token[:, None]
+        logits, cache = extend(model, cache, tokens, mask)
         return cache, logits[:, 0]
 
     cache, logits = jax.lax.scan(step, cache, (tokens.T, mask.T))
@@ -162,12 +181,26 @@ def generate(
     """
     if positions is None:
         num_slots = prompt.shape[1] + max_tokens
-        positions = (jnp.arange(num_slots)[None, None],) * model.num_schemes
+        contiguous = jnp.arange(num_slots)[None, None]
+        positions = (contiguous,) * model.num_schemes
     graph, params = nnx.split(model)
-    limit = max_tokens if limit is None else limit
-    key = jax.random.key(0) if key is None else key
-    options = (end, limit, temperature, key)
-    return _generate(graph, params, prompt, mask, positions, source, *options, max_tokens)
+    if limit is None:
+        limit = max_tokens
+    if key is None:
+        key = jax.random.key(0)
+    return _generate(
+        graph,
+        params,
+        prompt,
+        mask,
+        positions,
+        source,
+        end,
+        limit,
+        temperature,
+        key,
+        max_tokens,
+    )
 
 
 @jax.tree_util.register_dataclass
@@ -207,7 +240,8 @@ def _generate(
     batch = len(prompt)
     cache = start(model, positions, batch, source)
     logits, cache = extend(model, cache, prompt, mask)
-    last_token = mask.sum(axis=1)[:, None, None] - 1  # of each prompt
+    prompt_lengths = mask.sum(axis=1)
+    last_token = prompt_lengths[:, None, None] - 1
     last_logits = jnp.take_along_axis(logits, last_token, axis=1)
     last_logits = last_logits[:, 0]
 
@@ -223,25 +257,39 @@ def _generate(
         is_input = ~done[:, None]
         logits, cache = extend(model, state.cache, token[:, None], is_input)
         tokens = state.tokens.at[:, state.step].set(token)
-        return _Answers(state.step + 1, logits[:, 0], cache, done, tokens)
+        return _Answers(
+            step=state.step + 1,
+            last_logits=logits[:, 0],
+            cache=cache,
+            done=done,
+            tokens=tokens,
+        )
 
-    done = jnp.zeros(batch, bool)
-    no_tokens = jnp.full((batch, max_tokens), end, jnp.int32)
-    first = _Answers(0, last_logits, cache, done, no_tokens)
-    answers = jax.lax.while_loop(is_running, add_token, first).tokens
+    first = _Answers(
+        step=0,
+        last_logits=last_logits,
+        cache=cache,
+        done=jnp.zeros(batch, bool),
+        tokens=jnp.full((batch, max_tokens), end, jnp.int32),
+    )
+    last = jax.lax.while_loop(is_running, add_token, first)
+    answers = last.tokens
     index = jnp.arange(max_tokens)[None]
     index_of_end = jnp.where(answers == end, index, max_tokens)
     return answers, index_of_end.min(axis=1)
 
 
 def _choose(
-    logits: Float[Array, "b v"], temperature: float | Float[Array, ""], key: Key[Array, ""]
+    logits: Float[Array, "b v"],
+    temperature: float | Float[Array, ""],
+    key: Key[Array, ""],
 ) -> Int[Array, "b"]:
     """The most likely token, or a sample."""
     temperature = jnp.asarray(temperature, jnp.float32)
+    samples = temperature > 0
     # Both are computed, because the temperature is traced: one program serves all temperatures.
-    scaled = logits / jnp.where(temperature > 0, temperature, 1.0)
-    sample = jax.random.categorical(key, scaled)
+    divisor = jnp.where(samples, temperature, 1.0)  # 1 where the sample is not used
+    sample = jax.random.categorical(key, logits / divisor)
     most_likely = logits.argmax(axis=-1)
-    token = jnp.where(temperature > 0, sample, most_likely)
+    token = jnp.where(samples, sample, most_likely)
     return token.astype(jnp.int32)

@@ -5,7 +5,11 @@ from collections.abc import Mapping
 from pe_lab.runs.settings import Model
 
 
-def forward_flops(model: Model, vocabularies: Mapping[str, int], lengths: Mapping[str, int]) -> int:
+def forward_flops(
+    model: Model,
+    vocabularies: Mapping[str, int],
+    lengths: Mapping[str, int],
+) -> int:
     """Floating-point operations of the matrix products of one example without padding.
 
     Args:

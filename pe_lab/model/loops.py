@@ -46,7 +46,10 @@ class LoopInputs(nnx.Module):
         self.linear = linear() if model.loop_injection == "linear" else None
 
     def __call__(
-        self, x: Float[Array, "b l d"], embedding: Float[Array, "b l d"], loop: int
+        self,
+        x: Float[Array, "b l d"],
+        embedding: Float[Array, "b l d"],
+        loop: int,
     ) -> Float[Array, "b l d"]:
         """The inputs of a loop.
 

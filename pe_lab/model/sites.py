@@ -80,25 +80,41 @@ def build(model: Model, stack: str, key: Key[Array, ""]) -> StackEncodings:
         # A key for each spec and copy: removing an encoding does not change the others' draws.
         spec_key = jax.random.fold_in(key, i)
         if spec.share is None:  # at the input
-            input_sites.append(_site(model, spec, len(at_input)))
+            site = _site(model, spec, len(at_input))
+            input_sites.append(site)
             module_key = jax.random.fold_in(spec_key, 0)
-            at_input.append(_module(model, spec, stack, module_key))
+            module = _module(model, spec, stack, module_key)
+            at_input.append(module)
             continue
-        on_layers = range(model.num_layers) if spec.layers is None else spec.layers
-        groups = [on_layers] if spec.share else [[layer] for layer in on_layers]
+        on_layers = spec.layers
+        if on_layers is None:
+            on_layers = tuple(range(model.num_layers))
+        # A shared module serves all its layers; otherwise each layer has one.
+        groups = [on_layers] if spec.share else [(layer,) for layer in on_layers]
         for copy, group in enumerate(groups):
             site = _site(model, spec, len(in_attention))
             for layer in group:
                 layers[layer].append(site)
             module_key = jax.random.fold_in(spec_key, copy)
-            in_attention.append(_module(model, spec, stack, module_key))
+            module = _module(model, spec, stack, module_key)
+            in_attention.append(module)
     for sites in layers:
-        _check_replaced_once([(site, in_attention[site.index]) for site in sites])
-    layer_sites = tuple(tuple(sites) for sites in layers)
-    return StackEncodings(tuple(at_input), tuple(input_sites), tuple(in_attention), layer_sites)
+        on_layer = [(site, in_attention[site.index]) for site in sites]
+        _check_replaced_once(on_layer)
+    return StackEncodings(
+        at_input=tuple(at_input),
+        input_sites=tuple(input_sites),
+        in_attention=tuple(in_attention),
+        layer_sites=tuple(tuple(sites) for sites in layers),
+    )
 
 
-def _module(model: Model, spec: Encoding, stack: str, key: Key[Array, ""]) -> Any:
+def _module(
+    model: Model,
+    spec: Encoding,
+    stack: str,
+    key: Key[Array, ""],
+) -> Any:
     """One encoding, built with the sizes of the model: an input or an attention encoding."""
     needs = plugins.find("encodings", spec.name).requirements  # type: ignore[attr-defined]
     why = None
@@ -124,7 +140,9 @@ def _module(model: Model, spec: Encoding, stack: str, key: Key[Array, ""]) -> An
 
 def _site(model: Model, spec: Encoding, index: int) -> Site:
     """The site of the module with an index. Scheme 0 is the study's; the others follow it."""
-    scheme = 0 if spec.positions is None else 1 + model.schemes.index(spec.positions)
+    scheme = 0
+    if spec.positions is not None:
+        scheme = 1 + model.schemes.index(spec.positions)
     heads = spec.heads
     if heads is not None and len(heads) == model.num_heads:
         heads = None  # all heads: the program needs no masks of heads
@@ -141,7 +159,10 @@ def _check_replaced_once(encodings: list[tuple[Site, AttentionEncoding]]) -> Non
                 raise UserError(f"{both} cannot act on one layer: each has its own {part}.")
 
 
-def _share_heads(one: tuple[int, ...] | None, other: tuple[int, ...] | None) -> bool:
+def _share_heads(
+    one: tuple[int, ...] | None,
+    other: tuple[int, ...] | None,
+) -> bool:
     """Whether two encodings act on a common head; None: all heads."""
     if one is None or other is None:
         return one != () and other != ()
@@ -159,5 +180,6 @@ def shifted(layers: LayerSites, by: int) -> LayerSites:
 
 def is_encoding(path: tuple[Hashable, ...]) -> bool:
     """Whether a path into the parameters belongs to an encoding."""
+    # A part is a name, or an object of JAX that holds one.
     names = {str(getattr(part, "key", part)) for part in path}
     return not names.isdisjoint(("input_encodings", "attention_encodings"))

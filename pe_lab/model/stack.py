@@ -16,7 +16,14 @@ from pe_lab.model.block import Block, dropout, fold_keys, make_norm
 from pe_lab.model.loops import LoopInputs
 from pe_lab.model.sites import LayerSites, Site
 from pe_lab.model.streams import Positions, Stream, View, view_of
-from pe_lab.model.terms import AttentionTerms, LayerEncoding, StackTerms, attention_terms, visible
+from pe_lab.model.terms import (
+    AttentionTerms,
+    Embeddings,
+    LayerEncoding,
+    StackTerms,
+    attention_terms,
+    visible,
+)
 from pe_lab.runs.settings import Model
 
 # Streams of the initialization key, then of a stack's own key: an encoding's draws never change
@@ -41,27 +48,30 @@ class Stack(nnx.Module):
         kernels: Kernels,
         key: Key[Array, ""],
     ):
-        own_key = jax.random.fold_in(key, _STREAM_OF[name])
-        backbone_key = jax.random.fold_in(own_key, _BACKBONE)
+        stack_key = jax.random.fold_in(key, _STREAM_OF[name])
+        backbone_key = jax.random.fold_in(stack_key, _BACKBONE)
         rngs = nnx.Rngs(params=backbone_key)
-        start = nnx.initializers.normal(model.width**-0.5)  # unit rms once scaled by sqrt(D)
+        normal = nnx.initializers.normal(model.width**-0.5)  # unit rms once scaled by sqrt(D)
         self.causal = name == "decoder"
         self.window = model.sliding_window
         self.num_loops = model.num_loops
         self.kernels = kernels
         self.dtype = model.compute_dtype
         self.dropout = model.dropout
-        self.embedding = nnx.Embed(vocabulary_size, model.width, embedding_init=start, rngs=rngs)
+        self.embedding = nnx.Embed(vocabulary_size, model.width, embedding_init=normal, rngs=rngs)
         self.embedding_scale = model.width**0.5 if model.scale_embeddings else 1.0
         blocks = [Block(model, cross, kernels=kernels, rngs=rngs) for _ in range(model.num_layers)]
         self.blocks = nnx.List(blocks)
         self.norm = make_norm(model, rngs) if model.norm_position != "post" else None
-        sink = jax.random.normal(rngs.params(), (model.width,)) if model.sink_token else None
-        self.sink = None if sink is None else nnx.Param(sink)
+        sink = None
+        if model.sink_token:
+            sink = nnx.Param(jax.random.normal(rngs.params(), (model.width,)))
+        self.sink = sink
         # Drawn last, so that models without injection keep their parameters.
         self.loop_inputs = LoopInputs(model, kernels=kernels, rngs=rngs)
 
-        encodings = sites.build(model, name, jax.random.fold_in(own_key, _ENCODINGS))
+        encodings_key = jax.random.fold_in(stack_key, _ENCODINGS)
+        encodings = sites.build(model, name, encodings_key)
         in_attention = list(encodings.in_attention)
         self.cross_sites: LayerSites = ()
         if cross:
@@ -82,8 +92,8 @@ class Stack(nnx.Module):
     def attention_sites(self) -> list[Site]:
         """One site of each encoding in attention, in the order of the modules."""
         layers = self.layer_sites + self.cross_sites
-        sites = {site.index: site for layer in layers for site in layer}
-        return [sites[i] for i in sorted(sites)]
+        by_index = {site.index: site for layer in layers for site in layer}
+        return [by_index[index] for index in sorted(by_index)]
 
     @property
     def all_sites(self) -> tuple[Site, ...]:
@@ -97,7 +107,10 @@ class Stack(nnx.Module):
         return view_of(stream, sink=self.sink is not None)
 
     def position_terms(
-        self, stream: Stream, memory: View | None = None, biases: Biases | None = None
+        self,
+        stream: Stream,
+        memory: View | None = None,
+        biases: Biases | None = None,
     ) -> StackTerms:
         """All that depends on positions alone.
 
@@ -111,9 +124,7 @@ class Stack(nnx.Module):
         embeddings = self.position_embeddings(stream.positions)
         return StackTerms(embeddings, attention, cross, view)
 
-    def position_embeddings(
-        self, positions: tuple[Positions, ...]
-    ) -> tuple[Float[Array, "_ l _"], ...]:
+    def position_embeddings(self, positions: tuple[Positions, ...]) -> Embeddings:
         """Embeddings of each input encoding, [B|1, L, C]; the sink token has none."""
         embeddings = []
         for encoding, site in zip(self.input_encodings, self.input_sites, strict=True):
@@ -139,7 +150,8 @@ class Stack(nnx.Module):
         if memory is None:
             return ()
         mask = visible(queries, memory, causal=False, sink=self.sink is not None)
-        queries, memory = queries.without_slots(), memory.without_slots()
+        queries = queries.without_slots()
+        memory = memory.without_slots()
         return self._terms(self.cross_sites, queries, memory, mask, biases)
 
     def _terms(
@@ -151,20 +163,24 @@ class Stack(nnx.Module):
         biases: Biases | None,
     ) -> tuple[AttentionTerms, ...]:
         """Terms of each layer; layers with the same encodings and positions share them."""
-        num_queries, num_keys = queries.valid.shape[1], keys.valid.shape[1]
+        *_, num_queries, num_keys = mask.shape
         terms: dict[BiasKey, AttentionTerms] = {}
         for key, encodings in self._layers(layer_sites, queries, keys):
             bias = None
             if biases is not None and key in biases:
                 bias = cut(biases[key], num_queries, num_keys)
             terms[key] = attention_terms(encodings, mask, bias=bias, hook=self.kernels.hook)
-        layer_keys = [bias_key(s, i, queries, keys) for i, s in enumerate(layer_sites)]
-        return tuple(terms[key] for key in layer_keys)
+        layer_terms = []
+        for layer, on_layer in enumerate(layer_sites):
+            key = bias_key(on_layer, layer, queries, keys)
+            layer_terms.append(terms[key])
+        return tuple(layer_terms)
 
     def _layers(
         self, layer_sites: LayerSites, queries: View, keys: View
     ) -> Iterator[tuple[BiasKey, tuple[LayerEncoding, ...]]]:
         """The encodings of layers, once for all layers with one key."""
+        num_heads = self.blocks[0].attention.num_heads
         seen: set[BiasKey] = set()
         for layer, on_layer in enumerate(layer_sites):
             key = bias_key(on_layer, layer, queries, keys)
@@ -176,7 +192,7 @@ class Stack(nnx.Module):
                 if site.heads == ():  # it acts nowhere
                     continue
                 encoding = self.attention_encodings[site.index]
-                heads = site.head_mask(self.blocks[0].attention.num_heads)
+                heads = site.head_mask(num_heads)
                 Q = queries.tokens(site, layer)
                 K = keys.tokens(site, layer)
                 encodings.append(LayerEncoding(encoding, heads, Q, K))
@@ -190,24 +206,21 @@ class Stack(nnx.Module):
         """
         layers = list(self._layers(self.layer_sites, view, view))
         if memory is not None:
-            queries, keys = view.without_slots(), memory.without_slots()
+            queries = view.without_slots()
+            keys = memory.without_slots()
             layers += self._layers(self.cross_sites, queries, keys)
         return shared_biases(layers, self.kernels.hook, learned=learned)
 
     # The second half: tokens.
 
-    def embed(
-        self, tokens: Int[Array, "b l"], embeddings: tuple[Float[Array, "_ l _"], ...]
-    ) -> Float[Array, "b l d"]:
+    def embed(self, tokens: Int[Array, "b l"], embeddings: Embeddings) -> Float[Array, "b l d"]:
         """Scaled token embeddings combined with the embeddings of positions, in float32."""
         x = self.embedding(tokens) * self.embedding_scale
         for encoding, embedding in zip(self.input_encodings, embeddings, strict=True):
             x = encoding.combine_with(x, embedding)
         return x
 
-    def inputs(
-        self, tokens: Int[Array, "b l"], embeddings: tuple[Float[Array, "_ l _"], ...]
-    ) -> Float[Array, "b n d"]:
+    def inputs(self, tokens: Int[Array, "b l"], embeddings: Embeddings) -> Float[Array, "b n d"]:
         """The inputs of the first layer; the sink token is first if there is one."""
         x = self.embed(tokens, embeddings)
         if self.sink is None:
@@ -250,15 +263,18 @@ class Stack(nnx.Module):
             if layer == 0:
                 before = x
                 x = self.loop_inputs(x, embedding, loop)
+            cross = None if memory is None else (memory[layer], terms.cross[layer])
+            with_cache = None if caches is None else caches[step]
             block: Callable[..., tuple[Array, Keys]] = functools.partial(
                 self.blocks[layer],
                 valid=terms.view.valid,
                 terms=terms.attention[layer],
-                cross=None if memory is None else (memory[layer], terms.cross[layer]),
-                with_cache=None if caches is None else caches[step],
+                cross=cross,
+                with_cache=with_cache,
                 dropout_keys=fold_keys(dropout_keys, step),
             )
-            block = jax.checkpoint(block) if remat else block
+            if remat:
+                block = jax.checkpoint(block)
             x, keys = block(x)
             used.append(keys)
             ends_loop = layer == len(self.blocks) - 1
@@ -270,11 +286,15 @@ class Stack(nnx.Module):
         return x, tuple(used)
 
     def memory(
-        self, x: Float[Array, "b s d"], valid: Bool[Array, "b s"], cross: tuple[AttentionTerms, ...]
+        self,
+        x: Float[Array, "b s d"],
+        valid: Bool[Array, "b s"],
+        cross: tuple[AttentionTerms, ...],
     ) -> tuple[Keys, ...]:
         """An encoder's output as the keys of each layer's cross-attention."""
         keys = []
         for block, terms in zip(self.blocks, cross, strict=True):
             assert block.cross is not None
-            keys.append(block.cross.keys(x, valid, terms, cross=True))
+            cross_keys = block.cross.keys(x, valid, terms, cross=True)
+            keys.append(cross_keys)
         return tuple(keys)

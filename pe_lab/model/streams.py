@@ -18,6 +18,8 @@ from pe_lab.model.sites import Site
 
 Positions = Num[Array, "_ _ _ ..."]
 
+_STATIC = dict(static=True)  # JAX reads this mark of a field
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -37,16 +39,22 @@ class Stream:
     positions: tuple[Positions, ...]
     mask: Bool[Array, "b l"]
     segments: Int[Array, "b l"] | None = None
-    arange: tuple[bool, ...] = dataclasses.field(default=(False,), metadata=dict(static=True))
+    arange: tuple[bool, ...] = dataclasses.field(default=(False,), metadata=_STATIC)
 
     def select(self, rows: Int[Array, "r"]) -> "Stream":
         """The stream of some examples; one row of positions for all examples stays as it is."""
+
+        def select_positions(positions: Positions) -> Positions:
+            is_shared = positions.shape[1] == 1
+            return positions if is_shared else positions[:, rows]
+
+        segments = self.segments
         return dataclasses.replace(
             self,
             tokens=self.tokens[rows],
-            positions=tuple(p if p.shape[1] == 1 else p[:, rows] for p in self.positions),
+            positions=tuple(select_positions(p) for p in self.positions),
             mask=self.mask[rows],
-            segments=None if self.segments is None else self.segments[rows],
+            segments=None if segments is None else segments[rows],
         )
 
     def shorten(self, num_tokens: int) -> "Stream":
@@ -80,14 +88,18 @@ class View:
     slots: Int[Array, "#b l"] | None
     lengths: Int[Array, "b"]
     segments: Int[Array, "b l"] | None = None
-    arange: tuple[bool, ...] = dataclasses.field(default=(False,), metadata=dict(static=True))
+    arange: tuple[bool, ...] = dataclasses.field(default=(False,), metadata=_STATIC)
 
     def tokens(self, site: Site, layer: int) -> Tokens:
         """The tokens as an encoding sees them on a layer."""
         rows = self.positions[site.scheme]
         row = layer if len(rows) > 1 else 0
-        arange = self.arange[site.scheme]
-        tokens = Tokens(rows[row], self.slots, self.lengths, features=None, arange=arange)
+        tokens = Tokens(
+            positions=rows[row],
+            slots=self.slots,
+            lengths=self.lengths,
+            arange=self.arange[site.scheme],
+        )
         return tokens.on_axis(site.axis)
 
     def without_slots(self) -> "View":
@@ -106,14 +118,16 @@ def view_of(stream: Stream, sink: bool) -> View:
     Args:
       sink: a sink token comes before the others, one position before the first.
     """
-    valid, segments = stream.mask, stream.segments
+    valid = stream.mask
+    segments = stream.segments
     positions = tuple(at_valid_positions(p, valid) for p in stream.positions)
     if sink:
         positions = tuple(with_sink(p) for p in positions)
-        valid = jnp.pad(valid, ((0, 0), (1, 0)), constant_values=True)
+        one_in_front = ((0, 0), (1, 0))
+        valid = jnp.pad(valid, one_in_front, constant_values=True)
         if segments is not None:
             # The segment of the sink does not matter: every query sees it.
-            segments = jnp.pad(segments, ((0, 0), (1, 0)))
+            segments = jnp.pad(segments, one_in_front)
     slots = jnp.arange(valid.shape[1])[None]
     lengths = valid.sum(axis=1)  # the sink token counts, as in a cache
     return View(positions, valid, slots, lengths, segments, stream.arange)
@@ -125,9 +139,10 @@ def at_valid_positions(positions: Positions, valid: Bool[Array, "b l"]) -> Posit
     Encodings then never see a position that no token has. One row for the whole batch stays as it
     is: a longer example has its positions.
     """
-    if positions.shape[1] == 1 < len(valid):
-        return positions
     batch, length = valid.shape
+    is_shared = positions.shape[1] == 1
+    if is_shared and batch > 1:
+        return positions
     axes = (1,) * (positions.ndim - 3)  # broadcast over the axes of a position
     slots = jnp.arange(length)[None]
     valid_slots = jnp.where(valid, slots, 0)

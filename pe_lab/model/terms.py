@@ -15,6 +15,7 @@ from pe_lab.encodings.base import AttentionEncoding, Tokens
 from pe_lab.model.streams import View
 
 Hook = Callable[[AttentionEncoding, str], Callable]  # (encoding, name) -> that hook, or its kernel
+Embeddings = tuple[Float[Array, "_ l _"], ...]  # of each input encoding, [B|1, L, C]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,20 +54,25 @@ class StackTerms:
     """Terms of one stack.
 
     Attributes:
-      embeddings: of each input encoding, [B|1, L, C].
+      embeddings: of the stream's positions.
       attention: of each layer's self-attention.
       cross: of each layer's cross-attention; empty without an encoder.
       view: of the stack's stream.
     """
 
-    embeddings: tuple[Float[Array, "_ l _"], ...]
+    embeddings: Embeddings
     attention: tuple[AttentionTerms, ...]
     cross: tuple[AttentionTerms, ...]
     view: View
 
 
 def visible(
-    queries: View, keys: View, *, causal: bool, window: int | None = None, sink: bool = False
+    queries: View,
+    keys: View,
+    *,
+    causal: bool,
+    window: int | None = None,
+    sink: bool = False,
 ) -> Bool[Array, "b 1 l s"]:
     """True where a query may attend to a key, whatever the encodings.
 
@@ -117,7 +123,8 @@ def attention_terms(
     for e in encodings:
         encoding_mask = e.encoding.mask(e.Q, e.K)
         if encoding_mask is not None:
-            allowed = allowed & on_heads(e.heads, encoding_mask, True)
+            encoding_mask = on_heads(e.heads, encoding_mask, True)
+            allowed = allowed & encoding_mask
     if bias is None:
         bias = total_bias(encodings, hook)
     return AttentionTerms(tuple(encodings), visible=mask, mask=allowed, bias=bias)
@@ -130,21 +137,29 @@ def total_bias(encodings: Sequence[LayerEncoding], hook: Hook) -> Float[Array, "
         bias_of = hook(e.encoding, "bias")
         bias = bias_of(e.Q, e.K)
         if bias is not None:
-            total = add(total, on_heads(e.heads, bias, 0))
+            bias = on_heads(e.heads, bias, 0)
+            total = add(total, bias)
     return total
 
 
 def on_heads(
-    heads: Bool[Array, "h"] | None, new: Shaped[Array, "_ _ _ _"], old: ArrayLike, axis: int = 1
+    heads: Bool[Array, "h"] | None,
+    new: Shaped[Array, "_ _ _ _"],
+    old: ArrayLike,
+    axis: int = 1,
 ) -> Shaped[Array, "_ _ _ _"]:
     """`new` on the heads of an encoding and `old` on the others; heads are on `axis`."""
     if heads is None:
         return new  # exactly, and without the cost of a `where`
     shape = [1] * 4
     shape[axis] = len(heads)
-    return jnp.where(heads.reshape(shape), new, old)
+    is_on = heads.reshape(shape)
+    return jnp.where(is_on, new, old)
 
 
-def add(total: Float[Array, "..."] | None, term: Float[Array, "..."]) -> Float[Array, "..."]:
+def add(
+    total: Float[Array, "..."] | None,
+    term: Float[Array, "..."],
+) -> Float[Array, "..."]:
     """The sum of the terms so far, if there are any, and one more."""
     return term if total is None else total + term

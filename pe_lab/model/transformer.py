@@ -97,8 +97,8 @@ class Transformer(nnx.Module):
     @property
     def num_schemes(self) -> int:
         """The number of position schemes that a stream has: the study's, then encodings' own."""
-        sites = [site for stack in self.stacks.values() for site in stack.all_sites]
-        return 1 + max((site.scheme for site in sites), default=0)
+        schemes = [site.scheme for stack in self.stacks.values() for site in stack.all_sites]
+        return 1 + max(schemes, default=0)
 
     @property
     def input_encodings(self) -> list[InputEncoding]:
@@ -138,7 +138,8 @@ class Transformer(nnx.Module):
     ) -> dict[str, Biases]:
         """Biases that all examples of a batch share; learned ones, or those without parameters."""
         biases: dict[str, Biases] = {}
-        view, memory = self.answering.view(stream), None
+        view = self.answering.view(stream)
+        memory = None
         if source is not None:
             assert self.encoder is not None
             memory = self.encoder.view(source)
@@ -175,7 +176,12 @@ class Transformer(nnx.Module):
         x = self.answering.inputs(stream.tokens, terms.answering.embeddings)
         keys = fold_keys(dropout_keys, 0)
         x, _ = self.answering(
-            x, terms.answering, memory, dropout_keys=keys, num_loops=num_loops, remat=remat
+            x,
+            terms.answering,
+            memory,
+            dropout_keys=keys,
+            num_loops=num_loops,
+            remat=remat,
         )
         if self.answering.sink is not None:
             x = x[:, 1:]  # the sink token predicts nothing
@@ -194,7 +200,11 @@ class Transformer(nnx.Module):
         assert terms.source is not None
         x = self.encoder.inputs(source.tokens, terms.source.embeddings)
         x, _ = self.encoder(
-            x, terms.source, dropout_keys=dropout_keys, num_loops=num_loops, remat=remat
+            x,
+            terms.source,
+            dropout_keys=dropout_keys,
+            num_loops=num_loops,
+            remat=remat,
         )
         valid = terms.source.view.valid
         return self.answering.memory(x, valid, terms.answering.cross)
