@@ -18,6 +18,8 @@ from jaxtyping import Array, Bool, Float
 
 _BATCH = ((0, 1), (0, 1))  # batch axes of a product: heads and examples
 _CHANNELS, _KEYS, _TOKENS = 2, 2, 3  # axes of [H, B, channels, tokens] and of [H, B, S, L]
+_TOKENS_LAST = (2, 0, 3, 1)  # from [B, L, H, E] to [H, B, E, L]
+_TOKENS_SECOND = (1, 3, 0, 2)  # and back
 _PAIRS = (1, 0, 3, 2)  # from [B, H, L, S] to [H, B, S, L]
 _SAFE_LOGIT = 60.0  # exp(60), and sums and products of some of them, are well inside float32
 _NARROW = 16  # channels up to which multiply-adds are faster than a product of matrices
@@ -26,6 +28,8 @@ Channels = Float[Array, "h b _ _"]
 Pairs = Float[Array, "h b s l"]
 Mask = Bool[Array, "_ _ s l"]
 Bias = Float[Array, "_ _ s l"]
+Logits = Float[Array, "b h l s"]  # as `attend` has them
+SharedBias = Float[Array, "_ _ l s"]  # of one example or head for all, or of each
 Saved = tuple[Channels, Channels, Channels, Pairs, Channels, Channels, Array | None]
 
 
@@ -48,13 +52,13 @@ def attention(
         bias = bias.astype(jnp.float32)
         bias = jnp.transpose(bias, _PAIRS)
     out = _attention(q, k, v, mask, bias)  # [H, B, E, L]
-    out = jnp.transpose(out, (1, 3, 0, 2))
+    out = jnp.transpose(out, _TOKENS_SECOND)
     return out.astype(dtype)
 
 
 def _tokens_last(x: Float[Array, "b l h e"]) -> Float[Array, "h b e l"]:
     x = x.astype(jnp.float32)
-    return jnp.transpose(x, (2, 0, 3, 1))
+    return jnp.transpose(x, _TOKENS_LAST)
 
 
 @jax.custom_vjp
@@ -85,9 +89,13 @@ def _forward(
     # A query without keys has a total of 0 and gets zeros; a NaN stays NaN.
     zero_or_nan = jnp.where(total == 0, 0, total)
     inverse = jnp.where(sees_a_key, inverse, zero_or_nan)
-    out = sums[:, :, :-1] * inverse
-    shape_of_bias = None if bias is None else bias[:, :, :0]  # an empty array with its axes
-    return out, (q, k, v, exponentials, out, inverse, shape_of_bias)
+    weighted_sum = sums[:, :, :-1]
+    out = weighted_sum * inverse
+    shape_of_bias = None
+    if bias is not None:
+        shape_of_bias = bias[:, :, :0]  # an empty array with its axes
+    saved = (q, k, v, exponentials, out, inverse, shape_of_bias)
+    return out, saved
 
 
 def _backward(
@@ -100,7 +108,9 @@ def _backward(
     # One product gives g·v minus the correction. The barrier makes XLA write its factors to memory
     # instead of fusing the concatenations into the product.
     g_and_correction = jnp.concatenate([g, -correction], _CHANNELS)
-    g_and_correction, values_and_ones = lax.optimization_barrier((g_and_correction, _with_ones(v)))
+    values_and_ones = _with_ones(v)
+    factors = (g_and_correction, values_and_ones)
+    g_and_correction, values_and_ones = lax.optimization_barrier(factors)
     s_gradient = exponentials * _outer(values_and_ones, g_and_correction)
     g = g_and_correction[:, :, :-1]
     bias_gradient = None
@@ -119,7 +129,10 @@ def _with_ones(v: Float[Array, "h b e s"]) -> Float[Array, "h b f s"]:
 
 
 def _exponentials(
-    q: Float[Array, "h b f l"], k: Float[Array, "h b f s"], mask: Mask, bias: Bias | None
+    q: Float[Array, "h b f l"],
+    k: Float[Array, "h b f s"],
+    mask: Mask,
+    bias: Bias | None,
 ) -> Pairs:
     """exp of the logits, up to one factor for each query; 0 where masked."""
 
@@ -131,18 +144,25 @@ def _exponentials(
         s = _logits(q, k, bias)
         least = jnp.finfo(jnp.float32).min
         s = jnp.where(mask, s, least)
-        largest = s.max(_KEYS, keepdims=True)
-        return jnp.where(mask, jnp.exp(s - largest), 0.0)
+        s = s - s.max(_KEYS, keepdims=True)
+        return jnp.where(mask, jnp.exp(s), 0.0)
 
     # No product is larger, by Cauchy and Schwarz.
-    q_squared = jnp.square(q).sum(_CHANNELS).max()
-    k_squared = jnp.square(k).sum(_CHANNELS).max()
-    largest_product = jnp.sqrt(q_squared * k_squared)
-    is_safe = largest_product + _reach(bias, mask) < _SAFE_LOGIT
+    q_squared = jnp.square(q).sum(_CHANNELS)
+    largest_q_squared = q_squared.max()
+    k_squared = jnp.square(k).sum(_CHANNELS)
+    largest_k_squared = k_squared.max()
+    largest_product = jnp.sqrt(largest_q_squared * largest_k_squared)
+    largest_logit = largest_product + _reach(bias, mask)
+    is_safe = largest_logit < _SAFE_LOGIT
     return lax.cond(is_safe, direct, shifted, q, k)
 
 
-def _logits(q: Float[Array, "h b f l"], k: Float[Array, "h b f s"], bias: Bias | None) -> Pairs:
+def _logits(
+    q: Float[Array, "h b f l"],
+    k: Float[Array, "h b f s"],
+    bias: Bias | None,
+) -> Pairs:
     product = _outer(k, q)
     return product if bias is None else product + bias
 
@@ -157,10 +177,12 @@ def _reach(bias: Bias | None, mask: Mask) -> Float[Array, ""] | float:
     lowest = bias.min()
     num_keys, num_queries = bias.shape[2:]
     if num_keys == num_queries:
-        itself = jnp.diagonal(mask, axis1=2, axis2=3)
-        sees_itself = (itself | ~mask.any(axis=_KEYS)).all()  # or no key at all
-        bias_of_itself = jnp.diagonal(bias, axis1=2, axis2=3).min()
-        lowest = jnp.where(sees_itself, bias_of_itself, lowest)
+        sees_itself = jnp.diagonal(mask, axis1=2, axis2=3)
+        sees_no_key = ~mask.any(axis=_KEYS)
+        has_bound = (sees_itself | sees_no_key).all()
+        bias_of_itself = jnp.diagonal(bias, axis1=2, axis2=3)
+        lowest_of_itself = bias_of_itself.min()
+        lowest = jnp.where(has_bound, lowest_of_itself, lowest)
     return jnp.maximum(bias.max(), -lowest)
 
 
@@ -169,14 +191,23 @@ def _outer(a: Float[Array, "h b f s"], b: Float[Array, "h b f l"]) -> Pairs:
     channels = a.shape[_CHANNELS]
     if channels > _NARROW:
         return _dot(a, b, _CHANNELS, _CHANNELS)
-    s = a[:, :, 0, :, None] * b[:, :, 0, None, :]
+
+    def product(channel: int) -> Pairs:
+        column = a[:, :, channel, :, None]
+        row = b[:, :, channel, None, :]
+        return column * row
+
+    total = product(0)
     for channel in range(1, channels):
-        s = s + a[:, :, channel, :, None] * b[:, :, channel, None, :]
-    return s
+        total = total + product(channel)
+    return total
 
 
 def _dot(
-    a: Float[Array, "..."], b: Float[Array, "..."], axis_a: int, axis_b: int
+    a: Float[Array, "..."],
+    b: Float[Array, "..."],
+    axis_a: int,
+    axis_b: int,
 ) -> Float[Array, "..."]:
     """The product over one axis of each, for every head and example."""
     contracted = ((axis_a,), (axis_b,))
@@ -199,21 +230,20 @@ _attention.defvjp(_forward, _backward)
 
 
 @jax.custom_vjp
-def add_bias(s: Float[Array, "b h l s"], bias: Float[Array, "_ _ l s"]) -> Float[Array, "b h l s"]:
+def add_bias(s: Logits, bias: SharedBias) -> Logits:
     """The sum. A bias that examples or heads share gets its gradient by a product with ones."""
     return s + bias
 
 
-def _add_bias_forward(
-    s: Float[Array, "b h l s"], bias: Float[Array, "_ _ l s"]
-) -> tuple[Float[Array, "b h l s"], Float[Array, "_ _ 0"]]:
-    shape_of_bias = jnp.zeros((*bias.shape[:2], 0))
+def _add_bias_forward(s: Logits, bias: SharedBias) -> tuple[Logits, Float[Array, "_ _ 0"]]:
+    shared_axes = bias.shape[:2]
+    shape_of_bias = jnp.zeros((*shared_axes, 0))
     return s + bias, shape_of_bias
 
 
 def _add_bias_backward(
-    shape_of_bias: Float[Array, "_ _ 0"], g: Float[Array, "b h l s"]
-) -> tuple[Float[Array, "b h l s"], Float[Array, "_ _ l s"]]:
+    shape_of_bias: Float[Array, "_ _ 0"], g: Logits
+) -> tuple[Logits, SharedBias]:
     return g, _sum_shared(g, shape_of_bias.shape)
 
 

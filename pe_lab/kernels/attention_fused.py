@@ -23,8 +23,16 @@ def attention(
     channels = v.shape[-1]
     wider = q.shape[-1] - channels  # JAX's form wants values as wide as keys
     values = pad_last(v, after=wider)
-    out = jax.nn.dot_product_attention(q, k, values, bias=bias, mask=mask, scale=scale)
+    out = jax.nn.dot_product_attention(
+        q,
+        k,
+        values,
+        bias=bias,
+        mask=mask,
+        scale=scale,
+    )
     # JAX's form gives a query without keys a mean of values that it may not see.
     sees_a_key = mask.any(axis=-1, keepdims=True)
     sees_a_key = jnp.moveaxis(sees_a_key, 1, 2)  # [B|1, L, H|1, 1]
-    return jnp.where(sees_a_key, out[..., :channels], 0)
+    out = out[..., :channels]
+    return jnp.where(sees_a_key, out, 0)

@@ -33,13 +33,10 @@ class Diagonals:
 def toeplitz_cpu(by_offset: Float[Array, "h o"], num_queries: int) -> Float[Array, "h l s"]:
     """out[i, j] = by_offset[j - i]; a row is a slice of the offsets."""
     num_keys = by_offset.shape[1] + 1 - num_queries
-
-    def row(first: Int[Array, ""]) -> Float[Array, "h s"]:
-        return jax.lax.dynamic_slice_in_dim(by_offset, first, slice_size=num_keys, axis=-1)
-
-    # The last query's row starts with the first offset.
-    first = jnp.arange(num_queries)[::-1]
-    return jax.vmap(row, out_axes=-2)(first)
+    row = functools.partial(_columns, by_offset, size=num_keys)
+    rows = jax.vmap(row, out_axes=-2)
+    first = jnp.arange(num_queries)[::-1]  # the last query's row starts with the first offset
+    return rows(first)
 
 
 def toeplitz_accelerator(by_offset: Float[Array, "h o"], num_queries: int) -> Float[Array, "h l s"]:
@@ -48,7 +45,8 @@ def toeplitz_accelerator(by_offset: Float[Array, "h o"], num_queries: int) -> Fl
     num_keys = num_offsets + 1 - num_queries
     shape = (1, heads, num_queries, num_offsets)
     rows = jnp.broadcast_to(by_offset[None, :, None], shape)
-    return skew_accelerator(rows, num_keys)[0]
+    batch_of_one = skew_accelerator(rows, num_keys)
+    return batch_of_one[0]
 
 
 def skew_accelerator(x: Float[Array, "b h l o"], num_keys: int) -> Float[Array, "b h l s"]:
@@ -82,10 +80,13 @@ def _skew_forward(
 
 
 def _skew_backward(
-    num_keys: int, shape_of_x: Float[Array, "0 o"], g: Float[Array, "b h l s"]
+    num_keys: int,
+    shape_of_x: Float[Array, "0 o"],
+    g: Float[Array, "b h l s"],
 ) -> tuple[Float[Array, "b h l o"]]:
     """The gradient of a row is the row of g, moved to the offsets that it was taken from."""
-    num_queries, num_offsets = g.shape[2], shape_of_x.shape[1]
+    num_queries = g.shape[2]
+    num_offsets = shape_of_x.shape[1]
     missing = max(0, num_offsets - num_keys)
     padded = pad_last(g, before=num_queries - 1, after=missing)
     first = jnp.arange(num_queries)
@@ -96,17 +97,31 @@ skew_cpu.defvjp(_skew_forward, _skew_backward)
 
 
 def _slices(
-    x: Float[Array, "b h l o"], first: Int[Array, "l"], size: int
+    x: Float[Array, "b h l o"],
+    first: Int[Array, "l"],
+    size: int,
 ) -> Float[Array, "b h l s"]:
-    """`size` columns of each row, from the row's own first column."""
-
-    def row(x: Float[Array, "b h o"], first: Int[Array, ""]) -> Float[Array, "b h s"]:
-        return jax.lax.dynamic_slice_in_dim(x, first, slice_size=size, axis=-1)
-
-    return jax.vmap(row, in_axes=(2, 0), out_axes=2)(x, first)
+    """`size` columns of each query's row, from the first column of the query on."""
+    row = functools.partial(_columns, size=size)
+    rows = jax.vmap(row, in_axes=(2, 0), out_axes=2)
+    return rows(x, first)
 
 
-def pad_last(x: Float[Array, "*b o"], *, before: int = 0, after: int) -> Float[Array, "*b p"]:
+def _columns(
+    x: Float[Array, "*b o"],
+    first: Int[Array, ""],
+    *,
+    size: int,
+) -> Float[Array, "*b s"]:
+    return jax.lax.dynamic_slice_in_dim(x, first, slice_size=size, axis=-1)
+
+
+def pad_last(
+    x: Float[Array, "*b o"],
+    *,
+    before: int = 0,
+    after: int,
+) -> Float[Array, "*b p"]:
     """Zeros before and after the numbers of the last axis."""
     widths = [(0, 0)] * x.ndim
     widths[-1] = (before, after)

@@ -58,7 +58,13 @@ class Division:
     shapes: tuple[Shape, ...]
 
 
-def plan(batch_size: int, longest: Shape, *, least: int = 0, whole: bool = False) -> Division:
+def plan(
+    batch_size: int,
+    longest: Shape,
+    *,
+    least: int = 0,
+    whole: bool = False,
+) -> Division:
     """The plan for a batch of several streams.
 
     Args:
@@ -67,20 +73,26 @@ def plan(batch_size: int, longest: Shape, *, least: int = 0, whole: bool = False
       whole: do not divide the batch.
     """
     total = sum(longest)
-    count = max(1, min(SHAPES, total // SHORTEST))
-    most = batch_size if whole else max(1, 1.3 * TOKENS / total)
-    divisors = [n for n in range(1, batch_size + 1) if batch_size % n == 0]
-    rows = max(n for n in divisors if n <= most)
+    most_rows = batch_size
+    if not whole:
+        most_rows = max(1, math.floor(1.3 * TOKENS / total))
+    divisors = [n for n in range(1, most_rows + 1) if batch_size % n == 0]
+    count = min(SHAPES, total // SHORTEST)
+    count = max(1, count)
     shapes = []
     for i in range(1, count + 1):
         shape = tuple(math.ceil(length * i / count) for length in longest)
         if sum(shape) >= least:
             shapes.append(shape)
-    return Division(rows, tuple(shapes))
+    return Division(rows=max(divisors), shapes=tuple(shapes))
 
 
 def summed(
-    f: Callable[[Divisible], PyTree], batch: Divisible, *, least: int = 0, whole: bool = False
+    f: Callable[[Divisible], PyTree],
+    batch: Divisible,
+    *,
+    least: int = 0,
+    whole: bool = False,
 ) -> PyTree:
     """The sum of f over micro-batches.
 
@@ -113,7 +125,8 @@ def value_and_grad(
     """
 
     def of_batch(params: PyTree, batch: Divisible) -> tuple[Array, PyTree]:
-        fixed = jax.lax.optimization_barrier(shared(params, batch, False))
+        fixed = shared(params, batch, False)
+        fixed = jax.lax.optimization_barrier(fixed)
         learned, pull_back = jax.vjp(lambda params: shared(params, batch, True), params)
 
         def part_loss(params: PyTree, learned: Shared, rows: Rows, shape: Shape) -> Array:
@@ -130,24 +143,30 @@ def value_and_grad(
         gradient, learned_gradient = gradients
         # The shared values are differentiated once, with the sum of their gradients.
         (from_learned,) = pull_back(learned_gradient)
-        return value, jax.tree.map(jnp.add, gradient, from_learned)
+        gradient = jax.tree.map(jnp.add, gradient, from_learned)
+        return value, gradient
 
     return of_batch
 
 
 def _summed_by_rows(
-    f: Callable[[Rows, Shape], PyTree], masks: Masks, *, least: int, whole: bool = False
+    f: Callable[[Rows, Shape], PyTree],
+    masks: Masks,
+    *,
+    least: int,
+    whole: bool = False,
 ) -> PyTree:
     """The sum of f(indices of examples, their shape) over micro-batches."""
     batch_size = len(masks[0])
     longest = tuple(mask.shape[1] for mask in masks)
     division = plan(batch_size, longest, least=least, whole=whole)
     sizes_by_stream = zip(*division.shapes, strict=True)
-    needed = []
+    smallest_by_stream = []  # index of the smallest shape that fits an example
     for sizes, mask in zip(sizes_by_stream, masks, strict=True):
         num_tokens = mask.sum(axis=1)
-        needed.append(jnp.searchsorted(jnp.asarray(sizes), num_tokens))
-    smallest = jnp.stack(needed).max(axis=0)  # index of the smallest shape that fits an example
+        smallest = jnp.searchsorted(jnp.asarray(sizes), num_tokens)
+        smallest_by_stream.append(smallest)
+    smallest = jnp.stack(smallest_by_stream).max(axis=0)
     order = jnp.argsort(smallest)
     parts = order.reshape(-1, division.rows)
     shape_of_part = smallest[parts].max(axis=1)
@@ -159,12 +178,9 @@ def _summed_by_rows(
         part_sum = f(parts[number], shape)
         return jax.tree.map(jnp.add, total, part_sum)
 
-    def zeros(leaf: jax.ShapeDtypeStruct) -> Array:
-        return jnp.zeros(leaf.shape, leaf.dtype)
-
     shortest = division.shapes[0]  # the sum has the same structure for all shapes
     result = jax.eval_shape(lambda rows: f(rows, shortest), parts[0])
-    total = jax.tree.map(zeros, result)
+    total = jax.tree.map(jnp.zeros_like, result)
     # Parts are sorted by shape, so each shape has one range of them.
     numbers = jnp.arange(len(division.shapes))
     ends = jnp.searchsorted(shape_of_part, numbers, side="right")

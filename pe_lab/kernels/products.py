@@ -12,7 +12,8 @@ import jax
 from jax import lax
 from jaxtyping import Array, Float
 
-DimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
+Axes = tuple[Sequence[int], Sequence[int]]  # of the left factor, and of the right one
+DimensionNumbers = tuple[Axes, Axes]  # that are summed over, and batch axes
 _NO_BATCH: tuple[tuple[()], tuple[()]] = ((), ())
 _OVER_TOKENS = (((0,), (0,)), _NO_BATCH)  # n of x [n, d] and g [n, f]
 _OVER_OUTPUTS = (((1,), (1,)), _NO_BATCH)  # f of g [n, f] and w [d, f]
@@ -21,12 +22,18 @@ Saved = tuple[Float[Array, "n d"], Float[Array, "d f"]]
 
 
 @jax.custom_vjp
-def product(x: Float[Array, "n d"], w: Float[Array, "d f"]) -> Float[Array, "n f"]:
+def product(
+    x: Float[Array, "n d"],
+    w: Float[Array, "d f"],
+) -> Float[Array, "n f"]:
     """The product x w."""
     return x @ w
 
 
-def _forward(x: Float[Array, "n d"], w: Float[Array, "d f"]) -> tuple[Float[Array, "n f"], Saved]:
+def _forward(
+    x: Float[Array, "n d"],
+    w: Float[Array, "d f"],
+) -> tuple[Float[Array, "n f"], Saved]:
     return x @ w, (x, w)
 
 
@@ -35,7 +42,10 @@ def _backward(
 ) -> tuple[Float[Array, "n d"], Float[Array, "d f"]]:
     x, w = saved
     x_is_narrower = x.shape[1] <= g.shape[1]
-    narrow, wide = (x, g) if x_is_narrower else (g, x)
+    if x_is_narrower:
+        narrow, wide = x, g
+    else:
+        narrow, wide = g, x
     w_gradient = lax.dot_general(narrow, wide, _OVER_TOKENS)
     # Without the barrier the compiler swaps the factors and copies one.
     w_gradient = lax.optimization_barrier(w_gradient)
@@ -55,9 +65,11 @@ def dot_general(
     **options: Any,
 ) -> Float[Array, "..."]:
     """`lax.dot_general` as Flax's Linear calls it: the last axis of x with the first of w."""
-    last_with_first = (((x.ndim - 1,), (0,)), _NO_BATCH)
+    last_axis = x.ndim - 1
+    last_with_first = (((last_axis,), (0,)), _NO_BATCH)
     if dimension_numbers != last_with_first:
         return lax.dot_general(x, w, dimension_numbers, **options)
     *axes, channels = x.shape
     tokens = x.reshape(-1, channels)
-    return product(tokens, w).reshape(*axes, w.shape[1])
+    out = product(tokens, w)
+    return out.reshape(*axes, w.shape[1])

@@ -44,7 +44,8 @@ FORMS: Mapping[type, Mapping[str, Callable]] = {
 
 def hook(platform: Diagonals, encoding: AttentionEncoding, name: str) -> Callable:
     """The fast form of a hook where there is one, else the encoding's own."""
-    form = FORMS.get(type(encoding), {}).get(name)
+    forms = FORMS.get(type(encoding), {})
+    form = forms.get(name)
     is_of_offset = isinstance(encoding, OffsetBias) and type(encoding).bias is OffsetBias.bias
     if form is None and name == "bias" and is_of_offset:
         form = biases.offset_bias

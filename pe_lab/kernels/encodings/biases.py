@@ -16,7 +16,10 @@ from pe_lab.kernels.diagonals import Diagonals
 
 
 def offset_bias(
-    encoding: OffsetBias, diagonals: Diagonals, Q: Tokens, K: Tokens
+    encoding: OffsetBias,
+    diagonals: Diagonals,
+    Q: Tokens,
+    K: Tokens,
 ) -> Float[Array, "_ h l s"]:
     """The bias of L+S-1 offsets instead of L * S pairs."""
     if not (Q.arange and K.arange):
@@ -25,11 +28,15 @@ def offset_bias(
     num_keys = K.positions.shape[1]
     offsets = jnp.arange(1 - num_queries, num_keys)
     by_offset = encoding.of_offset(offsets)  # [H, L + S - 1]
-    return diagonals.toeplitz(by_offset, num_queries)[None]
+    bias = diagonals.toeplitz(by_offset, num_queries)
+    return bias[None]
 
 
 def sandwich(
-    encoding: Sandwich, diagonals: Diagonals, Q: Tokens, K: Tokens
+    encoding: Sandwich,
+    diagonals: Diagonals,
+    Q: Tokens,
+    K: Tokens,
 ) -> Float[Array, "_ h l s"]:
     """cos(a - b) = cos a cos b + sin a sin b, which needs no array [B, L, S, C]."""
     if Q.arange and K.arange:
@@ -45,7 +52,12 @@ def sandwich(
     return jnp.moveaxis(by_head, 0, 1)
 
 
-def fire(encoding: FIRE, diagonals: Diagonals, Q: Tokens, K: Tokens) -> Float[Array, "_ h l s"]:
+def fire(
+    encoding: FIRE,
+    diagonals: Diagonals,
+    Q: Tokens,
+    K: Tokens,
+) -> Float[Array, "_ h l s"]:
     """Below the threshold the network depends on the distance alone, and sees L+S-1 distances."""
     if not (Q.arange and K.arange):
         return encoding.bias(Q, K)
@@ -58,8 +70,11 @@ def fire(encoding: FIRE, diagonals: Diagonals, Q: Tokens, K: Tokens) -> Float[Ar
         # max(i, threshold) is the threshold for every query.
         scale = encoding.psi(encoding.threshold) + EPSILON
         normalized = encoding.psi(distance) / scale
-        by_head = encoding.network(normalized.reshape(1, 1, 1, -1))
-        return diagonals.toeplitz(by_head[0, :, 0], num_queries)[None]
+        row_of_pairs = normalized.reshape(1, 1, 1, -1)  # the network reads [B, 1, L, S]
+        by_head = encoding.network(row_of_pairs)
+        by_offset = by_head[0, :, 0]
+        bias = diagonals.toeplitz(by_offset, num_queries)
+        return bias[None]
 
     # jax.lax.cond reserves memory for the residuals of both branches, so this one saves none.
     of_pairs = jax.checkpoint(lambda: encoding.bias(Q, K))

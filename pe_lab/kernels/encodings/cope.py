@@ -12,7 +12,9 @@ from pe_lab.encodings.base import Tokens
 from pe_lab.encodings.cope import CoPE, interpolate
 from pe_lab.kernels.diagonals import Diagonals
 
-Saved = tuple[Float[Array, "b h l p"], Float[Array, "b h l s"]]
+Rows = Float[Array, "b h l p"]  # a number for each query and row of the table
+Pairs = Float[Array, "b h l s"]
+Saved = tuple[Rows, Pairs]
 
 _QUERIES = 64  # whose gradients are summed at once: few enough for a processor's cache
 
@@ -29,28 +31,24 @@ def transform_logits(
 ) -> Float[Array, "b h l s"]:
     table = encoding.scale * encoding.table[...]
     by_row = jnp.einsum("blhe,pe->bhlp", q, table)
-    return s + _interpolate(by_row, encoding.counts(s, mask))
+    counts = encoding.counts(s, mask)
+    return s + _interpolate(by_row, counts)
 
 
 @jax.custom_vjp
-def _interpolate(
-    by_row: Float[Array, "b h l p"], count: Float[Array, "b h l s"]
-) -> Float[Array, "b h l s"]:
+def _interpolate(by_row: Rows, count: Pairs) -> Pairs:
     return interpolate(by_row, count)
 
 
-def _forward(
-    by_row: Float[Array, "b h l p"], count: Float[Array, "b h l s"]
-) -> tuple[Float[Array, "b h l s"], Saved]:
+def _forward(by_row: Rows, count: Pairs) -> tuple[Pairs, Saved]:
     return interpolate(by_row, count), (by_row, count)
 
 
-def _backward(
-    saved: Saved, g: Float[Array, "b h l s"]
-) -> tuple[Float[Array, "b h l p"], Float[Array, "b h l s"]]:
+def _backward(saved: Saved, g: Pairs) -> tuple[Rows, Pairs]:
     """The gradient of each query's rows is a product of g with the weights of interpolation."""
     by_row, count = saved
-    num_rows, num_keys = by_row.shape[-1], count.shape[-1]
+    num_rows = by_row.shape[-1]
+    num_keys = count.shape[-1]
     rows = jnp.arange(num_rows, dtype=by_row.dtype)
 
     def gradient_of_query(
@@ -66,7 +64,8 @@ def _backward(
     gradients = g.reshape(-1, num_keys)
     by_query = jax.lax.map(gradient_of_query, (counts, gradients), batch_size=_QUERIES)
     by_row_gradient = by_query.reshape(by_row.shape)
-    slopes = jnp.diff(by_row, axis=-1, append=by_row[..., -1:])  # 0 after the last row
+    last_row = by_row[..., -1:]
+    slopes = jnp.diff(by_row, axis=-1, append=last_row)  # 0 after the last row
     below = jnp.floor(count).astype(jnp.int32)
     slope = jnp.take_along_axis(slopes, below, axis=-1)
     return by_row_gradient, g * slope

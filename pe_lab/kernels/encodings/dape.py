@@ -24,7 +24,8 @@ def transform_logits(
     # Here, because the registry of kernels imports this file.
     from pe_lab.kernels.encodings import hook
 
-    bias = hook(diagonals, encoding.inner, "bias")(Q, K)
+    bias_of = hook(diagonals, encoding.inner, "bias")
+    bias = bias_of(Q, K)
     if bias is None:
         content_bias = hook(diagonals, encoding.inner, "content_bias")
         bias = content_bias(q, k, Q, K)

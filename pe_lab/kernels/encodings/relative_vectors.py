@@ -26,7 +26,8 @@ def music_transformer(
 ) -> Float[Array, "b h l s"]:
     if not (Q.arange and K.arange):
         return encoding.content_bias(q, k, Q, K)
-    num_queries, num_keys = q.shape[1], k.shape[1]
+    num_queries = q.shape[1]
+    num_keys = k.shape[1]
     last = num_keys if encoding.two_sided else 1  # in causal attention no key lies ahead
     offsets = jnp.arange(1 - num_queries, last)
     row, inside = encoding.row(-offsets)
@@ -55,7 +56,8 @@ def relative_logits(
     distance = jnp.arange(num_queries)[::-1]
     columns = jnp.minimum(distance, encoding.extent - 1)
     profiles = jnp.take(encoding.profiles[...], columns, axis=1)
-    profiles = jnp.where(distance[None] < encoding.extent, profiles, 0)  # [C, O]
+    is_inside = distance[None] < encoding.extent
+    profiles = jnp.where(is_inside, profiles, 0)  # [C, O]
     # A product by example and head is faster on a CPU.
     profiles = jnp.broadcast_to(profiles, (batch, num_heads, *profiles.shape))
     by_offset = jnp.einsum("blhc,bhco->bhlo", mixture, profiles)

@@ -60,14 +60,19 @@ def combine(
 
 
 def _spread(
-    encoding: Shaw, diagonals: Diagonals, by_row: Float[Array, "b h l r"], Q: Tokens, K: Tokens
+    encoding: Shaw,
+    diagonals: Diagonals,
+    by_row: Float[Array, "b h l r"],
+    Q: Tokens,
+    K: Tokens,
 ) -> Float[Array, "b h l s"]:
     """Each query's value for a row of the table, at the keys of that row."""
     if not (Q.arange and K.arange):
         rows = encoding.index(Q, K)[:, None]
         return take_rows(by_row, rows)
     clip = encoding.clip
-    num_queries, num_keys = by_row.shape[2], K.positions.shape[1]
+    num_queries = by_row.shape[2]
+    num_keys = K.positions.shape[1]
     furthest_back = num_queries - 1
     # In causal attention the future is masked, so its offsets are left out.
     furthest_ahead = num_keys - 1 if encoding.two_sided else 0

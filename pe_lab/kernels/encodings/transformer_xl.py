@@ -32,7 +32,8 @@ def content_bias(
     q = (q + v) / math.sqrt(q.shape[-1])
     projection = encoding.projection[...]  # W_R
     if Q.arange and K.arange:
-        num_queries, num_keys = q.shape[1], k.shape[1]
+        num_queries = q.shape[1]
+        num_keys = k.shape[1]
         last = num_keys if encoding.two_sided else 1  # in causal attention no key lies ahead
         offset = jnp.arange(1 - num_queries, last)
         R = encoding.sinusoid(-offset)  # [O, D]
@@ -42,7 +43,8 @@ def content_bias(
         by_offset = jnp.einsum("blhe,bohe->bhlo", q, projected)
         return diagonals.skew(by_offset, num_keys)
     in_channels = jnp.einsum("blhe,dhe->blhd", q, projection)
-    rotation = angles(Q.positions, encoding.frequencies)[:, :, None]
+    rotation = angles(Q.positions, encoding.frequencies)
+    rotation = rotation[:, :, None]  # the same for all heads
     rotated = rotate(in_channels, rotation, "half")  # pairs of a sine and a cosine
     keys = encoding.sinusoid(-K.positions)
     _, num_keys, width = keys.shape
