@@ -80,18 +80,6 @@ class ModelBatch:
         )
 
 
-def example_numbers(setup: Setup, step: Int[Array, ""]) -> Int[Array, "n"]:
-    """Numbers of a step's examples, counted over the whole training."""
-    size = setup.run.train.batch_size * setup.layout.examples_per_context
-    return step * size + jnp.arange(size)
-
-
-def index_in_training_set(setup: Setup, numbers: Int[Array, "n"]) -> Int[Array, "n"]:
-    """Indices of examples in the training set, which is repeated if it is finite."""
-    size = setup.run.train.num_examples
-    return numbers if size is None else numbers % size
-
-
 def draw_lengths(
     setup: Setup,
     key: Key[Array, ""],
@@ -112,37 +100,54 @@ def draw_lengths(
 
     key = stream_key(key, LENGTHS)
     if train.length_per == "step":
-        length = jax.vmap(draw)(fold(key, step[None]))
+        one_key = fold(key, step[None])
+        length = jax.vmap(draw)(one_key)
         return jnp.broadcast_to(length, index.shape)
-    return jax.vmap(draw)(fold(key, index))
+    keys = fold(key, index)
+    return jax.vmap(draw)(keys)
 
 
 def draw_examples(
-    setup: Setup, keys: Key[Array, "n"], lengths: Int[Array, "n"], bound: int, data: PyTree = None
+    setup: Setup,
+    keys: Key[Array, "n"],
+    lengths: Int[Array, "n"],
+    bound: int,
+    data: PyTree = None,
 ) -> Batch:
     """Draw and lay out one training example for each key, in the shapes of length `bound`."""
     rule = setup.split_rule
     examples = splits.draw(setup.task, rule, keys, lengths, bound, data, held_out=False)
-    return jax.vmap(functools.partial(setup.layout, setup.task))(examples)
+    lay_out = functools.partial(setup.layout, setup.task)
+    return jax.vmap(lay_out)(examples)
 
 
-def dropout_keys(setup: Setup, key: Key[Array, ""], step: Int[Array, ""]) -> Key[Array, "b"] | None:
+def dropout_keys(
+    setup: Setup,
+    key: Key[Array, ""],
+    step: Int[Array, ""],
+) -> Key[Array, "b"] | None:
     """One key for each context, so that micro-batches drop what the whole batch would drop."""
     if not setup.run.model.dropout:
         return None
-    step_key = jax.random.fold_in(stream_key(key, DROPOUT), step)
-    return fold(step_key, jnp.arange(setup.run.train.batch_size))
+    dropout_key = stream_key(key, DROPOUT)
+    step_key = jax.random.fold_in(dropout_key, step)
+    index = jnp.arange(setup.run.train.batch_size)
+    return fold(step_key, index)
 
 
 def draw_num_loops(
-    setup: Setup, key: Key[Array, ""], step: Int[Array, ""]
+    setup: Setup,
+    key: Key[Array, ""],
+    step: Int[Array, ""],
 ) -> Int[Array, ""] | None:
     """The number of loops of a step; None where every step has all loops."""
-    lowest = setup.run.train.min_loops
-    if lowest is None:
+    fewest = setup.run.train.min_loops
+    most = setup.run.model.num_loops
+    if fewest is None:
         return None
-    step_key = jax.random.fold_in(stream_key(key, LOOPS), step)
-    return jax.random.randint(step_key, (), lowest, setup.run.model.num_loops + 1)
+    loops_key = stream_key(key, LOOPS)
+    step_key = jax.random.fold_in(loops_key, step)
+    return jax.random.randint(step_key, (), fewest, most + 1)
 
 
 def add_positions(
@@ -185,21 +190,25 @@ def _stream(
     mask = getattr(contexts, prefix + "mask")
     segments = getattr(contexts, prefix + "segments")
     is_apart = segments is not None and setup.layout.document_mask
-    count = len(keys) // len(mask)
+    num_packed = len(keys) // len(mask)  # examples in a context
     positions = []
     for index, scheme in enumerate(setup.schemes):
         place = functools.partial(_positions, scheme, train=train, offset=offset)
-        scheme_keys = _scheme_keys(keys, index, is_source=bool(prefix) and not scheme.one_draw)
+        draws_again = bool(prefix) and not scheme.one_draw
+        scheme_keys = _scheme_keys(keys, index, is_source=draws_again)
         if not is_apart:
             # One range of positions for the whole context; its first example's key draws them.
             structure = getattr(contexts, prefix + "structure")
-            positions.append(place(scheme_keys[::count], mask, structure, segments))
+            first_keys = scheme_keys[::num_packed]
+            positions.append(place(first_keys, mask, structure, segments))
             continue
         # Every example has its own positions, which are packed as its tokens are.
         example_mask = getattr(batch, prefix + "mask")
-        rows = place(scheme_keys, example_mask, getattr(batch, prefix + "structure"), None)
-        rows = jnp.broadcast_to(rows, (len(rows), *example_mask.shape, *rows.shape[3:]))
-        pack_rows = functools.partial(packed, mask=example_mask, k=count)
+        structure = getattr(batch, prefix + "structure")
+        rows = place(scheme_keys, example_mask, structure, None)
+        num_rows, _, _, *axes = rows.shape
+        rows = jnp.broadcast_to(rows, (num_rows, *example_mask.shape, *axes))
+        pack_rows = functools.partial(packed, mask=example_mask, k=num_packed)
         positions.append(jax.vmap(pack_rows)(rows))
     if is_apart:
         arange = (False,) * len(positions)
@@ -208,11 +217,19 @@ def _stream(
     return Stream(tokens, tuple(positions), mask, None, arange)
 
 
-def _scheme_keys(keys: Key[Array, "n"], index: int, *, is_source: bool) -> Key[Array, "n"]:
+def _scheme_keys(
+    keys: Key[Array, "n"],
+    index: int,
+    *,
+    is_source: bool,
+) -> Key[Array, "n"]:
     """The keys of a scheme; index 0 is the study's."""
     if index > 0:
-        keys = stream_keys(stream_keys(keys, NAMED_SCHEMES), index)
-    return stream_keys(keys, SOURCE_POSITIONS) if is_source else keys
+        keys = stream_keys(keys, NAMED_SCHEMES)
+        keys = stream_keys(keys, index)
+    if is_source:
+        keys = stream_keys(keys, SOURCE_POSITIONS)
+    return keys
 
 
 def _positions(
@@ -228,7 +245,8 @@ def _positions(
     """Positions plus an offset, 0 at padding; one row for the whole batch stays one row."""
     positions = scheme(keys, mask, segments=segments, structure=structure, train=train)
     valid = mask
-    if positions.shape[1] == 1 < len(mask):  # one row for the whole batch
+    is_shared = positions.shape[1] == 1  # one row for the whole batch
+    if is_shared and len(mask) > 1:
         valid = mask.any(axis=0, keepdims=True)
     valid = valid[None]
     if positions.ndim == 4:
@@ -246,7 +264,8 @@ def loss_weights(setup: Setup, batch: Batch) -> Float[Array, "b l"]:
         examples_per_context=setup.layout.examples_per_context,
     )
     # The gradient of a linear function is its weights, so there is one definition of both.
-    return jax.grad(reduce)(jnp.zeros(batch.labels.shape))
+    no_losses = jnp.zeros(batch.labels.shape)
+    return jax.grad(reduce)(no_losses)
 
 
 def reduce_loss(
@@ -264,9 +283,15 @@ def reduce_loss(
     # A loss that is not counted may be NaN, and NaN * 0 is NaN.
     losses = jnp.where(counted, losses, 0)
     if reduction == "token":
-        return losses.sum() / jnp.maximum(counted.sum(), 1)
+        total = losses.sum()
+        num_counted = jnp.maximum(counted.sum(), 1)
+        return total / num_counted
     if segments is not None:
         numbers = jnp.arange(1, examples_per_context + 1)
         in_example = segments[:, None] == numbers[None, :, None]  # [B, k, L]
-        losses, counted = losses[:, None] * in_example, counted[:, None] & in_example
-    return (losses.sum(axis=-1) / jnp.maximum(counted.sum(axis=-1), 1)).mean()
+        losses = losses[:, None] * in_example
+        counted = counted[:, None] & in_example
+    totals = losses.sum(axis=-1)
+    num_counted = jnp.maximum(counted.sum(axis=-1), 1)
+    means = totals / num_counted
+    return means.mean()

@@ -63,9 +63,10 @@ def points(folder: Path, like: State) -> Iterator[State]:
 def _write(folder: Path, step: int, state: PyTree, notes: Notes | None) -> None:
     from orbax.checkpoint import v1 as ocp  # takes a second, which a start does not need
 
+    path = folder.absolute() / str(step)
     leaves = _named(state)
     metadata = {"digest": _digest(leaves, notes), "notes": notes}
-    ocp.save(folder.absolute() / str(step), leaves, overwrite=True, custom_metadata=metadata)
+    ocp.save(path, leaves, overwrite=True, custom_metadata=metadata)
 
 
 def keep_last(folder: Path) -> None:
@@ -74,7 +75,9 @@ def keep_last(folder: Path) -> None:
 
 
 def restore(
-    folder: Path, like: State, set_aside: Callable[[str], None] | None = None
+    folder: Path,
+    like: State,
+    set_aside: Callable[[str], None] | None = None,
 ) -> tuple[State, Notes | None] | None:
     """The newest state in `folder` and its notes; None if there is none.
 
@@ -121,16 +124,17 @@ def _read(path: Path, like: State) -> tuple[State, Notes | None]:
         raise ValueError("its arrays have other names, shapes or types")
     # Orbax would otherwise put arrays on the devices that saved them, which may be missing here.
     one_device = SingleDeviceSharding(jax.devices()[0])
-    abstract = {
-        name: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=leaf.sharding or one_device)
-        for name, leaf in wanted.items()
-    }
+    abstract = {}
+    for name, leaf in wanted.items():
+        sharding = leaf.sharding or one_device
+        abstract[name] = jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
     leaves = ocp.load(path, abstract)
     custom: Mapping[str, Any] = metadata.custom_metadata  # type: ignore[assignment]
     if custom["digest"] != _digest(leaves, custom["notes"]):
         raise ValueError("its content does not match its digest")
     ordered = [leaves[name] for name in wanted]
-    return jax.tree.unflatten(jax.tree.structure(like), ordered), custom["notes"]
+    state = jax.tree.unflatten(jax.tree.structure(like), ordered)
+    return state, custom["notes"]
 
 
 def remove(folder: Path) -> None:
@@ -155,10 +159,11 @@ def _steps(folder: Path) -> list[int]:
 
 def _named(tree: PyTree) -> dict[str, PyTree]:
     """Leaves by their path, in the tree's order."""
-    return {
-        jax.tree_util.keystr(path, simple=True, separator="."): leaf
-        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
-    }
+    by_name = {}
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        name = jax.tree_util.keystr(path, simple=True, separator=".")
+        by_name[name] = leaf
+    return by_name
 
 
 def _shapes(leaves: Mapping[str, PyTree]) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
@@ -166,7 +171,8 @@ def _shapes(leaves: Mapping[str, PyTree]) -> dict[str, tuple[tuple[int, ...], np
 
 
 def _digest(leaves: Mapping[str, PyTree], notes: Notes | None) -> str:
-    digest = hashlib.sha256(json.dumps(notes, sort_keys=True).encode())
+    notes_json = json.dumps(notes, sort_keys=True)
+    digest = hashlib.sha256(notes_json.encode())
     for name in sorted(leaves):
         leaf = np.asarray(leaves[name])
         digest.update(f"{name} {leaf.dtype} {leaf.shape}".encode())

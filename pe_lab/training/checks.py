@@ -41,7 +41,13 @@ def check(setup: Setup, trained: bool) -> None:
         raise UserError(f"{reason}: training there would teach nothing.")
 
 
-def out_of_reach(setup: Setup, length: int, offset: int, *, train: bool = False) -> str | None:
+def out_of_reach(
+    setup: Setup,
+    length: int,
+    offset: int,
+    *,
+    train: bool = False,
+) -> str | None:
     """Why examples of a length cannot have positions or encodings; None if they can."""
     task = setup.task
     if length < task.min_length or length > (task.max_length or length):

@@ -35,7 +35,9 @@ def extend(
 
 
 def _points(
-    evaluator: Evaluator, state: TrainState, loss: Float[np.ndarray, "r"] | None
+    evaluator: Evaluator,
+    state: TrainState,
+    loss: Float[np.ndarray, "r"] | None,
 ) -> list[CurvePoint]:
     """The point of each member: losses, exact match and scales of its present parameters."""
     step = int(np.asarray(state.step)[0])
@@ -43,51 +45,67 @@ def _points(
     losses: list[float | None] = [None] * len(state.step)
     if loss is not None:
         losses = [finite(value) for value in loss]
-    points: list[CurvePoint] = [
-        {"step": step, "loss": value, "exact_match": {}, "scale_ratio": []} for value in losses
-    ]
+    points: list[CurvePoint] = []
+    for value in losses:
+        points.append({"step": step, "loss": value, "exact_match": {}, "scale_ratio": []})
     for length in evaluate.curve_lengths:
         # A learned table may be too short for this length. The curve then has no value there.
         if out_of_reach(evaluator.setup, length, 0):
             continue
-        at = EvaluationPoint("validation", length, 0)
-        measured = evaluator.measure(state.params, at, evaluate.curve_examples)
-        for point, member in zip(points, measured, strict=True):
-            correct = int(member.sums.metrics["exact_match"].total)
-            point["exact_match"][str(length)] = correct / evaluate.curve_examples
-            point["scale_ratio"] = [finite(ratio) for ratio in member.scale_ratio]
+        evaluation_point = EvaluationPoint("validation", length, 0)
+        measurements = evaluator.measure(state.params, evaluation_point, evaluate.curve_examples)
+        for point, measurement in zip(points, measurements, strict=True):
+            exact_match = measurement.sums.metrics["exact_match"]
+            num_correct = int(exact_match.total)
+            point["exact_match"][str(length)] = num_correct / evaluate.curve_examples
+            point["scale_ratio"] = [finite(ratio) for ratio in measurement.scale_ratio]
     return points
 
 
-def stops(curves: list[Curve], state: TrainState, setup: Setup) -> Int[np.ndarray, "r"]:
+def stops(
+    curves: list[Curve],
+    state: TrainState,
+    setup: Setup,
+) -> Int[np.ndarray, "r"]:
     """The step at which each member stops, a few after the criterion is met."""
-    step, train = int(np.asarray(state.step)[0]), setup.run.train
+    step = int(np.asarray(state.step)[0])
+    train = setup.run.train
     stop_at = np.array(state.stop_at)
     if train.criterion is None:
         return stop_at
-    threshold = setup.task.threshold if train.criterion == "solved" else train.criterion
+    threshold = train.criterion
+    if threshold == "solved":
+        threshold = setup.task.threshold
     for index, curve in enumerate(curves):
-        has_point = curve[-1]["step"] == step
+        point = curve[-1]
+        has_stopped = point["step"] != step
         # A member that has met the criterion keeps its stop, even if it gets worse.
-        is_undecided = has_point and stop_at[index] == train.steps
-        by_length = curve[-1]["exact_match"].items()
-        reached = [value for length, value in by_length if int(length) <= train.max_length]
-        if is_undecided and records.solved(reached, threshold):
+        has_met_criterion = stop_at[index] != train.steps
+        if has_stopped or has_met_criterion:
+            continue
+        trained_lengths = [n for n in point["exact_match"] if int(n) <= train.max_length]
+        exact_match = [point["exact_match"][length] for length in trained_lengths]
+        if records.solved(exact_match, threshold):
             stop_at[index] = min(step + train.extra_steps, train.steps)
     return stop_at
 
 
 def mean_loss(
-    losses: Float[np.ndarray, "r k"], first: int, stop_at: Int[np.ndarray, "r"]
+    losses: Float[np.ndarray, "r k"],
+    first: int,
+    stop_at: Int[np.ndarray, "r"],
 ) -> Float[np.ndarray, "r"]:
     """Mean loss of each member's steps from `first` on; NaN for one that stopped before."""
     steps = first + np.arange(losses.shape[1])
     is_trained = steps[None] < stop_at[:, None]
     total = losses.sum(axis=1, where=is_trained)
+    num_trained = is_trained.sum(axis=1)
     with np.errstate(invalid="ignore"):  # 0 / 0 for a member that stopped before
-        return total / is_trained.sum(axis=1)
+        return total / num_trained
 
 
 def finite(number: float | np.floating) -> float | None:
     """A number for a record, which has no NaN."""
-    return float(number) if np.isfinite(number) else None
+    if not np.isfinite(number):
+        return None
+    return float(number)

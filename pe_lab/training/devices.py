@@ -51,12 +51,17 @@ def mesh(num_members: int, batch_devices: int) -> Mesh:
     devices = jax.local_devices()
     most = len(devices) // batch_devices
     rows = max(n for n in range(1, most + 1) if num_members % n == 0)
-    grid = np.array(devices[: rows * batch_devices]).reshape(rows, batch_devices)
+    used = np.array(devices[: rows * batch_devices])
+    grid = used.reshape(rows, batch_devices)
     return Mesh(grid, (MEMBERS, BATCH))
 
 
 def over_members(
-    f: Callable[[PyTree], PyTree], num_members: int, batch_devices: int, *, vmapped: bool
+    f: Callable[[PyTree], PyTree],
+    num_members: int,
+    batch_devices: int,
+    *,
+    vmapped: bool,
 ) -> Callable[[PyTree], PyTree]:
     """Map a function of one member over the member axis of its argument, on all devices.
 
@@ -68,7 +73,11 @@ def over_members(
     if devices.size == 1:
         return mapped
     return jax.shard_map(
-        mapped, mesh=devices, in_specs=P(MEMBERS), out_specs=P(MEMBERS), check_vma=False
+        mapped,
+        mesh=devices,
+        in_specs=P(MEMBERS),
+        out_specs=P(MEMBERS),
+        check_vma=False,
     )
 
 
@@ -80,14 +89,17 @@ def placed(tree: PyTree, batch_devices: int) -> PyTree:
 def abstractly_placed(tree: PyTree, batch_devices: int) -> PyTree:
     """`placed` for leaves without values."""
     sharding = _sharding(tree, batch_devices)
-    return jax.tree.map(
-        lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding), tree
-    )
+
+    def place(leaf: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
+
+    return jax.tree.map(place, tree)
 
 
 def _sharding(tree: PyTree, batch_devices: int) -> NamedSharding:
-    num_members = jax.tree.leaves(tree)[0].shape[0]
-    return NamedSharding(mesh(num_members, batch_devices), P(MEMBERS))
+    num_members = len(jax.tree.leaves(tree)[0])
+    devices = mesh(num_members, batch_devices)
+    return NamedSharding(devices, P(MEMBERS))
 
 
 def share(batch: microbatches.Divisible, batch_devices: int) -> PyTree:

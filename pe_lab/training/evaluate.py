@@ -68,13 +68,6 @@ class Evaluator:
         setup = self.setup_with(point.override)
         if setup is not self.setup:
             params = adopt(params, self.setup, setup)
-        trained = self.setup.run
-        model_run = setup.run
-        if not model_run.evaluate.attributes:  # they depend on the arguments of the task
-            # The model and the layout are the same for all arguments.
-            model_run = dataclasses.replace(
-                setup.run, task=trained.task, evaluated_task=trained.evaluated_task
-            )
         total: Measurement | None = None
         batches = self._batches(setup, point, num_examples)
         for number, examples in enumerate(batches):
@@ -86,23 +79,43 @@ class Evaluator:
                 num_examples=num_examples,
             )
             which = jax.tree.map(np.int32, which)  # as the compiled program takes them
-            data = self.data(setup.task, point.split) if examples is None else None
+            data = None
+            if examples is None:
+                data = self.data(setup.task, point.split)
             arguments = (params, which, data, examples)
-            # Splits may differ in size.
-            shapes = tuple(leaf.shape for leaf in jax.tree.leaves((data, examples)))
-            program = (model_run, shapes)
-            if program not in self.programs:
-                function = functools.partial(measure_batch, setup, self._bound(setup))
-                self.programs[program] = self.compiled(function, *arguments)
-            measured = jax.tree.map(np.asarray, self.programs[program](*arguments))
-            total = measured if total is None else total + measured
+            program = self._program(setup, arguments)
+            measurement = program(*arguments)
+            measurement = jax.tree.map(np.asarray, measurement)
+            total = measurement if total is None else total + measurement
         num_members = len(jax.tree.leaves(params)[0])
         return [of_member(total, index) for index in range(num_members)]
 
+    def _program(self, setup: Setup, arguments: tuple[PyTree, ...]) -> Callable:
+        """The compiled `measure_batch` of a setup for arguments of these shapes."""
+        trained = self.setup.run
+        model_run = setup.run
+        if not model_run.evaluate.attributes:  # they depend on the arguments of the task
+            # The model and the layout are the same for all arguments.
+            model_run = dataclasses.replace(
+                setup.run,
+                task=trained.task,
+                evaluated_task=trained.evaluated_task,
+            )
+        _, _, data, examples = arguments
+        # Splits may differ in size.
+        shapes = tuple(leaf.shape for leaf in jax.tree.leaves((data, examples)))
+        key = (model_run, shapes)
+        if key not in self.programs:
+            function = functools.partial(measure_batch, setup, self._bound(setup))
+            self.programs[key] = self.compiled(function, *arguments)
+        return self.programs[key]
+
     def _bound(self, setup: Setup) -> int:
         """The longest length that is measured with a setup's task."""
-        most = setup.task.max_length
-        return self.bound if most is None else min(self.bound, most)
+        longest = setup.task.max_length
+        if longest is None:
+            return self.bound
+        return min(self.bound, longest)
 
     def _batches(self, setup: Setup, point: EvaluationPoint, count: int) -> list[Example | None]:
         """Batches of frozen examples or of an override's task; None: the program draws them."""
@@ -123,7 +136,11 @@ class Evaluator:
             data=self.data(setup.task, point.split),
         )
         examples = jax.tree.map(np.asarray, examples)
-        return [jax.tree.map(operator.itemgetter(slice(i, i + size)), examples) for i in starts]
+        batches = []
+        for first in starts:
+            part = operator.itemgetter(slice(first, first + size))
+            batches.append(jax.tree.map(part, examples))
+        return batches
 
     def rows(self, params: PyTree, points: Iterable[EvaluationPoint]) -> list[list[RecordRow]]:
         """The record rows of all points, one list for each member.
@@ -137,13 +154,13 @@ class Evaluator:
             setup = self.setup_with(point.override)
             sources = setup.run.sources()
             reason = out_of_reach(setup, point.length, point.offset)
-            if reason is not None:
-                new_rows = [_rows_without_values(setup, point, reason)] * num_members
+            if reason is None:
+                measurements = self.measure(params, point, count)
+                point_rows = [_rows(setup, member, point, count) for member in measurements]
             else:
-                measured = self.measure(params, point, count)
-                new_rows = [_rows(setup, member, point, count) for member in measured]
-            for member_rows, new in zip(rows, new_rows, strict=True):
-                member_rows.extend({**row, "sources": sources} for row in new)
+                point_rows = [_rows_without_values(setup, point, reason)] * num_members
+            for member_rows, new_rows in zip(rows, point_rows, strict=True):
+                member_rows.extend({**row, "sources": sources} for row in new_rows)
         return rows
 
     def chance_levels(self, lengths: Iterable[int]) -> list[ChanceLevel]:
@@ -159,7 +176,11 @@ def _rows_without_values(setup: Setup, point: EvaluationPoint, reason: str) -> l
     """The rows of a point that cannot be measured."""
     known = setup.reveals_target_length
     row = functools.partial(
-        point.row, value=None, count=0, reason=reason, reveals_target_length=known
+        point.row,
+        value=None,
+        count=0,
+        reason=reason,
+        reveals_target_length=known,
     )
     names = setup.run.evaluate.attributes
     of_attributes = [row(by_attribute.METRIC, attribute=name) for name in names]
@@ -179,22 +200,27 @@ def _rows(
     values: dict[str, Any] = {}
     names = setup.run.evaluate.attributes
     for metric in measured_for(setup.task, names):
-        has_value = not (not_finite and metric.needs_finite_logits)
         metric_sums = sums.metrics[metric.name]
-        values[metric.name] = metric.value(metric_sums, num_tokens) if has_value else None
+        if not_finite and metric.needs_finite_logits:
+            values[metric.name] = None
+        else:
+            values[metric.name] = metric.value(metric_sums, num_tokens)
     values["overlap"] = int(measured.overlap) / count
     known = setup.reveals_target_length
     rows = []
     for name, value in values.items():
-        why_missing = reason if value is None else None
         row = functools.partial(
-            point.row, name, count=count, reason=why_missing, reveals_target_length=known
+            point.row,
+            name,
+            count=count,
+            reason=reason if value is None else None,
+            reveals_target_length=known,
         )
         if name == by_attribute.METRIC:
-            for attribute, of_values in zip(names, value, strict=True):
-                of_attribute = row(value=of_values, attribute=attribute)
-                of_attribute["attribute_label"] = setup.task.attributes[attribute].label
-                rows.append(of_attribute)
+            for attribute, value_of_attribute in zip(names, value, strict=True):
+                attribute_row = row(value=value_of_attribute, attribute=attribute)
+                attribute_row["attribute_label"] = setup.task.attributes[attribute].label
+                rows.append(attribute_row)
         else:
             rows.append(row(value=value))
     return rows

@@ -6,6 +6,7 @@ has enough inputs (splits.py).
 """
 
 import functools
+import operator
 from collections.abc import Iterator
 
 import jax
@@ -24,7 +25,9 @@ SEED = 0  # frozen sets name it; another seed draws other examples
 
 
 def keys(
-    split: Int[ArrayLike, ""], length: Int[ArrayLike, ""], index: Int[ArrayLike, "b"]
+    split: Int[ArrayLike, ""],
+    length: Int[ArrayLike, ""],
+    index: Int[ArrayLike, "b"],
 ) -> Key[Array, "b"]:
     """The key of each example.
 
@@ -50,19 +53,31 @@ def sample(
     return splits.draw(task, rule, keys, lengths, bound, data, held_out=True)
 
 
-def can_be_trained(setup: Setup, examples: Example, length: Int[ArrayLike, ""]) -> Bool[Array, "b"]:
+def can_be_trained(
+    setup: Setup,
+    examples: Example,
+    length: Int[ArrayLike, ""],
+) -> Bool[Array, "b"]:
     """True for examples whose inputs training can draw."""
     if setup.trained_inputs is None:
         return jnp.zeros(len(examples.prompt), bool)
-    return jax.vmap(setup.trained_inputs.can_draw, in_axes=(0, None))(examples, jnp.asarray(length))
+    can_draw = jax.vmap(setup.trained_inputs.can_draw, in_axes=(0, None))
+    return can_draw(examples, jnp.asarray(length))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def draw_first(
-    task: Task, rule: splits.Rule, bound: int, count: int, split: Array, length: Array, data: PyTree
+    task: Task,
+    rule: splits.Rule,
+    bound: int,
+    count: int,
+    split: Array,
+    length: Array,
+    data: PyTree,
 ) -> Example:
     """The first `count` examples of a split and length, in the shapes of length `bound`."""
-    return sample(task, rule, keys(split, length, jnp.arange(count)), length, bound, data)
+    example_keys = keys(split, length, jnp.arange(count))
+    return sample(task, rule, example_keys, length, bound, data)
 
 
 def draw(task: Task, counts: Counts) -> Iterator[tuple[str, int, Example]]:
@@ -74,7 +89,6 @@ def draw(task: Task, counts: Counts) -> Iterator[tuple[str, int, Example]]:
         data = jax.tree.map(jnp.asarray, task.data(split))
         lengths = sorted(length for s, length in counts if s == split)
         for length in lengths:
-            count = counts[split, length]
             # Always the largest count: each other one would be another program to compile.
             examples = draw_first(
                 task,
@@ -85,22 +99,30 @@ def draw(task: Task, counts: Counts) -> Iterator[tuple[str, int, Example]]:
                 length=jnp.asarray(length),
                 data=data,
             )
-            examples = jax.tree.map(lambda leaf, count=count: np.asarray(leaf[:count]), examples)
-            yield split, length, examples
+            first = slice(counts[split, length])
+            examples = jax.tree.map(operator.itemgetter(first), examples)
+            yield split, length, jax.tree.map(np.asarray, examples)
 
 
-def as_text(task: Task, length: int, count: int) -> Iterator[tuple[str, str]]:
+def as_text(
+    task: Task,
+    length: int,
+    count: int,
+) -> Iterator[tuple[str, str]]:
     """Prompt and target of the first test examples of a length.
 
     Target tokens that the model reads and need not predict are in [square brackets].
     """
     ((_, _, examples),) = draw(task, {("test", length): count})
     for i in range(count):
-        prompt = examples.prompt[i][examples.prompt_mask[i]]
-        target = examples.target[i][examples.target_mask[i]]
-        is_asked = examples.asked[i][examples.target_mask[i]]
+        prompt_mask = examples.prompt_mask[i]
+        target_mask = examples.target_mask[i]
+        prompt = examples.prompt[i][prompt_mask]
+        target = examples.target[i][target_mask]
+        is_predicted = examples.asked[i][target_mask]
         words = []
-        for symbol, is_label in zip(target.tolist(), is_asked, strict=True):
+        for symbol, is_label in zip(target.tolist(), is_predicted, strict=True):
             word = task.target_vocabulary.text([symbol])
             words.append(word if is_label else f"[{word}]")
-        yield task.vocabulary.text(prompt.tolist()), " ".join(words)
+        prompt_text = task.vocabulary.text(prompt.tolist())
+        yield prompt_text, " ".join(words)

@@ -96,7 +96,8 @@ class Measurement:
 
     def __add__(self, other: "Measurement") -> "Measurement":
         sums = jax.tree.map(np.add, self.sums, other.sums)
-        return Measurement(sums, np.add(self.overlap, other.overlap), other.scale_ratio)
+        overlap = np.add(self.overlap, other.overlap)
+        return Measurement(sums, overlap, other.scale_ratio)
 
 
 def measure_batch(
@@ -127,7 +128,8 @@ def measure_batch(
 
     # Drawn or read, examples enter the same program from here on, which gives equal digits.
     examples = jax.lax.optimization_barrier(examples)
-    rows = jax.vmap(functools.partial(setup.layout, setup.task))(examples)
+    lay_out = functools.partial(setup.layout, setup.task)
+    rows = jax.vmap(lay_out)(examples)
     position_keys = stream_keys(keys, POSITIONS)
     rows, stream, source = batches.add_positions(
         setup, rows, position_keys, train=False, offset=which.offset
@@ -136,16 +138,18 @@ def measure_batch(
     attributes = _attributes(setup, examples, rows.labels.shape)
     scored = Scored(rows.target, rows.answer, counted, attributes)
     batch = ModelBatch(stream, source, rows.labels, scored)
-    least = sum(setup.num_tokens(min(evaluate.all_lengths)).values())
+    shortest_example = setup.num_tokens(min(evaluate.all_lengths))
+    fewest_tokens = sum(shortest_example.values())
 
     def of_member(params: PyTree) -> Measurement:
         model = setup.model(params)
         part = devices.share(batch, setup.batch_devices)
         num_tokens = rows.labels.shape[1]
         sums_of_part = functools.partial(_sums, setup, model, num_tokens, bound)
-        sums = setup.kernels.summed(sums_of_part, part, least=least)
+        sums = setup.kernels.summed(sums_of_part, part, least=fewest_tokens)
         sums = devices.total(sums, setup.batch_devices)
-        return Measurement(sums, overlap, _scale_ratio(model, batch.streams))
+        scale_ratio = _scale_ratio(model, batch.streams)
+        return Measurement(sums, overlap, scale_ratio)
 
     num_members = len(jax.tree.leaves(params)[0])
     return setup.over_members(of_member, num_members)(params)
@@ -182,7 +186,11 @@ def _sums(
     is_finite = jnp.isfinite(logits).all(axis=-1)  # an argmax over NaN would be token 0
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.labels)
     index = jnp.cumsum(target, axis=1) - 1
-    is_last = index == target.sum(axis=1, keepdims=True) - 1
+    num_targets = target.sum(axis=1, keepdims=True)
+    is_last = index == num_targets - 1
+    attributes = None
+    if scored.attributes is not None:
+        attributes = scored.attributes[:, 0]
     predictions = Predictions(
         logits=logits,
         labels=batch.labels,
@@ -194,7 +202,7 @@ def _sums(
         losses=jnp.where(target & counted, losses, 0),  # other tokens have no meaningful label
         counted=counted[:, 0],
         num_tokens=num_tokens,
-        attributes=None if scored.attributes is None else scored.attributes[:, 0],
+        attributes=attributes,
         largest_attribute=max(largest, default=0),
     )
     metrics = {}
@@ -209,12 +217,16 @@ def _scale_ratio(model: Transformer, streams: tuple[Stream, ...]) -> Float[Array
     """RMS of each stack's input encodings relative to the scaled token embedding."""
 
     def rms(x: Array) -> Array:
-        return jnp.sqrt(jnp.square(x).mean())
+        mean_square = jnp.square(x).mean()
+        return jnp.sqrt(mean_square)
 
     ratios = []
     for stack, stream in zip(model.stacks.values(), reversed(streams), strict=True):
-        token_rms = rms(stack.embedding.embedding[...] * stack.embedding_scale)
+        table = stack.embedding.embedding[...]
+        token_rms = rms(table * stack.embedding_scale)
         first_row = tuple(positions[:1] for positions in stream.positions)
         embeddings = stack.position_embeddings(first_row)
         ratios += [rms(embedding) / token_rms for embedding in embeddings]
-    return jnp.stack(ratios) if ratios else jnp.zeros(0)
+    if not ratios:
+        return jnp.zeros(0)
+    return jnp.stack(ratios)

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import hashlib
 import json
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -59,21 +60,28 @@ def freeze(task_plugin: Plugin, counts: Counts, folder: Path) -> Written:
     rows: dict[str, list[Row]] = {split: [] for split in sorted({split for split, _ in counts})}
     for split, length, examples in draw(task, counts):
         rows[split] += rows_of(length, examples)
-    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+    about_json = json.dumps(about, sort_keys=True)
+    digest = hashlib.sha256(about_json.encode()).hexdigest()
     vocabularies = {"prompt": task.vocabulary, "target": task.target_vocabulary}
-    symbols = {
-        side: [vocabulary.text([i]) for i in range(vocabulary.num_symbols)]
-        for side, vocabulary in vocabularies.items()
-    }
+    symbols = {}
+    for side, vocabulary in vocabularies.items():
+        symbols[side] = [vocabulary.text([i]) for i in range(vocabulary.num_symbols)]
+    short_name = task_plugin.name.rpartition(":")[2]  # of a "package.module:Class", the class
     written, new = frozen.write(
         folder,
-        f"{task_plugin.name.rpartition(':')[2].lower()}-{digest[:12]}",
+        f"{short_name.lower()}-{digest[:12]}",
         about,
         _description(task, name),
         rows,
         symbols,
     )
-    return Written(written.path, name, sum(counts.values()), written.sha256, new)
+    return Written(
+        path=written.path,
+        task=name,
+        count=sum(counts.values()),
+        digest=written.sha256,
+        new=new,
+    )
 
 
 def frozen_of(run: Run) -> "FrozenSets | None":
@@ -105,15 +113,17 @@ class FrozenSets:
     def __init__(self, folder: Path, task: Plugin):
         from pe_lab.data import frozen
 
-        self.folder, self.name = folder, label(task.to_dict())
+        self.folder = folder
+        self.name = label(task.to_dict())
         self.task = plugins.build("tasks", task)
-        present, wanted = frozen.sets(folder), _about(task, {})
+        present = frozen.sets(folder)
         if not present:
             raise UserError(
                 f"{folder} holds no frozen examples: python -m experiments.freeze --config=… "
                 f"--out={folder} writes them."
             )
-        of_task = [s for s in present if {**s.about, "counts": {}} == wanted]
+        without_counts = _about(task, {})
+        of_task = [s for s in present if {**s.about, "counts": {}} == without_counts]
         if not of_task:
             others = {f"{label(s.about['task'])} of seed {s.about['seed']}" for s in present}
             raise UserError(
@@ -137,7 +147,8 @@ class FrozenSets:
         """
 
         def available(frozen_set: Any) -> int:  # a Set of pe_lab.data.frozen
-            return frozen_set.about["counts"].get(split, {}).get(str(length), 0)
+            by_length = frozen_set.about["counts"].get(split, {})
+            return by_length.get(str(length), 0)
 
         largest = max(self.sets, key=available)
         if available(largest) >= count:
@@ -152,7 +163,14 @@ class FrozenSets:
             f"{self.folder} holds {available(largest)} {examples}, and the config needs {count}."
         )
 
-    def batch(self, key: tuple[str, int], count: int, first: int, size: int, bound: int) -> Example:
+    def batch(
+        self,
+        key: tuple[str, int],
+        count: int,
+        first: int,
+        size: int,
+        bound: int,
+    ) -> Example:
         """Some examples of a split and length, in the shapes of length `bound`.
 
         Args:
@@ -162,16 +180,19 @@ class FrozenSets:
           size: examples in the batch; after the last one the first ones follow again.
         """
         rows = self.rows(*key, count)
-        return stacked(self.task, bound, [rows[i % len(rows)] for i in range(first, first + size)])
+        batch = [rows[i % len(rows)] for i in range(first, first + size)]
+        return stacked(self.task, bound, batch)
 
 
 def _about(task: Plugin, counts: Counts) -> dict[str, object]:
     """The content of a frozen set, in the values that JSON gives back."""
     by_split: dict[str, dict[str, int]] = {}
     for split, length in sorted(counts):
-        by_split.setdefault(split, {})[str(length)] = counts[split, length]
+        by_length = by_split.setdefault(split, {})
+        by_length[str(length)] = counts[split, length]
+    about = {"task": task.to_dict(), "seed": SEED, "counts": by_split}
     # Values as JSON gives them back, so that they compare equal to a set read from disk.
-    return json.loads(json.dumps({"task": task.to_dict(), "seed": SEED, "counts": by_split}))
+    return json.loads(json.dumps(about))
 
 
 def _description(task: Task, name: str) -> str:
@@ -205,39 +226,47 @@ def rows_of(length: int, examples: Example) -> Iterator[Row]:
     for i in range(len(examples.prompt)):
         row: dict[str, PyTree] = {"length": np.asarray(length, np.int32)}
         for side, leaves in sides.items():
-            size = masks[side][i].sum()
-            row[side] = jax.tree.map(lambda leaf, size=size, i=i: leaf[i, :size], leaves)
+            num_tokens = masks[side][i].sum()
+            tokens = operator.itemgetter((i, slice(num_tokens)))
+            row[side] = jax.tree.map(tokens, leaves)
         yield row
 
 
 def stacked(task: Task, bound: int, rows: Sequence[Row]) -> Example:
     """Rows as examples in the shapes of length `bound`: the inverse of `rows_of`."""
-    prompt, prompt_mask = _padded([row["prompt"] for row in rows], task.prompt_bound(bound))
-    target, target_mask = _padded([row["target"] for row in rows], task.target_bound(bound))
-    structure = {
-        name: (leaf, target["structure"][name])
-        for name, leaf in prompt.get("structure", {}).items()
-    }
+    prompts = [row["prompt"] for row in rows]
+    targets = [row["target"] for row in rows]
+    prompt, prompt_mask = _padded(prompts, task.prompt_bound(bound))
+    target, target_mask = _padded(targets, task.target_bound(bound))
+    structure = {}
+    for name, leaf in prompt.get("structure", {}).items():
+        structure[name] = (leaf, target["structure"][name])
     return Example(
-        prompt["symbols"],
-        prompt_mask,
-        target["symbols"],
-        target_mask,
-        target["answer"],
-        np.where(target_mask, target["alignment"], -1),  # the zeros of padding are token 0
-        target.get("asked"),
-        structure,
+        prompt=prompt["symbols"],
+        prompt_mask=prompt_mask,
+        target=target["symbols"],
+        target_mask=target_mask,
+        answer_mask=target["answer"],
+        # Padding would be aligned to token 0.
+        alignment=np.where(target_mask, target["alignment"], -1),
+        asked_mask=target.get("asked"),
+        structure=structure,
     )
 
 
-def _padded(sides: list[Row], bound: int) -> tuple[PyTree, Bool[np.ndarray, "b l"]]:
+def _padded(
+    sides: list[Row],
+    bound: int,
+) -> tuple[PyTree, Bool[np.ndarray, "b l"]]:
     """Prompts or targets of many rows, zeros after their ends, and the mask of their tokens."""
     sizes = np.array([len(side["symbols"]) for side in sides])
 
     def pad(*leaves: np.ndarray) -> np.ndarray:
-        padded = np.zeros((len(leaves), bound, *leaves[0].shape[1:]), leaves[0].dtype)
+        _, *axes = leaves[0].shape
+        padded = np.zeros((len(leaves), bound, *axes), leaves[0].dtype)
         for row, leaf in zip(padded, leaves, strict=True):
             row[: len(leaf)] = leaf
         return padded
 
-    return jax.tree.map(pad, *sides), np.arange(bound)[None] < sizes[:, None]
+    mask = np.arange(bound)[None] < sizes[:, None]
+    return jax.tree.map(pad, *sides), mask

@@ -1,10 +1,9 @@
 """The loop of a run group: train its members side by side, follow their curves, evaluate."""
 
-import contextlib
 import dataclasses
 import functools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,32 +93,30 @@ class Training:
     def _placed(self, tree: PyTree) -> PyTree:
         return devices.placed(tree, self.setup.batch_devices)
 
-    @contextlib.contextmanager
-    def _compile_clock(self) -> Iterator[None]:
-        """Count the seconds of a compilation, which are no part of the training's."""
+    def _compiled(
+        self, function: Callable, *args: PyTree, donate_argnums: tuple[int, ...] = ()
+    ) -> Compiled:
+        """Compile a function; the seconds of compilation are no part of the training's."""
         started = time.monotonic()
-        yield
+        jitted = jax.jit(function, donate_argnums=donate_argnums)
+        program = jitted.lower(*args).compile()
         self.cost.compile_seconds += time.monotonic() - started
-
-    def _compiled(self, function: Callable, *args: PyTree) -> Compiled:
-        with self._compile_clock():
-            return jax.jit(function).lower(*args).compile()
+        return program
 
     # Start and resume
 
     def _started(self) -> TrainState:
         """The first state, with the parameters of parents where members have one."""
         init = functools.partial(initial_state, self.setup)
-        state: TrainState = self._compiled(init, self.members)(self.members)
+        program = self._compiled(init, self.members)
+        state: TrainState = program(self.members)
         params = state.params
         for index, parent in enumerate(self.parents):
             if parent is None:
                 continue
             fresh = of_member(state.params, index)
             adopted = adopt(parent.params, parent.setup, self.setup, fresh)
-            params = jax.tree.map(
-                lambda leaf, new, index=index: leaf.at[index].set(new), params, adopted
-            )
+            params = jax.tree.map(lambda leaf, new, i=index: leaf.at[i].set(new), params, adopted)
         return self._placed(dataclasses.replace(state, params=params))
 
     def _restored(self) -> TrainState | None:
@@ -145,12 +142,11 @@ class Training:
     def _check_curve(self, notes: checkpoint.Notes) -> None:
         """Refuse a checkpoint whose curve was measured on operands of other lengths."""
         run = self.group.run
-        exact_operands = notes["exact_operands"]
         if notes["evaluated_task"] != plain(run.evaluated_task):
             raise UserError(
                 f"The checkpoint in {self.checkpoints} was measured with "
-                f"config.evaluate.exact_operands={exact_operands!r} and this study asks for "
-                f"{run.evaluate.exact_operands!r}: choose another results folder."
+                f"config.evaluate.exact_operands={notes['exact_operands']!r} and this study asks "
+                f"for {run.evaluate.exact_operands!r}: choose another results folder."
             )
 
     def _save(self) -> None:
@@ -185,10 +181,9 @@ class Training:
         if self.step >= self.last_step:
             return
         data = self.setup.data("train")
+        train_chunk = functools.partial(chunk, self.setup)
         arguments = (self.state, self.members, np.int32(1), data)
-        with self._compile_clock():
-            train_chunk = functools.partial(chunk, self.setup)
-            program = jax.jit(train_chunk, donate_argnums=0).lower(*arguments).compile()
+        program = self._compiled(train_chunk, *arguments, donate_argnums=(0,))
         self.cost.memory = _memory(program)
         saved_at = time.monotonic()
         while self.step < self.last_step:
@@ -208,7 +203,8 @@ class Training:
 
     def _train_chunk(self, program: Callable, data: PyTree) -> Float[np.ndarray, "r"]:
         """Train up to the next boundary; the mean loss of each member."""
-        started, first = time.monotonic(), self.step
+        started = time.monotonic()
+        first = self.step
         num_steps = self._next_boundary(first) - first
         self.state, losses = program(self.state, self.members, np.int32(num_steps), data)
         losses = np.asarray(losses)[:, :num_steps]  # it also waits until the chunk has ended
@@ -252,21 +248,25 @@ class Training:
         self.report({"event": "evaluating"})
         # Runs that finished under a smaller grid have rows already. Those rows stay.
         previous = [run_records.finished(self.folder, run) for run in self.group.runs]
-        known = [record_rows.measured_points(record) if record else {} for record in previous]
+        measured = [record_rows.measured_points(record) if record else {} for record in previous]
         points = []
         for point in grid(self.group.run):
-            if not all(point.is_measured(self.group.run, keys) for keys in known):
+            if not all(point.is_measured(self.group.run, keys) for keys in measured):
                 points.append(point)
         rows = self.evaluator.rows(self.state.params, points)
         lengths = [point.length for point in points if point.split == "test"]
         chance_levels = self.evaluator.chance_levels(lengths)
         for index, record in enumerate(previous):
-            new = [row for row in rows[index] if record_rows.point_key(row) not in known[index]]
+            new_rows = []
+            for row in rows[index]:
+                if record_rows.point_key(row) not in measured[index]:
+                    new_rows.append(row)
             if record is None:
                 record = self._record(index)
             if record["status"] != "finished":
-                new = []  # the parameters of a diverged run mean nothing
-            records.write(self.folder, record_rows.extended(record, new, chance_levels))
+                new_rows = []  # the parameters of a diverged run mean nothing
+            record = record_rows.extended(record, new_rows, chance_levels)
+            records.write(self.folder, record)
         if self.group.run.checkpoints.keep_final:
             checkpoint.keep_last(self.checkpoints)
         else:

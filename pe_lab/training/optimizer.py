@@ -1,9 +1,11 @@
 """AdamW with clipping, a schedule, and a parameter group for the encodings."""
 
+from collections.abc import Hashable
+
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import ArrayLike, Float, Int
+from jaxtyping import ArrayLike, Float, Int, PyTree
 
 from pe_lab.model.sites import is_encoding
 from pe_lab.runs.settings import Train
@@ -24,13 +26,16 @@ def schedule(train: Train, stop_at: Int[ArrayLike, ""]) -> optax.Schedule:
     num_decayed = max(train.steps - train.warmup_steps, 1)
     if train.decays_after_criterion:
         num_decayed = min(train.extra_steps, num_decayed)
-    after = {
-        "cosine": optax.cosine_decay_schedule(1.0, num_decayed, alpha=train.final_rate_fraction),
-        "linear": optax.linear_schedule(1.0, train.final_rate_fraction, num_decayed),
+    final = train.final_rate_fraction
+    schedules = {
+        "cosine": optax.cosine_decay_schedule(1.0, num_decayed, alpha=final),
+        "linear": optax.linear_schedule(1.0, final, num_decayed),
         "constant": optax.constant_schedule(1.0),
-    }[train.schedule]
+    }
+    after = schedules[train.schedule]
     # The first step already has a rate above 0, so no step is lost.
-    warmup = optax.linear_schedule(1 / (train.warmup_steps + 1), 1.0, train.warmup_steps)
+    first_rate = 1 / (train.warmup_steps + 1)
+    warmup = optax.linear_schedule(first_rate, 1.0, train.warmup_steps)
     if train.decays_after_criterion:
         first = jnp.asarray(stop_at) - num_decayed
         return lambda step: warmup(step) * after(jnp.maximum(step - first, 0))
@@ -62,11 +67,15 @@ def optimizer(
     )
 
 
-def _encodings(params):
+def _encodings(params: PyTree) -> PyTree:
+    """True at the parameters of encodings."""
     return jax.tree_util.tree_map_with_path(lambda path, _: is_encoding(path), params)
 
 
-def _backbone_matrices(params):
-    return jax.tree_util.tree_map_with_path(
-        lambda path, p: p.ndim > 1 and not is_encoding(path), params
-    )
+def _backbone_matrices(params: PyTree) -> PyTree:
+    """True at the matrices of the backbone."""
+
+    def is_matrix(path: tuple[Hashable, ...], leaf: jax.Array) -> bool:
+        return leaf.ndim > 1 and not is_encoding(path)
+
+    return jax.tree_util.tree_map_with_path(is_matrix, params)

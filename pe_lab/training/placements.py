@@ -30,7 +30,11 @@ class Placement:
         return self.encoding.requirements.reads_positions and self.site.heads != ()
 
 
-def placements_of(name: str, stack: Stack, streams: tuple[str, ...]) -> list[Placement]:
+def placements_of(
+    name: str,
+    stack: Stack,
+    streams: tuple[str, ...],
+) -> list[Placement]:
     """The encodings of a stack.
 
     Args:

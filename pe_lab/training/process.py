@@ -25,7 +25,11 @@ from pe_lab.training.loop import Event, Preempted, Report, train_run_group
 _PROGRESS_INTERVAL = 2.0  # seconds between two writes of progress
 
 
-def main(group_file: Path, folder: Path, should_leave: Callable[[], bool] = lambda: False) -> int:
+def main(
+    group_file: Path,
+    folder: Path,
+    should_leave: Callable[[], bool] = lambda: False,
+) -> int:
     """Train a run group in this process.
 
     Events go to stdout; the latest values are also in a file of folder/progress.

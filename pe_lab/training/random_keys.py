@@ -17,12 +17,18 @@ NAMED_SCHEMES = 6
 LOOPS = 7
 
 
-def stream_key(key: Key[Array, ""], name: Int[ArrayLike, ""]) -> Key[Array, ""]:
+def stream_key(
+    key: Key[Array, ""],
+    name: Int[ArrayLike, ""],
+) -> Key[Array, ""]:
     """The key of a named stream."""
     return jax.random.fold_in(key, name)
 
 
-def fold(key: Key[Array, ""], indices: Int[ArrayLike, "n"]) -> Key[Array, "n"]:
+def fold(
+    key: Key[Array, ""],
+    indices: Int[ArrayLike, "n"],
+) -> Key[Array, "n"]:
     """One key for each index."""
     return jax.vmap(lambda i: jax.random.fold_in(key, i))(indices)
 

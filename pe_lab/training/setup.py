@@ -13,7 +13,6 @@ from jaxtyping import ArrayLike, Int, PyTree
 
 from pe_lab.kernels import Kernels, choose
 from pe_lab.model.flops import forward_flops
-from pe_lab.model.sites import Site
 from pe_lab.model.transformer import Transformer
 from pe_lab.positions.base import PositionScheme
 from pe_lab.runs import plugins
@@ -86,9 +85,8 @@ class Setup:
     def placements(self) -> tuple[Placement, ...]:
         """Every encoding module."""
         streams = tuple(self.num_tokens(self.run.train.max_length))
-        stacks = self.abstract_model.stacks.items()
         placements: list[Placement] = []
-        for name, stack in stacks:
+        for name, stack in self.abstract_model.stacks.items():
             placements += placements_of(name, stack, streams)
         return tuple(placements)
 
@@ -119,7 +117,8 @@ class Setup:
         digest = hashlib.sha256()
         for leaf in leaves:
             # Equal bytes of another type or shape are other data.
-            digest.update(f"{leaf.dtype}{leaf.shape}".encode() + leaf.tobytes())
+            digest.update(f"{leaf.dtype}{leaf.shape}".encode())
+            digest.update(leaf.tobytes())
         return digest.hexdigest() if leaves else None
 
     # Lengths and positions
@@ -143,17 +142,18 @@ class Setup:
 
     def largest_position(self, placement: Placement, length: int, train: bool) -> int | float:
         """The largest position that an encoding can meet in examples of this length."""
-        streams = placement.streams
-        return max(self._largest(length, train, stack, placement.site) for stack in streams)
-
-    def _largest(self, length: int, train: bool, stack: str, site: Site) -> int | float:
-        """The largest position of a stack's stream; over all axes, or on the site's."""
+        site = placement.site
         scheme = self.schemes[site.scheme]
-        tokens = self.context_lengths(length, train)[stack]
-        parts = self.layout.parts(self.task, length)[stack]
-        parts_of_context = parts * (tokens // sum(parts))
         axes = range(scheme.num_axes) if site.axis is None else [site.axis]
-        return max(scheme.bound_on(axis, tokens, train, parts_of_context) for axis in axes)
+        context_lengths = self.context_lengths(length, train)
+        parts = self.layout.parts(self.task, length)
+        bounds = []
+        for stack in placement.streams:
+            num_tokens = context_lengths[stack]
+            num_examples = num_tokens // sum(parts[stack])
+            context_parts = parts[stack] * num_examples
+            bounds += [scheme.bound_on(axis, num_tokens, train, context_parts) for axis in axes]
+        return max(bounds)
 
     # What the experiment gives the model
 
@@ -173,11 +173,12 @@ class Setup:
     def revealing_schemes(self, what: Literal["length", "answer"]) -> list[str]:
         """Names of the schemes that encodings read and that reveal this."""
         indices = {p.site.scheme for p in self.placements if p.reads_positions}
-        return [
-            self.scheme_names[i]
-            for i in sorted(indices)
-            if leaks.revealed(self.task, self.layout, self.schemes[i]) == what
-        ]
+        names = []
+        for index in sorted(indices):
+            revealed = leaks.revealed(self.task, self.layout, self.schemes[index])
+            if revealed == what:
+                names.append(self.scheme_names[index])
+        return names
 
     # Cost
 
@@ -199,10 +200,16 @@ class Setup:
             tokens = {stack: num_examples * n for stack, n in self.num_tokens(length).items()}
             forward += share * forward_flops(self.run.model, vocabularies, tokens)
             total_share += share
-        return 3 * int(forward // total_share) * num_contexts
+        mean_forward = int(forward // total_share)
+        return 3 * mean_forward * num_contexts
 
 
-def build_setup(run: Run, *, trained: bool = True, platform: str | None = None) -> Setup:
+def build_setup(
+    run: Run,
+    *,
+    trained: bool = True,
+    platform: str | None = None,
+) -> Setup:
     """Build the plugins that a run's config names, and check that they fit together.
 
     Args:
@@ -215,12 +222,13 @@ def build_setup(run: Run, *, trained: bool = True, platform: str | None = None) 
     task = plugins.build("tasks", run.task)
     options = dataclasses.asdict(run.layout)
     layout = LAYOUTS[options.pop("name")](**options)
-    num_layers = run.model.num_layers
     rule = _split_rule(run)
-    schemes = [
-        plugins.build("positions", plugin, num_layers=num_layers) for plugin in _scheme_plugins(run)
-    ]
-    platform = jax.default_backend() if platform is None else platform
+    schemes = []
+    for plugin in _scheme_plugins(run):
+        scheme = plugins.build("positions", plugin, num_layers=run.model.num_layers)
+        schemes.append(scheme)
+    if platform is None:
+        platform = jax.default_backend()
     vmapped = run.execution.members == "vmap"
     if run.execution.members == "auto":
         vmapped = platform != "cpu"  # a CPU trains one member after the other faster
@@ -247,9 +255,14 @@ def build_setup(run: Run, *, trained: bool = True, platform: str | None = None) 
 
 
 def _model(
-    run: Run, task: Task, layout: Layout, kernels: Kernels, seed: Int[ArrayLike, ""]
+    run: Run,
+    task: Task,
+    layout: Layout,
+    kernels: Kernels,
+    seed: Int[ArrayLike, ""],
 ) -> Transformer:
-    key, model = jax.random.key(seed), run.with_shared_scheme().model
+    model = run.with_shared_scheme().model
+    key = jax.random.key(seed)
     return Transformer(model, layout.vocabularies(task), kernels=kernels, key=key)
 
 

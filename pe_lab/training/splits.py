@@ -12,6 +12,7 @@ Tasks that draw from `data(split)` are left alone: their splits are disjoint alr
 
 import dataclasses
 import functools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +23,7 @@ from pe_lab.tasks.base import COMPONENT, AnyArray, Example, Task
 
 NUM_INPUTS = 16 * 512  # fewer inputs of a length than this are not held out
 _SHARE = 8  # one input of this many is held out
+_HASH_LIMIT = 2**32 // _SHARE  # hashes below it are held out
 _TRIES = 256  # (7/8)^256 is 1e-15
 _DRAWS = 1024  # to count the inputs of a length
 _LENGTHS = 64  # that `rule` looks at
@@ -47,8 +49,9 @@ class Rule:
         """
         if self.min_length is None:
             return jnp.zeros((), bool)
-        chosen = fingerprint(example) < 2**32 // _SHARE
-        return chosen & (num_tokens(example) >= self.min_tokens) & ~_one_symbol(example)
+        is_chosen = fingerprint(example) < _HASH_LIMIT
+        is_long = num_tokens(example) >= self.min_tokens
+        return is_chosen & is_long & ~_one_symbol(example)
 
 
 def _inputs(example: Example) -> tuple[tuple[AnyArray, AnyArray], ...]:
@@ -59,18 +62,26 @@ def _inputs(example: Example) -> tuple[tuple[AnyArray, AnyArray], ...]:
 
 def num_tokens(example: Example) -> Int[Array, ""]:
     """Number of tokens of an example's input."""
-    return sum((mask.sum() for _, mask in _inputs(example)), jnp.zeros((), jnp.int32))
+    total = jnp.zeros((), jnp.int32)
+    for _, mask in _inputs(example):
+        total += mask.sum()
+    return total
 
 
 def _one_symbol(example: Example) -> Bool[Array, ""]:
     """Whether an input has no two different symbols."""
-    symbols, mask = map(jnp.concatenate, zip(*_inputs(example), strict=True))
+    (prompt, prompt_mask), (target, target_mask) = _inputs(example)
+    symbols = jnp.concatenate([prompt, target])
+    mask = jnp.concatenate([prompt_mask, target_mask])
     if COMPONENT in example.structure:
-        is_task_token = jnp.concatenate(example.structure[COMPONENT]) < 0
+        labels = jnp.concatenate(example.structure[COMPONENT])
+        is_task_token = labels < 0
         mask &= ~is_task_token
-    ends = jnp.iinfo(symbols.dtype)
-    least = jnp.where(mask, symbols, ends.max).min(initial=ends.max)
-    most = jnp.where(mask, symbols, ends.min).max(initial=ends.min)
+    limits = jnp.iinfo(symbols.dtype)
+    or_largest = jnp.where(mask, symbols, limits.max)
+    least = or_largest.min(initial=limits.max)
+    or_smallest = jnp.where(mask, symbols, limits.min)
+    most = or_smallest.max(initial=limits.min)
     return least >= most  # True for an empty input too
 
 
@@ -78,12 +89,13 @@ def fingerprint(example: Example) -> UInt32[Array, ""]:
     """A hash of an example's input, whatever its padding."""
     total = jnp.zeros((), jnp.uint32)
     for salt, (symbols, mask) in enumerate(_inputs(example), 1):
-        place = jnp.arange(len(symbols), dtype=jnp.uint32)
+        index = jnp.arange(len(symbols), dtype=jnp.uint32)
         token = symbols.astype(jnp.uint32) * jnp.uint32(0x9E3779B1)
-        token += place * jnp.uint32(0x85EBCA77)
+        token += index * jnp.uint32(0x85EBCA77)
         # The salt makes a prompt differ from a target of the same symbols.
-        mixed = _mixed(token + jnp.uint32(salt * 0xC2B2AE3D % 2**32))
-        total += jnp.where(mask, mixed, 0).sum(dtype=jnp.uint32)
+        token += jnp.uint32(salt * 0xC2B2AE3D % 2**32)
+        hashes = jnp.where(mask, _mixed(token), 0)
+        total += hashes.sum(dtype=jnp.uint32)
     return _mixed(total)
 
 
@@ -92,6 +104,9 @@ def _mixed(x: UInt32[Array, "*n"]) -> UInt32[Array, "*n"]:
     x = (x ^ (x >> 16)) * jnp.uint32(0x7FEB352D)
     x = (x ^ (x >> 15)) * jnp.uint32(0x846CA68B)
     return x ^ (x >> 16)
+
+
+_Redraws = tuple[Array, Array, Example, Array]  # rounds, keys, examples, True where one is wrong
 
 
 def draw(
@@ -114,44 +129,44 @@ def draw(
     def sample(keys: Array, lengths: Array) -> Example:
         return jax.vmap(lambda key, n: task.sample(key, n, bound, data))(keys, lengths)
 
-    def to_redraw(examples: Example, lengths: Array) -> Array:
+    def is_wrong(examples: Example, lengths: Array) -> Array:
         is_held_out = jax.vmap(rule.holds_out)(examples)
         if not held_out:
             return is_held_out
         assert rule.min_length is not None
         return ~is_held_out & (lengths >= rule.min_length)
 
-    def redraw(state: tuple[Array, Array, Example, Array]) -> tuple[Array, Array, Example, Array]:
+    def redraw(state: _Redraws) -> _Redraws:
         """Redraw a few rows at a time, because only one row of `_SHARE` is wrong in training."""
-        round_, keys, examples, wrong = state
+        num_rounds, keys, examples, wrong = state
         rows = jnp.argsort(~wrong, stable=True)[:num_rows]
         new_keys = jax.vmap(task.redraw_key)(keys[rows])
         new = sample(new_keys, lengths[rows])
 
         def replaced(old: Array, new: Array) -> Array:
-            is_wrong = wrong[rows].reshape(-1, *(1,) * (new.ndim - 1))
-            return old.at[rows].set(jnp.where(is_wrong, new, old[rows]))
+            is_replaced = wrong[rows].reshape(-1, *(1,) * (new.ndim - 1))
+            new_rows = jnp.where(is_replaced, new, old[rows])
+            return old.at[rows].set(new_rows)
 
-        still_wrong = wrong[rows] & to_redraw(new, lengths[rows])
+        still_wrong = wrong[rows] & is_wrong(new, lengths[rows])
         return (
-            round_ + 1,
+            num_rounds + 1,
             keys.at[rows].set(new_keys),  # the key of a row that is right is not used again
             jax.tree.map(replaced, examples, new),
             wrong.at[rows].set(still_wrong),
         )
 
+    def goes_on(state: _Redraws) -> Array:
+        num_rounds, _, _, wrong = state
+        return wrong.any() & (num_rounds < max_rounds)
+
     examples = sample(keys, lengths)
     if rule.min_length is None:
         return examples
-    num_rows = -(-len(keys) // _SHARE)
-    rounds = _TRIES * -(-len(keys) // num_rows)
-    is_wrong = to_redraw(examples, lengths)
-    start = (jnp.zeros((), jnp.int32), keys, examples, is_wrong)
-
-    def goes_on(state: tuple[Array, Array, Example, Array]) -> Array:
-        round_, _, _, wrong = state
-        return wrong.any() & (round_ < rounds)
-
+    num_rows = math.ceil(len(keys) / _SHARE)
+    max_rounds = _TRIES * math.ceil(len(keys) / num_rows)
+    wrong = is_wrong(examples, lengths)
+    start = (jnp.zeros((), jnp.int32), keys, examples, wrong)
     _, _, examples, _ = jax.lax.while_loop(goes_on, redraw, start)
     return examples
 
@@ -174,12 +189,19 @@ class Trained:
     min_tokens: int
     sizes: tuple[tuple[int, int], ...]
 
-    def can_draw(self, example: Example, length: Int[Array, ""]) -> Bool[Array, ""]:
+    def can_draw(
+        self,
+        example: Example,
+        length: Int[Array, ""],
+    ) -> Bool[Array, ""]:
         """Whether training can draw the input of an evaluation example."""
         max_prompt, max_target = self._sizes_of(example)
-        fits = (example.prompt_mask.sum() <= max_prompt) & (example.target_mask.sum() <= max_target)
+        prompt_fits = example.prompt_mask.sum() <= max_prompt
+        target_fits = example.target_mask.sum() <= max_target
+        fits = prompt_fits & target_fits
         is_long = (length >= self.min_length) | (num_tokens(example) >= self.min_tokens)
-        return ((fits & is_long) | self.everywhere) & ~self.rule.holds_out(example)
+        has_trained_size = (fits & is_long) | self.everywhere
+        return has_trained_size & ~self.rule.holds_out(example)
 
     def _sizes_of(self, example: Example) -> tuple[int | Int[Array, ""], int | Int[Array, ""]]:
         """The largest sizes of prompt and target of an example's component."""
@@ -195,8 +217,8 @@ def trained(task: Task, rule: Rule, min_length: int, max_length: int) -> Trained
     """The inputs of a training on these lengths."""
     min_tokens = 0
     if min_length > task.min_length:
-        _, tokens, _ = _drawn_inputs(task, min_length, min_length)
-        min_tokens = int(tokens.min())
+        inputs = _draw_inputs(task, min_length, min_length)
+        min_tokens = int(inputs.num_tokens.min())
     sizes = [(c.prompt_bound(max_length), c.target_bound(max_length)) for c in task.components]
     return Trained(rule, False, min_length, min_tokens, tuple(sizes))
 
@@ -213,19 +235,21 @@ def rule(task: Task) -> Rule:
     shortest = max(component.min_length for component in task.components)
     limits = [c.max_length for c in task.components if c.max_length is not None]
     longest = min([shortest + _LENGTHS - 1, *limits])
-    bound, most_tokens = 0, -1
+    bound = 0
+    most_tokens = -1
     min_tokens = None
     for length in range(shortest, longest + 1):
         if length > bound:
             # Each bound is a program to compile. Most tasks need the first few lengths only.
             is_first = bound == 0
-            bound = min(length + _LENGTHS // 4 - 1, longest) if is_first else longest
-        inputs = [_drawn_inputs(component, length, bound) for component in task.components]
-        if min_tokens is None and all(_has_many(*component) for component in inputs):
+            bound = length + _LENGTHS // 4 - 1 if is_first else longest
+            bound = min(bound, longest)
+        inputs = [_draw_inputs(component, length, bound) for component in task.components]
+        if min_tokens is None and all(component.are_many for component in inputs):
             min_tokens = most_tokens + 1
-        if min_tokens is not None and all(_has_long(tokens, min_tokens) for _, tokens, _ in inputs):
+        if min_tokens is not None and all(component.reach(min_tokens) for component in inputs):
             return Rule(length, min_tokens)
-        most_tokens = max(most_tokens, *(int(tokens.max()) for _, tokens, _ in inputs))
+        most_tokens = max(most_tokens, *(int(component.num_tokens.max()) for component in inputs))
     return Rule(None)
 
 
@@ -234,22 +258,32 @@ def has_data(task: Task) -> bool:
     return bool(jax.tree.leaves(task.data("train")))
 
 
-def _drawn_inputs(task: Task, length: int, bound: int) -> tuple[np.ndarray, ...]:
-    """Fingerprint, number of tokens, and whether all symbols are equal, of many draws."""
-    inputs = _inputs_of(task, bound, np.int32(length))
-    return tuple(np.asarray(leaf) for leaf in inputs)
+@dataclasses.dataclass(frozen=True)
+class _Inputs:
+    """The inputs of many draws of one length; `one_symbol`: all symbols of an input are equal."""
+
+    fingerprints: UInt32[np.ndarray, "n"]
+    num_tokens: Int[np.ndarray, "n"]
+    one_symbol: Bool[np.ndarray, "n"]
+
+    @property
+    def are_many(self) -> bool:
+        """Whether draws repeat no more often than draws from `NUM_INPUTS` equally likely inputs."""
+        others = self.fingerprints[~self.one_symbol]
+        _, counts = np.unique(others, return_counts=True)
+        equal_pairs = counts * (counts - 1) // 2
+        expected_pairs = _DRAWS**2 / 2 / NUM_INPUTS
+        return bool(equal_pairs.sum() <= expected_pairs and self.one_symbol.mean() < 0.1)
+
+    def reach(self, min_tokens: int) -> bool:
+        """Whether enough inputs have this many tokens."""
+        is_long = self.num_tokens >= min_tokens
+        return bool(is_long.mean() >= 0.25)
 
 
-def _has_long(tokens: np.ndarray, min_tokens: int) -> bool:
-    """Whether enough inputs have this many tokens."""
-    return bool((tokens >= min_tokens).mean() >= 0.25)
-
-
-def _has_many(fingerprints: np.ndarray, tokens: np.ndarray, one_symbol: np.ndarray) -> bool:
-    """Whether draws repeat no more often than draws from `NUM_INPUTS` equally likely inputs."""
-    _, counts = np.unique(fingerprints[~one_symbol], return_counts=True)
-    pairs = (counts * (counts - 1) // 2).sum()
-    return bool(pairs <= _DRAWS**2 / 2 / NUM_INPUTS and one_symbol.mean() < 0.1)
+def _draw_inputs(task: Task, length: int, bound: int) -> _Inputs:
+    fingerprints, num_tokens, one_symbol = _inputs_of(task, bound, np.int32(length))
+    return _Inputs(np.asarray(fingerprints), np.asarray(num_tokens), np.asarray(one_symbol))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

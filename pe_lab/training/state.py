@@ -95,8 +95,12 @@ def initial_state(setup: Setup, members: Members) -> TrainState:
     def of_member(member: Members) -> TrainState:
         params = setup.initial_params(member.seed)
         stop_at = jnp.full((), setup.run.train.steps, jnp.int32)
-        rate, decay = member.learning_rate, member.weight_decay
-        chain = optimizer(setup.run.train, rate, decay, stop_at)
+        chain = optimizer(
+            setup.run.train,
+            member.learning_rate,
+            member.weight_decay,
+            stop_at,
+        )
         return TrainState(
             params=params,
             optimizer=chain.init(params),
@@ -111,7 +115,11 @@ def initial_state(setup: Setup, members: Members) -> TrainState:
 def abstract_state(setup: Setup, num_members: int) -> TrainState:
     """The state of a run group without values: the structure of its checkpoints."""
     members = members_of(RunGroup((setup.run,)), [0])
-    shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((num_members,), leaf.dtype), members)
+
+    def shape_of(leaf: np.ndarray) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct((num_members,), leaf.dtype)
+
+    shapes = jax.tree.map(shape_of, members)
     return jax.eval_shape(functools.partial(initial_state, setup), shapes)
 
 

@@ -49,10 +49,17 @@ def chunk(
     return train_members((members, state))
 
 
-def step(setup: Setup, member: Members, data: PyTree, index: Int[Array, ""], carry: Carry) -> Carry:
+def step(
+    setup: Setup,
+    member: Members,
+    data: PyTree,
+    index: Int[Array, ""],
+    carry: Carry,
+) -> Carry:
     """One step of one member; `index` is its place among the losses of the chunk."""
     state, losses = carry
-    key, now = jax.random.key(member.data_seed), state.step + member.first_step
+    key = jax.random.key(member.data_seed)
+    now = state.step + member.first_step
     batch = training_batch(setup, key, now, data, member.first_step)
     loss, gradient = value_and_grad(setup, state.params, batch)
     state = update(setup, state, member, loss, gradient)
@@ -89,12 +96,17 @@ def draw(
     first_step: Int[ArrayLike, ""] = 0,
 ) -> tuple[Batch, Key[Array, "n"]]:
     """Examples of random lengths in their layout, one a row, and the keys of their positions."""
-    number = batches.example_numbers(setup, now)
-    index = batches.index_in_training_set(setup, number)
+    train = setup.run.train
+    num_examples = train.batch_size * setup.layout.examples_per_context
+    number = now * num_examples + jnp.arange(num_examples)  # counted over the whole training
+    index = number
+    if train.num_examples is not None:  # a finite training set is repeated
+        index = number % train.num_examples
     lengths = batches.draw_lengths(setup, key, now, index, first_step)
-    keys, bound = fold(stream_key(key, EXAMPLES), index), setup.run.train.max_length
-    examples = batches.draw_examples(setup, keys, lengths, bound, data)
-    return examples, fold(stream_key(key, POSITIONS), number)
+    example_keys = fold(stream_key(key, EXAMPLES), index)
+    examples = batches.draw_examples(setup, example_keys, lengths, train.max_length, data)
+    position_keys = fold(stream_key(key, POSITIONS), number)
+    return examples, position_keys
 
 
 def batch_loss(
@@ -117,7 +129,8 @@ def batch_loss(
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.labels)
     weights = batch.scores
     # A token without weight may have a loss that is not finite.
-    return jnp.where(weights != 0, losses * weights, 0).sum()
+    weighted_losses = jnp.where(weights != 0, losses * weights, 0)
+    return weighted_losses.sum()
 
 
 def value_and_grad(
@@ -128,22 +141,32 @@ def value_and_grad(
     def shared_biases(params: PyTree, batch: ModelBatch, learned: bool) -> PyTree:
         return setup.model(params).shared_biases(*batch.streams, learned=learned)
 
-    shortest = setup.num_tokens(setup.run.train.min_length)
+    shortest_example = setup.num_tokens(setup.run.train.min_length)
+    shortest_context = setup.layout.examples_per_context * sum(shortest_example.values())
     loss_and_gradient = setup.kernels.value_and_grad(
         functools.partial(batch_loss, setup),
         shared_biases,
-        least=setup.layout.examples_per_context * sum(shortest.values()),
+        least=shortest_context,
     )
-    batch = devices.share(batch, setup.batch_devices)
-    return devices.total(loss_and_gradient(params, batch), setup.batch_devices)
+    part = devices.share(batch, setup.batch_devices)
+    loss, gradient = loss_and_gradient(params, part)
+    return devices.total((loss, gradient), setup.batch_devices)
 
 
 def update(
-    setup: Setup, state: TrainState, member: Members, loss: Float[Array, ""], gradient: PyTree
+    setup: Setup,
+    state: TrainState,
+    member: Members,
+    loss: Float[Array, ""],
+    gradient: PyTree,
 ) -> TrainState:
     """The state after a step. A member whose loss or gradient is not finite stops there."""
-    rate, decay = member.learning_rate, member.weight_decay
-    chain = optimizer(setup.run.train, rate, decay, state.stop_at)
+    chain = optimizer(
+        setup.run.train,
+        member.learning_rate,
+        member.weight_decay,
+        state.stop_at,
+    )
     updates, moments = chain.update(gradient, state.optimizer, state.params)
     params = optax.apply_updates(state.params, updates)
     is_finite = jnp.isfinite(loss) & jnp.isfinite(optax.tree.norm(gradient))

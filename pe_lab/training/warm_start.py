@@ -22,7 +22,8 @@ def parent_of(run: Run, folder: Path) -> TrainedRun | None:
     """The finished run from which a run of the study in `folder` starts; None for a fresh start."""
     if run.init_from is None:
         return None
-    parent = load(study_files.folder_of(run.init_from.study, folder), run.init_from.run_id)
+    parent_folder = study_files.folder_of(run.init_from.study, folder)
+    parent = load(parent_folder, run.init_from.run_id)
     check_held_out(run, parent.record)
     return parent
 
@@ -91,7 +92,9 @@ def adopt(params: PyTree, old_setup: Setup, new_setup: Setup, fresh: PyTree = No
                 )
             adopted.append(new[path])
             continue
-        shape = tuple(old[source].shape[num_member_axes:]) if source in old else "missing"
+        shape: tuple[int, ...] | str = "missing"
+        if source in old:
+            shape = tuple(old[source].shape[num_member_axes:])
         if shape != leaf.shape:
             raise UserError(
                 f"The model differs from the model of the run {run_id}: "
@@ -103,7 +106,8 @@ def adopt(params: PyTree, old_setup: Setup, new_setup: Setup, fresh: PyTree = No
         raise UserError(
             f"The model differs from the model of the run {run_id}: it has no {missing[0]}."
         )
-    return jax.tree.unflatten(jax.tree.structure(new_setup.abstract_params), adopted)
+    structure = jax.tree.structure(new_setup.abstract_params)
+    return jax.tree.unflatten(structure, adopted)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +150,9 @@ class _Module:
                 candidates.append(module)
         # The sort is stable, so equal candidates keep the order of the config.
         candidates.sort(key=lambda m: (m.layers != self.layers, m.heads != self.heads))
-        return candidates[self.copy] if len(candidates) > self.copy else None
+        if len(candidates) <= self.copy:
+            return None
+        return candidates[self.copy]
 
 
 def _modules(setup: Setup) -> list[_Module]:
@@ -174,11 +180,21 @@ def _modules(setup: Setup) -> list[_Module]:
     return modules
 
 
-def _layers_of(index: int, layers: tuple[tuple[Site, ...], ...]) -> frozenset[int]:
+def _layers_of(
+    index: int,
+    layers: tuple[tuple[Site, ...], ...],
+) -> frozenset[int]:
     """The layers on which an encoding acts."""
-    return frozenset(i for i, sites in enumerate(layers) if index in [s.index for s in sites])
+    acts_on = []
+    for layer, sites in enumerate(layers):
+        if any(site.index == index for site in sites):
+            acts_on.append(layer)
+    return frozenset(acts_on)
 
 
 def _by_path(tree: PyTree) -> dict[ParamPath, PyTree]:
-    leaves = jax.tree_util.tree_leaves_with_path(tree)
-    return {tuple(str(part.key) for part in path): leaf for path, leaf in leaves}
+    by_path = {}
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        names = tuple(str(part.key) for part in path)
+        by_path[names] = leaf
+    return by_path

@@ -35,10 +35,16 @@ class LengthDistribution(ChecksChoices):
         """
         raise NotImplementedError
 
-    def draw(self, key: Key[Array, ""], lengths: Lengths, step: Step) -> Int[Array, ""]:
+    def draw(
+        self,
+        key: Key[Array, ""],
+        lengths: Lengths,
+        step: Step,
+    ) -> Int[Array, ""]:
         """Draw one length."""
-        weights = jnp.asarray(self.relative_weights(lengths, step), jnp.float32)
-        index = jax.random.categorical(key, jnp.log(weights))
+        weights = self.relative_weights(lengths, step)
+        logits = jnp.log(jnp.asarray(weights, jnp.float32))
+        index = jax.random.categorical(key, logits)
         return jnp.asarray(lengths, jnp.int32)[index]
 
 
@@ -51,14 +57,15 @@ def shares(
     A uniform distribution has ones.
     """
     lengths = np.arange(shortest, longest + 1)
+    no_shares = np.full(len(lengths), np.nan)
     if not distribution.depends_on_step:
         weights = np.asarray(distribution.relative_weights(lengths, 0), np.float64)
-        return weights if weights.any() else np.full(len(lengths), np.nan)
+        return weights if weights.any() else no_shares
     total = np.zeros(len(lengths))
     for step in range(num_steps):
         weights = np.asarray(distribution.relative_weights(lengths, step), np.float64)
         sum_of_weights = weights.sum()
         if not sum_of_weights:
-            return np.full(len(lengths), np.nan)
+            return no_shares
         total += weights / sum_of_weights
     return total

@@ -21,6 +21,11 @@ class Uniform(LengthDistribution):
     def relative_weights(self, lengths: Lengths, step: Step) -> Weights:
         return np.ones(len(lengths))
 
-    def draw(self, key: Key[Array, ""], lengths: Lengths, step: Step) -> Int[Array, ""]:
+    def draw(
+        self,
+        key: Key[Array, ""],
+        lengths: Lengths,
+        step: Step,
+    ) -> Int[Array, ""]:
         # These random numbers are those of runs from before there was a choice.
         return jax.random.randint(key, (), int(lengths[0]), int(lengths[-1]) + 1)
