@@ -154,7 +154,9 @@ def _keep_newest(folder: Path, number: int) -> None:
 
 
 def _steps(folder: Path) -> list[int]:
-    return sorted(int(p.name) for p in folder.glob("*") if p.name.isdigit())
+    """The steps in a folder, in order. Other files do not have a number as their name."""
+    names = [path.name for path in folder.glob("*")]
+    return sorted(int(name) for name in names if name.isdigit())
 
 
 def _named(tree: PyTree) -> dict[str, PyTree]:

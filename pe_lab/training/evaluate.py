@@ -28,6 +28,9 @@ from pe_lab.training.warm_start import adopt, overridden
 
 CHANCE_LEVEL_EXAMPLES = 1000
 
+# A program serves one run with its overrides, and one shape of the data and the examples.
+ProgramKey = tuple[Run, tuple[tuple[int, ...], ...]]
+
 
 class Evaluator:
     """Measures a run group's parameters: one program for all lengths, one more for each override.
@@ -47,8 +50,7 @@ class Evaluator:
         self.setup, self.compiled = setup, compiled
         self.bound = max(lengths)
         self.setups = {setup.run: setup}
-        # A program serves one run with its overrides, and one shape of the data and the examples.
-        self.programs: dict[tuple[Run, tuple[tuple[int, ...], ...]], Callable] = {}
+        self.programs: dict[ProgramKey, Callable] = {}
         self.data = functools.cache(lambda task, split: jax.device_put(task.data(split)))
         self.frozen = frozen_data.frozen_of(setup.run)
 

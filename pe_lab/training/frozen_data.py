@@ -57,7 +57,8 @@ def freeze(task_plugin: Plugin, counts: Counts, folder: Path) -> Written:
         if length < task.min_length or length > (task.max_length or length):
             raise UserError(f"{name} has no examples of length {length}.")
     about = _about(task_plugin, counts)
-    rows: dict[str, list[Row]] = {split: [] for split in sorted({split for split, _ in counts})}
+    splits = {split for split, _ in counts}
+    rows: dict[str, list[Row]] = {split: [] for split in sorted(splits)}
     for split, length, examples in draw(task, counts):
         rows[split] += rows_of(length, examples)
     about_json = json.dumps(about, sort_keys=True)
@@ -156,7 +157,9 @@ class FrozenSets:
             return [row for row in largest.rows[split] if row["length"] == length]
         examples = f"frozen {split} examples of {self.name} of length {length}"
         if not available(largest):
-            lengths = {int(n) for s in self.sets for n in s.about["counts"].get(split, {})}
+            lengths: set[int] = set()
+            for frozen_set in self.sets:
+                lengths |= {int(n) for n in frozen_set.about["counts"].get(split, {})}
             others = ", ".join(map(str, sorted(lengths))) or "none"
             raise UserError(f"{self.folder} holds no {examples}, but of {others}.")
         raise UserError(

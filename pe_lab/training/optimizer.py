@@ -38,7 +38,13 @@ def schedule(train: Train, stop_at: Int[ArrayLike, ""]) -> optax.Schedule:
     warmup = optax.linear_schedule(first_rate, 1.0, train.warmup_steps)
     if train.decays_after_criterion:
         first = jnp.asarray(stop_at) - num_decayed
-        return lambda step: warmup(step) * after(jnp.maximum(step - first, 0))
+
+        def rate(step: ArrayLike) -> ArrayLike:
+            warmup_rate = warmup(step)
+            num_done = jnp.maximum(step - first, 0)  # steps of the decay
+            return warmup_rate * after(num_done)
+
+        return rate
     if not train.warmup_steps:
         return after
     return optax.join_schedules([warmup, after], [train.warmup_steps])

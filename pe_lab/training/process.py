@@ -43,7 +43,9 @@ def main(
       preempted.
     """
     with locks.held(group_file.with_suffix(".lock")) as is_ours:
-        return _train(group_file, folder, should_leave) if is_ours else locks.LATER
+        if not is_ours:
+            return locks.LATER
+        return _train(group_file, folder, should_leave)
 
 
 def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool]) -> int:
@@ -57,7 +59,8 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool]) -> 
     except BrokenPipeError:
         # The sweep that started this process has ended; the next one resumes from the checkpoint.
         # Python must not flush into the closed pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
         return 1
     except Exception as e:  # recorded, so that the other run groups go on
         error = one_line(e)
@@ -72,8 +75,11 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool]) -> 
 
 
 def _all_done(group: RunGroup, folder: Path) -> bool:
-    paths = {run.run_id: records.path_of(folder, run.run_id) for run in group.runs}
-    present = {run_id: records.read(path) for run_id, path in paths.items() if path.exists()}
+    present = {}
+    for run in group.runs:
+        path = records.path_of(folder, run.run_id)
+        if path.exists():
+            present[run.run_id] = records.read(path)
     return all(is_done(run, present) for run in group.runs)
 
 
@@ -87,7 +93,8 @@ def _reporter(file: Path) -> Report:
         print(json.dumps(event), flush=True)
         latest.update(event)
         now = time.monotonic()
-        if event["event"] != "progress" or now - written_at >= _PROGRESS_INTERVAL:
+        is_due = now - written_at >= _PROGRESS_INTERVAL
+        if event["event"] != "progress" or is_due:
             with contextlib.suppress(OSError):  # a full disk is reported with the record
                 records.write_json(file, latest | {"time": time.time()})
             written_at = now

@@ -107,18 +107,19 @@ def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
     """The lengths, positions and steps that training has seen, its parent's included."""
     shares = setup.length_shares(steps)
     # A run that met its criterion early has not seen the last lengths of its schedule.
-    length = max((n for n, share in shares.items() if share), default=setup.run.train.min_length)
+    trained_lengths = [length for length, share in shares.items() if share]
+    longest = max(trained_lengths, default=setup.run.train.min_length)
     before = None if parent is None else parent["exposure"]
     readers = [placement for placement in setup.placements if placement.reads_positions]
-    positions = [setup.largest_position(p, length, train=True) for p in readers]
+    positions = [setup.largest_position(p, longest, train=True) for p in readers]
     if before is not None:
         steps += before["steps"]
-        length = max(length, before["max_length"])
+        longest = max(longest, before["max_length"])
         if before["max_position"] is not None:
             positions.append(before["max_position"])
     return {
         "steps": steps,
-        "max_length": length,
+        "max_length": longest,
         "length_name": setup.task.length_name,
         "max_position": max(positions, default=None),
         "reveals_target_length": setup.reveals_target_length,
@@ -183,7 +184,8 @@ def provenance(run: Run) -> Provenance:
 
 def has_uncommitted_code(checkout: Path = _CHECKOUT) -> bool:
     """Whether pe_lab, configs or experiments differ from the commit, or hold untracked files."""
-    return bool(_git("status", "--porcelain", "--", *_CODE, checkout=checkout))
+    changes = _git("status", "--porcelain", "--", *_CODE, checkout=checkout)
+    return bool(changes)
 
 
 @functools.cache
@@ -195,7 +197,8 @@ def _versions() -> dict[str, str]:
 @functools.cache
 def _git(*args: str, checkout: Path = _CHECKOUT) -> str | None:
     """The output of a git command in a checkout; None outside of a repository."""
-    process = subprocess.run(
-        ["git", *args], cwd=checkout, capture_output=True, text=True, check=False
-    )
-    return process.stdout.strip() if process.returncode == 0 else None
+    command = ["git", *args]
+    process = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+    if process.returncode != 0:
+        return None
+    return process.stdout.strip()

@@ -1,7 +1,6 @@
 """Finished runs: their records, parameters and models."""
 
 import dataclasses
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,7 +42,9 @@ def load(folder: Path, run_id: str) -> TrainedRun:
         raise UserError(f"There is no run {run_id} in {folder}.")
     state, group = load_state(folder, record)
     index = checkpoint_of(folder, record)["member"]
-    return TrainedRun(build_setup(group.runs[index]), record, of_member(state.params, index))
+    setup = build_setup(group.runs[index])
+    params = of_member(state.params, index)
+    return TrainedRun(setup, record, params)
 
 
 def trained_model(folder: Path, run_id: str) -> Transformer:
@@ -76,9 +77,13 @@ def params_through_training(folder: Path, record: Record) -> Iterator[tuple[int,
     """
     _, checkpoints, like = _checkpoints_of(folder, record)
     index = checkpoint_of(folder, record)["member"]
-    points = checkpoint.points(checkpoints, jax.eval_shape(CurveState.of, like))
-    for steps, group in itertools.groupby(points, lambda point: int(point.step[index])):
-        yield steps, of_member(next(group).params, index)
+    like_point = jax.eval_shape(CurveState.of, like)
+    last_steps = None
+    for point in checkpoint.points(checkpoints, like_point):
+        steps = int(point.step[index])
+        if steps != last_steps:
+            yield steps, of_member(point.params, index)
+        last_steps = steps
 
 
 def checkpoint_of(folder: Path, record: Record) -> CheckpointOfRun:

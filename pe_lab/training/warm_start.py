@@ -82,8 +82,9 @@ def adopt(params: PyTree, old_setup: Setup, new_setup: Setup, fresh: PyTree = No
     for path, leaf in wanted.items():
         source: ParamPath | None = path
         if is_encoding(path):
-            module = new_modules[path[:3]].find_in(old_modules)
-            source = None if module is None else (*module.path, *path[3:])
+            # A path begins with the path of its module: stack, list and index.
+            old_module = new_modules[path[:3]].find_in(old_modules)
+            source = None if old_module is None else (*old_module.path, *path[3:])
         if source is None:  # an encoding that the old model lacks
             if new is None:
                 name = new_modules[path[:3]].name
@@ -101,10 +102,12 @@ def adopt(params: PyTree, old_setup: Setup, new_setup: Setup, fresh: PyTree = No
                 f"{'.'.join(path)} is {shape} there and {leaf.shape} here."
             )
         adopted.append(old[source])
-    missing = sorted(".".join(p) for p in old.keys() - wanted.keys() if not is_encoding(p))
-    if missing:
+    # An encoding of the old model may be left out, but no part of its backbone.
+    only_old = [path for path in old.keys() - wanted.keys() if not is_encoding(path)]
+    if only_old:
+        names = sorted(".".join(path) for path in only_old)
         raise UserError(
-            f"The model differs from the model of the run {run_id}: it has no {missing[0]}."
+            f"The model differs from the model of the run {run_id}: it has no {names[0]}."
         )
     structure = jax.tree.structure(new_setup.abstract_params)
     return jax.tree.unflatten(structure, adopted)

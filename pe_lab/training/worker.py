@@ -30,10 +30,13 @@ def serve(train: Train) -> None:
     signal.signal(signal.SIGTERM, lambda number, frame: _pass_on(running))
     with contextlib.suppress(BrokenPipeError):
         for line in sys.stdin:
-            running.append(_fork(train, *map(Path, json.loads(line))))
-            _print({"worker": running[0]})
-            status = os.waitpid(running[0], 0)[1]
-            _print({"worker": running.pop(), "status": os.waitstatus_to_exitcode(status)})
+            group_file, folder, log = map(Path, json.loads(line))
+            child = _fork(train, group_file, folder, log)
+            running.append(child)
+            _print({"worker": child})
+            _, status = os.waitpid(child, 0)
+            running.remove(child)
+            _print({"worker": child, "status": os.waitstatus_to_exitcode(status)})
 
 
 def _pass_on(running: list[int]) -> None:
@@ -43,14 +46,17 @@ def _pass_on(running: list[int]) -> None:
 
 def _fork(train: Train, group_file: Path, folder: Path, log: Path) -> int:
     """The fork's process id. The fork itself trains and never returns."""
-    if child := os.fork():
+    child = os.fork()
+    if child:  # 0 in the fork itself
         return child
     status = 1
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666), 2)
+        no_input = os.open(os.devnull, os.O_RDONLY)
+        errors = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        os.dup2(no_input, 0)  # stdin
+        os.dup2(errors, 2)  # stderr
         status = train(group_file, folder)
     except BaseException:
         traceback.print_exc()

@@ -29,6 +29,7 @@ class Doubling(LengthDistribution):
             )
 
     def relative_weights(self, lengths: Lengths, step: Step) -> Weights:
+        ratios = np.maximum(lengths / self.initial, 1)
         # Powers of two have exact logarithms, so a length that is a bound is not rounded up.
-        doublings = np.ceil(np.log2(np.maximum(lengths / self.initial, 1)))
-        return step >= doublings.astype(int) * self.every
+        num_doublings = np.ceil(np.log2(ratios)).astype(int)
+        return step >= num_doublings * self.every

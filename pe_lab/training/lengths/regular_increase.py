@@ -9,6 +9,8 @@ Differs from the authors' code, where the length has no limit.
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from pe_lab.training.lengths.base import LengthDistribution, Lengths, Step, Weights
 
 
@@ -39,11 +41,12 @@ class RegularIncrease(LengthDistribution):
             )
 
     def relative_weights(self, lengths: Lengths, step: Step) -> Weights:
-        num_increases = (lengths - self.initial) // self.amount
+        num_increases, remainder = np.divmod(lengths - self.initial, self.amount)
         first_steps = num_increases * self.every
-        is_value = (lengths >= self.initial) & ((lengths - self.initial) % self.amount == 0)
+        is_value = (num_increases >= 0) & (remainder == 0)
         is_reached = is_value & (step >= first_steps)
         if self.sample_all:
             return is_reached
-        is_longest = lengths + self.amount > lengths[-1]
-        return is_reached & ((step < first_steps + self.every) | is_longest)
+        is_last = lengths + self.amount > lengths[-1]
+        is_present = step < first_steps + self.every
+        return is_reached & (is_present | is_last)

@@ -22,7 +22,8 @@ class Stepwise(LengthDistribution):
     depends_on_step = True
 
     def __post_init__(self):
-        if len(self.longest) != len(self.starts) or self.starts[:1] != (0,):
+        begins_at_0 = self.starts[:1] == (0,)
+        if len(self.longest) != len(self.starts) or not begins_at_0:
             raise ValueError(
                 f"stepwise needs one of starts for each of longest, the first one 0, got "
                 f"longest={self.longest} and starts={self.starts}."

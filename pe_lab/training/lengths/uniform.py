@@ -27,5 +27,7 @@ class Uniform(LengthDistribution):
         lengths: Lengths,
         step: Step,
     ) -> Int[Array, ""]:
-        # These random numbers are those of runs from before there was a choice.
-        return jax.random.randint(key, (), int(lengths[0]), int(lengths[-1]) + 1)
+        shortest = int(lengths[0])
+        longest = int(lengths[-1])
+        # Runs from before there was a choice drew these random numbers.
+        return jax.random.randint(key, (), shortest, longest + 1)
