@@ -44,7 +44,9 @@ def _variants(study: Study, spec: AnalysisSpec) -> dict[str, list[Entry]]:
     for entry in study.entries:
         hidden = (*SEEDS, *spec.tuned)
         labels = [text for axis, text in entry.labels.items() if axis not in hidden and text]
-        variants.setdefault(" · ".join(labels) or study.name, []).append(entry)
+        name = " · ".join(labels) or study.name
+        entries = variants.setdefault(name, [])
+        entries.append(entry)
     return variants
 
 
@@ -70,13 +72,13 @@ def _too_few_seeds(seeds: int, spec: AnalysisSpec) -> list[str]:
     if not num_contrasts or _can_decide(seeds, num_contrasts):
         return []
     more = range(seeds + 1, _MOST_SEEDS)
-    enough = next((count for count in more if _can_decide(count, num_contrasts)), None)
+    sufficient = [count for count in more if _can_decide(count, num_contrasts)]
     sentence = (
         f"with {seeds} seeds no declared contrast can reach p < {significance.LEVEL} "
         f"(contrasts, adjusted by Holm's method: {num_contrasts})"
     )
-    if enough is not None:
-        sentence += f"; {enough} seeds are enough for one"
+    if sufficient:
+        sentence += f"; {sufficient[0]} seeds are enough for one"
     return [sentence]
 
 
@@ -86,15 +88,17 @@ def _can_decide(seeds: int, num_contrasts: int) -> bool:
 
 
 def _one_sided_contrasts(
-    variants: Mapping[str, Sequence[Entry]], spec: AnalysisSpec, setup_of: Mapping[Run, Setup]
+    variants: Mapping[str, Sequence[Entry]],
+    spec: AnalysisSpec,
+    setup_of: Mapping[Run, Setup],
 ) -> list[str]:
     """One variant of a contrast reveals the target length, so tables do not compare the two."""
     sentences = []
     for contrast in spec.contrasts:
         reveals = []
         for name in (contrast.a, contrast.b):
-            runs = _runs_with_labels(variants, name)
-            setups = [setup_of[key] for run in runs if (key := run.group_key()) in setup_of]
+            keys = [run.group_key() for run in _runs_with_labels(variants, name)]
+            setups = [setup_of[key] for key in keys if key in setup_of]
             reveals.append({setup.reveals_target_length for setup in setups})
         if {True} in reveals and {False} in reveals:
             name = contrast.a if reveals[0] == {True} else contrast.b
@@ -110,13 +114,15 @@ def _runs_with_labels(variants: Mapping[str, Sequence[Entry]], name: str) -> lis
     labels = set(parts(name))
     runs = []
     for entries in variants.values():
-        if labels <= set(entries[0].labels.values()):
-            runs.append(entries[0].run)
+        first = entries[0]
+        if labels <= set(first.labels.values()):
+            runs.append(first.run)
     return runs
 
 
 def _lengths_out_of_reach(
-    variants: Mapping[str, Sequence[Entry]], setup_of: Mapping[Run, Setup]
+    variants: Mapping[str, Sequence[Entry]],
+    setup_of: Mapping[Run, Setup],
 ) -> list[str]:
     """An encoding or a scheme has no positions for some evaluated lengths."""
     sentences = []
@@ -139,7 +145,8 @@ def _repeated_inputs(setups: Sequence[Setup]) -> list[str]:
     for setup in setups:
         if setup.trained_inputs is None:  # the splits of the task's data are disjoint
             continue
-        train, shortest = setup.run.train, setup.split_rule.min_length
+        train = setup.run.train
+        shortest = setup.split_rule.min_length
         for length in setup.run.evaluate.lengths:
             is_trained = train.min_length <= length <= train.max_length
             if is_trained and (shortest is None or length < shortest):

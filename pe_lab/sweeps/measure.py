@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
+from jax.stages import Compiled
+from jaxtyping import PyTree
 
 from pe_lab.runs import code_versions, config, record_rows, records
 from pe_lab.runs.errors import UserError
@@ -59,7 +62,11 @@ class Job:
     sources: Sources
 
 
-def add(folder: Path, request: Request, report: Callable[[str], None] = lambda line: None) -> int:
+def add(
+    folder: Path,
+    request: Request,
+    report: Callable[[str], None] = lambda line: None,
+) -> int:
     """Measure, and add rows to the records of a study's finished runs.
 
     Returns:
@@ -72,16 +79,16 @@ def add(folder: Path, request: Request, report: Callable[[str], None] = lambda l
     chosen = _chosen(folder, request.select)
     # All jobs are checked before the first one is measured.
     jobs = [job for job in _jobs(folder, chosen, request) if job.points]
-    count = 0
-    for i, job in enumerate(jobs):
-        gained = _measure(folder, job)
+    num_runs = 0
+    for number, job in enumerate(jobs, 1):
+        num_measured = _measure(folder, job)
         names = " + ".join(e.name for e in job.group.run.model.encodings) or "no encoding"
         report(
-            f"{i + 1} of {len(jobs)} run groups: {names}, {gained} runs measured at "
+            f"{number} of {len(jobs)} run groups: {names}, {num_measured} runs measured at "
             f"{len(job.points)} evaluation points"
         )
-        count += gained
-    return count
+        num_runs += num_measured
+    return num_runs
 
 
 def _chosen(folder: Path, select: JsonObject) -> Records:
@@ -90,9 +97,11 @@ def _chosen(folder: Path, select: JsonObject) -> Records:
         raise UserError(f"There are no records in {folder}: sweep the study first.")
     all_records = records.read_all(folder).items()
     finished = {run_id: r for run_id, r in all_records if r["status"] == "finished"}
-    for record in finished.values():
+    chosen = {}
+    for run_id, record in finished.items():
         selection.check(select, record["config"])
-    chosen = {run_id: r for run_id, r in finished.items() if agrees(select, r["config"])}
+        if agrees(select, record["config"]):
+            chosen[run_id] = record
     if not chosen:
         raise UserError(
             f"The selection matches none of the {len(finished)} finished runs in {folder}."
@@ -115,18 +124,23 @@ def _jobs(folder: Path, chosen: Records, request: Request) -> list[Job]:
     by_group: dict[str, Records] = {}
     for run_id, record in chosen.items():
         group_id = checkpoint_of(folder, record)["run_group"]
-        by_group.setdefault(group_id, {})[run_id] = record
-    return [_job(of_group, request) for of_group in by_group.values()]
+        group_records = by_group.setdefault(group_id, {})
+        group_records[run_id] = record
+    return [_job(group_records, request) for group_records in by_group.values()]
 
 
 def _job(chosen: Records, request: Request) -> Job:
     runs = [config.from_dict(record["config"]) for record in chosen.values()]
-    override = None if request.override is None else config.override(request.override, runs[0])
+    first = runs[0]
+    override = None
+    if request.override is not None:
+        override = config.override(request.override, first)
     # A length or an offset that is given twice is one point.
     pairs = dict.fromkeys(itertools.product(request.lengths, request.offsets))
-    grid = [EvaluationPoint("test", *pair, override) for pair in pairs]
-    evaluate = dataclasses.replace(runs[0].evaluate, lengths=tuple(request.lengths))
-    setup = build_setup(dataclasses.replace(runs[0], evaluate=evaluate), trained=False)
+    grid = [EvaluationPoint("test", length, offset, override) for length, offset in pairs]
+    evaluate = dataclasses.replace(first.evaluate, lengths=tuple(request.lengths))
+    run = dataclasses.replace(first, evaluate=evaluate)
+    setup = build_setup(run, trained=False)
     check_lengths(setup)
     sources = setup.run.sources()
     if override is not None:
@@ -134,14 +148,14 @@ def _job(chosen: Records, request: Request) -> Job:
         sources = override.apply(setup.run).sources()
     if not request.allow_changed_code:
         _check_code(chosen.values(), sources)
-    known = [record_rows.measured_points(record, sources) for record in chosen.values()]
-    for record, keys in zip(chosen.values(), known, strict=True):
+    measured = [record_rows.measured_points(record, sources) for record in chosen.values()]
+    for record, keys in zip(chosen.values(), measured, strict=True):
         for point in grid:
             if point.key in keys and not request.only_missing:
                 raise record_rows.clash(record, point.row("", None, 0))
     missing = []
     for point in grid:
-        if not all(point.is_measured(setup.run, keys) for keys in known):
+        if not all(point.is_measured(setup.run, keys) for keys in measured):
             missing.append(point)
     return Job(RunGroup(tuple(runs)), chosen, missing, sources)
 
@@ -149,7 +163,8 @@ def _job(chosen: Records, request: Request) -> Job:
 def _check_code(chosen: Iterable[Record], sources: Sources) -> None:
     """Refuse to measure records whose code differs from `sources`."""
     for record in chosen:
-        if changed_files := code_versions.changed(record, sources):
+        changed_files = code_versions.changed(record, sources)
+        if changed_files:
             names = " and ".join(changed_files)
             raise UserError(
                 f"The code of {names} has changed since the run {record['run_id']} was trained or "
@@ -163,18 +178,22 @@ def _measure(folder: Path, job: Job) -> int:
     state, group = load_state(folder, first)
     # A selection may leave out members of the group, whose checkpoint holds all of them.
     members = [checkpoint_of(folder, record)["member"] for record in job.chosen.values()]
-    params = jax.tree.map(lambda leaf: leaf[jax.numpy.asarray(members)], state.params)
+    rows_of_params = jnp.asarray(members)
+    params = jax.tree.map(lambda leaf: leaf[rows_of_params], state.params)
+
+    def compiled(function: Callable, *args: PyTree) -> Compiled:
+        return jax.jit(function).lower(*args).compile()
+
+    setup = build_setup(group.run)
     lengths = sorted({point.length for point in job.points})
-    evaluator = Evaluator(
-        build_setup(group.run), lengths, lambda f, *args: jax.jit(f).lower(*args).compile()
-    )
+    evaluator = Evaluator(setup, lengths, compiled)
     chance_levels = evaluator.chance_levels(lengths)
     rows_by_member = evaluator.rows(params, job.points)
-    gained = 0
+    num_measured = 0
     for record, rows in zip(job.chosen.values(), rows_by_member, strict=True):
-        known = record_rows.measured_points(record, job.sources)
-        new = [row for row in rows if record_rows.point_key(row) not in known]
-        if new:
-            records.write(folder, record_rows.extended(record, new, chance_levels))
-            gained += 1
-    return gained
+        measured = record_rows.measured_points(record, job.sources)
+        new_rows = [row for row in rows if record_rows.point_key(row) not in measured]
+        if new_rows:
+            records.write(folder, record_rows.extended(record, new_rows, chance_levels))
+            num_measured += 1
+    return num_measured

@@ -21,8 +21,13 @@ class Progress:
       console: for the output; None: stdout.
     """
 
-    def __init__(self, groups: dict[str, tuple[str, int, int]], console: Console | None = None):
-        self.groups, self.console = groups, console or Console()
+    def __init__(
+        self,
+        groups: dict[str, tuple[str, int, int]],
+        console: Console | None = None,
+    ):
+        self.groups = groups
+        self.console = console or Console()
         self.steps = dict.fromkeys(groups, 0)
         self.state: dict[str, Event] = {}
         self.rated_steps: dict[str, int] = {}  # steps with a known rate, times members
@@ -66,8 +71,11 @@ class Progress:
 
     def _add_rate(self, group: str, event: Event) -> None:
         """Add the steps since the run group's last event, at the rate of training alone."""
-        steps = max(0, event["step"] - self.steps[group]) * self.groups[group][2]
-        if rate := event["steps_per_second"]:
+        _, _, num_members = self.groups[group]
+        new_steps = max(0, event["step"] - self.steps[group])  # a resumed group may go back
+        steps = new_steps * num_members
+        rate = event["steps_per_second"]
+        if rate:
             self.rated_steps[group] = self.rated_steps.get(group, 0) + steps
             self.rated_seconds[group] = self.rated_seconds.get(group, 0.0) + steps / rate
 
@@ -82,34 +90,44 @@ class Progress:
 
         A run group without a rate of its own is assumed to have the mean rate of the others.
         """
-        steps, seconds = sum(self.rated_steps.values()), sum(self.rated_seconds.values())
+        steps = sum(self.rated_steps.values())
+        seconds = sum(self.rated_seconds.values())
         if not seconds:
             return None
         mean_rate = steps / seconds
-        left = 0.0
-        for group, (_, total, members) in self.groups.items():
+        seconds_left = 0.0
+        for group, (_, total, num_members) in self.groups.items():
             rate = mean_rate
             if self.rated_steps.get(group):
                 rate = self.rated_steps[group] / self.rated_seconds[group]
-            left += (total - self.steps[group]) * members / rate
-        return left / max(1, len(self.active))
+            steps_left = (total - self.steps[group]) * num_members
+            seconds_left += steps_left / rate
+        return seconds_left / max(1, len(self.active))
 
     def _time_left(self) -> str:
         seconds = self.seconds_left()
         if all(self.steps[group] == total for group, (_, total, _) in self.groups.items()):
             return "evaluating" if self.active else ""
-        return "estimating time left" if seconds is None else _minutes(seconds)
+        if seconds is None:
+            return "estimating time left"
+        if seconds >= 60:
+            return f"{seconds / 60:.1f} min left"
+        return f"{seconds:.0f} s left"
 
     def _line(self, group: str, event: str) -> None:
-        is_recent = time.monotonic() - self.printed_at.get(group, 0) < _PLAIN_INTERVAL
+        elapsed = time.monotonic() - self.printed_at.get(group, 0)
+        is_recent = elapsed < _PLAIN_INTERVAL
         if event in ("started", "evaluating", "finished"):
             return
         # These two come every few seconds; all other events are printed at once.
         if event in ("progress", "elsewhere") and is_recent:
             return
         self.printed_at[group] = time.monotonic()
-        totals = [self._count(), "" if self.stopping else self._time_left()]
-        words = [*self._words(group), ", ".join(filter(None, totals))]
+        total = self._count()
+        time_left = "" if self.stopping else self._time_left()
+        if time_left:
+            total += f", {time_left}"
+        words = [*self._words(group), total]
         self._print("  ".join(filter(None, words)))
 
     def _print(self, line: str) -> None:
@@ -118,10 +136,15 @@ class Progress:
     def _words(self, group: str) -> tuple[str, str, str, str]:
         label, steps, members = self.groups[group]
         state = self.state.get(group, {})
-        loss, rate = state.get("loss"), state.get("steps_per_second")
-        ended = f"FAILED: {state.get('error', 'see its log')}" if state.get("status") else "done"
+        loss = state.get("loss")
+        rate = state.get("steps_per_second")
+        ended = "done"
+        if state.get("status"):
+            ended = f"FAILED: {state.get('error', 'see its log')}"
         step = f"{self.steps[group]}/{steps}"
-        saving = f"saving at step {step}" if self.steps[group] else "compiling, then saves"
+        saving = "compiling, then saves"
+        if self.steps[group]:
+            saving = f"saving at step {step}"
         texts: dict[str, str | None] = {
             "queued": f"waits in Slurm's queue as {state.get('job')}",
             "started": "starting and compiling",
@@ -144,19 +167,18 @@ class Progress:
         return label, activity, loss_text, rate_text
 
     def _count(self) -> str:
-        done = sum(self.groups[group][2] for group in self.ended)
-        total = sum(members for _, _, members in self.groups.values())
-        return f"{done} of {total} runs"
+        sizes = {group: num_members for group, (_, _, num_members) in self.groups.items()}
+        num_ended = sum(sizes[group] for group in self.ended)
+        return f"{num_ended} of {sum(sizes.values())} runs"
 
     def _table(self) -> Table:
         with self.lock:
             table = Table.grid(padding=(0, 2))
             for group in self.state:
-                if group not in self.ended or self.state[group].get("status"):
+                has_failed = bool(self.state[group].get("status"))
+                if group not in self.ended or has_failed:
+                    # Text, because a label may hold brackets, which rich would read as markup.
                     table.add_row(*map(Text, self._words(group)))
-            table.add_row(self._count(), "stopping" if self.stopping else self._time_left())
+            time_left = "stopping" if self.stopping else self._time_left()
+            table.add_row(self._count(), time_left)
         return table
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.1f} min left" if seconds >= 60 else f"{seconds:.0f} s left"

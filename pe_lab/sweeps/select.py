@@ -36,7 +36,11 @@ def check(select: object, config: JsonObject, where: str = "select") -> None:
             check(value, config[key], f"{where}.{key}")
 
 
-def resolve(values: dict[str, Any], folder: Path, before: Sequence[JsonObject]) -> dict[str, Any]:
+def resolve(
+    values: dict[str, Any],
+    folder: Path,
+    before: Sequence[JsonObject],
+) -> dict[str, Any]:
     """Config values whose init_from names one run by its id.
 
     Args:
@@ -72,7 +76,9 @@ def resolve(values: dict[str, Any], folder: Path, before: Sequence[JsonObject]) 
 
 def _is_readable(wanted: object) -> bool:
     """Whether a config's init_from has the right keys and types."""
-    if not isinstance(wanted, Mapping) or not wanted.keys() & {"run_id", "select"}:
+    if not isinstance(wanted, Mapping):
+        return False
+    if "run_id" not in wanted and "select" not in wanted:
         return False
     match = wanted.get("match", ())
     if not isinstance(match, list | tuple):
@@ -101,7 +107,8 @@ def _find_one(
     select = {"init_from": None, **wanted.get("select", {})}
     if known:
         check(select, known[0])
-    match = {path: _at(values, path) for path in wanted.get("match", ("seed",))}
+    paths = wanted.get("match", ("seed",))
+    match = {path: _at(values, path) for path in paths}
     run_ids = []
     for candidate in known:
         if not agrees(select, candidate):

@@ -53,10 +53,13 @@ def read(folder: Path) -> Status:
             # The progress of an old group says nothing about a run that has a record.
             if group.running or run_id not in by_id:
                 group_of[run_id] = group
-    texts = {run_id: " ".join(filter(None, labels.values())) for labels, run_id in entries}
+    texts = {}
+    for labels, run_id in entries:
+        texts[run_id] = " ".join(filter(None, labels.values()))
     runs = []
     for run_id, label in texts.items():
-        record, latest_group = by_id.get(run_id), group_of.get(run_id)
+        record = by_id.get(run_id)
+        latest_group = group_of.get(run_id)
         if record is not None and record["status"] != "failed":
             runs.append(RunStatus(run_id, label, "done", record["error"] or ""))
         elif latest_group is not None and latest_group.running:

@@ -1,6 +1,7 @@
 """A study: the runs of a sweep under the labels that tables show, and their run groups."""
 
 import copy
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,13 +39,20 @@ class Study:
     @property
     def runs(self) -> list[Run]:
         """Every run once: NoPE under ten schemes is one run with ten entries."""
-        return list({entry.run.run_id: entry.run for entry in self.entries}.values())
+        by_id = {entry.run.run_id: entry.run for entry in self.entries}
+        return list(by_id.values())
 
     @property
     def repeated(self) -> list[dict[str, str]]:
         """The labels of points that repeat an earlier point: the same labels and the same run."""
-        points = [(entry.labels, entry.run.run_id) for entry in self.entries]
-        return [point[0] for i, point in enumerate(points) if point in points[:i]]
+        earlier: list[tuple[dict[str, str], str]] = []
+        repeated = []
+        for entry in self.entries:
+            point = (entry.labels, entry.run.run_id)
+            if point in earlier:
+                repeated.append(entry.labels)
+            earlier.append(point)
+        return repeated
 
     def write(self, folder: Path) -> None:
         """Write folder/study.json: the labels of each run and the analysis spec."""
@@ -78,23 +86,29 @@ def expand(
     if not points:
         raise UserError(f"The sweep of {name} has no points.")
     entries: list[Entry] = []
-    before: dict[str, JsonObject] = {}
+    configs: dict[str, JsonObject] = {}  # by run id, of the points so far
+    run_values = {key: value for key, value in values.items() if key != "launcher"}
     for point in points:
         # Copies: several points may share a plugin, and an axis may set one of its arguments.
-        changed = copy.deepcopy({key: value for key, value in values.items() if key != "launcher"})
+        point_values = copy.deepcopy(run_values)
         for path, choice in point.items():
-            _override(changed, path, copy.deepcopy(choice.value))
-        resolved = select.resolve(changed, folder, list(before.values()))
+            _override(point_values, path, copy.deepcopy(choice.value))
+        resolved = select.resolve(point_values, folder, list(configs.values()))
         run = config.from_dict(resolved)
         labels = {path: choice.label for path, choice in point.items()}
         entries.append(Entry(labels, run))
-        before.setdefault(run.run_id, {**run.to_dict(), "run_id": run.run_id})
+        configs.setdefault(run.run_id, {**run.to_dict(), "run_id": run.run_id})
     _check_labels(points)
     _check_same_runs(entries)
-    analysis = {} if analysis is None else analysis
-    overrides = {o.label: dict(o.axes) for entry in entries for o in entry.run.evaluate.overrides}
+    if analysis is None:
+        analysis = {}
     spec = read_analysis_spec.from_dict(analysis)
-    check_analysis_spec.check(spec, [_without_seeds(e.labels) for e in entries], overrides)
+    variants = [_without_seeds(entry.labels) for entry in entries]
+    overrides = {}
+    for entry in entries:
+        for override in entry.run.evaluate.overrides:
+            overrides[override.label] = dict(override.axes)
+    check_analysis_spec.check(spec, variants, overrides)
     return Study(name, tuple(entries), analysis)
 
 
@@ -112,7 +126,8 @@ def _check_labels(points: Sequence[Point]) -> None:
             if path not in SEEDS and choice.label:
                 labelled[path] = choice
         for path, choice in labelled.items():
-            if value_of.setdefault((path, choice.label), choice.value) != choice.value:
+            first_value = value_of.setdefault((path, choice.label), choice.value)
+            if first_value != choice.value:
                 raise UserError(
                     f"Two values of the axis {path!r} have the label {choice.label!r}: name them "
                     f"apart with grid.labelled."
@@ -146,7 +161,8 @@ def _override(values: dict[str, Any], path: str, value: object) -> None:
     A plugin may get a new argument. A config gets no new key.
     """
     *parents, last = path.split(".")
-    inner, walked = values, "config"
+    inner = values
+    walked = "config"
     for key in parents:
         keys: dict[str, Any] = inner
         if not isinstance(inner, dict):
@@ -157,7 +173,8 @@ def _override(values: dict[str, Any], path: str, value: object) -> None:
             raise UserError(
                 f"The axis {path!r} leads nowhere: {walked}.{key} is a value, not a group of keys."
             )
-        inner, walked = keys[key], f"{walked}.{key}"
+        inner = keys[key]
+        walked = f"{walked}.{key}"
     if not isinstance(inner, dict):
         raise UserError(
             f"The axis {path!r} leads nowhere: {walked} holds several values; name an argument of "
@@ -177,40 +194,51 @@ def groups(runs: Iterable[Run]) -> list[RunGroup]:
     by_id = {run.run_id: run for run in runs}
 
     def generation(run: Run) -> int:
-        parent = by_id.get(run.init_from.run_id) if run.init_from else None
-        return 0 if parent is None else 1 + generation(parent)
+        if run.init_from is None or run.init_from.run_id not in by_id:
+            return 0
+        parent = by_id[run.init_from.run_id]
+        return 1 + generation(parent)
 
-    groups: dict[tuple[int, Run], list[Run]] = {}
+    members_of: dict[tuple[int, Run], list[Run]] = {}
     for run in by_id.values():
-        groups.setdefault((generation(run), run.group_key()), []).append(run)
-    # The sort is stable, so groups of one generation keep the order of their first runs.
-    by_generation = sorted(groups.items(), key=lambda item: item[0][0])
+        key = (generation(run), run.group_key())
+        members = members_of.setdefault(key, [])
+        members.append(run)
     run_groups = []
-    for (_, key), members in by_generation:
-        parts = _split(members, key.execution.max_members)
+    # The sort is stable, so groups of one generation keep the order of their first runs.
+    for key in sorted(members_of, key=lambda generation_and_run: generation_and_run[0]):
+        _, group_key = key
+        parts = _split(members_of[key], group_key.execution.max_members)
         run_groups += [RunGroup(tuple(part)) for part in parts]
     return run_groups
 
 
 def _split(runs: Sequence[Run], most: int) -> list[Sequence[Run]]:
     """The fewest parts of at most `most` runs, whose sizes differ by one at most."""
-    parts = -(-len(runs) // most)
-    size, longer = divmod(len(runs), parts)
-    ends = [size * (i + 1) + min(i + 1, longer) for i in range(parts)]
-    return [runs[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    num_parts = math.ceil(len(runs) / most)
+    size, num_larger = divmod(len(runs), num_parts)
+    parts = []
+    start = 0
+    for i in range(num_parts):
+        end = start + size
+        if i < num_larger:
+            end += 1
+        parts.append(runs[start:end])
+        start = end
+    return parts
 
 
 def waves(groups: Iterable[RunGroup]) -> list[list[RunGroup]]:
     """Run groups in the order in which they can train: a parent's group comes earlier."""
-    left = list(groups)
-    done = []
-    while left:
-        waiting = {run.run_id for group in left for run in group.runs}
-        ready = []
-        for group in left:
+    remaining = list(groups)
+    waves = []
+    while remaining:
+        untrained = {run.run_id for group in remaining for run in group.runs}
+        wave = []
+        for group in remaining:
             parents = {run.init_from.run_id for run in group.runs if run.init_from}
-            if not parents & waiting:
-                ready.append(group)
-        done.append(ready)
-        left = [group for group in left if group not in ready]
-    return done
+            if not parents & untrained:
+                wave.append(group)
+        waves.append(wave)
+        remaining = [group for group in remaining if group not in wave]
+    return waves

@@ -85,12 +85,14 @@ class Plan:
 
 
 def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    plural = "" if count == 1 else "s"
+    return f"{count} {noun}{plural}"
 
 
 def _duration(seconds: float) -> str:
     """A time in the largest unit that gives a number of two or more."""
-    for unit, size in (("years", 365 * 86400), ("days", 86400), ("hours", 3600)):
+    units = {"years": 365 * 86400, "days": 86400, "hours": 3600}
+    for unit, size in units.items():
         if seconds >= 2 * size:
             return f"{seconds / size:.1f} {unit}"
     return f"{max(seconds / 60, 0.1):.1f} minutes"
@@ -113,8 +115,10 @@ def plan(study: Study, folder: Path) -> Plan:
     # This process must not take an accelerator from its workers.
     jax.config.update("jax_platforms", "cpu")
     # Reading frozen examples takes seconds, so groups with the same examples are checked once.
-    runs = [group.run for group in groups]
-    distinct = {(run.task, run.evaluate, run.train.max_length): run for run in runs}
+    distinct = {}
+    for group in groups:
+        run = group.run
+        distinct[run.task, run.evaluate, run.train.max_length] = run
     for run in distinct.values():
         frozen_of(run)
     setups = []
@@ -144,8 +148,8 @@ def _check_name(study: Study, folder: Path) -> None:
 
 def _check_parents(groups: list[RunGroup], folder: Path) -> None:
     """Check that the parent of each run is finished, or trained in an earlier group."""
-    coming = {run.run_id for group in groups for run in group.runs}
     runs = [run for group in groups for run in group.runs]
+    coming = {run.run_id for run in runs}
     for run in runs:
         if run.init_from is None or run.init_from.run_id in coming:
             continue
@@ -178,7 +182,9 @@ def run(todo: Plan, launcher: Launcher) -> dict[str, str]:
       One sentence for each failed run, by run id.
     """
     _prepare(todo)
-    names = {e.run.run_id: _name(e.labels) or todo.study.name for e in todo.study.entries}
+    names = {}
+    for entry in todo.study.entries:
+        names[entry.run.run_id] = _name(entry.labels) or todo.study.name
     return _train(todo.groups, names, todo.folder, launcher)
 
 
@@ -210,22 +216,24 @@ def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
       UserError: there is no study, or a record is damaged.
     """
     name, entries = study_files.study_of(folder)
-    failed = [
-        record for record in records.read_all(folder).values() if record["status"] == "failed"
-    ]
+    names = {run_id: _name(labels) or name for labels, run_id in entries}
+    all_records = records.read_all(folder).values()
+    failed = [record for record in all_records if record["status"] == "failed"]
     groups = studies.groups(from_record(record["config"]) for record in failed)
-    return _train(
-        groups, {run_id: _name(labels) or name for labels, run_id in entries}, folder, launcher
-    )
+    return _train(groups, names, folder, launcher)
 
 
 def _name(labels: dict[str, str]) -> str:
     """The name of a variant in progress lines."""
-    return " ".join(v for k, v in labels.items() if v and k not in studies.SEEDS)
+    words = [text for axis, text in labels.items() if axis not in studies.SEEDS]
+    return " ".join(filter(None, words))
 
 
 def _train(
-    groups: Sequence[RunGroup], names: dict[str, str], folder: Path, launcher: Launcher
+    groups: Sequence[RunGroup],
+    names: dict[str, str],
+    folder: Path,
+    launcher: Launcher,
 ) -> dict[str, str]:
     """Train run groups wave by wave; one sentence for each failed run."""
     rows = {}
@@ -237,17 +245,20 @@ def _train(
         for wave in studies.waves(groups):
             files = [run_group_files.write(group, folder) for group in wave]
             statuses |= launcher.launch(files, folder, progress.event)
-    failed = [group for group in groups if statuses.get(group.group_id) != 0]
-    return {
-        run.run_id: _failure(run, folder, group.group_id, statuses.get(group.group_id))
-        for group in failed
-        for run in group.runs
-    }
+    failures = {}
+    for group in groups:
+        status = statuses.get(group.group_id)
+        if status == 0:
+            continue
+        for run in group.runs:
+            failures[run.run_id] = _failure(run, folder, group.group_id, status)
+    return failures
 
 
 def _failure(run: Run, folder: Path, group_id: str, status: int | None) -> str:
     """The reason of a failure; a worker that was killed or never started could not record it."""
-    path, log = records.path_of(folder, run.run_id), folder / "logs" / f"{group_id}.log"
+    path = records.path_of(folder, run.run_id)
+    log = folder / "logs" / f"{group_id}.log"
     if status is None:
         how = "was not started"
     elif status < 0:
@@ -259,8 +270,10 @@ def _failure(run: Run, folder: Path, group_id: str, status: int | None) -> str:
         if status is None or status < 0 or not path.exists():
             write_failure(run, folder, sentence)
         error = records.read(path)["error"] or sentence
-        has_more = str(log) not in error and log.exists() and log.stat().st_size > 0
-        return f"{error}; see {log}" if has_more else error
+        has_log = log.exists() and log.stat().st_size > 0
+        if has_log and str(log) not in error:
+            return f"{error}; see {log}"
+        return error
     except OSError as e:  # the disk is full, perhaps
         return f"{sentence}; and that could not be recorded ({one_line(e)})"
 

@@ -69,7 +69,9 @@ def read(values: JsonObject) -> Tuning:
     for key in values:
         if key not in keys:
             raise unknown("tune", key, keys)
-    axes, seeds, extend = values.get("axes"), values.get("seeds"), values.get("extend", False)
+    axes = values.get("axes")
+    seeds = values.get("seeds")
+    extend = values.get("extend", False)
     if not isinstance(axes, Mapping) or not axes:
         raise UserError(
             'tune: axes must name values by path, as in {"train.learning_rate": (1e-3, 3e-3)}, '
@@ -82,7 +84,8 @@ def read(values: JsonObject) -> Tuning:
         raise UserError(f"tune: seeds must be a whole number of at least 1, got {seeds!r}.")
     if not isinstance(extend, bool):
         raise UserError(f"tune: extend must be True or False, got {extend!r}.")
-    return Tuning({path: tuple(choices) for path, choices in axes.items()}, seeds, extend)
+    values_by_path = {path: tuple(choices) for path, choices in axes.items()}
+    return Tuning(values_by_path, seeds, extend)
 
 
 def first_points(points: Sequence[Point], tuning: Tuning) -> list[Point]:
@@ -96,13 +99,18 @@ def first_points(points: Sequence[Point], tuning: Tuning) -> list[Point]:
             if path in point:
                 raise UserError(f"The axis {path!r} is in sweep() and in tune: name it in one.")
     first = []
-    for of_variant in _by_variant(points).values():
+    for variant_points in _by_variant(points).values():
+        first_seeds = variant_points[: tuning.seeds]
         for setting in grid.product(tuning.axes):
-            first += [_with_setting(point, setting) for point in of_variant[: tuning.seeds]]
+            first += [_with_setting(point, setting) for point in first_seeds]
     return first
 
 
-def extended_points(points: Sequence[Point], tuning: Tuning, tuned: Sequence[Tuned]) -> list[Point]:
+def extended_points(
+    points: Sequence[Point],
+    tuning: Tuning,
+    tuned: Sequence[Tuned],
+) -> list[Point]:
     """The points of one more value for each variant whose best value is at an edge."""
     by_variant = _by_variant(points)
     more = []
@@ -111,23 +119,33 @@ def extended_points(points: Sequence[Point], tuning: Tuning, tuned: Sequence[Tun
             value = _beyond(choice.setting[path].value, tuning.axes[path])
             if value is None:
                 continue
-            setting = {**choice.setting, **grid.product({path: [value]})[0]}
-            of_variant = by_variant[choice.variant]
-            more += [_with_setting(point, setting) for point in of_variant[: tuning.seeds]]
+            (new_value,) = grid.product({path: [value]})
+            setting = {**choice.setting, **new_value}
+            first_seeds = by_variant[choice.variant][: tuning.seeds]
+            more += [_with_setting(point, setting) for point in first_seeds]
     return more
 
 
-def last_points(points: Sequence[Point], tuning: Tuning, tuned: Sequence[Tuned]) -> list[Point]:
+def last_points(
+    points: Sequence[Point],
+    tuning: Tuning,
+    tuned: Sequence[Tuned],
+) -> list[Point]:
     """The points of the second stage: the chosen setting of each variant with the other seeds."""
     by_variant = _by_variant(points)
     last = []
     for choice in tuned:
-        of_variant = by_variant[choice.variant]
-        last += [_with_setting(point, choice.setting) for point in of_variant[tuning.seeds :]]
+        other_seeds = by_variant[choice.variant][tuning.seeds :]
+        last += [_with_setting(point, choice.setting) for point in other_seeds]
     return last
 
 
-def choose(study: Study, points: Sequence[Point], tuning: Tuning, folder: Path) -> list[Tuned]:
+def choose(
+    study: Study,
+    points: Sequence[Point],
+    tuning: Tuning,
+    folder: Path,
+) -> list[Tuned]:
     """The best setting of each variant by its mean validation loss, from the records in a folder.
 
     A variant is missing if all its runs failed.
@@ -142,25 +160,29 @@ def choose(study: Study, points: Sequence[Point], tuning: Tuning, folder: Path) 
     for point, entry in zip(points, study.entries, strict=True):
         setting = {path: point[path] for path in tuning.axes}
         labels = _labels(setting)
-        variant = _variant({k: v for k, v in point.items() if k not in tuning.axes})
-        settings.setdefault(variant, {})[labels] = setting
+        variant = _variant({path: c for path, c in point.items() if path not in tuning.axes})
+        variant_settings = settings.setdefault(variant, {})
+        variant_settings[labels] = setting
         record = present.get(entry.run.run_id)
         if record is not None and record["status"] != "failed":
-            trained.setdefault(variant, {}).setdefault(labels, []).append(record)
+            by_setting = trained.setdefault(variant, {})
+            by_setting.setdefault(labels, []).append(record)
     tuned = []
     for variant, by_setting in trained.items():
         losses = {}
-        for labels, of_seeds in by_setting.items():
-            losses[labels] = selection.loss(Variant(study.name, tuple(of_seeds)))
+        for labels, seeds in by_setting.items():
+            losses[labels] = selection.loss(Variant(study.name, tuple(seeds)))
         best = min(losses, key=lambda labels: losses[labels])
         setting = settings[variant][best]
-        tuned.append(Tuned(variant, setting, losses, _edges(setting, settings[variant].values())))
+        edges = _edges(setting, settings[variant].values())
+        tuned.append(Tuned(variant, setting, losses, edges))
     return tuned
 
 
 def num_seeds(points: Sequence[Point]) -> int:
     """The smallest number of seeds of a variant."""
-    return min(len(of_variant) for of_variant in _by_variant(points).values())
+    by_variant = _by_variant(points)
+    return min(len(variant_points) for variant_points in by_variant.values())
 
 
 def plain(tuning: Tuning, tuned: Sequence[Tuned]) -> dict[str, object]:
@@ -212,7 +234,7 @@ def _edges(setting: Point, settings: Iterable[Point]) -> tuple[str, ...]:
     edges = []
     for path, choice in setting.items():
         numbers = _numbers(other[path].value for other in settings)
-        if numbers is not None and choice.value in (min(numbers), max(numbers)):
+        if numbers is not None and choice.value in (numbers[0], numbers[-1]):
             edges.append(path)
     return tuple(edges)
 
@@ -222,10 +244,11 @@ def _beyond(value: object, values: Iterable[object]) -> float | None:
     numbers = _numbers(values)
     if numbers is None or numbers[0] <= 0:
         return None
-    last, before = numbers[-1], numbers[-2]
+    edge, next_to_edge = numbers[-1], numbers[-2]
     if value == numbers[0]:
-        last, before = numbers[0], numbers[1]
-    return float(f"{last * last / before:.2g}")
+        edge, next_to_edge = numbers[0], numbers[1]
+    beyond = edge * edge / next_to_edge
+    return float(f"{beyond:.2g}")  # as short as the values of a config
 
 
 def _numbers(values: Iterable[object]) -> list[float] | None:

@@ -58,8 +58,11 @@ def queue() -> dict[str, InQueue] | None:
     text = _output("squeue", "--noheader", "--array", f"--user={os.getuid()}", columns)
     if text is None:
         return None
-    rows = (line.split() for line in text.splitlines())
-    return {task: InQueue(state, int(restarts)) for task, state, restarts in rows}
+    tasks = {}
+    for line in text.splitlines():
+        task, state, restarts = line.split()
+        tasks[task] = InQueue(state, int(restarts))
+    return tasks
 
 
 def ended(tasks: Sequence[str]) -> dict[str, int]:
@@ -68,9 +71,14 @@ def ended(tasks: Sequence[str]) -> dict[str, int]:
     table = _output("sacct", "--parsable2", "-X", "-o", "JobID,State,ExitCode", "-j", arrays)
     if not table:
         return {}
-    accounts = submitit_module().slurm.slurm.SlurmInfoWatcher().read_info(table)
-    statuses = {task: status_of(accounts.get(task, {})) for task in tasks}
-    return {task: status for task, status in statuses.items() if status is not None}
+    watcher = submitit_module().slurm.slurm.SlurmInfoWatcher()
+    accounts = watcher.read_info(table)
+    statuses = {}
+    for task in tasks:
+        status = status_of(accounts.get(task, {}))
+        if status is not None:
+            statuses[task] = status
+    return statuses
 
 
 def status_of(account: dict[str, str]) -> int | None:

@@ -23,8 +23,13 @@ class Worker:
       pin: called with the worker's process id.
     """
 
-    def __init__(self, environment: Mapping[str, str], pin: Callable[[int], None]):
-        self.environment, self.pin = {**os.environ, **environment}, pin
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        pin: Callable[[int], None],
+    ):
+        self.environment = {**os.environ, **environment}
+        self.pin = pin
         self.process: subprocess.Popen[str] | None = None
         self.group: int | None = None  # process id of the fork that trains
         self.leaving = False
@@ -43,7 +48,11 @@ class Worker:
         self.process = self.group = None
 
     def train(
-        self, group_file: Path, folder: Path, log: Path, on_line: Callable[[str], None]
+        self,
+        group_file: Path,
+        folder: Path,
+        log: Path,
+        on_line: Callable[[str], None],
     ) -> int:
         """Train a run group.
 
@@ -59,8 +68,9 @@ class Worker:
         process = self._started(log)
         assert process.stdin is not None
         assert process.stdout is not None
+        request = json.dumps([str(group_file), str(folder), str(log)])
         with contextlib.suppress(BrokenPipeError):  # it has died: there is nothing to read either
-            process.stdin.write(json.dumps([str(group_file), str(folder), str(log)]) + "\n")
+            process.stdin.write(request + "\n")
             process.stdin.flush()
         for line in process.stdout:
             message = json_object(line) or {}

@@ -62,7 +62,9 @@ def launcher(spec: object, workers: int | None = None) -> Launcher:
     """
     if not isinstance(spec, Mapping):
         raise UserError(f"config.launcher is given as dict(name=..., ...), got {spec!r}.")
-    values = {**spec} if workers is None else {**spec, "workers": workers}
+    values = {**spec}
+    if workers is not None:
+        values["workers"] = workers
     plugin = plugins.resolve("sweeps.launchers", values)
     return plugins.build("sweeps.launchers", plugin)
 
@@ -79,16 +81,17 @@ def environment(folder: Path) -> dict[str, str]:
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }
-    path = os.pathsep.join(p or os.getcwd() for p in sys.path)
-    return {
-        "PYTHONPATH": path,
-        **{name: os.environ.get(name, value) for name, value in cache.items()},
-    }
+    folders = [entry or os.getcwd() for entry in sys.path]  # "" is the working directory
+    variables = {"PYTHONPATH": os.pathsep.join(folders)}
+    for name, value in cache.items():
+        variables[name] = os.environ.get(name, value)
+    return variables
 
 
 def one_thread() -> dict[str, str]:
     """XLA's flags for a worker with one core, after the user's flags."""
-    return {"XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}".strip()}
+    flags = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}"
+    return {"XLA_FLAGS": flags.strip()}
 
 
 def json_object(text: str) -> Event | None:

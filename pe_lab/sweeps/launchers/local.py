@@ -43,14 +43,15 @@ def available_cores() -> list[int]:
 def gpus() -> list[str]:
     """The NVIDIA devices that JAX could use here, as CUDA names them."""
     # JAX itself would take memory of every device, so it is not started here.
-    has_plugin = any(importlib.util.find_spec(f"jax_cuda{version}_plugin") for version in (12, 13))
+    plugins = [importlib.util.find_spec(f"jax_cuda{version}_plugin") for version in (12, 13)]
     platforms = os.environ.get("JAX_PLATFORMS") or "cuda"
-    if not has_plugin or not platforms.startswith(("cuda", "gpu")):
+    if not any(plugins) or not platforms.startswith(("cuda", "gpu")):
         return []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
         return [name for name in visible.split(",") if name]
-    return [str(i) for i in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]
+    device_files = list(Path("/dev").glob("nvidia[0-9]*"))
+    return [str(index) for index in range(len(device_files))]
 
 
 def default_workers() -> int:
@@ -73,10 +74,11 @@ class Local(Launcher):
     ) -> dict[str, int]:
         workers = self.at_once(len(group_files))
         supervisor = _Supervisor(folder, on_event, group_files)
-        places = [Place.of(i, workers) for i in range(min(workers, len(group_files)))]
-        threads = [
-            threading.Thread(target=supervisor.work, args=(place,), daemon=True) for place in places
-        ]
+        threads = []
+        for number in range(min(workers, len(group_files))):
+            place = Place.of(number, workers)
+            thread = threading.Thread(target=supervisor.work, args=(place,), daemon=True)
+            threads.append(thread)
         for thread in threads:
             thread.start()
         try:
@@ -104,7 +106,8 @@ class _Supervisor:
 
     def work(self, place: "Place") -> None:
         """The thread of one worker: one run group after the other in one place."""
-        with Worker({**environment(self.folder), **place.environment()}, place.pin) as worker:
+        variables = {**environment(self.folder), **place.environment()}
+        with Worker(variables, place.pin) as worker:
             self.workers.append(worker)
             while not self.stopping.is_set():
                 try:
@@ -205,7 +208,9 @@ class Place:
     def of(cls, number: int, workers: int) -> "Place":
         names = gpus()
         if names:
-            return cls(gpus=tuple(names[number % len(names) :: workers]))
+            # Every further GPU, if there are more GPUs than workers.
+            devices = names[number % len(names) :: workers]
+            return cls(gpus=tuple(devices))
         if workers == 1:
             return cls()  # one worker uses all cores
         cores = available_cores()
@@ -214,7 +219,9 @@ class Place:
     def environment(self) -> dict[str, str]:
         if self.gpus:
             return {"CUDA_VISIBLE_DEVICES": ",".join(self.gpus)}
-        return {} if self.core is None else one_thread()
+        if self.core is None:
+            return {}
+        return one_thread()
 
     def pin(self, pid: int) -> None:
         if self.core is not None and hasattr(os, "sched_setaffinity"):

@@ -63,7 +63,8 @@ class Slurm(Launcher):
         minutes: int = 240,
     ):
         super().__init__(workers=workers)
-        if cpus < 1 or gpus < 0 or minutes < 2 or (memory_gb is not None and memory_gb <= 0):
+        no_memory = memory_gb is not None and memory_gb <= 0
+        if cpus < 1 or gpus < 0 or minutes < 2 or no_memory:
             raise ValueError(
                 f"slurm needs cpus from 1, gpus from 0, minutes from 2, memory_gb above 0: got "
                 f"{cpus}, {gpus}, {minutes}, {memory_gb}."
@@ -127,14 +128,15 @@ class Slurm(Launcher):
             additional_parameters=extra,
         )
         (folder / "slurm").mkdir(exist_ok=True)
-        *python, file, where = command(group_files[0].parent.absolute() / "$group.json", folder)
+        group_file = group_files[0].parent.absolute() / "$group.json"
         srun = [
             "srun",
             "--unbuffered",
             f"--cpus-per-task={self.cpus}",
             f"--error={folder / 'logs' / '$group.log'}",
         ]
-        line = " ".join(_quoted(word) for word in (*srun, *python, file, where))
+        words = [*srun, *command(group_file, folder)]
+        line = " ".join(_quoted(word) for word in words)
         try:
             with contextlib.redirect_stderr(io.StringIO()):  # the exception has the same text
                 job = executor._submit_command(line)  # submitit's public methods pickle functions
@@ -154,9 +156,8 @@ class _Watch:
         self.launcher, self.folder, self.on_event = launcher, folder, on_event
         self.tasks: dict[str, Path] = {}  # Slurm's id, as in 17_3 -> the run group
         self.seen: dict[str, _slurm_queue.InQueue] = {}  # the latest state of each task
-        self.progress: dict[
-            str, Event | None
-        ] = {}  # run group -> the latest content of its progress file
+        # Run group -> the latest content of its progress file.
+        self.progress: dict[str, Event | None] = {}
         self.died: set[Path] = set()
         self.statuses: dict[str, int] = {}
 
@@ -181,21 +182,29 @@ class _Watch:
         while self.tasks:
             time.sleep(_LOOK_AGAIN)
             queue = _slurm_queue.queue()
+            if queue is None:  # Slurm did not answer
+                for task, file in self.tasks.items():
+                    self._report(task, file, self._last_seen(task))
+                continue
             for task, file in self.tasks.items():
-                seen = self.seen.get(task, _slurm_queue.InQueue("", 0))
-                absent = _slurm_queue.InQueue("", seen.restarts)
-                self._report(task, file, seen if queue is None else queue.get(task, absent))
-            if queue is not None and (gone := [task for task in self.tasks if task not in queue]):
+                absent = _slurm_queue.InQueue("", self._last_seen(task).restarts)
+                self._report(task, file, queue.get(task, absent))
+            gone = [task for task in self.tasks if task not in queue]
+            if gone:
                 for task, status in _slurm_queue.ended(gone).items():
                     self._end(task, status)
         return self.statuses
+
+    def _last_seen(self, task: str) -> _slurm_queue.InQueue:
+        return self.seen.get(task, _slurm_queue.InQueue("", 0))
 
     def _report(self, task: str, file: Path, now: _slurm_queue.InQueue) -> None:
         """Report the changes of a task since the last look.
 
         A restart shows in the count: the time in the queue may be shorter than between two looks.
         """
-        before, self.seen[task] = self.seen.get(task, _slurm_queue.InQueue("", 0)), now
+        before = self._last_seen(task)
+        self.seen[task] = now
         restarted = now.restarts > before.restarts
         if restarted:
             self.on_event(file.stem, {"event": "left"})
@@ -209,8 +218,9 @@ class _Watch:
             self.on_event(file.stem, progress)
 
     def _progress(self, file: Path) -> Event | None:
+        path = self.folder / "progress" / file.name
         with contextlib.suppress(OSError):
-            return json_object((self.folder / "progress" / file.name).read_text(encoding="utf-8"))
+            return json_object(path.read_text(encoding="utf-8"))
         return None
 
     def _end(self, task: str, status: int) -> None:
@@ -233,4 +243,6 @@ class _Watch:
 
 def _quoted(word: str) -> str:
     """Quote a word for the shell, which still replaces $group by the run group's id."""
-    return "$group".join(shlex.quote(part) if part else "" for part in word.split("$group"))
+    # An empty part must stay empty: quoted, it would be ''.
+    parts = [shlex.quote(part) if part else "" for part in word.split("$group")]
+    return "$group".join(parts)
