@@ -102,7 +102,7 @@ def _transform_qk(
     k: Float[Array, "b s h e"],
     kernels: Kernels,
 ) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
-    """Queries and keys as an encoding changes them; its other heads keep theirs."""
+    """Queries and keys after an encoding's `transform_qk`, which leaves its other heads alone."""
     transform_qk = kernels.hook(e.encoding, "transform_qk")
     new_q, new_k = transform_qk(q, k, e.Q, e.K)
     if e.heads is None:
@@ -123,7 +123,7 @@ def _scale_by_log_n(
 ) -> Float[Array, "b l h e"]:
     """Queries times factor * log n. It scales q·k and leaves biases as they are."""
     num_visible = mask.sum(axis=-1)  # [B|1, H|1, L]
-    n = jnp.maximum(num_visible, 1)  # log 0 would make a query without keys infinite
+    n = jnp.maximum(num_visible, 1)  # a query without keys: log 0 is infinite
     factor_of_head = jnp.asarray(factor, jnp.float32)
     factor_of_head = jnp.reshape(factor_of_head, (1, -1, 1))
     log_n = jnp.log(n.astype(jnp.float32))

@@ -75,15 +75,15 @@ def view_cache(cache: Cache, mask: Bool[Array, "b l"]) -> CacheViews:
     Args:
       mask: True at the next tokens.
     """
-    room = cache.num_slots
+    num_slots = cache.num_slots
     filled = cache.filled + mask.sum(axis=1)
     first_slot = cache.filled[:, None]
     index = jnp.arange(mask.shape[1])[None]
     next_slots = first_slot + index
-    write = jnp.where(mask, next_slots, room)
+    write = jnp.where(mask, next_slots, num_slots)
     last_slot = jnp.maximum(filled - 1, 0)  # 0 in an empty context
     last_slot = last_slot[:, None]
-    last_slot = jnp.minimum(last_slot, room - 1)  # no slot is left in a full context
+    last_slot = jnp.minimum(last_slot, num_slots - 1)  # no slot is left in a full context
     query_slots = jnp.minimum(next_slots, last_slot)
     query_positions = tuple(_take_slots(p, query_slots) for p in cache.positions)
     arange = (False,) * len(query_positions)  # queries and keys start at different positions
@@ -94,7 +94,7 @@ def view_cache(cache: Cache, mask: Bool[Array, "b l"]) -> CacheViews:
         lengths=filled,
         arange=arange,
     )
-    all_slots = jnp.arange(room)[None]
+    all_slots = jnp.arange(num_slots)[None]
     is_filled = all_slots < filled[:, None]
     keys = View(
         positions=cache.positions,
@@ -130,13 +130,13 @@ def write_keys(buffer: Keys, slots: Int[Array, "b l"], new: Keys) -> Keys:
 def empty_keys(stack: Stack, cache: Cache) -> tuple[Keys, ...]:
     """Buffers of zeros for every applied layer."""
     batch = len(cache.filled)
-    room = cache.num_slots
+    num_slots = cache.num_slots
     width = stack.embedding.features
     no_tokens = jnp.zeros((batch, 0), bool)
     keys = view_cache(cache, no_tokens).keys
 
     def layer_keys() -> list[tuple]:
-        inputs = jnp.zeros((batch, room, width), stack.dtype)
+        inputs = jnp.zeros((batch, num_slots, width), stack.dtype)
         terms = stack.self_attention_terms(keys, keys)
         by_layer = []
         for step in range(stack.depth):

@@ -63,9 +63,9 @@ def _memory(model: Transformer, positions: tuple[Positions, ...], source: Stream
     x, _ = encoder(x, terms)
     # Keys do not depend on queries, so queries at every slot, none of them valid, will do.
     batch = len(source.tokens)
-    room = positions[0].shape[2]
-    valid = jnp.zeros((batch, room), bool)
-    slots = jnp.arange(room)[None]
+    num_slots = positions[0].shape[2]
+    valid = jnp.zeros((batch, num_slots), bool)
+    slots = jnp.arange(num_slots)[None]
     no_arange = (False,) * len(positions)
     queries = View(
         positions=positions,

@@ -117,15 +117,15 @@ def _module(
 ) -> Any:
     """One encoding, built with the sizes of the model: an input or an attention encoding."""
     needs = plugins.find("encodings", spec.name).requirements  # type: ignore[attr-defined]
-    why = None
+    reason = None
     if stack == "cross" and not needs.cross:
-        why = "is not defined between two streams, so it cannot act in cross-attention"
+        reason = "is not defined between two streams, so it cannot act in cross-attention"
     if stack == "encoder" and not needs.bidirectional:
-        why = "is not defined for bidirectional attention, which the encoder uses"
+        reason = "is not defined for bidirectional attention, which the encoder uses"
     if stack == "decoder" and not needs.causal:
-        why = "is not defined for causal attention, which the decoder uses"
-    if why is not None:
-        raise UserError(f"{spec.name} {why}.")
+        reason = "is not defined for causal attention, which the decoder uses"
+    if reason is not None:
+        raise UserError(f"{spec.name} {reason}.")
     return plugins.build(
         "encodings",
         spec,

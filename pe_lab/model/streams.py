@@ -1,6 +1,6 @@
 """The input of a stack, and the view of it that the layers read.
 
-A `Stream` is what a caller passes. Its `View` has a sink token, if the model uses one, and gives
+A caller passes a `Stream`. Its `View` has a sink token, if the model uses one, and gives
 every padded token the position of a valid one, so that no encoding handles padding.
 
 Positions of one scheme are [N, B|1, L], or [N, B|1, L, A] with several axes. N is 1 or the number

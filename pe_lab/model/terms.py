@@ -1,4 +1,4 @@
-"""What a forward pass computes from positions alone, before it sees any token.
+"""The half of the forward pass that depends on positions alone, and on no token.
 
 The terms of a stack (embeddings of positions, masks, biases) come from the views of its streams.
 They are computed once a forward pass, for all layers that share them.

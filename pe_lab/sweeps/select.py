@@ -51,41 +51,41 @@ def resolve(
     Raises:
       UserError: no run or several runs match.
     """
-    wanted = values.get("init_from")
-    if wanted is None:
+    init_from = values.get("init_from")
+    if init_from is None:
         return values
-    if not _is_readable(wanted):
+    if not _is_readable(init_from):
         raise UserError(
             f"config.init_from is dict(study=..., select=dict(...), match=(...)) or "
-            f"dict(study=..., run_id=...), got {wanted!r}."
+            f"dict(study=..., run_id=...), got {init_from!r}."
         )
-    for key in wanted:
+    for key in init_from:
         if key not in _KEYS:
             raise unknown("config.init_from", str(key), _KEYS)
-    study = wanted.get("study") or ""
-    if "run_id" in wanted:
-        return {**values, "init_from": {"study": study, "run_id": wanted["run_id"]}}
-    known = list(before)
+    study = init_from.get("study") or ""
+    if "run_id" in init_from:
+        return {**values, "init_from": {"study": study, "run_id": init_from["run_id"]}}
+    candidates = list(before)
     where = "this study, before this point"
     if study:
-        known = _configs(study_files.folder_of(study, folder))
+        candidates = _configs(study_files.folder_of(study, folder))
         where = study
-    run_id = _find_one(wanted, values, known, where)
+    run_id = _find_one(init_from, values, candidates, where)
     return {**values, "init_from": {"study": study, "run_id": run_id}}
 
 
-def _is_readable(wanted: object) -> bool:
+def _is_readable(init_from: object) -> bool:
     """Whether a config's init_from has the right keys and types."""
-    if not isinstance(wanted, Mapping):
+    if not isinstance(init_from, Mapping):
         return False
-    if "run_id" not in wanted and "select" not in wanted:
+    if "run_id" not in init_from and "select" not in init_from:
         return False
-    match = wanted.get("match", ())
+    match = init_from.get("match", ())
     if not isinstance(match, list | tuple):
         return False
-    texts = (wanted.get("study") or "", wanted.get("run_id", ""), *match)
+    texts = (init_from.get("study") or "", init_from.get("run_id", ""), *match)
     are_texts = all(isinstance(text, str) for text in texts)
-    return are_texts and isinstance(wanted.get("select", {}), Mapping)
+    return are_texts and isinstance(init_from.get("select", {}), Mapping)
 
 
 def _configs(folder: Path) -> list[JsonObject]:
@@ -98,26 +98,26 @@ def _configs(folder: Path) -> list[JsonObject]:
 
 
 def _find_one(
-    wanted: JsonObject,
+    init_from: JsonObject,
     values: JsonObject,
-    known: Sequence[JsonObject],
+    candidates: Sequence[JsonObject],
     where: str,
 ) -> str:
     # By default a parent is a run that has no parent itself.
-    select = {"init_from": None, **wanted.get("select", {})}
-    if known:
-        check(select, known[0])
-    paths = wanted.get("match", ("seed",))
+    select = {"init_from": None, **init_from.get("select", {})}
+    if candidates:
+        check(select, candidates[0])
+    paths = init_from.get("match", ("seed",))
     match = {path: _at(values, path) for path in paths}
     run_ids = []
-    for candidate in known:
+    for candidate in candidates:
         if not agrees(select, candidate):
             continue
         if all(agrees(value, _at(candidate, path)) for path, value in match.items()):
             run_ids.append(candidate["run_id"])
     if len(run_ids) == 1:
         return run_ids[0]
-    words = _words(wanted.get("select", {}))
+    words = _words(init_from.get("select", {}))
     words += [f"{path}={label(value)}" for path, value in match.items()]
     raise UserError(
         f"config.init_from finds {len(run_ids) or 'no'} runs in {where} with {', '.join(words)}: "

@@ -67,14 +67,14 @@ def read(folder: Path) -> Status:
         elif record is not None:
             runs.append(RunStatus(run_id, label, "failed", record["error"] or ""))
         else:
-            why = "" if latest_group is None else latest_group.about
+            reason = "" if latest_group is None else latest_group.about
             if records.path_of(folder, run_id) in damaged:
-                why = "its record is damaged"
-            runs.append(RunStatus(run_id, label, "left", why))
+                reason = "its record is damaged"
+            runs.append(RunStatus(run_id, label, "left", reason))
     running = [group for group in groups if group.running]
-    known = [by_id[run_id] for _, run_id in entries if run_id in by_id]
-    left = _seconds_left(runs, running, list(by_id.values()))
-    return Status(name, tuple(runs), len(running), left, changed_code.note(known))
+    study_records = [by_id[run_id] for _, run_id in entries if run_id in by_id]
+    seconds_left = _seconds_left(runs, running, list(by_id.values()))
+    return Status(name, tuple(runs), len(running), seconds_left, changed_code.note(study_records))
 
 
 @dataclass(frozen=True)
@@ -165,10 +165,10 @@ def _seconds_left(
         cost = record["cost"]
         if cost:  # a failed run has none
             costs.append(cost["train_seconds"] + cost["compile_seconds"])
-    known = [group.seconds_left for group in running if group.seconds_left is not None]
-    if (waiting and not costs) or (running and not known):
+    seconds_of_groups = [group.seconds_left for group in running if group.seconds_left is not None]
+    if (waiting and not costs) or (running and not seconds_of_groups):
         return None
-    seconds = sum(known)
+    seconds = sum(seconds_of_groups)
     if waiting:
         seconds += waiting * statistics.fmean(costs)
     return seconds / max(1, len(running))

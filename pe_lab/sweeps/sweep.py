@@ -108,10 +108,10 @@ def plan(study: Study, folder: Path) -> Plan:
     _check_writable(folder)
     _check_name(study, folder)
     damaged = records.damaged(folder)
-    present = records.read_all(folder, without=damaged)
-    left = [run for run in study.runs if not is_done(run, present)]
-    _check_code(left, present)
-    groups = studies.groups(left)
+    by_id = records.read_all(folder, without=damaged)
+    unfinished = [run for run in study.runs if not is_done(run, by_id)]
+    _check_code(unfinished, by_id)
+    groups = studies.groups(unfinished)
     # This process must not take an accelerator from its workers.
     jax.config.update("jax_platforms", "cpu")
     # Reading frozen examples takes seconds, so groups with the same examples are checked once.
@@ -128,8 +128,8 @@ def plan(study: Study, folder: Path) -> Plan:
         for override in group.run.evaluate.overrides:
             overridden(setup, override)
     _check_parents(groups, folder)
-    known = [present[run.run_id] for run in study.runs if run.run_id in present]
-    note = changed_code.note(known)
+    existing = [by_id[run.run_id] for run in study.runs if run.run_id in by_id]
+    note = changed_code.note(existing)
     return Plan(study, folder, tuple(groups), note, damaged, tuple(setups))
 
 
@@ -149,9 +149,9 @@ def _check_name(study: Study, folder: Path) -> None:
 def _check_parents(groups: list[RunGroup], folder: Path) -> None:
     """Check that the parent of each run is finished, or trained in an earlier group."""
     runs = [run for group in groups for run in group.runs]
-    coming = {run.run_id for run in runs}
+    planned = {run.run_id for run in runs}
     for run in runs:
-        if run.init_from is None or run.init_from.run_id in coming:
+        if run.init_from is None or run.init_from.run_id in planned:
             continue
         parent_folder = study_files.folder_of(run.init_from.study, folder)
         parent = records.read_run(parent_folder, run.init_from.run_id)
@@ -163,9 +163,9 @@ def _check_parents(groups: list[RunGroup], folder: Path) -> None:
         check_held_out(run, parent)
 
 
-def _check_code(left: Sequence[Run], present: dict[str, Record]) -> None:
+def _check_code(unfinished: Sequence[Run], by_id: dict[str, Record]) -> None:
     """Refuse to evaluate finished runs further with other code."""
-    trained = [present[run.run_id] for run in left if run.run_id in present]
+    trained = [by_id[run.run_id] for run in unfinished if run.run_id in by_id]
     trained = [record for record in trained if record["status"] == "finished"]
     for run_id, names in changed_code.changed_plugins(trained).items():
         raise UserError(

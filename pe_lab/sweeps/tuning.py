@@ -154,7 +154,7 @@ def choose(
       study: of these points.
       points: of the first stage.
     """
-    present = records.read_all(folder)
+    by_id = records.read_all(folder)
     settings: dict[Labels, dict[Labels, Point]] = {}
     trained: dict[Labels, dict[Labels, list[Record]]] = {}
     for point, entry in zip(points, study.entries, strict=True):
@@ -163,7 +163,7 @@ def choose(
         variant = _variant({path: c for path, c in point.items() if path not in tuning.axes})
         variant_settings = settings.setdefault(variant, {})
         variant_settings[labels] = setting
-        record = present.get(entry.run.run_id)
+        record = by_id.get(entry.run.run_id)
         if record is not None and record["status"] != "failed":
             by_setting = trained.setdefault(variant, {})
             by_setting.setdefault(labels, []).append(record)

@@ -193,19 +193,19 @@ def _stream(
     num_packed = len(keys) // len(mask)  # examples in a context
     positions = []
     for index, scheme in enumerate(setup.schemes):
-        place = functools.partial(_positions, scheme, train=train, offset=offset)
+        positions_of = functools.partial(_positions, scheme, train=train, offset=offset)
         draws_again = bool(prefix) and not scheme.one_draw
         scheme_keys = _scheme_keys(keys, index, is_source=draws_again)
         if not is_apart:
             # One range of positions for the whole context; its first example's key draws them.
             structure = getattr(contexts, prefix + "structure")
             first_keys = scheme_keys[::num_packed]
-            positions.append(place(first_keys, mask, structure, segments))
+            positions.append(positions_of(first_keys, mask, structure, segments))
             continue
         # Every example has its own positions, which are packed as its tokens are.
         example_mask = getattr(batch, prefix + "mask")
         structure = getattr(batch, prefix + "structure")
-        rows = place(scheme_keys, example_mask, structure, None)
+        rows = positions_of(scheme_keys, example_mask, structure, None)
         num_rows, _, _, *axes = rows.shape
         rows = jnp.broadcast_to(rows, (num_rows, *example_mask.shape, *axes))
         pack_rows = functools.partial(packed, mask=example_mask, k=num_packed)

@@ -57,16 +57,16 @@ def out_of_reach(
         if not placement.reads_positions:
             continue
         num_tokens = max(tokens[stack] for stack in placement.streams)
-        most = setup.schemes[placement.site.scheme].max_length
-        if most is not None and num_tokens > most:
+        num_positions = setup.schemes[placement.site.scheme].max_length
+        if num_positions is not None and num_tokens > num_positions:
             name = setup.scheme_names[placement.site.scheme]
-            return f"{name} has {most} positions; length {length} asks for {num_tokens}"
+            return f"{name} has {num_positions} positions; length {length} asks for {num_tokens}"
         largest = setup.largest_position(placement, length, train) + offset
-        room = placement.encoding.requirements.max_positions
-        if room is not None and largest >= room:
+        table_size = placement.encoding.requirements.max_positions
+        if table_size is not None and largest >= table_size:
             return (
-                f"{placement.name} has positions 0..{room - 1}; length {length} asks for position "
-                f"{largest:g}"
+                f"{placement.name} has positions 0..{table_size - 1}; length {length} asks for "
+                f"position {largest:g}"
             )
     return None
 

@@ -49,8 +49,8 @@ def mesh(num_members: int, batch_devices: int) -> Mesh:
     The other axis has as many devices as divide the number of members.
     """
     devices = jax.local_devices()
-    most = len(devices) // batch_devices
-    rows = max(n for n in range(1, most + 1) if num_members % n == 0)
+    most_rows = len(devices) // batch_devices
+    rows = max(n for n in range(1, most_rows + 1) if num_members % n == 0)
     used = np.array(devices[: rows * batch_devices])
     grid = used.reshape(rows, batch_devices)
     return Mesh(grid, (MEMBERS, BATCH))

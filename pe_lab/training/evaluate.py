@@ -176,13 +176,13 @@ class Evaluator:
 
 def _rows_without_values(setup: Setup, point: EvaluationPoint, reason: str) -> list[RecordRow]:
     """The rows of a point that cannot be measured."""
-    known = setup.reveals_target_length
+    reveals_length = setup.reveals_target_length
     row = functools.partial(
         point.row,
         value=None,
         count=0,
         reason=reason,
-        reveals_target_length=known,
+        reveals_target_length=reveals_length,
     )
     names = setup.run.evaluate.attributes
     of_attributes = [row(by_attribute.METRIC, attribute=name) for name in names]
@@ -208,7 +208,7 @@ def _rows(
         else:
             values[metric.name] = metric.value(metric_sums, num_tokens)
     values["overlap"] = int(measured.overlap) / count
-    known = setup.reveals_target_length
+    reveals_length = setup.reveals_target_length
     rows = []
     for name, value in values.items():
         row = functools.partial(
@@ -216,7 +216,7 @@ def _rows(
             name,
             count=count,
             reason=reason if value is None else None,
-            reveals_target_length=known,
+            reveals_target_length=reveals_length,
         )
         if name == by_attribute.METRIC:
             for attribute, value_of_attribute in zip(names, value, strict=True):

@@ -83,7 +83,7 @@ def draw_first(
 def draw(task: Task, counts: Counts) -> Iterator[tuple[str, int, Example]]:
     """Each split and length with its examples, in the shapes of the longest."""
     bound = max(length for _, length in counts)
-    most = max(counts.values())
+    largest_count = max(counts.values())
     rule = splits.rule(task)
     for number, split in enumerate(SPLITS):
         data = jax.tree.map(jnp.asarray, task.data(split))
@@ -94,7 +94,7 @@ def draw(task: Task, counts: Counts) -> Iterator[tuple[str, int, Example]]:
                 task,
                 rule,
                 bound,
-                most,
+                largest_count,
                 split=jnp.asarray(number),
                 length=jnp.asarray(length),
                 data=data,

@@ -1,4 +1,4 @@
-"""What the positions of a target tell a model before it says the target."""
+"""Information about a target that its positions reveal before the model predicts it."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from pe_lab.tasks.layouts import Layout
 def revealed(
     task: Task, layout: Layout, scheme: PositionScheme
 ) -> Literal["length", "answer"] | None:
-    """Return what positions reveal of a target: its length, tokens of the answer, or nothing."""
+    """Return the part of a target that positions reveal: its length, its answer, or None."""
     by_structure = None
     if scheme.follows is not None:
         by_structure = task.reveals(scheme.follows, layout.causal)

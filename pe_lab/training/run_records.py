@@ -29,7 +29,7 @@ _CODE = (":/pe_lab", ":/configs", ":/experiments")  # the folders whose changes 
 
 @dataclasses.dataclass
 class Cost:
-    """What a run group has cost so far.
+    """The cost of a run group so far.
 
     Attributes:
       memory: bytes of state and of temporary values, as the compiler counts them.

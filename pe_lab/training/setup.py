@@ -155,7 +155,7 @@ class Setup:
             bounds += [scheme.bound_on(axis, num_tokens, train, context_parts) for axis in axes]
         return max(bounds)
 
-    # What the experiment gives the model
+    # Information about targets
 
     @property
     def reveals_target_length(self) -> bool:
@@ -165,7 +165,7 @@ class Setup:
 
     @property
     def revealed(self) -> Literal["length", "answer"] | None:
-        """What the positions that encodings read reveal of a target."""
+        """The part of a target that its positions reveal, if an encoding reads them."""
         if self.revealing_schemes("answer"):
             return "answer"
         return "length" if self.revealing_schemes("length") else None

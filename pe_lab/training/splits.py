@@ -156,7 +156,7 @@ def draw(
             wrong.at[rows].set(still_wrong),
         )
 
-    def goes_on(state: _Redraws) -> Array:
+    def has_wrong(state: _Redraws) -> Array:
         num_rounds, _, _, wrong = state
         return wrong.any() & (num_rounds < max_rounds)
 
@@ -167,7 +167,7 @@ def draw(
     max_rounds = _TRIES * math.ceil(len(keys) / num_rows)
     wrong = is_wrong(examples, lengths)
     start = (jnp.zeros((), jnp.int32), keys, examples, wrong)
-    _, _, examples, _ = jax.lax.while_loop(goes_on, redraw, start)
+    _, _, examples, _ = jax.lax.while_loop(has_wrong, redraw, start)
     return examples
 
 

@@ -54,10 +54,10 @@ def trained_model(folder: Path, run_id: str) -> Transformer:
 
 def load_state(folder: Path, record: Record) -> tuple[TrainState, RunGroup]:
     """The final state of all members of a run's group, and the group."""
-    group, checkpoints, like = _checkpoints_of(folder, record)
-    place = checkpoint_of(folder, record)
-    index, step = place["member"], place["step"]
-    restored = checkpoint.restore(checkpoints, like)
+    group, checkpoints, abstract = _checkpoints_of(folder, record)
+    saved_as = checkpoint_of(folder, record)
+    index, step = saved_as["member"], saved_as["step"]
+    restored = checkpoint.restore(checkpoints, abstract)
     if restored is None or int(restored[0].step[index]) != step:
         raise UserError(
             f"The checkpoint of {record['run_id']} is gone: {checkpoints} does not hold step "
@@ -75,9 +75,9 @@ def params_through_training(folder: Path, record: Record) -> Iterator[tuple[int,
     Raises:
       UserError: as for `load`, or a point is damaged.
     """
-    _, checkpoints, like = _checkpoints_of(folder, record)
+    _, checkpoints, abstract = _checkpoints_of(folder, record)
     index = checkpoint_of(folder, record)["member"]
-    like_point = jax.eval_shape(CurveState.of, like)
+    like_point = jax.eval_shape(CurveState.of, abstract)
     last_steps = None
     for point in checkpoint.points(checkpoints, like_point):
         steps = int(point.step[index])
@@ -92,22 +92,22 @@ def checkpoint_of(folder: Path, record: Record) -> CheckpointOfRun:
     Raises:
       UserError: the run did not finish, or kept no parameters.
     """
-    run_id, place = record["run_id"], record["checkpoint"]
+    run_id, saved_as = record["run_id"], record["checkpoint"]
     if record["status"] != "finished":
         raise UserError(f"The run {run_id} in {folder} has not finished, it {record['status']}.")
-    if place is None:
+    if saved_as is None:
         raise UserError(
             f"The run {run_id} kept no final parameters: config.checkpoints.keep_final was False."
         )
-    return place
+    return saved_as
 
 
 def _checkpoints_of(folder: Path, record: Record) -> tuple[RunGroup, Path, TrainState]:
     """The group of a run, the folder of its checkpoints, and its state without values."""
-    run_id, place = record["run_id"], checkpoint_of(folder, record)
-    file = run_group_files.path_of(folder, records.plain(place["run_group"]))
+    run_id, saved_as = record["run_id"], checkpoint_of(folder, record)
+    file = run_group_files.path_of(folder, records.plain(saved_as["run_group"]))
     if not file.exists():  # a published study has records alone
         raise UserError(f"The checkpoint of {run_id} is gone: {file} is missing.")
     group = run_group_files.read(file)
     state = abstract_state(build_setup(group.run), len(group.runs))
-    return group, folder / "checkpoints" / place["run_group"], state
+    return group, folder / "checkpoints" / saved_as["run_group"], state

@@ -77,9 +77,9 @@ def adopt(params: PyTree, old_setup: Setup, new_setup: Setup, fresh: PyTree = No
     old_modules = _modules(old_setup)
     new_modules = {module.path: module for module in _modules(new_setup)}
     run_id = old_setup.run.run_id
-    wanted = _by_path(new_setup.abstract_params)
+    new_leaves = _by_path(new_setup.abstract_params)
     adopted = []
-    for path, leaf in wanted.items():
+    for path, leaf in new_leaves.items():
         source: ParamPath | None = path
         if is_encoding(path):
             # A path begins with the path of its module: stack, list and index.
@@ -103,7 +103,7 @@ def adopt(params: PyTree, old_setup: Setup, new_setup: Setup, fresh: PyTree = No
             )
         adopted.append(old[source])
     # An encoding of the old model may be left out, but no part of its backbone.
-    only_old = [path for path in old.keys() - wanted.keys() if not is_encoding(path)]
+    only_old = [path for path in old.keys() - new_leaves.keys() if not is_encoding(path)]
     if only_old:
         names = sorted(".".join(path) for path in only_old)
         raise UserError(

@@ -132,18 +132,18 @@ class _Supervisor:
           Whether to wait before the next group.
         """
         try:
-            free = _is_free(file)
-            status = self._run(file, worker) if free else locks.LATER
+            is_free = _is_free(file)
+            status = self._run(file, worker) if is_free else locks.LATER
         except OSError as e:  # a disk that is full, or may not be written
             self._end(file, 1, one_line(e))
             return False
         if self.stopping.is_set() and status == locks.LATER:
-            self.on_event(file.stem, {"event": "saved" if free else "elsewhere"})
+            self.on_event(file.stem, {"event": "saved" if is_free else "elsewhere"})
         elif self.stopping.is_set() and status < 0:  # before it could save, or after the grace
             self.on_event(file.stem, {"event": "stopped"})
         elif status == locks.LATER:
             # Another sweep holds its lock, or it was preempted: it is tried again after the others.
-            self.on_event(file.stem, {"event": "left" if free else "elsewhere"})
+            self.on_event(file.stem, {"event": "left" if is_free else "elsewhere"})
             self.waiting.put(file)
             return True
         elif status < 0 and file not in self.died:
