@@ -59,13 +59,14 @@ class Stream:
 
     def shorten(self, num_tokens: int) -> "Stream":
         """The first tokens of every example."""
+        first = slice(num_tokens)
         segments = self.segments
         return dataclasses.replace(
             self,
-            tokens=self.tokens[:, :num_tokens],
-            positions=tuple(p[:, :, :num_tokens] for p in self.positions),
-            mask=self.mask[:, :num_tokens],
-            segments=None if segments is None else segments[:, :num_tokens],
+            tokens=self.tokens[:, first],
+            positions=tuple(p[:, :, first] for p in self.positions),
+            mask=self.mask[:, first],
+            segments=None if segments is None else segments[:, first],
         )
 
 

@@ -164,10 +164,11 @@ def _attributes(
         return None
     values = []
     for name in names:
-        value = functools.partial(setup.task.attributes[name].value, setup.task)
-        values.append(jax.vmap(value)(examples))
-    of_examples = jnp.stack(values, axis=1)
-    return jnp.broadcast_to(of_examples[:, None], (*shape, len(names)))
+        attribute = setup.task.attributes[name]
+        value_of = functools.partial(attribute.value, setup.task)
+        values.append(jax.vmap(value_of)(examples))
+    by_example = jnp.stack(values, axis=1)
+    return jnp.broadcast_to(by_example[:, None], (*shape, len(names)))
 
 
 def _sums(

@@ -26,7 +26,7 @@ def schedule(train: Train, stop_at: Int[ArrayLike, ""]) -> optax.Schedule:
     num_decayed = max(train.steps - train.warmup_steps, 1)
     if train.decays_after_criterion:
         num_decayed = min(train.extra_steps, num_decayed)
-    final = train.final_rate_fraction
+    final = train.final_rate_fraction  # of the peak, which is 1
     schedules = {
         "cosine": optax.cosine_decay_schedule(1.0, num_decayed, alpha=final),
         "linear": optax.linear_schedule(1.0, final, num_decayed),

@@ -165,7 +165,8 @@ class _Supervisor:
         log = self.folder / "logs" / f"{file.stem}.log"
 
         def on_line(line: str) -> None:
-            if event := _event(line):
+            event = _event(line)
+            if event is not None:
                 self.on_event(file.stem, event)
             elif line.strip():
                 with contextlib.suppress(OSError), open(log, "a", encoding="utf-8") as errors:
