@@ -7,6 +7,7 @@ from typing import Any
 from pe_lab.results.results import Results
 from pe_lab.runs.record_schema import JsonObject
 
+_LAUNCHER = {"name": "local"}  # no setting of a run, so records do not have it
 # These groups change nothing that is trained, so they are no axes of the sweep.
 _NOT_TRAINED = ("evaluate", "checkpoints", "execution")
 _SEEDS = ("seed", "data_seed")
@@ -78,7 +79,7 @@ def source(
         count=len(run_records),
         commits=", ".join(_plain(commit) for commit in sorted(commits)),
         missing=missing,
-        config=_code(base),
+        config=_code({"launcher": _LAUNCHER, **base}),
         points=pprint.pformat(points, width=120, sort_dicts=False),
         analysis=analysis_value,
         analysis_function=analysis_function,

@@ -64,6 +64,17 @@ def test_the_downloaded_config_has_the_same_runs(name, tmp_path):
     ]
 
 
+@pytest.mark.slow
+def test_a_sweep_with_the_downloaded_config_has_nothing_to_train(tmp_path):
+    """The records that it was written from are its runs."""
+    folder = PUBLISHED / "quickstart"
+    downloaded(folder, tmp_path)
+    file = (tmp_path / "again.py").rename(tmp_path / "quickstart.py")  # the name of its study
+    done = call("sweep", f"--config={file}", f"--results={folder}", "--dry_run")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "36 runs, 36 of them done" in done.stdout
+
+
 def test_it_shows_the_analysis_spec(tmp_path):
     module, _ = downloaded(
         synthetic.write(tmp_path / "s", runs=4, analysis={"question": "Why?\n'''"}), tmp_path
