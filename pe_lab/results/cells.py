@@ -1,45 +1,36 @@
 """The text and the value of one cell: a center over seeds with its interval, a count, a setting."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
-
-import numpy as np
+import itertools
+from collections.abc import Sequence
+from statistics import median_low
 
 from pe_lab.metrics.base import LengthMetric, Limit, Value
-from pe_lab.results import compare, kaplan_meier, measured, metrics, selection, statistics
-from pe_lab.results.compare import Counts
+from pe_lab.results import (
+    comparable,
+    compare,
+    kaplan_meier,
+    measured,
+    metrics,
+    notes,
+    selection,
+    statistics,
+)
 from pe_lab.results.formats import DASH, Cell
-from pe_lab.results.measured import Measured
 from pe_lab.results.results import Results, Variant
 from pe_lab.results.statistics import Interval
-from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
+from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint, MetricSpec
 from pe_lab.runs.first_steps import FirstStep
-
-REVEALS, SEEN, REPEATED, EDGE = "†", "‡", "§", "(edge)"
-SIGNS = {
-    REVEALS: "†: reveals the target length to the model, by its positions or its layout; not to be "
-    "ranked with the others.",
-    SEEN: "‡: training showed positions as large as those of the test, though no example was as "
-    "long; not to be ranked with the others. "
-    "Behind a name, of the test of extrapolation; behind a number, of its own.",
-    REPEATED: "§: training can draw some of the test inputs of this length.",
-    DASH: f"{DASH}: no number, because the encoding or the positions end before this length, "
-    f"the run did not finish, or nobody has measured it.",
-    EDGE: "(edge): the smallest or largest value tried; a wider grid may do better.",
-    "→": "→: beyond the training length.",
-    "> ": "> N: fewer than half of the runs got there by step N; in brackets: no upper bound.",
-    "±": "±: one standard deviation over seeds, of outcomes that often fall into two groups.",
-}
 
 
 def name(results: Results, variant: Variant) -> Cell:
     """The name of a variant, with the signs that apply at the point of extrapolation."""
-    signs = []
+    parts = [variant.name]
     if variant.reveals_target_length:
-        signs.append(REVEALS)
-    if compare.saw_positions(results, variant, results.spec.extrapolation.point):
-        signs.append(SEEN)
-    return Cell(" ".join([variant.name, *signs]))
+        parts.append(notes.REVEALS)
+    if comparable.saw_positions(results, variant, results.spec.extrapolation.point):
+        parts.append(notes.SEEN)
+    return Cell(" ".join(parts))
 
 
 def point_of(results: Results, metric: MetricSpec) -> MetricPoint | None:
@@ -52,65 +43,70 @@ def point_of(results: Results, metric: MetricSpec) -> MetricPoint | None:
         return MetricPoint(at=entry.tested_to, offset=point.offset)
     if metric.name == "extrapolates":
         return extrapolation
-    if entry.at_extrapolation:
-        return dataclasses.replace(extrapolation, offset=point.offset or extrapolation.offset)
-    return None
+    if not entry.at_extrapolation:
+        return None
+    if point.offset:
+        return dataclasses.replace(extrapolation, offset=point.offset)
+    return extrapolation
 
 
-def center(
-    variants: Sequence[Variant],
-    value: Callable[[Measured], Value | None],
-    show: str = "median",
-    kind: str = "",
-) -> Cell:
-    """The center over the seeds of a variant, or of one variant for each task.
-
-    Args:
-      value: of a run; None without a value.
-      show: median, mean, iqm, or seeds (all of them).
-      kind: name of the metric, which sets the format of its numbers.
-    """
-    runs = [run for variant in variants for run in variant.measured]
-    if show == "seeds" and runs:
-        return Cell(" ".join(number(value(run), kind) for run in runs))
-    strata = []
-    for variant in variants:
-        of_runs = [value(run) for run in variant.measured]
-        strata.append([number for number in of_runs if number is not None])
-    point = middle([value for stratum in strata for value in stratum], show)
+def center(variants: Sequence[Variant], metric: MetricSpec) -> Cell:
+    """The center of a metric over the seeds of a variant, or of one variant for each task."""
+    if metric.show == "seeds":
+        return _every_seed(variants, metric)
+    strata = [measured.values(variant.measured, metric) for variant in variants]
+    values = list(itertools.chain(*strata))
+    point = middle(values, metric.show)
     if point is None:
         return Cell(DASH)
     if isinstance(point, Limit):
         return Cell(str(point), point.length)
     if isinstance(point, FirstStep):
-        times = _first_steps([value for stratum in strata for value in stratum])
-        bounds = kaplan_meier.interval(times)
-        text = "" if bounds is None else f" [{bounds[0]}, {bounds[1]}]"
-        return Cell(f"{point}{text}", point.step)
-    numbers = [_numbers(stratum) for stratum in strata]
-    text = number(point, kind)
-    if show == "mean":
-        spread = statistics.deviation([value for stratum in numbers for value in stratum])
+        bounds = kaplan_meier.interval(_first_steps(values))
+        text = str(point)
+        if bounds is not None:
+            first, last = bounds
+            text += f" [{first}, {last}]"
+        return Cell(text, point.step)
+    text = number(point, metric.name)
+    if metric.show == "mean":
+        spread = statistics.deviation(_numbers(values))
         if spread is not None:
-            text += f" ± {number(spread, kind, exact=False)}"
+            text += f" ± {number(spread, metric.name, exact=False)}"
         return Cell(text, point)
-    return Cell(text + bracket(_interval(variants, numbers, value, show), kind), point)
+    numbers_of_strata = [_numbers(stratum) for stratum in strata]
+    interval = _interval(variants, numbers_of_strata, metric)
+    return Cell(text + bracket(interval, metric.name), point)
+
+
+def _every_seed(variants: Sequence[Variant], metric: MetricSpec) -> Cell:
+    """The value of every run. A run without a value has a dash, so that none is left out."""
+    texts = []
+    for variant in variants:
+        for run in variant.measured:
+            value = measured.value(run, metric)
+            texts.append(number(value, metric.name))
+    return Cell(" ".join(texts) or DASH)
 
 
 def middle(values: Sequence[Value], show: str) -> Value | None:
     """Return a center: mean, iqm, or else the median; None without values."""
     if not values:
         return None
-    if isinstance(values[0], Limit):
-        return statistics.median(values)
-    if isinstance(values[0], FirstStep):
-        return kaplan_meier.median(_first_steps(values))
+    # All values of a metric have the same type.
+    limits = [value for value in values if isinstance(value, Limit)]
+    if limits:
+        # There is no limit between the two middle ones of an even count.
+        return median_low(limits)
+    first_steps = _first_steps(values)
+    if first_steps:
+        return kaplan_meier.median(first_steps)
     numbers = _numbers(values)
     if show == "mean":
         return statistics.mean(numbers)
     if show == "iqm":
         return float(statistics.interquartile_mean(numbers))
-    return float(np.median(numbers))
+    return statistics.median(numbers)
 
 
 def _numbers(values: Sequence[Value]) -> list[int | float]:
@@ -122,34 +118,34 @@ def _first_steps(values: Sequence[Value]) -> list[FirstStep]:
 
 
 def _interval(
-    variants: Sequence[Variant],
-    strata: Sequence[Sequence[int | float]],
-    value: Callable[[Measured], Value | None],
-    show: str,
+    variants: Sequence[Variant], strata: Sequence[Sequence[int | float]], metric: MetricSpec
 ) -> Interval | None:
     """Return the interval that this number of seeds allows."""
-    if show == "median":
-        return statistics.order_statistics(strata[0]) if len(strata) == 1 else None
-    if len(variants) == 1 and len(variants[0].candidates) > 1:
-        return selection.interval(variants[0], value)
+    is_single = len(variants) == 1
+    if metric.show == "median":
+        # Order statistics have no form for several strata.
+        return statistics.order_statistics(strata[0]) if is_single else None
+    if is_single and len(variants[0].candidates) > 1:
+        # Choosing by validation varies with the seeds, too.
+        return selection.interval(variants[0], metric)
     if min(map(len, strata)) < statistics.BOOTSTRAP_FROM:
         return None
     return statistics.bootstrap(strata, statistics.interquartile_mean)
 
 
-def extrapolates(counts: Sequence[Counts]) -> Cell:
-    """The number of runs that extrapolate, of the known outcomes.
-
-    One variant has Wilson's interval. The rates of several tasks are not one rate.
-    """
-    successes, count = sum(c.extrapolating for c in counts), sum(c.count for c in counts)
-    if not count:
+def _extrapolates(variants: Sequence[Variant], criterion: Extrapolation) -> Cell:
+    """The number of runs that extrapolate, of the known outcomes."""
+    counts = [compare.extrapolation_counts(variant, criterion) for variant in variants]
+    successes = sum(of_variant.extrapolating for of_variant in counts)
+    total = sum(of_variant.count for of_variant in counts)
+    if not total:
         return Cell(DASH)
+    # The rates of several tasks are not one rate, so they have no interval.
     interval = counts[0].interval if len(counts) == 1 else None
-    return Cell(f"{successes}/{count}{bracket(interval)}", successes)
+    return Cell(f"{successes}/{total}{bracket(interval)}", successes)
 
 
-def solved(variants: Sequence[Variant]) -> Cell:
+def _solved(variants: Sequence[Variant]) -> Cell:
     """The number of runs that are solved, and of runs that did not finish."""
     statuses = [record["status"] for variant in variants for record in variant.runs]
     count = sum(variant.solved for variant in variants)
@@ -164,47 +160,48 @@ def solved(variants: Sequence[Variant]) -> Cell:
 
 def measure(results: Results, variants: Sequence[Variant], metric: MetricSpec) -> Cell:
     """A metric over the seeds of variants, or a count of their runs."""
-    spec, first = results.spec, variants[0]
-    outcome = MetricSpec("exact_match", point_of(results, metric) or spec.extrapolation.point)
+    spec = results.spec
+    first = variants[0]  # settings are chosen for one variant
     if metric.name == "extrapolates":
-        counts = [compare.extrapolation_counts(v, spec.extrapolation) for v in variants]
-        return extrapolates(counts)
+        return _extrapolates(variants, spec.extrapolation)
     if metric.name == "solved":
-        return solved(variants)
+        return _solved(variants)
     if metric.name == "seeds":
         count = sum(len(variant.finished) for variant in variants)
         return Cell(str(count), count)
-    if metric.name == "every_seed":
-        return center(variants, lambda run: measured.value(run, outcome), "seeds", outcome.name)
     if metric.name == "chosen":
         setting = selection.setting(first, spec.tuned) or DASH
         at_edge = selection.at_edge(first, spec.tuned)
-        return Cell(f"{setting} {EDGE}" if at_edge else setting)
+        return Cell(f"{setting} {notes.EDGE}" if at_edge else setting)
+    point = point_of(results, metric) or spec.extrapolation.point
+    if metric.name == "every_seed":
+        return center(variants, MetricSpec("exact_match", point, "seeds"))
     if metric.name == "tied":
-        return _tied(first, outcome)
+        return _tied(first, MetricSpec("exact_match", point))
     if metric.show == "best":
         value = best(variants, metric)
-        behind = value.length if isinstance(value, Limit) else value
-        return Cell(number(value, metric.name), behind)
-    return center(variants, lambda run: measured.value(run, metric), metric.show, metric.name)
+        unrounded = value.length if isinstance(value, Limit) else value
+        return Cell(number(value, metric.name), unrounded)
+    return center(variants, metric)
 
 
 def best(variants: Sequence[Variant], metric: MetricSpec) -> int | float | Limit | None:
     """Return the best test value over all seeds and all settings that were tried."""
-    candidates = [c for variant in variants for c in variant.candidates or (variant,)]
-    values = [measured.value(run, metric) for c in candidates for run in c.measured]
-    known = [value for value in values if isinstance(value, int | float | Limit)]
+    values: list[int | float | Limit] = []
+    for variant in variants:
+        for candidate in variant.candidates or (variant,):
+            of_runs = measured.values(candidate.measured, metric)
+            values += [value for value in of_runs if isinstance(value, int | float | Limit)]
     choose = min if metrics.BY_NAME[metric.name].lower_is_better else max
-    return choose(known, default=None)
+    return choose(values, default=None)
 
 
-def _tied(variant: Variant, outcome: MetricSpec) -> Cell:
-    """The range of the median outcome over the settings that validation does not separate."""
+def _tied(variant: Variant, metric: MetricSpec) -> Cell:
+    """The range of a metric's median over the settings that validation does not separate."""
     settings = selection.tied(variant)
     medians = []
     for candidate in settings:
-        values = [measured.value(run, outcome) for run in candidate.measured]
-        median = middle([value for value in values if value is not None], "median")
+        median = middle(measured.values(candidate.measured, metric), "median")
         if isinstance(median, int | float):
             medians.append(median)
     if not medians:
@@ -233,15 +230,19 @@ def number(value: Value | None, kind: str = "", *, exact: bool = True) -> str:
     if style == "small":
         return f"{value:.2g}"
     if exact and 0.995 <= value < 1:
+        # Two digits would say that every answer is right.
         return f"{min(value, 0.999):.3f}"
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+    text = f"{value:.2f}".replace("-0.00", "0.00")
+    return text.replace("-", "−")
 
 
 def signed(value: float | None) -> str:
     """Return the text of a difference."""
     if value is None:
         return DASH
-    text = f"{value:+.2f}".replace("-0.00", "0.00").replace("+0.00", "0.00")
+    text = f"{value:+.2f}"
+    if text in ("+0.00", "-0.00"):  # zero has no sign
+        return "0.00"
     return text.replace("-", "−")
 
 
@@ -251,50 +252,14 @@ def p_value(p: float | None) -> str:
         return DASH
     if p < 0.001:
         return "< 0.001"
-    return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+    digits = 3 if p < 0.1 else 2
+    return f"{p:.{digits}f}"
 
 
 def bracket(interval: Interval | None, kind: str = "") -> str:
     """Return an interval as it follows its number."""
     if interval is None:
         return ""
-    return f" [{number(interval.low, kind)}, {number(interval.high, kind)}]"
-
-
-def intervals_note(counts: Sequence[int], show: str = "median") -> str:
-    """Return the note about the intervals of centers for these numbers of seeds."""
-    enough, kind = statistics.BOOTSTRAP_FROM, "BCa"
-    method = "BCa bootstrap of the interquartile mean"
-    if show == "median":
-        enough, kind = statistics.EXACT_FROM, "order statistics"
-        method = "exact, from order statistics of the median"
-    few = [count for count in counts if 0 < count < enough]
-    many = [count for count in counts if count >= enough]
-    parts = [f"none for {listed(few)}, every one of which is shown"] if few else []
-    if many:
-        parts.append(f"{method} for {listed(many)}{covers(kind, min(many))}")
-    return f"Intervals [in brackets]: {'; '.join(parts)}." if parts else ""
-
-
-def wilson_note(counts: Sequence[int]) -> str:
-    """Return the note about the intervals of counts."""
-    known = [count for count in counts if count]
-    if not known:
-        return ""
-    return f"*extrapolates*: brackets are Wilson intervals{covers('wilson', min(known))}."
-
-
-def covers(kind: str, count: int) -> str:
-    """Return the simulated coverage of an interval in words."""
-    simulated = statistics.coverage(kind, count)
-    if simulated is None:
-        return ""
-    seeds, share = simulated
-    return f" (in simulated studies of {seeds} seeds they hold the truth in {100 * share:.0f} %)"
-
-
-def listed(counts: Sequence[int], unit: str = "seed") -> str:
-    """Return a number of seeds or of pairs, or its range."""
-    fewest, most = min(counts), max(counts)
-    amount = f"{most}" if fewest == most else f"{fewest} to {most}"
-    return f"{amount} {unit}{'s' * (most != 1)}"
+    low = number(interval.low, kind)
+    high = number(interval.high, kind)
+    return f" [{low}, {high}]"

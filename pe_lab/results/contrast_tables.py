@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Sequence
 
-from pe_lab.results import cells, compare, ranking, significance, statistics, views
+from pe_lab.results import cells, compare, metrics, notes, ranking, significance, statistics, views
 from pe_lab.results.compare import Comparison
 from pe_lab.results.formats import DASH, Cell, Table
 from pe_lab.results.results import Results
@@ -14,6 +14,7 @@ def contrasts(results: Results) -> Table:
     comparisons = compare.contrasts(results)
     by_counts = any(comparison.count_decides for comparison in comparisons)
     by_pairs = any(comparison.decides for comparison in comparisons)
+    # A column of p is left out if the seeds cannot decide any contrast.
     header = {
         "a against b": True,
         "extrapolates": True,
@@ -25,31 +26,37 @@ def contrasts(results: Results) -> Table:
         "a better": True,
         "remark": True,
     }
-    shown = list(header.values())
-    rows = [list(itertools.compress(_contrast(c, results), shown)) for c in comparisons]
+    is_shown = list(header.values())
+    rows = []
+    for comparison in comparisons:
+        row = _contrast(comparison, results)
+        rows.append(list(itertools.compress(row, is_shown)))
     barnard = ", with p of Barnard's exact test" if by_counts else ""
     flips = "p of the exact sign-flip test (two-sided) and the " if by_pairs else "the "
+    headline = metrics.BY_NAME[views.headline(results)].label
     caption = (
         f"The {len(comparisons)} contrasts of the analysis spec. *extrapolates*: of a and of "
-        f"b{barnard}. *a − b*: mean difference of {views.title(views.headline(results)).lower()} "
+        f"b{barnard}. *a − b*: mean difference of {headline} "
         f"{results.spec.extrapolation.point} unless the remark says where, "
         f"over the seeds that both have, "
         f"with {flips}correlation of the pairs. *a better*: the probability "
         "that a run of a is better than one of b, ties half."
     )
-    notes = _p_notes(comparisons)
-    pairs = [len(comparison.differences) for comparison in comparisons if comparison.interval]
+    with_interval = [comparison for comparison in comparisons if comparison.interval]
+    pairs = [len(comparison.differences) for comparison in with_interval]
+    of_pairs = f"No interval of a − b with fewer than {statistics.EXACT_FROM} pairs."
     if pairs:
-        notes.append(f"Intervals of a − b: {_pair_intervals(pairs)}.")
-    else:
-        notes.append("No interval of a − b with fewer than 5 pairs.")
-    return views.noted("Contrasts", caption, list(itertools.compress(header, shown)), rows, notes)
+        of_pairs = f"Intervals of a − b: {_pair_intervals(pairs)}."
+    table_notes = [*_p_notes(comparisons), of_pairs]
+    columns = [column for column, is_column_shown in header.items() if is_column_shown]
+    return views.noted("Contrasts", caption, columns, rows, table_notes)
 
 
 def ranks(results: Results) -> Table:
     """Mean ranks over tasks, or the reason why there are none."""
     ranked = ranking.ranking(results)
-    ranks, header = ranked.ranks, ("variant", "mean rank")
+    ranks = ranked.ranks
+    header = ("variant", "mean rank")
     basis = (
         f"Over the {len(ranked.tasks)} of {ranked.of} tasks that every one of these variants solved"
     )
@@ -65,15 +72,17 @@ def ranks(results: Results) -> Table:
     note = (
         "Tasks are no random sample and resemble one another: these p are for this list of tasks."
     )
-    pairs = zip(ranked.names, ranks.mean, strict=True)
-    rows = tuple((Cell(name), Cell(cells.number(rank), rank)) for name, rank in pairs)
-    return Table("Ranks over tasks", caption, header, rows, (note,))
+    rows = []
+    for name, rank in zip(ranked.names, ranks.mean, strict=True):
+        rows.append((Cell(name), Cell(cells.number(rank), rank)))
+    return Table("Ranks over tasks", caption, header, tuple(rows), (note,))
 
 
 def _contrast(comparison: Comparison, results: Results) -> list[Cell]:
     a, b = comparison.counts
-    has_reason = bool(comparison.reason)
-    improvement = None if has_reason else comparison.improvement
+    is_compared = not comparison.reason
+    improvement = comparison.improvement if is_compared else None
+    # A p that no outcome of these seeds could bring below the level says nothing.
     count_p = comparison.count_holm if comparison.count_decides else None
     p = comparison.holm if comparison.decides else None
     difference = cells.signed(comparison.difference)
@@ -83,7 +92,7 @@ def _contrast(comparison: Comparison, results: Results) -> list[Cell]:
     remarks = []
     if comparison.metric.point != results.spec.extrapolation.point:
         remarks.append(str(comparison.metric.point))
-    if has_reason:
+    if not is_compared:
         remarks.append(f"not compared: {comparison.reason}")
     num_pairs = len(comparison.differences)
     return [
@@ -104,34 +113,35 @@ def _p_notes(comparisons: Sequence[Comparison]) -> list[str]:
     tested = [comparison for comparison in comparisons if comparison.p is not None]
     if not tested:
         return []
-    counts = []
+    counts, pairs = [], []
     for comparison in tested:
         if comparison.count_p is not None and not comparison.count_decides:
             counts += [side.count for side in comparison.counts]
-    pairs = [len(comparison.differences) for comparison in tested if not comparison.decides]
+        if not comparison.decides:
+            pairs.append(len(comparison.differences))
     level = f"below {significance.LEVEL:g}"
     if len(tested) > 1:
         level += f" over {len(tested)} contrasts"
-    seeds = f"{cells.listed(counts)} a variant" if counts else ""
-    runs = f"{cells.listed(pairs, 'pair')} of runs" if pairs else ""
+    seeds = f"{notes.listed(counts)} a variant" if counts else ""
+    runs = f"{notes.listed(pairs, 'pair')} of runs" if pairs else ""
     if not any(comparison.count_decides or comparison.decides for comparison in tested):
         return [f"{seeds or runs} cannot bring p {level}: no p is shown."]
-    notes = [
+    sentences = [
         f"p: adjusted over the {len(tested)} contrasts that are compared, and no other (Holm), "
         f"each test by itself."
     ]
     if seeds:
-        notes.append(f"{seeds} cannot bring p of *extrapolates* {level}: it is not shown.")
+        sentences.append(f"{seeds} cannot bring p of *extrapolates* {level}: it is not shown.")
     if runs:
-        notes.append(f"{runs} cannot bring p of *a − b* {level}: it is not shown.")
-    return notes
+        sentences.append(f"{runs} cannot bring p of *a − b* {level}: it is not shown.")
+    return sentences
 
 
 def _pair_intervals(pairs: Sequence[int]) -> str:
     fewest, most = min(pairs), max(pairs)
     methods = []
     if fewest < statistics.BOOTSTRAP_FROM:
-        methods.append(f"Student's t{cells.covers('t', fewest)}")
+        methods.append(f"Student's t{notes.covers('t', fewest)}")
     if most >= statistics.BOOTSTRAP_FROM:
         methods.append("BCa bootstrap over pairs")
     return f"{' or '.join(methods)}, of {fewest} to {most} pairs"

@@ -11,35 +11,37 @@ DASH = "–"
 _TALL = 40  # rows on a page of LaTeX
 _EMPHASIS = re.compile(r"\*(\w[^*]*)\*")
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "→": r"$\rightarrow$",
-    "≥": r"$\geq$",
-    "≤": r"$\leq$",
-    "×": r"$\times$",
-    "±": r"$\pm$",
-    "−": r"$-$",
-    "·": r"$\cdot$",
-    "–": "--",
-    "—": "---",
-    "†": r"\dag{}",
-    "‡": r"\ddag{}",
-    "§": r"\S{}",
-    "…": r"\ldots{}",
-    "∞": r"$\infty$",
-}
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "→": r"$\rightarrow$",
+        "≥": r"$\geq$",
+        "≤": r"$\leq$",
+        "×": r"$\times$",
+        "±": r"$\pm$",
+        "−": r"$-$",
+        "·": r"$\cdot$",
+        "–": "--",
+        "—": "---",
+        "†": r"\dag{}",
+        "‡": r"\ddag{}",
+        "§": r"\S{}",
+        "…": r"\ldots{}",
+        "∞": r"$\infty$",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -73,15 +75,22 @@ class Table:
 def markdown(table: Table) -> str:
     """Return the table alone. Its columns are aligned in the text too."""
     # DataFrame.to_markdown makes columns wider than their widest cell.
-    rows = [list(table.header), *table.texts.values.tolist()]
-    rows = [[" ".join(text.split()).replace("|", "\\|") for text in row] for row in rows]
+    rows = [table.header, *table.texts.itertuples(index=False, name=None)]
+    rows = [tuple(map(_markdown, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
-        padded = [text.ljust(width) for text, width in zip(row, widths, strict=True)]
+        padded = map(str.ljust, row, widths)
         lines.append(f"| {' | '.join(padded)} |")
-    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    rules = ["-" * (width + 2) for width in widths]
+    lines.insert(1, f"|{'|'.join(rules)}|")
     return "\n".join(lines)
+
+
+def _markdown(text: str) -> str:
+    one_line = " ".join(text.split())
+    # A bar would end the cell.
+    return one_line.replace("|", "\\|")
 
 
 def as_csv(table: Table) -> str:
@@ -102,8 +111,9 @@ def latex(table: Table) -> str:
     columns = "l" + "r" * (len(table.header) - 1)
     texts = table.texts.map(_latex)
     texts.columns = [_latex(text) for text in table.header]
-    tabular = texts.to_latex(index=False, escape=False, column_format=columns).splitlines()
-    rules = tabular[1:-1]  # without \begin and \end
+    # pandas escapes fewer characters than _latex.
+    tabular = texts.to_latex(index=False, escape=False, column_format=columns)
+    rules = tabular.splitlines()[1:-1]  # without \begin and \end
     caption = rf"\caption{{{_prose(table.title, _latex)}. {_prose(table.caption, _latex)}}}"
     notes = " ".join(_prose(note, _latex) for note in table.notes)
     if len(table.rows) > _TALL:
@@ -157,16 +167,22 @@ def as_html(table: Table) -> str:
 
 def _prose(text: str, escape: Callable[[str], str]) -> str:
     """Return a caption or a note in which *words* are emphasized."""
-    begin, end = (r"\emph{", "}") if escape is _latex else ("<em>", "</em>")
-    parts = [escape(part) for part in _EMPHASIS.split(text)]
-    parts[1::2] = [f"{begin}{part}{end}" for part in parts[1::2]]
+    begin, end = "<em>", "</em>"
+    if escape is _latex:
+        begin, end = r"\emph{", "}"
+    parts = []
+    # The pattern has a group, so every second part is a word between stars.
+    for index, part in enumerate(_EMPHASIS.split(text)):
+        is_emphasized = index % 2 == 1
+        escaped = escape(part)
+        parts.append(f"{begin}{escaped}{end}" if is_emphasized else escaped)
     return "".join(parts)
 
 
 def _latex(text: str) -> str:
-    characters = "|".join(map(re.escape, _LATEX))
     one_line = re.sub(r"\s+", " ", text)
-    return re.sub(characters, lambda match: _LATEX[match[0]], one_line)
+    # One pass, so that the backslashes of one replacement are not replaced again.
+    return one_line.translate(_LATEX)
 
 
 def _html(text: str) -> str:
@@ -177,6 +193,8 @@ def _html_row(row: Sequence[Cell]) -> str:
     first, *others = row
     cells = [f'<th scope="row">{_html(first.text)}</th>']
     for cell in others:
-        value = f' data-value="{_html(str(cell.value))}"' if cell.value is not None else ""
-        cells.append(f"<td{value}>{_html(cell.text)}</td>")
+        attribute = ""
+        if cell.value is not None:
+            attribute = f' data-value="{_html(str(cell.value))}"'
+        cells.append(f"<td{attribute}>{_html(cell.text)}</td>")
     return "".join(cells)

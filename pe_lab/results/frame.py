@@ -11,26 +11,32 @@ one row for each number that was measured during training. They read the folder 
 a published study. They need no JAX.
 """
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pe_lab.results import read_analysis_spec, statistics
+from pe_lab.results import read_analysis_spec, statistics, variant_names
 from pe_lab.runs import first_steps, record_rows, records, study_files, validation
-from pe_lab.runs.analysis_spec import SEPARATOR
 from pe_lab.runs.first_steps import FirstStep
 from pe_lab.runs.labels import label
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.record_schema import JsonObject, RecordRow
 
-SEED_AXES = ("seed", "data_seed")
 _RUN_COLUMNS = ["run_id", "variant"]
 _MEMBER_COLUMNS = ["task", "seed", "data_seed", "status", "solved", "max_length"]
+_RUN_NUMBERS = [
+    "steps",
+    "steps_to_solve",
+    "steps_to_extrapolate",
+    "measured_to",
+    "train_flops",
+    "parameters",
+    "max_position",
+]
 _RUN_WORDS = ["reveals_target_length", "length_name", "error"]
-_ROW_COLUMNS = ["split", "length", "offset", "override", "metric", "value", "reason"]
-_ATTRIBUTE_COLUMNS = ["split", "length", "offset", "override"]
-_ATTRIBUTE_COLUMNS += ["attribute", "attribute_label", "attribute_value"]
+_PLACE_COLUMNS = ["split", "length", "offset", "override"]
+_NUMBER_COLUMNS = ["metric", "value", "reason"]
+_ATTRIBUTE_COLUMNS = ["attribute", "attribute_label", "attribute_value", "count", "successes"]
 _CURVE_COLUMNS = ["step", "split", "length", "metric", "value"]
 
 
@@ -65,28 +71,38 @@ def read(folder: str | Path) -> pd.DataFrame:
     """
     runs, by_id = _runs_and_records(Path(folder))
     rows = []
-    axes_of_override: dict[str, dict[str, str]] = {}
+    axes_of: dict[str, dict[str, str]] = {}  # by the label of an override
     for run_id, record in by_id.items():
         for row in record_rows.preferred_rows(record):
             if isinstance(row["value"], list) or "attribute" in row:
                 continue
-            override = row["override"]["label"] if row["override"] else ""
-            if row["override"]:
-                axes_of_override[override] = dict(row["override"].get("axes", ()))
-            reason = row["reason"] or ""
-            at = (row["split"], row["length"], row["offset"], override)
-            rows.append((run_id, *at, row["metric"], row["value"], reason))
-    measured = pd.DataFrame(rows, columns=["run_id", *_ROW_COLUMNS])
-    for axis in dict.fromkeys(axis for axes in axes_of_override.values() for axis in axes):
-        labels = {override: axes.get(axis, "") for override, axes in axes_of_override.items()}
-        measured[axis] = measured["override"].map(labels).fillna("")
-    return runs.merge(measured.astype({"value": float}), on="run_id")
+            override = row["override"]
+            if override is not None:
+                axes_of[override["label"]] = dict(override.get("axes", ()))
+            number = (row["metric"], row["value"], row["reason"] or "")
+            rows.append((run_id, *_place(row), *number))
+    measured = pd.DataFrame(rows, columns=["run_id", *_PLACE_COLUMNS, *_NUMBER_COLUMNS])
+    measured["value"] = measured["value"].astype(float)
+    # The index needs a type, because there may be no override.
+    labels = pd.Index(list(axes_of), dtype=object)
+    axes = pd.DataFrame(list(axes_of.values()), index=labels)
+    measured = measured.join(axes, on="override")
+    measured[axes.columns] = measured[axes.columns].fillna("")
+    return runs.merge(measured, on="run_id")
+
+
+def _place(row: RecordRow) -> tuple[str, int, int, str]:
+    """Return where a row was measured: the columns _PLACE_COLUMNS."""
+    override = ""
+    if row["override"] is not None:
+        override = row["override"]["label"]
+    return row["split"], row["length"], row["offset"], override
 
 
 def read_runs(folder: str | Path) -> pd.DataFrame:
     """Return the runs of a study that have a record, one row for each.
 
-    The columns are those of `read` up to `max_length`, and:
+    The columns are the ones of `read` up to `max_length`, and:
       steps, train_flops, parameters: the cost of training; NaN if the run failed.
       steps_to_solve, steps_to_extrapolate: the first step of the curve at which it is solved, or
         reaches the threshold of extrapolation; NaN if it never is, or the curve does not say.
@@ -122,22 +138,24 @@ def read_runs(folder: str | Path) -> pd.DataFrame:
                 "error": record["error"] or "",
             }
         )
-    columns = ["steps", "steps_to_solve", "steps_to_extrapolate", "measured_to"]
-    columns += ["train_flops", "parameters", "max_position"]
-    more = pd.DataFrame(rows, columns=["run_id", *columns, *_RUN_WORDS])
-    return runs.merge(more.astype(dict.fromkeys(columns, float)), on="run_id")
+    more = pd.DataFrame(rows, columns=["run_id", *_RUN_NUMBERS, *_RUN_WORDS])
+    # Floats, so that a run that failed can have NaN.
+    more[_RUN_NUMBERS] = more[_RUN_NUMBERS].astype(float)
+    return runs.merge(more, on="run_id")
 
 
 def _if_reached(time: FirstStep | None) -> int | None:
-    return time.step if time is not None and time.reached else None
+    if time is None or not time.reached:
+        return None
+    return time.step
 
 
 def read_curves(folder: str | Path) -> pd.DataFrame:
     """Return the numbers that were measured during training, one row for each.
 
-    The columns are those of `read` up to `max_length`. Then follow the step, the split, the length,
-    the metric and the value. The metrics are `loss` (split training, no length), which is the mean
-    since the point before, and `exact_match` (split validation).
+    The columns are the ones of `read` up to `max_length`. Then follow the step, the split, the
+    length, the metric and the value. The metrics are `loss` (split training, no length), which is
+    the mean since the point before, and `exact_match` (split validation).
 
     Raises:
       UserError: the folder has no study, or a record is damaged.
@@ -149,16 +167,19 @@ def read_curves(folder: str | Path) -> pd.DataFrame:
             step = point["step"]
             if point["loss"] is not None:
                 rows.append((run_id, step, "training", None, "loss", point["loss"]))
+            # The keys of JSON are text.
             for length, value in point["exact_match"].items():
                 rows.append((run_id, step, "validation", int(length), "exact_match", value))
     curves = pd.DataFrame(rows, columns=["run_id", *_CURVE_COLUMNS])
-    return runs.merge(curves.astype({"length": "Int64", "value": float}), on="run_id")
+    # A loss has no length, and Int64 has a missing value where int64 has none.
+    curves = curves.astype({"length": "Int64", "value": float})
+    return runs.merge(curves, on="run_id")
 
 
 def read_attributes(folder: str | Path) -> pd.DataFrame:
     """Return exact match by the attributes of examples, one row for each value of an attribute.
 
-    The columns are those of `read` up to `override`. Then follow:
+    The columns are the ones of `read` up to `override`. Then follow:
       attribute, attribute_label, attribute_value: the name, such as num_ones, the label that its
         task declares, and the number.
       count, successes: the examples with this number, and those that are right at every token.
@@ -174,18 +195,19 @@ def read_attributes(folder: str | Path) -> pd.DataFrame:
         for row in record_rows.preferred_rows(record):
             if "attribute" not in row or row["value"] is None:
                 continue
-            override = row["override"]["label"] if row["override"] else ""
-            at = (row["split"], row["length"], row["offset"], override)
+            place = _place(row)
             name = row["attribute"]
             # The first records with attributes have no labels.
             words = row.get("attribute_label", name.replace("_", " "))
             for value, count, successes in row["value"]:
                 interval = statistics.wilson(successes, count)
                 assert interval is not None  # records have no value without examples
+                counts = (name, words, value, count, successes)
                 shares = (successes / count, interval.low, interval.high)
-                rows.append((run_id, *at, name, words, value, count, successes, *shares))
-    columns = ["run_id", *_ATTRIBUTE_COLUMNS, "count", "successes", "value", "low", "high"]
-    return runs.merge(pd.DataFrame(rows, columns=columns), on="run_id")
+                rows.append((run_id, *place, *counts, *shares))
+    columns = ["run_id", *_PLACE_COLUMNS, *_ATTRIBUTE_COLUMNS, "value", "low", "high"]
+    attributes = pd.DataFrame(rows, columns=columns)
+    return runs.merge(attributes, on="run_id")
 
 
 def read_chance_levels(folder: str | Path) -> pd.DataFrame:
@@ -203,7 +225,9 @@ def read_chance_levels(folder: str | Path) -> pd.DataFrame:
         for level in by_id[run_id]["chance_levels"]:
             for metric in ("exact_match", "token_accuracy"):
                 rows.append((task, level["length"], metric, level[metric]))
-    return pd.DataFrame(rows, columns=["task", "length", "metric", "value"]).drop_duplicates()
+    levels = pd.DataFrame(rows, columns=["task", "length", "metric", "value"])
+    # The record of every run has the levels of its task.
+    return levels.drop_duplicates()
 
 
 def solved_runs(results: pd.DataFrame) -> pd.DataFrame:
@@ -220,30 +244,9 @@ def medians(results: pd.DataFrame, metric: str = "exact_match", offset: int = 0)
     as_trained = (results["override"] == "") & (results["offset"] == offset)
     selected = results[is_test & as_trained]
     groups = selected.groupby(["variant", "length"], sort=False)["value"]
-    table = groups.median().unstack("length")
-    return table.reindex(selected["variant"].unique())[sorted(table.columns)]
-
-
-def variant_names(study: str, labels: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return the name of the variant of each entry of a study.
-
-    A name joins the labels of the axes that take more than one value. Seeds are no part of it.
-    """
-    axes = axes_of(labels)
-    varied = [axis for axis in axes if len({entry.get(axis) for entry in labels}) > 1]
-    if not varied:
-        varied = [axis for axis in axes if axis == "model.encodings"]
-    names = []
-    for entry in labels:
-        parts = [entry[axis] for axis in varied if entry.get(axis)]
-        names.append(SEPARATOR.join(parts) or study)
-    return names
-
-
-def axes_of(labels: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return the axes of a study without its seeds, in order."""
-    axes = dict.fromkeys(axis for entry in labels for axis in entry)
-    return [axis for axis in axes if axis not in SEED_AXES]
+    table = groups.median().unstack("length").sort_index(axis="columns")
+    # unstack sorts the variants, and a study has its own order.
+    return table.reindex(selected["variant"].unique())
 
 
 def _runs_and_records(folder: Path) -> tuple[pd.DataFrame, dict[str, records.Record]]:
@@ -251,15 +254,18 @@ def _runs_and_records(folder: Path) -> tuple[pd.DataFrame, dict[str, records.Rec
     name, entries = study_files.study_of(folder)
     by_id = records.read_all(folder)
     labels = [entry for entry, _ in entries]
-    named_axes = [axis for axis in axes_of(labels) if any(entry.get(axis) for entry in labels)]
-    axes = [axis for axis in named_axes if axis not in _MEMBER_COLUMNS]
-    variants = variant_names(name, labels)
+    axes = []
+    for axis in variant_names.axes_of(labels):
+        has_labels = any(entry.get(axis) for entry in labels)
+        # The axis "task" is one of the columns of every study.
+        if has_labels and axis not in _MEMBER_COLUMNS:
+            axes.append(axis)
     rows = []
+    variants = variant_names.names(name, labels)
     for (entry, run_id), variant in zip(entries, variants, strict=True):
-        if run_id not in by_id:
+        record = by_id.get(run_id)
+        if record is None:
             continue
-        record = by_id[run_id]
-        task = entry.get("task") or label(record["config"]["task"])
         member = record["member"]
         exposure: JsonObject = record["exposure"] or {}
         rows.append(
@@ -267,7 +273,7 @@ def _runs_and_records(folder: Path) -> tuple[pd.DataFrame, dict[str, records.Rec
                 run_id,
                 variant,
                 *(entry.get(axis, "") for axis in axes),
-                task,
+                entry.get("task") or label(record["config"]["task"]),
                 member["seed"],
                 member["data_seed"],
                 record["status"],
@@ -275,6 +281,6 @@ def _runs_and_records(folder: Path) -> tuple[pd.DataFrame, dict[str, records.Rec
                 exposure.get("max_length", 0),
             )
         )
-    columns = [*_RUN_COLUMNS, *axes, *_MEMBER_COLUMNS]
+    runs = pd.DataFrame(rows, columns=[*_RUN_COLUMNS, *axes, *_MEMBER_COLUMNS])
     # An entry that occurs twice is one run.
-    return pd.DataFrame(rows, columns=columns).drop_duplicates(), by_id
+    return runs.drop_duplicates(), by_id

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from pe_lab.metrics.base import Value
-from pe_lab.results import measured
+from pe_lab.results import measured, variant_names
 from pe_lab.results.results import EVALUATED_WITH, Results, Variant
-from pe_lab.runs.analysis_spec import AS_TRAINED, MetricPoint, MetricSpec, TableSpec
+from pe_lab.runs.analysis_spec import AS_TRAINED, SEPARATOR, MetricPoint, MetricSpec, TableSpec
 from pe_lab.runs.errors import UserError
 
 Key = tuple[str | int, ...]  # labels on the dimensions of a row or a column
@@ -43,23 +43,27 @@ class TableGrid:
     kind: Key
     rows: list[Key]
     columns: list[Key]
-    found: dict[tuple[Key, Key], list[Point]]
+    points_of: dict[tuple[Key, Key], list[Point]]
 
     def at(self, row: Key, column: Key) -> list[Point]:
         """Return the points of a cell."""
-        return self.found.get((row, column), [])
+        return self.points_of.get((row, column), [])
 
     @property
     def points(self) -> list[Point]:
         """The points of all cells."""
-        return [point for points in self.found.values() for point in points]
+        return list(itertools.chain(*self.points_of.values()))
 
     def seeds(self, row: Key, column: Key) -> list[Value]:
         """Return the values of the table's metric for the runs of a cell."""
         points = self.at(row, column)
-        runs = [run for variant in one_a_task(self.spec, points) for run in variant.measured]
-        values = [measured.value(run, metric_at(self.spec, points[0])) for run in runs]
-        return [value for value in values if value is not None]
+        if not points:
+            return []
+        # All points of a cell have its length and offset.
+        metric = metric_at(self.spec, points[0])
+        variants = one_a_task(self.spec, points)
+        runs = itertools.chain(*(variant.measured for variant in variants))
+        return measured.values(runs, metric)
 
 
 def specs(results: Results) -> list[TableSpec]:
@@ -67,45 +71,54 @@ def specs(results: Results) -> list[TableSpec]:
 
     A grid of one axis is shown by length, a grid of two axes at each length.
     """
-    declared = list(results.spec.tables)
-    shown = {dimension for spec in declared for dimension in spec.dimensions}
-    trained = [variant.labels for variant in results.variants if variant.override is None]
-    swept = dict.fromkeys(axis for labels in trained for axis in labels)
-    varied = [axis for axis in swept if len({labels.get(axis) for labels in trained}) > 1]
+    tables = list(results.spec.tables)
+    dimensions = set(itertools.chain(*(spec.dimensions for spec in tables)))
+    trained = [variant.labels for variant in results.trained]
+    axes = variant_names.axes_of(trained)
+    varied = [axis for axis in axes if variant_names.is_varied(axis, trained)]
     for rows, *columns in results.override_axes:
-        if len(columns) > 1 or rows in shown:
-            continue
-        each = (*varied, "length") if columns else tuple(varied)
-        table = TableSpec(rows=(rows,), columns=tuple(columns) or ("length",), each=each)
-        declared.append(table)
-    return declared
+        if len(columns) > 1 or rows in dimensions:
+            continue  # it has more axes than a table, or a declared table shows it
+        if columns:
+            table = TableSpec(rows=(rows,), columns=tuple(columns), each=(*varied, "length"))
+        else:
+            table = TableSpec(rows=(rows,), columns=("length",), each=tuple(varied))
+        tables.append(table)
+    return tables
 
 
 def is_grid(results: Results, spec: TableSpec) -> bool:
     """Return whether a table has an axis of evaluation overrides."""
     axes = itertools.chain(*results.override_axes)
-    return not set(axes).isdisjoint((*spec.dimensions, *spec.only))
+    dimensions = (*spec.dimensions, *spec.only)
+    return not set(axes).isdisjoint(dimensions)
 
 
 def grids(results: Results, spec: TableSpec) -> list[TableGrid]:
     """Return the tables of a spec, one for each label on the dimensions `each`."""
     points = _points(results, spec)
     for dimension, labels in spec.only.items():
-        points = points[points[dimension].astype(str).isin(labels)]
-    return [_grid(spec, kind, part) for kind, part in _groups(points, spec.each)]
+        # The labels of `only` are text, and lengths are numbers.
+        texts = points[dimension].astype(str)
+        points = points[texts.isin(labels)]
+    tables = []
+    for kind, of_table in _groups(points, spec.each):
+        tables.append(_grid(spec, kind, of_table))
+    return tables
 
 
 def _grid(spec: TableSpec, kind: Key, points: pd.DataFrame) -> TableGrid:
-    measured = points[points["measured"].astype(bool)]
-    columns = measured if len(measured) else points
     cells = {}
-    for row, part in _groups(points, spec.rows):
-        for column, cell in _groups(part, spec.columns):
-            cells[row, column] = list(cell["point"])
-    rows = [row for row, _ in _groups(points, spec.rows)]
-    return TableGrid(
-        spec, kind, rows, [column for column, _ in _groups(columns, spec.columns)], cells
-    )
+    rows = []
+    for row, of_row in _groups(points, spec.rows):
+        rows.append(row)
+        for column, of_cell in _groups(of_row, spec.columns):
+            cells[row, column] = list(of_cell["point"])
+    # A column that nobody has measured is left out, unless no column is measured.
+    measured = points[points["measured"].astype(bool)]
+    of_columns = points if measured.empty else measured
+    columns = [column for column, _ in _groups(of_columns, spec.columns)]
+    return TableGrid(spec, kind, rows, columns, cells)
 
 
 def _groups(points: pd.DataFrame, dimensions: Sequence[str]) -> list[tuple[Key, pd.DataFrame]]:
@@ -114,12 +127,14 @@ def _groups(points: pd.DataFrame, dimensions: Sequence[str]) -> list[tuple[Key, 
     Numbers are in their own order.
     """
     if not dimensions:
+        # groupby needs a key.
         return [((), points)] if len(points) else []
     keys = []
     for dimension in dimensions:
         labels = list(points[dimension].unique())
         if as_numbers(labels) is not None:
             labels.sort(key=float)
+        # Categories keep this order, in which groupby then returns the groups.
         categories = pd.Index(labels, dtype=object)
         ordered = pd.Categorical(points[dimension], categories, ordered=True)
         keys.append(pd.Series(ordered, index=points.index))
@@ -131,30 +146,33 @@ def _points(results: Results, spec: TableSpec) -> pd.DataFrame:
     lengths: list[int | None] = [None]
     if "length" in dimensions:
         lengths = [*results.lengths]
-    offsets = results.offsets if "offset" in dimensions else [spec.metric.point.offset]
-    shows_overrides = is_grid(results, spec) or EVALUATED_WITH in dimensions
-    variants = (results if shows_overrides else results.without_grids()).variants
+    offsets = [spec.metric.point.offset]
+    if "offset" in dimensions:
+        offsets = results.offsets
+    if not is_grid(results, spec) and EVALUATED_WITH not in dimensions:
+        # Points of a grid of overrides would be rows of their own.
+        results = results.without_grids()
     rows = []
-    for variant in variants:
+    for variant in results.variants:
         labels = {EVALUATED_WITH: AS_TRAINED, "variant": variant.name, **variant.labels}
-        measured = {place[:2] for run in variant.measured for place in run.rows}
-        for offset in offsets:
-            for length in lengths:
-                point = {
-                    "point": Point(variant, length, offset),
-                    "measured": length is None or (length, offset) in measured,
-                    "length": length,
-                    "offset": offset,
-                }
-                rows.append({**labels, **point})
+        measured = set()
+        for run in variant.measured:
+            measured |= {(length, offset) for length, offset, _ in run.rows}
+        for offset, length in itertools.product(offsets, lengths):
+            point = {
+                "point": Point(variant, length, offset),
+                "measured": length is None or (length, offset) in measured,
+                "length": length,
+                "offset": offset,
+            }
+            rows.append({**labels, **point})
     points = pd.DataFrame(rows, dtype=object)
-    of_overrides = set(itertools.chain(*results.override_axes))
-    for dimension in of_overrides.intersection(dimensions):
-        # An evaluation as trained, or with another override, has no place on the axis.
-        points = points[points[dimension].notna()].copy()
-    for dimension in dimensions:
-        points[dimension] = points[dimension].fillna("") if dimension in points else ""
-    return points
+    for dimension in itertools.chain(*results.override_axes):
+        if dimension in dimensions:
+            # An evaluation as trained, or with another override, has no place on the axis.
+            points = points.dropna(subset=dimension)
+    points = points.reindex(columns=points.columns.union(dimensions, sort=False))
+    return points.fillna(dict.fromkeys(dimensions, ""))
 
 
 def metric_at(spec: TableSpec, point: Point, metric: MetricSpec | None = None) -> MetricSpec:
@@ -165,12 +183,12 @@ def metric_at(spec: TableSpec, point: Point, metric: MetricSpec | None = None) -
     """
     metric = metric or spec.metric
     if point.length is not None:
-        place = MetricPoint(length=point.length, offset=point.offset)
+        at_point = MetricPoint(length=point.length, offset=point.offset)
     elif "offset" in (*spec.dimensions, *spec.only):
-        place = dataclasses.replace(metric.point, offset=point.offset)
+        at_point = dataclasses.replace(metric.point, offset=point.offset)
     else:
         return metric
-    return dataclasses.replace(metric, point=place)
+    return dataclasses.replace(metric, point=at_point)
 
 
 def one_a_task(spec: TableSpec, points: Sequence[Point]) -> list[Variant]:
@@ -179,9 +197,11 @@ def one_a_task(spec: TableSpec, points: Sequence[Point]) -> list[Variant]:
     Raises:
       UserError: there are more.
     """
-    variants = list({point.variant.name: point.variant for point in points}.values())
-    axes = dict.fromkeys(axis for variant in variants for axis in variant.labels)
-    differ = [axis for axis in axes if len({v.labels.get(axis) for v in variants}) > 1]
+    by_name = {point.variant.name: point.variant for point in points}
+    variants = list(by_name.values())
+    labels = [variant.labels for variant in variants]
+    axes = variant_names.axes_of(labels)
+    differ = [axis for axis in axes if variant_names.is_varied(axis, labels)]
     if len(variants) > 1 and differ != ["task"]:
         free = ", ".join(map(repr, differ)) or "'variant'"
         table = spec.title or f"rows {title(spec.rows)}"
@@ -206,4 +226,5 @@ def title(dimensions: Sequence[str]) -> str:
     "model." is left out, and of an axis of one encoding, model.encodings.0.combine, only the end
     is kept.
     """
-    return " · ".join(re.sub(r"^model\.(encodings\.\d+\.)?", "", name) for name in dimensions)
+    names = [re.sub(r"^model\.(encodings\.\d+\.)?", "", name) for name in dimensions]
+    return SEPARATOR.join(names)

@@ -1,9 +1,9 @@
 """Shares and medians over runs of the first steps that reach a threshold.
 
-Runs that did not reach it are right-censored. The estimate is that of Kaplan and Meier 1958,
-"Nonparametric Estimation from Incomplete Observations", from SciPy. It takes censoring for
-independent of the outcome: a run that `train.criterion` ended early is counted as if it might have
-extrapolated later.
+Runs that did not reach it are right-censored. The estimator is from Kaplan and Meier 1958,
+"Nonparametric Estimation from Incomplete Observations", and SciPy computes it. It assumes that
+censoring does not depend on the outcome: a run that `train.criterion` ended early is counted as if
+it might have extrapolated later.
 """
 
 import warnings
@@ -40,17 +40,23 @@ def reached(times: Sequence[FirstStep]) -> Reached:
 
     steps = [time.step for time in times]
     is_censored = [not time.reached for time in times]
-    remaining = stats.ecdf(stats.CensoredData.right_censored(steps, is_censored)).sf
+    censored = stats.CensoredData.right_censored(steps, is_censored)
+    remaining = stats.ecdf(censored).sf
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         band = remaining.confidence_interval(CONFIDENCE, method="log-log")
-    share, bounds = remaining.probabilities, []
-    for bound in (band.high, band.low):
-        # The band is not defined where no run or every run has reached the threshold.
-        is_undefined = np.isnan(bound.probabilities)
-        bounds.append(1 - np.where(is_undefined, share, bound.probabilities))
-    low, high = bounds
-    return Reached(remaining.quantiles.astype(int), 1 - share, low, high)
+    # The band is not defined where no run or every run has reached the threshold.
+    shares = remaining.probabilities
+    lowest, highest = band.low.probabilities, band.high.probabilities
+    lowest = np.where(np.isnan(lowest), shares, lowest)
+    highest = np.where(np.isnan(highest), shares, highest)
+    # The more runs remain, the fewer have reached it.
+    return Reached(
+        steps=remaining.quantiles.astype(int),
+        shares=1 - shares,
+        low=1 - highest,
+        high=1 - lowest,
+    )
 
 
 def median(times: Sequence[FirstStep]) -> FirstStep | None:
@@ -64,8 +70,10 @@ def median(times: Sequence[FirstStep]) -> FirstStep | None:
     num_reached = sum(time.reached for time in times)
     if 2 * num_reached >= len(times):
         return _crossing(estimate.steps, estimate.shares)
-    below = estimate.steps[estimate.shares < 0.5 - records.ROUNDING]
-    return FirstStep(int(below[-1]), reached=False)
+    # With runs censored early, the share may cross one half nevertheless.
+    is_below = estimate.shares < 0.5 - records.ROUNDING
+    last = estimate.steps[is_below][-1]
+    return FirstStep(int(last), reached=False)
 
 
 def interval(times: Sequence[FirstStep]) -> tuple[FirstStep, FirstStep] | None:
@@ -77,8 +85,10 @@ def interval(times: Sequence[FirstStep]) -> tuple[FirstStep, FirstStep] | None:
     if len(times) < EXACT_FROM:
         return None
     estimate = reached(times)
+    # The upper bound of the share is the first to cross one half.
     first = _crossing(estimate.steps, estimate.high)
-    return first, _crossing(estimate.steps, estimate.low)
+    last = _crossing(estimate.steps, estimate.low)
+    return first, last
 
 
 def _crossing(steps: Int[np.ndarray, "n"], shares: Float[np.ndarray, "n"]) -> FirstStep:
@@ -86,4 +96,5 @@ def _crossing(steps: Int[np.ndarray, "n"], shares: Float[np.ndarray, "n"]) -> Fi
     is_above = shares >= 0.5 - records.ROUNDING
     if not is_above.any():
         return FirstStep(int(steps[-1]), reached=False)
-    return FirstStep(int(steps[is_above][0]))
+    first = steps[is_above][0]
+    return FirstStep(int(first))

@@ -28,8 +28,13 @@ def _table(results: Results, literature: Literature) -> Table:
 
 def _row(results: Results, figure: Figure) -> tuple[Cell, ...]:
     metric = figure.metric
-    published = Cell(cells.number(figure.value, metric.name), figure.value)
+    text = cells.number(figure.value, metric.name)
+    published = Cell(text, figure.value)
     candidates = compare.with_labels(results, figure.variant)
     trained = [variant for variant in candidates if variant.override is None and variant.finished]
-    ours = cells.measure(results, trained, metric) if len(trained) == 1 else Cell(DASH)
-    return Cell(figure.variant), Cell(f"{metric.name} {metric.point}"), published, ours
+    ours = Cell(DASH)
+    # Labels that several variants have do not say which one is meant.
+    if len(trained) == 1:
+        ours = cells.measure(results, trained, metric)
+    where = Cell(f"{metric.name} {metric.point}")
+    return Cell(figure.variant), where, published, ours

@@ -1,5 +1,6 @@
 """The values of one run: its test rows, and metrics at the points of an analysis spec."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -28,9 +29,12 @@ class Measured:
         """Test rows by length, offset and metric."""
         rows = {}
         for row in record_rows.preferred_rows(self.record):
-            label = row["override"]["label"] if row["override"] else None
+            label = None
+            if row["override"] is not None:
+                label = row["override"]["label"]
             if row["split"] == "test" and label == self.override:
-                rows[row["length"], row["offset"], row["metric"]] = row
+                key = (row["length"], row["offset"], row["metric"])
+                rows[key] = row
         return rows
 
     @property
@@ -41,21 +45,26 @@ class Measured:
     @property
     def seed(self) -> tuple[int, int]:
         """Seeds of weights and of data. Runs of two variants with equal seeds are a pair."""
-        return self.record["member"]["seed"], self.record["member"]["data_seed"]
+        member = self.record["member"]
+        return member["seed"], member["data_seed"]
 
     @property
     def max_length(self) -> int:
         """Training length; 0 for a run that failed."""
-        return self.record["exposure"]["max_length"] if self.record["exposure"] else 0
+        exposure = self.record["exposure"]
+        return exposure["max_length"] if exposure else 0
 
     def lengths(self, offset: int = 0) -> list[int]:
         """Test lengths at an offset."""
-        return sorted({length for length, at, _ in self.rows if at == offset})
+        lengths = {length for length, at_offset, _ in self.rows if at_offset == offset}
+        return sorted(lengths)
 
     def reason(self, length: int, offset: int = 0) -> str | None:
         """Return why a point could not be measured; None if it was, or was never tried."""
         row = self.rows.get((length, offset, "exact_match"))
-        return row["reason"] if row and row["value"] is None else None
+        if row is None or row["value"] is not None:
+            return None
+        return row["reason"]
 
     def at(self, length: int, offset: int = 0, metric: str = "exact_match") -> float | None:
         """Return a metric with values by length; None without a value."""
@@ -71,18 +80,29 @@ class Measured:
 
     def curve(self, offset: int = 0, metric: str = "exact_match") -> list[tuple[int, float]]:
         """Return the lengths with a value, and their values."""
-        pairs = [(length, self.at(length, offset, metric)) for length in self.lengths(offset)]
-        return [(length, value) for length, value in pairs if value is not None]
+        points = []
+        for length in self.lengths(offset):
+            value = self.at(length, offset, metric)
+            if value is not None:
+                points.append((length, value))
+        return points
 
 
 def value(run: Measured, metric: MetricSpec) -> Value | None:
     """Return a metric of a run at the metric's point; None without a value."""
     entry = BY_NAME[metric.name]
+    # A run that diverged has no test, but it has a training.
     if not run.finished and not entry.of_training:
         return None
     if isinstance(entry, RunMetric):
         return entry.of_run(run, metric.point.offset)
     return at_point(run, metric.name, metric.point)
+
+
+def values(runs: Iterable[Measured], metric: MetricSpec) -> list[Value]:
+    """Return a metric of the runs that have a value, in their order."""
+    of_runs = [value(run, metric) for run in runs]
+    return [known for known in of_runs if known is not None]
 
 
 def at_point(run: Measured, name: str, point: MetricPoint) -> float | None:
@@ -92,16 +112,18 @@ def at_point(run: Measured, name: str, point: MetricPoint) -> float | None:
     """
     if point.lengths is None:
         length = point.length_for(run.max_length)
-        return None if length is None else run.at(length, point.offset, name)
+        if length is None:
+            return None
+        return run.at(length, point.offset, name)
     first, last = point.lengths
-    values = []
+    of_lengths = []
     for length in run.lengths(point.offset):
         if first <= length <= last:
-            value = run.at(length, point.offset, name)
-            if value is None:
-                return None
-            values.append(value)
-    return statistics.mean(values)
+            of_length = run.at(length, point.offset, name)
+            if of_length is None:
+                return None  # a mean over fewer lengths would be another number
+            of_lengths.append(of_length)
+    return statistics.mean(of_lengths)
 
 
 def extrapolates(run: Measured, extrapolation: Extrapolation) -> bool | None:
@@ -114,8 +136,12 @@ def extrapolates(run: Measured, extrapolation: Extrapolation) -> bool | None:
         return False if run.record["status"] == "diverged" else None
     point = extrapolation.point
     length = point.length_for(run.max_length)
-    if length is None or (length, point.offset, "exact_match") not in run.rows:
+    if length is None:
         return None
-    value = run.at(length, point.offset)
-    reached = value is not None and value >= extrapolation.threshold - records.ROUNDING
-    return validation.solved(run.record) and reached
+    if (length, point.offset, "exact_match") not in run.rows:
+        return None  # nobody has measured it
+    exact_match = run.at(length, point.offset)
+    if exact_match is None:
+        return False  # the encoding ends before the point
+    is_reached = exact_match >= extrapolation.threshold - records.ROUNDING
+    return is_reached and validation.solved(run.record)

@@ -46,6 +46,7 @@ def _by_name() -> dict[str, Metric]:
     """The counts, and the metrics whose values are numbers."""
     entries: dict[str, Metric] = {}
     for name, metric in base.by_name().items():
+        # A list over tokens or attributes is no number of a table.
         is_list = isinstance(metric, MeasuredMetric) and metric.is_list
         if not is_list:
             entries[name] = metric

@@ -1,12 +1,13 @@
 """The tables of the analysis spec in words, from their pivots (grids.py)."""
 
+import itertools
 from collections.abc import Sequence
 
-from pe_lab.results import cells, compare, metrics
+from pe_lab.results import cells, comparable, metrics, notes
 from pe_lab.results.formats import DASH, Cell, Table
 from pe_lab.results.grids import Key, Point, TableGrid, grids, metric_at, one_a_task, title
 from pe_lab.results.results import Results, Variant
-from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec, TableSpec
+from pe_lab.runs.analysis_spec import SEPARATOR, MetricPoint, MetricSpec, TableSpec
 
 SHOWN = {
     "median": "",
@@ -15,10 +16,6 @@ SHOWN = {
     "seeds": "every seed",
     "best": "oracle: best setting and seed, by the test",
 }
-FIRST_STEPS_NOTE = (
-    "*steps to solve*, *steps to extrapolate*: Kaplan–Meier median over runs of the first point of "
-    "the curve that reaches the threshold; brackets, from five runs on, are 95 % intervals."
-)
 _CAPTIONS = {
     "median": "Median over seeds",
     "mean": "Mean and standard deviation over seeds",
@@ -42,16 +39,18 @@ def tables(results: Results, spec: TableSpec) -> list[Table]:
 
 def column(metric: MetricSpec, results: Results) -> str:
     """Return the heading of a metric."""
+    if metric.label:
+        return metric.label
     entry = metrics.BY_NAME[metric.name]
     words = entry.label
     if entry.by_length:
-        words = f"{words} {cells.point_of(results, metric)}"
+        words += f" {cells.point_of(results, metric)}"
     elif metric.point.offset:
-        words = f"{words}, {metric.point}"
-    summary = "" if entry.style == "count" else SHOWN[metric.show]
-    if summary:
-        words = f"{words}, {summary}"
-    return metric.label or words
+        words += f", {metric.point}"
+    summary = SHOWN[metric.show]
+    if summary and entry.style != "count":  # a count is no summary over seeds
+        words += f", {summary}"
+    return words
 
 
 def length_name(results: Results, length: int) -> str:
@@ -60,9 +59,12 @@ def length_name(results: Results, length: int) -> str:
     It has an arrow beyond the training length, if this is the same for all variants, and the sign
     of repeated inputs.
     """
-    beyond = len(results.max_lengths) == 1 and length > results.max_lengths[0]
-    repeated = length in results.repeated_lengths
-    return f"{'→' * beyond}{length}{cells.REPEATED * repeated}"
+    text = str(length)
+    if len(results.max_lengths) == 1 and length > results.max_lengths[0]:
+        text = f"→{text}"
+    if length in results.repeated_lengths:
+        text += notes.REPEATED
+    return text
 
 
 def _table(results: Results, grid: TableGrid) -> Table:
@@ -72,11 +74,12 @@ def _table(results: Results, grid: TableGrid) -> Table:
     else:
         header = [heading(results, spec.columns, key) for key in grid.columns]
     body = [_row(results, grid, row) for row in grid.rows]
-    single = zip(spec.each, grid.kind, strict=True)
-    words = [_in_title(dimension, label) for dimension, label in single]
+    parts = [name_of(results, spec)]
+    for dimension, label in zip(spec.each, grid.kind, strict=True):
+        parts.append(_in_title(dimension, label))
     variants = [point.variant for point in grid.points]
     return Table(
-        ", ".join([name_of(results, spec), *words]),
+        ", ".join(parts),
         _caption(spec),
         (title(spec.rows), *header),
         tuple(body),
@@ -88,25 +91,28 @@ def name_of(results: Results, spec: TableSpec) -> str:
     """Return the title of a table, or one made from its content."""
     if spec.title or spec.measures:
         return spec.title or f"By {title(spec.rows)}"
-    words = metrics.BY_NAME[spec.metric.name].label
     dimensions = [name for name in (*spec.rows, *spec.columns) if name != "variant"]
     by = " and ".join(title([dimension]) for dimension in dimensions)
-    point = f" {spec.metric.point}" if str(spec.metric.point) else ""
-    return f"{words[0].upper()}{words[1:]}{point} by {by}"
+    label = metrics.BY_NAME[spec.metric.name].label
+    measured = f"{label} {spec.metric.point}".strip()
+    # str.capitalize would write L90 of a label in small letters.
+    return f"{measured[0].upper()}{measured[1:]} by {by}"
 
 
 def _row(results: Results, grid: TableGrid, row: Key) -> tuple[Cell, ...]:
     spec = grid.spec
     of_columns = [grid.at(row, key) for key in grid.columns]
-    points = [point for points in of_columns for point in points]
-    variants = list({point.variant.name: point.variant for point in points}.values())
+    points = list(itertools.chain(*of_columns))
     if spec.measures:
         body = [_cell(results, spec, points, metric) for metric in spec.measures]
     else:
-        body = [_cell(results, spec, points, spec.metric) for points in of_columns]
-    label = " · ".join(str(part) for part in row if part != "") or DASH
-    reveals = _is_one_variant_a_row(spec) and any(v.reveals_target_length for v in variants)
-    return (Cell(f"{label} {cells.REVEALS}" if reveals else label), *body)
+        body = [_cell(results, spec, of_column, spec.metric) for of_column in of_columns]
+    parts = [str(part) for part in row if part != ""]
+    label = SEPARATOR.join(parts) or DASH
+    reveals = any(point.variant.reveals_target_length for point in points)
+    if reveals and _is_one_variant_a_row(spec):
+        label += f" {notes.REVEALS}"
+    return (Cell(label), *body)
 
 
 def _cell(results: Results, spec: TableSpec, points: list[Point], metric: MetricSpec) -> Cell:
@@ -114,11 +120,12 @@ def _cell(results: Results, spec: TableSpec, points: list[Point], metric: Metric
     variants = one_a_task(spec, points)
     if not variants:
         return Cell(DASH)
-    placed = metric_at(spec, points[0], metric)
-    cell = cells.measure(results, variants, placed)
+    at_point = metric_at(spec, points[0], metric)
+    cell = cells.measure(results, variants, at_point)
     if cell.text == DASH:
         return cell
-    return Cell(cell.text + signs(results, spec, variants, placed), cell.value)
+    text = cell.text + signs(results, spec, variants, at_point)
+    return Cell(text, cell.value)
 
 
 def signs(
@@ -132,19 +139,24 @@ def signs(
     Args:
       metric: at the point of the number.
     """
-    entry, point = metrics.BY_NAME[metric.name], cells.point_of(results, metric)
+    point = cells.point_of(results, metric)
     text = ""
-    if not _is_one_variant_a_row(spec) and any(v.reveals_target_length for v in variants):
-        text += cells.REVEALS
+    reveals = any(variant.reveals_target_length for variant in variants)
+    if reveals and not _is_one_variant_a_row(spec):
+        text += notes.REVEALS
     if point is not None:
-        if any(compare.saw_positions(results, v, point) for v in variants):
-            text += cells.SEEN
+        if any(comparable.saw_positions(results, variant, point) for variant in variants):
+            text += notes.SEEN
+        # The heading of a length has the sign of repeated inputs itself.
         if "length" not in spec.columns and _is_repeated(results, variants, point):
-            text += cells.REPEATED
-    counts_solved = "solved" in [measure.name for measure in spec.measures]
+            text += notes.REPEATED
+    of_training = metrics.BY_NAME[metric.name].of_training
+    counts_solved = any(measure.name == "solved" for measure in spec.measures)
+    if of_training or counts_solved:
+        return text
     has_runs = any(variant.runs for variant in variants)
     is_solved = any(variant.solved for variant in variants)
-    if has_runs and not is_solved and not entry.of_training and not counts_solved:
+    if has_runs and not is_solved:
         text += "*"
     return text
 
@@ -179,7 +191,9 @@ def heading(results: Results, dimensions: Sequence[str], key: Key) -> str:
 def _in_title(dimension: str, label: str | int) -> str:
     if dimension == "offset":
         return f"positions shifted by {label}"
-    return f"length {label}" if dimension == "length" else str(label)
+    if dimension == "length":
+        return f"length {label}"
+    return str(label)
 
 
 def _caption(spec: TableSpec) -> str:
@@ -197,46 +211,36 @@ def _notes(
 ) -> tuple[str, ...]:
     texts = [cell.text for row in body for cell in row]
     seeds = [len(variant.finished) for variant in variants]
-    styles = {metric: metrics.BY_NAME[metric.name].style for metric in spec.metrics}
-    of_seeds = [m for m, style in styles.items() if style not in ("count", "first_step")]
-    summaries = [metric.show for metric in of_seeds]
-    notes = [cells.intervals_note(seeds, show) for show in ("median", "iqm") if show in summaries]
+    of_table: list[str] = []
+    styles = [metrics.BY_NAME[metric.name].style for metric in spec.metrics]
+    # Counts and first steps have intervals of their own.
+    summaries = set()
+    for metric, style in zip(spec.metrics, styles, strict=True):
+        if style not in ("count", "first_step"):
+            summaries.add(metric.show)
+    for show in ("median", "iqm"):
+        if show in summaries:
+            of_table.append(notes.intervals(seeds, show))
     if any(metric.name == "extrapolates" for metric in spec.metrics):
-        notes += extrapolation_notes(results, seeds)
+        of_table += notes.extrapolation(results, seeds)
+    # A lone star is a label, not the sign behind a number.
     if any(len(text) > 1 and text.endswith("*") for text in texts):
-        notes.append(
-            "*: no seed solved the training lengths; the number is no evidence about extrapolation."
-        )
-    if "first_step" in styles.values():
-        notes.append(FIRST_STEPS_NOTE)
+        of_table.append(notes.NOT_SOLVED)
+    if "first_step" in styles:
+        of_table.append(notes.FIRST_STEPS)
     if "best" in summaries:
-        notes.append(oracle_note(results))
+        of_table.append(notes.oracle(results))
     joined = " ".join(texts)
-    for sign, words in cells.SIGNS.items():
+    for sign, explanation in notes.SIGNS.items():
         if sign in joined or _is_in_header(sign, results, spec):
-            notes.append(words)
-    return tuple(note for note in notes if note)
-
-
-def extrapolation_notes(results: Results, counts: Sequence[int]) -> list[str]:
-    """Return the definition of *extrapolates* and the note about its intervals."""
-    definition = (
-        f"*extrapolates*: runs that are {results.spec.extrapolation}; of the runs with a known "
-        f"outcome."
-    )
-    return [definition, cells.wilson_note(counts)]
-
-
-def oracle_note(results: Results) -> str:
-    """Return the note of numbers that were chosen on the test."""
-    return (
-        f"Oracle: chosen by the test itself, as in {results.spec.oracle}; for comparison "
-        f"with it alone."
-    )
+            of_table.append(explanation)
+    return tuple(note for note in of_table if note)
 
 
 def _is_in_header(sign: str, results: Results, spec: TableSpec) -> bool:
-    if sign == cells.REPEATED:
+    if sign == notes.REPEATED:
         return "length" in spec.columns and bool(results.repeated_lengths)
-    by_length = "length" in (*spec.rows, *spec.columns) and len(results.max_lengths) == 1
-    return sign == "→" and by_length and results.lengths[-1] > results.max_lengths[0]
+    by_length = "length" in (*spec.rows, *spec.columns)
+    if sign != "→" or not by_length or len(results.max_lengths) != 1:
+        return False
+    return results.lengths[-1] > results.max_lengths[0]

@@ -99,8 +99,15 @@ def _need(comparison: Comparison, power: float, level: float) -> Need:
     a, b = comparison.counts
     if not a.count or not b.count:
         return Need(comparison, None, None, pairs)
-    if_true = _first(power, lambda seeds: power_of(a, b, seeds, level, averaged=False))
-    averaged = _first(power, lambda seeds: power_of(a, b, seeds, level, averaged=True))
+
+    def power_if_true(seeds: int) -> float:
+        return power_of(a, b, seeds, level, averaged=False)
+
+    def power_averaged(seeds: int) -> float:
+        return power_of(a, b, seeds, level, averaged=True)
+
+    if_true = _first(power, power_if_true)
+    averaged = _first(power, power_averaged)
     return Need(comparison, if_true, averaged, pairs)
 
 
@@ -111,7 +118,7 @@ def power_of(a: Counts, b: Counts, seeds: int, level: float, *, averaged: bool) 
     """
     outcomes_a = _outcomes(a, seeds, averaged=averaged)
     outcomes_b = _outcomes(b, seeds, averaged=averaged)
-    joint = outcomes_a[:, None] * outcomes_b[None]
+    joint = np.outer(outcomes_a, outcomes_b)
     return float((joint * _rejects(seeds, level)).sum())
 
 
@@ -122,8 +129,10 @@ def _outcomes(pilot: Counts, seeds: int, *, averaged: bool) -> Float[np.ndarray,
     numbers = np.arange(seeds + 1)
     if averaged:
         others = pilot.count - pilot.extrapolating
+        # Jeffreys' prior of a rate is a beta distribution with 1/2 and 1/2.
         return stats.betabinom.pmf(numbers, seeds, pilot.extrapolating + 0.5, others + 0.5)
-    return stats.binom.pmf(numbers, seeds, pilot.extrapolating / pilot.count)
+    rate = pilot.extrapolating / pilot.count
+    return stats.binom.pmf(numbers, seeds, rate)
 
 
 def pairs_needed(differences: Sequence[float], power: float, level: float) -> int | None:
@@ -133,13 +142,15 @@ def pairs_needed(differences: Sequence[float], power: float, level: float) -> in
     """
     from scipy import stats
 
-    count = len(differences)
-    mean = abs(float(np.mean(differences))) if count >= 2 else 0.0
+    if len(differences) < 2:
+        return None
+    mean = abs(float(np.mean(differences)))
     if not mean:
         return None
-    degrees = count - 1
-    bound = math.sqrt(degrees / stats.chi2.ppf(1 - _CONFIDENCE, degrees))
-    deviation = float(np.std(differences, ddof=1)) * bound
+    degrees = len(differences) - 1
+    # The pilot's deviation is uncertain, and too small a one would promise too much.
+    factor = math.sqrt(degrees / stats.chi2.ppf(1 - _CONFIDENCE, degrees))
+    deviation = float(np.std(differences, ddof=1)) * factor
     fewest = math.ceil(1 + math.log2(1 / level))  # 2 / 2^n is the least p of n pairs
     if not deviation:
         return fewest
@@ -158,16 +169,20 @@ def _first(power: float, power_of_seeds: Callable[[int], float]) -> int | None:
 
     The power of an exact test does not rise with every seed.
     """
-    reached = 0
+    num_reaching = 0  # without a gap
     for seeds in range(2, MOST + _MIN_RUN):
-        reached = reached + 1 if power_of_seeds(seeds) >= power else 0
-        if reached == _MIN_RUN:
+        if power_of_seeds(seeds) < power:
+            num_reaching = 0
+            continue
+        num_reaching += 1
+        if num_reaching == _MIN_RUN:
             return seeds - _MIN_RUN + 1
     return None
 
 
 @lru_cache(maxsize=256)
 def _rejects(seeds: int, level: float) -> Bool[np.ndarray, "n n"]:
+    # Cached, because every contrast asks for the same tables.
     return significance.barnard_table(seeds, seeds) < level
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pe_lab.results import compare, measured, significance, statistics
+from pe_lab.results import comparable, measured, significance, statistics
 from pe_lab.results.results import Results, Variant
 from pe_lab.results.significance import Ranks
 from pe_lab.results.statistics import Array, Interval
@@ -48,15 +48,22 @@ def ranking(results: Results) -> Ranking:
     variants solved it.
     """
     point = results.spec.extrapolation.point
-    tasks = dict.fromkeys(variant.task for variant in results.variants)
+    tasks = list(dict.fromkeys(variant.task for variant in results.variants))
     ranked = _comparable(results)
     solved = []
     for task in tasks:
         if ranked and all(of_tasks[task].solved for of_tasks in ranked.values()):
             solved.append(task)
-    scores = [[_median(of_tasks[task], point) for of_tasks in ranked.values()] for task in solved]
-    known = [[score for score in row if score is not None] for row in scores]
-    ranks = significance.ranks(known) if known == scores else None
+    scores = []
+    for task in solved:
+        medians = []
+        for of_tasks in ranked.values():
+            values = _values(of_tasks[task], point)
+            medians.append(statistics.median(values))
+        scores.append([median for median in medians if median is not None])
+    # Friedman's test has no missing values.
+    is_complete = all(len(row) == len(ranked) for row in scores)
+    ranks = significance.ranks(scores) if is_complete else None
     return Ranking(tuple(ranked), tuple(solved), len(tasks), ranks)
 
 
@@ -74,7 +81,8 @@ def mean_ranks(results: Results) -> dict[str, MeanRank]:
     for name, of_tasks in _comparable(results).items():
         variants = [of_tasks[task] for task in tasks]
         of_name = [_values(variant, point) for variant in variants]
-        if all(map(is_solved, variants)) and min(map(len, of_name)) >= statistics.BOOTSTRAP_FROM:
+        fewest = min(map(len, of_name))
+        if all(map(is_solved, variants)) and fewest >= statistics.BOOTSTRAP_FROM:
             values[name] = of_name
     if len(values) < 2:
         return {}
@@ -84,24 +92,29 @@ def mean_ranks(results: Results) -> dict[str, MeanRank]:
         scores.append([_resampled(of_task, generator) for of_task in of_name])
     ranks = stats.rankdata(-np.asarray(scores), axis=0)  # [variants, tasks, 1 + resamples]
     means = ranks.mean(axis=1)
-    outside = 50 * (1 - statistics.CONFIDENCE)
-    lows, highs = np.percentile(means[:, 1:], [outside, 100 - outside], axis=1)
-    return {
-        name: MeanRank(float(mean), Interval(float(low), float(high), "percentile"))
-        for name, mean, low, high in zip(values, means[:, 0], lows, highs, strict=True)
-    }
+    outside = 50 * (1 - statistics.CONFIDENCE)  # percent at each end
+    of_resamples = means[:, 1:]
+    lows, highs = np.percentile(of_resamples, [outside, 100 - outside], axis=1)
+    mean_ranks = {}
+    for index, name in enumerate(values):
+        interval = Interval(float(lows[index]), float(highs[index]), "percentile")
+        mean_ranks[name] = MeanRank(float(means[index, 0]), interval)
+    return mean_ranks
 
 
 def is_solved(variant: Variant) -> bool:
     """Return whether at least half of the seeds of a variant are solved."""
-    return bool(variant.runs) and 2 * variant.solved >= len(variant.runs)
+    if not variant.runs:
+        return False
+    return 2 * variant.solved >= len(variant.runs)
 
 
 def _resampled(values: list[float], generator: np.random.Generator) -> Array:
     """The interquartile mean of values, and of each of their bootstrap resamples."""
-    seeds = generator.integers(len(values), size=(statistics.RESAMPLES, len(values)))
-    resamples = np.asarray(values)[seeds]
+    size = (statistics.RESAMPLES, len(values))
+    resamples = generator.choice(values, size)
     of_resamples = np.asarray(statistics.interquartile_mean(resamples))
+    # The first one is of the values themselves, and gives the rank. The others give its interval.
     return np.append(statistics.interquartile_mean(values), of_resamples)
 
 
@@ -109,8 +122,11 @@ def by_name(results: Results) -> dict[str, dict[str, Variant]]:
     """Return the variants by their names without the label of the task, and by task."""
     variants: dict[str, dict[str, Variant]] = {}
     for variant in results.variants:
-        labels = [text for axis, text in variant.labels.items() if axis != "task" and text]
-        variants.setdefault(SEPARATOR.join(labels), {})[variant.task] = variant
+        labels = dict(variant.labels)
+        labels.pop("task", None)
+        name = SEPARATOR.join(filter(None, labels.values()))
+        of_tasks = variants.setdefault(name, {})
+        of_tasks[variant.task] = variant
     return variants
 
 
@@ -118,12 +134,14 @@ def _comparable(results: Results) -> dict[str, dict[str, Variant]]:
     """Return the variants that every task has and that nothing sets apart."""
     point = results.spec.extrapolation.point
     tasks = {variant.task for variant in results.variants}
-    comparable = {}
+    variants = {}
     for name, of_tasks in by_name(results).items():
-        is_apart = any(compare.apart(results, variant, point) for variant in of_tasks.values())
-        if of_tasks.keys() == tasks and not is_apart:
-            comparable[name] = of_tasks
-    return comparable
+        if of_tasks.keys() != tasks:
+            continue  # ranks over other tasks would be other numbers
+        reasons = [comparable.apart(results, variant, point) for variant in of_tasks.values()]
+        if not any(reasons):
+            variants[name] = of_tasks
+    return variants
 
 
 def _values(variant: Variant, point: MetricPoint) -> list[float]:
@@ -131,8 +149,3 @@ def _values(variant: Variant, point: MetricPoint) -> list[float]:
     runs = [run for run in variant.measured if run.finished]
     values = [measured.at_point(run, "exact_match", point) for run in runs]
     return [value for value in values if value is not None]
-
-
-def _median(variant: Variant, point: MetricPoint) -> float | None:
-    values = _values(variant, point)
-    return float(np.median(values)) if values else None

@@ -36,18 +36,20 @@ def from_dict(values: object) -> AnalysisSpec:
     """
     settings = _dict("analysis()", values, _field_names(AnalysisSpec))
     contrasts = _items("analysis()['contrasts']", settings.get("contrasts", ()))
-    tables = _items("analysis()['tables']", settings.get("tables", ()))
     literature = _items("analysis()['literature']", settings.get("literature", ()))
+    tables = []
+    for index, table in enumerate(_items("analysis()['tables']", settings.get("tables", ()))):
+        tables.append(_table(f"analysis()['tables'][{index}]", table))
     spec = AnalysisSpec(
         question=_text("analysis()['question']", settings.get("question", "")),
-        contrasts=tuple(_contrast(contrast) for contrast in contrasts),
+        contrasts=tuple(map(_contrast, contrasts)),
         extrapolation=_extrapolation(settings.get("extrapolation", {})),
         tuned=_texts("analysis()['tuned']", settings.get("tuned", ())),
         oracle=_text("analysis()['oracle']", settings.get("oracle", "")),
-        tables=tuple(_table(f"analysis()['tables'][{i}]", t) for i, t in enumerate(tables)),
-        literature=tuple(_literature(source) for source in literature),
+        tables=tuple(tables),
+        literature=tuple(map(_literature, literature)),
     )
-    summaries = {metric.show for table in spec.tables for metric in table.metrics}
+    summaries = {metric.show for table in tables for metric in table.metrics}
     if "best" in summaries and not spec.oracle:
         raise UserError(
             "analysis(): show='best' chooses on the test itself, so it needs the paper that did "
@@ -59,13 +61,15 @@ def from_dict(values: object) -> AnalysisSpec:
 def _contrast(values: object) -> Contrast:
     where = "analysis()['contrasts']"
     point = None
+    names: list[object] = []
     if isinstance(values, Mapping):
         settings = _dict(where, values, ("a", "b", "at", "length", "offset"))
-        names: list[object] = [settings.get("a"), settings.get("b")]
+        names = [settings.get("a"), settings.get("b")]
+        # Without a point of its own, a contrast is at the point of extrapolation.
         if settings.keys() - {"a", "b"}:
             point = _metric_point(where, settings)
-    else:
-        names = list(values) if isinstance(values, list | tuple) else []
+    elif isinstance(values, list | tuple):
+        names = list(values)
     texts = [name for name in names if isinstance(name, str)]
     if len(names) != 2 or len(set(texts)) != 2:
         raise UserError(
@@ -88,13 +92,14 @@ def _extrapolation(values: object) -> Extrapolation:
 
 def _metric_point(where: str, settings: Mapping[str, object]) -> MetricPoint:
     """Return the point of the keys at, length, lengths and offset. Other keys are ignored."""
+    # The settings of a metric have other keys too, such as its name.
     stated = {key: settings[key] for key in _POINT_KEYS if key in settings}
     if len(stated.keys() & set(_LENGTH_KEYS)) > 1:
         raise UserError(f"{where}: at, length and lengths exclude each other, got {stated!r}.")
     error = UserError(
         f"{where}: a point is at=2, length=16, lengths=(41, 500) or offset=8, got {stated!r}."
     )
-    at, length, lengths, offset = (stated.get(key) for key in _POINT_KEYS)
+    at, length, lengths, offset = map(stated.get, _POINT_KEYS)
     if at is not None:
         if not isinstance(at, int | float) or at <= 0:
             raise error
@@ -109,7 +114,7 @@ def _metric_point(where: str, settings: Mapping[str, object]) -> MetricPoint:
             raise error
         lengths = (first, last)
     if offset is None:
-        offset = 0
+        offset = 0  # as trained
     if not isinstance(offset, int) or offset < 0:
         raise error
     return MetricPoint(at, length, lengths, offset)
@@ -125,12 +130,13 @@ def _metric(where: str, values: object) -> MetricSpec:
         raise unknown(f"{where}: metric", name, metrics.BY_NAME)
     if show not in SUMMARIES:
         raise unknown(f"{where}: show", show, SUMMARIES)
-    if metrics.BY_NAME[name].style == "limit" and show in ("mean", "iqm"):
+    style = metrics.BY_NAME[name].style
+    if style == "limit" and show in ("mean", "iqm"):
         raise UserError(
             f"{where}: {name} is a length or a bound of one, so it has no mean: show='median' or "
             f"show='seeds'."
         )
-    if metrics.BY_NAME[name].style == "first_step" and show not in ("median", "seeds"):
+    if style == "first_step" and show not in ("median", "seeds"):
         raise UserError(
             f"{where}: {name} is not known for runs that never got there: show='median' or "
             f"show='seeds'."
@@ -143,15 +149,18 @@ def _table(where: str, values: object) -> TableSpec:
     settings = _dict(where, values, _field_names(TableSpec))
     if "measures" in settings and settings.get("columns"):
         raise UserError(f"{where}: a table has columns or measures, not both.")
-    columns = settings.get("columns", TableSpec.columns)
+    columns: tuple[str, ...] = ()
+    if "measures" not in settings:
+        columns = _texts(where, settings.get("columns", TableSpec.columns))
+    measures = _items(where, settings.get("measures", ()))
     only = _dict(f"{where}['only']", settings.get("only", {}))
     table = TableSpec(
         title=_text(where, settings.get("title", "")),
         rows=_texts(where, settings.get("rows", TableSpec.rows)),
-        columns=() if "measures" in settings else _texts(where, columns),
+        columns=columns,
         each=_texts(where, settings.get("each", ())),
         metric=_metric(where, settings.get("metric", "exact_match")),
-        measures=tuple(_metric(where, m) for m in _items(where, settings.get("measures", ()))),
+        measures=tuple(_metric(where, measure) for measure in measures),
         only={axis: _texts(where, labels) for axis, labels in only.items()},
         note=_text(where, settings.get("note", "")),
     )
@@ -164,7 +173,8 @@ def _check_metric(where: str, table: TableSpec, metric: MetricSpec) -> None:
     """Check that length and offset of a metric are stated once, and only where it has values."""
     name, point = metric.name, metric.point
     entry = metrics.BY_NAME[name]
-    by_length, by_offset = "length" in table.dimensions, "offset" in table.dimensions
+    by_length = "length" in table.dimensions
+    by_offset = "offset" in table.dimensions
     places = "rows, columns or each"
     example = "as in dict(name='exact_match', at=2)"
     if not entry.by_length and point.has_length:
@@ -227,9 +237,11 @@ def _at_only_offset(where: str, table: TableSpec) -> TableSpec:
 
 
 def _at_offset(metric: MetricSpec, offset: int) -> MetricSpec:
+    # A metric that is the same at every offset takes none.
     if not metrics.BY_NAME[metric.name].by_offset:
         return metric
-    return dataclasses.replace(metric, point=dataclasses.replace(metric.point, offset=offset))
+    point = dataclasses.replace(metric.point, offset=offset)
+    return dataclasses.replace(metric, point=point)
 
 
 def _literature(values: object) -> Literature:
@@ -238,19 +250,20 @@ def _literature(values: object) -> Literature:
     source = _text(f"{where}['source']", settings.get("source", ""))
     if not source:
         raise UserError(f"{where}: figures need a source: publication and table, or file.")
+    name = settings.get("metric", "exact_match")
     figures = []
-    for values_of_figure in _items(f"{where}['figures']", settings.get("figures", ())):
-        parts = values_of_figure if isinstance(values_of_figure, list | tuple) else ()
-        if len(parts) != 3:
+    for figure in _items(f"{where}['figures']", settings.get("figures", ())):
+        if not isinstance(figure, list | tuple) or len(figure) != 3:
             raise UserError(
                 f"{where}: a figure is a variant, a length or range of lengths, and a value, as "
-                f'in ("rope", (51, 100), 0.9), got {values_of_figure!r}.'
+                f'in ("rope", (51, 100), 0.9), got {figure!r}.'
             )
-        variant, lengths, value = parts
-        point = "length" if isinstance(lengths, int) else "lengths"
-        metric = {"name": settings.get("metric", "exact_match"), point: lengths}
-        name = _text(f"{where}: a variant", variant)
-        figures.append(Figure(name, _metric(where, metric), float(_number(where, value))))
+        variant, lengths, value = figure
+        key = "length" if isinstance(lengths, int) else "lengths"
+        metric = _metric(where, {"name": name, key: lengths})
+        if not isinstance(value, int | float):
+            raise UserError(f"{where} must hold numbers, got {value!r}.")
+        figures.append(Figure(_text(f"{where}: a variant", variant), metric, float(value)))
     return Literature(source, tuple(figures))
 
 
@@ -262,10 +275,8 @@ def _dict(where: str, values: object, keys: Iterable[str] | None = None) -> Mapp
     """Return a dict whose keys are known. `keys=None` allows every key."""
     if not isinstance(values, Mapping):
         raise UserError(f"{where} must be a dict, got {values!r}.")
-    if keys is None:
-        return values
     for key in values:
-        if key not in keys:
+        if keys is not None and key not in keys:
             raise unknown(where, str(key), keys)
     return values
 
@@ -279,12 +290,6 @@ def _items(where: str, values: object) -> Sequence[object]:
 def _text(where: str, value: object) -> str:
     if not isinstance(value, str):
         raise UserError(f"{where} must be a text, got {value!r}.")
-    return value
-
-
-def _number(where: str, value: object) -> int | float:
-    if not isinstance(value, int | float):
-        raise UserError(f"{where} must hold numbers, got {value!r}.")
     return value
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
-from pe_lab.results import frame, read_analysis_spec, statistics
+from pe_lab.results import read_analysis_spec, variant_names
 from pe_lab.results.measured import Measured
 from pe_lab.runs import check_analysis_spec, records, study_files, validation
 from pe_lab.runs.analysis_spec import AnalysisSpec, Extrapolation
@@ -40,7 +40,8 @@ class Variant:
     @cached_property
     def measured(self) -> tuple[Measured, ...]:
         """The runs with their test rows."""
-        return tuple(Measured(record, self.override, self.extrapolation) for record in self.runs)
+        runs = [Measured(record, self.override, self.extrapolation) for record in self.runs]
+        return tuple(runs)
 
     @cached_property
     def finished(self) -> list[JsonObject]:
@@ -55,41 +56,42 @@ class Variant:
     @cached_property
     def max_length(self) -> int:
         """The training length; 0 if no run has finished."""
-        return max((record["exposure"]["max_length"] for record in self.finished), default=0)
+        lengths = [record["exposure"]["max_length"] for record in self.finished]
+        return max(lengths, default=0)
 
     @cached_property
     def max_position(self) -> int | float | None:
         """The largest position in training; None if the encodings read no positions."""
         positions = [record["exposure"]["max_position"] for record in self.finished]
-        return max((p for p in positions if p is not None), default=None)
+        known = [position for position in positions if position is not None]
+        return max(known, default=None)
 
     @cached_property
     def reveals_target_length(self) -> bool:
         """Whether the input reveals the target length, in training or with the override."""
-        known = [record["exposure"]["reveals_target_length"] for record in self.finished]
         overridden = []
         for record in self.finished:
             for row in record["rows"]:
                 override = row["override"]
                 if override and override["label"] == self.override:
                     overridden.append(override["reveals_target_length"])
-        return any(overridden or known)
+        if overridden:
+            # The override may exchange the positions that reveal it.
+            return any(overridden)
+        return any(record["exposure"]["reveals_target_length"] for record in self.finished)
 
     @property
     def task(self) -> str:
         """The label of the task."""
         if self.labels.get("task"):
             return self.labels["task"]
-        return label(self.runs[0]["config"]["task"]) if self.runs else ""
+        if not self.runs:
+            return ""
+        return label(self.runs[0]["config"]["task"])
 
     def values(self, length: int, offset: int, metric: str = "exact_match") -> list[float | None]:
         """Return one value for each run; None without a value."""
         return [run.at(length, offset, metric) for run in self.measured]
-
-    def mean(self, length: int, offset: int, metric: str = "exact_match") -> float | None:
-        """Return the mean over the runs with a value."""
-        values = self.values(length, offset, metric)
-        return statistics.mean(value for value in values if value is not None)
 
 
 @dataclass(frozen=True)
@@ -106,22 +108,30 @@ class Results:
     spec: AnalysisSpec = field(default_factory=AnalysisSpec)
 
     @cached_property
+    def trained(self) -> list[Variant]:
+        """The variants as trained, without overrides."""
+        return [variant for variant in self.variants if variant.override is None]
+
+    @cached_property
     def finished(self) -> list[JsonObject]:
         """The records of finished runs."""
-        trained = [variant for variant in self.variants if variant.override is None]
-        return [record for variant in trained for record in variant.finished]
+        return [record for variant in self.trained for record in variant.finished]
 
     @cached_property
     def records(self) -> list[JsonObject]:
         """The record of every run, once."""
-        records = [record for variant in self.variants for record in variant.runs]
-        return list({record["run_id"]: record for record in records}.values())
+        # Two variants share their runs if they differ in the override alone.
+        by_id = {}
+        for variant in self.variants:
+            for record in variant.runs:
+                by_id[record["run_id"]] = record
+        return list(by_id.values())
 
     @cached_property
     def override_axes(self) -> list[tuple[str, ...]]:
         """The axes of each grid of evaluation overrides."""
-        axes = dict.fromkeys(variant.override_axes for variant in self.variants)
-        return [of_grid for of_grid in axes if of_grid]
+        grids = [variant.override_axes for variant in self.variants if variant.override_axes]
+        return list(dict.fromkeys(grids))
 
     def without_grids(self) -> "Results":
         """Return the results without the points of grids of overrides, which have own tables."""
@@ -179,9 +189,12 @@ class Results:
         """Return the chance level of a task at a length; `task=None`: the highest of all tasks."""
         levels = []
         for record in self.finished:
-            if task in (None, label(record["config"]["task"])):
-                levels += [level for level in record["chance_levels"] if level["length"] == length]
-        return max((level[metric] for level in levels), default=None)
+            if task is not None and task != label(record["config"]["task"]):
+                continue
+            for level in record["chance_levels"]:
+                if level["length"] == length:
+                    levels.append(level[metric])
+        return max(levels, default=None)
 
 
 def load(folder: Path) -> Results:
@@ -192,41 +205,54 @@ def load(folder: Path) -> Results:
     """
     name, entries = study_files.study_of(folder)
     by_id = records.read_all(folder)
-    names = frame.variant_names(name, [labels for labels, _ in entries])
-    labels_of: dict[str, dict[str, str]] = {}
-    runs_of: dict[str, dict[str, JsonObject]] = {}
-    for variant, (labels, run_id) in zip(names, entries, strict=True):
-        of_axes = {axis: text for axis, text in labels.items() if axis not in frame.SEED_AXES}
-        labels_of.setdefault(variant, of_axes)
-        runs = runs_of.setdefault(variant, {})
-        if run_id in by_id:
-            runs[run_id] = by_id[run_id]
+    names = variant_names.names(name, [labels for labels, _ in entries])
     spec = read_analysis_spec.from_dict(study_files.analysis_of(folder))
+    labels_of: dict[str, dict[str, str]] = {}
+    # By run id, because an entry may occur twice.
+    runs_of: dict[str, dict[str, JsonObject]] = {variant_name: {} for variant_name in names}
+    for variant_name, (labels, run_id) in zip(names, entries, strict=True):
+        # The entries of a variant differ in seeds alone.
+        axes = variant_names.axes_of([labels])
+        labels_of.setdefault(variant_name, {axis: labels[axis] for axis in axes})
+        if run_id in by_id:
+            runs_of[variant_name][run_id] = by_id[run_id]
     variants: list[Variant] = []
-    for variant, labels in labels_of.items():
-        of_variant = tuple(runs_of[variant].values())
-        trained = Variant(variant, of_variant, labels=labels, extrapolation=spec.extrapolation)
+    for variant_name, runs in runs_of.items():
+        trained = Variant(
+            variant_name,
+            tuple(runs.values()),
+            labels=labels_of[variant_name],
+            extrapolation=spec.extrapolation,
+        )
         variants += [trained, *_with_overrides(trained)]
-    overrides = {v.override: _labels_of_grid(v) for v in variants if v.override}
-    check_analysis_spec.check(spec, list(labels_of.values()), overrides)
-    missing = len({run_id for _, run_id in entries} - by_id.keys())
+    labels_of_override = {}
+    for variant in variants:
+        if variant.override:
+            labels_of_grid = {axis: variant.labels[axis] for axis in variant.override_axes}
+            labels_of_override[variant.override] = labels_of_grid
+    check_analysis_spec.check(spec, list(labels_of.values()), labels_of_override)
+    run_ids = {run_id for _, run_id in entries}
+    missing = len(run_ids - by_id.keys())
     return Results(name, tuple(variants), missing, spec)
 
 
 def _with_overrides(variant: Variant) -> list[Variant]:
     """Return the variant once for each override that its runs were evaluated with."""
-    rows = [row for record in variant.runs for row in record["rows"] if row["override"]]
+    axes_of: dict[str, dict[str, str]] = {}  # by the label of the override
+    for record in variant.runs:
+        for row in record["rows"]:
+            override = row["override"]
+            if override is not None:
+                axes_of[override["label"]] = dict(override.get("axes", ()))
     overrides = []
-    axes_of = {row["override"]["label"]: dict(row["override"].get("axes", ())) for row in rows}
-    for override, axes in axes_of.items():
-        name = f"{variant.name}, {EVALUATED_WITH} {override}"
-        labels = {**variant.labels, EVALUATED_WITH: override, **axes}
-        point = dataclasses.replace(
-            variant, name=name, override=override, labels=labels, override_axes=tuple(axes)
+    for name, axes in axes_of.items():
+        overrides.append(
+            dataclasses.replace(
+                variant,
+                name=f"{variant.name}, {EVALUATED_WITH} {name}",
+                override=name,
+                labels={**variant.labels, EVALUATED_WITH: name, **axes},
+                override_axes=tuple(axes),
+            )
         )
-        overrides.append(point)
     return overrides
-
-
-def _labels_of_grid(variant: Variant) -> dict[str, str]:
-    return {axis: variant.labels[axis] for axis in variant.override_axes}

@@ -11,17 +11,16 @@ and tables show how much that matters.
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pe_lab.metrics.base import Value
-from pe_lab.results import frame, measured, statistics
+from pe_lab.results import measured, statistics, variant_names
 from pe_lab.results.results import EVALUATED_WITH, Results, Variant
 from pe_lab.results.statistics import Interval
 from pe_lab.runs import validation
-from pe_lab.runs.analysis_spec import SEPARATOR
+from pe_lab.runs.analysis_spec import SEPARATOR, MetricSpec
 
 
 def chosen(results: Results) -> Results:
@@ -31,24 +30,37 @@ def chosen(results: Results) -> Results:
         return results
     groups: dict[tuple[tuple[str, str], ...], list[Variant]] = {}
     for variant in results.variants:
-        untuned = tuple((axis, text) for axis, text in variant.labels.items() if axis not in tuned)
+        labels = variant.labels.items()
+        untuned = tuple((axis, text) for axis, text in labels if axis not in tuned)
         groups.setdefault(untuned, []).append(variant)
-    labels_of = [dict(labels) for labels in groups]
-    of_overrides = {EVALUATED_WITH, *itertools.chain(*results.override_axes)}
-    axes = [axis for axis in frame.axes_of(labels_of) if axis not in of_overrides]
-    trained = [{axis: labels[axis] for axis in axes if axis in labels} for labels in labels_of]
-    names = frame.variant_names(results.name, trained)
     variants = []
-    for name, labels, group in zip(names, labels_of, groups.values(), strict=True):
+    for untuned, group in groups.items():
         candidates = _with_shared_seeds(group)
-        index = min(range(len(group)), key=lambda i: loss(candidates[i]))
-        best = group[index]
-        if EVALUATED_WITH in labels:
-            name = f"{name}, {EVALUATED_WITH} {labels[EVALUATED_WITH]}"
+        losses = [loss(candidate) for candidate in candidates]
+        # The variant has all of its seeds, and not only those that were compared.
+        best = group[losses.index(min(losses))]
         variants.append(
-            dataclasses.replace(best, name=name, labels=labels, candidates=tuple(candidates))
+            dataclasses.replace(best, labels=dict(untuned), candidates=tuple(candidates))
         )
-    return dataclasses.replace(results, variants=tuple(variants))
+    renamed = _renamed(results, variants)
+    return dataclasses.replace(results, variants=tuple(renamed))
+
+
+def _renamed(results: Results, variants: Sequence[Variant]) -> list[Variant]:
+    """Return the variants with names that leave out the tuned axes."""
+    # An override is no axis of the sweep. It is added behind the name.
+    of_overrides = {EVALUATED_WITH, *itertools.chain(*results.override_axes)}
+    trained = []
+    for variant in variants:
+        labels = variant.labels.items()
+        trained.append({axis: text for axis, text in labels if axis not in of_overrides})
+    renamed = []
+    names = variant_names.names(results.name, trained)
+    for name, variant in zip(names, variants, strict=True):
+        if EVALUATED_WITH in variant.labels:
+            name = f"{name}, {EVALUATED_WITH} {variant.labels[EVALUATED_WITH]}"
+        renamed.append(dataclasses.replace(variant, name=name))
+    return renamed
 
 
 def _with_shared_seeds(group: Sequence[Variant]) -> list[Variant]:
@@ -66,16 +78,20 @@ def _with_shared_seeds(group: Sequence[Variant]) -> list[Variant]:
 
 def loss(variant: Variant) -> float:
     """Return the mean validation loss over seeds; infinite if one of them has none."""
+    # A run that diverged has an infinite loss, so that its setting is not chosen. A run that failed
+    # says nothing about its setting.
     trained = [record for record in variant.runs if record["status"] != "failed"]
     losses = [validation.mean_loss(record) for record in trained]
-    return sum(losses) / len(losses) if losses else math.inf
+    if not losses:
+        return math.inf
+    return sum(losses) / len(losses)
 
 
 def tied(variant: Variant) -> tuple[Variant, ...]:
     """Return the candidates that as many seeds solved as the chosen one, with it."""
     # The variant itself may have more seeds than the candidates were compared on.
-    solved = chosen_candidate(variant).solved
-    return tuple(candidate for candidate in variant.candidates if candidate.solved == solved)
+    num_solved = chosen_candidate(variant).solved
+    return tuple(candidate for candidate in variant.candidates if candidate.solved == num_solved)
 
 
 def setting(variant: Variant, tuned: Sequence[str]) -> str:
@@ -87,10 +103,12 @@ def setting(variant: Variant, tuned: Sequence[str]) -> str:
 def at_edge(variant: Variant, tuned: Sequence[str]) -> bool:
     """Return whether the chosen value of a numeric axis is the smallest or largest one tried."""
     for axis in tuned:
-        tried = [_as_number(candidate.labels.get(axis)) for candidate in variant.candidates]
-        numbers = {number for number in tried if number is not None}
+        labels = [candidate.labels.get(axis) for candidate in variant.candidates]
+        numbers = {number for number in map(_as_number, labels) if number is not None}
+        if len(numbers) < 2:
+            continue  # an axis of names, or of one value, has no edge
         value = _as_number(chosen_candidate(variant).labels.get(axis))
-        if len(numbers) > 1 and value in (min(numbers), max(numbers)):
+        if value in (min(numbers), max(numbers)):
             return True
     return False
 
@@ -99,8 +117,8 @@ def chosen_candidate(variant: Variant) -> Variant:
     """Return the candidate that was chosen. Its labels have the tuned axes."""
     run_ids = {record["run_id"] for record in variant.runs}
     for candidate in variant.candidates:
-        # The chosen candidate may have more seeds than the others were compared on.
-        if candidate.runs and run_ids >= {record["run_id"] for record in candidate.runs}:
+        # A candidate has only the seeds that all candidates have.
+        if candidate.runs and run_ids.issuperset(r["run_id"] for r in candidate.runs):
             return candidate
     return variant
 
@@ -112,31 +130,35 @@ def _as_number(text: str | None) -> float | None:
         return None
 
 
-def interval(
-    variant: Variant, value: Callable[[measured.Measured], Value | None]
-) -> Interval | None:
+def interval(variant: Variant, metric: MetricSpec) -> Interval | None:
     """Return an interval of the interquartile mean that includes the choice.
 
     Each resample of the seeds chooses anew. None below ten seeds that every candidate has finished.
     """
     by_seed = []
     for candidate in variant.candidates:
-        runs = [run for run in candidate.measured if value(run) is not None]
-        by_seed.append({run.seed: run for run in runs})
-    seeds = by_seed[0] if by_seed else {}
-    shared = [seed for seed in seeds if all(seed in runs for runs in by_seed)]
+        of_seed = {}
+        for run in candidate.measured:
+            if measured.value(run, metric) is not None:
+                of_seed[run.seed] = run
+        by_seed.append(of_seed)
+    if not by_seed:
+        return None
+    shared = [seed for seed in by_seed[0] if all(seed in runs for runs in by_seed)]
     if len(shared) < statistics.BOOTSTRAP_FROM:
         return None
-    losses = [[validation.mean_loss(runs[seed].record) for runs in by_seed] for seed in shared]
-    values = [[value(runs[seed]) for runs in by_seed] for seed in shared]
-    rows = np.hstack([np.array(losses, float), np.array(values, float)])  # [n, 2 K]
     num_candidates = len(by_seed)
+    # A seed is resampled as a whole: its losses, which choose, and its outcomes.
+    rows = []
+    for seed in shared:
+        runs = [of_candidate[seed] for of_candidate in by_seed]
+        losses = [validation.mean_loss(run.record) for run in runs]
+        rows.append([*losses, *measured.values(runs, metric)])
 
     def of_the_best(sample: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:
-        mean_losses = sample[..., :num_candidates].mean(axis=-2)
-        best = mean_losses.argmin(axis=-1)
-        outcomes = sample[..., num_candidates:]
-        of_best = np.take_along_axis(outcomes, best[..., None, None], axis=-1)[..., 0]
-        return statistics.interquartile_mean(of_best)
+        losses, outcomes = sample[..., :num_candidates], sample[..., num_candidates:]
+        best = losses.mean(axis=-2).argmin(axis=-1)
+        of_best = np.take_along_axis(outcomes, best[..., None, None], axis=-1)
+        return statistics.interquartile_mean(of_best[..., 0])
 
-    return statistics.bootstrap([rows], of_the_best)
+    return statistics.bootstrap([np.array(rows, float)], of_the_best)  # [n, 2 K]

@@ -29,17 +29,24 @@ def sign_flip(differences: Sequence[Number]) -> float | None:
     if not count:
         return None
     # scipy.stats.permutation_test gives the same p, but takes a second for 16 pairs.
-    exact = count <= _EXACT_FLIPS
-    if exact:
-        bits = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
+    is_exact = count <= _EXACT_FLIPS
+    if is_exact:
+        # The bits of a number from 0 to 2^n - 1 are one combination of signs.
+        numbers = np.arange(2**count)
+        bits = (numbers[:, None] >> np.arange(count)) & 1
         signs = 1 - 2 * bits
     else:
-        signs = np.random.default_rng(0).choice((-1, 1), (_FLIPS, count))
-    observed = abs(values.mean()) * (1 - 1e-12) - 1e-15  # a tie by rounding counts
-    is_extreme = np.abs((signs * values).mean(axis=1)) >= observed
-    if exact:
+        generator = np.random.default_rng(0)
+        signs = generator.choice((-1, 1), (_FLIPS, count))
+    observed = abs(values.mean())
+    least = observed * (1 - 1e-12) - 1e-15  # a tie by rounding counts
+    flipped = (signs * values).mean(axis=1)
+    is_extreme = np.abs(flipped) >= least
+    if is_exact:
         return float(np.mean(is_extreme))
-    return float((1 + np.sum(is_extreme)) / (1 + _FLIPS))
+    # The observed signs count as one more sample, so that p is never 0.
+    num_extreme = 1 + np.sum(is_extreme)
+    return float(num_extreme / (1 + _FLIPS))
 
 
 def barnard(a: tuple[int, int], b: tuple[int, int]) -> float | None:
@@ -48,11 +55,15 @@ def barnard(a: tuple[int, int], b: tuple[int, int]) -> float | None:
     Args:
       a, b: successes and count. None is returned if a side has no run.
     """
-    if not a[1] or not b[1]:
+    successes_a, count_a = a
+    successes_b, count_b = b
+    if not count_a or not count_b:
         return None
-    if a[0] + b[0] in (0, a[1] + b[1]):
-        return 1.0
-    return float(barnard_table(a[1], b[1])[a[0], b[0]])
+    successes = successes_a + successes_b
+    if successes in (0, count_a + count_b):
+        return 1.0  # rates that are both 0 or both 1 need no table
+    table = barnard_table(count_a, count_b)
+    return float(table[successes_a, successes_b])
 
 
 @lru_cache(maxsize=512)
@@ -65,21 +76,25 @@ def barnard_table(count_a: int, count_b: int) -> Array:
     """
     from scipy import stats
 
-    x, y = np.meshgrid(np.arange(count_a + 1), np.arange(count_b + 1), indexing="ij")
-    pooled = (x + y) / (count_a + count_b)
+    shape = (count_a + 1, count_b + 1)
+    of_a, of_b = np.indices(shape).reshape(2, -1)  # successes, for each outcome
+    pooled = (of_a + of_b) / (count_a + count_b)
     variance = pooled * (1 - pooled) * (1 / count_a + 1 / count_b)
-    wald = np.abs(x / count_a - y / count_b) / np.sqrt(np.where(variance > 0, variance, 1))
-    statistic = np.round(wald.ravel(), 9)  # outcomes that differ by rounding are ties
-    order = np.argsort(-statistic, kind="stable")
-    rates = np.linspace(0, 1, 402)[1:-1]
-    of_a = stats.binom.pmf(x.ravel()[order, None], count_a, rates)
-    of_b = stats.binom.pmf(y.ravel()[order, None], count_b, rates)
-    tails = np.cumsum(of_a * of_b, axis=0)
+    # Without variance the rates are equal, and the statistic is 0.
+    deviation = np.sqrt(np.where(variance > 0, variance, 1))
+    wald = np.abs(of_a / count_a - of_b / count_b) / deviation
+    statistic = np.round(wald, 9)  # outcomes that differ by rounding are ties
+    order = np.argsort(-statistic, kind="stable")  # the most extreme outcome first
+    rates = np.linspace(0, 1, 402)[1:-1]  # of rate 0 or 1, no outcome is extreme
+    probability_a = stats.binom.pmf(of_a[order, None], count_a, rates)
+    probability_b = stats.binom.pmf(of_b[order, None], count_b, rates)
+    tails = np.cumsum(probability_a * probability_b, axis=0)
     # The tail of an outcome includes all its ties.
-    last = np.searchsorted(-statistic[order], -statistic[order], side="right") - 1
+    falling = -statistic[order]
+    last = np.searchsorted(falling, falling, side="right") - 1
     largest = np.empty_like(statistic)
-    largest[order] = tails[last].max(axis=1)
-    return np.minimum(largest, 1.0).reshape(wald.shape)
+    largest[order] = tails[last].max(axis=1)  # over the unknown common rate
+    return np.minimum(largest, 1.0).reshape(shape)
 
 
 def holm(ps: Sequence[Number | None]) -> list[float | None]:
@@ -92,7 +107,9 @@ def holm(ps: Sequence[Number | None]) -> list[float | None]:
     adjusted: list[float | None] = [None] * len(ps)
     largest = 0.0
     for rank, (p, index) in enumerate(sorted(tested)):
-        largest = max(largest, p * (len(tested) - rank))
+        num_remaining = len(tested) - rank
+        # An adjusted p is not below the adjusted p of a smaller one.
+        largest = max(largest, p * num_remaining)
         adjusted[index] = float(min(largest, 1.0))
     return adjusted
 
@@ -143,13 +160,17 @@ def ranks(scores: Sequence[Sequence[Number]]) -> Ranks | None:
     from scipy import stats
 
     table = np.asarray(scores, float)
-    if table.ndim != 2 or table.shape[0] < RANKS_FROM or table.shape[1] < 3:
+    if table.ndim != 2:  # no task
+        return None
+    tasks, variants = table.shape
+    if tasks < RANKS_FROM or variants < 3:
         return None
     if not np.ptp(table, axis=1).any():
         return None
-    tasks, variants = table.shape
-    edge = stats.studentized_range.ppf(CONFIDENCE, variants, np.inf) / math.sqrt(2)
-    difference = float(edge) * math.sqrt(variants * (variants + 1) / (6 * tasks))
-    means = stats.rankdata(-table, axis=1).mean(axis=0)
-    p = float(stats.friedmanchisquare(*table.T).pvalue)
-    return Ranks(tuple(map(float, means)), p, difference)
+    quantile = stats.studentized_range.ppf(CONFIDENCE, variants, np.inf)
+    error = math.sqrt(variants * (variants + 1) / (6 * tasks))
+    critical_difference = float(quantile / math.sqrt(2)) * error
+    ranks_of_tasks = stats.rankdata(-table, axis=1)  # the largest score has rank 1
+    test = stats.friedmanchisquare(*table.T)
+    mean = tuple(map(float, ranks_of_tasks.mean(axis=0)))
+    return Ranks(mean, float(test.pvalue), critical_difference)

@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,6 @@ from numpy.typing import NDArray
 Number = int | float
 Array = NDArray[np.float64]
 Values = Sequence[Number] | Sequence[Sequence[Number]] | Array
-T = TypeVar("T")
 
 CONFIDENCE = 0.95
 EXACT_FROM, BOOTSTRAP_FROM = 5, 10  # seeds
@@ -51,43 +49,36 @@ class Interval:
     low: float
     high: float
     kind: str  # wilson, order statistics, t, BCa, percentile, constant
-    nominal: float = CONFIDENCE
 
 
 @dataclass(frozen=True)
 class Center:
-    """The center of the values of several seeds, with an interval or the reason why it has none."""
+    """The center of the values of several seeds. Few seeds have no interval."""
 
     point: float
     name: str  # median, interquartile mean
-    count: int
     interval: Interval | None
-    reason: str = ""
 
 
 def mean(values: Iterable[Number]) -> float | None:
     """Return the arithmetic mean; None without values."""
-    values = list(values)
-    return math.fsum(values) / len(values) if values else None
+    numbers = list(values)
+    if not numbers:
+        return None
+    # The sum of np.mean depends on the order of the seeds.
+    return math.fsum(numbers) / len(numbers)
 
 
 def deviation(values: Sequence[Number]) -> float | None:
     """Return the sample standard deviation; None below two values."""
-    return float(np.std(values, ddof=1)) if len(values) > 1 else None
-
-
-def median(values: Iterable[T]) -> T | float | None:
-    """Return the median; for an even count the mean of the two middle values.
-
-    Of values that are no numbers it is the lower middle one. None without values.
-    """
-    ordered = sorted(values)  # type: ignore[type-var]
-    if not ordered:
+    if len(values) < 2:
         return None
-    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
-    if isinstance(low, int | float) and isinstance(high, int | float):
-        return (low + high) / 2  # type: ignore[operator]
-    return low
+    return float(np.std(values, ddof=1))
+
+
+def median(values: Sequence[Number]) -> float | None:
+    """Return the median; None without values."""
+    return float(np.median(values)) if len(values) else None
 
 
 def interquartile_mean(values: Values) -> Array | np.float64:
@@ -107,35 +98,20 @@ def wilson(successes: int, count: int) -> Interval | None:
     if not count:
         return None
     interval = stats.binomtest(successes, count).proportion_ci(CONFIDENCE, method="wilson")
-    return Interval(max(0.0, float(interval.low)), min(1.0, float(interval.high)), "wilson")
+    # Rounding takes the ends of 0 of n and of n of n out of the range of a rate.
+    low = max(0.0, float(interval.low))
+    high = min(1.0, float(interval.high))
+    return Interval(low, high, "wilson")
 
 
-def center(strata: Sequence[Sequence[Number]] | Sequence[Number]) -> Center | None:
-    """Return the center of the values of seeds; None without values.
-
-    Args:
-      strata: the values, or a list of them for each task. Resampling stays within a task.
-    """
-    groups = [list(group) for group in strata if isinstance(group, Sequence) and group]
-    numbers = [value for value in strata if not isinstance(value, Sequence)]
-    groups = groups or [numbers]
-    values = [value for group in groups for value in group]
-    if not values:
+def center(values: Sequence[Number]) -> Center | None:
+    """Return the center of the values of seeds; None without values."""
+    if not len(values):
         return None
-    seeds = min(map(len, groups))
-    if seeds >= BOOTSTRAP_FROM:
-        interval: Interval | None = bootstrap(groups, interquartile_mean)
+    if len(values) >= BOOTSTRAP_FROM:
         point = float(interquartile_mean(values))
-        return Center(point, "interquartile mean", len(values), interval)
-    interval = None
-    fewest = BOOTSTRAP_FROM
-    if len(groups) == 1:
-        interval = order_statistics(values)
-        fewest = EXACT_FROM
-    reason = ""
-    if interval is None:
-        reason = f"{seeds} seed{'s' * (seeds != 1)}: no interval below {fewest}"
-    return Center(float(np.median(values)), "median", len(values), interval, reason)
+        return Center(point, "interquartile mean", bootstrap([values], interquartile_mean))
+    return Center(float(np.median(values)), "median", order_statistics(values))
 
 
 def order_statistics(values: Sequence[Number]) -> Interval | None:
@@ -146,21 +122,22 @@ def order_statistics(values: Sequence[Number]) -> Interval | None:
     """
     if len(values) < EXACT_FROM:
         return None
-    outside, nominal = _median_ranks(len(values))
+    num_outside = _num_outside(len(values))
     ordered = sorted(values)
-    low, high = ordered[outside], ordered[-1 - outside]
-    return Interval(float(low), float(high), "order statistics", nominal)
+    low = float(ordered[num_outside])
+    high = float(ordered[-1 - num_outside])
+    return Interval(low, high, "order statistics")
 
 
 @lru_cache(maxsize=512)
-def _median_ranks(count: int) -> tuple[int, float]:
-    """Return how many values lie outside at each end, and the nominal coverage."""
+def _num_outside(count: int) -> int:
+    """Return how many values lie outside of an interval of the median, at each end."""
     from scipy import stats
 
     test = stats.quantile_test(np.arange(count), p=0.5)
     lowest = test.confidence_interval(CONFIDENCE).low
-    outside = 0 if math.isnan(lowest) else int(lowest)  # NaN: too few values for 95 %
-    return outside, 1 - 2 * float(stats.binom.cdf(outside, count, 0.5))
+    # NaN: too few values for 95 %.
+    return 0 if math.isnan(lowest) else int(lowest)
 
 
 def t_interval(values: Sequence[Number]) -> Interval | None:
@@ -169,8 +146,12 @@ def t_interval(values: Sequence[Number]) -> Interval | None:
 
     if len(values) < 2:
         return None
-    half = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * stats.sem(values)
-    return Interval(float(np.mean(values) - half), float(np.mean(values) + half), "t")
+    # stats.t.interval is NaN for equal values.
+    degrees = len(values) - 1
+    quantile = stats.t.ppf((1 + CONFIDENCE) / 2, degrees)
+    half = quantile * stats.sem(values)
+    mean_value = np.mean(values)
+    return Interval(float(mean_value - half), float(mean_value + half), "t")
 
 
 def bootstrap(
@@ -196,11 +177,14 @@ def bootstrap(
     # Indices are resampled, because SciPy resamples numbers only and a seed can have a row of them.
     def of_indices(*indices: NDArray[np.int64], axis: int = -1) -> Array | np.float64:
         parts = [group[index] for group, index in zip(groups, indices, strict=True)]
-        return statistic(np.concatenate(parts, axis=indices[0].ndim - 1))
+        # The seeds are on the last axis of the indices. Rows of numbers have one more axis.
+        seed_axis = indices[0].ndim - 1
+        return statistic(np.concatenate(parts, axis=seed_axis))
 
     samples = tuple(np.arange(len(group)) for group in groups)
     point = float(statistic(np.concatenate(groups)))
-    for method in ("BCa", "percentile") if corrected else ("percentile",):
+    methods = ("BCa", "percentile") if corrected else ("percentile",)
+    for method in methods:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", stats.DegenerateDataWarning)
             result = stats.bootstrap(
@@ -215,14 +199,16 @@ def bootstrap(
         if np.ptp(result.bootstrap_distribution) == 0:
             return Interval(point, point, "constant")
         low, high = map(float, result.confidence_interval)
-        if not math.isnan(low + high):
+        if not math.isnan(low + high):  # BCa is NaN where it is not defined
             break
     return Interval(low, high, method)
 
 
 def correlation(a: Sequence[Number], b: Sequence[Number]) -> float | None:
     """Return the correlation of pairs; None below three, or if one side is constant."""
-    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+    if len(a) < 3:
+        return None
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
         return None
     return float(np.corrcoef(a, b)[0, 1])
 
@@ -236,8 +222,10 @@ def improvement(a: Sequence[Number], b: Sequence[Number]) -> float | None:
 
     if not len(a) or not len(b):
         return None
-    statistic = stats.mannwhitneyu(a, b, method="asymptotic").statistic
-    return float(statistic) / (len(a) * len(b))
+    # The method concerns p alone, which is not used here. The exact one would be slow.
+    test = stats.mannwhitneyu(a, b, method="asymptotic")
+    num_pairs = len(a) * len(b)
+    return float(test.statistic) / num_pairs
 
 
 def coverage(kind: str, count: int) -> tuple[int, float] | None:
@@ -245,5 +233,9 @@ def coverage(kind: str, count: int) -> tuple[int, float] | None:
 
     It is the largest number of simulated seeds up to `count`. None below the smallest one.
     """
-    simulated = [seeds for seeds in MEASURED.get(kind, {}) if seeds <= count]
-    return (max(simulated), MEASURED[kind][max(simulated)]) if simulated else None
+    shares = MEASURED.get(kind, {})
+    simulated = [seeds for seeds in shares if seeds <= count]
+    if not simulated:
+        return None
+    most = max(simulated)
+    return most, shares[most]

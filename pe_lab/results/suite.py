@@ -1,6 +1,7 @@
 """The table of the standard suite: its published rows with rows from other folders among them."""
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -47,9 +48,9 @@ def merged(folders: Sequence[Path], tasks: Collection[str], seeds: int) -> Resul
             if variant.task not in tasks:
                 continue
             name = SEPARATOR.join([variant.labels["model.encodings"], variant.task])
-            runs = [run for run in variant.runs if run["member"]["seed"] < seeds]
-            # Without candidates, intervals are those of the seeds at the chosen rate.
-            row = dataclasses.replace(variant, name=name, runs=tuple(runs), candidates=())
+            runs = tuple(run for run in variant.runs if run["member"]["seed"] < seeds)
+            # Without candidates, intervals are over the seeds at the chosen rate.
+            row = dataclasses.replace(variant, name=name, runs=runs, candidates=())
             by_name.setdefault(name, row)
     missing = sum(study.missing for study in studies)
     return Results("suite", tuple(by_name.values()), missing, studies[0].spec)
@@ -61,8 +62,11 @@ def tables(merged: Results, costs: Mapping[str, float]) -> list[Table]:
     Args:
       costs: time of a step relative to nope, by the label of the encodings.
     """
-    declared = [pivot.tables(merged, spec)[0] for spec in merged.spec.tables]
-    return [_with_summary(merged, declared[0], costs), *declared[1:]]
+    declared = []
+    for spec in merged.spec.tables:
+        declared += pivot.tables(merged, spec)
+    first, *others = declared
+    return [_with_summary(merged, first, costs), *others]
 
 
 def page(folders: Sequence[Path], tasks: Collection[str], seeds: int, remark: str) -> str:
@@ -74,7 +78,7 @@ def page(folders: Sequence[Path], tasks: Collection[str], seeds: int, remark: st
         parts.append(f"Runs of these rows without a record: {rows.missing}.")
     for table in of_rows:
         parts += [f"## {table.title}", table.caption, formats.markdown(table)]
-    notes = dict.fromkeys(note for table in of_rows for note in table.notes)
+    notes = dict.fromkeys(itertools.chain(*(table.notes for table in of_rows)))
     parts.append("\n".join(f"- {note}" for note in notes))
     return "\n\n".join(parts)
 
@@ -85,11 +89,13 @@ def step_times(folders: Sequence[Path]) -> dict[str, float]:
     Published times count first, then those in files COST of the folders.
     """
     times: dict[str, float] = {}
-    for file in [PUBLISHED_COSTS, *[folder / COST for folder in folders]]:
-        if file.exists():
-            for figure in json.loads(file.read_text(encoding="utf-8")):
-                # The first figure of an encoding is that of the shorter context.
-                times.setdefault(figure["label"], figure["times_first"])
+    files = [PUBLISHED_COSTS, *(folder / COST for folder in folders)]
+    for file in files:
+        if not file.exists():
+            continue
+        for figure in json.loads(file.read_text(encoding="utf-8")):
+            # The first figure of an encoding is for the shorter context.
+            times.setdefault(figure["label"], figure["times_first"])
     return times
 
 
@@ -100,14 +106,16 @@ def _with_summary(merged: Results, table: Table, costs: Mapping[str, float]) -> 
     rows = []
     for row in table.rows:
         name = row[0].text
-        solved = sum(map(ranking.is_solved, by_name[name].values()))
-        summary = [Cell(f"{solved}/{num_tasks}", solved)]
+        of_tasks = by_name[name].values()
+        num_solved = sum(map(ranking.is_solved, of_tasks))
+        summary = [Cell(f"{num_solved}/{num_tasks}", num_solved)]
         if ranks:
             summary.append(_rank(ranks.get(name)))
         cost = costs.get(name)
         summary.append(Cell(cells.number(cost, exact=False), cost))
         rows.append((*row, *summary))
-    header, notes = [*table.header, "solved tasks"], [*table.notes]
+    header = [*table.header, "solved tasks"]
+    notes = [*table.notes]
     if ranks:
         header.append("mean rank")
         notes.append(_RANK_NOTE)

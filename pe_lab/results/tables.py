@@ -1,20 +1,25 @@
 """All tables of a study, as table.md (a page), table.csv (every number) and table.tex (a paper)."""
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from pe_lab.results import (
+    comparable,
     compare,
     contrast_tables,
     formats,
     grids,
     literature,
+    metrics,
+    notes,
     pivot,
     selection,
     significance,
     statistics,
+    variant_names,
     views,
 )
 from pe_lab.results.formats import Table
@@ -38,7 +43,9 @@ def of(results: Results) -> list[Table]:
     """Return all tables of a study. The first one is the most important."""
     with_grids = selection.chosen(results)
     chosen = with_grids.without_grids()
-    spec, metric, show = results.spec, views.headline(results), views.center(chosen)
+    spec = results.spec
+    metric = views.headline(results)
+    show = views.center(chosen)
     tables = [views.by_length(chosen, metric, show, offset) for offset in results.offsets]
     if not results.has_text:
         tables.append(views.summary(chosen))
@@ -46,9 +53,11 @@ def of(results: Results) -> list[Table]:
         tables.append(views.tuning(results, chosen))
     if spec.contrasts:
         tables.append(contrast_tables.contrasts(results))
-    if len({variant.task for variant in chosen.variants}) >= significance.RANKS_FROM:
+    num_tasks = len({variant.task for variant in chosen.variants})
+    if num_tasks >= significance.RANKS_FROM:
         tables.append(contrast_tables.ranks(chosen))
     tables += literature.tables(chosen)
+    # Only declared tables show the points of grids of overrides.
     for table in grids.specs(with_grids):
         tables += pivot.tables(with_grids, table)
     tables.append(views.budgets(chosen))
@@ -66,9 +75,14 @@ def markdown(results: Results, tables: Sequence[Table] | None = None) -> str:
         tables = of(results) if results.finished else []
     if not tables:
         return f"# {results.name}\n\nNo run has finished yet: {_counts(results)}.\n"
-    notes = dict.fromkeys([_size(results), *(note for table in tables for note in table.notes)])
-    parts = [f"# {results.name}: {views.title(views.headline(results)).lower()} by length"]
-    parts += [results.spec.question, "\n".join(f"- {note}" for note in notes)]
+    of_tables = itertools.chain(*(table.notes for table in tables))
+    all_notes = dict.fromkeys([_size(results), *of_tables])  # each one once
+    headline = metrics.BY_NAME[views.headline(results)].label
+    parts = [
+        f"# {results.name}: {headline} by length",
+        results.spec.question,
+        "\n".join(f"- {note}" for note in all_notes),
+    ]
     for table in tables:
         parts += [f"## {table.title}", table.caption, formats.markdown(table)]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -93,37 +107,38 @@ def as_csv(results: Results) -> str:
     names = ["exact_match", "token_accuracy", CHANCE_CORRECTED]
     if results.has_text:
         names = [BITS, BITS_SLIDING, *names]
-    width = max((len(variant.runs) for variant in results.variants), default=0)
-    chosen = {id(variant.runs) for variant in selection.chosen(results).variants}
+    # A chosen variant has another name, but the runs of the setting.
+    chosen = [variant.runs for variant in selection.chosen(results).variants]
     rows = []
     for variant in results.variants:
-        of_variant = _csv_columns(results, variant, is_chosen=id(variant.runs) in chosen)
-        for offset in results.offsets:
-            for name in names:
-                for length in results.lengths:
-                    values = variant.values(length, offset, name)
-                    if all(value is None for value in values):
-                        continue
-                    row = {**of_variant, "offset": offset, "metric": name, "length": length}
-                    row |= _statistics(values)
-                    row |= {f"run {i}": value for i, value in enumerate(values)}
-                    rows.append(row)
-    columns = dict.fromkeys(column for row in rows for column in row if column[:4] != "run ")
-    runs = [f"run {i}" for i in range(width)]
-    frame = pd.DataFrame(rows, columns=[*columns, *runs], dtype=object)
+        of_variant = _csv_columns(results, variant, is_chosen=variant.runs in chosen)
+        for offset, name, length in itertools.product(results.offsets, names, results.lengths):
+            values = variant.values(length, offset, name)
+            if all(value is None for value in values):
+                continue
+            row = {**of_variant, "offset": offset, "metric": name, "length": length}
+            row |= _statistics(values)
+            row |= {f"run {i}": value for i, value in enumerate(values)}
+            rows.append(row)
+    frame = pd.DataFrame(rows, dtype=object)
+    # A variant without any number may have the most runs.
+    most_runs = max((len(variant.runs) for variant in results.variants), default=0)
+    runs = [f"run {i}" for i in range(most_runs)]
+    frame = frame.reindex(columns=frame.columns.union(runs, sort=False))
     return frame.to_csv(index=False, lineterminator="\n")
 
 
 def _csv_columns(results: Results, variant: Variant, *, is_chosen: bool) -> dict[str, object]:
     criterion = results.spec.extrapolation
     counts = compare.extrapolation_counts(variant, criterion)
-    axes = dict.fromkeys(axis for variant in results.variants for axis in variant.labels)
+    axes = variant_names.axes_of([variant.labels for variant in results.variants])
+    labels = {axis: variant.labels.get(axis, "") for axis in axes}
     return {
         "variant": variant.name,
-        **{axis: variant.labels.get(axis, "") for axis in axes},
+        **labels,
         "chosen": is_chosen,
         "reveals_target_length": variant.reveals_target_length,
-        "saw_positions": compare.saw_positions(results, variant, criterion.point),
+        "saw_positions": comparable.saw_positions(results, variant, criterion.point),
         "runs": len(variant.runs),
         "finished": len(variant.finished),
         "solved": variant.solved,
@@ -150,12 +165,10 @@ def _statistics(values: Sequence[float | None]) -> dict[str, object]:
 def _size(results: Results) -> str:
     """Return the numbers of variants and runs in words."""
     counts = [len(variant.runs) for variant in results.without_grids().variants]
-    fewest, most = min(counts), max(counts)
-    amount = f"{most}" if fewest == most else f"{fewest} to {most}"
-    plural = "s" * (len(counts) > 1)
+    variants = "1 variant" if len(counts) == 1 else f"{len(counts)} variants"
     lengths = ", ".join(map(str, results.max_lengths))
     sentence = (
-        f"{len(counts)} variant{plural}, {amount} run{'s' * (amount != '1')} each, "
+        f"{variants}, {notes.listed(counts, 'run')} each, "
         f"{len(results.records)} in all; lengths are in {results.length_name}, training ended at "
         f"{lengths}."
     )
@@ -169,8 +182,12 @@ def _size(results: Results) -> str:
 
 def _counts(results: Results) -> str:
     statuses = [record["status"] for variant in results.variants for record in variant.runs]
-    words = [f"{statuses.count(s)} {s}" for s in ("diverged", "failed") if s in statuses]
-    return ", ".join([*words, f"{_runs(results.missing)} no record"])
+    parts = []
+    for status in ("diverged", "failed"):
+        if status in statuses:
+            parts.append(f"{statuses.count(status)} {status}")
+    parts.append(f"{_runs(results.missing)} no record")
+    return ", ".join(parts)
 
 
 def _runs(count: int) -> str:

@@ -33,9 +33,8 @@ class TensorBoard:
     """Event files of tensorboardX in out/RUN_ID. The step of a metric by length is the length."""
 
     def __init__(self, out: Path, study: str, label: str, record: JsonObject):
-        self.events = _library("tensorboardX", "TensorBoard").SummaryWriter(
-            str(out / record["run_id"])
-        )
+        library = _library("tensorboardX", "TensorBoard")
+        self.events = library.SummaryWriter(str(out / record["run_id"]))
         self.events.add_text("run", f"{study}: {label}", 0)
 
     def curve(self, step: int, values: Mapping[str, float]) -> None:
@@ -60,10 +59,10 @@ class WandB:
         self.run = _library("wandb", "W&B").init(
             dir=str(out),
             mode="online" if online else "offline",
-            reinit="finish_previous",
+            reinit="finish_previous",  # every run of the study is one of W&B's
             project=study,
             group=label,
-            id=record["run_id"],
+            id=record["run_id"],  # so that a second export does not add a run
             name=f"{label} {record['run_id']}",
             config=record["config"],
         )
@@ -99,20 +98,20 @@ def export(folder: Path, to: str, out: Path, **options: Any) -> int:
         raise unknown("--to", to, WRITERS)
     study, entries = study_files.study_of(folder)
     by_id = records.read_all(folder)
-    label_of = {run_id: _label(labels) or study for labels, run_id in entries}
+    # By run id, because an entry may occur twice.
+    labels_of = {run_id: labels for labels, run_id in entries}
     number = 0
-    for run_id, label in label_of.items():
+    for run_id, labels in labels_of.items():
         record = by_id.get(run_id)
         if record is None or not record["curve"]:
             continue
-        write(WRITERS[to](out, study, label, record, **options), record)
+        # Runs of all seeds are one group.
+        without_seed = [text for axis, text in labels.items() if text and axis != "seed"]
+        label = " ".join(without_seed) or study
+        writer = WRITERS[to](out, study, label, record, **options)
+        write(writer, record)
         number += 1
     return number
-
-
-def _label(labels: Mapping[str, str]) -> str:
-    """Return the labels of a run without its seed."""
-    return " ".join(text for axis, text in labels.items() if text and axis != "seed")
 
 
 def write(writer: Writer, record: JsonObject) -> None:
@@ -123,13 +122,15 @@ def write(writer: Writer, record: JsonObject) -> None:
             values[f"exact_match/length {length}"] = exact_match
         for index, ratio in enumerate(point["scale_ratio"]):
             values[f"rms(embedding) over rms(token)/{index}"] = ratio
+        # The first point has no loss, because no step was taken before it.
         numbers = {name: value for name, value in values.items() if value is not None}
         writer.curve(point["step"], numbers)
     by_metric: dict[str, dict[int, float]] = {}
     for row in record_rows.preferred_rows(record):
-        is_test = (row["split"], row["offset"], row["override"]) == ("test", 0, None)
+        is_test = row["split"] == "test" and row["offset"] == 0 and row["override"] is None
         if is_test and isinstance(row["value"], int | float):
-            by_metric.setdefault(f"test/{row['metric']}", {})[row["length"]] = row["value"]
+            values = by_metric.setdefault(f"test/{row['metric']}", {})
+            values[row["length"]] = row["value"]
     for name, values in by_metric.items():
         writer.by_length(name, values)
     writer.close()

@@ -69,7 +69,6 @@ def test_each_variant_has_its_own_numbers_and_those_alone(found):
         ([0.6, None], [None, None], [0.25, None]),
         ([0.1, 0.3], [None, None], [None, None]),
     ]
-    assert (rope.mean(4, 0), linear.mean(4, 0), normalized.mean(4, 0)) == (0.95, 0.6, 0.2)
 
 
 def test_a_change_does_not_affect_what_is_solved(tmp_path):

@@ -1,6 +1,14 @@
 import pytest
 
-from pe_lab.results import compare, ranking, read_analysis_spec, results, significance, statistics
+from pe_lab.results import (
+    comparable,
+    compare,
+    ranking,
+    read_analysis_spec,
+    results,
+    significance,
+    statistics,
+)
 from pe_lab.results.compare import Counts
 from pe_lab.runs.analysis_spec import Contrast, MetricPoint
 from pe_lab.runs.errors import UserError
@@ -129,7 +137,7 @@ def test_what_saw_the_positions_of_the_test_is_not_compared_with_what_did_not(tm
     ]
     seen = found.variants[1]
     assert [
-        compare.saw_positions(found, seen, point)
+        comparable.saw_positions(found, seen, point)
         for point in (MetricPoint(length=8, offset=1), MetricPoint(length=6))
     ] == [False, True]
 

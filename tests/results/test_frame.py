@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from pe_lab.results import frame
+from pe_lab.results import frame, variant_names
 from pe_lab.runs import record_rows, records
 from pe_lab.runs.errors import UserError
 from tests.results import fake_study
@@ -115,9 +115,9 @@ def test_variants_are_named_by_the_axes_that_vary():
         {"task": "copy", "model.encodings": "rope", "seed": "0"},
         {"task": "copy", "model.encodings": "alibi", "seed": "0", "positions": "shifted"},
     ]
-    assert frame.variant_names("mine", labels) == ["rope", "alibi · shifted"]
-    assert frame.variant_names("mine", labels[:1]) == ["rope"]
-    assert frame.variant_names("mine", [{"seed": "0"}]) == ["mine"]
+    assert variant_names.names("mine", labels) == ["rope", "alibi · shifted"]
+    assert variant_names.names("mine", labels[:1]) == ["rope"]
+    assert variant_names.names("mine", [{"seed": "0"}]) == ["mine"]
 
 
 def test_a_folder_without_a_study_and_a_damaged_record_are_refused(tmp_path):

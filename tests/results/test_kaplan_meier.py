@@ -3,10 +3,10 @@
 import pytest
 
 from pe_lab.results import (
-    cells,
     frame,
     kaplan_meier,
     measured,
+    notes,
     pivot,
     read_analysis_spec,
     results,
@@ -142,8 +142,8 @@ def test_tables_and_frames_have_the_steps(study):
     columns = [budgets.header.index(f"steps to {word}") for word in ("solve", "extrapolate")]
     texts = [[row[column].text for column in columns] for row in budgets.rows]
     assert texts == [["400", "> 800"], ["> 800", "> 800"]]
-    assert pivot.FIRST_STEPS_NOTE in budgets.notes
-    assert cells.SIGNS["> "] in budgets.notes
+    assert notes.FIRST_STEPS in budgets.notes
+    assert notes.SIGNS["> "] in budgets.notes
     runs = frame.read_runs(study).set_index("run_id")
     assert runs["steps_to_solve"].dropna().to_dict() == {"rope0": 200, "rope1": 400}
     assert set(runs["measured_to"]) == {800}
@@ -156,7 +156,7 @@ def test_a_table_can_show_the_steps_of_every_seed(study):
     (shown,) = pivot.tables(results.load(study), table)
     rows = [[cell.text for cell in row] for row in shown.rows]
     assert rows == [["rope", "400", "200 400 > 800"], ["alibi", "> 800", "> 800 > 800 > 800"]]
-    assert pivot.FIRST_STEPS_NOTE in shown.notes
+    assert notes.FIRST_STEPS in shown.notes
 
 
 def test_the_threshold_of_the_study_decides(study):

@@ -32,11 +32,12 @@ def test_what_was_measured_is_gathered_over_all_finished_runs(tmp_path):
     )
 
 
-def test_values_are_one_a_run_and_the_mean_is_over_those_that_there_are(tmp_path):
+def test_a_variant_has_one_value_for_each_run_and_none_where_it_was_not_measured(tmp_path):
     rope, alibi = results.load(two_variants(tmp_path)).variants
-    assert (rope.values(4, 0), rope.mean(8, 0)) == ([1.0, 0.996, None], 0.4)
-    assert (alibi.values(8, 0), alibi.mean(8, 0)) == ([None, None], None)
-    assert (rope.mean(4, 3), rope.mean(4, 0, "token_accuracy")) == (None, None)
+    assert rope.values(4, 0) == [1.0, 0.996, None]
+    assert alibi.values(8, 0) == [None, None]
+    assert rope.values(4, 3) == [None, None, None]
+    assert rope.values(4, 0, "token_accuracy") == [None, None, None]
 
 
 def test_a_variant_counts_the_finished_runs_that_are_solved(tmp_path):

@@ -114,7 +114,7 @@ def test_the_interval_holds_what_choosing_adds(tmp_path):
         ("rope", "2"): [(y, 0.8) for _, y in losses],
     }
     (rope,) = selection.chosen(tuned(tmp_path, runs)).variants
-    found = selection.interval(rope, outcome)
+    found = selection.interval(rope, AT)
     assert (found.low, found.high) == pytest.approx((0.2, 0.8))
     values = [outcome(run) for run in rope.measured]
     assert statistics.center(values).interval.kind == "constant"
@@ -125,7 +125,7 @@ def test_a_choice_that_every_resample_makes_adds_nothing(tmp_path):
     runs = {("rope", "1"): [(0.1, v) for v in outcomes], ("rope", "2"): [(0.9, 1.0)] * 12}
     (rope,) = selection.chosen(tuned(tmp_path, runs)).variants
     alone = statistics.bootstrap([outcomes], statistics.interquartile_mean)
-    found = selection.interval(rope, outcome)
+    found = selection.interval(rope, AT)
     assert (found.low, found.high, found.kind) == (
         pytest.approx(alone.low),
         pytest.approx(alone.high),
@@ -136,7 +136,7 @@ def test_a_choice_that_every_resample_makes_adds_nothing(tmp_path):
 def test_fewer_than_ten_shared_seeds_have_no_such_interval(tmp_path):
     runs = {("rope", "1"): [(0.1, 0.5)] * 12, ("rope", "2"): [(0.9, 1.0)] * 9}
     (rope,) = selection.chosen(tuned(tmp_path, runs)).variants
-    assert selection.interval(rope, outcome) is None
+    assert selection.interval(rope, AT) is None
 
 
 def test_settings_are_compared_on_the_seeds_that_all_of_them_have(tmp_path):

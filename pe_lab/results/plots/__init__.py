@@ -69,10 +69,13 @@ def write(
     if data.results.finished:
         with drawing.settings():
             files = _draw(data, folder, formats, options)
-    for old in [*(folder / name for name in NAMES), *folder.glob("by_*"), *folder.glob("table_*")]:
+    possible = [folder / name for name in NAMES]
+    possible += [*folder.glob("by_*"), *folder.glob("table_*")]
+    for path in possible:
         for suffix in drawing.FORMATS:
-            file = old.with_suffix(f".{suffix}")
+            file = path.with_suffix(f".{suffix}")
             if file not in files:
+                # A reader would take an old picture for one of these records.
                 file.unlink(missing_ok=True)
     return files
 

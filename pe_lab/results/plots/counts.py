@@ -29,25 +29,27 @@ def counts(data: StudyData) -> "Figure | None":
         ("Solved", "solved", "trained"),
         (f"Extrapolates: {criterion}", "extrapolating", "known"),
     )
+    height = 1.25 + 0.18 * len(variants)
     figure, axes = drawing.pyplot().subplots(
         1,
         2,
-        figsize=(drawing.WIDTH, 1.25 + 0.18 * len(variants)),
+        figsize=(drawing.WIDTH, height),
         sharey=True,
         layout="constrained",
     )
     for axis, (title, successes, total) in zip(axes, shares, strict=True):
-        for row, (_, variant) in enumerate(variants.iterrows()):
-            style = data.looks.get(variant["key"])
+        rows = zip(variants["key"], variants[successes], variants[total], strict=True)
+        for row, (key, num_successes, num_runs) in enumerate(rows):
+            style = data.looks.get(key)
             color = style.color if style else styles.GRAY
-            _draw_share(axis, row, int(variant[successes]), int(variant[total]), color)
+            _draw_share(axis, row, num_successes, num_runs, color)
         axis.set_title(textwrap.fill(title, 38))
         axis.set_xlim(-0.03, 1.2)
         axis.set_xticks([0, 0.25, 0.5, 0.75, 1])
         axis.set_xlabel("share of runs")
         axis.grid(visible=False, axis="y")
     axes[0].set_yticks(range(len(variants)), _full_labels(variants))
-    axes[0].set_ylim(len(variants) - 0.5, -0.5)
+    axes[0].set_ylim(len(variants) - 0.5, -0.5)  # the first variant at the top
     caption = "Bars are Wilson's 95 % intervals"
     if variants["reveals"].any():
         caption += f"; {REVEALS}"
@@ -72,8 +74,8 @@ def _full_labels(variants: pd.DataFrame) -> list[str]:
     if variants["task"].nunique() < 2:
         return list(variants["label"])
     # A mixture's arguments are longer than the figure is wide.
-    tasks = [
-        textwrap.shorten(styles.words(task), _MOST_CHARACTERS, placeholder=" …")
-        for task in variants["task"]
-    ]
-    return [f"{task} · {label}" for task, label in zip(tasks, variants["label"], strict=True)]
+    labels = []
+    for task, label in zip(variants["task"], variants["label"], strict=True):
+        words = textwrap.shorten(styles.words(task), _MOST_CHARACTERS, placeholder=" …")
+        labels.append(f"{words} · {label}")
+    return labels

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+GUIDE: dict[str, Any] = {"color": "0.35", "linewidth": 0.9}  # thin lines that are no variant
 WIDTH = 6.8  # inches: two columns of a page. No text is smaller than 7 points at this width.
 SUFFIXES = (".png", ".pdf")  # files of each picture of an inspection
 _SETTINGS = {
@@ -159,13 +160,13 @@ def grid(count: int, *, columns: int, height: float) -> "tuple[Figure, list[Axes
 def draw_line(axis: "Axes", line: Line) -> None:
     """Draw the center of the seeds, and its interval or, of few seeds, each seed."""
     values = line.values.dropna(subset="value")
-    color = line.style.color if line.style else GRAY
     center, bands = _centers(values)
     if line.center is not None:
         center = line.center
     if line.style is None:
-        axis.plot(center.index, center, color=color, linewidth=0.7, alpha=0.6, zorder=1.5)
+        axis.plot(center.index, center, color=GRAY, linewidth=0.7, alpha=0.6, zorder=1.5)
         return
+    color = line.style.color
     linestyle = line.style.linestyle
     if line.center is not None:
         # The seeds at one x have nothing in common with those at the next.
@@ -205,12 +206,14 @@ def _centers(values: pd.DataFrame) -> "tuple[pd.Series[float], pd.DataFrame]":
         points[x] = center.point
         if center.interval is not None:
             bands[x] = {"low": center.interval.low, "high": center.interval.high}
-    return pd.Series(points, dtype=float), pd.DataFrame.from_dict(bands, orient="index")
+    centers = pd.Series(points, dtype=float)
+    return centers, pd.DataFrame.from_dict(bands, orient="index")
 
 
 def legend(figure: "Figure", lines: Sequence[Line], more: "Sequence[Artist]" = ()) -> None:
     """Name the lines, and further marks, on the right of a figure. A name is listed once."""
     line_of = pyplot().Line2D
+    # A name may be on several axes, and solved on one of them only.
     handles: dict[str, Artist] = {}
     solved = {line.name for line in lines if line.is_solved}
     for line in lines:
@@ -230,7 +233,8 @@ def legend(figure: "Figure", lines: Sequence[Line], more: "Sequence[Artist]" = (
         label = f"{len(others)} others"
         handles[""] = line_of([], [], color=GRAY, linewidth=0.7, label=label)
     entries = [*handles.values(), *more]
-    num_lines = sum(str(entry.get_label()).count("\n") + 1 for entry in entries)
+    labels = [str(entry.get_label()) for entry in entries]
+    num_lines = sum(label.count("\n") + 1 for label in labels)
     # A figure is at least as high as its legend, with room for the caption.
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, max(height, 0.155 * num_lines + 0.5))
@@ -239,9 +243,7 @@ def legend(figure: "Figure", lines: Sequence[Line], more: "Sequence[Artist]" = (
 
 def guide(label: str, linestyle: str = "--") -> "Artist":
     """Return the legend's handle of a thin gray line that is no variant."""
-    line: Artist = pyplot().Line2D(
-        [], [], color="0.35", linewidth=0.9, linestyle=linestyle, label=label
-    )
+    line: Artist = pyplot().Line2D([], [], **GUIDE, linestyle=linestyle, label=label)
     return line
 
 
@@ -275,8 +277,9 @@ def length_axis(axis: "Axes", lengths: Sequence[int | float]) -> None:
 
 def number_ticks(axis: "Axes", numbers: Sequence[int | float], unit: str = "") -> None:
     """Set ticks at numbers, without those that would overlap."""
-    is_log = axis.get_xscale() == "log"
-    places = [math.log2(number) if is_log else number for number in numbers]
+    places = list(numbers)
+    if axis.get_xscale() == "log":
+        places = [math.log2(number) for number in numbers]
     least = (places[-1] - places[0]) / _MOST_TICKS
     ticks: list[int | float] = []
     last = -math.inf

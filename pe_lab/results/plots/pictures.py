@@ -1,8 +1,9 @@
 """Pictures of the variants of a study: one axes for each task, one color for each variant."""
 
 import dataclasses
+import itertools
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -37,30 +38,28 @@ def by_length(data: StudyData, options: Options) -> "Figure | None":
     """The metric against length, without a position offset."""
     if data.tests.empty:
         return None
-    tests = data.tests[data.tests["offset"] == data.results.offsets[0]]
-    trained = tests["variant"].map(data.variants["max_length"])
-    tests = tests.assign(x=tests["length"] / trained if options.relative else tests["length"])
+    smallest = data.results.offsets[0]
+    tests = data.tests[data.tests["offset"] == smallest]
+    tests = tests.assign(x=tests["length"])
+    if options.relative:
+        tests["x"] /= tests["variant"].map(data.variants["max_length"])
     figure, axes, lines = _figure(data, tests, options)
     for axis, panel in zip(axes, lines, strict=True):
         _mark_training(axis, data, panel, options)
         _draw_chance(axis, data, panel, options)
-        numbers = sorted({x for line in panel for x in line.values["x"]})
+        places = pd.concat([line.values["x"] for line in panel])
+        numbers = sorted(places.unique().tolist())
         if options.relative:
             axis.set_xscale("log", base=2)
             drawing.number_ticks(axis, numbers, "×")
             axis.set_xlabel("length / training length")
         else:
             drawing.length_axis(axis, numbers)
-            units = data.variants.loc[_names(panel), "unit"]
-            axis.set_xlabel(f"length ({' or '.join(dict.fromkeys(units))})")
-    _finish(
-        figure,
-        axes,
-        data,
-        lines,
-        f"{data.metric_label.capitalize()} against length",
-        marks=((_TRAINING_END, ":"), (_CHANCE, "--")),
-    )
+            units = data.variants.loc[_names(panel), "unit"].unique()
+            axis.set_xlabel(f"length ({' or '.join(units)})")
+    title = f"{data.metric_label.capitalize()} against length"
+    marks = ((_TRAINING_END, ":"), (_CHANCE, "--"))
+    _finish(figure, axes, data, lines, title, marks=marks)
     return figure
 
 
@@ -73,15 +72,17 @@ def by_offset(data: StudyData, options: Options) -> "Figure | None":
     if tests.empty:
         return None
     offsets = data.results.offsets
+    # Offsets are few and far apart, so they have equal distances.
     tests = tests.assign(x=tests["offset"].map(offsets.index))
     figure, axes, lines = _figure(data, tests, options)
     for axis, panel in zip(axes, lines, strict=True):
-        axis.set_xticks(range(len(offsets)), [str(offset) for offset in offsets])
+        axis.set_xticks(range(len(offsets)), list(map(str, offsets)))
         axis.set_xlabel("position offset (positions)")
         levels = _chance(data, panel)
-        trained = set(data.variants.loc[_names(panel), "max_length"])
-        for level in levels.loc[levels["length"].isin(trained), "value"]:
-            axis.axhline(level, color="0.35", linewidth=0.9, linestyle="--", zorder=1)
+        training_lengths = data.variants.loc[_names(panel), "max_length"]
+        is_at_end = levels["length"].isin(training_lengths)
+        for level in levels.loc[is_at_end, "value"]:
+            axis.axhline(level, **drawing.GUIDE, linestyle="--", zorder=1)
     title = f"{data.metric_label.capitalize()} at the training length against position offset"
     _finish(figure, axes, data, lines, title, marks=((_CHANCE, "--"),))
     return figure
@@ -93,7 +94,8 @@ def training(data: StudyData, options: Options) -> "Figure | None":
     Exact match is of the longest trained length that was measured.
     """
     is_loss = not data.is_share
-    curves = data.curves[data.curves["metric"] == ("loss" if is_loss else "exact_match")]
+    metric = "loss" if is_loss else "exact_match"
+    curves = data.curves[data.curves["metric"] == metric]
     if not is_loss:
         curves = curves[curves["length"] <= curves["max_length"]]
         longest = curves.groupby("variant")["length"].transform("max")
@@ -113,15 +115,14 @@ def learning_rate(data: StudyData) -> "Figure | None":
     """Exact match within and beyond training against the learning rate, if rates vary."""
     if data.rates.empty:
         return None
+    # The rate is tuned here even if the study compares rates, so the names are others.
     names = list(data.rates["variant"].unique())
     looks = styles.assign([names[:MOST_LINES]])
-    shown = {
-        "within": "Up to the training length",
-        "beyond": str(data.results.spec.extrapolation.point).capitalize(),
-    }
+    point = data.results.spec.extrapolation.point
+    columns = {"within": "Up to the training length", "beyond": str(point).capitalize()}
     figure, axes = drawing.grid(2, columns=2, height=2.2)
     lines = []
-    for axis, (column, title) in zip(axes, shown.items(), strict=True):
+    for axis, (column, title) in zip(axes, columns.items(), strict=True):
         for name in names:
             rates = data.rates[data.rates["variant"] == name]
             values = rates.rename(columns={"rate": "x", column: "value"})
@@ -169,8 +170,10 @@ def _figure(
     panels: dict[str, list[Line]] = {}
     groups = dict(list(values.groupby("variant", sort=False)))
     for title, names in data.panels.items():
-        lines = [_line(data, name, groups[name]) for name in names if name in groups]
+        # A variant without a finished run has no values.
+        lines = [data.line(name, groups[name]) for name in names if name in groups]
         if len(data.panels) == 1:
+            # A legend for several axes has each name once, and counts differ by task.
             lines = [dataclasses.replace(line, label=_counted(data, line)) for line in lines]
         if lines:
             panels[title] = lines
@@ -178,11 +181,7 @@ def _figure(
     if len(panels) == 1:
         height = 2.9
     if options.small_panels:
-        panels = {
-            f"{title} · {line.label}".removeprefix(" · "): [line]
-            for title, lines in panels.items()
-            for line in lines
-        }
+        panels = _one_each(panels)
         columns, height = 4, 1.3
     figure, axes = drawing.grid(len(panels), columns=columns, height=height)
     for axis, (title, lines) in zip(axes, panels.items(), strict=True):
@@ -192,10 +191,13 @@ def _figure(
     return figure, axes, list(panels.values())
 
 
-def _line(data: StudyData, name: str, values: pd.DataFrame) -> Line:
-    variant = data.variants.loc[name]
-    style = data.looks.get(variant["key"])
-    return Line(variant["key"], variant["label"], values, style, is_solved=bool(variant["solved"]))
+def _one_each(panels: Mapping[str, Sequence[Line]]) -> dict[str, list[Line]]:
+    """Return the lines with an axes for each of them."""
+    single = {}
+    for title, lines in panels.items():
+        for line in lines:
+            single[f"{title} · {line.label}".removeprefix(" · ")] = [line]
+    return single
 
 
 def _counted(data: StudyData, line: Line) -> str:
@@ -212,26 +214,29 @@ def _names(panel: Sequence[Line]) -> list[str]:
 
 
 def _mark_training(axis: "Axes", data: StudyData, panel: Sequence[Line], options: Options) -> None:
-    lengths = {1} if options.relative else set(data.variants.loc[_names(panel), "max_length"])
-    for length in sorted(lengths):
-        axis.axvline(length, color="0.35", linewidth=0.9, linestyle=":", zorder=1)
+    lengths = sorted(data.variants.loc[_names(panel), "max_length"].unique())
+    if options.relative:
+        lengths = [1]
+    for length in lengths:
+        axis.axvline(length, **drawing.GUIDE, linestyle=":", zorder=1)
 
 
 def _chance(data: StudyData, panel: Sequence[Line]) -> pd.DataFrame:
     """Return the chance levels of the tasks of an axes."""
-    tasks = set(data.variants.loc[_names(panel), "task"])
-    return data.chance[data.chance["task"].isin(tasks)].sort_values("length")
+    tasks = data.variants.loc[_names(panel), "task"]
+    is_of_panel = data.chance["task"].isin(tasks)
+    return data.chance[is_of_panel].sort_values("length")
 
 
 def _draw_chance(axis: "Axes", data: StudyData, panel: Sequence[Line], options: Options) -> None:
     levels = _chance(data, panel)
-    lengths = data.variants.loc[_names(panel), "max_length"]
     if levels.empty:
         return
+    lengths = data.variants.loc[_names(panel), "max_length"]
     # Of several training lengths, the shortest gives the widest range of relative lengths.
     divisor = lengths.min() if options.relative else 1
     x = levels["length"] / divisor
-    axis.plot(x, levels["value"], color="0.35", linewidth=0.9, linestyle="--", zorder=1.2)
+    axis.plot(x, levels["value"], **drawing.GUIDE, linestyle="--", zorder=1.2)
 
 
 def _finish(
@@ -245,15 +250,17 @@ def _finish(
     is_loss: bool = False,
 ) -> None:
     """Set the vertical axis, legend, title and caption of a figure."""
-    all_lines = [line for panel in lines for line in panel]
+    all_lines = list(itertools.chain(*lines))
+    vertical = "training loss (nats per token)" if is_loss else data.metric_label
     for axis in axes:
         if is_loss:
             axis.set_yscale("log")
         elif data.is_share:
             drawing.share_axis(axis)
+        # The axes of a row share the vertical one.
         place = axis.get_subplotspec()
         if place is not None and place.is_first_col():
-            axis.set_ylabel("training loss (nats per token)" if is_loss else data.metric_label)
+            axis.set_ylabel(vertical)
     handles = [drawing.guide(label, linestyle) for label, linestyle in marks]
     if data.variants.loc[_names(all_lines), "reveals"].any():
         handles.append(drawing.note(REVEALS))
@@ -263,10 +270,13 @@ def _finish(
 
 def _caption(data: StudyData, lines: Sequence[Line]) -> str:
     finished = data.variants.loc[_names(lines), "finished"]
-    has_many = set(finished >= statistics.BOOTSTRAP_FROM)
-    centers = {False: "median", True: "interquartile mean"}
-    center = " or ".join(centers[many] for many in sorted(has_many))
-    parts = [f"Thick lines: {center} over seeds"]
+    has_many = finished >= statistics.BOOTSTRAP_FROM
+    centers = []
+    if not has_many.all():
+        centers.append("median")
+    if has_many.any():
+        centers.append("interquartile mean")
+    parts = [f"Thick lines: {' or '.join(centers)} over seeds"]
     if (finished < statistics.EXACT_FROM).any():
         parts.append("thin lines: single seeds")
     if (finished >= statistics.EXACT_FROM).any():

@@ -1,5 +1,7 @@
 """Picture of the share of runs that have been solved, and extrapolate, by training step."""
 
+import dataclasses
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -25,15 +27,11 @@ _GRAY = Style(GRAY, "")
 
 def steps_to_solve(data: StudyData) -> "Figure | None":
     """One step curve for each variant, by Kaplan and Meier. None without curves."""
-    by_name = {variant.name: variant for variant in data.results.variants}
-    trained = {
-        title: [by_name[name] for name in names if by_name[name].override is None]
-        for title, names in data.panels.items()
-    }
     panels = []
-    for title, variants in trained.items():
+    for title, names in data.panels.items():
+        trained = [variant for variant in data.results.trained if variant.name in names]
         for metric, words in _TITLES.items():
-            times = {variant.name: _times(variant, metric) for variant in variants}
+            times = {variant.name: _times(variant, metric) for variant in trained}
             if any(times.values()):
                 panels.append((f"{title}, {words}".removeprefix(", "), times))
     if not panels:
@@ -41,20 +39,17 @@ def steps_to_solve(data: StudyData) -> "Figure | None":
     figure, axes = drawing.grid(len(panels), columns=2, height=2.4)
     lines: list[Line] = []
     for axis, (title, times) in zip(axes, panels, strict=True):
-        measured_names = [name for name, of_runs in times.items() if of_runs]
-        for row, name in enumerate(measured_names):
-            line = _line(data, name, times[name])
-            # Lines with equal shares would hide each other.
-            shift = _APART * (row - (len(measured_names) - 1) / 2)
-            _draw(axis, line, times[name], shift)
-            lines.append(line)
+        lines += _draw_panel(axis, data, times)
         axis.set_title(title)
         axis.set_xlabel("training step")
         drawing.share_axis(axis)
-        axis.set_ylim(-0.08, 1.08)
+        axis.set_ylim(-0.08, 1.08)  # room for shifted lines
     axes[0].set_ylabel("share of runs")
-    revealing = data.variants.loc[[name for _, times in panels for name in times], "reveals"]
-    drawing.legend(figure, lines, [drawing.note(REVEALS)] if revealing.any() else [])
+    names = list(itertools.chain(*(times for _, times in panels)))
+    handles = []
+    if data.variants.loc[names, "reveals"].any():
+        handles.append(drawing.note(REVEALS))
+    drawing.legend(figure, lines, handles)
     extrapolation = data.results.spec.extrapolation
     caption = (
         "Kaplan–Meier estimates, shifted slightly apart; in parentheses: seeds. Vertical bars: the "
@@ -65,24 +60,38 @@ def steps_to_solve(data: StudyData) -> "Figure | None":
     return figure
 
 
+def _draw_panel(axis: "Axes", data: StudyData, times: dict[str, list[FirstStep]]) -> list[Line]:
+    """Draw the variants that have a time. Return their lines."""
+    with_times = [name for name, of_runs in times.items() if of_runs]
+    middle = (len(with_times) - 1) / 2
+    lines = []
+    for row, name in enumerate(with_times):
+        line = _line(data, name, times[name])
+        # Lines with equal shares would hide each other.
+        _draw(axis, line, times[name], shift=_APART * (row - middle))
+        lines.append(line)
+    return lines
+
+
 def _times(variant: Variant, metric: str) -> list[FirstStep]:
-    values = [measured.value(run, MetricSpec(metric)) for run in variant.measured]
+    values = measured.values(variant.measured, MetricSpec(metric))
     return [value for value in values if isinstance(value, FirstStep)]
 
 
 def _line(data: StudyData, name: str, times: Sequence[FirstStep]) -> Line:
-    variant = data.variants.loc[name]
     estimate = kaplan_meier.reached(times)
     # No run has reached it at step 0, unless the estimate says so.
-    steps, shares = [0, *estimate.steps], [0.0, *estimate.shares]
-    values = pd.DataFrame({"x": steps, "value": shares})
-    label = f"{variant['label']} ({len(times)})"
-    return Line(variant["key"], label, values, data.looks.get(variant["key"]))
+    steps = [0, *estimate.steps]
+    shares = [0.0, *estimate.shares]
+    line = data.line(name, pd.DataFrame({"x": steps, "value": shares}))
+    # Markers are not hollow here: the curve itself says how many runs are solved.
+    return dataclasses.replace(line, label=f"{line.label} ({len(times)})", is_solved=True)
 
 
 def _draw(axis: "Axes", line: Line, times: Sequence[FirstStep], shift: float) -> None:
     style = line.style or _GRAY
-    steps = line.values["x"] + shift * line.values["x"].max()
+    width = line.values["x"].max()
+    steps = line.values["x"] + shift * width
     shares = line.values["value"] - shift
     axis.plot(
         steps,
@@ -93,5 +102,6 @@ def _draw(axis: "Axes", line: Line, times: Sequence[FirstStep], shift: float) ->
         linewidth=0.7 if line.style is None else 1.6,
         marker="" if line.style is None else style.marker,
     )
-    is_censored = line.values["x"].isin({time.step for time in times if not time.reached})
+    censored_at = {time.step for time in times if not time.reached}
+    is_censored = line.values["x"].isin(censored_at)
     axis.plot(steps[is_censored], shares[is_censored], "|", color=style.color, markersize=9)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pandas as pd
 from pe_lab.results import compare, frame, metrics, selection
 from pe_lab.results import results as study_results
 from pe_lab.results.plots import styles
+from pe_lab.results.plots.drawing import Line
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.results import EVALUATED_WITH, Results, Variant
 from pe_lab.runs.analysis_spec import SEPARATOR
@@ -61,6 +61,17 @@ class StudyData:
     panels: dict[str, list[str]]
     looks: dict[str, Style]
 
+    def line(self, name: str, values: pd.DataFrame) -> Line:
+        """Return the line of a variant."""
+        variant = self.variants.loc[name]
+        return Line(
+            variant["key"],
+            variant["label"],
+            values,
+            style=self.looks.get(variant["key"]),
+            is_solved=bool(variant["solved"]),
+        )
+
 
 def read(folder: Path) -> StudyData:
     """Read a study's folder.
@@ -79,8 +90,10 @@ def read(folder: Path) -> StudyData:
     curves = frame.read_curves(folder).drop_duplicates(_NUMBER_OF_A_CURVE)
     attributes = frame.read_attributes(folder).drop_duplicates(_NUMBER_OF_AN_ATTRIBUTE)
     attributes = attributes.query("split == 'test' and offset == 0 and override == ''")
-    levels = frame.read_chance_levels(folder)
-    levels = levels[levels["metric"] == metric]
+    levels = frame.read_chance_levels(folder).query("metric == @metric")
+    # The highest one, if runs of a task have different levels.
+    by_length = levels.groupby(["task", "length"], sort=False, as_index=False)
+    chance = by_length["value"].max()
     panels = _panels(variants[variants["finished"] > 0])
     return StudyData(
         results=results,
@@ -91,7 +104,7 @@ def read(folder: Path) -> StudyData:
         tests=tests,
         curves=_curves(results, curves),
         rates=_rates(study, rows),
-        chance=levels.groupby(["task", "length"], sort=False, as_index=False)["value"].max(),
+        chance=chance,
         attributes=_curves(results, attributes),
         panels=panels,
         looks=looks(variants, panels, tests, lower_is_better=results.has_text),
@@ -107,16 +120,20 @@ def looks(
 ) -> dict[str, Style]:
     """Return the style of each key, or of the highlighted ones where an axes has too many lines."""
     keys = variants["key"]
-    of_panels = [list(dict.fromkeys(keys[names])) for names in panels.values()]
+    of_panels = [list(keys[names].unique()) for names in panels.values()]
     if max(map(len, of_panels), default=0) <= MOST_LINES:
         return styles.assign(of_panels)
     medians = tests.groupby(["variant", "length", "offset"], sort=False)["value"].median()
     table = medians.unstack(["length", "offset"])
     # A variant without a number at a length is worse there than all others.
-    table = table.fillna(table.max().max() if lower_is_better else 0.0)
-    means = table.mean(axis="columns").groupby(keys, sort=False).mean()
-    best = means.sort_values(ascending=lower_is_better, kind="stable").index[:HIGHLIGHTED]
-    return styles.assign([[key for key in dict.fromkeys(keys) if key in best]])
+    worst = table.max().max() if lower_is_better else 0.0
+    of_variants = table.fillna(worst).mean(axis="columns")
+    of_keys = of_variants.groupby(keys, sort=False).mean()
+    ranked = of_keys.sort_values(ascending=lower_is_better, kind="stable")
+    best = ranked.index[:HIGHLIGHTED]
+    # Colors follow the order of the study, and not the ranks.
+    highlighted = [key for key in keys.unique() if key in best]
+    return styles.assign([highlighted])
 
 
 def _variants(results: Results) -> pd.DataFrame:
@@ -152,7 +169,8 @@ def _unit(variant: Variant) -> str:
 def without_task(variant: Variant) -> str:
     """Return the name of a variant without the label of its task."""
     task = variant.labels.get("task")
-    return SEPARATOR.join(part for part in variant.name.split(SEPARATOR) if part != task)
+    parts = variant.name.split(SEPARATOR)
+    return SEPARATOR.join(part for part in parts if part != task)
 
 
 def in_words(variant: Variant) -> str:
@@ -171,57 +189,64 @@ def in_words(variant: Variant) -> str:
     name = SEPARATOR.join(described) or styles.words(variant.task)
     if variant.override:
         name += f", {EVALUATED_WITH} {styles.words(variant.override)}"
-    return name + _DAGGER * variant.reveals_target_length
+    if variant.reveals_target_length:
+        name += _DAGGER
+    return name
 
 
 def _tests(results: Results, metric: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the test values of each variant, which may have an evaluation override."""
-    tests = rows[(rows["split"] == "test") & rows["value"].notna()]
+    # A row without a value has the reason, which a plot does not show.
+    tests = rows.query("split == 'test'").dropna(subset="value")
     if metric == metrics.BITS:
-        tests = tests[tests["metric"] == "negative_log_likelihood"].copy()
-        tests["value"] /= math.log(2)  # nats to bits
+        tests = tests.query("metric == 'negative_log_likelihood'")
+        tests = tests.assign(value=tests["value"] / math.log(2))  # nats to bits
     else:
-        tests = tests[tests["metric"] == metric]
-    parts = [
-        tests[tests["run_id"].isin(_run_ids(v)) & (tests["override"] == (v.override or ""))].assign(
-            variant=v.name
-        )
-        for v in results.variants
-    ]
-    return _joined(parts, tests)
+        tests = tests.query("metric == @metric")
+    parts = []
+    for variant in results.variants:
+        is_override = tests["override"] == (variant.override or "")
+        parts.append(_of_variant(tests[is_override], variant))
+    return pd.concat(parts) if parts else tests.iloc[:0]
 
 
 def _curves(results: Results, rows: pd.DataFrame) -> pd.DataFrame:
-    trained = [v for v in results.variants if v.override is None]
-    parts = [rows[rows["run_id"].isin(_run_ids(v))].assign(variant=v.name) for v in trained]
-    return _joined(parts, rows)
+    """Return the rows of the variants as trained. Training has no overrides."""
+    parts = [_of_variant(rows, variant) for variant in results.trained]
+    return pd.concat(parts) if parts else rows.iloc[:0]
+
+
+def _of_variant(rows: pd.DataFrame, variant: Variant) -> pd.DataFrame:
+    """Return the rows of a variant's runs, with its name."""
+    of_variant = rows[rows["run_id"].isin(_run_ids(variant))]
+    # The frame has the names before validation chose.
+    return of_variant.assign(variant=variant.name)
 
 
 def _rates(study: Results, rows: pd.DataFrame) -> pd.DataFrame:
-    columns = ["variant", "run_id", "rate", "is_chosen", "within", "beyond"]
     point = study.spec.extrapolation.point
-    is_test = (rows["split"] == "test") & (rows["metric"] == "exact_match")
-    tests = rows[is_test & (rows["override"] == "") & (rows["offset"] == point.offset)]
-    within = tests[tests["length"] <= tests["max_length"]].groupby("run_id")["value"].mean()
+    tests = rows.query("split == 'test' and metric == 'exact_match' and override == ''")
+    tests = tests[tests["offset"] == point.offset]
+    up_to_training = tests[tests["length"] <= tests["max_length"]]
+    within = up_to_training.groupby("run_id")["value"].mean()
     lengths = tests["max_length"].map(point.length_for)
     beyond = tests[tests["length"] == lengths].set_index("run_id")["value"]
+    # A study may sweep the rate without declaring it as tuned.
     spec = dataclasses.replace(study.spec, tuned=(_RATE,))
+    tuned = dataclasses.replace(study, spec=spec)
     points = []
-    for variant in selection.chosen(dataclasses.replace(study, spec=spec)).variants:
+    for variant in selection.chosen(tuned).variants:
         if variant.override or len(variant.candidates) < 2:
             continue
         chosen = selection.chosen_candidate(variant)
         for candidate in variant.candidates:
+            rate = float(candidate.labels[_RATE])
             is_chosen = candidate is chosen
             for run_id in _run_ids(candidate):
                 values = (within.get(run_id), beyond.get(run_id))
-                rate = float(candidate.labels[_RATE])
                 points.append((variant.name, run_id, rate, is_chosen, *values))
+    columns = ["variant", "run_id", "rate", "is_chosen", "within", "beyond"]
     return pd.DataFrame(points, columns=columns)
-
-
-def _joined(parts: Sequence[pd.DataFrame], empty: pd.DataFrame) -> pd.DataFrame:
-    return pd.concat(parts) if parts else empty.iloc[:0]
 
 
 def _run_ids(variant: Variant) -> list[str]:

@@ -4,6 +4,7 @@ Nothing here knows an encoding by name: a variant gets its style by its place in
 """
 
 import functools
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -74,15 +75,17 @@ def assign(
       fixed: the styles of names that have one already.
     """
     assigned = dict(fixed or {})
-    for name in dict.fromkeys(name for panel in panels for name in panel):
+    for name in dict.fromkeys(itertools.chain(*panels)):
         if name in assigned:
             continue
-        neighbors = {other for panel in panels if name in panel for other in panel}
+        panels_of_name = [panel for panel in panels if name in panel]
+        neighbors = set(itertools.chain(*panels_of_name))
         taken = {assigned[other].color for other in neighbors if other in assigned}
-        used = set(assigned.values())
-        free = [style for style in _all_styles() if style not in used]
-        apart = [style for style in free if style.color not in taken]
-        assigned[name] = next(iter(apart or free), _all_styles()[0])
+        free = [style for style in _all_styles() if style not in assigned.values()]
+        in_free_color = [style for style in free if style.color not in taken]
+        # With more names than styles, names share the first style.
+        first, *_ = in_free_color or free or _all_styles()
+        assigned[name] = first
     return assigned
 
 
@@ -93,8 +96,8 @@ def _all_styles() -> list[Style]:
     for round_, dash in enumerate(DASHES):
         for place, color in enumerate(PALETTE):
             # The markers move on, so that a color that returns has another marker, too.
-            marker = MARKERS[(place + 3 * round_) % len(MARKERS)]
-            styles.append(Style(color, marker, dash))
+            index = (place + 3 * round_) % len(MARKERS)
+            styles.append(Style(color, MARKERS[index], dash))
     return styles
 
 
@@ -125,8 +128,9 @@ def words(label: str, axis: str = "") -> str:
         return _name_first(label)
     described = []
     for plugin in plugins:
-        arguments = [_argument(key, value) for key, value in plugin.items() if key != "name"]
-        described.append(", ".join([name_in_words(plugin["name"]), *arguments]))
+        parts = [name_in_words(plugin["name"])]
+        parts += [_argument(key, value) for key, value in plugin.items() if key != "name"]
+        described.append(", ".join(parts))
     return " + ".join(described)
 
 
@@ -162,8 +166,9 @@ def name_in_words(name: str) -> str:
         return name.replace("_", " ")
     parts, start = [], 0
     for part in name.split("_"):
-        word = spelling[start : start + len(part)]
-        start += len(part)
+        end = start + len(part)
+        word = spelling[start:end]
+        start = end
         # A word with capitals inside or digits is a proper name: RoPE, T5.
         is_plain = word[1:].islower() and word.isalpha()
         parts.append(word.lower() if is_plain else word)
@@ -177,7 +182,8 @@ def _class_name(name: str) -> str | None:
         file = Path(pe_lab.__path__[0]) / family / f"{name}.py"
         if not file.is_file():
             continue
-        classes = re.findall(r"^class (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+        source = file.read_text(encoding="utf-8")
+        classes = re.findall(r"^class (\w+)", source, re.MULTILINE)
         for spelling in classes:
             if spelling.lower() == name.replace("_", ""):
                 return str(spelling)

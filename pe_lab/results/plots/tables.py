@@ -5,13 +5,16 @@ they are names, and too many to compare in the table itself, or if an axis of ev
 is among them.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from pe_lab.metrics.base import Limit, Value
-from pe_lab.results import cells, metrics, pivot
+from pe_lab.results import cells, metrics, notes, pivot
+from pe_lab.results.formats import DASH
 from pe_lab.results.grids import (
     Key,
     TableGrid,
@@ -45,9 +48,10 @@ _CENTERS = {
     "best": "the best seed and setting on the test",
 }
 _SIGNS = {
-    cells.REVEALS: REVEALS,
-    cells.SEEN: "‡ training showed such positions",
-    cells.REPEATED: "§ training can draw some of the inputs",
+    DASH: f"{DASH} no number",
+    notes.REVEALS: REVEALS,
+    notes.SEEN: "‡ training showed such positions",
+    notes.REPEATED: "§ training can draw some of the inputs",
     "→": "→ beyond training",
     "*": "* no seed solved the training lengths",
 }
@@ -58,41 +62,44 @@ def table(data: StudyData, spec: TableSpec) -> "Figure | None":
 
     None for a table of several metrics or of counts, without numbers, or too small for a picture.
     """
-    if spec.measures or metrics.BY_NAME[spec.metric.name].style == "count":
+    is_count = metrics.BY_NAME[spec.metric.name].style == "count"
+    if spec.measures or is_count:
         return None
-    parts = [grid for grid in grids(data.results, spec) if _has_numbers(grid)]
+    parts = []
+    for grid in grids(data.results, spec):
+        if any(grid.seeds(row, column) for row, column in grid.points_of):
+            parts.append(grid)
     if not parts:
         return None
+    can_be_map = len(spec.columns) == 1 and _is_share(spec)  # a map has colors from 0 to 1
+    fewest_columns = min(len(grid.columns) for grid in parts)
+    num_rows = [len(grid.rows) for grid in parts]
     if is_grid(data.results, spec):
-        is_small = max(len(grid.rows) for grid in parts) < 2 or len(spec.rows) > 1
-        if is_small or len(spec.columns) > 1 or len(parts) > _MOST_MAPS or not _is_share(spec):
-            return None
-        return _map(data, spec, parts)
+        # Rows and columns are the two axes of the grid.
+        has_rows = max(num_rows) >= 2 and len(spec.rows) == 1
+        is_clear = can_be_map and has_rows and len(parts) <= _MOST_MAPS
+        return _map(data, spec, parts) if is_clear else None
     if all(_numbers(grid) for grid in parts):
         return _lines(data, spec, parts)
-    is_large = all(len(grid.rows) >= _FEWEST_OF_MAP for grid in parts)
-    is_wide = all(len(grid.columns) >= _FEWEST_OF_MAP for grid in parts)
-    if is_large and is_wide and len(spec.columns) == 1 and _is_share(spec):
+    if can_be_map and min(*num_rows, fewest_columns) >= _FEWEST_OF_MAP:
         return _map(data, spec, parts)
     return None
 
 
-def _has_numbers(grid: TableGrid) -> bool:
-    return any(grid.seeds(row, column) for row, column in grid.found)
-
-
 def _numbers(grid: TableGrid) -> list[float] | None:
     """Return the columns if they are enough numbers for a line."""
+    # A column of two dimensions is no number.
     labels = [column[0] for column in grid.columns if len(column) == 1]
-    if len(labels) < max(_FEWEST_OF_LINE, len(grid.columns)):
+    if len(labels) < len(grid.columns) or len(labels) < _FEWEST_OF_LINE:
         return None
     return as_numbers(labels)
 
 
 def _is_share(spec: TableSpec) -> bool:
     name = spec.metric.name
-    shares = ("in_distribution", "trained_length", "retention", "auc", "log_auc")
-    return metrics.BY_NAME[name].style == "share" or name in shares
+    if metrics.BY_NAME[name].style == "share":
+        return True
+    return name in ("in_distribution", "trained_length", "retention", "auc", "log_auc")
 
 
 def _lines(data: StudyData, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figure":
@@ -105,22 +112,28 @@ def _lines(data: StudyData, spec: TableSpec, parts: Sequence[TableGrid]) -> "Fig
             line = _line(spec, grid, row, numbers, looks.get(_text(row)))
             drawing.draw_line(axis, line)
             lines.append(line)
-        if min(numbers) > 0 and max(numbers) > 20 * min(numbers):
+        least, most = min(numbers), max(numbers)
+        if least > 0 and most > 20 * least:
             axis.set_xscale("log")
         drawing.number_ticks(axis, sorted(numbers))
         axis.set_xlabel(_axis_names(spec.columns))
-    centers = [value for line in lines if line.center is not None for value in line.center]
-    values = [*centers, *(value for line in lines for value in line.values["value"])]
+    # The best of all settings may be above every seed of the chosen one.
+    heights = [line.values["value"] for line in lines]
+    heights += [line.center for line in lines if line.center is not None]
+    all_heights = pd.concat(heights)
+    lowest = float(all_heights.min())
+    highest = float(all_heights.max())
     for axis in axes:
         if _is_share(spec):
-            drawing.share_axis(axis, min(values), max(values))
-        elif min(values) > 0:
+            drawing.share_axis(axis, lowest, highest)
+        elif lowest > 0:
             axis.set_yscale("log")
-    axes[0].set_ylabel(_metric_words(spec))
+    metric = metrics.BY_NAME[spec.metric.name]
+    axes[0].set_ylabel(spec.metric.label or metric.label)
     caption = f"Lines: {_CENTERS[spec.metric.show]}; dots: single seeds"
     if spec.metric.name in ("L90", "L99"):
         caption += "; 0: below the shortest length; the longest length: at least that"
-    if metrics.BY_NAME[spec.metric.name].style == "first_step":
+    if metric.style == "first_step":
         caption += "; a run that never got there is at its last measured step"
     drawing.legend(figure, lines)
     drawing.titles(figure, pivot.name_of(data.results, spec), f"{caption}.")
@@ -130,10 +143,11 @@ def _lines(data: StudyData, spec: TableSpec, parts: Sequence[TableGrid]) -> "Fig
 def _line(
     spec: TableSpec, grid: TableGrid, row: Key, numbers: Sequence[float], style: Style | None
 ) -> Line:
-    values, centers = [], {}
+    values = []
+    centers = {}
     for x, column in zip(numbers, grid.columns, strict=True):
-        for seed, value in enumerate(grid.seeds(row, column)):
-            values.append((x, seed, _height(value)))
+        heights = map(_height, grid.seeds(row, column))
+        values += [(x, seed, height) for seed, height in enumerate(heights)]
         center = _center(spec, grid, row, column)
         if center is not None:
             centers[x] = center
@@ -151,37 +165,43 @@ def _center(spec: TableSpec, grid: TableGrid, row: Key, column: Key) -> int | fl
     points = grid.at(row, column)
     center: Value | None
     if spec.metric.show == "best" and points:
-        center = cells.best(one_a_task(spec, points), metric_at(spec, points[0]))
+        variants = one_a_task(spec, points)
+        center = cells.best(variants, metric_at(spec, points[0]))
     else:
         center = cells.middle(grid.seeds(row, column), spec.metric.show)
-    return None if center is None else _height(center)
+    if center is None:
+        return None
+    return _height(center)
 
 
 def _height(value: Value) -> int | float:
     """Return a number, the length of a limit (0 if it is below all lengths), or a step."""
     if isinstance(value, Limit):
         return value.length if value.side >= 0 else 0
-    return value.step if isinstance(value, FirstStep) else value
+    if isinstance(value, FirstStep):
+        return value.step
+    return value
 
 
 def _looks(data: StudyData, parts: Sequence[TableGrid]) -> dict[str, Style]:
-    """Return the styles of the rows: those of the variants if rows are variants."""
+    """Return the styles of the rows. Rows that are variants have the styles of the variants."""
     rows = [[_text(row) for row in grid.rows] for grid in parts]
-    names = {name for part in rows for name in part}
-    if names <= set(data.looks):
+    if set(itertools.chain(*rows)) <= data.looks.keys():
         return data.looks
-    return styles.assign([part[:MOST_LINES] for part in rows])
+    return styles.assign([of_part[:MOST_LINES] for of_part in rows])
 
 
 def _map(data: StudyData, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figure":
-    tallest = max(len(grid.rows) for grid in parts)
-    columns = 2 if max(len(grid.columns) for grid in parts) <= 6 else 1
-    figure, axes = _figure(spec, parts, columns=columns, height=0.6 + 0.19 * tallest)
-    used = ""
+    most_rows = max(len(grid.rows) for grid in parts)
+    most_columns = max(len(grid.columns) for grid in parts)
+    columns = 2 if most_columns <= 6 else 1
+    height = 0.6 + 0.19 * most_rows
+    figure, axes = _figure(spec, parts, columns=columns, height=height)
+    texts = []
     for number, (axis, grid) in enumerate(zip(axes, parts, strict=True)):
-        texts = _draw_map(axis, data, spec, grid)
-        used += "".join(texts)
+        texts += _draw_map(axis, data, spec, grid)
         if is_grid(data.results, spec):
+            # `_words` would repeat the name of the axis at each number.
             heads = [pivot.heading(data.results, spec.columns, column) for column in grid.columns]
             axis.set_xticks(range(len(heads)), heads)
             axis.set_xlabel(_axis_names(spec.columns))
@@ -194,28 +214,33 @@ def _map(data: StudyData, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figur
             axis.set_xticks(places, heads, rotation=30, ha="right", rotation_mode="anchor")
             rows = [_words(spec.rows, row) for row in grid.rows]
         axis.set_yticks(range(len(rows)), rows)
-        used += "".join(heads)
-    signs = [words for sign, words in _SIGNS.items() if sign in used]
-    if "–" in used:
-        signs.insert(0, "– no number")
-    caption = "; ".join([f"{_CENTERS[spec.metric.show].capitalize()}", *signs])
-    drawing.titles(figure, pivot.name_of(data.results, spec), f"{caption}.")
+        texts += heads
+    caption = [_CENTERS[spec.metric.show].capitalize()]
+    all_texts = "".join(texts)
+    caption += [words for sign, words in _SIGNS.items() if sign in all_texts]
+    drawing.titles(figure, pivot.name_of(data.results, spec), f"{'; '.join(caption)}.")
     return figure
 
 
 def _draw_map(axis: "Axes", data: StudyData, spec: TableSpec, grid: TableGrid) -> list[str]:
     """Draw the numbers of a table on colors from 0 to 1, and return their texts."""
-    centers = [[_center(spec, grid, row, column) for column in grid.columns] for row in grid.rows]
-    shades = [[float("nan") if value is None else value for value in row] for row in centers]
+    centers = []
+    for row in grid.rows:
+        centers.append([_center(spec, grid, row, column) for column in grid.columns])
+    shades = np.array(centers, float)  # NaN for None, which has no color
     axis.imshow(shades, cmap=_COLOR_MAP, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     axis.grid(visible=False)
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
     texts = []
-    for y, (row, values) in enumerate(zip(grid.rows, centers, strict=True)):
-        for x, (column, value) in enumerate(zip(grid.columns, values, strict=True)):
-            text = "–" if value is None else f"{value:.2f}{_signs(data, spec, grid, row, column)}"
-            color = "black" if value is None or value > 0.5 else "white"
+    for y, row in enumerate(grid.rows):
+        for x, column in enumerate(grid.columns):
+            value = centers[y][x]
+            text = DASH
+            color = "black"
+            if value is not None:
+                text = f"{value:.2f}{_signs(data, spec, grid, row, column)}"
+                color = "black" if value > 0.5 else "white"  # on a light or a dark shade
             axis.text(x, y, text, ha="center", va="center", color=color, fontsize=7)
             texts.append(text)
     return texts
@@ -226,7 +251,8 @@ def _signs(data: StudyData, spec: TableSpec, grid: TableGrid, row: Key, column: 
     if not points:
         return ""
     variants = one_a_task(spec, points)
-    return pivot.signs(data.results, spec, variants, metric_at(spec, points[0]))
+    metric = metric_at(spec, points[0])
+    return pivot.signs(data.results, spec, variants, metric)
 
 
 def _figure(
@@ -248,9 +274,8 @@ def _text(key: Key) -> str:
 
 def _words(dimensions: Sequence[str], key: Key) -> str:
     """Return the labels of a row, a column or a single table in words."""
-    pairs = zip(dimensions, key, strict=True)
-    return SEPARATOR.join(styles.words(str(label), axis) for axis, label in pairs if str(label))
-
-
-def _metric_words(spec: TableSpec) -> str:
-    return spec.metric.label or metrics.BY_NAME[spec.metric.name].label
+    parts = []
+    for dimension, label in zip(dimensions, key, strict=True):
+        if str(label):
+            parts.append(styles.words(str(label), dimension))
+    return SEPARATOR.join(parts)

@@ -1,5 +1,6 @@
 """Picture of a tuning: validation loss against each tuned setting, with the choice."""
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +29,11 @@ _CAPTION = (
 
 def scores(data: StudyData) -> "Figure | None":
     """One line for each variant that was tuned. None without such variants."""
-    by_name = {variant.name: variant for variant in data.results.variants}
+    variants = [variant for variant in data.results.variants if len(variant.candidates) > 1]
     panels = []
     for path in data.results.spec.tuned:
         for title, names in data.panels.items():
-            tuned = [by_name[name] for name in names if len(by_name[name].candidates) > 1]
+            tuned = [variant for variant in variants if variant.name in names]
             if tuned:
                 panels.append((title, path, tuned))
     if not panels:
@@ -51,14 +52,16 @@ def scores(data: StudyData) -> "Figure | None":
 
 def _draw_panel(axis: "Axes", data: StudyData, path: str, tuned: list[Variant]) -> list[Line]:
     """Draw the losses of variants on one tuned axis of the study."""
-    labels = dict.fromkeys(c.labels.get(path, "") for variant in tuned for c in variant.candidates)
-    numbers = as_numbers(list(labels))
+    candidates = itertools.chain(*(variant.candidates for variant in tuned))
+    labels = list(dict.fromkeys(c.labels.get(path, "") for c in candidates))
+    numbers = as_numbers(labels)
+    # Labels that are no numbers are drawn at equal distances.
     places = dict(zip(labels, numbers or range(len(labels)), strict=True))
     lines = []
     for variant in tuned:
         values = _losses(data, variant, path)
         values["x"] = values["label"].map(places)
-        line = _line(data, variant, values.sort_values("x"))
+        line = data.line(variant.name, values.sort_values("x"))
         _draw(axis, line, is_at_edge=selection.at_edge(variant, [path]))
         lines.append(line)
     axis.set_xlabel(styles.axis_name(path))
@@ -74,26 +77,24 @@ def _draw_panel(axis: "Axes", data: StudyData, path: str, tuned: list[Variant]) 
 
 def _losses(data: StudyData, variant: Variant, path: str) -> pd.DataFrame:
     """The losses along one axis, with the choice on all other tuned axes."""
-    chosen, tied = selection.chosen_candidate(variant), selection.tied(variant)
+    chosen = selection.chosen_candidate(variant)
+    tied = selection.tied(variant)
     others = [axis for axis in data.results.spec.tuned if axis != path]
+    choice = [chosen.labels.get(axis) for axis in others]
     rows = []
     for candidate in variant.candidates:
+        if [candidate.labels.get(axis) for axis in others] != choice:
+            continue
         loss = selection.loss(candidate)
-        is_on_line = all(candidate.labels.get(a) == chosen.labels.get(a) for a in others)
-        if is_on_line and math.isfinite(loss):
+        if math.isfinite(loss):  # infinite: a run diverged
             label = candidate.labels.get(path, "")
             rows.append((label, loss, candidate in tied, candidate is chosen))
     return pd.DataFrame(rows, columns=["label", "value", "is_tied", "is_chosen"])
 
 
-def _line(data: StudyData, variant: Variant, values: pd.DataFrame) -> Line:
-    described = data.variants.loc[variant.name]
-    key = described["key"]
-    return Line(key, described["label"], values, data.looks.get(key), bool(variant.solved))
-
-
 def _draw(axis: "Axes", line: Line, *, is_at_edge: bool) -> None:
-    style, values = line.style or _GRAY, line.values
+    style = line.style or _GRAY
+    values = line.values
     axis.plot(values["x"], values["value"], color=style.color, linestyle=style.linestyle)
     for is_tied, group in values.groupby("is_tied"):
         face = style.color if is_tied else "white"

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pe_lab.metrics.base import LengthMetric
-from pe_lab.results import cells, compare, metrics, selection, statistics, views
-from pe_lab.results.cells import EDGE, SEEN
+from pe_lab.results import cells, comparable, compare, metrics, selection, statistics, views
+from pe_lab.results.notes import EDGE, SEEN
 from pe_lab.results.plots import styles
 from pe_lab.results.plots.study_data import StudyData, in_words, without_task
 from pe_lab.results.plots.styles import Style
@@ -216,7 +216,7 @@ def _variant(variant: Variant, results: Results, names: list[str], style: Style)
     return {
         "task": variant.task,
         "reveals_target_length": variant.reveals_target_length,
-        "apart": compare.apart(results, variant, results.spec.extrapolation.point),
+        "apart": comparable.apart(results, variant, results.spec.extrapolation.point),
         "solved": [variant.solved, len(variant.runs)],
         "bad": [statuses.count("diverged"), statuses.count("failed")],
         "extrapolates": [counts.extrapolating, counts.count],

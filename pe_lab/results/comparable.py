@@ -1,0 +1,99 @@
+"""The reasons why variants are not compared or ranked.
+
+A number would mislead in four cases:
+
+    target      the positions or the layout of one of them reveal the target length
+    positions   training showed one of them the positions of the test, though no example that long
+    length      one of them was trained on that length
+    not solved  the point is beyond training, and no seed of one of them solved the training lengths
+"""
+
+from pe_lab.results.results import Results, Variant
+from pe_lab.runs.analysis_spec import MetricPoint
+from pe_lab.runs.record_schema import JsonObject
+
+
+def why_not(results: Results, a: Variant, b: Variant, point: MetricPoint) -> str:
+    """Return why two variants are not compared at a point; "" if they are."""
+    for variant in (a, b):
+        if not variant.finished:
+            return f"{variant.name} has no finished run"
+    of_a = set(apart(results, a, point))
+    of_b = set(apart(results, b, point))
+    # Two variants that share a reason have equal conditions.
+    if of_a - of_b:
+        return f"{a.name} {min(of_a - of_b)}"
+    if of_b - of_a:
+        return f"{b.name} {min(of_b - of_a)}"
+    if results.has_text:
+        return ""  # a text has no exact match, by which runs are solved
+    for variant in (a, b):
+        if not variant.solved and _is_beyond_training(variant, point):
+            return f"{variant.name} did not solve the training lengths with any seed"
+    return ""
+
+
+def apart(results: Results, variant: Variant, point: MetricPoint) -> tuple[str, ...]:
+    """Return the reasons why a variant is not ranked with others at a point."""
+    length = point.length_for(variant.max_length)
+    reasons = []
+    if variant.reveals_target_length:
+        reasons.append("reveals the target length")
+    if saw_positions(results, variant, point):
+        reasons.append("saw the positions of the test")
+    if length is not None and length <= variant.max_length:
+        reasons.append("was trained on that length")
+    return tuple(reasons)
+
+
+def _is_beyond_training(variant: Variant, point: MetricPoint) -> bool:
+    length = point.length_for(variant.max_length)
+    # Without a single length, such as for a range, the stricter rule applies.
+    return bool(point.offset) or length is None or length > variant.max_length
+
+
+def saw_positions(results: Results, variant: Variant, point: MetricPoint) -> bool:
+    """Return whether training showed positions as large as a test beyond its lengths has.
+
+    Records hold the largest position of training. The largest one of the test is computed from
+    variants of the same task, layout and training length with contiguous positions: they have as
+    many positions for a unit of length as the test. False without such variants. For a range of
+    lengths, the longest measured one counts.
+    """
+    length = point.length_for(variant.max_length)
+    if point.lengths is not None:
+        _, last = point.lengths
+        length = min(last, results.lengths[-1])
+    if length is None or not 0 < variant.max_length < length:
+        return False
+    contiguous = []
+    for other in results.variants:
+        if other.max_position is None or not _has_same_input(other, variant):
+            continue
+        if all(map(_is_contiguous, other.finished)):
+            contiguous.append(other.max_position)
+    if not contiguous or variant.max_position is None:
+        return False
+    smallest = min(contiguous)
+    # Positions start at 0, so n of them end at n - 1.
+    positions_in_test = (smallest + 1) * length / variant.max_length
+    largest_in_test = positions_in_test - 1 + point.offset
+    return variant.max_position > smallest and variant.max_position >= largest_in_test
+
+
+def _is_contiguous(record: JsonObject) -> bool:
+    config = record["config"]
+    # Several examples in one context have larger positions than one example.
+    is_single: bool = config["layout"]["examples_per_context"] == 1
+    return is_single and config["positions"]["name"] == "contiguous"
+
+
+def _has_same_input(a: Variant, b: Variant) -> bool:
+    if not a.finished or not b.finished:
+        return False
+    if a.max_length != b.max_length:
+        return False
+    config_a = a.finished[0]["config"]
+    config_b = b.finished[0]["config"]
+    same_layout: bool = config_a["layout"]["name"] == config_b["layout"]["name"]
+    return same_layout and config_a["task"] == config_b["task"]

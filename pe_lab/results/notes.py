@@ -1,0 +1,95 @@
+"""The signs of numbers and names in tables, and the notes that explain signs and intervals."""
+
+from collections.abc import Sequence
+
+from pe_lab.results import statistics
+from pe_lab.results.formats import DASH
+from pe_lab.results.results import Results
+
+REVEALS, SEEN, REPEATED, EDGE = "†", "‡", "§", "(edge)"
+# A table has the note of a sign if the sign occurs in its text.
+SIGNS = {
+    REVEALS: "†: reveals the target length to the model, by its positions or its layout; not to be "
+    "ranked with the others.",
+    SEEN: "‡: training showed positions as large as those of the test, though no example was as "
+    "long; not to be ranked with the others. "
+    "Behind a name, of the test of extrapolation; behind a number, of its own.",
+    REPEATED: "§: training can draw some of the test inputs of this length.",
+    DASH: f"{DASH}: no number, because the encoding or the positions end before this length, "
+    f"the run did not finish, or nobody has measured it.",
+    EDGE: "(edge): the smallest or largest value tried; a wider grid may do better.",
+    "→": "→: beyond the training length.",
+    "> ": "> N: fewer than half of the runs got there by step N; in brackets: no upper bound.",
+    "±": "±: one standard deviation over seeds, of outcomes that often fall into two groups.",
+}
+NOT_SOLVED = (
+    "*: no seed solved the training lengths; the number is no evidence about extrapolation."
+)
+FIRST_STEPS = (
+    "*steps to solve*, *steps to extrapolate*: Kaplan–Meier median over runs of the first point of "
+    "the curve that reaches the threshold; brackets, from five runs on, are 95 % intervals."
+)
+
+
+def intervals(counts: Sequence[int], show: str = "median") -> str:
+    """Return the note about the intervals of centers for these numbers of seeds."""
+    fewest = statistics.BOOTSTRAP_FROM
+    kind = "BCa"
+    method = "BCa bootstrap of the interquartile mean"
+    if show == "median":
+        fewest = statistics.EXACT_FROM
+        kind = "order statistics"
+        method = "exact, from order statistics of the median"
+    few = [count for count in counts if 0 < count < fewest]
+    many = [count for count in counts if count >= fewest]
+    parts = []
+    if few:
+        parts.append(f"none for {listed(few)}, every one of which is shown")
+    if many:
+        parts.append(f"{method} for {listed(many)}{covers(kind, min(many))}")
+    if not parts:
+        return ""
+    return f"Intervals [in brackets]: {'; '.join(parts)}."
+
+
+def extrapolation(results: Results, counts: Sequence[int]) -> list[str]:
+    """Return the definition of *extrapolates* and the note about its intervals.
+
+    Args:
+      counts: numbers of runs with a known outcome.
+    """
+    criterion = results.spec.extrapolation
+    notes = [f"*extrapolates*: runs that are {criterion}; of the runs with a known outcome."]
+    known = [count for count in counts if count]
+    if known:
+        coverage = covers("wilson", min(known))
+        notes.append(f"*extrapolates*: brackets are Wilson intervals{coverage}.")
+    return notes
+
+
+def oracle(results: Results) -> str:
+    """Return the note of numbers that were chosen on the test."""
+    return (
+        f"Oracle: chosen by the test itself, as in {results.spec.oracle}; for comparison "
+        f"with it alone."
+    )
+
+
+def covers(kind: str, count: int) -> str:
+    """Return the simulated coverage of an interval in words."""
+    simulated = statistics.coverage(kind, count)
+    if simulated is None:
+        return ""
+    seeds, share = simulated
+    return f" (in simulated studies of {seeds} seeds they hold the truth in {100 * share:.0f} %)"
+
+
+def listed(counts: Sequence[int], unit: str = "seed") -> str:
+    """Return a number of seeds or of pairs, or its range."""
+    fewest, most = min(counts), max(counts)
+    amount = str(most)
+    if fewest != most:
+        amount = f"{fewest} to {most}"
+    if most != 1:
+        unit += "s"
+    return f"{amount} {unit}"
