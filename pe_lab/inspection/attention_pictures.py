@@ -22,7 +22,8 @@ from pe_lab.inspection.untrained import UntrainedEncoding
 def bias_by_head(axis: Axes, encoding: UntrainedEncoding) -> None:
     """The bias of each head at each distance; a line ends where its mask does."""
     logits = encoding.logits(encoding.length)
-    plot_heads(axis, encoding, np.where(np.isfinite(logits), logits, np.nan))
+    bias = np.where(np.isfinite(logits), logits, np.nan)  # a line has gaps at NaN
+    plot_heads(axis, encoding, bias)
     axis.set(title="bias of each head", xlabel="distance (positions)")
     axis.set_ylabel("added to the logit")
 
@@ -37,7 +38,9 @@ def attention_by_head(axis: Axes, encoding: UntrainedEncoding) -> None:
     add_colorbar(axis, image)
     axis.set(title="attention to equal keys, relative to each head's maximum", ylabel="head")
     axis.set_xlabel("distance (positions)")
-    axis.set_yticks(range(len(weights)), [str(head + 1) for head in range(len(weights))])
+    num_heads = len(weights)
+    names = [str(head + 1) for head in range(num_heads)]
+    axis.set_yticks(range(num_heads), names)
 
 
 def cumulative_attention(axis: Axes, encoding: UntrainedEncoding) -> None:
@@ -56,7 +59,8 @@ def cumulative_attention(axis: Axes, encoding: UntrainedEncoding) -> None:
 def random_logits(axis: Axes, encoding: UntrainedEncoding) -> None:
     """The logits of each random query and key at each distance, minus their mean."""
     logits = fill_masked(encoding.logits(encoding.length))
-    first_head = logits.reshape(-1, encoding.num_heads, encoding.length)[:, 0]
+    by_head = logits.reshape(-1, encoding.num_heads, encoding.length)
+    first_head = by_head[:, 0]
     # A softmax ignores the mean of a query's logits.
     centered = first_head - first_head.mean(axis=1, keepdims=True)
     top = np.abs(centered).max() or 1.0
@@ -71,9 +75,12 @@ def random_logits(axis: Axes, encoding: UntrainedEncoding) -> None:
 def mean_logit(axis: Axes, encoding: UntrainedEncoding) -> None:
     """Mean and spread of the logit of a query whose key equals it, over directions and heads."""
     logits = fill_masked(encoding.logits(encoding.length, self_keys=True))
-    mean, spread = logits.mean(axis=0), logits.std(axis=0)
-    distance, shade = np.arange(encoding.length), color(encoding)
-    axis.fill_between(distance, mean - spread, mean + spread, color=shade, alpha=0.2, linewidth=0)
+    mean = logits.mean(axis=0)
+    spread = logits.std(axis=0)
+    distance = np.arange(encoding.length)
+    low, high = mean - spread, mean + spread
+    shade = color(encoding)
+    axis.fill_between(distance, low, high, color=shade, alpha=0.2, linewidth=0)
     axis.plot(mean, color=shade)
     axis.set(title="query and equal key: mean and spread", xlabel="distance (positions)")
     axis.set_ylabel("logit times √Dh")
@@ -96,11 +103,10 @@ TOKEN_PANELS = (random_token_attention,)
 
 
 def bias_caption(row: Row) -> str:
-    fields = [
-        f"{value:.0f}"
-        for name, value in row.numbers.items()
-        if name.startswith("99% of head") and value is not None
-    ]
+    fields = []
+    for name, value in row.numbers.items():
+        if name.startswith("99% of head") and value is not None:
+            fields.append(f"{value:.0f}")
     tokens = row.numbers["tokens of the receptive field"]
     if row.numbers["largest bias"]:
         start = "Left: the bias that each head adds to the logit of a key, by distance. Middle:"

@@ -36,7 +36,9 @@ def random_draws(seed: int, count: int, length: int, num_heads: int, width: int)
     # The order of the draws is part of the published numbers.
     q, k = normal((2, count, length, num_heads, head_dim)).astype(np.float32)
     x = normal((count, length, width)).astype(np.float32)
-    return Draws(q[:, -1:], k, x, np.float32(head_dim**-0.5))
+    last_q = q[:, -1:]
+    factor = np.float32(head_dim**-0.5)
+    return Draws(last_q, k, x, factor)
 
 
 def all_directions(seed: int, num_heads: int, width: int) -> Draws:
@@ -48,7 +50,7 @@ def all_directions(seed: int, num_heads: int, width: int) -> Draws:
     normal = np.random.default_rng(seed).standard_normal
     head_dim = width // num_heads
     # The axes in both signs integrate polynomials of degree 3 over the sphere exactly.
-    frames = np.linalg.qr(normal((num_heads, head_dim, head_dim)))[0]  # [H, Dh, Dh]
+    frames, _ = np.linalg.qr(normal((num_heads, head_dim, head_dim)))  # [H, Dh, Dh]
     axes = np.moveaxis(frames, 0, 1)[:, None]
     inputs = normal((head_dim, 1, width))
     q = np.concatenate([axes, -axes]).astype(np.float32)

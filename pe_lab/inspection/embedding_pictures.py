@@ -44,9 +44,11 @@ def similarity_curve(axis: Axes, encoding: UntrainedEncoding) -> None:
     K = similarity.gram(encoding.table(encoding.length))
     # An embedding of zeros has no similarity to normalize.
     K = K / (np.diagonal(K).mean() or 1.0)
-    curve, distance = similarity.by_offset(K), np.arange(len(K))
-    low = [np.diagonal(K, d).min() for d in distance]
-    high = [np.diagonal(K, d).max() for d in distance]
+    curve = similarity.by_offset(K)
+    distance = np.arange(len(K))
+    diagonals = [np.diagonal(K, offset) for offset in distance]
+    low = [diagonal.min() for diagonal in diagonals]
+    high = [diagonal.max() for diagonal in diagonals]
     shade = color(encoding)
     label = "range over positions"
     axis.fill_between(distance, low, high, color=shade, alpha=0.2, linewidth=0, label=label)
@@ -62,10 +64,13 @@ def path(axis: Axes, encoding: UntrainedEncoding, title: str | None = None) -> N
     E = encoding.table(encoding.length)[:_PATH]
     points = _plane(E)
     x, y = points.T
+    positions = np.arange(len(points))
     axis.plot(x, y, color="0.75", linewidth=1, zorder=1)
-    axis.scatter(x, y, c=np.arange(len(points)), cmap="viridis", s=26, zorder=2)
-    for p in range(0, len(points), 3):
-        axis.annotate(str(p), (x[p], y[p]), textcoords="offset points", xytext=(4, 4), fontsize=6.5)
+    axis.scatter(x, y, c=positions, cmap="viridis", s=26, zorder=2)
+    # The names of all points would hide each other.
+    for p in positions[::3]:
+        point = (x[p], y[p])
+        axis.annotate(str(p), point, textcoords="offset points", xytext=(4, 4), fontsize=6.5)
     axis.set(title=title or f"path of the positions 0 to {len(E) - 1}")
     if E.shape[1] == 1:
         axis.set(xlabel="position", ylabel="embedding")
@@ -95,14 +100,15 @@ def _steps_sentence(row: Row) -> str:
 
 def _plane(E: Float[np.ndarray, "l c"]) -> Float[np.ndarray, "l 2"]:
     """Two principal coordinates of each row; position and value if there is one channel."""
-    if E.shape[1] == 1:
-        return np.column_stack([np.arange(len(E)), E[:, 0]])
+    length, width = E.shape
+    if width == 1:
+        return np.column_stack([np.arange(length), E[:, 0]])
     centered = E - E.mean(axis=0)
     covariance = centered.T @ centered
     # Directions of equal variance, as binary digits have, are not unique. A small fixed
     # disturbance selects one, so that the picture is the same on every machine.
-    tilt = np.random.default_rng(0).standard_normal((E.shape[1],) * 2)
+    tilt = np.random.default_rng(0).standard_normal((width, width))
     size = np.square(centered).sum() or 1.0
-    disturbance = 1e-3 * (size * (tilt + tilt.T) / len(tilt))
+    disturbance = 1e-3 * (size * (tilt + tilt.T) / width)
     _, vectors = np.linalg.eigh(covariance + disturbance)
-    return centered @ vectors[:, [-1, -2]]
+    return centered @ vectors[:, [-1, -2]]  # eigh sorts by rising variance

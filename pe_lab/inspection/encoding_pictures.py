@@ -46,7 +46,9 @@ def draw(encoding: UntrainedEncoding, files: Sequence[Path], dpi: int = 200) -> 
     panels = _panels(encoding)
     columns = 2 if len(panels) in (2, 4) else len(panels)
     rows = len(panels) // columns
-    size = (drawing.WIDTH, 2.6 * rows + 0.3) if columns > 1 else (drawing.WIDTH * 0.6, 2.6)
+    size = (drawing.WIDTH, 2.6 * rows + 0.3)
+    if columns == 1:
+        size = (drawing.WIDTH * 0.6, 2.6)
     with drawing.settings():
         figure, axes = _grid(rows, columns, size)
         for axis, panel in zip(axes, panels, strict=True):
@@ -109,14 +111,6 @@ def draw_similarities(
         axis.set_title("Similarity of two positions by distance", loc="left")
         axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
         drawing.save(figure, files, dpi=dpi)
-
-
-def with_path(encodings: Sequence[UntrainedEncoding]) -> list[UntrainedEncoding]:
-    return [encoding for encoding in encodings if encoding.kind == "embedding"]
-
-
-def with_similarity(encodings: Sequence[UntrainedEncoding]) -> list[UntrainedEncoding]:
-    return [encoding for encoding in encodings if encoding.kind in ("embedding", "rotation")]
 
 
 def _panels(encoding: UntrainedEncoding) -> tuple[Panel, ...]:

@@ -22,28 +22,31 @@ def exposure(
       E: the table of the encoding's length.
       longest: the length of the receptive field's example.
     """
-    n, limit = encoding.length, encoding.scheme.max_length
+    n = encoding.length
+    limit = encoding.scheme.max_length
     outside = None
+    numbers: dict[str, float | int | None] = {"coordinates out of range": None}
     if limit is None or 2 * n <= limit:
         beyond = encoding.table(2 * n)[n:]
         outside = table_statistics.unseen_coordinates(E, beyond)
-    numbers: dict[str, float | int | None] = {
-        "coordinates out of range": None if outside is None else float(outside.mean())
-    }
+        numbers["coordinates out of range"] = float(outside.mean())
     # For rotations, coordinates of random logits would say little about new angles.
     angles = rotation_angles.frequencies(encoding)
     if angles is not None:
-        complete = rotation_angles.completes_period(angles.ravel(), n)
-        numbers["pairs that complete a period"] = float(complete.mean())
-        numbers["unseen"] = 1 - float(complete.mean())
+        is_complete = rotation_angles.completes_period(angles.ravel(), n)
+        complete = float(is_complete.mean())
+        numbers["pairs that complete a period"] = complete
+        numbers["unseen"] = 1 - complete
         return numbers
     numbers["unseen"] = None if outside is None else _unseen(encoding, outside)
     # Other kinds depend on the draws, so that a receptive field is not defined.
     if encoding.kind == "bias":
         logits = encoding.logits(longest)
-        numbers["largest bias"] = float(np.abs(logits[np.isfinite(logits)]).max())
+        biases = logits[np.isfinite(logits)]
+        numbers["largest bias"] = float(np.abs(biases).max())
         numbers["tokens of the receptive field"] = longest
-        for head, field in enumerate(receptive_field.receptive_field(logits), start=1):
+        fields = receptive_field.receptive_field(logits)
+        for head, field in enumerate(fields, start=1):
             numbers[f"99% of head {head} within"] = field
     return numbers
 
@@ -56,7 +59,9 @@ def _unseen(encoding: UntrainedEncoding, outside: Bool[np.ndarray, "l c"]) -> fl
         return float(unseen.mean())
     # An unseen distance matters as much as it is attended to.
     weights = receptive_field.attention(encoding.logits(2 * n))
-    return float(weights[:, n:][:, unseen].sum(axis=1).mean())
+    of_new = weights[:, n:]
+    by_head = of_new[:, unseen].sum(axis=1)
+    return float(by_head.mean())
 
 
 def untrained_rows(encoding: UntrainedEncoding) -> Bool[np.ndarray, "l"]:
@@ -64,10 +69,11 @@ def untrained_rows(encoding: UntrainedEncoding) -> Bool[np.ndarray, "l"]:
 
     Parameters without a gradient at length L are replaced by others, and the rows are compared.
     """
-    n, draws = encoding.length, encoding.draws()
+    n = encoding.length
+    draws = encoding.draws()
 
     def objective(params: PyTree) -> Float[Array, ""]:
-        rows = encoding.read(params, 0, draws, length=n)[0]
+        rows, _ = encoding.read(params, 0, draws, length=n)
         # Random weights, so that no gradient cancels.
         weights = np.random.default_rng(1).standard_normal(rows.shape)
         return (rows * jnp.asarray(weights, rows.dtype)).sum()
@@ -75,15 +81,19 @@ def untrained_rows(encoding: UntrainedEncoding) -> Bool[np.ndarray, "l"]:
     leaves, tree = jax.tree.flatten(encoding.params)
     if not leaves:  # jax.grad needs parameters
         return np.zeros(n, bool)
+    gradients = jax.tree.leaves(jax.grad(objective)(encoding.params))
     normal = np.random.default_rng(2).standard_normal
     replaced = []
-    for leaf, gradient in zip(
-        leaves, jax.tree.leaves(jax.grad(objective)(encoding.params)), strict=True
-    ):
+    for leaf, gradient in zip(leaves, gradients, strict=True):
         noise = normal(leaf.shape).astype(np.float32)
         replaced.append(leaf + jnp.where(gradient == 0, noise, 0.0))
     before = encoding.table(2 * n)
-    after = encoding.table(2 * n, params=jax.tree.unflatten(tree, replaced))
-    differs = (before != after).any(axis=1) & np.isfinite(before).all(axis=1)
+    params = jax.tree.unflatten(tree, replaced)
+    after = encoding.table(2 * n, params=params)
+    # Rows without a number are NaN, which differs from itself.
+    has_numbers = np.isfinite(before).all(axis=1)
+    differs = (before != after).any(axis=1) & has_numbers
     # If the first rows change too, the zero gradients are a coincidence of the initial values.
-    return np.zeros(n, bool) if differs[:n].any() else differs[n:]
+    if differs[:n].any():
+        return np.zeros(n, bool)
+    return differs[n:]

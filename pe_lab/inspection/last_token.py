@@ -20,24 +20,30 @@ class LastToken:
         self, encoding: AttentionEncoding, positions: Num[Array, "1 l *a"], draws: Draws
     ) -> None:
         length = positions.shape[1]
-        shape = draws.k.shape
-        self.encoding, self.draws, self.length = encoding, draws, length
+        count, _, *of_heads = draws.k.shape
+        self.encoding = encoding
+        self.draws = draws
+        self.length = length
         self.q = jnp.asarray(draws.q)
         # The same key at every position, so that only the position changes the logits.
-        self.k = jnp.broadcast_to(draws.k, (shape[0], length, *shape[2:]))
-        x = jnp.broadcast_to(draws.x, (shape[0], length, draws.x.shape[-1]))
-        slots, lengths = jnp.arange(length)[None], jnp.asarray([length])
+        self.k = jnp.broadcast_to(draws.k, (count, length, *of_heads))
+        x = jnp.broadcast_to(draws.x, (count, length, draws.x.shape[-1]))
+        slots = jnp.arange(length)[None]
+        lengths = jnp.asarray([length])
         query_state, key_state = encoding.features(x, positions)
-        last = jax.tree.map(lambda a: a[:, -1:], (positions, slots, query_state))
-        self.Q = Tokens(last[0], last[1], lengths, last[2])
+        of_tokens = (positions, slots, query_state)
+        last_position, last_slot, last_state = jax.tree.map(lambda a: a[:, -1:], of_tokens)
+        self.Q = Tokens(last_position, last_slot, lengths, last_state)
         self.K = Tokens(positions, slots, lengths, key_state)
 
     def terms(self) -> Terms:
         """Return values of the hooks that change something."""
-        q, k, Q, K = self.q, self.k, self.Q, self.K
+        q, k = self.q, self.k
+        Q, K = self.Q, self.K
         new_q, new_k = self.encoding.transform_qk(q, k, Q, K)
+        is_same = new_q is q and new_k is k  # the default of the hook returns its arguments
         returned = {
-            "transform_qk": None if new_q is q and new_k is k else (new_q, new_k),
+            "transform_qk": None if is_same else (new_q, new_k),
             "bias": self.encoding.bias(Q, K),
             "content_bias": self.encoding.content_bias(q, k, Q, K),
             "mask": self.encoding.mask(Q, K),
@@ -49,10 +55,11 @@ class LastToken:
     ) -> tuple[Float[Array, "n h 1 l"], Bool[Array, "n h 1 l"]]:
         """Logits and mask; n is 1 if only the bias is read, which needs no queries."""
         terms = self.terms()
-        allowed = terms.get("mask", jnp.ones((1, 1, 1, self.length), bool))
+        row = (1, 1, 1, self.length)
+        allowed = terms.get("mask", jnp.ones(row, bool))
         # A bias is the same for all queries, so its table has one row per head.
         if bias_only:
-            s = terms.get("bias", jnp.zeros((1, 1, 1, self.length)))
+            s = terms.get("bias", jnp.zeros(row))
         else:
             q, k = terms.get("transform_qk", (self.q, self.k))
             s = self.draws.factor * jnp.einsum("blhe,bshe->bhls", q, k)

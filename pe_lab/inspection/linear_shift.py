@@ -47,8 +47,9 @@ def residual(
     if method == "orthogonal":
         M = procrustes(before[:fitted], after[:fitted])
     else:
-        M = np.linalg.lstsq(before[:fitted], after[:fitted], rcond=_RCOND)[0]
-    squared_errors = ((before[fitted:] @ M - target) ** 2).sum(axis=1)
+        M, *_ = np.linalg.lstsq(before[:fitted], after[:fitted], rcond=_RCOND)
+    errors = before[fitted:] @ M - target
+    squared_errors = (errors**2).sum(axis=1)
     return float(squared_errors.mean() / variance)
 
 
@@ -71,8 +72,10 @@ def rotation_map(
     Each pair turns by w_k * shift: sin(a + b) = cos b sin a + sin b cos a and
     cos(a + b) = cos b cos a - sin b sin a.
     """
-    M = np.zeros((2 * len(frequencies), 2 * len(frequencies)))
+    width = 2 * len(frequencies)
+    M = np.zeros((width, width))
     for k, angle in enumerate(np.multiply(frequencies, shift)):
-        rows = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
-        M[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = rows
+        cos, sin = np.cos(angle), np.sin(angle)
+        pair = slice(2 * k, 2 * k + 2)
+        M[pair, pair] = [[cos, sin], [-sin, cos]]
     return M

@@ -1,5 +1,7 @@
 """All measured numbers of one encoding, by name."""
 
+import dataclasses
+
 import numpy as np
 from jaxtyping import Float
 
@@ -27,8 +29,9 @@ def measure(encoding: UntrainedEncoding) -> Numbers:
     """
     if encoding.kind is None:
         return {}
-    tables = {n: encoding.table(n) for n in encoding.lengths(*FACTORS)}
-    if any(not np.isfinite(table).all() for table in tables.values()):
+    lengths = encoding.lengths(*FACTORS)
+    tables = {n: encoding.table(n) for n in lengths}
+    if not all(np.isfinite(table).all() for table in tables.values()):
         raise UserError(
             f"{encoding.name} is not a finite number at some of its positions, up to a length of "
             f"{max(tables)}."
@@ -37,11 +40,11 @@ def measure(encoding: UntrainedEncoding) -> Numbers:
     # None if the scheme or the encoding has no positions for four times the length.
     long = tables.get(4 * encoding.length)
     largest = {n: float(np.abs(table).max()) for n, table in tables.items()}
-    is_embedding = encoding.kind == "embedding"
-    growth_with_width = _growth_with_width(encoding) if is_embedding else None
-    if is_embedding:
+    if encoding.kind == "embedding":
+        growth_with_width = _growth_with_width(encoding)
         shift = _shift_residuals(encoding)
     else:
+        growth_with_width = None
         shift = {"change by a common shift": _change_by_shift(encoding)}
     return {
         "smallest distance": statistics.nearest(E),
@@ -63,7 +66,7 @@ def measure(encoding: UntrainedEncoding) -> Numbers:
         "variation of square norms": statistics.norm_variation(E),
         "growth of square norm with width": growth_with_width,
         "effective dimension": statistics.effective_dimension(E),
-        **exposure(encoding, E, encoding.lengths(*FACTORS)[-1]),
+        **exposure(encoding, E, lengths[-1]),
     }
 
 
@@ -79,8 +82,10 @@ def similarity_by_distance(encoding: UntrainedEncoding, length: int) -> Float[np
 def fill_masked(logits: Float[np.ndarray, "c s"]) -> Float[np.ndarray, "c s"]:
     """Logits with a finite number where masked: below all others, by as much as they span."""
     allowed = np.isfinite(logits)
-    low, high = logits[allowed].min(), logits[allowed].max()
-    return np.where(allowed, logits, low - max(high - low, 1.0))
+    low = logits[allowed].min()
+    high = logits[allowed].max()
+    below = low - max(high - low, 1.0)
+    return np.where(allowed, logits, below)
 
 
 def _shift_residuals(encoding: UntrainedEncoding) -> Numbers:
@@ -115,7 +120,9 @@ def _change_by_shift(encoding: UntrainedEncoding) -> float | None:
     # An odd shift does not hide dependence on blocks of even size.
     moved = encoding.table(encoding.length, shift=16 * encoding.length + SHIFT)
     spread = np.linalg.norm(E - E.mean(axis=0))
-    return float(np.linalg.norm(moved - E) / spread) if spread else None
+    if not spread:
+        return None
+    return float(np.linalg.norm(moved - E) / spread)
 
 
 def _similarity(encoding: UntrainedEncoding, E: Float[np.ndarray, "l c"]) -> Numbers:
@@ -145,7 +152,9 @@ def _similarity(encoding: UntrainedEncoding, E: Float[np.ndarray, "l c"]) -> Num
 
 def _equal_neighbors(encoding: UntrainedEncoding) -> int | None:
     limit = encoding.max_length
-    if encoding.kind != "embedding" or (limit is not None and limit < _BFLOAT16_POSITIONS):
+    if encoding.kind != "embedding":
+        return None
+    if limit is not None and limit < _BFLOAT16_POSITIONS:
         return None
     rounded = statistics.through_bfloat16(encoding.table(_BFLOAT16_POSITIONS))
     return statistics.equal_neighbors(rounded)
@@ -155,7 +164,8 @@ def _growth_with_width(encoding: UntrainedEncoding) -> float | None:
     sizes = {}
     for width in (encoding.width, 2 * encoding.width, 4 * encoding.width):
         try:
-            table = encoding.resized(width).table(encoding.length)
+            resized = dataclasses.replace(encoding, width=width)
+            table = resized.table(encoding.length)
         except UserError:  # some encodings have a largest width
             continue
         sizes[width] = statistics.mean_square_norm(table)

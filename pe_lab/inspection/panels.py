@@ -49,22 +49,25 @@ def whole_ticks(axis: Axes, count: int, first: int = 0) -> None:
 
 def decay_sentence(row: Row) -> str:
     """How often similarity falls with distance."""
-    share, stop = row.numbers["nearer is more similar"], row.numbers["decay stops at"]
+    share = row.numbers["nearer is more similar"]
+    stop = row.numbers["decay stops at"]
     if share is None:
         return "Similarity is the same at every distance."
     text = f"The nearer of two keys is more similar in {share:.0%} of comparisons"
     if stop is not None and share >= 2 / 3:
         text += f"; similarity first rises at distance {stop:.0f} (dotted)"
     if not _DECAYS.verdict(row.numbers):
-        text += ", little more than chance (50%)" if share > 0.5 else ", no more than chance (50%)"
+        amount = "little" if share > 0.5 else "no"
+        text += f", {amount} more than chance (50%)"
     return text + "."
 
 
 def unique_sentence(row: Row) -> str:
     """How many positions or distances are equal."""
     count = row.numbers["colliding pairs"] or 0
-    what = "positions" if row.kind == "embedding" else "distances"
+    rows = "positions" if row.kind == "embedding" else "distances"
     if not count:
-        return f"All {what} differ."
-    pairs = "1 pair" if count == 1 else f"{count:,.0f} pairs"
-    return f"{pairs} of {what} {'is' if count == 1 else 'are'} equal."
+        return f"All {rows} differ."
+    if count == 1:
+        return f"1 pair of {rows} is equal."
+    return f"{count:,.0f} pairs of {rows} are equal."

@@ -20,4 +20,5 @@ def receptive_field(logits: Logits, share: float = 0.99) -> list[int]:
     """
     within = np.cumsum(attention(logits), axis=-1)
     # Rounding must not move a share that is met exactly to the next distance.
-    return [int(n) for n in (within < share - 1e-12).sum(axis=-1)]
+    is_within = within < share - 1e-12
+    return is_within.sum(axis=-1).tolist()

@@ -25,12 +25,15 @@ def turning_pairs(axis: Axes, encoding: UntrainedEncoding) -> None:
     """The fastest, a middle and the slowest pair at consecutive positions."""
     w = _first_head(encoding)
     # Pairs that do not turn would all be drawn as one point.
-    turning = w[w > 0] if (w > 0).any() else w
+    turning = w[w > 0]
+    if not len(turning):
+        turning = w
     speeds = turning[[0, len(turning) // 2, -1]]
     circles = zip((1.0, 0.72, 0.44), speeds, ("outer", "middle", "inner"), strict=True)
     for radius, speed, name in circles:
         angle = speed * np.arange(_POSITIONS)
-        x, y = radius * np.cos(angle), radius * np.sin(angle)
+        x = radius * np.cos(angle)
+        y = radius * np.sin(angle)
         axis.add_patch(Circle((0, 0), radius, fill=False, color="0.85", linewidth=0.8, zorder=0))
         axis.plot([0, radius], [0, 0], color="0.85", linewidth=0.8, zorder=0)
         axis.scatter(x, y, c=np.arange(_POSITIONS), cmap="viridis", s=24, zorder=2)
@@ -52,7 +55,8 @@ def cosines(axis: Axes, encoding: UntrainedEncoding) -> None:
     axis.set(title="cosine of the angle between query and key", ylabel="distance (positions)")
     axis.set_xlabel("pair of channels, fastest first")
     every = max(1, len(w) // 8)
-    axis.set_xticks(np.arange(len(w))[::every], np.arange(1, len(w) + 1)[::every])
+    ticks = np.arange(len(w))[::every]
+    axis.set_xticks(ticks, ticks + 1)  # pairs are numbered from 1
 
 
 def periods(axis: Axes, encoding: UntrainedEncoding) -> None:
@@ -65,8 +69,8 @@ def periods(axis: Axes, encoding: UntrainedEncoding) -> None:
         (complete & turns, color(encoding), "fits into the length"),
         (~complete & turns, "0.75", "longer: new angles beyond it"),
     )
-    for chosen, shade, name in bars:
-        axis.bar(pair[chosen], 2 * np.pi / w[chosen], color=shade, label=name)
+    for is_bar, shade, name in bars:
+        axis.bar(pair[is_bar], 2 * np.pi / w[is_bar], color=shade, label=name)
     axis.axhline(encoding.length, color="black", linestyle="--", linewidth=1)
     axis.annotate(
         f"length {encoding.length}",
@@ -87,7 +91,8 @@ def similarity_curve(axis: Axes, encoding: UntrainedEncoding) -> None:
     length = encoding.lengths(1, 2, 4)[-1]
     by_head = measurements.similarity_by_distance(encoding, length)
     mean = by_head.mean(axis=0)
-    heads_differ = np.ptp(by_head, axis=0).max() > 0.02 * np.ptp(by_head)
+    largest_difference = np.ptp(by_head, axis=0).max()
+    heads_differ = largest_difference > 0.02 * np.ptp(by_head)
     if heads_differ:
         for line in by_head:
             axis.plot(line, color=color(encoding), alpha=0.3, linewidth=0.8)

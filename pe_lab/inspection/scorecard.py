@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import io
+import itertools
 from collections.abc import Callable, Sequence
 
 from pe_lab.inspection import measurements
@@ -31,12 +32,17 @@ class Property:
     why: str
 
     def number(self, numbers: Numbers) -> Number | None:
-        return next((numbers[name] for name in self.numbers if name in numbers), None)
+        for name in self.numbers:
+            if name in numbers:
+                return numbers[name]
+        return None
 
     def verdict(self, numbers: Numbers) -> bool | None:
         """Whether the property holds; None without a number."""
         number = self.number(numbers)
-        return None if number is None else bool(self.passes(number))
+        if number is None:
+            return None
+        return bool(self.passes(number))
 
 
 PROPERTIES = (
@@ -116,10 +122,11 @@ def row(encoding: UntrainedEncoding) -> Row:
 
 
 def cell(row: Row, column: Property) -> str:
-    verdict, number = column.verdict(row.numbers), column.number(row.numbers)
-    if verdict is None or number is None:
+    number = column.number(row.numbers)
+    if number is None:
         return DASH
-    return f"{'yes' if verdict else 'no'} {readable(number)}"
+    word = "yes" if column.verdict(row.numbers) else "no"
+    return f"{word} {readable(number)}"
 
 
 def readable(number: Number) -> str:
@@ -133,8 +140,11 @@ def readable(number: Number) -> str:
 def table(rows: Sequence[Row], names: Sequence[str] | None = None) -> str:
     """The scorecard in Markdown, with aligned columns."""
     header = ["encoding", *(p.name for p in PROPERTIES)]
-    names = [r.name for r in rows] if names is None else names
-    body = [[name, *(cell(r, p) for p in PROPERTIES)] for name, r in zip(names, rows, strict=True)]
+    if names is None:
+        names = [r.name for r in rows]
+    body = []
+    for name, r in zip(names, rows, strict=True):
+        body.append([name, *(cell(r, p) for p in PROPERTIES)])
     return markdown_table(header, body)
 
 
@@ -167,14 +177,21 @@ def legend() -> str:
 
 def all_numbers(rows: Sequence[Row]) -> str:
     """All numbers in Markdown, a line for each and a column for each encoding."""
-    names = list(dict.fromkeys(name for r in rows for name in r.numbers))
-    body = [[name, *(_number_or_dash(r.numbers.get(name)) for r in rows)] for name in names]
+    body = []
+    for name in _names_of_numbers(rows):
+        numbers = [r.numbers.get(name) for r in rows]
+        body.append([name, *(DASH if n is None else f"{n:.4g}" for n in numbers)])
     return markdown_table(["number", *(r.name for r in rows)], body)
+
+
+def _names_of_numbers(rows: Sequence[Row]) -> list[str]:
+    # Encodings of different kinds have different numbers.
+    return list(dict.fromkeys(itertools.chain(*(r.numbers for r in rows))))
 
 
 def as_csv(rows: Sequence[Row]) -> str:
     """One row per encoding: the verdicts, then all numbers."""
-    names = list(dict.fromkeys(name for r in rows for name in r.numbers))
+    names = _names_of_numbers(rows)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["encoding", "kind", *(p.name for p in PROPERTIES), *names, "reason"])
@@ -189,7 +206,3 @@ def as_csv(rows: Sequence[Row]) -> str:
 def markdown_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     rows = tuple(tuple(map(formats.Cell, line)) for line in body)
     return formats.markdown(formats.Table("", "", tuple(header), rows))
-
-
-def _number_or_dash(number: Number | None) -> str:
-    return DASH if number is None else f"{number:.4g}"

@@ -25,22 +25,14 @@ def write(encodings: Sequence[UntrainedEncoding], folder: Path) -> str:
         encoding_pictures.draw(encoding, _files(folder, stem))
         caption = encoding_pictures.caption(row)
         sections.append(f"## {row.name}\n\n![{row.name}]({stem}.png)\n\n{caption}")
+    embeddings = [encoding for encoding in encodings if encoding.kind == "embedding"]
+    similar = [encoding for encoding in encodings if encoding.kind in ("embedding", "rotation")]
     comparisons: tuple[tuple[str, str, Draw, list[UntrainedEncoding]], ...] = (
-        (
-            "paths",
-            "Paths of embeddings",
-            encoding_pictures.draw_paths,
-            encoding_pictures.with_path(encodings),
-        ),
-        (
-            "similarities",
-            "Similarity by distance",
-            encoding_pictures.draw_similarities,
-            encoding_pictures.with_similarity(encodings),
-        ),
+        ("paths", "Paths of embeddings", encoding_pictures.draw_paths, embeddings),
+        ("similarities", "Similarity by distance", encoding_pictures.draw_similarities, similar),
     )
     for stem, title, draw, compared in comparisons:
-        if len(compared) > 1:
+        if len(compared) > 1:  # one encoding is compared with no other
             draw(compared, _files(folder, stem))
             sections.append(f"## {title}\n\n![{title}]({stem}.png)")
     card = scorecard.table(rows)

@@ -5,6 +5,8 @@ Position Embeddings in BERT" (https://openreview.net/forum?id=onxoVA9FxMw), name
 properties. Their indicators were not available; those here are defined by this project.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -20,8 +22,7 @@ def gram(E: Float[np.ndarray, "l c"]) -> Square:
 
 def by_offset(K: Square) -> Curve:
     """The mean of the main diagonal and of each diagonal above it: similarity by distance."""
-    means = [np.diagonal(K, offset).mean() for offset in range(len(K))]
-    return np.asarray(means)
+    return _diagonal_means(K, range(len(K)))
 
 
 def toeplitz_fraction(K: Square) -> float:
@@ -33,8 +34,7 @@ def toeplitz_fraction(K: Square) -> float:
     if not total:
         return 1.0
     length = len(K)
-    offsets = range(1 - length, length)
-    means = np.asarray([np.diagonal(K, offset).mean() for offset in offsets])
+    means = _diagonal_means(K, range(1 - length, length))
     rows, columns = np.indices(K.shape)
     averaged = means[columns - rows + length - 1]
     residual = np.square(K - averaged).sum()
@@ -53,7 +53,9 @@ def symmetry_defect(K: Square) -> float:
 def first_increase(curve: Curve) -> int | None:
     """The first distance with a higher similarity than the distance before; None without one."""
     rises = np.flatnonzero(_rises(curve))
-    return int(rises[0]) + 1 if len(rises) else None
+    if not len(rises):
+        return None
+    return int(rises[0]) + 1
 
 
 def half_decay(curve: Curve) -> int | None:
@@ -89,9 +91,16 @@ def nearer_is_more_similar(
     Returns:
       None if no similarities differ.
     """
-    shares = [_concordant(*row) for row in zip(K, distance, strict=True)]
-    known = [share for share in shares if share is not None]
-    return float(np.mean(known)) if known else None
+    shares = []
+    for similarities, distances in zip(K, distance, strict=True):
+        share = _concordant(similarities, distances)
+        if share is not None:
+            shares.append(share)
+    return float(np.mean(shares)) if shares else None
+
+
+def _diagonal_means(K: Square, offsets: Iterable[int]) -> Float[np.ndarray, "n"]:
+    return np.asarray([np.diagonal(K, offset).mean() for offset in offsets])
 
 
 def _rises(curve: Curve) -> Bool[np.ndarray, "n"]:

@@ -29,12 +29,15 @@ def through_bfloat16(E: Table) -> Table:
 
 def nearest(E: Table) -> float | None:
     """min over p != q of |E(p) - E(q)|; None for one row."""
-    return float(_pair_distances(E).min()) if len(E) > 1 else None
+    if len(E) < 2:
+        return None
+    return float(_pair_distances(E).min())
 
 
 def collisions(E: Table, tolerance: float = _TOLERANCE) -> int:
     """Number of pairs p < q with |E(p) - E(q)| <= tolerance * rms(E)."""
-    return int((_pair_distances(E) <= tolerance * rms(E)).sum())
+    is_equal = _pair_distances(E) <= tolerance * rms(E)
+    return int(is_equal.sum())
 
 
 def collisions_in_bfloat16(E: Table) -> int:
@@ -44,7 +47,8 @@ def collisions_in_bfloat16(E: Table) -> int:
 
 def equal_neighbors(E: Table) -> int:
     """Number of rows that equal the row before them exactly."""
-    return int((E[1:] == E[:-1]).all(axis=1).sum())
+    is_equal = (E[1:] == E[:-1]).all(axis=1)
+    return int(is_equal.sum())
 
 
 def alias_margin(E: Table) -> float | None:
@@ -57,8 +61,9 @@ def alias_margin(E: Table) -> float | None:
     median_step = np.median(steps(E))
     if not median_step:
         return None
-    p, q = np.triu_indices(len(E), 2)
-    return float(distances(E)[p, q].min() / median_step)
+    beyond_neighbors = np.triu_indices(len(E), 2)
+    smallest = distances(E)[beyond_neighbors].min()
+    return float(smallest / median_step)
 
 
 def rms(E: Table) -> float:
@@ -72,11 +77,14 @@ def growth(sizes: Mapping[int, float]) -> float | None:
     """
     lengths = np.asarray(list(sizes))
     size = np.asarray(list(sizes.values()))
-    if len(sizes) < 2 or (size.any() and not size.all()):
+    if len(sizes) < 2:
         return None
     if not size.any():
         return 0.0
-    return float(np.polyfit(np.log(lengths), np.log(size), 1)[0])
+    if not size.all():  # the logarithm of 0
+        return None
+    exponent, _ = np.polyfit(np.log(lengths), np.log(size), 1)
+    return float(exponent)
 
 
 def steps(E: Table) -> Float[np.ndarray, "n"]:
@@ -86,16 +94,19 @@ def steps(E: Table) -> Float[np.ndarray, "n"]:
 
 def step_ratio(E: Table) -> float | None:
     """The largest step divided by the median step."""
-    if len(E) < 2 or not np.median(steps(E)):
+    if len(E) < 2:
         return None
-    return float(steps(E).max() / np.median(steps(E)))
+    sizes = steps(E)
+    median = np.median(sizes)
+    return float(sizes.max() / median) if median else None
 
 
 def step_variation(E: Table) -> float | None:
     """Standard deviation of the steps divided by their mean."""
-    if len(E) < 2 or not steps(E).any():
+    sizes = steps(E)
+    if not sizes.any():  # also without a step
         return None
-    return float(steps(E).std() / steps(E).mean())
+    return float(sizes.std() / sizes.mean())
 
 
 def step_share(E: Table) -> float | None:
@@ -127,7 +138,8 @@ def length_consistency(tables: Mapping[int, Table]) -> float | None:
     rows = len(tables[min(tables)])
     if rows < 2 or len(tables) < 2:
         return None
-    mean_steps = np.asarray([steps(E[:rows]).mean() for E in tables.values()])
+    shared_rows = [E[:rows] for E in tables.values()]
+    mean_steps = np.asarray([steps(E).mean() for E in shared_rows])
     if not mean_steps.any():
         return None
     return float(np.ptp(mean_steps) / mean_steps.mean())
@@ -136,35 +148,43 @@ def length_consistency(tables: Mapping[int, Table]) -> float | None:
 def drift(short: Table, long: Table) -> float | None:
     """|E_long - E_short| / |E_short| over the rows of the shorter example."""
     size = np.linalg.norm(short)
-    return float(np.linalg.norm(long[: len(short)] - short) / size) if size else None
+    if not size:
+        return None
+    change = long[: len(short)] - short
+    return float(np.linalg.norm(change) / size)
 
 
 def mean_square_norm(E: Table) -> float:
     """mean |E(p)|^2; exactly D / 2 for sinusoidal embeddings."""
-    return float((E**2).sum(axis=1).mean())
+    squares = (E**2).sum(axis=1)
+    return float(squares.mean())
 
 
 def norm_variation(E: Table) -> float | None:
     """Standard deviation of |E(p)|^2 over positions, divided by its mean."""
     squares = (E**2).sum(axis=1)
-    return float(squares.std() / squares.mean()) if squares.any() else None
+    if not squares.any():
+        return None
+    return float(squares.std() / squares.mean())
 
 
 def effective_dimension(E: Table) -> float | None:
     """Participation ratio (sum v)^2 / sum v^2 of the variances v along principal directions."""
     if not np.ptp(E, axis=0).any():
         return None
-    variances = np.linalg.svd(E - E.mean(axis=0), compute_uv=False) ** 2
+    centered = E - E.mean(axis=0)
+    variances = np.linalg.svd(centered, compute_uv=False) ** 2
     return float(variances.sum() ** 2 / (variances**2).sum())
 
 
 def unseen_coordinates(seen: Table, beyond: Float[np.ndarray, "m c"]) -> Bool[np.ndarray, "m c"]:
     """Coordinates outside the range that they have in the seen rows; NaN counts as outside."""
     slack = _TOLERANCE * rms(seen)
-    above = beyond >= seen.min(axis=0) - slack
-    below = beyond <= seen.max(axis=0) + slack
-    return ~(above & below)  # not the reverse comparison, which is False for NaN
+    is_above = beyond >= seen.min(axis=0) - slack
+    is_below = beyond <= seen.max(axis=0) + slack
+    return ~(is_above & is_below)  # not the reverse comparison, which is False for NaN
 
 
 def _pair_distances(E: Table) -> Float[np.ndarray, "n"]:
-    return distances(E)[np.triu_indices(len(E), 1)]
+    above_diagonal = np.triu_indices(len(E), 1)
+    return distances(E)[above_diagonal]

@@ -129,8 +129,9 @@ class UntrainedEncoding:
         if self.max_length == 1:
             return True
         rows = self.table(max(2, self.length))
+        largest_range = np.ptp(rows, axis=0).max()
         # Relative to the rounding of float32.
-        return bool(np.ptp(rows, axis=0).max() > 1e-5 * np.abs(rows).max())
+        return bool(largest_range > 1e-5 * np.abs(rows).max())
 
     @property
     def why_none(self) -> str:
@@ -149,16 +150,14 @@ class UntrainedEncoding:
     def max_length(self) -> int | None:
         """Largest number of tokens that the encoding and the scheme have positions for."""
         limits = (self.encoding.requirements.max_positions, self.scheme.max_length)
-        return min((limit for limit in limits if limit is not None), default=None)
+        known = [limit for limit in limits if limit is not None]
+        return min(known, default=None)
 
     def lengths(self, *factors: int) -> list[int]:
         """Multiples of the length, up to the largest number of tokens."""
         limit = self.max_length
         multiples = [factor * self.length for factor in factors]
         return [length for length in multiples if limit is None or length <= limit]
-
-    def resized(self, width: int) -> "UntrainedEncoding":
-        return dataclasses.replace(self, width=width)
 
     def table(
         self, length: int, shift: int = 0, params: PyTree | None = None
@@ -172,15 +171,18 @@ class UntrainedEncoding:
         if mask is None:
             return np.asarray(values, np.float64)
         # A mask has its own columns, since -inf has no statistics.
-        parts = [mask] if "mask" in self.hooks else []
+        parts = []
+        if "mask" in self.hooks:
+            parts.append(np.asarray(mask, np.float64))
         if any(hook in LOGIT_HOOKS and hook != "mask" for hook in self.hooks):
-            parts.append(values)
-        return np.concatenate([np.asarray(part, np.float64) for part in parts]).T
+            parts.append(np.asarray(values, np.float64))
+        return np.concatenate(parts).T
 
     def embeddings_at(self, positions: Int[np.ndarray, "n"]) -> Float[np.ndarray, "n c"]:
         """Embeddings of whole positions, whatever the scheme; of an encoding at the input."""
         assert isinstance(self.encoding, InputEncoding)
-        embeddings = self.encoding.embed(self._on_axes(jnp.asarray(positions)[None]))
+        on_axes = self._on_axes(jnp.asarray(positions)[None])
+        embeddings = self.encoding.embed(on_axes)
         return np.asarray(embeddings[0], np.float64)
 
     def logits(self, length: int, *, self_keys: bool = False) -> Float[np.ndarray, "c s"]:
@@ -211,15 +213,17 @@ class UntrainedEncoding:
         def read(
             params: PyTree, shift: Int[Array, ""] | int, draws: Draws, length: int
         ) -> tuple[Array, Array | None]:
-            encoding = nnx.merge(self._split[0], params)
+            graph, _ = self._split
+            encoding = nnx.merge(graph, params)
             positions = self.positions_of(length) + shift
             # The kind would call this function; the hooks alone decide here.
             if self._hook_kind == "embedding":
                 return encoding.embed(positions)[0], None
             s, allowed = self._logits(encoding, positions, draws)
             # The last key is at distance 0, so the order is reversed.
-            by_distance = [a[:, :, 0, ::-1].reshape(-1, length) for a in (s, allowed)]
-            return by_distance[0], by_distance[1]
+            logits = s[:, :, 0, ::-1].reshape(-1, length)
+            mask = allowed[:, :, 0, ::-1].reshape(-1, length)
+            return logits, mask
 
         # One program per length serves all parameters, shifts and draws.
         return jax.jit(read, static_argnames="length")
@@ -236,7 +240,8 @@ class UntrainedEncoding:
 
         @jax.jit
         def weights(params: PyTree, draws: Draws) -> Float[Array, "n h s"]:
-            encoding = nnx.merge(self._split[0], params)
+            graph, _ = self._split
+            encoding = nnx.merge(graph, params)
             s, allowed = self._logits(encoding, self.positions_of(length), draws)
             return encoding.normalize(s, allowed)[:, :, 0, ::-1]
 
