@@ -65,7 +65,8 @@ class _Recorder(AttentionEncoding):
     def __init__(
         self, record_inputs: Callable[..., None], record_weights: Callable[[Array], None]
     ) -> None:
-        self.record_inputs, self.record_weights = record_inputs, record_weights
+        self.record_inputs = record_inputs
+        self.record_weights = record_weights
 
     def transform_logits(self, s, q, k, Q, K, mask):
         self.record_inputs(q, k, mask)
@@ -94,7 +95,9 @@ class _RecordedBlock(nnx.Module):
     """A block that records its input and its output."""
 
     def __init__(self, block: Block, record: Callable[[Array, Array], None]) -> None:
-        self.block, self.cross, self.record = block, block.cross, record
+        self.block = block
+        self.cross = block.cross  # the stack reads it
+        self.record = record
 
     def __call__(self, x: Array, **arguments: PyTree) -> tuple[Array, PyTree]:
         out, keys = self.block(x, **arguments)
@@ -129,18 +132,19 @@ def _with_recorders(
         name: str, layer_terms: tuple[AttentionTerms, ...], queries: View, keys: View
     ) -> tuple[AttentionTerms, ...]:
         site = Site(index=0)  # any site: a recorder does not read its tokens
-        Q, K = queries.tokens(site, 0), keys.tokens(site, 0)
+        Q = queries.tokens(site, 0)
+        K = keys.tokens(site, 0)
         recorder = LayerEncoding(_recorder(attention.setdefault(name, [])), None, Q, K)
-        return tuple(
-            dataclasses.replace(layer, encodings=(recorder, *layer.encodings))
-            for layer in layer_terms
-        )
+        recorded = []
+        for layer in layer_terms:
+            encodings = (recorder, *layer.encodings)
+            recorded.append(dataclasses.replace(layer, encodings=encodings))
+        return tuple(recorded)
 
     def stack(name: str, stack_terms: StackTerms, memory: StackTerms | None) -> StackTerms:
         view = stack_terms.view
-        recorded = dataclasses.replace(
-            stack_terms, attention=layers(name, stack_terms.attention, view, view)
-        )
+        self_attention = layers(name, stack_terms.attention, view, view)
+        recorded = dataclasses.replace(stack_terms, attention=self_attention)
         if memory is None:
             return recorded
         cross = layers("cross", stack_terms.cross, view, memory.view)

@@ -57,25 +57,32 @@ def sums(
     mask = jnp.broadcast_to(mask, w.shape)
     total = w.sum(axis=-1, keepdims=True)
     # An encoding may give weights that do not sum to 1, or none at all.
-    p = jnp.where(total > 0, w / jnp.where(total > 0, total, 1), 0)
+    has_weight = total > 0
+    p = jnp.where(has_weight, w / jnp.where(has_weight, total, 1), 0)
     n = mask.sum(axis=-1)  # [B, H, L]
-    attends = counted[:, None] & (total[..., 0] > 0)
-    has_aligned = attends & (aligned[:, None] & mask).any(axis=-1)
+    attends = counted[:, None] & has_weight[..., 0]
+    aligned_of_heads = aligned[:, None]
+    has_aligned = attends & (aligned_of_heads & mask).any(axis=-1)
     log_p = jnp.log(jnp.where(p > 0, p, 1))
     # One visible key is no choice; it does not count, so any divisor serves.
-    entropy = -(p * log_p).sum(axis=-1) / jnp.log(jnp.maximum(n, 2))
-    queries, keys = jnp.arange(w.shape[2]), jnp.arange(w.shape[3])
+    largest_entropy = jnp.log(jnp.maximum(n, 2))
+    entropy = -(p * log_p).sum(axis=-1) / largest_entropy
+    queries = jnp.arange(w.shape[2])
+    keys = jnp.arange(w.shape[3])
     distance = jnp.abs(queries[:, None] - keys[None])
 
     def sum_and_count(
         value: Float[Array, "b h l"], where: Bool[Array, "b h l"]
     ) -> Float[Array, "2 h"]:
-        return jnp.stack([jnp.where(where, value, 0).sum((0, 2)), where.sum((0, 2))])
+        counted_values = jnp.where(where, value, 0)
+        return jnp.stack([counted_values.sum((0, 2)), where.sum((0, 2))])
 
+    mean_distance = (p * distance[None, None]).sum(axis=-1)
+    weight_of_aligned = (p * aligned_of_heads).sum(axis=-1)
     return AttentionSums(
         entropy=sum_and_count(entropy, attends & (n > 1)),
-        distance=sum_and_count((p * distance[None, None]).sum(axis=-1), attends),
-        aligned=sum_and_count((p * aligned[:, None]).sum(axis=-1), has_aligned),
+        distance=sum_and_count(mean_distance, attends),
+        aligned=sum_and_count(weight_of_aligned, has_aligned),
         by_chance=sum_and_count(1 / jnp.maximum(n, 1), has_aligned),
     )
 
@@ -90,6 +97,7 @@ def means(sums: AttentionSums) -> AttentionMeans:
 
 
 def _mean(sum_and_count: Float[Array | np.ndarray, "2 h"]) -> list[float | None]:
-    totals, counts = sum_and_count
-    pairs = zip(totals, counts, strict=True)
-    return [float(total) / float(count) if count else None for total, count in pairs]
+    means: list[float | None] = []
+    for total, count in zip(*sum_and_count, strict=True):
+        means.append(float(total) / float(count) if count else None)
+    return means

@@ -37,7 +37,8 @@ def kind(answer: Sequence[int], right: Sequence[int], end: int | None) -> str | 
     answer, right = list(answer), list(right)
     if answer == right:
         return None
-    tokens, right_tokens = _before_end(answer, end), _before_end(right, end)
+    tokens = _before_end(answer, end)
+    right_tokens = _before_end(right, end)
     first = first_error(tokens, right_tokens)
     # The kinds are exclusive, so their order matters.
     if len(tokens) < len(right_tokens) and first == len(tokens):
@@ -54,7 +55,9 @@ def kind(answer: Sequence[int], right: Sequence[int], end: int | None) -> str | 
     is_long = repeated >= max(_AGREE, (len(tokens) - first) / 2)
     if is_long and repeated > 2 * repeated_tokens(right_tokens):
         return "looped"
-    return "wrong tokens and end" if len(tokens) != len(right_tokens) else "wrong tokens"
+    if len(tokens) != len(right_tokens):
+        return "wrong tokens and end"
+    return "wrong tokens"
 
 
 def first_error(answer: Sequence[int], right: Sequence[int]) -> int:
@@ -70,7 +73,8 @@ def repeated_tokens(tokens: Sequence[int]) -> int:
 
     The two occurrences may overlap, as in a b a b a.
     """
-    return max((_common_end(tokens, stop) for stop in range(1, len(tokens))), default=0)
+    common = [_common_end(tokens, stop) for stop in range(1, len(tokens))]
+    return max(common, default=0)
 
 
 def _common_end(tokens: Sequence[int], stop: int) -> int:
@@ -83,14 +87,20 @@ def _common_end(tokens: Sequence[int], stop: int) -> int:
 
 def _off_by_one(answer: list[int], right: list[int], first: int) -> bool:
     """Whether all tokens from the first error on are shifted by one place."""
-    skipped, repeated = right[first + 1 :], answer[first + 1 :]
-    return _agree(answer[first:], skipped) or _agree(repeated, right[first:])
+    # The answer left out a token of the right one, or has one too many.
+    if _agree(answer[first:], right[first + 1 :]):
+        return True
+    return _agree(answer[first + 1 :], right[first:])
 
 
 def _agree(a: list[int], b: list[int]) -> bool:
-    common = min(len(a), len(b))
-    return common >= _AGREE and a[:common] == b[:common] and abs(len(a) - len(b)) <= 1
+    shorter, longer = sorted((a, b), key=len)
+    common = len(shorter)
+    has_prefix = longer[:common] == shorter
+    return has_prefix and common >= _AGREE and len(longer) - common <= 1
 
 
 def _before_end(tokens: list[int], end: int | None) -> list[int]:
-    return tokens[: tokens.index(end)] if end in tokens else tokens
+    if end not in tokens:
+        return tokens
+    return tokens[: tokens.index(end)]

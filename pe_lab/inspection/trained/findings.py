@@ -43,7 +43,9 @@ class HeadTerms:
     nearness: float | None
 
     def share(self, term: str) -> float | None:
-        return {"cc": self.cc, "cp": self.cp, "pc": self.pc, "pp": self.pp}[term]
+        """Return the share of one of `four_terms.TERMS`."""
+        share: float | None = getattr(self, term)
+        return share
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,6 +13,7 @@ at fixed positions, and 1 / N of the energy of the content.
 """
 
 import dataclasses
+import itertools
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -43,9 +44,12 @@ def split_by_position(x: Heads, valid: Bool[np.ndarray, "n l"]) -> tuple[Heads, 
     The mean is over the examples whose position is not padding.
     """
     x = x.astype(np.float64)  # a sum in bfloat16 would be rounded
-    where = valid[..., None, None]
-    mean = np.where(where, x, 0).sum(axis=0) / np.maximum(where.sum(axis=0), 1)
-    return np.where(where, x - mean, 0), np.where(where, mean, 0)
+    is_valid = valid[..., None, None]
+    count = np.maximum(is_valid.sum(axis=0), 1)
+    mean = np.where(is_valid, x, 0).sum(axis=0) / count
+    content = np.where(is_valid, x - mean, 0)
+    position = np.where(is_valid, mean, 0)
+    return content, position
 
 
 def shares(
@@ -62,33 +66,48 @@ def shares(
       mask: True where a query sees a key; of one head for all, or of each.
       one_stream: queries and keys are of one stream, so that they have a distance.
     """
-    num_examples, num_queries, num_heads = q[0].shape[:3]
+    num_examples, num_queries, num_heads, _ = q[0].shape
     num_keys = k[0].shape[1]
     energies = np.zeros((4, num_heads))
     energy_of_sum = np.zeros(num_heads)
     products = np.zeros((3, num_heads))  # of pp and nearness: mixed, pp squared, nearness squared
-    distance = np.abs(np.arange(num_queries)[:, None] - np.arange(num_keys)[None])
+    query_index, key_index = np.indices((num_queries, num_keys))
+    nearness_of_keys = -np.abs(query_index - key_index).astype(np.float64)
     for n in range(num_examples):  # one by one, since long examples would not fit together
         visible = np.broadcast_to(mask[n], (num_heads, *mask.shape[2:]))
-        queries = [np.moveaxis(x[n].astype(np.float64), 1, 0) for x in q]  # [H, L, Dh]
-        keys = [np.moveaxis(x[n].astype(np.float64), 1, 0) for x in k]
-        terms = [_centered(a @ b.mT, visible) for a in queries for b in keys]
-        energies += [np.square(term).sum((1, 2)) for term in terms]
-        energy_of_sum += np.square(sum(terms)).sum((1, 2))
-        pp = terms[3]
-        near = _centered(np.broadcast_to(-distance.astype(np.float64), visible.shape), visible)
-        products += [(a * b).sum((1, 2)) for a, b in ((pp, near), (pp, pp), (near, near))]
-    total = np.where(energies.sum(axis=0) > 0, energies.sum(axis=0), np.nan)
-    scale = np.sqrt(products[1] * products[2])
+        queries = [_by_head(part[n]) for part in q]
+        keys = [_by_head(part[n]) for part in k]
+        terms = []  # in the order of TERMS
+        for query_part, key_part in itertools.product(queries, keys):
+            terms.append(_centered(query_part @ key_part.mT, visible))
+        cc, cp, pc, pp = terms
+        energies += [_energy(term) for term in terms]
+        energy_of_sum += _energy(cc + cp + pc + pp)
+        near = _centered(np.broadcast_to(nearness_of_keys, visible.shape), visible)
+        products += [(pp * near).sum((1, 2)), _energy(pp), _energy(near)]
+    total = energies.sum(axis=0)
+    total = np.where(total > 0, total, np.nan)
+    mixed, pp_squared, near_squared = products
+    scale = np.sqrt(pp_squared * near_squared)
     # Without variance the correlation is undefined.
-    nearness = products[0] / np.where((scale > 0) & one_stream, scale, np.nan)
+    has_correlation = (scale > 0) & one_stream
+    nearness = mixed / np.where(has_correlation, scale, np.nan)
     return FourTermShares(energies / total, energy_of_sum / total, nearness)
+
+
+def _by_head(x: Float[np.ndarray, "l h e"]) -> Float[np.ndarray, "h l e"]:
+    return np.moveaxis(x.astype(np.float64), 1, 0)
+
+
+def _energy(term: Float[np.ndarray, "h l s"]) -> Float[np.ndarray, "h"]:
+    return np.square(term).sum((1, 2))
 
 
 def _centered(
     term: Float[np.ndarray, "h l s"], visible: Bool[np.ndarray, "h l s"]
 ) -> Float[np.ndarray, "h l s"]:
     """The term minus its mean over the visible keys; 0 where a key is not visible."""
-    count = np.maximum(visible.sum(axis=-1, keepdims=True), 1)
-    mean = np.where(visible, term, 0).sum(axis=-1, keepdims=True) / count
+    count = np.maximum(visible.sum(axis=-1, keepdims=True), 1)  # padding sees no key
+    total = np.where(visible, term, 0).sum(axis=-1, keepdims=True)
+    mean = total / count
     return np.where(visible, term - mean, 0)

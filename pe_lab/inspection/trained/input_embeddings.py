@@ -76,7 +76,9 @@ def why_not(setup: Setup) -> str | None:
     encodings = setup.abstract_model.answering.input_encodings
     if not encodings:
         return NO_EMBEDDINGS
-    return NOT_ADDED if any(encoding.combine != "add" for encoding in encodings) else None
+    if any(encoding.combine != "add" for encoding in encodings):
+        return NOT_ADDED
+    return None
 
 
 def input_parts(model: LoadedModel, length: int) -> Callable[[PyTree], InputParts]:
@@ -88,12 +90,15 @@ def input_parts(model: LoadedModel, length: int) -> Callable[[PyTree], InputPart
     read = jax.jit(functools.partial(_read, model.setup, model.sizes))
 
     def parts_of(params: PyTree) -> InputParts:
-        batches = [jax.tree.map(np.asarray, read(*args)) for args in model.batches(length, params)]
+        batches = []
+        for arguments in model.batches(length, params):
+            # The table of tokens is the same for all batches.
+            table, of_examples = jax.tree.map(np.asarray, read(*arguments))
+            batches.append(of_examples)
         examples = jax.tree.map(
-            lambda *leaves: np.concatenate(leaves)[: model.num_examples],
-            *(batch for _, batch in batches),
+            lambda *leaves: np.concatenate(leaves)[: model.num_examples], *batches
         )
-        return _input_parts(batches[0][0], **examples)
+        return _input_parts(table, **examples)
 
     return parts_of
 
@@ -107,8 +112,9 @@ def shared_directions(
     _, sizes, embedding_directions = np.linalg.svd(embeddings, full_matrices=False)
     energy = np.square(sizes)
     cumulative = np.cumsum(energy) / max(energy.sum(), 1e-30)
+    num_main = int((cumulative < 0.9).sum()) + 1
     # The subspaces must fit into both sets of vectors.
-    count = min(int((cumulative < 0.9).sum()) + 1, len(tokens), len(embeddings))
+    count = min(num_main, len(tokens), len(embeddings))
     products = embedding_directions[:count] @ token_directions[:count].T
     return SharedDirections(
         rms_cosine=_rms(cosines),
@@ -132,12 +138,15 @@ def _input_parts(
     k: tuple[np.ndarray, np.ndarray],
     mask: Bool[np.ndarray, "n _ l s"],
 ) -> InputParts:
-    _, once = np.unique(positions[valid], axis=0, return_index=True)
-    used_tokens, used_embeddings = table[np.unique(tokens[valid])], embeddings[valid][once]
+    _, first_uses = np.unique(positions[valid], axis=0, return_index=True)
+    used_tokens = table[np.unique(tokens[valid])]
+    used_embeddings = embeddings[valid][first_uses]
     shares = four_terms.shares(q, k, mask).shares
     # Heads whose logits do not differ have no shares.
-    known = shares[:, np.isfinite(shares).all(axis=0)]
-    means = known.mean(axis=1).tolist() if known.size else [None] * len(four_terms.TERMS)
+    has_shares = np.isfinite(shares).all(axis=0)
+    means = [None] * len(four_terms.TERMS)
+    if has_shares.any():
+        means = shares[:, has_shares].mean(axis=1).tolist()
     return InputParts(
         token_rms=_rms(used_tokens),
         embedding_rms=_rms(used_embeddings),
@@ -156,15 +165,19 @@ def _read(
 ) -> tuple[Array, dict[str, PyTree]]:
     """The table of tokens, and the other arguments of `_input_parts` for each example."""
     examples = draw(setup, sizes, length, first, data)
-    stream, stack = examples.answering, setup.model(params).answering
+    stream = examples.answering
+    stack = setup.model(params).answering
+    # A model of its own, because the recording replaces blocks.
     _, activations = record_activations(setup.model(params), stream, examples.source)
     sink = int(stack.sink is not None)
-    first_layer = activations.attention[list(activations.hidden)[-1]][0]
+    answering_name = list(activations.hidden)[-1]
+    first_layer = activations.attention[answering_name][0]
     mask = first_layer.mask[:, :, sink:]  # log n of a temperature counts the sink token as a key
     parts = token_and_embedding(stack, stream)
     queries = project(stack, parts, "query")
     no_sink = mask[..., sink:]
-    return stack.embedding.embedding[...] * stack.embedding_scale, {
+    table = stack.embedding.embedding[...] * stack.embedding_scale
+    return table, {
         "tokens": stream.tokens,
         "valid": stream.mask,
         "positions": _positions(stack, stream),
@@ -201,19 +214,30 @@ def project(stack: Stack, parts: Parts, which: str) -> Parts:
     if block.pre_norm:
         parts = _normalize(block.norms[0], parts)
     projection = getattr(block.attention, which)
-    heads = [projection(x).reshape(*x.shape[:2], block.attention.num_heads, -1) for x in parts]
+    token, embedding = parts
+    shape = (*token.shape[:2], block.attention.num_heads, -1)
+    of_heads = (
+        projection(token).reshape(shape),
+        projection(embedding).reshape(shape),
+    )
     norm = getattr(block.attention, f"{which}_norm")
-    return (heads[0], heads[1]) if norm is None else _normalize(norm, (heads[0], heads[1]))
+    if norm is None:
+        return of_heads
+    return _normalize(norm, of_heads)
 
 
 def scale_by_temperature(attention: Attention, parts: Parts, mask: Bool[Array, "_ _ l s"]) -> Parts:
     """Both parts of queries times their temperature, a factor of log n for n visible keys."""
     if not attention.log_n and attention.log_n_factor is None:
         return parts
-    factor = jnp.ones(1) if attention.log_n_factor is None else attention.log_n_factor[...]
-    log_n = jnp.log(jnp.maximum(mask.sum(axis=-1), 1).astype(jnp.float32))  # [B|1, H|1, L]
+    factor = jnp.ones(1)
+    if attention.log_n_factor is not None:
+        factor = attention.log_n_factor[...]
+    num_visible = jnp.maximum(mask.sum(axis=-1), 1)  # [B|1, H|1, L]
+    log_n = jnp.log(num_visible.astype(jnp.float32))
     scale = jnp.moveaxis(factor[None, :, None] * log_n, 1, 2)[..., None]
-    return parts[0] * scale, parts[1] * scale
+    token, embedding = parts
+    return token * scale, embedding * scale
 
 
 def _normalize(norm: nnx.LayerNorm | nnx.RMSNorm, parts: Parts) -> Parts:
@@ -224,7 +248,7 @@ def _normalize(norm: nnx.LayerNorm | nnx.RMSNorm, parts: Parts) -> Parts:
         token = token - token.mean(axis=-1, keepdims=True)
         embedding = embedding - embedding.mean(axis=-1, keepdims=True)
     square = jnp.square(token + embedding).mean(axis=-1, keepdims=True)
-    row = (*(1,) * (token.ndim - 1), -1)
+    row = (*[1] * (token.ndim - 1), -1)
     learned_scale = norm.scale[...].reshape(row)  # type: ignore[index]
     scale = jax.lax.rsqrt(square + norm.epsilon) * learned_scale
     token, embedding = token * scale, embedding * scale
@@ -234,7 +258,8 @@ def _normalize(norm: nnx.LayerNorm | nnx.RMSNorm, parts: Parts) -> Parts:
 
 
 def _unit(rows: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30)
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.maximum(norms, 1e-30)  # a row of zeros stays one
 
 
 def _rms(x: np.ndarray) -> float:

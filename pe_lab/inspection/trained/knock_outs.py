@@ -5,8 +5,8 @@ forward pass and may be traced, so that one compiled program serves all knock-ou
 the input is left out.
 """
 
-import collections
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import no_type_check
 
@@ -75,18 +75,15 @@ def acting_encodings(setup: Setup) -> list[ActingEncoding]:
     in_attention: list[ActingEncoding] = []
     at_input: list[ActingEncoding] = []
     for stack, model in setup.abstract_model.stacks.items():
-        for where in (stack, "cross") if model.cross_sites else (stack,):
-            for layer in range(settings.num_layers):
-                in_attention += [
-                    ActingEncoding(name, where, layer, spec.heads)
-                    for name, spec in named
-                    if _acts_on_layer(spec, where, layer)
-                ]
-        at_input += [
-            ActingEncoding(name, "input", None)
-            for name, spec in named
-            if spec.share is None and spec.acts_in(stack)
-        ]
+        attentions = (stack, "cross") if model.cross_sites else (stack,)
+        places = itertools.product(attentions, range(settings.num_layers), named)
+        for where, layer, (name, spec) in places:
+            if _acts_on_layer(spec, where, layer):
+                in_attention.append(ActingEncoding(name, where, layer, spec.heads))
+        for name, spec in named:
+            # `share` is None for encodings at the input: it says what layers have in common.
+            if spec.share is None and spec.acts_in(stack):
+                at_input.append(ActingEncoding(name, "input", None))
     return in_attention + at_input
 
 
@@ -105,17 +102,17 @@ def unique_names(encodings: Sequence[Encoding]) -> list[str]:
     labels = []
     for spec in specs:
         same_name = [other for other in specs if other["name"] == spec["name"]]
-        distinct = {
-            key: value
-            for key, value in spec.items()
-            if key == "name" or any(other[key] != value for other in same_name)
-        }
+        distinct = {"name": spec["name"]}
+        for key, value in spec.items():
+            if any(other[key] != value for other in same_name):
+                distinct[key] = value
         labels.append(label(distinct))
-    counts = collections.Counter(labels)
-    return [
-        f"{name} ({labels[: i + 1].count(name)})" if counts[name] > 1 else name
-        for i, name in enumerate(labels)
-    ]
+    names = []
+    for i, name in enumerate(labels):
+        if labels.count(name) > 1:
+            name = f"{name} ({labels[: i + 1].count(name)})"
+        names.append(name)
+    return names
 
 
 def logits(
@@ -146,17 +143,21 @@ def switched_off(model: Transformer, terms: Terms, off: Bool[Array | np.ndarray,
 
     def encoding(e: LayerEncoding) -> LayerEncoding:
         on = ~next(rows)
-        return dataclasses.replace(e, heads=on if e.heads is None else e.heads & on)
+        heads = on if e.heads is None else e.heads & on
+        return dataclasses.replace(e, heads=heads)
 
     def layers(layer_terms: tuple[AttentionTerms, ...]) -> tuple[AttentionTerms, ...]:
         hook = model.answering.kernels.hook
-        return tuple(
-            attention_terms([encoding(e) for e in layer.encodings], layer.visible, hook=hook)
-            for layer in layer_terms
-        )
+        changed = []
+        for layer in layer_terms:
+            encodings = [encoding(e) for e in layer.encodings]
+            # Biases are terms too, so they are computed again.
+            changed.append(attention_terms(encodings, layer.visible, hook=hook))
+        return tuple(changed)
 
     def stack(stack_terms: StackTerms) -> StackTerms:
-        attention, cross = layers(stack_terms.attention), layers(stack_terms.cross)
+        attention = layers(stack_terms.attention)
+        cross = layers(stack_terms.cross)
         return dataclasses.replace(stack_terms, attention=attention, cross=cross)
 
     # The rows are consumed in order, and the encodings of the source come first.
@@ -166,7 +167,8 @@ def switched_off(model: Transformer, terms: Terms, off: Bool[Array | np.ndarray,
 
 def all_knock_outs(setup: Setup) -> Iterator[KnockOut]:
     """Each encoding off everywhere, on each layer and on each head."""
-    acting, num_heads = acting_encodings(setup), setup.run.model.num_heads
+    acting = acting_encodings(setup)
+    num_heads = setup.run.model.num_heads
     # The first place of an encoding decides its order in the table.
     for name in dict.fromkeys(part.encoding for part in acting):
         chosen = [part.encoding == name for part in acting]
@@ -193,11 +195,16 @@ def _off(
     head: int | None = None,
 ) -> SwitchedOff:
     """The chosen encodings off on one head, or on all."""
-    heads = np.ones(num_heads, bool) if head is None else np.arange(num_heads) == head
-    rows = [
-        heads if off else np.zeros(num_heads, bool)
-        for part, off in zip(acting, chosen, strict=True)
-        if part.where != "input"
-    ]
-    inputs = [off for part, off in zip(acting, chosen, strict=True) if part.where == "input"]
-    return SwitchedOff(np.array(rows, bool).reshape(-1, num_heads), tuple(inputs))
+    heads = np.ones(num_heads, bool)
+    if head is not None:
+        heads = np.arange(num_heads) == head
+    rows = []
+    inputs = []
+    for part, is_off in zip(acting, chosen, strict=True):
+        if part.where == "input":
+            inputs.append(is_off)
+        else:
+            rows.append(heads & is_off)
+    # The shape counts if no encoding is in attention.
+    attention = np.array(rows, bool).reshape(-1, num_heads)
+    return SwitchedOff(attention, tuple(inputs))

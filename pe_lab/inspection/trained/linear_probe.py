@@ -35,12 +35,15 @@ def probe_position(
     Returns:
       None if a half has fewer than two positions.
     """
-    positions = np.broadcast_to(np.arange(hidden.shape[1], dtype=np.float64), valid.shape)
+    indices = np.arange(hidden.shape[1], dtype=np.float64)
+    positions = np.broadcast_to(indices, valid.shape)
     # Whole examples, so that no example is on both sides.
     half = len(hidden) // 2
     X, y = _rows(hidden[:half], positions[:half], valid[:half])
     X_test, y_test = _rows(hidden[half:], positions[half:], valid[half:])
-    if not len(y) or min(np.ptp(y), np.ptp(y_test)) == 0:
+    if not len(y):
+        return None
+    if np.ptp(y) == 0 or np.ptp(y_test) == 0:
         return None
     mean = X.mean(axis=0)
     mean_position = y.mean()
@@ -49,12 +52,14 @@ def probe_position(
     width = len(covariance)
     ridge = _RIDGE * np.trace(covariance) / width or 1.0
     penalty = ridge * np.eye(width)
-    weights = np.linalg.solve(covariance + penalty, centered.T @ (y - mean_position))
+    targets = centered.T @ (y - mean_position)
+    weights = np.linalg.solve(covariance + penalty, targets)
     predicted = (X_test - mean) @ weights + mean_position
     error = predicted - y_test
     variance = np.square(y_test - y_test.mean()).sum()
     r2 = 1 - np.square(error).sum() / variance
-    return ProbeScore(r2=float(r2), error=float(np.abs(error).mean()))
+    mean_error = np.abs(error).mean()
+    return ProbeScore(r2=float(r2), error=float(mean_error))
 
 
 def _rows(

@@ -55,18 +55,21 @@ class LoadedModel:
     def __init__(
         self, trained: TrainedRun, lengths: Sequence[int], num_examples: int = EXAMPLES
     ) -> None:
-        setup = self.setup = trained.setup
+        setup = trained.setup
         for length in lengths:
             reason = out_of_reach(setup, length)
             if reason:
                 raise UserError(f"{reason}: the run {setup.run.run_id} cannot be inspected there.")
+        self.setup = setup
         self.params = trained.params
         self.num_examples = min(num_examples, setup.run.evaluate.num_examples)
         bound = max(lengths)
-        tokens = max(setup.num_tokens(bound).values()) + setup.run.model.sink_token
+        tokens = max(setup.num_tokens(bound).values())
+        tokens += setup.run.model.sink_token
         # Attention weights are recorded, so their memory grows with the square of the length.
-        fits = max(1, _MAX_WEIGHTS // (setup.run.model.num_heads * tokens**2))
-        power_of_two = 1 << fits.bit_length() - 1
+        weights_of_example = setup.run.model.num_heads * tokens**2
+        num_fitting = max(1, _MAX_WEIGHTS // weights_of_example)
+        power_of_two = 1 << num_fitting.bit_length() - 1
         self.sizes = BatchSize(bound, min(power_of_two, _BATCH_SIZE))
         self.data = setup.data("test")
         self._observe = jax.jit(functools.partial(observe_batch, setup, self.sizes))
@@ -77,38 +80,44 @@ class LoadedModel:
         """The parameters before training; None if they are another run's."""
         if self.setup.run.init_from is not None:
             return None
-        members = jax.tree.map(jnp.asarray, members_of(RunGroup((self.setup.run,)), [0]))
-        state = jax.jit(functools.partial(initial_state, self.setup))(members)
-        return of_member(state.params, 0)
+        group = RunGroup((self.setup.run,))
+        members = jax.tree.map(jnp.asarray, members_of(group, [0]))
+        # Compiled as in training, because rounding differs outside of a compiled program.
+        initialize = jax.jit(functools.partial(initial_state, self.setup))
+        return of_member(initialize(members).params, 0)
 
     def observe(self, length: int, params: PyTree | None = None) -> Observations:
         """Activations of all examples of a length, by default with the final parameters."""
         count = np.int32(self.num_examples)
-        parts = [self._observe(*args, count) for args in self.batches(length, params)]
+        batches = self.batches(length, params)
+        parts = [self._observe(*arguments, count) for arguments in batches]
         return join(parts, self.num_examples)
 
     def score(self, length: int, off: knock_outs.SwitchedOff) -> Score:
         """Exact match and token accuracy with some encodings switched off."""
-        parts = [self._score(*args, off) for args in self.batches(length)]
-        exact, tokens = (
-            np.concatenate(arrays)[: self.num_examples] for arrays in zip(*parts, strict=True)
-        )
+        batches = [self._score(*arguments, off) for arguments in self.batches(length)]
+        exact, tokens = self._joined(batches)
         return Score(float(exact.mean()), float(tokens.mean()))
 
     def answers(self, length: int) -> list[Answer]:
         """The model's greedy answer to each example, and the right answer."""
-        parts = [jax.tree.map(np.asarray, self._answers(*args)) for args in self.batches(length)]
-        tokens, ends, right, counts = (
-            np.concatenate(arrays)[: self.num_examples] for arrays in zip(*parts, strict=True)
-        )
-        return [
-            Answer(tokens[i, : min(end, count)].tolist(), right[i, :count].tolist())
-            for i, (end, count) in enumerate(zip(ends, counts, strict=True))
-        ]
+        batches = [self._answers(*arguments) for arguments in self.batches(length)]
+        answers = []
+        for tokens, end, right, count in zip(*self._joined(batches), strict=True):
+            answer = tokens[: min(end, count)].tolist()
+            answers.append(Answer(answer, right[:count].tolist()))
+        return answers
+
+    def _joined(self, batches: Sequence[tuple[Array, ...]]) -> list[np.ndarray]:
+        """The arrays of all batches, without the examples that fill the last batch."""
+        arrays = map(np.concatenate, zip(*batches, strict=True))
+        return [array[: self.num_examples] for array in arrays]
 
     @property
     def end_token(self) -> int | None:
-        return answer_vocabulary(self.setup).end if self.setup.layout.end_token else None
+        if not self.setup.layout.end_token:
+            return None
+        return answer_vocabulary(self.setup).end
 
     @property
     def one_pass(self) -> bool:
@@ -130,14 +139,19 @@ def _one_pass(setup: Setup) -> bool:
 
 
 def answer_vocabulary(setup: Setup) -> Vocabulary:
-    size = setup.layout.vocabularies(setup.task)[list(setup.num_tokens(1))[-1]]
-    vocabularies = (setup.task.target_vocabulary, setup.task.vocabulary)
-    return next(vocabulary for vocabulary in vocabularies if vocabulary.size == size)
+    *_, answering = setup.num_tokens(1)  # stacks are in the order of application
+    size = setup.layout.vocabularies(setup.task)[answering]
+    # A decoder without an encoder has the tokens of the prompt in its vocabulary, too.
+    if setup.task.target_vocabulary.size == size:
+        return setup.task.target_vocabulary
+    return setup.task.vocabulary
 
 
 def out_of_reach(setup: Setup, length: int) -> str | None:
     """Reason why a run has no examples or positions for a length; None if it has."""
-    if length < setup.task.min_length or length > (setup.task.max_length or length):
+    shortest = setup.task.min_length
+    longest = setup.task.max_length or length
+    if not shortest <= length <= longest:
         return f"{setup.run.task.name} with these arguments has no examples of length {length}"
     return checks.out_of_reach(setup, length, 0)
 
@@ -156,10 +170,12 @@ def _score(
     batch = examples.batch
     logits = knock_outs.logits(setup.model(params), off, examples.answering, examples.source)
     # argmax of NaN is a valid token, so undefined logits must not count as right.
-    right = jnp.isfinite(logits).all(axis=-1) & (logits.argmax(axis=-1) == batch.labels)
+    is_finite = jnp.isfinite(logits).all(axis=-1)
+    right = is_finite & (logits.argmax(axis=-1) == batch.labels)
     num_tokens = jnp.maximum(batch.answer.sum(axis=1), 1)
     token_accuracy = (right & batch.answer).sum(axis=1) / num_tokens
-    return (right | ~batch.target).all(axis=1), token_accuracy
+    exact_match = (right | ~batch.target).all(axis=1)
+    return exact_match, token_accuracy
 
 
 def _answers(
@@ -172,7 +188,8 @@ def _answers(
 ) -> tuple[Array, Array, Array, Array]:
     """The answers [B, T] and their lengths with the end token; the right answers and theirs."""
     examples = draw(setup, sizes, length, first, data)
-    vocabulary, labels = answer_vocabulary(setup), examples.batch.labels
+    vocabulary = answer_vocabulary(setup)
+    labels = examples.batch.labels
     max_tokens = setup.task.target_bound(sizes.bound) + setup.layout.end_token
     is_answer = labels != vocabulary.pad
     start = is_answer.argmax(axis=1)  # the token before the answer predicts its first token
@@ -186,23 +203,25 @@ def _answers(
         logits = model(examples.answering, examples.source)
         predicted = jnp.where(examples.batch.target, logits.argmax(axis=-1), labels)
         tokens = jnp.take_along_axis(predicted, slots_inside, axis=1)
-        ended = jnp.zeros_like(tokens, dtype=bool)
+        is_end = jnp.zeros_like(tokens, dtype=bool)
         if setup.layout.end_token:
-            ended = tokens == vocabulary.end
-        ends = jnp.where(ended, jnp.arange(max_tokens)[None], max_tokens).min(axis=1)
-        return tokens, ends + 1, right, counts
+            is_end = tokens == vocabulary.end
+        indices = jnp.arange(max_tokens)[None]
+        first_end = jnp.where(is_end, indices, max_tokens).min(axis=1)
+        return tokens, first_end + 1, right, counts
     width = labels.shape[1] - max_tokens + 1
     # `generate` needs a position for the last generated token, which no token reads.
-    positions = tuple(
-        jnp.concatenate([p, p[:, :, -1:]], axis=2) for p in examples.answering.positions
-    )
+    positions = []
+    for of_scheme in examples.answering.positions:
+        last = of_scheme[:, :, -1:]
+        positions.append(jnp.concatenate([of_scheme, last], axis=2))
     tokens, lengths = generate(
         model,
         examples.answering.tokens[:, :width],
         jnp.arange(width)[None] <= start[:, None],
         end=vocabulary.end if setup.layout.end_token else -1,
         max_tokens=max_tokens,
-        positions=positions,
+        positions=tuple(positions),
         source=examples.source,
     )
     return tokens, lengths + 1, right, counts

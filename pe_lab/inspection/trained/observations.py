@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 
 from pe_lab.inspection.trained import attention_statistics
 from pe_lab.inspection.trained.activations import record_activations
@@ -58,18 +58,26 @@ def join(parts: Sequence[dict[str, PyTree]], num_examples: int) -> Observations:
     """Observations from the results of `observe_batch`; the last batch may hold too many."""
     parts = [jax.tree.map(np.asarray, part) for part in parts]
     examples = jax.tree.map(
-        lambda *leaves: np.concatenate(leaves)[:num_examples], *(part["examples"] for part in parts)
+        lambda *leaves: np.concatenate(leaves)[:num_examples],
+        *(part["examples"] for part in parts),
     )
-    sums = jax.tree.map(lambda *leaves: np.sum(leaves, axis=0), *(part["sums"] for part in parts))
-    means = {
-        name: [attention_statistics.means(layer) for layer in layers]
-        for name, layers in sums.items()
-    }
+    sums = jax.tree.map(
+        lambda *leaves: np.sum(leaves, axis=0),
+        *(part["sums"] for part in parts),
+    )
+    means = {}
+    for name, layers in sums.items():
+        means[name] = [attention_statistics.means(layer) for layer in layers]
     first = parts[0]["first"]
+    first_example = FirstExample(
+        weights=_in_order(first["weights"]),
+        mask=_in_order(first["mask"]),
+        aligned=first["aligned"],
+    )
     return Observations(
         **{field: _in_order(by_name) for field, by_name in examples.items()},
         attention=_in_order(means),
-        first=FirstExample(_in_order(first["weights"]), _in_order(first["mask"]), first["aligned"]),
+        first=first_example,
     )
 
 
@@ -90,44 +98,48 @@ def observe_batch(
     examples = draw(setup, sizes, length, first, data)
     _, activations = record_activations(setup.model(params), examples.answering, examples.source)
     # Stacks are in the order of application, so the answering one is last.
-    stacks, sink = list(activations.hidden), int(setup.run.model.sink_token)
+    stacks = list(activations.hidden)
+    sink = int(setup.run.model.sink_token)
     streams = {stacks[-1]: examples.answering}
     if examples.source is not None:
         streams[stacks[0]] = examples.source
-    counted = (first + jnp.arange(sizes.size) < num_examples)[:, None]
-    aligned = jnp.pad(examples.aligned, ((0, 0), (sink, 0), (sink, 0)))
+    # The examples that fill the last batch do not count.
+    numbers = first + jnp.arange(sizes.size)
+    counted = (numbers < num_examples)[:, None]
+    before = (sink, 0)  # a sink token comes before the others
+    aligned = jnp.pad(examples.aligned, ((0, 0), before, before))
     sums: dict[str, list[attention_statistics.AttentionSums]] = {}
+    first_weights: dict[str, list[Array]] = {}
     for name, layers in activations.attention.items():
         answers = name in ("cross", stacks[-1])
         # Only tokens that predict the answer count; in an encoder with a decoder, all tokens.
         queries = examples.batch.target if answers else streams[name].mask
-        queries = jnp.pad(queries, ((0, 0), (sink, 0))) & counted
+        queries = jnp.pad(queries, ((0, 0), before)) & counted
         # Named keys are tokens of the prompt, which only these queries can see.
         reads_prompt = answers and (examples.source is None or name == "cross")
-        sums[name] = []
+        sums[name], first_weights[name] = [], []
         for layer in layers:
             assert layer.weights is not None
-            no_key = jnp.zeros((sizes.size, *layer.weights.shape[2:]), bool)
-            keys = aligned if reads_prompt else no_key
-            sums[name].append(attention_statistics.sums(layer.weights, layer.mask, queries, keys))
+            # The maps of one example show the sink token, too.
+            first_weights[name].append(layer.weights[0])
+            keys = aligned
+            if not reads_prompt:
+                keys = jnp.zeros((sizes.size, *layer.weights.shape[2:]), bool)
+            of_layer = attention_statistics.sums(layer.weights, layer.mask, queries, keys)
+            sums[name].append(of_layer)
 
-    by_name = activations.attention.items()
-    first_of = lambda arrays: [array[0] for array in arrays]
-    weights = {name: first_of(layer.weights for layer in layers) for name, layers in by_name}
-    masks = {name: first_of(layer.mask for layer in layers) for name, layers in by_name}
+    q, k, masks, first_masks = {}, {}, {}, {}
+    for name, layers in activations.attention.items():
+        q[name] = [layer.q[:, sink:] for layer in layers]
+        k[name] = [layer.k[:, sink:] for layer in layers]
+        masks[name] = [layer.mask[:, :, sink:, sink:] for layer in layers]
+        first_masks[name] = [layer.mask[0] for layer in layers]
+    hidden = {}
+    for name, states in activations.hidden.items():
+        hidden[name] = [state[:, sink:] for state in states]
+    valid = {name: stream.mask for name, stream in streams.items()}
     return {
-        "examples": {
-            "hidden": {
-                name: [x[:, sink:] for x in states] for name, states in activations.hidden.items()
-            },
-            "valid": {name: stream.mask for name, stream in streams.items()},
-            "q": {name: [layer.q[:, sink:] for layer in layers] for name, layers in by_name},
-            "k": {name: [layer.k[:, sink:] for layer in layers] for name, layers in by_name},
-            "mask": {
-                name: [layer.mask[:, :, sink:, sink:] for layer in layers]
-                for name, layers in by_name
-            },
-        },
+        "examples": {"hidden": hidden, "valid": valid, "q": q, "k": k, "mask": masks},
         "sums": sums,
-        "first": {"weights": weights, "mask": masks, "aligned": examples.aligned[0]},
+        "first": {"weights": first_weights, "mask": first_masks, "aligned": examples.aligned[0]},
     }

@@ -43,18 +43,18 @@ def inspect_run(
     trained: TrainedRun,
     lengths: Sequence[int],
     num_examples: int = EXAMPLES,
-    kept: Iterable[tuple[int, PyTree]] = (),
+    snapshots: Iterable[tuple[int, PyTree]] = (),
 ) -> Findings:
     """Findings at these lengths; before and during training at the first of them.
 
     Args:
-      kept: steps and parameters during training, in order.
+      snapshots: steps and parameters during training, in order.
 
     Raises:
       UserError: the run has no examples or positions for a length.
     """
     model = LoadedModel(trained, lengths, num_examples)
-    setup, steps = trained.setup, trained.setup.run.train.steps
+    steps = trained.setup.run.train.steps
     missing = []
     states = [(State(AFTER, steps, length), model.params) for length in lengths]
     initial = model.initial()
@@ -62,7 +62,7 @@ def inspect_run(
         missing.append("The state before training: this run started from another run.")
     else:
         states.insert(0, (State(BEFORE, 0, lengths[0]), initial))
-    reason = input_embeddings.why_not(setup)
+    reason = input_embeddings.why_not(trained.setup)
     parts_of = None
     if reason is None:
         parts_of = input_embeddings.input_parts(model, lengths[0])
@@ -72,9 +72,9 @@ def inspect_run(
     observed = [_observe(model, state, params) for state, params in states]
     first_examples = {o.state.length: o.first for o in observed if o.state.when == AFTER}
     inputs = []
-    if parts_of is not None:
-        at_first = [(state, params) for state, params in states if state.length == lengths[0]]
-        inputs = [StateInput(state, parts_of(params)) for state, params in at_first]
+    for state, params in states:
+        if parts_of is not None and state.length == lengths[0]:
+            inputs.append(StateInput(state, parts_of(params)))
     return Findings(
         run=_inspected_run(trained, model, lengths),
         input=inputs,
@@ -83,7 +83,7 @@ def inspect_run(
         probes=[row for o in observed for row in o.probes],
         knock_outs=[row for length in lengths for row in _knock_out_scores(model, length)],
         failures=[_failures(model, length) for length in lengths],
-        course=_course(trained, model, lengths[0], kept, parts_of),
+        course=_course(trained, model, lengths[0], snapshots, parts_of),
         missing=missing,
         first_examples=first_examples,
     )
@@ -128,9 +128,13 @@ class _Observed:
 
 
 def _observe(model: LoadedModel, state: State, params: PyTree) -> _Observed:
-    seen = model.observe(state.length, params)
+    observations = model.observe(state.length, params)
     return _Observed(
-        state, _terms(state, seen), _attention(state, seen), _probes(state, seen), seen.first
+        state,
+        _terms(state, observations),
+        _attention(state, observations),
+        _probes(state, observations),
+        observations.first,
     )
 
 
@@ -138,7 +142,7 @@ def _course(
     trained: TrainedRun,
     model: LoadedModel,
     length: int,
-    kept: Iterable[tuple[int, PyTree]],
+    snapshots: Iterable[tuple[int, PyTree]],
     parts_of: InputParts | None,
 ) -> TrainingCourse:
     curve = []
@@ -147,7 +151,7 @@ def _course(
         curve.append(ValidationPoint(point["step"], exact_match))
     threshold = trained.setup.task.threshold
     course = TrainingCourse([], [], [], curve, threshold, solved_at(trained.setup, curve))
-    for step, params in kept:
+    for step, params in snapshots:
         state = State(DURING, step, length)
         observed = _observe(model, state, params)
         course.terms.extend(observed.terms)
@@ -167,20 +171,21 @@ def solved_at(setup: Setup, curve: Sequence[ValidationPoint]) -> int | None:
         "sources": None,
     }
     for point in curve:
-        rows = [
-            {**common, "length": length, "value": value}
-            for length, value in point.exact_match.items()
-        ]
+        rows = []
+        for length, value in point.exact_match.items():
+            rows.append({**common, "length": length, "value": value})
         # The rule of the tables, so that a report never contradicts them.
         if validation.solved({"status": "finished", "exposure": exposure, "rows": rows}):
             return point.step
     return None
 
 
-def _terms(state: State, seen: Observations) -> list[HeadTerms]:
+def _terms(state: State, observations: Observations) -> list[HeadTerms]:
     rows = []
-    for name in seen.q:
-        layers = zip(seen.q[name], seen.k[name], seen.mask[name], strict=True)
+    for name in observations.q:
+        layers = zip(
+            observations.q[name], observations.k[name], observations.mask[name], strict=True
+        )
         for layer, (q, k, mask) in enumerate(layers, start=1):
             # Padding has no visible keys and is visible to no query.
             valid_queries = np.asarray(mask.any(axis=(1, 3)))
@@ -193,16 +198,16 @@ def _terms(state: State, seen: Observations) -> list[HeadTerms]:
             )
             for head in range(q.shape[2]):
                 cc, cp, pc, pp = map(_finite, shares.shares[:, head])
-                together, nearness = _finite(shares.together[head]), _finite(shares.nearness[head])
-                rows.append(
-                    HeadTerms(state, name, layer, head + 1, cc, cp, pc, pp, together, nearness)
-                )
+                together = _finite(shares.together[head])
+                nearness = _finite(shares.nearness[head])
+                place = (state, name, layer, head + 1)
+                rows.append(HeadTerms(*place, cc, cp, pc, pp, together, nearness))
     return rows
 
 
-def _attention(state: State, seen: Observations) -> list[HeadAttention]:
+def _attention(state: State, observations: Observations) -> list[HeadAttention]:
     rows = []
-    for name, layers in seen.attention.items():
+    for name, layers in observations.attention.items():
         for layer, means in enumerate(layers, start=1):
             for head in range(len(means.entropy)):
                 row = HeadAttention(
@@ -220,26 +225,28 @@ def _attention(state: State, seen: Observations) -> list[HeadAttention]:
     return rows
 
 
-def _probes(state: State, seen: Observations) -> list[LayerProbe]:
+def _probes(state: State, observations: Observations) -> list[LayerProbe]:
     rows = []
-    for name, states in seen.hidden.items():
+    for name, states in observations.hidden.items():
         for layer, hidden in enumerate(states):
-            score = linear_probe.probe_position(hidden, seen.valid[name])
-            r2, error = (None, None) if score is None else (score.r2, score.error)
+            score = linear_probe.probe_position(hidden, observations.valid[name])
+            r2 = None if score is None else score.r2
+            error = None if score is None else score.error
             rows.append(LayerProbe(state, name, layer, r2, error))
     return rows
 
 
 def _knock_out_scores(model: LoadedModel, length: int) -> list[KnockOutScore]:
     unchanged = model.score(length, knock_outs.nothing_off(model.setup))
-    rows = [KnockOutScore(None, None, None, None, length, *dataclasses.astuple(unchanged))]
+    everything_on = (None, None, None, None)  # no encoding, attention, layer or head is off
+    rows = [KnockOutScore(*everything_on, length, *dataclasses.astuple(unchanged))]
     for knock_out in knock_outs.all_knock_outs(model.setup):
         score = model.score(length, knock_out.off)
         row = KnockOutScore(
             knock_out.encoding,
             knock_out.where,
-            layer=None if knock_out.layer is None else knock_out.layer + 1,
-            head=None if knock_out.head is None else knock_out.head + 1,
+            layer=_from_one(knock_out.layer),
+            head=_from_one(knock_out.head),
             length=length,
             exact_match=score.exact_match,
             token_accuracy=score.token_accuracy,
@@ -248,24 +255,31 @@ def _knock_out_scores(model: LoadedModel, length: int) -> list[KnockOutScore]:
     return rows
 
 
+def _from_one(index: int | None) -> int | None:
+    """A number for readers, who count from 1."""
+    return None if index is None else index + 1
+
+
 def _failures(model: LoadedModel, length: int) -> FailureCounts:
     answers = model.answers(length)
-    kinds = collections.Counter(
-        failure_kinds.kind(answer.tokens, answer.right, model.end_token) for answer in answers
-    )
-    failed = len(answers) - kinds[None]
-    errors: collections.Counter[int] = collections.Counter()
+    longest = max(len(answer.right) for answer in answers)
+    kinds: collections.Counter[str | None] = collections.Counter()
+    errors = [0] * longest
     for answer in answers:
+        kinds[failure_kinds.kind(answer.tokens, answer.right, model.end_token)] += 1
         first = failure_kinds.first_error(answer.tokens, answer.right)
         if first < len(answer.right):
             errors[first] += 1
-    longest = max(len(answer.right) for answer in answers)
+    num_failed = len(answers) - kinds[None]  # None is the kind of a right answer
+    shares: dict[str, float | None] = dict.fromkeys(failure_kinds.KINDS)
+    if num_failed:
+        shares = {kind: kinds[kind] / num_failed for kind in failure_kinds.KINDS}
     return FailureCounts(
         length=length,
         examples=len(answers),
-        failed=failed,
-        shares={kind: kinds[kind] / failed if failed else None for kind in failure_kinds.KINDS},
-        first_error=[errors[place] for place in range(longest)],
+        failed=num_failed,
+        shares=shares,
+        first_error=errors,
     )
 
 

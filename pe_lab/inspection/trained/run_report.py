@@ -32,8 +32,8 @@ def write(run: Path, lengths: Sequence[int] | None, folder: Path) -> str:
       UserError: there is no such run, it cannot be loaded, or it has no examples of a length.
     """
     trained = load(run.parent, run.name)
-    kept = params_through_training(run.parent, trained.record)
-    findings = inspect_run(trained, lengths_of(trained, lengths), kept=kept)
+    snapshots = params_through_training(run.parent, trained.record)
+    findings = inspect_run(trained, lengths_of(trained, lengths), snapshots=snapshots)
     folder.mkdir(parents=True, exist_ok=True)
     # Pictures of an earlier inspection would not belong to this page.
     for suffix in drawing.SUFFIXES:
@@ -57,7 +57,8 @@ def draw(findings: Findings, folder: Path) -> None:
 
 def page(findings: Findings) -> str:
     """The report in Markdown."""
-    parts = [_introduction(findings), *(s.markdown() for s in sections(findings))]
+    parts = [_introduction(findings)]
+    parts += [section.markdown() for section in sections(findings)]
     missing = list(findings.missing)
     if not findings.course.terms:
         missing.insert(0, training_course.NOT_KEPT)

@@ -42,7 +42,7 @@ def findings():
     )
     run = dataclasses.replace(start, params=end, record={**start.record, "curve": CURVE})
     kept = iter([(0, start.params), (6, blind), (12, end)])
-    return run_inspection.inspect_run(run, (3, 5), kept=kept)
+    return run_inspection.inspect_run(run, (3, 5), snapshots=kept)
 
 
 def without_state(rows, state):

@@ -45,16 +45,18 @@ def figure(findings: Findings, length: int, name: str) -> Figure:
     """A row of maps per layer, a map per head."""
     example = findings.first_examples[length]
     heads = example.weights[name][0].shape[0]
-    layers = [
-        np.where(mask, weights, np.nan)
-        for mask, weights in zip(example.mask[name], example.weights[name], strict=True)
-    ]
+    layers = []
+    for mask, weights in zip(example.mask[name], example.weights[name], strict=True):
+        layers.append(np.where(mask, weights, np.nan))
     # Rows and columns of padding are cut off.
     visible = np.isfinite(np.stack(layers)).any(axis=(0, 1))  # [L, S]
-    rows, columns = np.flatnonzero(visible.any(axis=1)), np.flatnonzero(visible.any(axis=0))
+    rows = np.flatnonzero(visible.any(axis=1))
+    columns = np.flatnonzero(visible.any(axis=0))
     # Maps of many heads get wider than a page rather than unreadable.
-    width = max(min(drawing.WIDTH, 2.0 * heads + 0.9), 1.2 * heads)
-    map_height = (width - 0.9) / heads * len(rows) / len(columns) + 0.25
+    comfortable = min(drawing.WIDTH, 2.0 * heads + 0.9)
+    width = max(comfortable, 1.2 * heads)
+    map_width = (width - 0.9) / heads
+    map_height = map_width * len(rows) / len(columns) + 0.25
     size = (width, 0.9 + map_height * len(layers))
     figure, axes = grid(len(layers), heads, size, sharex=True, sharey=True)
     rings = _rings(findings, example, name)
@@ -68,7 +70,7 @@ def figure(findings: Findings, length: int, name: str) -> Figure:
             axis.scatter(rings[:, 1], rings[:, 0], **ring)
             axis.set_title(f"layer {layer + 1}, head {head + 1}")
             axis.set_xlim(columns[0] - 0.5, columns[-1] + 0.5)
-            axis.set_ylim(rows[-1] + 0.5, rows[0] - 0.5)
+            axis.set_ylim(rows[-1] + 0.5, rows[0] - 0.5)  # the first query at the top
             axis.grid(visible=False)
             axis.xaxis.get_major_locator().set_params(integer=True)
             axis.yaxis.get_major_locator().set_params(integer=True)
@@ -81,9 +83,11 @@ def figure(findings: Findings, length: int, name: str) -> Figure:
 
 def _rings(findings: Findings, example: FirstExample, name: str) -> Float[np.ndarray, "n 2"]:
     """Query and key of each pair that the task names, counting a sink token."""
-    rows = findings.attention
-    if not any(row.attention == name and row.aligned is not None for row in rows):
+    rows = [row for row in findings.attention if row.attention == name]
+    if all(row.aligned is None for row in rows):
         return np.zeros((0, 2))
-    shape = example.weights[name][0].shape[1:]
-    sink_tokens = np.subtract(shape, example.aligned.shape)
-    return (np.argwhere(example.aligned) + sink_tokens).astype(np.float64)
+    _, num_queries, num_keys = example.weights[name][0].shape
+    # A sink token is before the others.
+    sink_tokens = np.subtract((num_queries, num_keys), example.aligned.shape)
+    pairs = np.argwhere(example.aligned) + sink_tokens
+    return pairs.astype(np.float64)

@@ -22,22 +22,24 @@ def section(findings: Findings) -> Section:
         answers = "The greedy answer of the trained model to each example, token by token."
     else:
         answers = "The answers of the trained model in one pass, with the right tokens as input."
-    kinds = "\n".join(
-        f"- *{name}*: {meaning}"
-        for name, meaning in failure_kinds.KINDS.items()
-        if findings.run.end_token or "stopped" not in name
-    )
-    any_failed = any(row.failed for row in findings.failures)
+    kinds = []
+    for name, meaning in failure_kinds.KINDS.items():
+        # Without an end token, no answer stops early or late.
+        if findings.run.end_token or "stopped" not in name:
+            kinds.append(f"- *{name}*: {meaning}")
+    pictures = {}
+    if any(row.failed for row in findings.failures):
+        pictures["trained_failures"] = functools.partial(figure, findings)
     return Section(
         title="Wrong answers",
         measured=f"{answers} An answer is compared up to the length of the right one.",
         reading=(
             "Each wrong answer has one kind, the first in this list that applies. The cells of the "
-            f"table are shares of the wrong answers.\n\n{kinds}"
+            "table are shares of the wrong answers.\n\n" + "\n".join(kinds)
         ),
         this_run=_this_run(findings),
         limits="With few symbols, three tokens also agree by chance. A kind is not a cause.",
-        pictures={"trained_failures": functools.partial(figure, findings)} if any_failed else {},
+        pictures=pictures,
         table=_table(findings),
     )
 
@@ -48,7 +50,8 @@ def _this_run(findings: Findings) -> str:
         text = f"At length {row.length}, {row.failed} of {row.examples} answers are wrong"
         if row.failed:
             kind = max(row.shares, key=lambda name: row.shares[name] or 0.0)
-            text += f", most often as *{kind}* ({number(row.shares[kind])})"
+            share = number(row.shares[kind])
+            text += f", most often as *{kind}* ({share})"
         texts.append(text + ".")
     return " ".join(texts)
 
@@ -80,9 +83,10 @@ def _stack_kinds(axis: Axes, findings: Findings) -> None:
     lengths = [str(row.length) for row in findings.failures]
     bottom = np.zeros(len(lengths))
     for kind, color, hatch in zip(failure_kinds.KINDS, _COLORS, _HATCHES, strict=True):
-        shares = [
-            (row.shares[kind] or 0.0) * row.failed / row.examples for row in findings.failures
-        ]
+        shares = []
+        for row in findings.failures:
+            # The table has shares of the wrong answers, the picture shares of all.
+            shares.append((row.shares[kind] or 0.0) * row.failed / row.examples)
         if any(shares):
             bars = axis.bar(lengths, shares, bottom=bottom, width=0.7, label=kind, color=color)
             for bar in bars:
@@ -91,19 +95,18 @@ def _stack_kinds(axis: Axes, findings: Findings) -> None:
 
 
 def _table(findings: Findings) -> str:
-    body = [
-        [
-            str(row.length),
-            f"{row.failed} of {row.examples}",
-            *(number(share) for share in row.shares.values()),
-            _median_token(row.first_error),
-        ]
-        for row in findings.failures
-    ]
+    body = []
+    for row in findings.failures:
+        wrong = f"{row.failed} of {row.examples}"
+        shares = map(number, row.shares.values())
+        body.append([str(row.length), wrong, *shares, _median_token(row.first_error)])
     header = ["length", "wrong", *failure_kinds.KINDS, "first error (median token)"]
     return table(header, body)
 
 
 def _median_token(counts: Sequence[int]) -> str:
     tokens = np.repeat(np.arange(1, len(counts) + 1), counts)
-    return str(tokens[(len(tokens) - 1) // 2]) if len(tokens) else DASH
+    if not len(tokens):
+        return DASH
+    # The lower of two middle tokens, because there is none between them.
+    return str(tokens[(len(tokens) - 1) // 2])

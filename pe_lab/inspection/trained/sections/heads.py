@@ -9,6 +9,7 @@ from pe_lab.inspection.trained.findings import AFTER, Findings, HeadAttention
 from pe_lab.inspection.trained.sections.section import (
     LINES,
     Section,
+    by_layer,
     enumeration,
     grid,
     layer_name,
@@ -57,7 +58,8 @@ def section(findings: Findings) -> Section:
 def _this_run(findings: Findings) -> str:
     lengths = findings.run.lengths
     after = [row for row in findings.attention if row.state.when == AFTER]
-    known = [row for row in after if row.state.length == lengths[0] and row.aligned is not None]
+    at_first = [row for row in after if row.state.length == lengths[0]]
+    known = [row for row in at_first if row.aligned is not None]
     if not known:
         return "This task names no token of the prompt."
     best = max(known, key=lambda row: row.aligned or 0.0)
@@ -66,26 +68,33 @@ def _this_run(findings: Findings) -> str:
         f"has the most weight on the named token: {number(best.aligned)}, compared with "
         f"{number(best.by_chance)} for uniform attention."
     )
-    same_head = (best.attention, best.layer, best.head)
-    later = [
-        f"{number(row.aligned)} at length {row.state.length}"
-        for row in after
-        if row.state.length != lengths[0] and (row.attention, row.layer, row.head) == same_head
-    ]
-    return text + (f" The same head has {enumeration(later)}." if later else "")
+    best_head = (best.attention, best.layer, best.head)
+    other_lengths = []
+    for row in after:
+        head = (row.attention, row.layer, row.head)
+        if head == best_head and row.state.length != lengths[0]:
+            other_lengths.append(f"{number(row.aligned)} at length {row.state.length}")
+    if other_lengths:
+        text += f" The same head has {enumeration(other_lengths)}."
+    return text
 
 
 def figure(findings: Findings) -> Figure:
     after = [row for row in findings.attention if row.state.when == AFTER]
-    keys = [key for key in _LABELS if any(getattr(row, key) is not None for row in after)]
-    layers = list(dict.fromkeys((row.attention, row.layer) for row in after))
+    keys = []
+    for key in _LABELS:
+        # A task may name no token, and two streams have no distance.
+        if any(getattr(row, key) is not None for row in after):
+            keys.append(key)
+    layers = by_layer(after)
+    lengths = sorted({row.state.length for row in after})
     # Few layers get a narrow picture, many a wide one.
-    width = max(drawing.WIDTH * min(1.0, 0.3 + 0.3 * len(layers)), 1.2 * len(layers))
+    share_of_page = min(1.0, 0.3 + 0.3 * len(layers))
+    width = max(drawing.WIDTH * share_of_page, 1.2 * len(layers))
     size = (width, 1.7 * len(keys) + 0.7)
     figure, axes = grid(len(keys), len(layers), size, sharex=True, sharey="row")
     for axes_of_key, key in zip(axes, keys, strict=True):
-        for axis, layer in zip(axes_of_key, layers, strict=True):
-            rows = [row for row in after if (row.attention, row.layer) == layer]
+        for axis, rows in zip(axes_of_key, layers.values(), strict=True):
             _plot_heads(axis, rows, key)
             axis.axvline(
                 findings.run.trained_length,
@@ -94,15 +103,16 @@ def figure(findings: Findings) -> Figure:
                 linewidth=1,
                 label="training length",
             )
-            drawing.length_axis(axis, sorted({row.state.length for row in after}))
+            drawing.length_axis(axis, lengths)
         axes_of_key[0].set_ylabel(_LABELS[key])
         top = 1.0
-        if key == "distance":
+        if key == "distance":  # the others are shares
             top = max(row.distance or 0.0 for row in after) or 1.0
         axes_of_key[0].set_ylim(0, 1.05 * top)
     several = len({name for name, _ in layers}) > 1
     for column, (name, index) in enumerate(layers):
-        axes[0, column].set_title(f"{name}, layer {index}" if several else f"layer {index}")
+        title = f"{name}, layer {index}" if several else f"layer {index}"
+        axes[0, column].set_title(title)
         axes[-1, column].set_xlabel(f"length ({findings.run.unit})")
     entries = legend_entries(axes.flat)
     handles, labels = list(entries.values()), list(entries)
@@ -113,8 +123,10 @@ def figure(findings: Findings) -> Figure:
 
 def _plot_heads(axis: Axes, rows: list[HeadAttention], key: str) -> None:
     for head in sorted({row.head for row in rows}):
-        known = [row for row in rows if row.head == head and getattr(row, key) is not None]
+        of_head = [row for row in rows if row.head == head]
+        known = [row for row in of_head if getattr(row, key) is not None]
         color, marker = LINES[(head - 1) % len(LINES)]
+        # Heads that share a color differ in their dashes.
         dashes = styles.DASHES[(head - 1) // len(LINES) % len(styles.DASHES)]
         axis.plot(
             [row.state.length for row in known],

@@ -60,9 +60,9 @@ def number_cells(parts: InputParts) -> dict[str, str]:
 def _table(findings: Findings) -> str:
     columns = []
     for row in findings.input:
-        shares = {
-            f"{TERM_NAMES[term]}, first layer": number(row.parts.terms[term]) for term in TERMS
-        }
-        columns.append(number_cells(row.parts) | shares)
+        column = number_cells(row.parts)
+        for term in TERMS:
+            column[f"{TERM_NAMES[term]}, first layer"] = number(row.parts.terms[term])
+        columns.append(column)
     body = [[name, *(column[name] for column in columns)] for name in columns[0]]
     return table(["number", *(row.state.when for row in findings.input)], body)

@@ -16,8 +16,9 @@ _MAX_HEADS = 12  # with numbers in the cells
 
 
 def section(findings: Findings) -> Section:
-    in_layers = any(row.layer for row in findings.knock_outs)
-    pictures = {"trained_knock_out": functools.partial(figure, findings)} if in_layers else {}
+    pictures = {}
+    if any(row.layer for row in findings.knock_outs):
+        pictures["trained_knock_out"] = functools.partial(figure, findings)
     return Section(
         title="Knock-outs of the encoding",
         measured=(
@@ -64,27 +65,29 @@ def figure(findings: Findings) -> Figure:
     lengths = list(dict.fromkeys(row.length for row in inside))
     layers = max(row.layer or 0 for row in inside)
     heads = max(row.head or 0 for row in inside)
-    size = (drawing.WIDTH, (0.75 + 0.28 * layers) * len(places) + 0.7)
+    height_of_map = 0.75 + 0.28 * layers
+    size = (drawing.WIDTH, height_of_map * len(places) + 0.7)
     figure, axes = grid(len(places), len(lengths), size)
     for axes_of_place, (encoding, where) in zip(axes, places, strict=True):
         for axis, length in zip(axes_of_place, lengths, strict=True):
-            rows = [
-                row
-                for row in inside
-                if (row.encoding, row.where, row.length) == (encoding, where, length)
-            ]
+            panel = (encoding, where, length)
+            rows = [row for row in inside if (row.encoding, row.where, row.length) == panel]
             scores = _scores(rows, layers, heads)
             axis.set_facecolor(_NO_NUMBER)
             image = axis.imshow(scores, cmap="viridis", vmin=0, vmax=1, aspect="auto")
             if heads <= _MAX_HEADS:
                 _write_numbers(axis, scores)
+            # The first row of a length is the model as it is.
             unchanged = next(row for row in findings.knock_outs if row.length == length)
             axis.set_title(f"length {length}: {unchanged.exact_match:.2f} as trained")
-            axis.set_xticks(range(heads + 1), [*map(str, range(1, heads + 1)), "all"])
-            axis.set_yticks(range(layers), [*map(str, range(1, layers + 1))])
+            head_names = [str(head + 1) for head in range(heads)]
+            axis.set_xticks(range(heads + 1), [*head_names, "all"])
+            axis.set_yticks(range(layers), [str(layer + 1) for layer in range(layers)])
             axis.grid(visible=False)
-        place = f"{encoding} in {where}\n" if len(places) > 1 else ""
-        axes_of_place[0].set_ylabel(f"{place}layer")
+        label = "layer"
+        if len(places) > 1:
+            label = f"{encoding} in {where}\nlayer"
+        axes_of_place[0].set_ylabel(label)
     figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01, label="exact match")
     for axis in axes[-1]:
         axis.set_xlabel("head that is off")
@@ -97,8 +100,9 @@ def _scores(rows: list[KnockOutScore], layers: int, heads: int) -> Float[np.ndar
     """Exact match by layer and head; the last column is all heads."""
     scores = np.full((layers, heads + 1), np.nan)
     for row in rows:
+        assert row.layer is not None
         column = heads if row.head is None else row.head - 1
-        scores[(row.layer or 0) - 1, column] = row.exact_match
+        scores[row.layer - 1, column] = row.exact_match
     return scores
 
 
@@ -121,4 +125,5 @@ def summary(findings: Findings) -> str:
         score = f"{row.exact_match:.2f} ({row.token_accuracy:.2f})"
         rows.setdefault(place, []).append(score)
     header = ["off", "where", "heads", *(f"length {n}" for n in findings.run.lengths)]
-    return table(header, [[*place, *scores] for place, scores in rows.items()])
+    body = [[*place, *scores] for place, scores in rows.items()]
+    return table(header, body)

@@ -12,6 +12,7 @@ from pe_lab.inspection.trained.sections.section import (
     TERM_COLORS,
     TERM_NAMES,
     Section,
+    by_layer,
     enumeration,
     grid,
     layer_name,
@@ -54,15 +55,14 @@ def section(findings: Findings) -> Section:
 
 def _this_run(findings: Findings) -> str:
     length = findings.run.lengths[0]
-    layers: dict[tuple[str, int], list[HeadTerms]] = {}
-    for row in findings.terms:
-        if row.state.when == AFTER and row.state.length == length:
-            layers.setdefault((row.attention, row.layer), []).append(row)
+    after = [row for row in findings.terms if row.state.when == AFTER]
+    at_length = [row for row in after if row.state.length == length]
     texts = []
-    for (name, layer), rows in layers.items():
-        means = {term: mean(row.share(term) for row in rows) or 0.0 for term in TERMS}
-        largest = max(means, key=lambda term: means[term])
-        texts.append(f"{TERM_NAMES[largest]} in layer {layer} of the {name} ({means[largest]:.2f})")
+    for (name, layer), rows in by_layer(at_length).items():
+        means = [mean(row.share(term) for row in rows) or 0.0 for term in TERMS]
+        largest = max(means)
+        term = TERM_NAMES[TERMS[means.index(largest)]]
+        texts.append(f"{term} in layer {layer} of the {name} ({largest:.2f})")
     return f"After training, at length {length}, the largest term is {enumeration(texts)}."
 
 
@@ -74,12 +74,15 @@ def figure(findings: Findings) -> Figure:
     figure, axes = grid(len(names), len(states), size, sharey=True)
     for axes_of_name, name in zip(axes, names, strict=True):
         for axis, state in zip(axes_of_name, states, strict=True):
-            rows = [r for r in findings.terms if (r.attention, r.state) == (name, state)]
+            of_state = [row for row in findings.terms if row.state == state]
+            rows = [row for row in of_state if row.attention == name]
             _stack(axis, rows)
             axis.set_title(f"{state.when}, length {state.length}")
             axis.set_xlabel("layer")
         label = "share of logit energy"
-        axes_of_name[0].set_ylabel(label if len(names) == 1 else f"{name}:\n{label}")
+        if len(names) > 1:
+            label = f"{name}:\n{label}"
+        axes_of_name[0].set_ylabel(label)
     entries = axes[0, 0].get_legend_handles_labels()
     figure.legend(*entries, loc="outside lower center", ncols=4)
     figure.suptitle("Shares of content and position in the logits (query × key)")
@@ -90,12 +93,14 @@ def _stack(axis: Axes, rows: list[HeadTerms]) -> None:
     layers = sorted({row.layer for row in rows})
     bottom = np.zeros(len(layers))
     for term in TERMS:
-        shares = [
-            mean(row.share(term) for row in rows if row.layer == layer) or 0.0 for layer in layers
-        ]
+        shares = np.zeros(len(layers))
+        for index, layer in enumerate(layers):
+            of_layer = [row.share(term) for row in rows if row.layer == layer]
+            # Heads whose logits do not differ have no shares.
+            shares[index] = mean(of_layer) or 0.0
         color, name = TERM_COLORS[term], TERM_NAMES[term]
         axis.bar(layers, shares, bottom=bottom, color=color, label=name, width=0.8)
-        bottom = bottom + np.array(shares)
+        bottom = bottom + shares
     axis.set(xticks=layers, ylim=(0, 1))
     axis.grid(visible=False)
 
@@ -103,7 +108,8 @@ def _stack(axis: Axes, rows: list[HeadTerms]) -> None:
 def _table(findings: Findings) -> str:
     groups: dict[tuple[str, ...], list[HeadTerms]] = {}
     for row in findings.terms:
-        groups.setdefault((*state_cells(row.state), layer_name(row)), []).append(row)
+        group = (*state_cells(row.state), layer_name(row))
+        groups.setdefault(group, []).append(row)
     header = ["state", "length", "layer", *TERM_NAMES.values(), "together", "nearness"]
     body = [[*group, *term_cells(rows)] for group, rows in groups.items()]
     return table(header, body)

@@ -66,25 +66,32 @@ def figure(findings: Findings) -> Figure:
     lengths = list(dict.fromkeys(state.length for state in states))
     figure, axes = grid(len(stacks), 2, (drawing.WIDTH, 2.4 * len(stacks) + 0.5))
     for axes_of_stack, stack in zip(axes, stacks, strict=True):
-        layers = sorted({row.layer for row in findings.probes if row.stack == stack})
+        of_stack = [row for row in findings.probes if row.stack == stack]
+        layers = sorted({row.layer for row in of_stack})
         for axis, (key, label) in zip(axes_of_stack, _LABELS.items(), strict=True):
             for state in states:
-                rows = [r for r in findings.probes if (r.stack, r.state) == (stack, state)]
+                rows = [row for row in of_stack if row.state == state]
                 known = [row for row in rows if getattr(row, key) is not None]
-                before = state.when == BEFORE
                 color, marker = LINES[lengths.index(state.length) % len(LINES)]
+                linestyle = "-"
+                if state.when == BEFORE:
+                    color, marker, linestyle = "0.5", "o", "--"
                 axis.plot(
                     [row.layer for row in known],
                     [getattr(row, key) for row in known],
-                    color="0.5" if before else color,
-                    marker="o" if before else marker,
-                    linestyle="--" if before else "-",
+                    color=color,
+                    marker=marker,
+                    linestyle=linestyle,
                     label=f"{state.when}, length {state.length}",
                 )
             axis.set_xticks(layers, ["input", *map(str, layers[1:])])
-            axis.set(xlabel="layer", ylabel=label, title=stack if len(stacks) > 1 else "")
+            axis.set(xlabel="layer", ylabel=label)
+            if len(stacks) > 1:
+                axis.set_title(stack)
             if key == "r2":
-                axis.set_ylim(min(0.0, axis.get_ylim()[0]), 1.05)
+                # A probe that is worse than the mean position has a negative R².
+                lowest, _ = axis.get_ylim()
+                axis.set_ylim(min(0.0, lowest), 1.05)
             else:
                 axis.set_ylim(bottom=0.0)
     entries = axes[0, 0].get_legend_handles_labels()
@@ -95,14 +102,8 @@ def figure(findings: Findings) -> Figure:
 
 def _table(findings: Findings) -> str:
     header = ["state", "length", "stack", "after layer", "R²", "mean error (tokens)"]
-    body = [
-        [
-            *state_cells(row.state),
-            row.stack,
-            str(row.layer or "input"),
-            number(row.r2),
-            number(row.error),
-        ]
-        for row in findings.probes
-    ]
+    body = []
+    for row in findings.probes:
+        place = [*state_cells(row.state), row.stack, str(row.layer or "input")]
+        body.append([*place, number(row.r2), number(row.error)])
     return table(header, body)

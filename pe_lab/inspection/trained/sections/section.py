@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -20,6 +21,7 @@ TERM_NAMES = {
     "pp": "position × position",
 }
 TERM_COLORS = {"cc": "#0a6da0", "cp": "#7cc4ea", "pc": "#f2a488", "pp": "#ce0827"}
+LayerRow = TypeVar("LayerRow", HeadTerms, HeadAttention)
 LINES = (  # color and marker
     ("#0a6da0", "o"),
     ("#ce0827", "s"),
@@ -53,13 +55,12 @@ class Section:
 
     def markdown(self) -> str:
         images = [f"![{self.title}]({stem}.png)" for stem in self.pictures]
-        run = [f"**This run.** {self.this_run}"] if self.this_run else []
         parts = [
             f"## {self.title}",
             f"**Measurement.** {self.measured}",
             *images,
             f"**How to read it.** {self.reading}",
-            *run,
+            f"**This run.** {self.this_run}" if self.this_run else "",
             f"**Limits.** {self.limits}",
             self.table,
         ]
@@ -73,13 +74,17 @@ def table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
 def number(value: float | int | None) -> str:
     if value is None:
         return DASH
-    return str(value) if isinstance(value, int) else f"{value:.2f}"
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.2f}"
 
 
 def mean(values: Iterable[float | None]) -> float | None:
     """Mean of the known values; None without one."""
     known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    if not known:
+        return None
+    return sum(known) / len(known)
 
 
 def state_cells(state: State) -> tuple[str, str]:
@@ -91,9 +96,20 @@ def layer_name(row: HeadTerms | HeadAttention) -> str:
     return f"{row.attention} {row.layer}"
 
 
+def by_layer(rows: Iterable[LayerRow]) -> dict[tuple[str, int], list[LayerRow]]:
+    """The rows of each layer, by the name of its attention and its number."""
+    layers: dict[tuple[str, int], list[LayerRow]] = {}
+    for row in rows:
+        place = (row.attention, row.layer)
+        layers.setdefault(place, []).append(row)
+    return layers
+
+
 def enumeration(items: Sequence[str]) -> str:
     """a, b and c."""
-    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def grid(

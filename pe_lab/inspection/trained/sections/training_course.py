@@ -23,6 +23,7 @@ from pe_lab.inspection.trained.sections.section import (
     TERM_COLORS,
     TERM_NAMES,
     Section,
+    by_layer,
     grid,
     layer_name,
     legend_entries,
@@ -81,12 +82,14 @@ def section(findings: Findings) -> Section:
 
 
 def input_section(findings: Findings) -> Section:
-    first, last = findings.course.input[0], findings.course.input[-1]
-    before, after = first.parts.directions, last.parts.directions
+    first = findings.course.input[0]
+    last = findings.course.input[-1]
+    before = first.parts.directions
+    after = last.parts.directions
     names = list(number_cells(first.parts))
-    body = [
-        [str(row.state.step), *number_cells(row.parts).values()] for row in findings.course.input
-    ]
+    body = []
+    for row in findings.course.input:
+        body.append([str(row.state.step), *number_cells(row.parts).values()])
     return Section(
         title="Token and position at the input through training",
         measured="The numbers of *Token and position at the input* at each kept step.",
@@ -117,23 +120,24 @@ def _this_run(course: TrainingCourse, trained_length: int) -> str:
 
 
 def figure(course: TrainingCourse, trained_length: int) -> Figure:
-    layers = list(dict.fromkeys((row.attention, row.layer) for row in course.terms))
-    keys = [
-        key
-        for key in _HEAD_LABELS
-        if any(getattr(row, key) is not None for row in course.attention)
-    ]
-    ratios = [2.0, *(1.0 for _ in keys), 1.0]
-    width = max(drawing.WIDTH, 1.6 * len(layers) + _LEGEND_WIDTH)
+    terms_of = by_layer(course.terms)
+    attention_of = by_layer(course.attention)
+    keys = []
+    for key in _HEAD_LABELS:
+        # A task may name no token.
+        if any(getattr(row, key) is not None for row in course.attention):
+            keys.append(key)
+    ratios = [2.0, *[1.0] * len(keys), 1.0]
+    width = max(drawing.WIDTH, 1.6 * len(terms_of) + _LEGEND_WIDTH)
     size = (width, 1.15 * sum(ratios) + 0.8)
     figure, axes = grid(
-        len(ratios), len(layers), size, sharex=True, sharey="row", height_ratios=ratios
+        len(ratios), len(terms_of), size, sharex=True, sharey="row", height_ratios=ratios
     )
-    several = len({name for name, _ in layers}) > 1
-    for column, (name, layer) in enumerate(layers):
-        terms = [row for row in course.terms if (row.attention, row.layer) == (name, layer)]
-        heads = [row for row in course.attention if (row.attention, row.layer) == (name, layer)]
-        axes[0, column].set_title(f"{name}, layer {layer}" if several else f"layer {layer}")
+    several = len({name for name, _ in terms_of}) > 1
+    for column, ((name, layer), terms) in enumerate(terms_of.items()):
+        heads = attention_of[name, layer]
+        title = f"{name}, layer {layer}" if several else f"layer {layer}"
+        axes[0, column].set_title(title)
         _stack(axes[0, column], terms)
         for axis, key in zip(axes[1:-1, column], keys, strict=True):
             _plot_heads(axis, heads, key)
@@ -143,12 +147,14 @@ def figure(course: TrainingCourse, trained_length: int) -> Figure:
                 axis.axvline(course.solved_at, color="black", linestyle="--", linewidth=1)
             # One label, in the legend of the last row.
             axes[-1, column].lines[-1].set_label("first solved")
-        steps = [row.state.step for row in terms] + [point.step for point in course.curve]
+        steps = [row.state.step for row in terms]
+        steps += [point.step for point in course.curve]
         axes[-1, column].set_xlim(0, max(steps) or 1)
         axes[-1, column].set_xlabel("training step")
         axes[-1, column].locator_params(axis="x", nbins=5, integer=True)
     labels = ["share of\nlogit energy", *(_HEAD_LABELS[key] for key in keys)]
-    for axis, label in zip(axes[:, 0], [*labels, "validation\nexact match"], strict=True):
+    labels.append("validation\nexact match")
+    for axis, label in zip(axes[:, 0], labels, strict=True):
         axis.set_ylabel(label)
     _add_legends(axes)
     length = course.terms[0].state.length
@@ -158,10 +164,11 @@ def figure(course: TrainingCourse, trained_length: int) -> Figure:
 
 def _stack(axis: Axes, rows: Sequence[HeadTerms]) -> None:
     steps = sorted({row.state.step for row in rows})
-    areas = [
-        [mean(row.share(term) for row in rows if row.state.step == step) or 0.0 for step in steps]
-        for term in TERMS
-    ]
+    areas = np.zeros((len(TERMS), len(steps)))
+    for column, step in enumerate(steps):
+        of_step = [row for row in rows if row.state.step == step]
+        for area, term in zip(areas, TERMS, strict=True):
+            area[column] = mean(row.share(term) for row in of_step) or 0.0
     colors = [TERM_COLORS[term] for term in TERMS]
     labels = [TERM_NAMES[term] for term in TERMS]
     axis.stackplot(steps, areas, labels=labels, colors=colors, edgecolor="white", linewidth=0.4)
@@ -176,19 +183,23 @@ def _plot_heads(axis: Axes, rows: Sequence[HeadAttention], key: str) -> None:
     heads = sorted({row.head for row in rows})
     many = len(heads) > len(LINES)
     for head in heads:
-        color, label = ("0.75", "one head") if many else (LINES[head - 1][0], f"head {head}")
+        color, label = "0.75", "one head"
+        if not many:
+            color, label = LINES[head - 1][0], f"head {head}"
         of_head = [row for row in rows if row.head == head]
+        steps_of_head = [row.state.step for row in of_head]
         values = [getattr(row, key) for row in of_head]
-        axis.plot(
-            [row.state.step for row in of_head], values, color=color, linewidth=1.1, label=label
-        )
+        axis.plot(steps_of_head, values, color=color, linewidth=1.1, label=label)
     if many:
-        means = [mean(getattr(r, key) for r in rows if r.state.step == step) for step in steps]
-        axis.plot(steps, np.array(means, float), color=LINES[0][0], label="mean over heads")
+        means = []
+        for step in steps:
+            means.append(mean(getattr(row, key) for row in rows if row.state.step == step))
+        color, _ = LINES[0]
+        axis.plot(steps, np.array(means, float), color=color, label="mean over heads")
     if rows and key == "aligned":
         chance = {row.state.step: row.by_chance for row in rows}
         color, style = _CHANCE
-        uniform = np.array([chance[step] for step in steps], float)
+        uniform = np.array([chance[step] for step in steps], float)  # NaN for None
         axis.plot(steps, uniform, color=color, linestyle=style, label="uniform attention")
     axis.set_ylim(0, 1.04)
 
@@ -197,12 +208,14 @@ def _plot_exact_match(axis: Axes, curve: Sequence[ValidationPoint], trained_leng
     lengths = sorted({length for point in curve for length in point.exact_match})
     for i, length in enumerate(lengths):
         points = [point for point in curve if length in point.exact_match]
-        within = length <= trained_length
+        color, linestyle = "black", "-"
+        if length > trained_length:
+            color, linestyle = "0.45", "-."
         axis.plot(
             [point.step for point in points],
             [point.exact_match[length] for point in points],
-            color="black" if within else "0.45",
-            linestyle="-" if within else "-.",
+            color=color,
+            linestyle=linestyle,
             marker=_MARKERS[i % len(_MARKERS)],
             markersize=3,
             markevery=len(points) // 20 + 1,
@@ -249,10 +262,12 @@ def input_figure(rows: Sequence[StateInput]) -> Figure:
     figure, axes = grid(1, len(panels), (drawing.WIDTH, 2.2))
     line_styles = ((LINES[0][0], "-"), _CHANCE)
     for axis, (title, lines) in zip(axes[0], panels.items(), strict=True):
-        for (label, values), (color, style) in zip(lines.items(), line_styles, strict=True):
+        for label, (color, style) in zip(lines, line_styles, strict=True):
+            values = lines[label]
             axis.plot(steps, values, color=color, linestyle=style, label=label)
         axis.set(title=title, xlabel="training step")
-        axis.set_ylim(0, 1.15 * max(map(max, lines.values())) or 1.0)
+        highest = max(map(max, lines.values()))
+        axis.set_ylim(0, 1.15 * highest or 1.0)
         axis.locator_params(axis="x", nbins=4, integer=True)
         axis.legend()
     figure.suptitle("Token and position at the input through training")
