@@ -8,6 +8,7 @@ a setting of all runs. A config with a `tune` is trained in two stages (pe_lab/s
 Exit status: 0; 1 if a run failed; 2 for wrong arguments; 130 after Ctrl-C.
 """
 
+import contextlib
 import dataclasses
 import sys
 from pathlib import Path
@@ -135,6 +136,8 @@ def _train(
             print(f"note: {note}")
     if _DRY_RUN.value:
         print(f"{todo}\n{todo.estimate(starts.at_once(len(todo.groups)))}")
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # planning made it, unless it has files
         return None
     if _WRITE_GROUPS.value:
         for file in sweep.write_groups(todo):
@@ -167,20 +170,28 @@ def _train_tuned(
     asked = expanded(stage, [])
     seeds = tuning.num_seeds(points)
     if _train(asked, folder, starts, seeds=seeds, is_last=False) is None:
-        if _DRY_RUN.value:
-            print("later: the other seeds of each variant, with the setting that is chosen")
+        _announce_later_runs()
         return None
     tuned = tuning.choose(asked, stage, tune, folder)
     more = tuning.extended_points(points, tune, tuned) if tune.extend else []
     if more:
+        print("tuning: settings at an edge get one more value")
         stage += more
         asked = expanded(stage, tuned)
         if _train(asked, folder, starts, is_last=False) is None:
+            _announce_later_runs()
             return None
         tuned = tuning.choose(asked, stage, tune, folder)
+    for choice in tuned:
+        print(f"tuning: {tuning.describe(choice)}")
     stage += tuning.last_points(points, tune, tuned)
     # The last stage has all points, so runs that failed before are tried again.
     return _train(expanded(stage, tuned), folder, starts)
+
+
+def _announce_later_runs() -> None:
+    if _DRY_RUN.value:
+        print("later: the other seeds of each variant, with the setting that is chosen")
 
 
 if __name__ == "__main__":

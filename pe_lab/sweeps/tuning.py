@@ -18,6 +18,7 @@ from pathlib import Path
 from pe_lab.results import selection
 from pe_lab.results.results import Variant
 from pe_lab.runs import grid, records
+from pe_lab.runs.analysis_spec import SEPARATOR
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Choice, Point
 from pe_lab.runs.record_schema import JsonObject, Record
@@ -78,12 +79,20 @@ def read(values: JsonObject) -> Tuning:
             f"got {axes!r}."
         )
     for path, choices in axes.items():
-        if path in SEEDS or not isinstance(choices, tuple | list) or len(choices) < 2:
+        if path in SEEDS:
+            raise UserError(f"tune: {path!r} cannot be tuned. Seeds belong in sweep().")
+        if not isinstance(choices, tuple | list) or len(choices) < 2:
             raise UserError(f"tune: the axis {path!r} needs two or more values, got {choices!r}.")
     if not isinstance(seeds, int) or isinstance(seeds, bool) or seeds < 1:
         raise UserError(f"tune: seeds must be a whole number of at least 1, got {seeds!r}.")
     if not isinstance(extend, bool):
         raise UserError(f"tune: extend must be True or False, got {extend!r}.")
+    for path, choices in axes.items():
+        numbers = _numbers(choices)
+        if extend and (numbers is None or numbers[0] <= 0):
+            raise UserError(
+                f"tune: extend needs positive numbers on every axis, got {choices!r} for {path!r}."
+            )
     values_by_path = {path: tuple(choices) for path, choices in axes.items()}
     return Tuning(values_by_path, seeds, extend)
 
@@ -117,8 +126,6 @@ def extended_points(
     for choice in tuned:
         for path in choice.edges:
             value = _beyond(choice.setting[path].value, tuning.axes[path])
-            if value is None:
-                continue
             (new_value,) = grid.product({path: [value]})
             setting = {**choice.setting, **new_value}
             first_seeds = by_variant[choice.variant][: tuning.seeds]
@@ -177,6 +184,17 @@ def choose(
         edges = _edges(setting, settings[variant].values())
         tuned.append(Tuned(variant, setting, losses, edges))
     return tuned
+
+
+def describe(choice: Tuned) -> str:
+    """The choice for a variant in words, with the axes on which it is at an edge."""
+    variant = SEPARATOR.join(label for _, label in choice.variant if label)
+    settings = []
+    for path, value in choice.setting.items():
+        edge = " (edge)" if path in choice.edges else ""
+        settings.append(f"{path} {value.label}{edge}")
+    name = variant or "the only variant"
+    return f"{name} has the lowest validation loss with {', '.join(settings)}"
 
 
 def num_seeds(points: Sequence[Point]) -> int:
@@ -239,11 +257,10 @@ def _edges(setting: Point, settings: Iterable[Point]) -> tuple[str, ...]:
     return tuple(edges)
 
 
-def _beyond(value: object, values: Iterable[object]) -> float | None:
-    """The next number beyond an edge, at the ratio of the last two; None without such a ratio."""
+def _beyond(value: object, values: Iterable[object]) -> float:
+    """The next number beyond an edge, at the ratio of the last two."""
     numbers = _numbers(values)
-    if numbers is None or numbers[0] <= 0:
-        return None
+    assert numbers is not None  # checked by `read`
     edge, next_to_edge = numbers[-1], numbers[-2]
     if value == numbers[0]:
         edge, next_to_edge = numbers[0], numbers[1]

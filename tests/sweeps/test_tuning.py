@@ -99,6 +99,12 @@ def test_a_best_value_at_an_edge_gets_one_value_beyond_it(tmp_path):
     assert labels(more)[0] == ("rope", "0.00033", "0")
 
 
+def test_a_choice_is_described_with_its_edge(tmp_path):
+    rope, alibi = choose(tmp_path, LOSSES)
+    assert tuning.describe(rope) == f"rope has the lowest validation loss with {RATE} 0.003"
+    assert tuning.describe(alibi).endswith(f"{RATE} 0.01 (edge)")
+
+
 def test_a_setting_that_diverged_loses(tmp_path):
     rope, _ = choose(tmp_path, LOSSES | {("rope", 3e-3): (0.0, "diverged")})
     assert rope.setting[RATE].value == 1e-2
@@ -131,9 +137,14 @@ def test_the_study_file_holds_the_choices(tmp_path):
         ({"axis": {}}, r"^tune has no 'axis'"),
         ({"seeds": 2}, r"^tune: axes must name values by path, .*, got None\.$"),
         ({"axes": {RATE: (1e-3,)}, "seeds": 2}, r"needs two or more values, got \(0\.001,\)\.$"),
-        ({"axes": {"seed": (1, 2)}, "seeds": 2}, r"^tune: the axis 'seed' needs"),
+        ({"axes": {"seed": (1, 2)}, "seeds": 2}, r"^tune: 'seed' cannot be tuned\."),
         ({"axes": {RATE: RATES}, "seeds": 0}, r"^tune: seeds must be a whole number .*, got 0\.$"),
         ({"axes": {RATE: RATES}, "seeds": 1, "extend": 2}, r"^tune: extend must be True or False"),
+        (
+            {"axes": {"model.norm": ("rms", "layer")}, "seeds": 1, "extend": True},
+            r"^tune: extend needs positive numbers on every axis, got .* for 'model.norm'\.$",
+        ),
+        ({"axes": {RATE: (0.0, 1e-3)}, "seeds": 1, "extend": True}, r"needs positive numbers"),
     ],
 )
 def test_a_tuning_that_cannot_be_used_is_refused_in_one_sentence(tune, sentence):
