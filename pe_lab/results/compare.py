@@ -5,7 +5,6 @@ not compared if the number would mislead (comparable.py).
 """
 
 import dataclasses
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,8 @@ from pe_lab.results import comparable, measured, metrics, selection, significanc
 from pe_lab.results.metrics import BITS
 from pe_lab.results.results import Results, Variant
 from pe_lab.results.statistics import Interval
-from pe_lab.runs.analysis_spec import Contrast, Extrapolation, MetricPoint, MetricSpec, parts
+from pe_lab.runs import analysis_spec
+from pe_lab.runs.analysis_spec import Contrast, Extrapolation, MetricPoint, MetricSpec
 from pe_lab.runs.errors import unknown
 
 
@@ -115,35 +115,13 @@ def pairs(results: Results, contrast: Contrast) -> list[tuple[Variant, Variant]]
       UserError: there is none.
     """
     by_name = {variant.name: variant for variant in results.variants}
-    # The names of two variants mean these two, even if others have all of their labels, too.
-    if contrast.a in by_name and contrast.b in by_name:
-        return [(by_name[contrast.a], by_name[contrast.b])]
-    with_a = with_labels(results, contrast.a)
-    with_b = with_labels(results, contrast.b)
-    matching = []
-    for a, b in itertools.product(with_a, with_b):
-        if a is not b and _agree_otherwise(a, b, contrast):
-            matching.append((a, b))
+    labels_of = {name: variant.labels for name, variant in by_name.items()}
+    matching = analysis_spec.pairs(labels_of, contrast)
     if not matching:
-        is_a_known = contrast.a in by_name or bool(with_a)
-        missing = contrast.b if is_a_known else contrast.a
+        is_a_known = any(analysis_spec.has_labels(of, contrast.a) for of in labels_of.values())
+        missing = contrast.b if is_a_known or contrast.a in by_name else contrast.a
         raise unknown("The study (analysis: contrasts)", missing, by_name)
-    return matching
-
-
-def with_labels(results: Results, name: str) -> list[Variant]:
-    """Return the variants that have all labels of a name."""
-    labels = set(parts(name))
-    return [v for v in results.variants if labels.issubset(v.labels.values())]
-
-
-def _agree_otherwise(a: Variant, b: Variant, contrast: Contrast) -> bool:
-    """Return whether the labels of both are equal on all axes that neither side names."""
-    of_a, of_b = parts(contrast.a), parts(contrast.b)
-    named = {axis for axis, label in a.labels.items() if label in of_a}
-    named |= {axis for axis, label in b.labels.items() if label in of_b}
-    others = (a.labels.keys() | b.labels.keys()) - named
-    return all(a.labels.get(axis) == b.labels.get(axis) for axis in others)
+    return [(by_name[a], by_name[b]) for a, b in matching]
 
 
 def compare(

@@ -1,9 +1,9 @@
 """Tables of the literature: figures of other publications next to ours."""
 
-from pe_lab.results import cells, compare
+from pe_lab.results import cells
 from pe_lab.results.formats import DASH, Cell, Table
 from pe_lab.results.results import Results
-from pe_lab.runs.analysis_spec import Figure, Literature
+from pe_lab.runs.analysis_spec import Figure, Literature, has_labels
 
 _CAPTION = (
     "*published* is copied from the source, *ours* is the median over our seeds. The protocols may "
@@ -30,8 +30,11 @@ def _row(results: Results, figure: Figure) -> tuple[Cell, ...]:
     metric = figure.metric
     text = cells.number(figure.value, metric.name)
     published = Cell(text, figure.value)
-    candidates = compare.with_labels(results, figure.variant)
-    trained = [variant for variant in candidates if variant.override is None and variant.finished]
+    trained = []
+    for variant in results.variants:
+        is_named = has_labels(variant.labels, figure.variant)
+        if is_named and variant.override is None and variant.finished:
+            trained.append(variant)
     ours = Cell(DASH)
     # Labels that several variants have do not say which one is meant.
     if len(trained) == 1:

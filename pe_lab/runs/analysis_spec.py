@@ -31,6 +31,7 @@ A config states it in `analysis()`, as plain values:
 them into study.json, where the analysis reads them. They change nothing that is trained.
 """
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -180,3 +181,37 @@ def parts(name: str) -> list[str]:
     if override:
         labels.append(override)
     return labels
+
+
+def pairs(labels_of: Mapping[str, Mapping[str, str]], contrast: Contrast) -> list[tuple[str, str]]:
+    """Return the names of the variants that a contrast compares.
+
+    They are the two with these names, or all pairs with these labels that agree in all others.
+
+    Args:
+      labels_of: labels by axis of each variant, by its name.
+    """
+    # The names of two variants mean these two, even if others have all of their labels, too.
+    if contrast.a in labels_of and contrast.b in labels_of:
+        return [(contrast.a, contrast.b)]
+    matching = []
+    for a, b in itertools.product(labels_of, repeat=2):
+        if a != b and _are_pair(labels_of[a], labels_of[b], contrast):
+            matching.append((a, b))
+    return matching
+
+
+def has_labels(labels: Mapping[str, str], name: str) -> bool:
+    """Return whether a variant has all labels of a name."""
+    return set(parts(name)).issubset(labels.values())
+
+
+def _are_pair(a: Mapping[str, str], b: Mapping[str, str], contrast: Contrast) -> bool:
+    """Return whether the variants have the labels of a contrast and are equal on other axes."""
+    if not has_labels(a, contrast.a) or not has_labels(b, contrast.b):
+        return False
+    of_a, of_b = parts(contrast.a), parts(contrast.b)
+    named = {axis for axis, label in a.items() if label in of_a}
+    named |= {axis for axis, label in b.items() if label in of_b}
+    others = (a.keys() | b.keys()) - named
+    return all(a.get(axis) == b.get(axis) for axis in others)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from pe_lab.results import read_analysis_spec, significance
-from pe_lab.runs.analysis_spec import AnalysisSpec, parts
+from pe_lab.runs import analysis_spec
+from pe_lab.runs.analysis_spec import AnalysisSpec, MetricPoint
 from pe_lab.runs.run import Run
 from pe_lab.sweeps.study import SEEDS, Entry, Study
 from pe_lab.training.checks import out_of_reach
@@ -23,10 +24,12 @@ def notes(study: Study, setups: Sequence[Setup], seeds: int) -> list[str]:
     spec = read_analysis_spec.from_dict(study.analysis)
     setup_of = {setup.run.group_key(): setup for setup in setups}
     variants = _variants(study, spec)
+    pairs = _pairs(variants, spec)
+    not_compared = _not_compared(pairs, variants, setup_of)
     return [
         *_unmeasured_extrapolation(study, spec),
-        *_too_few_seeds(seeds, spec),
-        *_one_sided_contrasts(variants, spec, setup_of),
+        *not_compared,
+        *_too_few_seeds(seeds, len(pairs) - len(not_compared)),
         *_lengths_out_of_reach(variants, setup_of),
         *_repeated_inputs(setups),
     ]
@@ -66,58 +69,73 @@ def _unmeasured_extrapolation(study: Study, spec: AnalysisSpec) -> list[str]:
     return list(sentences)
 
 
-def _too_few_seeds(seeds: int, spec: AnalysisSpec) -> list[str]:
-    """No declared contrast can become significant, whatever the outcome."""
-    num_contrasts = len(spec.contrasts)
-    if not num_contrasts or _can_decide(seeds, num_contrasts):
+def _too_few_seeds(seeds: int, num_pairs: int) -> list[str]:
+    """No pair of a declared contrast can become significant, whatever the outcome."""
+    if not num_pairs or _can_decide(seeds, num_pairs):
         return []
     more = range(seeds + 1, _MOST_SEEDS)
-    sufficient = [count for count in more if _can_decide(count, num_contrasts)]
+    sufficient = [count for count in more if _can_decide(count, num_pairs)]
     sentence = (
         f"with {seeds} seeds no declared contrast can reach p < {significance.LEVEL} "
-        f"(contrasts, adjusted by Holm's method: {num_contrasts})"
+        f"(contrasts, adjusted by Holm's method: {num_pairs})"
     )
     if sufficient:
         sentence += f"; {sufficient[0]} seeds are enough for one"
     return [sentence]
 
 
-def _can_decide(seeds: int, num_contrasts: int) -> bool:
+def _can_decide(seeds: int, num_pairs: int) -> bool:
     smallest = significance.smallest_p_of_counts(seeds, seeds)
-    return any(significance.can_decide([smallest] * num_contrasts))
+    return any(significance.can_decide([smallest] * num_pairs))
 
 
-def _one_sided_contrasts(
+def _pairs(
+    variants: Mapping[str, Sequence[Entry]], spec: AnalysisSpec
+) -> list[tuple[str, str, MetricPoint]]:
+    """The variants of all declared contrasts, and the points where they are compared."""
+    labels_of = {name: entries[0].labels for name, entries in variants.items()}
+    pairs = []
+    for contrast in spec.contrasts:
+        point = contrast.point or spec.extrapolation.point
+        pairs += [(a, b, point) for a, b in analysis_spec.pairs(labels_of, contrast)]
+    return pairs
+
+
+def _not_compared(
+    pairs: Sequence[tuple[str, str, MetricPoint]],
     variants: Mapping[str, Sequence[Entry]],
-    spec: AnalysisSpec,
     setup_of: Mapping[Run, Setup],
 ) -> list[str]:
-    """One variant of a contrast reveals the target length, so tables do not compare the two."""
+    """One sentence for each pair that tables will not compare, as in results/comparable.py."""
     sentences = []
-    for contrast in spec.contrasts:
-        reveals = []
-        for name in (contrast.a, contrast.b):
-            keys = [run.group_key() for run in _runs_with_labels(variants, name)]
-            setups = [setup_of[key] for key in keys if key in setup_of]
-            reveals.append({setup.reveals_target_length for setup in setups})
-        if {True} in reveals and {False} in reveals:
-            name = contrast.a if reveals[0] == {True} else contrast.b
-            sentences.append(
-                f"the contrast of {contrast.a} with {contrast.b} will not be compared: only {name} "
-                f"reveals the target length"
-            )
+    for a, b, point in pairs:
+        setups = [setup_of.get(variants[name][0].run.group_key()) for name in (a, b)]
+        reasons = [set() if setup is None else _advantages(setup, point) for setup in setups]
+        if None in setups or reasons[0] == reasons[1]:
+            continue
+        only_a = reasons[0] - reasons[1]
+        name, reason = (a, min(only_a)) if only_a else (b, min(reasons[1] - reasons[0]))
+        sentences.append(f"the contrast of {a} with {b} will not be compared: only {name} {reason}")
     return sentences
 
 
-def _runs_with_labels(variants: Mapping[str, Sequence[Entry]], name: str) -> list[Run]:
-    """One run of each variant whose labels include those in a name."""
-    labels = set(parts(name))
-    runs = []
-    for entries in variants.values():
-        first = entries[0]
-        if labels <= set(first.labels.values()):
-            runs.append(first.run)
-    return runs
+def _advantages(setup: Setup, point: MetricPoint) -> set[str]:
+    """What a variant knows of the test at a point."""
+    advantages = set()
+    if setup.reveals_target_length:
+        advantages.add("reveals the target length")
+    max_length = setup.run.train.max_length
+    length = point.length_for(max_length)
+    readers = [placement for placement in setup.placements if placement.reads_positions]
+    if length is None or length <= max_length or not readers:
+        return advantages
+    in_training = max(setup.largest_position(p, max_length, train=True) for p in readers)
+    num_tokens = max(setup.context_lengths(max_length, train=True).values())
+    num_tested_tokens = max(setup.context_lengths(length, train=False).values())
+    largest_in_test = num_tested_tokens - 1 + point.offset
+    if in_training > num_tokens - 1 and in_training >= largest_in_test:
+        advantages.add("sees the positions of the test in training")
+    return advantages
 
 
 def _lengths_out_of_reach(

@@ -70,6 +70,20 @@ def test_a_contrast_with_a_variant_that_reveals_the_target_length_is_named():
     )
 
 
+@pytest.mark.slow
+def test_a_contrast_with_a_variant_that_sees_the_positions_of_the_test_is_named():
+    """Names of variants mean these variants, as in tables, and not all with their labels."""
+    plain = grid.labelled("", {"name": "contiguous"})
+    shifted = grid.labelled("shifted", {"name": "shifted", "max_shift": 16})
+    raw = grid.labelled("raw", ({"name": "raw_index"},))
+    axes = {"model.encodings": [raw], "positions": [plain, shifted]}
+    (note,) = notes(axes, seeds=4, analysis={"contrasts": [("raw · shifted", "raw")]})
+    assert note == (
+        "the contrast of raw · shifted with raw will not be compared: only raw · shifted sees the "
+        "positions of the test in training"
+    )
+
+
 def test_lengths_beyond_a_table_are_named():
     learned = grid.labelled("table", ({"name": "learned", "max_positions": 8},))
     (note,) = notes({"model.encodings": [learned]})
