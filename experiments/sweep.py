@@ -191,7 +191,7 @@ def _train_tuned(
 
 def _announce_later_runs() -> None:
     if _DRY_RUN.value:
-        print("later: the other seeds of each variant, with the setting that is chosen")
+        print("later, not in this time: the other seeds, with the settings that are chosen")
 
 
 if __name__ == "__main__":

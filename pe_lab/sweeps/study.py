@@ -9,6 +9,7 @@ from typing import Any
 
 from pe_lab.results import read_analysis_spec
 from pe_lab.runs import check_analysis_spec, config, records
+from pe_lab.runs.analysis_spec import SEPARATOR
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Point
 from pe_lab.runs.record_schema import JsonObject
@@ -24,6 +25,15 @@ class Entry:
 
     labels: dict[str, str]
     run: Run
+
+    @property
+    def name(self) -> str:
+        """The labels of all axes but seeds, or the task and the encodings if there are none."""
+        labels = [text for axis, text in self.labels.items() if axis not in SEEDS and text]
+        if labels:
+            return SEPARATOR.join(labels)
+        encodings = " + ".join(e.name for e in self.run.model.encodings) or "no encoding"
+        return f"{self.run.task.name}, {self.run.positions.name}, {encodings}"
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,10 @@ from pe_lab.training.setup import Setup, build_setup
 from pe_lab.training.warm_start import check_held_out, overridden
 
 # For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
-# unpadded FLOPs, and what a worker needs to import, compile and evaluate.
+# unpadded FLOPs, and what a worker needs for each program: a share of its start, to compile it and,
+# for evaluations, to run it.
 _FLOPS_PER_SECOND = 2.9e10
-_SECONDS_A_GROUP = 20
+_SECONDS_A_PROGRAM = 7
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,12 @@ class Plan:
         lines = [f"{self.study.name}: {points}, {runs}, {done} of them done"]
         groups = _counted(len(self.groups), "run group")
         lines.append(f"to train: {_counted(self.missing, 'run')} in {groups}")
+        names = {entry.run.run_id: entry.name for entry in self.study.entries}
         for group in self.groups:
-            names = " + ".join(e.name for e in group.run.model.encodings) or "no encoding"
-            lines.append(
-                f"  {group.group_id}  {group.run.task.name}, {group.run.positions.name}, {names}: "
-                f"{_counted(len(group.runs), 'member')}"
-            )
+            # Members of a group may be several variants, such as learning rates.
+            variants = dict.fromkeys(names[run.run_id] for run in group.runs)
+            members = _counted(len(group.runs), "member")
+            lines.append(f"  {group.group_id}  {', '.join(variants)}: {members}")
         return "\n".join(lines)
 
     def estimate(self, workers: int) -> str:
@@ -70,17 +71,17 @@ class Plan:
         seconds = 0.0
         for group, setup in zip(self.groups, self.setups, strict=True):
             # The first state, training and evaluation, and one more evaluation for each override.
-            programs += 3 + len(group.run.evaluate.overrides)
+            programs_of_group = 3 + len(group.run.evaluate.overrides)
+            programs += programs_of_group
             num_steps = len(group.runs) * group.run.train.steps
             flops = num_steps * setup.step_flops
-            seconds += _SECONDS_A_GROUP + flops / _FLOPS_PER_SECOND
+            seconds += _SECONDS_A_PROGRAM * programs_of_group + flops / _FLOPS_PER_SECOND
         seconds /= workers
-        rate = (
-            f"{_FLOPS_PER_SECOND / 1e9:.0f} GFLOP/s each and {_SECONDS_A_GROUP} s a run group to "
-            f"start, compile and evaluate"
-        )
+        gigaflops = _FLOPS_PER_SECOND / 1e9
         return (
-            f"{programs} programs; roughly {_duration(seconds)} with {workers} workers, at {rate}"
+            f"{programs} programs to compile; roughly {_duration(seconds)} with "
+            f"{_counted(workers, 'worker')}, at {gigaflops:.0f} GFLOP/s each and "
+            f"{_SECONDS_A_PROGRAM} s a program"
         )
 
 
