@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _GRAY = Style(GRAY, "o")
-_CHOSEN, _AT_EDGE = "o", "s"  # rings around the mark of a choice
+_CHOSEN, _AT_EDGE = "o", "D"  # rings around the mark of a choice
 _CAPTION = (
     "Mean validation loss over the seeds that all settings have. Hollow marks: another number of "
     "seeds is solved than with the choice. A setting without a mark has a run that diverged."
@@ -65,7 +65,9 @@ def _draw_panel(axis: "Axes", data: StudyData, path: str, tuned: list[Variant]) 
         _draw(axis, line, is_at_edge=selection.at_edge(variant, [path]))
         lines.append(line)
     axis.set_xlabel(styles.axis_name(path))
-    axis.set_yscale("log")
+    losses = pd.concat([line.values["value"] for line in lines])
+    if losses.max() > 10 * losses.min():  # within a decade, a log axis has no tick labels
+        axis.set_yscale("log")
     if numbers is None:
         axis.set_xticks(list(places.values()), list(places))
         return lines

@@ -389,10 +389,10 @@ def test_the_share_of_solved_runs_is_a_step_curve_over_training_steps(drawn, tmp
     assert "exact match 0.9 at 2× the training length." in caption(figure)
 
 
-def tuned_study(folder):
+def tuned_study(folder, worst=0.4):
     """RoPE: the best rate in the middle. ALiBi: at the edge, and a rate with a run that diverged."""
     entries = []
-    losses = {"rope": (0.4, 0.1, 0.2), "alibi": (None, 0.3, 0.2)}
+    losses = {"rope": (worst, 0.1, 0.2), "alibi": (None, 0.3, 0.2)}
     for name, of_rates in losses.items():
         for rate, loss in zip(("0.001", "0.003", "0.01"), of_rates, strict=True):
             # Of RoPE's rates, only the first two solve the training lengths.
@@ -413,8 +413,15 @@ def test_a_tuning_is_a_line_a_variant_with_its_choice_ties_and_edges(drawn, tmp_
     assert lines == [([0.001, 0.003, 0.01], [0.4, 0.1, 0.2]), ([0.003, 0.01], [0.3, 0.2])]
     rings = [line for line in axis.lines if line.get_markersize() == 10]
     shown = [(xy(ring), ring.get_marker()) for ring in rings]
-    assert shown == [(([0.003], [0.1]), "o"), (([0.01], [0.2]), "s")]  # a square is at an edge
+    assert shown == [(([0.003], [0.1]), "o"), (([0.01], [0.2]), "D")]  # a diamond is at an edge
     hollow = [line for line in axis.lines if line.get_markerfacecolor() == "white"]
     assert [xy(line) for line in hollow] == [([0.01], [0.2])]
     assert legend(figure) == ["RoPE", "ALiBi", "chosen", "chosen, at an edge"]
     assert axis.get_xlabel() == "learning rate"
+
+
+@pytest.mark.parametrize(("worst", "scale"), [(0.9, "linear"), (1.1, "log")])
+def test_losses_over_more_than_a_decade_have_a_log_axis(drawn, tmp_path, worst, scale):
+    """Within a decade, a log axis would have no tick labels."""
+    (axis,) = panels(drawn(tuned_study(tmp_path, worst))["tuning"])
+    assert axis.get_yscale() == scale
