@@ -152,9 +152,14 @@ def tuning(results: Results, chosen: Results) -> Table:
     settings = list(dict.fromkeys(settings))
     rows = []
     for variant in chosen.variants:
-        row = [cells.name(chosen, variant)]
-        for name in ("chosen", "in_distribution_loss", "tied"):
-            row.append(cells.measure(chosen, [variant], MetricSpec(name)))
+        # The loss that decided. Seeds that the chosen setting alone has are not in it.
+        loss = selection.loss(selection.chosen_candidate(variant))
+        row = [
+            cells.name(chosen, variant),
+            cells.measure(chosen, [variant], MetricSpec("chosen")),
+            Cell(cells.number(loss, "in_distribution_loss"), loss),
+            cells.measure(chosen, [variant], MetricSpec("tied")),
+        ]
         by_setting = dict.fromkeys(settings, Cell(DASH))
         for candidate in variant.candidates:
             cell = cells.measure(results, [candidate], metric)
@@ -166,12 +171,10 @@ def tuning(results: Results, chosen: Results) -> Table:
         rows.append(row)
     axes = " and ".join(tuned)
     caption = (
-        f"For each variant the setting of {axes} with the least mean validation loss over seeds "
-        f"is chosen, at lengths up to the training "
-        f"length and never by the test. Under each setting: median {label} "
-        f"{point}. *tied settings*: the range of that "
-        "over the settings with which as many seeds are solved, so that validation exact match "
-        "does not tell them apart."
+        f"For each variant, the setting of {axes} with the lowest *validation loss* is chosen: the "
+        "mean over lengths up to the training length and over the seeds that all settings have. "
+        f"The test is not read. Under each setting: median {label} {point}. *tied settings*: the "
+        "range of these medians over the settings that solve as many seeds as the chosen one."
     )
     header = ["variant", "chosen", "validation loss", "tied settings", *settings]
     of_table = []

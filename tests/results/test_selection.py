@@ -162,3 +162,17 @@ def test_the_choice_of_two_stages_is_tied_by_the_seeds_that_all_settings_have(tm
     (variant,) = selection.chosen(tuned(tmp_path, runs)).variants
     assert variant.solved == 4
     assert [candidate.labels[RATE] for candidate in selection.tied(variant)] == ["1", "2"]
+
+
+def test_the_table_of_a_choice_shows_the_loss_that_decided(tmp_path):
+    """The mean over the first two seeds, which both rates have, and not over all three."""
+    found = tuned(
+        tmp_path,
+        {
+            ("rope", "1"): [(0.4, 1.0), (0.6, 1.0)],
+            ("rope", "2"): [(0.1, 1.0), (0.3, 1.0), (0.9, 1.0)],
+        },
+    )
+    table = views.tuning(found, selection.chosen(found))
+    row = dict(zip(table.header, table.rows[0], strict=True))
+    assert (row["chosen"].text, row["validation loss"].text) == ("2 (edge)", "0.2")
