@@ -11,19 +11,21 @@ one row for each number that was measured during training. They read the folder 
 a published study. They need no JAX.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pe_lab.results import read_analysis_spec, statistics, variant_names
+from pe_lab.results import read_analysis_spec, selection, statistics, variant_names
+from pe_lab.results import results as study_results
 from pe_lab.runs import first_steps, record_rows, records, study_files, validation
 from pe_lab.runs.first_steps import FirstStep
 from pe_lab.runs.labels import label
 from pe_lab.runs.record_schema import JsonObject, RecordRow
 
 _RUN_COLUMNS = ["run_id", "variant"]
-_MEMBER_COLUMNS = ["task", "seed", "data_seed", "status", "solved", "max_length"]
+_MEMBER_COLUMNS = ["task", "seed", "data_seed", "status", "solved", "chosen", "max_length"]
 _RUN_NUMBERS = [
     "steps",
     "steps_to_solve",
@@ -54,6 +56,7 @@ def read(folder: str | Path) -> pd.DataFrame:
       seed, data_seed: of the weights and of the data.
       status: finished, diverged or failed.
       solved: whether validation exact match over the training lengths reaches the threshold.
+      chosen: whether validation chose the run's values of the tuned axes; True without such axes.
       max_length: training length; 0 if the run failed.
       split: validation or test.
       length: of the task's examples, in the task's unit.
@@ -261,6 +264,7 @@ def _runs_and_records(folder: Path) -> tuple[pd.DataFrame, dict[str, records.Rec
         if has_labels and axis not in _MEMBER_COLUMNS:
             axes.append(axis)
     rows = []
+    chosen = _chosen(folder, by_id)
     variants = variant_names.names(name, labels)
     for (entry, run_id), variant in zip(entries, variants, strict=True):
         record = by_id.get(run_id)
@@ -278,9 +282,19 @@ def _runs_and_records(folder: Path) -> tuple[pd.DataFrame, dict[str, records.Rec
                 member["data_seed"],
                 record["status"],
                 validation.solved(record),
+                run_id in chosen,
                 exposure.get("max_length", 0),
             )
         )
     runs = pd.DataFrame(rows, columns=[*_RUN_COLUMNS, *axes, *_MEMBER_COLUMNS])
     # An entry that occurs twice is one run.
     return runs.drop_duplicates(), by_id
+
+
+def _chosen(folder: Path, by_id: Mapping[str, records.Record]) -> set[str]:
+    """Return the ids of the runs with chosen values of the tuned axes; all without such axes."""
+    spec = read_analysis_spec.from_dict(study_files.analysis_of(folder))
+    if not spec.tuned:
+        return set(by_id)
+    variants = selection.chosen(study_results.load(folder)).variants
+    return {record["run_id"] for variant in variants for record in variant.runs}

@@ -8,13 +8,24 @@ from pe_lab.results import frame, variant_names
 from pe_lab.runs import record_rows, records
 from pe_lab.runs.errors import UserError
 from tests.results import fake_study
+from tests.results.test_selection import RATE, tuned
 
 
 def test_a_frame_has_one_row_for_each_number(tmp_path):
     results = frame.read(fake_study.two_variants(tmp_path))
     assert list(results.columns) == [
         *("run_id", "variant", "model.encodings", "task", "seed", "data_seed", "status"),
-        *("solved", "max_length", "split", "length", "offset", "override", "metric", "value"),
+        *(
+            "solved",
+            "chosen",
+            "max_length",
+            "split",
+            "length",
+            "offset",
+            "override",
+            "metric",
+            "value",
+        ),
         "reason",
     ]
     row = results[(results.run_id == "r1") & (results.split == "test") & (results.length == 8)]
@@ -28,6 +39,7 @@ def test_a_frame_has_one_row_for_each_number(tmp_path):
             "data_seed": 1,
             "status": "finished",
             "solved": False,
+            "chosen": True,
             "max_length": 4,
             "split": "test",
             "length": 8,
@@ -128,3 +140,14 @@ def test_a_folder_without_a_study_and_a_damaged_record_are_refused(tmp_path):
     path.write_text(path.read_text().replace("0.996", "1.0").replace("0.5", "0.75"))
     with pytest.raises(records.Damaged, match="r0"):
         frame.read(folder)
+
+
+def test_the_runs_with_the_setting_that_validation_chose_are_marked(tmp_path):
+    """The study of tests/results/test_selection.py: rate 2 has the lowest loss, and a third seed."""
+    runs = {("rope", "1"): [(0.2, 1.0)] * 2, ("rope", "2"): [(0.1, 1.0)] * 3}
+    tuned(tmp_path, runs)
+    rows = frame.read_runs(tmp_path)
+    assert rows.groupby(RATE)["chosen"].agg(["all", "any", "size"]).values.tolist() == [
+        [False, False, 2],
+        [True, True, 3],
+    ]
