@@ -124,7 +124,8 @@ def _reason(error: Exception) -> str:
     if match is None:
         return f"{type(error).__name__}: {text}"
     key, value_type = match.group(1), match.group(2).rpartition(".")[2]
-    wanted = match.group(3)
-    value_type = value_type.replace("ConfigDict", "dict")
+    wanted = match.group(3).rpartition(".")[2]
+    wanted = wanted.replace("ConfigDict", "dict, such as dict(name=...)")
     advice = "; a tuple of one value ends with a comma" if wanted == "tuple" else ""
+    value_type = value_type.replace("ConfigDict", "dict")
     return f"{key!r} must be of type {wanted}, got {value_type}{advice}."

@@ -216,6 +216,10 @@ def test_help_lists_the_flags(call):
             " (line 7) cannot be loaded: 'encodings' must be of type tuple, got dict; a tuple of one value ends with a comma.",
         ),
         (
+            in_config("c.task = 'copy'"),
+            " (line 7) cannot be loaded: 'task' must be of type dict, such as dict(name=...), got str.",
+        ),
+        (
             in_config("c.train.steps = 'many'"),
             " (line 7) cannot be loaded: 'steps' must be of type int, got str.",
         ),
