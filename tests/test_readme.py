@@ -167,6 +167,7 @@ def test_the_task_passes_the_laws_and_its_own_test(outcomes):
     assert outcomes["tests.tasks.test_first.test_the_target_is_the_first_symbol"] == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_member_without_a_test_file_fails_alone_and_is_told_what_to_write(outcomes, folder):
     laws = f"tests.{folder}.test_laws"

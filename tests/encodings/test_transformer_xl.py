@@ -171,6 +171,7 @@ def test_the_biases_act_without_a_query():
     assert np.abs(found).min(axis=(1, 2)).max() > 0
 
 
+@pytest.mark.slow
 @codes.every_form
 def test_far_positions_are_as_exact_as_near_ones(compute):
     e, (q, k) = encoding(), drawn(5)

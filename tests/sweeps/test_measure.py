@@ -10,6 +10,8 @@ from pe_lab.sweeps import measure
 from pe_lab.training import run_records
 from tests import tiny
 
+pytestmark = pytest.mark.slow  # all share a trained run
+
 LEARNED = dict(name="learned", max_positions=13)
 WORDS = dict(model=dict(encodings="rope")), dict(model=dict(encodings="learned"))
 NLL = "negative_log_likelihood"
@@ -62,7 +64,6 @@ def values(rows, metric=NLL):
     return {(r["length"], r["offset"]): r["value"] for r in rows if r["metric"] == metric}
 
 
-@pytest.mark.slow
 def test_every_run_gains_the_grid_and_what_was_there_is_bit_equal(trained, folder):
     said = []
     assert measure.add(folder, ask(4, 6, offsets=(0, 5)), said.append) == 3
@@ -110,14 +111,12 @@ def test_a_measurement_that_was_interrupted_goes_on_to_the_same_numbers(trained,
     assert files(folder) == files(trained)
 
 
-@pytest.mark.slow
 def test_nothing_is_left_to_do_where_all_is_measured(trained, folder, monkeypatch):
     monkeypatch.setattr(measure, "load_state", None)
     assert measure.add(folder, ask(2, 3, 5, only_missing=True)) == 0
     assert files(folder) == files(trained)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("narrow", WORDS, ids=["rope", "learned"])
 def test_what_one_run_has_measured_is_refused_before_any_is_measured(folder, narrow):
     assert measure.add(folder, ask(4, select=narrow)) in (1, 2)
@@ -140,7 +139,6 @@ def test_a_place_asked_for_twice_is_measured_once(trained, folder):
     assert len(new_rows(folder, trained)["rope", 0]) == 6
 
 
-@pytest.mark.slow
 def test_a_selection_says_which_runs_are_meant(trained, folder):
     select = dict(seed="1", model=dict(encodings=(dict(name="rope", base=500),)))
     assert measure.add(folder, ask(4, select=select)) == 1
@@ -309,7 +307,6 @@ def test_runs_that_have_not_finished_are_passed_over(folder):
         measure.add(folder, ask(4, select=dict(model=dict(encodings="alibi"))))
 
 
-@pytest.mark.slow
 def test_a_run_without_its_parameters_is_named_and_nothing_is_measured(folder):
     record = read(folder)["learned", 0]
     records.write(folder, {**record, "checkpoint": None})

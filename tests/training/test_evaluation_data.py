@@ -22,6 +22,8 @@ from tests import tiny
 from tests.tiny import members
 from tests.training import varied
 
+pytestmark = pytest.mark.slow  # all share a trained run
+
 DAMAGED = (
     r"^The frozen examples in .* are damaged \({}\): remove that folder and freeze them again\.$"
 )
@@ -56,7 +58,6 @@ def test_a_run_asks_for_its_grid_and_its_curve():
     assert list(example_counts([run, other])) == [run.task, other.task]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("bound", [5, 8])
 def test_what_is_read_is_what_is_drawn_leaf_by_leaf(folder, bound):
     task = varied.Varied()
@@ -76,7 +77,6 @@ def test_what_is_read_is_what_is_drawn_leaf_by_leaf(folder, bound):
             np.testing.assert_array_equal(leaf, np.stack(leaves))
 
 
-@pytest.mark.slow
 def test_a_batch_begins_where_it_is_told_and_what_is_behind_the_last_is_a_repeat(folder):
     frozen = frozen_data.FrozenSets(folder, VARIED)
     whole, part = (frozen.batch(("test", 5), 6, *which, 5) for which in ((0, 6), (4, 4)))
@@ -94,7 +94,6 @@ OWN_SCHEMES = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("encodings", [(), OWN_SCHEMES], ids=["study's scheme", "own scheme"])
 def test_every_row_is_the_same_to_the_last_digit_whether_drawn_or_read(encodings, tmp_path):
     """Of a fresh model, whose likelihoods have all their digits; in batches, the last one not full; padded to a longer length."""
@@ -141,7 +140,6 @@ def test_a_training_that_reads_leaves_the_record_of_one_that_draws(folder, tmp_p
 HERE = "copy(distinct=True, num_symbols=6)"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
@@ -183,7 +181,6 @@ def test_fewer_of_the_examples_are_the_first_ones(folder):
     jax.tree.map(np.testing.assert_array_equal, some, all_)
 
 
-@pytest.mark.slow
 def test_what_is_frozen_later_stands_beside_and_is_found(folder, tmp_path):
     both = shutil.copytree(folder, tmp_path / "both")
     task = tiny.run().task

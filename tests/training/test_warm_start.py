@@ -21,6 +21,8 @@ from pe_lab.training.warm_start import adopt
 from tests import tiny
 from tests.marks import full
 
+pytestmark = pytest.mark.slow  # all share a trained run
+
 GROUP = tiny.group(
     "rope",
     "learned",
@@ -60,7 +62,6 @@ def test_a_run_comes_back_with_its_record_its_setup_and_its_own_final_parameters
         np.testing.assert_array_equal(table, final["decoder"]["input_encodings"][0]["table"][r])
 
 
-@pytest.mark.slow
 def test_the_state_of_its_whole_group_comes_back(trained):
     record = records.read(records.path_of(trained, GROUP.runs[1].run_id))
     state, group = load_state(trained, record)
@@ -85,7 +86,6 @@ def test_what_was_kept_through_training_begins_as_the_run_did_and_ends_with_its_
         equal(after, load(trained, run.run_id).params)
 
 
-@pytest.mark.slow
 def test_a_member_that_stopped_before_the_others_has_each_state_once(folder):
     where = folder / "checkpoints" / GROUP.group_id
     *_, last = checkpoint.points(
@@ -107,7 +107,6 @@ def test_a_member_that_stopped_before_the_others_has_each_state_once(folder):
     equal(second[8], jax.tree.map(lambda leaf: leaf + 1, second[2]))
 
 
-@pytest.mark.slow
 def test_where_no_point_was_kept_there_is_none_and_what_cannot_be_loaded_is_refused(folder):
     shutil.rmtree(folder / "checkpoints" / GROUP.group_id / "curve")
     assert list(through(folder, GROUP.run)) == []
@@ -151,7 +150,6 @@ def test_a_checkpoint_that_is_gone_is_one_sentence(folder):
         load(folder, GROUP.run.run_id)
 
 
-@pytest.mark.slow
 def test_a_checkpoint_of_another_step_is_not_taken_for_it(folder):
     record = records.read(records.path_of(folder, GROUP.run.run_id))
     records.write(folder, {**record, "checkpoint": {**record["checkpoint"], "step": 1}})
@@ -196,7 +194,6 @@ def test_the_same_model_adopts_everything():
     equal(adopt(members, setup, setup), members)
 
 
-@pytest.mark.slow
 def test_without_an_encoding_the_others_and_the_backbone_stay():
     """What is removed stands first, so that all others move up: Shaw has a module on each of two layers."""
     whole = made({"name": "sinusoidal", "learn_scale": True}, "learned", "t5_bias", "shaw")
@@ -209,13 +206,11 @@ def test_without_an_encoding_the_others_and_the_backbone_stay():
     equal((less, here), (params, there))
 
 
-@pytest.mark.slow
 def test_an_encoding_without_parameters_is_added_freely():
     plain = made("learned")
     equal(adopt(numbered(plain), plain, made("learned", "rope", "alibi")), numbered(plain))
 
 
-@pytest.mark.slow
 def test_an_encoding_with_parameters_is_added_from_a_fresh_start_or_refused():
     plain, more = made("t5_bias"), made("learned", "t5_bias")
     fresh = numbered(more, first=100)
@@ -235,7 +230,6 @@ def test_an_encoding_with_parameters_is_added_from_a_fresh_start_or_refused():
 T5 = {"name": "t5_bias"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trained_with", "asked_for", "sources"),
     [
@@ -270,7 +264,6 @@ def test_an_encoding_is_found_by_the_layers_and_heads_where_it_acted(
         np.testing.assert_array_equal(table(adopted, i), table(params, source))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trained_with", "asked_for"),
     [
@@ -310,7 +303,6 @@ def test_the_bias_between_two_streams_is_not_taken_for_that_within_one():
         )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("there", "here", "sentence"),
     [
@@ -343,7 +335,6 @@ def test_another_backbone_is_refused(there, here, sentence):
         adopt(numbered(old), old, made("rope", **here))
 
 
-@pytest.mark.slow
 def test_a_table_of_another_size_is_refused():
     old = made("learned")
     with pytest.raises(

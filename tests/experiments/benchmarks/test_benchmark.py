@@ -13,6 +13,8 @@ from pe_lab.runs import plugins
 from pe_lab.training.setup import build_setup
 from tests import tiny
 
+pytestmark = pytest.mark.slow
+
 WIDTH, WORDS, TOKENS, BATCH = 16, 6 + 5, 1 + 3 + 1 + 3, 8
 LAYER = (
     4 * WIDTH**2 + 2 * (WIDTH**2 + WIDTH) + 2 * 2 * WIDTH
@@ -29,7 +31,6 @@ def found():
     return costs.measure(run(), 2)
 
 
-@pytest.mark.slow
 def test_parameters_and_the_state_that_holds_them_with_two_moments(found):
     assert found["parameters"] == PARAMETERS == 3648
     assert (
@@ -37,7 +38,6 @@ def test_parameters_and_the_state_that_holds_them_with_two_moments(found):
     )  # float32; the rest are counters, seeds and rates
 
 
-@pytest.mark.slow
 def test_the_flops_of_a_step_are_three_times_those_of_its_forward_passes(found):
     per_token = 2 * (4 * WIDTH**2 + 2 * WIDTH**2 + 2 * TOKENS * WIDTH) + WORDS * WIDTH
     assert found["step_flops"] == 3 * BATCH * TOKENS * 2 * per_token
@@ -248,7 +248,6 @@ def test_every_task_is_timed_on_one_core_in_a_process_of_its_own(call_tasks, tmp
     assert lines[2] == f"{'language_model':28} {found[1]['error']}"
 
 
-@pytest.mark.slow
 def test_a_task_that_fails_says_why_and_one_with_data_has_no_goal(monkeypatch):
     monkeypatch.setattr(throughput, "_CALLS", 3)
     parity = plugins.find("tasks", "parity")
@@ -263,7 +262,6 @@ def test_a_task_that_fails_says_why_and_one_with_data_has_no_goal(monkeypatch):
     }
 
 
-@pytest.mark.slow
 def test_the_length_is_the_nearest_that_a_task_has(monkeypatch):
     for name, length in (("max_length", 12), ("min_length", 50)):
         with monkeypatch.context() as patched:
@@ -341,7 +339,6 @@ def test_an_evaluation_is_timed_beside_its_training(call, tmp_path):
     assert found["peak_bytes"] > 2**20
 
 
-@pytest.mark.slow
 def test_a_peer_that_is_not_installed_is_one_sentence(call, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     status, _, err = call("--peer", "--steps=1")
