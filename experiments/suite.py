@@ -36,6 +36,8 @@ _SMOKE = flags.DEFINE_bool("smoke", False, "a tiny form, which only shows that e
 
 
 def main() -> int:
+    if _QUICK.value and _SMOKE.value:
+        raise UserError("Give --quick or --smoke, not both.")
     form = suite.QUICK if _QUICK.value else suite.FULL
     form = suite.SMOKE if _SMOKE.value else form
     folder = Path(sweep.RESULTS.value or f"results/{form.name}")

@@ -70,6 +70,12 @@ def test_a_table_without_rows_is_refused(tmp_path):
     )
 
 
+def test_two_forms_at_once_are_refused():
+    done = call("suite", "--quick", "--smoke")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: Give --quick or --smoke, not both.\n"
+
+
 @pytest.mark.slow
 def test_a_table_that_ends_before_the_training_length_has_a_reason():
     (learned,) = parse_several("learned(max_positions=8)")
