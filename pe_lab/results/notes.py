@@ -76,12 +76,17 @@ def oracle(results: Results) -> str:
 
 
 def covers(kind: str, count: int) -> str:
-    """Return the simulated coverage of an interval in words."""
-    simulated = statistics.coverage(kind, count)
-    if simulated is None:
+    """Return the coverage of an interval in words (docs/statistics.md)."""
+    coverage = statistics.coverage(kind, count)
+    if coverage is None:
         return ""
-    seeds, share = simulated
-    return f" (in simulated studies of {seeds} seeds they hold the truth in {100 * share:.0f} %)"
+    seeds, share = coverage
+    percent = f"{100 * share:.0f} %"
+    if kind == "wilson":  # computed exactly, for rates
+        return (
+            f" (with {seeds} seeds they contain the true rate in {percent} of studies on average)"
+        )
+    return f" (with {seeds} seeds they contain the true value in {percent} of simulated studies)"
 
 
 def listed(counts: Sequence[int], unit: str = "seed") -> str:

@@ -109,13 +109,19 @@ def _not_compared(
     """One sentence for each pair that tables will not compare, as in results/comparable.py."""
     sentences = []
     for a, b, point in pairs:
-        setups = [setup_of.get(variants[name][0].run.group_key()) for name in (a, b)]
-        reasons = [set() if setup is None else _advantages(setup, point) for setup in setups]
-        if None in setups or reasons[0] == reasons[1]:
+        setup_a = setup_of.get(variants[a][0].run.group_key())
+        setup_b = setup_of.get(variants[b][0].run.group_key())
+        if setup_a is None or setup_b is None:
             continue
-        only_a = reasons[0] - reasons[1]
-        name, reason = (a, min(only_a)) if only_a else (b, min(reasons[1] - reasons[0]))
-        sentences.append(f"the contrast of {a} with {b} will not be compared: only {name} {reason}")
+        of_a = _advantages(setup_a, point)
+        of_b = _advantages(setup_b, point)
+        for name, advantages in ((a, of_a - of_b), (b, of_b - of_a)):
+            if advantages:
+                sentences.append(
+                    f"the contrast of {a} with {b} will not be compared: only {name} "
+                    f"{min(advantages)}"
+                )
+                break
     return sentences
 
 

@@ -333,7 +333,7 @@ def test_ten_seeds_have_the_interval_of_their_interquartile_mean(tmp_path):
         low, high = row[1].text.partition("[")[2].rstrip("]").split(", ")
         assert float(low) <= row[1].value <= float(high)
     assert any(
-        "BCa bootstrap of the interquartile mean for 10 seeds (in simulated studies of 10 seeds"
+        "BCa bootstrap of the interquartile mean for 10 seeds (with 10 seeds they contain the true"
         in note
         for note in table.notes
     )
