@@ -1,4 +1,4 @@
-"""Trains encodings on the standard suite and prints their rows inside the published table.
+"""Trains encodings on the standard suite and prints their rows, after the published ones if any.
 
     python -m experiments.suite --encodings='dict(name="my_package.mine:Mine")' [--quick]
     python -m experiments.suite --encodings='rope(base=5e5), my_package.mine:Mine(size=4)'
