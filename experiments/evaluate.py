@@ -3,6 +3,7 @@
     python -m experiments.evaluate --study=exposure --lengths=8,16,32 [--offsets=0,100]
         [--positions="randomized(maximum=64)"] [--task="addition(operands=3)"]
         [--encodings="rope(scaling=yarn, factor=4, trained_length=18)"]
+        [--num_loops=8] [--logit_temperature=log_n]
         [--select=model.encodings=rope] [--select=seed=0] [--only_missing]
         [--allow_changed_code]
 
@@ -33,6 +34,10 @@ _ENCODINGS = flags.DEFINE_string(
     "encodings", None, "encodings that replace the trained ones, joined by +; or none"
 )
 _TASK = flags.DEFINE_string("task", None, "the trained task with other arguments")
+_NUM_LOOPS = flags.DEFINE_integer("num_loops", None, "how often the layers are applied")
+_LOGIT_TEMPERATURE = flags.DEFINE_string(
+    "logit_temperature", None, "none or log_n, in place of the trained one"
+)
 _SELECT = flags.DEFINE_multi_string(
     "select", [], "path=value in the configs of the runs; may be repeated"
 )
@@ -83,6 +88,9 @@ def _change() -> dict[str, Any] | None:
         change["task"] = tasks[0]
     if _ENCODINGS.value is not None:
         change["encodings"] = parse(_ENCODINGS.value)
+    for flag in (_NUM_LOOPS, _LOGIT_TEMPERATURE):
+        if flag.value is not None:
+            change[flag.name] = flag.value
     return change or None
 
 

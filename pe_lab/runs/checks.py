@@ -4,7 +4,7 @@ Each check raises a UserError with one sentence that names the setting as a conf
 """
 
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.run import Run
+from pe_lab.runs.run import Override, Run
 from pe_lab.runs.settings import STACKS, Encoding
 
 _AT_LEAST_ONE = (
@@ -156,6 +156,25 @@ def _check_evaluation(run: Run) -> None:
             f"Two of config.evaluate.overrides are called {label!r}: give one of them another "
             f"label."
         )
+
+
+def check_override(override: Override, run: Run) -> None:
+    """Check the values of an evaluation override of a run.
+
+    Raises:
+      UserError: a value is out of range, or does not fit the trained model.
+    """
+    if override.num_loops is not None and override.num_loops < 1:
+        raise UserError(
+            f"An evaluation override's num_loops must be at least 1, got {override.num_loops}."
+        )
+    trained, changed = run.model.logit_temperature, override.logit_temperature
+    if changed not in (None, trained) and "ssmax" in (trained, changed):
+        raise UserError(
+            f"An evaluation override cannot change logit_temperature from {trained!r} to "
+            f"{changed!r}, because ssmax has parameters that are trained."
+        )
+    check_encodings(override.apply(run))
 
 
 def check_encodings(run: Run) -> None:

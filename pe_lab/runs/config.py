@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
 
 from pe_lab.runs import plugins, typed_values
-from pe_lab.runs.checks import check, check_encodings
+from pe_lab.runs.checks import check, check_override
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.labels import argument_label, label
 from pe_lab.runs.plugins import Plugin
@@ -179,11 +179,7 @@ def override(spec: Any, run: Run) -> Override:
         logit_temperature=_checked_setting(Model, "logit_temperature", parts),
         axes=tuple((str(axis), str(text)) for axis, text in axes),
     )
-    if result.num_loops is not None and result.num_loops < 1:
-        raise UserError(
-            f"An evaluation override's num_loops must be at least 1, got {result.num_loops}."
-        )
-    check_encodings(result.apply(run))
+    check_override(result, run)
     return result
 
 

@@ -32,6 +32,8 @@ class Progress:
         self.state: dict[str, Event] = {}
         self.rated_steps: dict[str, int] = {}  # steps with a known rate, times members
         self.rated_seconds: dict[str, float] = {}  # the time that they took, without compilation
+        self.started_at: dict[str, float] = {}
+        self.overheads: list[float] = []  # seconds of ended groups outside of training
         self.active: set[str] = set()
         self.ended: set[str] = set()
         self.stopping = False
@@ -59,10 +61,14 @@ class Progress:
         with self.lock:
             state = self.state.setdefault(group, {})
             state.update(event)
-            if event["event"] == "progress":
+            if event["event"] == "started":
+                self.started_at[group] = time.monotonic()
+            elif event["event"] == "progress":
                 self._add_rate(group, event)
             self.steps[group] = event.get("step", self.steps[group])
             if event["event"] == "ended":
+                if self.rated_seconds.get(group) and not event.get("status"):
+                    self.overheads.append(self._overhead(group))
                 self.ended.add(group)
                 self.steps[group] = self.groups[group][1]
             self._set_active(group, event["event"])
@@ -85,18 +91,30 @@ class Progress:
         else:
             self.active.add(group)
 
-    def seconds_left(self) -> float | None:
-        """Time of the remaining steps, at the rates of training; None before the first rate.
+    def _overhead(self, group: str) -> float:
+        """Seconds since the start of a run group that it did not train: compilation, evaluation."""
+        if group not in self.started_at:
+            return 0.0
+        seconds = time.monotonic() - self.started_at[group]
+        return max(0.0, seconds - self.rated_seconds.get(group, 0.0))
 
-        A run group without a rate of its own is assumed to have the mean rate of the others.
+    def seconds_left(self) -> float | None:
+        """Time of the remaining steps and evaluations; None before the first rate of training.
+
+        A run group without a rate of its own is assumed to have the mean rate of the others. The
+        time outside of training is assumed to be the mean of the ended run groups.
         """
         steps = sum(self.rated_steps.values())
         seconds = sum(self.rated_seconds.values())
         if not seconds:
             return None
         mean_rate = steps / seconds
+        mean_overhead = sum(self.overheads) / max(1, len(self.overheads))
         seconds_left = 0.0
         for group, (_, total, num_members) in self.groups.items():
+            if group in self.ended:
+                continue
+            seconds_left += max(0.0, mean_overhead - self._overhead(group))
             rate = mean_rate
             if self.rated_steps.get(group):
                 rate = self.rated_steps[group] / self.rated_seconds[group]

@@ -154,6 +154,15 @@ def test_positions_that_tell_the_length_and_no_encoding_at_all_are_changes_too(c
     assert "rope(base=500.0), evaluated with none at shifted(max_shift=2)" in table(out)
 
 
+@pytest.mark.slow
+def test_loops_and_temperature_are_overrides_too(call, folder):
+    status, out, _ = call(
+        f"--results={folder}", "--lengths=3", "--num_loops=2", "--logit_temperature=log_n"
+    )
+    assert status == 0
+    assert "rope(base=500.0), evaluated with num_loops=2, logit_temperature=log_n" in table(out)
+
+
 LENGTHS = "--lengths are whole numbers with commas between, as in 8,16,32, got "
 OFFSETS = "--offsets are whole numbers with commas between, as in 8,16,32, got "
 
@@ -165,6 +174,11 @@ OFFSETS = "--offsets are whole numbers with commas between, as in 8,16,32, got "
         (
             ["--results=FOLDER", "--lengths="],
             "Which lengths? Give them in the task's unit: --lengths=8,16,32.",
+        ),
+        (
+            ["--results=FOLDER", "--lengths=3", "--logit_temperature=ssmax"],
+            "An evaluation override cannot change logit_temperature from 'none' to 'ssmax', because "
+            "ssmax has parameters that are trained.",
         ),
         (["--results=FOLDER", "--lengths=4,x"], f"{LENGTHS}'4,x'."),
         (["--results=FOLDER", "--lengths=4;6"], f"{LENGTHS}'4;6'."),

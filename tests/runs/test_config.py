@@ -252,6 +252,10 @@ def test_the_data_seed_follows_the_seed_unless_given():
             changed([dict(task=dict(name="reverse"))]),
             r"gives the task copy other arguments, and cannot put reverse in its place",
         ),
+        (
+            changed([dict(logit_temperature="ssmax")]),
+            r"override cannot change logit_temperature from 'none' to 'ssmax', because ssmax has",
+        ),
         (changed([dict(task=3)]), r"override's task is given as dict\(argument=\.\.\.\), got 3"),
         (
             changed([dict(task=dict(distint=True))]),

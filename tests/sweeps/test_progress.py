@@ -154,6 +154,21 @@ def test_the_rate_is_the_mean_over_the_steps_of_a_group(shown):
     assert display.seconds_left() == pytest.approx(20 / 16)
 
 
+def test_the_time_outside_of_training_of_ended_groups_is_expected_of_the_others(shown, clock):
+    """The first group trains for 20 of its 50 seconds; the second has 10 s of steps ahead."""
+    display, _ = shown
+    display.event("a", {"event": "started"})
+    display.event("a", at(100, rate=10.0))
+    clock(50)
+    display.event("a", {"event": "ended", "status": 0})
+    assert display.seconds_left() == 30.0 + 10.0
+    display.event("b", {"event": "started"})
+    clock(5)
+    assert display.seconds_left() == 25.0 + 10.0
+    display.event("b", at(50, rate=25.0))  # 2 of the 5 seconds were training
+    assert display.seconds_left() == 27.0 + 2.0
+
+
 def test_steps_of_an_earlier_process_are_not_part_of_the_rate(shown):
     display, _ = shown
     display.event("a", {"event": "started"})
