@@ -34,13 +34,13 @@ def contrasts(results: Results) -> Table:
     barnard = ", with p of Barnard's exact test" if by_counts else ""
     flips = "p of the exact sign-flip test (two-sided) and the " if by_pairs else "the "
     headline = metrics.BY_NAME[views.headline(results)].label
+    number = notes.listed([len(comparisons)], "contrast")
     caption = (
-        f"The {len(comparisons)} contrasts of the analysis spec. *extrapolates*: of a and of "
-        f"b{barnard}. *a − b*: mean difference of {headline} "
-        f"{results.spec.extrapolation.point} unless the remark says where, "
-        f"over the seeds that both have, "
-        f"with {flips}correlation of the pairs. *a better*: the probability "
-        "that a run of a is better than one of b, ties half."
+        f"The {number} of the analysis spec. *extrapolates*: of a and of b{barnard}. "
+        f"*a − b*: mean difference of {headline} {results.spec.extrapolation.point} unless "
+        f"the remark says where, over the seeds that both have, with {flips}correlation "
+        "of the pairs. *a better*: the probability that a run of a is better than one of b, ties "
+        "half."
     )
     with_interval = [comparison for comparison in comparisons if comparison.interval]
     pairs = [len(comparison.differences) for comparison in with_interval]
@@ -126,10 +126,12 @@ def _p_notes(comparisons: Sequence[Comparison]) -> list[str]:
     runs = f"{notes.listed(pairs, 'pair')} of runs" if pairs else ""
     if not any(comparison.count_decides or comparison.decides for comparison in tested):
         return [f"{seeds or runs} cannot bring p {level}: no p is shown."]
-    sentences = [
-        f"p: adjusted over the {len(tested)} contrasts that are compared, and no other (Holm), "
-        f"each test by itself."
-    ]
+    sentences = ["p: not adjusted, because one contrast is compared."]
+    if len(tested) > 1:
+        sentences = [
+            f"p: adjusted over the {len(tested)} contrasts that are compared, and no other (Holm), "
+            f"each test by itself."
+        ]
     if seeds:
         sentences.append(f"{seeds} cannot bring p of *extrapolates* {level}: it is not shown.")
     if runs:

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Bool, Float
 
-from pe_lab.results import compare, significance, statistics
+from pe_lab.results import compare, notes, significance, statistics
 from pe_lab.results.compare import Comparison, Counts
 from pe_lab.results.results import Results
 from pe_lab.runs.errors import UserError
@@ -67,7 +67,7 @@ def text(results: Results, power: float, needs: Sequence[Need]) -> str:
     level = significance.LEVEL / len(needs)
     lines = [
         f"Seeds of each variant for a power of {power:g} at p < {level:.2g}: 0.05 over "
-        f"{len(needs)} contrasts (Holm's first step).",
+        f"{notes.listed([len(needs)], 'contrast')} (Holm's first step).",
         "if true: the rates of the finished runs (the pilot) are true; averaged: mean over the "
         "rates that agree with the pilot; paired: for a − b on shared seeds.",
     ]

@@ -31,7 +31,11 @@ def study_of(folder: Path) -> tuple[str, list[tuple[dict[str, str], str]]]:
             entries.append((labels, entry["run_id"]))
         return study["name"], entries
     except (FileNotFoundError, NotADirectoryError) as e:
-        raise UserError(f"There is no study in {folder}: {folder}/study.json is missing.") from e
+        inside = sorted(path.parent for path in folder.glob("*/study.json"))
+        hint = f" Its folder {inside[0]} holds one." if inside else ""
+        raise UserError(
+            f"There is no study in {folder}: {folder}/study.json is missing.{hint}"
+        ) from e
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
         raise UserError(
             f"{folder}/study.json is damaged ({one_line(e)}): run the sweep again to write it."

@@ -88,6 +88,13 @@ def test_a_folder_without_a_study_is_refused(tmp_path):
         status.read(tmp_path)
 
 
+def test_the_study_in_a_folder_inside_is_named(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "study.json").touch()
+    with pytest.raises(UserError, match=rf"is missing\. Its folder {tmp_path}/mine holds one\.$"):
+        status.read(tmp_path)
+
+
 @pytest.mark.full
 def test_the_command_says_it_and_tries_failed_runs_again(folder):
     done = call("status", f"--results={folder}")
