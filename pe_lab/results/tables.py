@@ -164,8 +164,12 @@ def _statistics(values: Sequence[float | None]) -> dict[str, object]:
 
 def _size(results: Results) -> str:
     """Return the numbers of variants and runs in words."""
-    counts = [len(variant.runs) for variant in results.without_grids().variants]
-    variants = "1 variant" if len(counts) == 1 else f"{len(counts)} variants"
+    settings = results.without_grids()
+    counts = [len(variant.runs) for variant in settings.variants]
+    num_variants = len(selection.chosen(settings).variants)
+    variants = "1 variant" if num_variants == 1 else f"{num_variants} variants"
+    if num_variants < len(counts):
+        variants += f" with {len(counts)} settings"
     lengths = ", ".join(map(str, results.max_lengths))
     sentence = (
         f"{variants}, {notes.listed(counts, 'run')} each, "

@@ -202,8 +202,8 @@ def budgets(results: Results) -> Table:
     of_table = []
     if most_settings:
         of_table.append(
-            f"Every variant was tuned with at most {most_settings} settings; a run of the chosen "
-            f"one is counted here."
+            f"*Budget of a run* is the budget of the chosen setting. Up to {most_settings} "
+            f"settings of each variant were trained."
         )
     if first_steps:
         of_table.append(notes.FIRST_STEPS)
