@@ -1,9 +1,10 @@
 """Copies a study's records, tables and plots to results/published, where they are committed.
 
-    python -m experiments.publish --study=quickstart [--allow_dirty]
+    python -m experiments.publish --study=quickstart [--relative] [--allow_dirty]
     python -m experiments.publish --results=FOLDER
 
-Runs of code that was not committed are refused unless --allow_dirty is given.
+--relative draws lengths as multiples of the training length. Runs of code that was not committed
+are refused unless --allow_dirty is given.
 README.md there is never touched: `python -m docs.build` writes it from README.md.jinja.
 """
 
@@ -14,11 +15,13 @@ from absl import flags
 
 from experiments import command_line, study_folder
 from pe_lab.results import plots, results, tables
+from pe_lab.results.plots.pictures import Options
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import changed_code
 
 study_folder.define()
+_RELATIVE = flags.DEFINE_bool("relative", False, "plot lengths as multiples of the training length")
 _ALLOW_DIRTY = flags.DEFINE_bool(
     "allow_dirty", False, "publish runs of code that was not committed"
 )
@@ -47,7 +50,7 @@ def main() -> int:
     shutil.copy(folder / "study.json", target)
     records.write_archive(target, study.records)
     tables.write(study, target)
-    plots.write(target)
+    plots.write(target, options=Options(relative=_RELATIVE.value))
     if note := changed_code.note(study.records):
         print(note)
     print(

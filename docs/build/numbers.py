@@ -193,13 +193,13 @@ class Numbers:
 
     @property
     def variants(self) -> str:
-        """Number of variants."""
-        return str(len(self.results.variants))
+        """Number of variants. The settings of a tuned one count once."""
+        return str(len(self.chosen.variants))
 
     @property
     def seeds(self) -> str:
-        """Seeds of each variant."""
-        counts = {len(v.runs) for v in self.results.variants}
+        """Seeds of each variant, with the chosen setting."""
+        counts = {len(v.runs) for v in self.chosen.variants}
         if len(counts) != 1:
             raise UserError(f"{self.results.name}: variants have different numbers of seeds.")
         return str(counts.pop())
