@@ -1,4 +1,4 @@
-"""The notebook of the tour: its form, quickly; and all of it, run anew."""
+"""The form of the tour notebook and, in the full suite, its outputs in a new run."""
 
 import ast
 import json
@@ -22,33 +22,33 @@ def source(cell):
     return text.partition("\n")[2] if text.startswith("%%writefile ") else text
 
 
-def said(cells):
-    """What each cell has printed and the tables that it shows, without its pictures."""
+def texts(cells):
+    """The printed text and the tables of each cell, without its pictures."""
     outputs = [
         [o.get("text", o.get("data", {}).get("text/markdown", "")) for o in cell["outputs"]]
         for cell in cells
     ]
-    return ["\n".join("".join(text) for text in texts if text) for texts in outputs]
+    return ["\n".join("".join(text) for text in of_cell if text) for of_cell in outputs]
 
 
-def test_it_is_a_notebook_of_ten_cells_below_a_text_each_and_a_last_text():
+def test_each_code_cell_has_a_numbered_heading_above_it():
     nbformat = pytest.importorskip("nbformat")
     nbformat.validate(nbformat.reads(TEXT, as_version=4))
-    assert [cell["cell_type"] for cell in CELLS] == ["markdown", "code"] * 10 + ["markdown"]
+    assert [cell["cell_type"] for cell in CELLS] == ["markdown", "code"] * 11 + ["markdown"]
     headings = re.findall(
         r"^## (\d+)\. ", "\n".join("".join(cell["source"]) for cell in CELLS), re.MULTILINE
     )
-    assert headings == [str(n) for n in range(1, 11)]
+    assert headings == [str(n) for n in range(1, 12)]
 
 
-def test_it_has_the_outputs_of_one_run_and_nothing_of_the_machine_or_the_day():
-    assert [cell["execution_count"] for cell in CODE] == list(range(1, 11))
+def test_it_has_the_outputs_of_one_run_and_no_paths_dates_or_warnings():
+    assert [cell["execution_count"] for cell in CODE] == list(range(1, 12))
     assert all(cell["outputs"] for cell in CODE)
     assert {output.get("name") for cell in CODE for output in cell["outputs"]} == {
         None,
         "stdout",
     }  # no warnings
-    assert [cell["id"] for cell in CELLS] == [f"{n:02d}" for n in range(21)]
+    assert [cell["id"] for cell in CELLS] == [f"{n:02d}" for n in range(23)]
     assert not any(cell["metadata"] for cell in CELLS)
     assert len(TEXT) < 500_000
     words = re.sub(r'"image/png": "[^"]*"', "", TEXT)
@@ -58,7 +58,7 @@ def test_it_has_the_outputs_of_one_run_and_nothing_of_the_machine_or_the_day():
 
 
 def names_of(cells):
-    """What cells take from pe_lab and its configs: name -> module, and the attributes that they use of such a name."""
+    """The names that cells import from pe_lab and configs, and the attributes of these names."""
     nodes = [node for cell in cells for node in ast.walk(ast.parse(source(cell)))]
     froms = [
         n
@@ -72,20 +72,20 @@ def names_of(cells):
     return taken, {(n.value.id, n.attr) for n in attributes if n.value.id in taken}
 
 
-def test_what_it_takes_from_the_library_is_there_and_public():
+def test_its_imports_from_the_library_exist_and_are_public():
     taken, used = names_of(CODE)
     assert {"UntrainedEncoding", "scorecard", "LoadedModel", "study"} <= taken.keys()
-    found = {}
+    imported = {}
     for name, module in taken.items():
-        exec(f"from {module} import {name}", found)
+        exec(f"from {module} import {name}", imported)
     assert [
         (name, attribute)
         for name, attribute in used
-        if not hasattr(found[name], attribute) or attribute.startswith("_")
+        if not hasattr(imported[name], attribute) or attribute.startswith("_")
     ] == []
 
 
-def test_its_links_lead_somewhere():
+def test_its_links_point_to_files():
     links = re.findall(
         r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)",
         "\n".join("".join(cell["source"]) for cell in CELLS),
@@ -95,21 +95,24 @@ def test_its_links_lead_somewhere():
 
 
 @pytest.fixture(scope="module")
-def anew():
+def new_run():
     pytest.importorskip("nbclient")
     return [cell for cell in tour.executed(ROOT).cells if cell.cell_type == "code"]
 
 
-TRAINED = 8  # the cells from here on train: other processors round otherwise
+# The first cell that trains. Other processors round differently.
+TRAINED = 8
 
 
 @pytest.mark.full
-def test_run_anew_its_untrained_cells_say_what_is_committed(anew):
-    assert said(anew[:TRAINED]) == said(CODE[:TRAINED]), "run python -m docs.build --measure=tour"
+def test_a_new_run_prints_the_committed_text_before_training(new_run):
+    assert texts(new_run[:TRAINED]) == texts(CODE[:TRAINED]), (
+        "run python -m docs.build --measure=tour"
+    )
 
 
 def table(text):
-    """Name of each row of the first table -> its other cells."""
+    """The other cells of each row of the first table, by its name."""
     lines = [
         line for line in text.partition("| a against b")[0].splitlines() if line.startswith("| ")
     ]
@@ -117,38 +120,48 @@ def table(text):
     return {row[0]: row[1:] for row in rows}
 
 
-@pytest.mark.parametrize("when", ["committed", full("anew")])
-def test_the_comparison_says_what_the_text_says_of_it(when, request):
-    cells = CODE if when == "committed" else request.getfixturevalue("anew")
-    found = table(said(cells)[TRAINED])
-    assert list(found) == [
+@pytest.mark.parametrize("when", ["committed", full("new_run")])
+def test_all_variants_are_solved_and_only_rope_extrapolates(when, request):
+    cells = CODE if when == "committed" else request.getfixturevalue("new_run")
+    rows = table(texts(cells)[TRAINED])
+    assert list(rows) == [
         "variant",
         "sinusoidal",
         "triangle",
         "rope",
         "chance level (sees no prompt)",
     ]
-    assert [found[name][1] for name in ("sinusoidal", "triangle", "rope")] == ["2/2"] * 3  # solved
-    assert [found[name][0][:3] for name in ("sinusoidal", "triangle", "rope")] == [
+    assert [rows[name][1] for name in ("sinusoidal", "triangle", "rope")] == ["2/2"] * 3  # solved
+    assert [rows[name][0][:3] for name in ("sinusoidal", "triangle", "rope")] == [
         "0/2",
         "0/2",
         "2/2",
     ]  # at seven symbols
 
 
-@pytest.mark.parametrize("when", ["committed", full("anew")])
-def test_without_rope_on_the_first_layer_less_is_left_than_on_the_second(when, request):
-    cells = CODE if when == "committed" else request.getfixturevalue("anew")
-    left = dict(
-        re.findall(r"RoPE off ([\w ]+?) *: exact match ([\d.]+) of 6", said(cells)[TRAINED + 1])
-    )
-    assert list(left) == ["nowhere", "everywhere", "on layer 1", "on layer 2"]
-    assert float(left["everywhere"]) < 0.1
-    assert float(left["on layer 1"]) < 0.5 < float(left["on layer 2"]) < float(left["nowhere"])
+@pytest.mark.parametrize("when", ["committed", full("new_run")])
+def test_the_first_layer_needs_rope_more_than_the_second(when, request):
+    cells = CODE if when == "committed" else request.getfixturevalue("new_run")
+    pattern = r"without RoPE on ([\w ]+?) *: exact match ([\d.]+) at length 6"
+    scores = {name: float(score) for name, score in re.findall(pattern, texts(cells)[-1])}
+    assert list(scores) == ["no layer", "all layers", "layer 1", "layer 2"]
+    assert scores["all layers"] < 0.1
+    assert scores["layer 1"] < 0.5 < scores["layer 2"] < scores["no layer"]
+
+
+@pytest.mark.parametrize("when", ["committed", full("new_run")])
+def test_its_data_frame_has_the_numbers_of_its_table(when, request):
+    cells = CODE if when == "committed" else request.getfixturevalue("new_run")
+    rows = table(texts(cells)[TRAINED])
+    frame_text = texts(cells)[TRAINED + 1].partition("token_accuracy")[0]
+    for name in ("sinusoidal", "triangle", "rope"):
+        (line,) = re.findall(rf"{name} +(.*)", frame_text)
+        numbers = [float(cell) for cell in rows[name][2:]]
+        assert [float(text) for text in line.split()] == pytest.approx(numbers, abs=0.0051)
 
 
 @pytest.mark.full
-def test_run_anew_nothing_warns(anew):
+def test_a_new_run_warns_of_nothing(new_run):
     assert [
-        output.text for cell in anew for output in cell.outputs if output.get("name") == "stderr"
+        output.text for cell in new_run for output in cell.outputs if output.get("name") == "stderr"
     ] == []

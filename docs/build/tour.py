@@ -1,5 +1,6 @@
-"""docs/tour.ipynb: its cells run in a fresh kernel, in a folder where nothing has run before. Needs
-nbclient and ipykernel.
+"""Execution of docs/tour.ipynb in a fresh kernel and an empty folder.
+
+It needs nbclient and ipykernel.
 """
 
 import os
@@ -10,14 +11,16 @@ from typing import Any
 from pe_lab.runs.errors import UserError
 
 TOUR = Path("docs/tour.ipynb")
-_PARTS = ("pe_lab", "configs")  # of the checkout, that the notebook finds in the folder
+_PACKAGES = ("pe_lab", "configs")  # linked into the folder, for the notebook to import
 _KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-_QUIET = ["--log-level=ERROR"]  # of what it has to say of its ports
-_LIMIT = 600  # seconds that a cell may take
+_QUIET = ["--log-level=ERROR"]  # the kernel otherwise logs its ports
+_LIMIT = 600  # seconds per cell
 
 
 def executed(root: Path) -> Any:
-    """The notebook below `root` with its outputs, and nothing that tells one run from the next.
+    """Run the notebook of a checkout and return it with its outputs.
+
+    Metadata that differs between two runs is removed.
 
     Raises:
       UserError: nbclient is not installed.
@@ -30,26 +33,33 @@ def executed(root: Path) -> Any:
         command = ".venv/bin/pip install nbclient ipykernel"
         raise UserError(f"The tour needs a kernel to run in: {command}.") from e
     notebook = nbformat.read(root / TOUR, as_version=4)
-    env = {
-        name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))
-    }
+    environment = {}
+    for name, value in os.environ.items():
+        if not name.startswith(("JAX_", "XLA_")):
+            environment[name] = value
     with tempfile.TemporaryDirectory() as folder:
-        for part in _PARTS:
-            (Path(folder) / part).symlink_to((root / part).absolute())
-        how: dict[str, Any] = dict(
-            record_timing=False, coalesce_streams=True, extra_arguments=_QUIET, timeout=_LIMIT
+        for package in _PACKAGES:
+            (Path(folder) / package).symlink_to((root / package).absolute())
+        environment["PYTHONPATH"] = folder
+        client = NotebookClient(
+            notebook,
+            resources={"metadata": {"path": folder}},
+            record_timing=False,
+            coalesce_streams=True,
+            extra_arguments=_QUIET,
+            timeout=_LIMIT,
         )
-        client = NotebookClient(notebook, resources={"metadata": {"path": folder}}, **how)
-        client.execute(env=env | {"PYTHONPATH": folder})
+        client.execute(env=environment)
     notebook.metadata = {"kernelspec": _KERNEL, "language_info": {"name": "python"}}
     for number, cell in enumerate(notebook.cells):
-        cell["id"], cell["metadata"] = f"{number:02d}", {}
+        cell["id"] = f"{number:02d}"
+        cell["metadata"] = {}
     return notebook
 
 
 def write(root: Path) -> None:
-    """Runs the notebook and writes it in place."""
+    """Run the notebook and write its outputs into it."""
     notebook = executed(root)
-    import nbformat  # it is there, or the line above has said so
+    import nbformat  # `executed` has checked that it is installed
 
     nbformat.write(notebook, root / TOUR)
