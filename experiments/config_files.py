@@ -68,6 +68,8 @@ def load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any]
     with _readable(path):
         spec.loader.exec_module(module)
         forms = _parameters(module.get_config)
+    if form and not forms:
+        raise UserError(f"{path} has no form {form!r}: its get_config() takes no arguments.")
     if form and form not in forms:
         raise unknown(f"The list of forms of {path}", form, forms)
     chosen = {form: True} if form else {}

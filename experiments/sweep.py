@@ -3,9 +3,10 @@
     python -m experiments.sweep --config=configs/quickstart.py [--config.train.steps=500]
                                 [--results=FOLDER] [--workers=N] [--dry_run] [--write_groups]
 
---config is a Python file; configs/quickstart.py:smoke is its small form. --config.KEY=VALUE changes
-a setting of all runs. A config with a `tune` is trained in two stages (pe_lab/sweeps/tuning.py).
-Exit status: 0; 1 if a run failed; 2 for wrong arguments; 130 after Ctrl-C.
+--config is a Python file. configs/journey.py:smoke is the small form of configs/journey.py; not
+every config has one. --config.KEY=VALUE changes a setting of all runs. A config with a `tune` is
+trained in two stages (pe_lab/sweeps/tuning.py). Exit status: 0; 1 if a run failed; 2 for wrong
+arguments; 130 after Ctrl-C.
 """
 
 import contextlib

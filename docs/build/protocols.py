@@ -21,7 +21,7 @@ def lookups(root: Path) -> dict[str, Any]:
     names = [path.stem for path in sorted((root / FOLDER).glob("*.py"))]
     modules = [importlib.import_module(f"configs.papers.{name}") for name in names]
     protocols = [module for module in modules if hasattr(module, "get_config")]
-    rows = [["config", "question", "papers", "runs", "scaled form, two cores"]]
+    rows = [["config", "question", "papers", "runs of the protocol", "time of the scaled form"]]
     figures = []
     for module in protocols:
         name = module.__name__.rpartition(".")[2]

@@ -64,8 +64,8 @@ PROPERTIES = (
         "consistent",
         ("change of step with length",),
         lambda n: n <= 0.01,
-        "change of the mean step between the same neighbors with the length of the example, as "
-        "its range over its mean",
+        "dependence of the mean step between the same neighbors on the length of the example: its "
+        "range over lengths, divided by its mean",
         "at most 0.01, so that a step means the same in short and in long examples",
     ),
     Property(
@@ -79,10 +79,10 @@ PROPERTIES = (
         "linear shift",
         ("shift residual", "change by a common shift"),
         lambda n: n <= 0.01,
-        f"at the input, the squared error of one linear map from embeddings to those "
-        f"{measurements.SHIFT} positions later, over their variance, on positions that did not "
-        f"fit the map; in attention, the change of the rows when all positions move far away, "
-        f"over their spread",
+        f"at the input, one linear map is fitted from each embedding to the embedding "
+        f"{measurements.SHIFT} positions later, and the number is its squared error on held-out "
+        f"positions, relative to their variance; in attention, the change of the rows when all "
+        f"positions move far away, relative to their spread",
         "at most 0.01, so that a distance can be read in the same way at every position",
     ),
     Property(
@@ -97,10 +97,10 @@ PROPERTIES = (
         "extends",
         ("unseen",),
         lambda n: n <= 0.2,
-        "share of the second half of an example of twice the length that training cannot "
-        "show: positions with a coordinate out of its range or with an untrained "
-        "parameter; for a rotation, pairs of channels that do not complete a period; for a bias, "
-        "the attention at such distances",
+        "share of the second half of an example of twice the length that training does not cover; "
+        "at the input, positions with an out-of-range coordinate or an untrained parameter; for a "
+        "rotation, the share of channel pairs that do not complete a period; for a bias, the share "
+        "of attention at such distances",
         "at most 0.2, so that four fifths occur in training",
     ),
 )
@@ -162,10 +162,11 @@ def legend() -> str:
     rows = (
         f"All parameters are untrained. For an encoding at the input the properties describe "
         f"its embeddings, one for each position. For an encoding in attention they describe "
-        f"its effect on the logits, one row for each distance, as the last token sees it: of a "
-        f"bias and a mask directly, and otherwise of {DRAWS} random queries and keys per head, "
-        f"each the same at every position. *decays* then is the mean over all directions of a "
-        f"query whose key equals it. With two axes, both have the same positions."
+        f"its effect on the logits of the last token, one row for each distance. For a bias or a "
+        f"mask, the rows are its values. For other encodings, the rows are the logits of {DRAWS} "
+        f"random query–key pairs per head, with the same query and key at every position. For "
+        f"these, *decays* is the mean over all query directions, with the key equal to the query. "
+        f"With two axes, both have the same positions."
     )
     lines = [f"- *{p.name}*: {p.means}. Yes: {p.why}." for p in PROPERTIES]
     dash = (

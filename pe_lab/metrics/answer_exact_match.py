@@ -1,4 +1,4 @@
-"""Share of the examples whose scored answer is right, whatever the scratchpad before it says."""
+"""Share of the examples whose scored answer is right, with or without errors in the scratchpad."""
 
 from pe_lab.metrics.base import MeasuredMetric, Predictions, Sums
 

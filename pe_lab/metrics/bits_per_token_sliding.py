@@ -1,4 +1,4 @@
-"""Bits per token of the second half of each window: a window that slides by half its length."""
+"""Bits per token on the second half of a window that moves by half its length."""
 
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
 from pe_lab.metrics.base import LengthMetric, MeasuredRun

@@ -1,4 +1,4 @@
-"""Number of examples whose first wrong target token has each index."""
+"""For each index of the target, the number of examples whose first wrong token is there."""
 
 from pe_lab.metrics.base import MeasuredMetric, Predictions, Sums
 

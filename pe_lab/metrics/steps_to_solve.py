@@ -1,4 +1,4 @@
-"""First step of the curve at which the run is solved."""
+"""First step of the curve at which its exact match up to the training length is solved."""
 
 from pe_lab.metrics.base import MeasuredRun, RunMetric
 from pe_lab.runs import first_steps

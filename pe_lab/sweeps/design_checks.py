@@ -80,7 +80,7 @@ def _too_few_seeds(seeds: int, num_pairs: int) -> list[str]:
         f"(contrasts, adjusted by Holm's method: {num_pairs})"
     )
     if sufficient:
-        sentence += f"; {sufficient[0]} seeds are enough for one"
+        sentence += f"; with {sufficient[0]} seeds, the most extreme outcome of one contrast could"
     return [sentence]
 
 
@@ -178,7 +178,7 @@ def _repeated_inputs(setups: Sequence[Setup]) -> list[str]:
                 if length not in lengths:
                     lengths.append(length)
     return [
-        f"training can draw inputs of {task} that are evaluated at lengths {_listed(lengths)}"
+        f"training can draw inputs of {task} that are evaluated at length {_listed(lengths)} (§)"
         for task, lengths in repeated.items()
     ]
 

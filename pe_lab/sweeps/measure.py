@@ -165,10 +165,10 @@ def _check_code(chosen: Iterable[Record], sources: Sources) -> None:
     for record in chosen:
         changed_files = code_versions.changed(record, sources)
         if changed_files:
-            names = " and ".join(changed_files)
             raise UserError(
-                f"The code of {names} has changed since the run {record['run_id']} was trained or "
-                "evaluated: restore it, or give --allow_changed_code to mark the new rows."
+                f"The code of {', '.join(changed_files)} has changed since the run "
+                f"{record['run_id']} was trained or evaluated: restore it, or give "
+                f"--allow_changed_code to mark the new rows."
             )
 
 

@@ -54,7 +54,7 @@ def test_seeds_that_can_decide_no_contrast_are_too_few(seeds, enough):
     else:
         assert found == [
             f"with {seeds} seeds no declared contrast can reach p < 0.05 (contrasts, adjusted by "
-            f"Holm's method: 1); {enough} seeds are enough for one"
+            f"Holm's method: 1); with {enough} seeds, the most extreme outcome of one contrast could"
         ]
 
 
@@ -94,4 +94,4 @@ def test_lengths_beyond_a_table_are_named():
 def test_lengths_whose_inputs_repeat_are_named():
     task = {"name": "parity"}
     (note,) = notes({"model.encodings": [ROPE]}, task=task, train__min_length=1)
-    assert note == "training can draw inputs of parity that are evaluated at lengths 2, 3"
+    assert note == "training can draw inputs of parity that are evaluated at length 2, 3 (§)"
