@@ -12,12 +12,14 @@ arguments; 130 after Ctrl-C.
 import contextlib
 import dataclasses
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from absl import flags
 
 from experiments import command_line, tables
+from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
 from pe_lab.sweeps import design_checks, study, sweep, tuning
@@ -169,6 +171,8 @@ def _train_tuned(
 
     stage = tuning.first_points(points, tune)
     asked = expanded(stage, [])
+    if tune.extend:
+        _check_extensions(points[0], tune, lambda point: expanded([point], []))
     seeds = tuning.num_seeds(points)
     if _train(asked, folder, starts, seeds=seeds, is_last=False) is None:
         _announce_later_runs()
@@ -183,11 +187,34 @@ def _train_tuned(
             _announce_later_runs()
             return None
         tuned = tuning.choose(asked, stage, tune, folder)
-    for choice in tuned:
-        print(f"tuning: {tuning.describe(choice)}")
-    stage += tuning.last_points(points, tune, tuned)
-    # The last stage has all points, so runs that failed before are tried again.
-    return _train(expanded(stage, tuned), folder, starts)
+    while True:
+        for choice in tuned:
+            print(f"tuning: {tuning.describe(choice)}")
+        all_points = stage + tuning.last_points(points, tune, tuned)
+        # The last stage has all points, so runs that failed before are tried again.
+        failed = _train(expanded(all_points, tuned), folder, starts)
+        if failed is None:
+            return None
+        # A run of the first stage that failed at first may change the choice.
+        chosen_again = tuning.choose(asked, stage, tune, folder)
+        if [choice.setting for choice in chosen_again] == [choice.setting for choice in tuned]:
+            return failed
+        print("tuning: runs that had failed before change the choice")
+        tuned = chosen_again
+
+
+def _check_extensions(point: Point, tune: Tuning, expand: Callable[[Point], study.Study]) -> None:
+    """Check the values that `extend` may add, before anything is trained.
+
+    Raises:
+      UserError: a setting does not accept one of them.
+    """
+    for path, value in tuning.possible_extensions(tune):
+        (setting,) = grid.product({path: [value]})
+        try:
+            expand({**point, **setting})
+        except UserError as error:
+            raise UserError(f"tune: extend=True may try {path}={value:g}: {error}") from error
 
 
 def _announce_later_runs() -> None:

@@ -126,8 +126,11 @@ def _interval(
         # Order statistics have no form for several strata.
         return statistics.order_statistics(strata[0]) if is_single else None
     if is_single and len(variants[0].candidates) > 1:
-        # Choosing by validation varies with the seeds, too.
-        return selection.interval(variants[0], metric)
+        num_compared = len(selection.chosen_candidate(variants[0]).runs)
+        # Choosing by validation varies with the seeds, too. After a tuning in two stages, most
+        # seeds have the chosen setting only, and the interval takes it as given.
+        if num_compared == len(variants[0].runs):
+            return selection.interval(variants[0], metric)
     if min(map(len, strata)) < statistics.BOOTSTRAP_FROM:
         return None
     return statistics.bootstrap(strata, statistics.interquartile_mean)
@@ -177,7 +180,7 @@ def measure(results: Results, variants: Sequence[Variant], metric: MetricSpec) -
     if metric.name == "every_seed":
         return center(variants, MetricSpec("exact_match", point, "seeds"))
     if metric.name == "tied":
-        return _tied(first, MetricSpec("exact_match", point))
+        return _tied(first, MetricSpec(BITS if results.has_text else "exact_match", point))
     if metric.show == "best":
         value = best(variants, metric)
         unrounded = value.length if isinstance(value, Limit) else value
@@ -208,7 +211,8 @@ def _tied(variant: Variant, metric: MetricSpec) -> Cell:
         return Cell(DASH)
     low, high = min(medians), max(medians)
     amount = f"{len(settings)} of {len(variant.candidates)}"
-    return Cell(f"{number(low)}–{number(high)} ({amount})", high - low)
+    ends = f"{number(low, metric.name)}–{number(high, metric.name)}"
+    return Cell(f"{ends} ({amount})", high - low)
 
 
 def number(value: Value | None, kind: str = "", *, exact: bool = True) -> str:

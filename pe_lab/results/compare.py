@@ -110,13 +110,17 @@ def pairs(results: Results, contrast: Contrast) -> list[tuple[Variant, Variant]]
     """Return the variants of a contrast.
 
     They are the two with these names, or all pairs with these labels that agree in all others.
+    Variants with an evaluation override are compared only if the contrast names an override.
 
     Raises:
       UserError: there is none.
     """
     by_name = {variant.name: variant for variant in results.variants}
     labels_of = {name: variant.labels for name, variant in by_name.items()}
-    matching = analysis_spec.pairs(labels_of, contrast)
+    as_trained = {variant.name: variant.labels for variant in results.trained}
+    matching = analysis_spec.pairs(as_trained, contrast)
+    if not matching:
+        matching = analysis_spec.pairs(labels_of, contrast)
     if not matching:
         is_a_known = any(analysis_spec.has_labels(of, contrast.a) for of in labels_of.values())
         missing = contrast.b if is_a_known or contrast.a in by_name else contrast.a

@@ -32,7 +32,9 @@ def contrasts(results: Results) -> Table:
         row = _contrast(comparison, results)
         rows.append(list(itertools.compress(row, is_shown)))
     barnard = ", with p of Barnard's exact test" if by_counts else ""
-    flips = "p of the exact sign-flip test (two-sided) and the " if by_pairs else "the "
+    most_pairs = max((len(comparison.differences) for comparison in comparisons), default=0)
+    kind = "exact" if most_pairs <= significance.EXACT_FLIPS else "sampled"
+    flips = f"p of the {kind} sign-flip test (two-sided) and the " if by_pairs else "the "
     headline = metrics.BY_NAME[views.headline(results)].label
     number = notes.listed([len(comparisons)], "contrast")
     caption = (

@@ -74,18 +74,15 @@ def read(folder: str | Path) -> pd.DataFrame:
     """
     runs, by_id = _runs_and_records(Path(folder))
     rows = []
-    axes_of: dict[str, dict[str, str]] = {}  # by the label of an override
     for run_id, record in by_id.items():
         for row in record_rows.preferred_rows(record):
             if isinstance(row["value"], list) or "attribute" in row:
                 continue
-            override = row["override"]
-            if override is not None:
-                axes_of[override["label"]] = dict(override.get("axes", ()))
             number = (row["metric"], row["value"], row["reason"] or "")
             rows.append((run_id, *_place(row), *number))
     measured = pd.DataFrame(rows, columns=["run_id", *_PLACE_COLUMNS, *_NUMBER_COLUMNS])
     measured["value"] = measured["value"].astype(float)
+    axes_of = record_rows.override_axes(by_id.values())
     # The index needs a type, because there may be no override.
     labels = pd.Index(list(axes_of), dtype=object)
     axes = pd.DataFrame(list(axes_of.values()), index=labels)

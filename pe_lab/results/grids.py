@@ -149,11 +149,8 @@ def _points(results: Results, spec: TableSpec) -> pd.DataFrame:
     offsets = [spec.metric.point.offset]
     if "offset" in dimensions:
         offsets = results.offsets
-    if not is_grid(results, spec) and EVALUATED_WITH not in dimensions:
-        # Points of a grid of overrides would be rows of their own.
-        results = results.without_grids()
     rows = []
-    for variant in results.variants:
+    for variant in _variants(results, spec):
         labels = {EVALUATED_WITH: AS_TRAINED, "variant": variant.name, **variant.labels}
         measured = set()
         for run in variant.measured:
@@ -173,6 +170,23 @@ def _points(results: Results, spec: TableSpec) -> pd.DataFrame:
             points = points.dropna(subset=dimension)
     points = points.reindex(columns=points.columns.union(dimensions, sort=False))
     return points.fillna(dict.fromkeys(dimensions, ""))
+
+
+def _variants(results: Results, spec: TableSpec) -> Sequence[Variant]:
+    """Return the variants that have a place in a table."""
+    dimensions = {*spec.dimensions, *spec.only}
+    if is_grid(results, spec):
+        override_axes = set(itertools.chain(*results.override_axes))
+        axes = override_axes & dimensions
+        # Two grids may share an axis.
+        of_grid = [v for v in results.variants if set(v.override_axes) == axes]
+        return of_grid or results.variants
+    if EVALUATED_WITH in dimensions:
+        return results.variants
+    if "variant" in dimensions:
+        # Points of a grid of overrides would be rows of their own.
+        return results.without_grids().variants
+    return results.trained
 
 
 def metric_at(spec: TableSpec, point: Point, metric: MetricSpec | None = None) -> MetricSpec:

@@ -45,11 +45,9 @@ def reached(times: Sequence[FirstStep]) -> Reached:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         band = remaining.confidence_interval(CONFIDENCE, method="log-log")
-    # The band is not defined where no run or every run has reached the threshold.
     shares = remaining.probabilities
-    lowest, highest = band.low.probabilities, band.high.probabilities
-    lowest = np.where(np.isnan(lowest), shares, lowest)
-    highest = np.where(np.isnan(highest), shares, highest)
+    lowest = _defined(band.low.probabilities, shares, start=0.0)
+    highest = _defined(band.high.probabilities, shares, start=1.0)
     # The more runs remain, the fewer have reached it.
     return Reached(
         steps=remaining.quantiles.astype(int),
@@ -57,6 +55,26 @@ def reached(times: Sequence[FirstStep]) -> Reached:
         low=1 - highest,
         high=1 - lowest,
     )
+
+
+def _defined(
+    bounds: Float[np.ndarray, "n"], shares: Float[np.ndarray, "n"], start: float
+) -> Float[np.ndarray, "n"]:
+    """Fill in a bound of the remaining share where its variance is not defined.
+
+    Where no run has reached the threshold, the bound is the share. Where all have, the bound is the
+    last one that is defined, or `start`.
+    """
+    defined = []
+    last = start
+    for bound, share in zip(bounds, shares, strict=True):
+        if share == 1:
+            defined.append(share)
+            continue
+        if not np.isnan(bound):
+            last = bound
+        defined.append(last)
+    return np.array(defined)
 
 
 def median(times: Sequence[FirstStep]) -> FirstStep | None:

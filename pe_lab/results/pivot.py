@@ -148,7 +148,7 @@ def signs(
         if any(comparable.saw_positions(results, variant, point) for variant in variants):
             text += notes.SEEN
         # The heading of a length has the sign of repeated inputs itself.
-        if "length" not in spec.columns and _is_repeated(results, variants, point):
+        if "length" not in spec.columns and _is_repeated(variants, point):
             text += notes.REPEATED
     of_training = metrics.BY_NAME[metric.name].of_training
     counts_solved = any(measure.name == "solved" for measure in spec.measures)
@@ -161,13 +161,17 @@ def signs(
     return text
 
 
-def _is_repeated(results: Results, variants: Sequence[Variant], point: MetricPoint) -> bool:
+def _is_repeated(variants: Sequence[Variant], point: MetricPoint) -> bool:
     """Return whether training can draw some of the test inputs at a point."""
-    if point.lengths is None:
-        lengths = {point.length_for(variant.max_length) for variant in variants}
-        return bool(lengths & results.repeated_lengths)
-    first, last = point.lengths
-    return any(first <= length <= last for length in results.repeated_lengths)
+    for variant in variants:
+        if point.lengths is None:
+            is_repeated = point.length_for(variant.max_length) in variant.repeated_lengths
+        else:
+            first, last = point.lengths
+            is_repeated = any(first <= length <= last for length in variant.repeated_lengths)
+        if is_repeated:
+            return True
+    return False
 
 
 def _is_one_variant_a_row(spec: TableSpec) -> bool:

@@ -58,18 +58,20 @@ def seeds_needed(results: Results, power: float) -> list[Need]:
             f"The analysis spec of {results.name} has no contrasts. Add contrasts to the "
             f"config's analysis()."
         )
-    level = significance.LEVEL / len(comparisons)
+    level = _level(comparisons)
     return [_need(comparison, power, level) for comparison in comparisons]
 
 
 def text(results: Results, power: float, needs: Sequence[Need]) -> str:
     """Return a text with a line for each contrast."""
-    level = significance.LEVEL / len(needs)
+    comparisons = [need.comparison for need in needs]
+    num_compared = sum(not comparison.reason for comparison in comparisons)
     lines = [
-        f"Seeds of each variant for a power of {power:g} at p < {level:.2g}: 0.05 over "
-        f"{notes.listed([len(needs)], 'contrast')} (Holm's first step).",
-        "if true: the rates of the finished runs (the pilot) are true; averaged: mean over the "
-        "rates that agree with the pilot; paired: for a − b on shared seeds.",
+        f"Seeds of each variant for a power of {power:g} at p < {_level(comparisons):.2g}: 0.05 "
+        f"over {notes.listed([num_compared], 'contrast')} that can be compared (Holm's first "
+        f"step). The finished runs are the pilot.",
+        "if true: the pilot's rates of extrapolation are true; averaged: mean over the rates that "
+        "agree with the pilot; paired: for a − b on shared seeds.",
     ]
     pilot_counts = []
     for need in needs:
@@ -92,12 +94,19 @@ def text(results: Results, power: float, needs: Sequence[Need]) -> str:
     return "\n".join(lines)
 
 
+def _level(comparisons: Sequence[Comparison]) -> float:
+    """Return the level of Holm's first step. Contrasts that are not compared are no tests."""
+    num_compared = sum(not comparison.reason for comparison in comparisons)
+    return significance.LEVEL / max(1, num_compared)
+
+
 def _need(comparison: Comparison, power: float, level: float) -> Need:
     if comparison.reason:
         return Need(comparison, None, None, None)
     pairs = pairs_needed(comparison.differences, power, level)
     a, b = comparison.counts
-    if not a.count or not b.count:
+    # A text has no exact match that could extrapolate.
+    if not a.count or not b.count or comparison.metric.name != "exact_match":
         return Need(comparison, None, None, pairs)
 
     def power_if_true(seeds: int) -> float:

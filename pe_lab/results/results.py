@@ -9,7 +9,7 @@ from pathlib import Path
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
 from pe_lab.results import read_analysis_spec, variant_names
 from pe_lab.results.measured import Measured
-from pe_lab.runs import check_analysis_spec, records, study_files, validation
+from pe_lab.runs import check_analysis_spec, record_rows, records, study_files, validation
 from pe_lab.runs.analysis_spec import AnalysisSpec, Extrapolation
 from pe_lab.runs.labels import label
 from pe_lab.runs.record_schema import JsonObject, RecordRow
@@ -65,6 +65,19 @@ class Variant:
         positions = [record["exposure"]["max_position"] for record in self.finished]
         known = [position for position in positions if position is not None]
         return max(known, default=None)
+
+    @cached_property
+    def repeated_lengths(self) -> set[int]:
+        """Test lengths at which training can draw some of the inputs."""
+        lengths = set()
+        for record in self.finished:
+            for row in record["rows"]:
+                override = row["override"]
+                is_own = self.override == (override["label"] if override else None)
+                is_overlap = row["split"] == "test" and row["metric"] == "overlap"
+                if is_own and is_overlap and row["value"] > 0:
+                    lengths.add(row["length"])
+        return lengths
 
     @cached_property
     def reveals_target_length(self) -> bool:
@@ -156,9 +169,8 @@ class Results:
 
     @cached_property
     def repeated_lengths(self) -> set[int]:
-        """Test lengths at which training can draw some of the inputs."""
-        rows = [row for row in self.test_rows if row["metric"] == "overlap"]
-        return {row["length"] for row in rows if row["value"] > 0}
+        """Test lengths at which training can draw some of the inputs of a trained variant."""
+        return set().union(*(variant.repeated_lengths for variant in self.trained))
 
     @cached_property
     def max_lengths(self) -> list[int]:
@@ -238,14 +250,8 @@ def load(folder: Path) -> Results:
 
 def _with_overrides(variant: Variant) -> list[Variant]:
     """Return the variant once for each override that its runs were evaluated with."""
-    axes_of: dict[str, dict[str, str]] = {}  # by the label of the override
-    for record in variant.runs:
-        for row in record["rows"]:
-            override = row["override"]
-            if override is not None:
-                axes_of[override["label"]] = dict(override.get("axes", ()))
     overrides = []
-    for name, axes in axes_of.items():
+    for name, axes in record_rows.override_axes(variant.runs).items():
         overrides.append(
             dataclasses.replace(
                 variant,

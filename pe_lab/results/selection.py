@@ -21,6 +21,7 @@ from pe_lab.results.results import EVALUATED_WITH, Results, Variant
 from pe_lab.results.statistics import Interval
 from pe_lab.runs import validation
 from pe_lab.runs.analysis_spec import SEPARATOR, MetricSpec
+from pe_lab.runs.record_schema import JsonObject
 
 
 def chosen(results: Results) -> Results:
@@ -34,16 +35,37 @@ def chosen(results: Results) -> Results:
         untuned = tuple((axis, text) for axis, text in labels if axis not in tuned)
         groups.setdefault(untuned, []).append(variant)
     variants = []
+    settings: dict[tuple[tuple[str, str], ...], list[str | None]] = {}
     for untuned, group in groups.items():
-        candidates = _with_shared_seeds(group)
-        losses = [loss(candidate) for candidate in candidates]
-        # The variant has all of its seeds, and not only those that were compared.
-        best = group[losses.index(min(losses))]
+        candidates = with_shared_seeds(group)
+        override_axes = (EVALUATED_WITH, *group[0].override_axes)
+        as_trained = tuple(pair for pair in untuned if pair[0] not in override_axes)
+        if group[0].override is None:
+            # The variant has all of its seeds, and not only those that were compared.
+            best = group[best_candidate(candidates)]
+            settings[as_trained] = _on_tuned_axes(best, tuned)
+        else:
+            # An override has the setting of the variant as trained, or no row.
+            setting_as_trained = settings[as_trained]
+            same = [v for v in group if _on_tuned_axes(v, tuned) == setting_as_trained]
+            if not same:
+                continue
+            (best,) = same
         variants.append(
             dataclasses.replace(best, labels=dict(untuned), candidates=tuple(candidates))
         )
     renamed = _renamed(results, variants)
     return dataclasses.replace(results, variants=tuple(renamed))
+
+
+def _on_tuned_axes(variant: Variant, tuned: Sequence[str]) -> list[str | None]:
+    return [variant.labels.get(axis) for axis in tuned]
+
+
+def best_candidate(candidates: Sequence[Variant]) -> int:
+    """Return the index of the candidate with the least loss; one whose runs all failed is last."""
+    ranks = [(loss(candidate), not _trained(candidate)) for candidate in candidates]
+    return ranks.index(min(ranks))
 
 
 def _renamed(results: Results, variants: Sequence[Variant]) -> list[Variant]:
@@ -63,11 +85,20 @@ def _renamed(results: Results, variants: Sequence[Variant]) -> list[Variant]:
     return renamed
 
 
-def _with_shared_seeds(group: Sequence[Variant]) -> list[Variant]:
-    """Return the variants with the runs of the seeds that all of them have; unchanged if none."""
-    seeds = [{run.seed for run in variant.measured} for variant in group]
-    shared = set.intersection(*seeds)
-    if not shared or all(of_variant == shared for of_variant in seeds):
+def with_shared_seeds(group: Sequence[Variant]) -> list[Variant]:
+    """Return the variants with the runs of the seeds that all of them have; unchanged if none.
+
+    A run that failed says nothing about its setting, so its seed is not shared. A variant of which
+    every run failed shares no seed and is not counted.
+    """
+    seeds = []
+    for variant in group:
+        failed = {record["run_id"] for record in variant.runs if record["status"] == "failed"}
+        measured_runs = variant.measured
+        seeds.append({run.seed for run in measured_runs if run.record["run_id"] not in failed})
+    with_seeds = [of_variant for of_variant in seeds if of_variant]
+    shared = set.intersection(*with_seeds) if with_seeds else set()
+    if not shared or all(of_variant == shared for of_variant in with_seeds):
         return list(group)
     candidates = []
     for variant in group:
@@ -78,13 +109,16 @@ def _with_shared_seeds(group: Sequence[Variant]) -> list[Variant]:
 
 def loss(variant: Variant) -> float:
     """Return the mean validation loss over seeds; infinite if one of them has none."""
-    # A run that diverged has an infinite loss, so that its setting is not chosen. A run that failed
-    # says nothing about its setting.
-    trained = [record for record in variant.runs if record["status"] != "failed"]
-    losses = [validation.mean_loss(record) for record in trained]
+    # A run that diverged has an infinite loss, so that its setting is not chosen.
+    losses = [validation.mean_loss(record) for record in _trained(variant)]
     if not losses:
         return math.inf
     return sum(losses) / len(losses)
+
+
+def _trained(variant: Variant) -> list[JsonObject]:
+    """Return the records of a variant without those of failed runs."""
+    return [record for record in variant.runs if record["status"] != "failed"]
 
 
 def tied(variant: Variant) -> tuple[Variant, ...]:

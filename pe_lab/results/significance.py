@@ -14,7 +14,7 @@ from pe_lab.results.statistics import CONFIDENCE, Array, Number
 
 LEVEL = 0.05
 RANKS_FROM = 15  # tasks
-_EXACT_FLIPS = 16  # pairs up to which every combination of signs is counted
+EXACT_FLIPS = 16  # pairs up to which every combination of signs is counted
 _FLIPS = 20_000
 
 
@@ -29,7 +29,7 @@ def sign_flip(differences: Sequence[Number]) -> float | None:
     if not count:
         return None
     # scipy.stats.permutation_test gives the same p, but takes a second for 16 pairs.
-    is_exact = count <= _EXACT_FLIPS
+    is_exact = count <= EXACT_FLIPS
     if is_exact:
         # The bits of a number from 0 to 2^n - 1 are one combination of signs.
         numbers = np.arange(2**count)

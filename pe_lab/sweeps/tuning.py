@@ -176,10 +176,11 @@ def choose(
             by_setting.setdefault(labels, []).append(record)
     tuned = []
     for variant, by_setting in trained.items():
-        losses = {}
-        for labels, seeds in by_setting.items():
-            losses[labels] = selection.loss(Variant(study.name, tuple(seeds)))
-        best = min(losses, key=lambda labels: losses[labels])
+        # Settings are compared on the seeds that all of them have, because a run may have failed.
+        candidates = [Variant(study.name, tuple(seeds)) for seeds in by_setting.values()]
+        compared = selection.with_shared_seeds(candidates)
+        losses = dict(zip(by_setting, map(selection.loss, compared), strict=True))
+        best = list(by_setting)[selection.best_candidate(compared)]
         setting = settings[variant][best]
         edges = _edges(setting, settings[variant].values())
         tuned.append(Tuned(variant, setting, losses, edges))
@@ -194,6 +195,9 @@ def describe(choice: Tuned) -> str:
         edge = " (edge)" if path in choice.edges else ""
         settings.append(f"{path} {value.label}{edge}")
     name = variant or "the only variant"
+    loss = choice.losses[_labels(choice.setting)]
+    if not math.isfinite(loss):
+        return f"{name} diverged with every setting, and keeps {', '.join(settings)}"
     return f"{name} has the lowest validation loss with {', '.join(settings)}"
 
 
@@ -257,14 +261,28 @@ def _edges(setting: Point, settings: Iterable[Point]) -> tuple[str, ...]:
     return tuple(edges)
 
 
+def possible_extensions(tuning: Tuning) -> list[tuple[str, float]]:
+    """Each tuned axis with each value that `extend` may add to it."""
+    extensions = []
+    for path, values in tuning.axes.items():
+        numbers = _numbers(values)
+        assert numbers is not None  # checked by `read`
+        for edge in (numbers[0], numbers[-1]):
+            extensions.append((path, _beyond(edge, values)))
+    return extensions
+
+
 def _beyond(value: object, values: Iterable[object]) -> float:
-    """The next number beyond an edge, at the ratio of the last two."""
+    """The next number beyond an edge, at the ratio of the last two; whole among whole numbers."""
+    values = list(values)
     numbers = _numbers(values)
     assert numbers is not None  # checked by `read`
     edge, next_to_edge = numbers[-1], numbers[-2]
     if value == numbers[0]:
         edge, next_to_edge = numbers[0], numbers[1]
     beyond = edge * edge / next_to_edge
+    if all(isinstance(number, int) for number in values):
+        return round(beyond)
     return float(f"{beyond:.2g}")  # as short as the values of a config
 
 

@@ -240,9 +240,11 @@ def _rates(study: Results, rows: pd.DataFrame) -> pd.DataFrame:
             continue
         chosen = selection.chosen_candidate(variant)
         for candidate in variant.candidates:
-            rate = float(candidate.labels[_RATE])
             is_chosen = candidate is chosen
-            for run_id in _run_ids(candidate):
+            for record in candidate.finished:
+                run_id = record["run_id"]
+                # The label of the axis may be a word.
+                rate = record["config"]["train"]["learning_rate"]
                 values = (within.get(run_id), beyond.get(run_id))
                 points.append((variant.name, run_id, rate, is_chosen, *values))
     columns = ["variant", "run_id", "rate", "is_chosen", "within", "beyond"]

@@ -239,7 +239,8 @@ def _draw_map(axis: "Axes", data: StudyData, spec: TableSpec, grid: TableGrid) -
             text = DASH
             color = "black"
             if value is not None:
-                text = f"{value:.2f}{_signs(data, spec, grid, row, column)}"
+                signs = _signs(data, spec, grid, row, column)
+                text = f"{cells.number(value, spec.metric.name)}{signs}"
                 color = "black" if value > 0.5 else "white"  # on a light or a dark shade
             axis.text(x, y, text, ha="center", va="center", color=color, fontsize=7)
             texts.append(text)
