@@ -261,7 +261,7 @@ def _edges(setting: Point, settings: Iterable[Point]) -> tuple[str, ...]:
     return tuple(edges)
 
 
-def possible_extensions(tuning: Tuning) -> list[tuple[str, float]]:
+def possible_extensions(tuning: Tuning) -> list[tuple[str, int | float]]:
     """Each tuned axis with each value that `extend` may add to it."""
     extensions = []
     for path, values in tuning.axes.items():
@@ -272,7 +272,7 @@ def possible_extensions(tuning: Tuning) -> list[tuple[str, float]]:
     return extensions
 
 
-def _beyond(value: object, values: Iterable[object]) -> float:
+def _beyond(value: object, values: Iterable[object]) -> int | float:
     """The next number beyond an edge, at the ratio of the last two; whole among whole numbers."""
     values = list(values)
     numbers = _numbers(values)
@@ -286,9 +286,9 @@ def _beyond(value: object, values: Iterable[object]) -> float:
     return float(f"{beyond:.2g}")  # as short as the values of a config
 
 
-def _numbers(values: Iterable[object]) -> list[float] | None:
+def _numbers(values: Iterable[object]) -> list[int | float] | None:
     """The values in increasing order; None if one of them is not a number."""
-    numbers: list[float] = []
+    numbers: list[int | float] = []
     for value in values:
         if not isinstance(value, int | float) or isinstance(value, bool):
             return None

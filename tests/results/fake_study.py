@@ -1,5 +1,7 @@
 """A study's folder with records made by hand, for tests of what reads them."""
 
+import contextlib
+
 from pe_lab.runs import record_rows, records
 
 
@@ -78,10 +80,17 @@ def _row(split, length, offset, value, metric="exact_match"):
 
 
 def write_study(folder, *entries, name="fake", analysis=None):
-    """Writes study.json and the records; an entry is (labels, record), or (labels, run id) of a run without one."""
+    """Write study.json and the records.
+
+    An entry is (labels, record), or (labels, run id) of a run without a record. A label of the
+    learning rate is also the rate of the record, if it is a number.
+    """
     found = []
     for labels, run in entries:
         if isinstance(run, dict):
+            with contextlib.suppress(ValueError):
+                rate = float(labels.get("train.learning_rate", 0.1))
+                run["config"].setdefault("train", {"learning_rate": rate})
             records.write(folder, run)
         found.append({"labels": labels, "run_id": run["run_id"] if isinstance(run, dict) else run})
     records.write_json(

@@ -113,9 +113,20 @@ def test_there_is_no_median_without_runs():
     assert kaplan_meier.median([]) is None
 
 
-def test_the_interval_of_five_complete_runs_is_their_range():
-    assert kaplan_meier.interval(times(1, 2, 3, 4, 5)) == (FirstStep(1), FirstStep(5))
+def test_the_interval_of_complete_runs_is_bounded_from_seven_runs_on():
+    """Before the last of n runs, 1 / n remains. Greenwood's variance and the log-log form give an
+    upper bound of 0.58 for n = 5, 0.52 for n = 6 and 0.46 for n = 7, by hand.
+    """
+    assert kaplan_meier.interval(times(1, 2, 3, 4, 5)) == (FirstStep(1), FirstStep(5, False))
+    assert kaplan_meier.interval(times(1, 2, 3, 4, 5, 6)) == (FirstStep(1), FirstStep(6, False))
+    assert kaplan_meier.interval(times(1, 2, 3, 4, 5, 6, 7)) == (FirstStep(1), FirstStep(6))
     assert kaplan_meier.interval(times(1, 2, 3, 4)) is None
+
+
+def test_one_late_run_does_not_bound_the_interval_of_censored_ones():
+    runs = times(-1000, -1000, -1000, -1000, 1500)
+    assert str(kaplan_meier.median(runs)) == "> 1,000"
+    assert kaplan_meier.interval(runs) == (FirstStep(1500), FirstStep(1500, reached=False))
 
 
 def test_an_interval_has_no_upper_bound_where_too_few_runs_got_there():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pe_lab.results import frame, grids, pivot, results, selection, tables
-from pe_lab.runs import grid, record_rows
+from pe_lab.results import compare, frame, grids, pivot, results, selection, tables
+from pe_lab.runs import grid, record_rows, records
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
 
@@ -44,6 +44,56 @@ def by_digits(folder, **changes):
 
 def texts(table):
     return [list(table.header), *([cell.text for cell in row] for row in table.rows)]
+
+
+def test_a_point_that_is_measured_again_stays_in_its_grid(tmp_path):
+    folder = by_digits(tmp_path)
+    again = {"label": "other_digits=2", "positions": None, "encodings": None}
+    again["reveals_target_length"] = False
+    for run in records.read_all(folder).values():
+        run["rows"].append(record_rows.row("test", 6, 0, "exact_match", 0.7, 9, override=again))
+        records.write(folder, run)
+    loaded = results.load(folder)
+    table = pivot.tables(loaded, grids.specs(loaded)[0])[0]
+    assert [row[0].text for row in table.rows] == ["1", "2", "10"]
+    assert len(loaded.without_grids().variants) == 2
+    measured = frame.read(folder)
+    assert set(measured[measured["override"] == "other_digits=2"][DIGITS]) == {"2"}
+
+
+def test_a_declared_table_of_trained_variants_leaves_out_overrides(tmp_path):
+    declared = {"tables": [{"rows": "model.encodings", "columns": "seed"}]}
+    declared["tables"][0]["columns"] = "length"
+    folder = by_digits(tmp_path, analysis=declared)
+    plain = {"label": "num_loops=4", "positions": None, "encodings": None}
+    plain["reveals_target_length"] = False
+    for run in records.read_all(folder).values():
+        run["rows"].append(record_rows.row("test", 8, 0, "exact_match", 0.7, 9, override=plain))
+        records.write(folder, run)
+    loaded = results.load(folder)
+    (table,) = pivot.tables(loaded, loaded.spec.tables[0])
+    assert texts(table)[1:] == [["rope", "1.00", "0.50"], ["alibi", "1.00", "0.50"]]
+
+
+def test_two_grids_may_share_an_axis(tmp_path):
+    specs = grid.overrides({"num_loops": (1, 2)})
+    specs += grid.overrides({"num_loops": (1, 2), "logit_temperature": ("none", "log_n")})
+    entries = []
+    for seed in (0, 1):
+        run = record(f"rope{seed}", seed, test={4: 1.0}, validation={4: 1.0})
+        run["rows"] += [overridden(spec, 4, 0.25) for spec in specs]
+        entries.append((point("rope", seed), run))
+    loaded = results.load(write_study(tmp_path, *entries))
+    one_axis, two_axes = (pivot.tables(loaded, spec) for spec in grids.specs(loaded))
+    assert [row[0].text for row in one_axis[0].rows] == ["1", "2"]
+    assert texts(two_axes[0])[1] == ["1", "0.25", "0.25"]
+
+
+def test_overrides_add_no_contrasts_to_the_declared_ones(tmp_path):
+    contrasts = {"contrasts": [["rope", "alibi"]]}
+    folder = by_digits(tmp_path, analysis=contrasts)
+    (comparison,) = compare.contrasts(results.load(folder))
+    assert (comparison.a.override, comparison.b.override) == (None, None)
 
 
 def test_the_overrides_of_a_grid_are_every_combination_of_its_values():

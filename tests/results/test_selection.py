@@ -1,8 +1,9 @@
+import dataclasses
 import math
 
 import pytest
 
-from pe_lab.results import measured, results, selection, statistics, tables, views
+from pe_lab.results import cells, measured, results, selection, statistics, tables, views
 from pe_lab.runs import record_rows
 from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
 from tests.results.fake_study import record, write_study
@@ -80,6 +81,69 @@ def test_a_rate_at_which_a_seed_diverged_is_not_chosen(tmp_path):
         {("rope", "1"): [(0.2, 1.0), (0.2, 1.0)], ("rope", "2"): [(0.0, 0.3), (math.inf, 0.3)]},
     )
     assert selection.setting(selection.chosen(found).variants[0], (RATE,)) == "1"
+
+
+def test_settings_are_compared_on_the_seeds_that_did_not_fail(tmp_path):
+    """Seed 0 is harder than seed 1. Its run at rate 2 failed, so only seed 1 decides."""
+    found = tuned(
+        tmp_path,
+        {("rope", "1"): [(0.9, 1.0), (0.1, 1.0)], ("rope", "2"): [(0.9, 0.3), (0.2, 0.3)]},
+    )
+    rope1, rope2 = found.variants
+    failed = {**rope2.runs[0], "status": "failed", "rows": [], "exposure": None}
+    rope2 = dataclasses.replace(rope2, runs=(failed, rope2.runs[1]))
+    found = dataclasses.replace(found, variants=(rope1, rope2))
+    (rope,) = selection.chosen(found).variants
+    assert selection.setting(rope, (RATE,)) == "1"
+    assert [selection.loss(candidate) for candidate in rope.candidates] == [0.1, 0.2]
+
+
+def test_a_setting_that_diverged_is_chosen_before_one_whose_runs_all_failed(tmp_path):
+    found = tuned(tmp_path, {("rope", "1"): [(0.9, 1.0)], ("rope", "2"): [(math.inf, 0.3)]})
+    rope1, rope2 = found.variants
+    failed = {**rope1.runs[0], "status": "failed", "rows": [], "exposure": None}
+    rope1 = dataclasses.replace(rope1, runs=(failed,))
+    found = dataclasses.replace(found, variants=(rope1, rope2))
+    (rope,) = selection.chosen(found).variants
+    assert selection.setting(rope, (RATE,)) == "2"
+
+
+def test_an_override_is_shown_at_the_setting_that_was_chosen_as_trained(tmp_path):
+    """Rate 1 is chosen. Only rate 2 was evaluated with a, and both were with b."""
+    overridden = {"1": ["b"], "2": ["a", "b"]}
+    entries = []
+    for rate, loss in (("1", 0.1), ("2", 0.5)):
+        run = record(f"r{rate}", test={8: 1.0}, validation={4: 1.0})
+        run["rows"].append(record_rows.row("validation", 4, 0, "negative_log_likelihood", loss, 9))
+        for name in overridden[rate]:
+            override = {"label": name, "positions": None, "encodings": None}
+            override["reveals_target_length"] = False
+            value = float(rate) / 10
+            run["rows"].append(
+                record_rows.row("test", 8, 0, "exact_match", value, 9, override=override)
+            )
+        entries.append(({"model.encodings": "rope", RATE: rate, "seed": "0"}, run))
+    found = results.load(write_study(tmp_path, *entries, analysis={"tuned": [RATE]}))
+    chosen = selection.chosen(found)
+    assert [(v.name, v.values(8, 0)) for v in chosen.variants] == [
+        ("rope", [1.0]),
+        ("rope, evaluated with b", [0.1]),
+    ]
+
+
+def test_after_two_stages_the_interval_takes_the_choice_as_given(tmp_path):
+    found = tuned(
+        tmp_path,
+        {
+            ("rope", "1"): [(0.1, 0.1 * seed) for seed in range(10)],
+            ("rope", "2"): [(0.2, 0.3)] * 3,
+        },
+    )
+    (rope,) = selection.chosen(found).variants
+    cell = cells.center([rope], dataclasses.replace(AT, show="iqm"))
+    outcomes = [[0.1 * seed for seed in range(10)]]
+    plain = statistics.bootstrap(outcomes, statistics.interquartile_mean)
+    assert cell.text == f"0.45{cells.bracket(plain)}"
 
 
 def test_rates_that_as_many_seeds_solve_are_tied(tmp_path):

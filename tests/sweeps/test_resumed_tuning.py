@@ -40,17 +40,25 @@ def command():
 
 @pytest.fixture(scope="module")
 def sweep(command):
-    """Start the sweep in a folder, kill it after some runs, and return the ids that it trained."""
+    """Start the sweep in a folder, kill it after some runs, and return the ids that it trained.
 
-    def start(folder, kill_after=None):
+    Runs of `fail_once` fail when they are trained for the first time.
+    """
+
+    def start(folder, kill_after=None, fail_once=()):
         trained = []
+        failing = set(fail_once)
 
         def train(todo, launcher):
             todo.study.write(folder)
             for run in [run for group in todo.groups for run in group.runs]:
                 if len(trained) == kill_after:
                     raise Killed
-                records.write(folder, finished(run))
+                record = finished(run)
+                if run.run_id in failing:
+                    failing.remove(run.run_id)
+                    record = {**run_records.blank(run), "status": "failed", "error": "no memory"}
+                records.write(folder, record)
                 trained.append(run.run_id)
             return {}
 
@@ -116,3 +124,22 @@ def test_a_sweep_that_was_killed_chooses_what_an_unbroken_one_chooses(
     assert sorted(before + after) == sorted(every_run)  # none is trained twice
     assert choices(tmp_path) == choices(folder)
     assert records.read_all(tmp_path) == records.read_all(folder)
+
+
+@pytest.mark.slow
+def test_runs_that_fail_at_first_do_not_change_the_choice(sweep, unbroken, tmp_path):
+    """The best rate of NoPE fails with both seeds, and then trains in the last stage."""
+    folder, every_run = unbroken
+    best = [
+        run_id
+        for run_id, record in records.read_all(folder).items()
+        if record["config"]["model"]["encodings"][0]["name"] == "nope"
+        and record["config"]["train"]["learning_rate"] == BEST["nope"]
+        and record["config"]["seed"] < TUNE.seeds
+    ]
+    trained = sweep(tmp_path, fail_once=best)
+    assert len(best) == TUNE.seeds
+    assert set(every_run) < set(trained)  # more rates were at an edge, or had other seeds
+    choices(tmp_path)  # checks the chosen rates
+    finished_runs = records.read_all(tmp_path)
+    assert all(finished_runs[run_id]["status"] == "finished" for run_id in every_run)

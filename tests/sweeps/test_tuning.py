@@ -111,6 +111,20 @@ def test_a_setting_that_diverged_loses(tmp_path):
     assert rope.losses[((RATE, "0.003"),)] == math.inf
 
 
+def test_a_variant_that_diverged_everywhere_is_described_so(tmp_path):
+    diverged = dict.fromkeys(LOSSES, ("diverged", "diverged"))
+    rope, _ = choose(tmp_path, diverged)
+    assert tuning.describe(rope).startswith("rope diverged with every setting, and keeps ")
+
+
+def test_whole_numbers_are_extended_by_whole_numbers():
+    layers = tuning.Tuning({"model.num_layers": (2, 4, 8)}, seeds=2, extend=True)
+    extensions = tuning.possible_extensions(layers)
+    assert extensions == [("model.num_layers", 1), ("model.num_layers", 16)]
+    assert all(isinstance(value, int) for _, value in extensions)
+    assert tuning.possible_extensions(TUNE) == [(RATE, 0.00033), (RATE, 0.033)]
+
+
 def test_failed_runs_are_left_out_of_a_choice(tmp_path):
     losses = LOSSES | {("alibi", 1e-2): ("failed", 0.5), ("alibi", 3e-3): ("failed", "failed")}
     _, alibi = choose(tmp_path, losses)
