@@ -27,7 +27,7 @@ from pe_lab.sweeps.launchers.base import Launcher, launcher
 from pe_lab.sweeps.tuning import Tuning
 
 RESULTS = flags.DEFINE_string(
-    "results", None, "results folder of the study; default: results/NAME of the config"
+    "results", None, "results folder; default: a folder in results, named after the config"
 )
 _WORKERS = flags.DEFINE_integer(
     "workers",

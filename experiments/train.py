@@ -2,8 +2,9 @@
 
     python -m experiments.train --config=configs/quickstart.py [--config.seed=3] [--results=FOLDER]
 
-The default results folder is results/train_NAME, with the NAME of the config. Exit status: 0; 1 if
-the run failed; 2 for wrong arguments.
+The config is the one that get_config() returns. --config.model.encodings="({'name': 'rope'},)"
+gives it other encodings. The default of --results is results/train_NAME, with the NAME of the
+config. Exit status: 0; 1 if the run failed; 2 for wrong arguments.
 """
 
 from experiments import command_line, sweep

@@ -148,4 +148,4 @@ def _pair_intervals(pairs: Sequence[int]) -> str:
         methods.append(f"Student's t{notes.covers('t', fewest)}")
     if most >= statistics.BOOTSTRAP_FROM:
         methods.append("BCa bootstrap over pairs")
-    return f"{' or '.join(methods)}, of {fewest} to {most} pairs"
+    return f"{' or '.join(methods)}, of {notes.listed(pairs, 'pair')}"

@@ -19,6 +19,7 @@ from pe_lab.results.formats import DASH, Cell, Table
 from pe_lab.results.metrics import BITS
 from pe_lab.results.results import Results, Variant
 from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
+from pe_lab.runs.labels import label
 
 _EXACT = (
     "Exact match: every token of the answer, its end included, is right, on the same examples for "
@@ -228,10 +229,15 @@ def _beyond_training(results: Results, variant: Variant, length: int, cell: Cell
 
 def _chance_levels(results: Results, metric: str, num_counts: int) -> list[list[Cell]]:
     rows = []
+    # The sweep may have a shorter label than the task with all of its arguments.
+    short_labels = {}
+    for variant in results.trained:
+        for record in variant.finished:
+            short_labels[label(record["config"]["task"])] = variant.task
     for task in results.tasks:
         name = "chance level"
         if len(results.tasks) > 1:
-            name += f" of {task}"
+            name += f" of {short_labels[task]}"
         row = [Cell(f"{name} (sees no prompt)"), *[Cell()] * num_counts]
         for length in results.lengths:
             level = results.chance_level(length, metric, task)
