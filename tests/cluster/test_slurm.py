@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -29,6 +30,20 @@ def get_config():
 
 def sweep():
     return grid.product({"model.encodings": [({"name": "rope"},), ({"name": "t5_bias"},), ({"name": "alibi"},)]})
+"""
+TUNED_STUDY = """
+from ml_collections import ConfigDict
+from pe_lab.runs import grid
+from tests import tiny
+
+tune = dict(axes={"train.learning_rate": (1e-3, 1e-2)}, seeds=1, extend=True)
+
+def get_config():
+    return ConfigDict(tiny.values(train__steps=40, evaluate__curve_every=40))
+
+def sweep():
+    encodings = {"model.encodings": [({"name": "rope"},), ({"name": "alibi"},)]}
+    return grid.product(encodings, {"seed": range(2)})
 """
 GROUPS, SLOTS = 3, 2  # of two nodes with a processor each
 PATIENCE = 600  # seconds
@@ -68,9 +83,9 @@ def measured(folder):
     }
 
 
-def begun(tmp_path, folder, environment, *arguments):
+def begun(tmp_path, folder, environment, *arguments, study=STUDY):
     config = tmp_path / "study.py"
-    config.write_text(STUDY, encoding="utf-8")
+    config.write_text(study, encoding="utf-8")
     command = [
         sys.executable,
         "-m",
@@ -101,10 +116,15 @@ def local(tmp_path_factory):
 class Sweep:
     """A sweep that Slurm runs."""
 
-    def __init__(self, cluster, tmp_path, *arguments):
+    def __init__(self, cluster, tmp_path, *arguments, study=STUDY):
         self.cluster, self.folder = cluster, tmp_path / "study"
         self.process = begun(
-            tmp_path, self.folder, cluster.environment, "--config.launcher.name=slurm", *arguments
+            tmp_path,
+            self.folder,
+            cluster.environment,
+            "--config.launcher.name=slurm",
+            *arguments,
+            study=study,
         )
 
     def group_at(self, node=None):
@@ -180,8 +200,8 @@ def _process(file):
 def sweep(cluster, tmp_path):
     begun = []
 
-    def begin(*arguments):
-        begun.append(Sweep(cluster, tmp_path, *arguments))
+    def begin(*arguments, **more):
+        begun.append(Sweep(cluster, tmp_path, *arguments, **more))
         return begun[-1]
 
     yield begin
@@ -222,6 +242,23 @@ def test_tasks_that_are_asked_to_leave_or_requeued_go_on_from_where_they_were(sw
     assert_same(slurm, local)
     assert said.count("preempted, will resume") == 2
     assert sorted(slurm.states()) == ["COMPLETED"] * GROUPS + ["REQUEUED"] * 2
+
+
+def test_a_tuning_in_two_stages_chooses_as_a_local_one(sweep, tmp_path_factory):
+    local = tmp_path_factory.mktemp("tuned")
+    arguments = (local, local / "study", os.environ, "--workers=2")
+    with begun(*arguments, study=TUNED_STUDY) as process:
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, errors
+    slurm = sweep(study=TUNED_STUDY)
+    text = slurm.said()
+    assert_same(slurm, local / "study")
+    choices = [
+        json.loads((folder / "study.json").read_text())["tuning"]
+        for folder in (slurm.folder, local / "study")
+    ]
+    assert choices[0] == choices[1]
+    assert text.count("has the lowest validation loss with train.learning_rate") == 2
 
 
 def test_preempted_tasks_are_requeued(sweep, local, tmp_path):
