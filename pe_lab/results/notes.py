@@ -7,6 +7,7 @@ from pe_lab.results.formats import DASH
 from pe_lab.results.results import Results
 
 REVEALS, SEEN, REPEATED, EDGE = "†", "‡", "§", "(edge)"
+EVERY_SEED_SHOWN = ", every one of which is shown"
 # A table has the note of a sign if the sign occurs in its text.
 SIGNS = {
     REVEALS: "†: reveals the target length to the model, by its positions or its layout; not to be "
@@ -44,7 +45,7 @@ def intervals(counts: Sequence[int], show: str = "median") -> str:
     many = [count for count in counts if count >= fewest]
     parts = []
     if few:
-        parts.append(f"none for {listed(few)}, every one of which is shown")
+        parts.append(f"none for {listed(few)}{EVERY_SEED_SHOWN}")
     if many:
         parts.append(f"{method} for {listed(many)}{covers(kind, min(many))}")
     if not parts:

@@ -3,17 +3,22 @@
 import dataclasses
 import itertools
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from pe_lab.results import cells, formats, pivot, ranking, results, selection
+from pe_lab.results import cells, formats, notes, pivot, ranking, results, selection
 from pe_lab.results.formats import DASH, Cell, Table
 from pe_lab.results.ranking import MeanRank
 from pe_lab.results.results import Results, Variant
 from pe_lab.runs.analysis_spec import SEPARATOR
+from pe_lab.runs.record_schema import JsonObject
 
 COST = "cost.json"  # in the folder of an encoding
 PUBLISHED_COSTS = Path("results/published/encoding_costs/costs.json")
+# Settings that all rows share, except for the encodings and the tuned learning rate.
+_COMPARED = ("task", "layout", "positions", "model", "train", "evaluate")
+_FREE = ("model.encodings", "train.learning_rate")
 _CAPTION = (
     "Exact match, interquartile mean over seeds. *solved tasks*: tasks that at least half of the "
     "seeds solved."
@@ -30,30 +35,94 @@ _COST_NOTE = (
 )
 
 
-def merged(folders: Sequence[Path], tasks: Collection[str], seeds: int) -> Results:
+@dataclass(frozen=True)
+class Protocol:
+    """The settings that all rows of a table share.
+
+    Attributes:
+      studies: names of the studies that may have rows.
+      configs: of a run with any encoding and seed, as plain values, by the label of its task.
+      seeds: runs with smaller seeds are kept.
+    """
+
+    studies: tuple[str, ...]
+    configs: Mapping[str, JsonObject]
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The variants of several folders.
+
+    Attributes:
+      left_out: one sentence for each encoding without a row, or without some of its tasks.
+    """
+
+    results: Results
+    left_out: tuple[str, ...]
+
+
+def merged(folders: Sequence[Path], protocol: Protocol) -> Rows:
     """Return the variants of several folders that hold studies with the axes of the suite.
 
     Args:
       folders: the first one with a variant counts.
-      tasks: that are kept.
-      seeds: runs with smaller seeds are kept.
 
     Raises:
       UserError: a folder holds no study, or a record is damaged.
     """
-    studies = [selection.chosen(results.load(folder)) for folder in folders]
     by_name: dict[str, Variant] = {}
-    for study in studies:
+    tasks_left_out: dict[tuple[str, Path, str], list[str]] = {}
+    missing = 0
+    studies = [selection.chosen(results.load(folder)) for folder in folders]
+    for folder, study in zip(folders, studies, strict=True):
+        num_rows = len(by_name)
         for variant in study.variants:
-            if variant.task not in tasks:
+            if variant.task not in protocol.configs:
                 continue
-            name = SEPARATOR.join([variant.labels["model.encodings"], variant.task])
-            runs = tuple(run for run in variant.runs if run["member"]["seed"] < seeds)
+            encoding = variant.labels["model.encodings"]
+            name = SEPARATOR.join([encoding, variant.task])
+            runs = tuple(run for run in variant.runs if run["member"]["seed"] < protocol.seeds)
             # Without candidates, intervals are over the seeds at the chosen rate.
             row = dataclasses.replace(variant, name=name, runs=runs, candidates=())
-            by_name.setdefault(name, row)
-    missing = sum(study.missing for study in studies)
-    return Results("suite", tuple(by_name.values()), missing, studies[0].spec)
+            reason = _reason_to_leave_out(study, row, protocol)
+            if not reason and name in by_name:
+                if _run_ids(row) <= _run_ids(by_name[name]):
+                    continue
+                reason = "the table has a row with this name and other runs"
+            if reason:
+                tasks = tasks_left_out.setdefault((encoding, folder, reason), [])
+                tasks.append(variant.task)
+            else:
+                by_name[name] = row
+        if len(by_name) > num_rows:
+            missing += study.missing
+    sentences = []
+    for (encoding, folder, reason), tasks in tasks_left_out.items():
+        sentences.append(f"{encoding} in {folder} is left out of {', '.join(tasks)}: {reason}.")
+    merged = Results("suite", tuple(by_name.values()), missing, studies[0].spec)
+    return Rows(merged, tuple(sentences))
+
+
+def _reason_to_leave_out(study: Results, variant: Variant, protocol: Protocol) -> str:
+    if study.name not in protocol.studies:
+        return f"its study is {study.name}, and this table is of {protocol.studies[0]}"
+    if not variant.runs:
+        return ""
+    config = variant.runs[0]["config"]
+    expected = protocol.configs[variant.task]
+    differences = []
+    for group in _COMPARED:
+        for setting in sorted(expected[group].keys() | config[group].keys()):
+            path = f"{group}.{setting}"
+            before, now = config[group].get(setting), expected[group].get(setting)
+            if path not in _FREE and before != now:
+                differences.append(f"config.{path} was {before} and is {now} now")
+    return "; ".join(differences)
+
+
+def _run_ids(variant: Variant) -> set[str]:
+    return {run["run_id"] for run in variant.runs}
 
 
 def tables(merged: Results, costs: Mapping[str, float]) -> list[Table]:
@@ -69,17 +138,22 @@ def tables(merged: Results, costs: Mapping[str, float]) -> list[Table]:
     return [_with_summary(merged, first, costs), *others]
 
 
-def page(folders: Sequence[Path], tasks: Collection[str], seeds: int, remark: str) -> str:
+def page(folders: Sequence[Path], protocol: Protocol, remark: str) -> str:
     """Return the tables of several folders as text, with a remark before them."""
-    rows = merged(folders, tasks, seeds)
-    of_rows = tables(rows, step_times(folders))
+    rows = merged(folders, protocol)
     parts = [remark] if remark else []
-    if rows.missing:
-        parts.append(f"Runs of these rows without a record: {rows.missing}.")
+    parts += rows.left_out
+    if not rows.results.variants:
+        return "\n\n".join(parts)
+    of_rows = tables(rows.results, step_times(folders))
+    if rows.results.missing:
+        parts.append(f"Runs of these rows without a record: {rows.results.missing}.")
     for table in of_rows:
         parts += [f"## {table.title}", table.caption, formats.markdown(table)]
-    notes = dict.fromkeys(itertools.chain(*(table.notes for table in of_rows)))
-    parts.append("\n".join(f"- {note}" for note in notes))
+    of_tables = dict.fromkeys(itertools.chain(*(table.notes for table in of_rows)))
+    text = "\n".join(f"- {note}" for note in of_tables)
+    # The page has no table of single seeds.
+    parts.append(text.replace(notes.EVERY_SEED_SHOWN, ""))
     return "\n\n".join(parts)
 
 
@@ -115,13 +189,13 @@ def _with_summary(merged: Results, table: Table, costs: Mapping[str, float]) -> 
         summary.append(Cell(cells.number(cost, exact=False), cost))
         rows.append((*row, *summary))
     header = [*table.header, "solved tasks"]
-    notes = [*table.notes]
+    explanations = [*table.notes]
     if ranks:
         header.append("mean rank")
-        notes.append(_RANK_NOTE)
+        explanations.append(_RANK_NOTE)
     header.append("step time")
-    notes.append(_COST_NOTE)
-    return Table(table.title, _CAPTION, tuple(header), tuple(rows), tuple(notes))
+    explanations.append(_COST_NOTE)
+    return Table(table.title, _CAPTION, tuple(header), tuple(rows), tuple(explanations))
 
 
 def _rank(rank: MeanRank | None) -> Cell:

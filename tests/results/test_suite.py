@@ -22,7 +22,17 @@ ANALYSIS = {
 TASKS = ("copy", "sort")
 
 
-def write(folder, rows, seeds=10, solved=1.0):
+SETTINGS = {
+    "task": {"name": "any"},
+    "layout": {"name": "decoder", "examples_per_context": 1},
+    "positions": {"name": "contiguous"},
+    "model": {"width": 64, "encodings": ["any"]},
+    "train": {"steps": 100, "max_length": 4, "learning_rate": 0.1},
+    "evaluate": {"lengths": [4, 8]},
+}
+
+
+def write(folder, rows, seeds=10, solved=1.0, *, name="suite", steps=100, runs=""):
     """A study whose runs have exact match at twice the training length by encoding and task."""
     entries = []
     for encoding, of_tasks in rows.items():
@@ -36,15 +46,26 @@ def write(folder, rows, seeds=10, solved=1.0):
                 }
                 value = far[seed % len(far)] if isinstance(far, tuple) else far
                 run = record(
-                    f"{encoding}-{task}-{seed}",
+                    f"{encoding}-{task}-{seed}{runs}",
                     seed,
                     test={4: 1.0, 8: value},
                     validation={4: solved},
                     task=task,
                 )
+                run["config"] = settings(task, steps) | {"seed": seed}
+                run["config"]["model"] = {"width": 64, "encodings": [encoding]}
                 entries.append((labels, run))
     folder.mkdir()
-    return write_study(folder, *entries, name="suite", analysis=ANALYSIS)
+    return write_study(folder, *entries, name=name, analysis=ANALYSIS)
+
+
+def settings(task, steps=100):
+    train = SETTINGS["train"] | {"steps": steps}
+    return SETTINGS | {"task": {"name": task}, "train": train}
+
+
+def protocol(tasks=TASKS, seeds=10, studies=("suite",)):
+    return suite.Protocol(studies, {task: settings(task) for task in tasks}, seeds)
 
 
 @pytest.fixture
@@ -61,8 +82,8 @@ def rows_of(table):
     return {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
 
 
-def tables(*folders, tasks=TASKS, seeds=10):
-    return suite.tables(suite.merged(folders, tasks, seeds), {"rope": 1.04})
+def tables(*folders):
+    return suite.tables(suite.merged(folders, protocol()).results, {"rope": 1.04})
 
 
 @pytest.mark.slow
@@ -81,7 +102,7 @@ def test_rows_of_two_folders_are_in_one_table_with_ranks_and_step_times(tmp_path
 def test_a_rank_has_the_interval_over_seeds(tmp_path):
     """Half of b's seeds are above a and half are below, so b is first in some resamples only."""
     rows = {"a": {"copy": 0.5, "sort": 1.0}, "b": {"copy": (0.0, 0.0, 0.0, 0.9, 0.9), "sort": 0.0}}
-    merged = suite.merged([write(tmp_path / "rows", rows)], TASKS, 10)
+    merged = suite.merged([write(tmp_path / "rows", rows)], protocol()).results
     rank = ranking.mean_ranks(merged)["b"]
     assert rank.mean == 2.0
     assert (rank.interval.low, rank.interval.high) == (1.5, 2.0)
@@ -100,8 +121,11 @@ def test_an_encoding_without_positions_for_a_task_has_a_dash_there_and_no_rank(t
 
 
 def test_quick_rows_are_compared_with_the_first_seeds_and_nothing_is_ranked(tmp_path, published):
-    mine = write(tmp_path / "mine", {"mine": {"copy": (0.1, 0.2, 0.9)}}, seeds=3)
-    merged = suite.merged([published, mine], ("copy",), 3)
+    mine = write(
+        tmp_path / "mine", {"mine": {"copy": (0.1, 0.2, 0.9)}}, seeds=3, name="suite_quick"
+    )
+    quick = protocol(["copy"], 3, ("suite_quick", "suite"))
+    merged = suite.merged([published, mine], quick).results
     assert {len(variant.runs) for variant in merged.variants} == {3}
     table = suite.tables(merged, {})[0]
     assert table.header[1:] == ("copy", "solved tasks", "step time")
@@ -110,12 +134,53 @@ def test_quick_rows_are_compared_with_the_first_seeds_and_nothing_is_ranked(tmp_
 
 def test_the_first_folder_with_a_row_counts(tmp_path, published):
     again = write(tmp_path / "again", {"rope": {"copy": 0.0, "sort": 0.0}})
-    assert rows_of(tables(published, again)[0])["rope"][0] == "0.50 [0.50, 0.50]"
+    rows = suite.merged([published, again], protocol())
+    assert rows_of(suite.tables(rows.results, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
+    assert rows.left_out == ()
+
+
+def test_rows_with_other_settings_are_left_out_and_named_with_the_difference(tmp_path, published):
+    mine = write(tmp_path / "mine", {"mine": {"copy": 0.4, "sort": 0.8}}, steps=50)
+    rows = suite.merged([published, mine], protocol())
+    assert {variant.labels["model.encodings"] for variant in rows.results.variants} == {
+        "shaw",
+        "rope",
+        "alibi",
+    }
+    assert rows.left_out == (
+        f"mine in {mine} is left out of copy, sort: config.train.steps was 50 and is 100 now.",
+    )
+    page = suite.page([published, mine], protocol(), "")
+    assert page.startswith(f"{rows.left_out[0]}\n\n## At twice")
+    assert "| mine" not in page
+
+
+def test_quick_rows_are_left_out_of_the_complete_table(tmp_path):
+    quick = write(tmp_path / "mine", {"mine": {"copy": 0.4}}, seeds=3, name="suite_quick")
+    assert suite.page([quick], protocol(), "A remark.") == (
+        f"A remark.\n\nmine in {quick} is left out of copy: its study is suite_quick, and this "
+        f"table is of suite."
+    )
+
+
+def test_other_runs_of_a_row_are_left_out_and_named(tmp_path, published):
+    again = write(tmp_path / "again", {"rope": {"copy": 0.0, "sort": 0.0}}, runs="b")
+    rows = suite.merged([published, again], protocol())
+    assert rows_of(suite.tables(rows.results, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
+    assert rows.left_out == (
+        f"rope in {again} is left out of copy, sort: the table has a row with this name and other "
+        f"runs.",
+    )
+
+
+def test_a_page_does_not_claim_that_it_shows_every_seed(tmp_path):
+    page = suite.page([write(tmp_path / "rows", {"mine": {"copy": 0.4}}, 3)], protocol(), "")
+    assert "- Intervals [in brackets]: none for 3 seeds.\n" in page
 
 
 def test_a_page_says_how_many_runs_are_missing(tmp_path, published):
     next(published.glob("records/rope-*")).unlink()
-    page = suite.page([published], TASKS, 10, "A remark.")
+    page = suite.page([published], protocol(), "A remark.")
     assert page.startswith("A remark.\n\nRuns of these rows without a record: 1.\n\n## At twice")
     assert "| rope" in page
 
