@@ -14,6 +14,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import jax
 from absl import flags
 
 from configs import suite
@@ -39,6 +40,9 @@ _SMOKE = flags.DEFINE_bool("smoke", False, "a tiny form, which only shows that e
 def main() -> int:
     if _QUICK.value and _SMOKE.value:
         raise UserError("Give --quick or --smoke, not both.")
+    # This process must not take an accelerator from its workers. It also measures costs, and the
+    # published ones are of a CPU.
+    jax.config.update("jax_platforms", "cpu")
     form = suite.QUICK if _QUICK.value else suite.FULL
     form = suite.SMOKE if _SMOKE.value else form
     folder = Path(sweep.RESULTS.value or f"results/{form.name}")

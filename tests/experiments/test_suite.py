@@ -70,6 +70,18 @@ def test_a_table_without_rows_is_refused(tmp_path):
     )
 
 
+@pytest.mark.slow
+def test_the_command_itself_takes_no_accelerator(tmp_path):
+    """JAX refuses this platform when it starts a backend, unless the command asks for the CPU."""
+    arguments = ["--encodings=nope", "--smoke", "--dry_run", f"--results={tmp_path}"]
+    env = {**os.environ, "JAX_PLATFORMS": "no_such_platform"}
+    env.pop("JAX_NUMPY_RANK_PROMOTION", None)
+    command = [sys.executable, "-m", "experiments.suite", *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "3 runs in 1 run group" in done.stdout
+
+
 def test_two_forms_at_once_are_refused():
     done = call("suite", "--quick", "--smoke")
     assert (done.returncode, done.stdout) == (2, "")
