@@ -103,7 +103,8 @@ def _train() -> Settings:
         # Largest number of steps of a run.
         steps=2000,
         # Exact match, mean of the curve's lengths up to max_length, that ends a run extra_steps
-        # later. "solved": the task's own threshold. None: every run trains for all steps.
+        # later, but not before `lengths` has reached max_length. "solved": the task's own
+        # threshold. None: every run trains for all steps.
         criterion=config_dict.FieldReference("solved", field_type=object),
         # Trained after the criterion is met, while the learning rate decays. 0: a run ends at once,
         # and its rate decays over all steps as without a criterion.

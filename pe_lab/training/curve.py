@@ -80,12 +80,15 @@ def stops(
         point = curve[-1]
         has_stopped = point["step"] != step
         # A member that has met the criterion keeps its stop, even if it gets worse.
-        has_met_criterion = stop_at[index] != train.steps
-        if has_stopped or has_met_criterion:
+        will_stop = stop_at[index] != train.steps
+        if has_stopped or will_stop:
             continue
         trained_lengths = [n for n in point["exact_match"] if int(n) <= train.max_length]
         exact_match = [point["exact_match"][length] for length in trained_lengths]
-        if records.solved(exact_match, threshold):
+        # A curriculum may still hold back the longest lengths. Runs that stop before it ends would
+        # have different training lengths.
+        has_met_criterion = records.solved(exact_match, threshold)
+        if has_met_criterion and setup.length_shares(step)[train.max_length] > 0:
             stop_at[index] = min(step + train.extra_steps, train.steps)
     return stop_at
 

@@ -105,10 +105,7 @@ def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> CostOfRun:
 
 def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
     """The lengths, positions and steps that training has seen, its parent's included."""
-    shares = setup.length_shares(steps)
-    # A run that met its criterion early has not seen the last lengths of its schedule.
-    trained_lengths = [length for length, share in shares.items() if share]
-    longest = max(trained_lengths, default=setup.run.train.min_length)
+    longest = setup.run.train.max_length
     before = None if parent is None else parent["exposure"]
     readers = [placement for placement in setup.placements if placement.reads_positions]
     positions = [setup.largest_position(p, longest, train=True) for p in readers]

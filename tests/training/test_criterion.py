@@ -179,6 +179,18 @@ def test_extra_steps_never_go_beyond_the_last(extra_steps, expected):
         assert stop_at == [expected]
 
 
+def test_the_criterion_waits_for_the_longest_length_of_a_schedule():
+    schedule = dict(name="stepwise", longest=(1, 3), starts=(0, 12))
+    changes = dict(train__criterion=0.4, train__extra_steps=5, train__steps=40)
+    setup = build_setup(tiny.run("nope", train__lengths=schedule, **changes))
+    stop_at = [40]
+    for now, expected in ((6, 40), (12, 40), (18, 23)):
+        points = [{"step": now, "exact_match": {"1": 1.0, "3": 1.0}}]
+        state = TrainState({}, (), jnp.asarray([now]), jnp.asarray(stop_at), jnp.asarray([-1]))
+        stop_at = curve.stops([points], state, setup).tolist()
+        assert stop_at == [expected]
+
+
 def test_solved_is_the_threshold_of_the_task():
     setup = build_setup(run(RATES[0], criterion="solved"))
     assert setup.task.threshold == 0.99
