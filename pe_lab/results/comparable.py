@@ -55,30 +55,56 @@ def _is_beyond_training(variant: Variant, point: MetricPoint) -> bool:
 def saw_positions(results: Results, variant: Variant, point: MetricPoint) -> bool:
     """Return whether training showed positions as large as a test beyond its lengths has.
 
-    Records hold the largest position of training. The largest one of the test is computed from
-    variants of the same task, layout and training length with contiguous positions: they have as
-    many positions for a unit of length as the test. False without such variants. For a range of
-    lengths, the longest measured one counts.
+    Records hold the largest position of training. The largest one of the test follows from the
+    number of tokens of its examples. False if no record tells it. For a range of lengths, the
+    longest measured one counts.
     """
     length = point.length_for(variant.max_length)
     if point.lengths is not None:
         _, last = point.lengths
         length = min(last, results.lengths[-1])
-    if length is None or not 0 < variant.max_length < length:
+    if length is None or not 0 < variant.max_length < length or variant.max_position is None:
         return False
-    contiguous = []
+    num_tokens = _num_tokens(results, variant)
+    if variant.max_length not in num_tokens:
+        return False
+    trained = num_tokens.pop(variant.max_length)
+    # A decoder and an encoder add these tokens to an example of any length. For an encoder-decoder,
+    # no constant holds for both of its sequences.
+    num_tokens.setdefault(0, _tokens_of_layout(variant))
+    # Most tasks have as many more tokens for each further unit of length.
+    other_length = length if length in num_tokens else max(num_tokens)
+    increase = trained - num_tokens[other_length]
+    beyond = increase * (length - variant.max_length) / (variant.max_length - other_length)
+    # Positions start at 0.
+    largest_in_test = trained + beyond - 1 + point.offset
+    return variant.max_position > trained - 1 and variant.max_position >= largest_in_test
+
+
+def _num_tokens(results: Results, variant: Variant) -> dict[int, int]:
+    """Return the number of tokens of an example by length, from all records with the same input.
+
+    Older records hold it at the training length alone, as the largest of contiguous positions.
+    """
+    num_tokens: dict[int, int] = {}
     for other in results.variants:
-        if other.max_position is None or not _has_same_input(other, variant):
+        if not _has_same_input(other, variant):
             continue
-        if all(map(_is_contiguous, other.finished)):
-            contiguous.append(other.max_position)
-    if not contiguous or variant.max_position is None:
-        return False
-    smallest = min(contiguous)
-    # Positions start at 0, so n of them end at n - 1.
-    positions_in_test = (smallest + 1) * length / variant.max_length
-    largest_in_test = positions_in_test - 1 + point.offset
-    return variant.max_position > smallest and variant.max_position >= largest_in_test
+        recorded = other.finished[0]["exposure"].get("num_tokens", {})
+        num_tokens |= {int(length): number for length, number in recorded.items()}
+        if other.max_position is not None and all(map(_is_contiguous, other.finished)):
+            number = int(other.max_position) + 1
+            number = min(number, num_tokens.get(other.max_length, number))
+            num_tokens[other.max_length] = number
+    return num_tokens
+
+
+def _tokens_of_layout(variant: Variant) -> int:
+    layout = variant.finished[0]["config"]["layout"]
+    constant = {"decoder": 1, "encoder": 0}.get(layout["name"])
+    if constant is None:
+        return 0
+    return constant + int(layout["end_token"])
 
 
 def _is_contiguous(record: JsonObject) -> bool:
@@ -91,9 +117,9 @@ def _is_contiguous(record: JsonObject) -> bool:
 def _has_same_input(a: Variant, b: Variant) -> bool:
     if not a.finished or not b.finished:
         return False
-    if a.max_length != b.max_length:
-        return False
     config_a = a.finished[0]["config"]
     config_b = b.finished[0]["config"]
-    same_layout: bool = config_a["layout"]["name"] == config_b["layout"]["name"]
-    return same_layout and config_a["task"] == config_b["task"]
+    layout_a, layout_b = config_a["layout"], config_b["layout"]
+    same_layout: bool = layout_a["name"] == layout_b["name"]
+    same_end: bool = layout_a["end_token"] == layout_b["end_token"]
+    return same_layout and same_end and config_a["task"] == config_b["task"]

@@ -87,11 +87,17 @@ class CostOfRun(TypedDict):
 
 
 class Exposure(TypedDict):
-    """The lengths, positions and steps that training has seen."""
+    """The lengths, positions and steps that training has seen.
+
+    Attributes:
+      num_tokens: of the longest sequence of an example, by length: the training length and the test
+        lengths of the config. Older records do not have it.
+    """
 
     steps: int
     max_length: int
     length_name: str
+    num_tokens: NotRequired[dict[str, int]]
     max_position: int | float | None
     reveals_target_length: bool
     solved_threshold: float

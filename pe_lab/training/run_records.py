@@ -114,10 +114,14 @@ def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
         longest = max(longest, before["max_length"])
         if before["max_position"] is not None:
             positions.append(before["max_position"])
+    num_tokens = {}
+    for length in sorted({longest, *setup.run.evaluate.lengths}):
+        num_tokens[str(length)] = max(setup.num_tokens(length).values())
     return {
         "steps": steps,
         "max_length": longest,
         "length_name": setup.task.length_name,
+        "num_tokens": num_tokens,
         "max_position": max(positions, default=None),
         "reveals_target_length": setup.reveals_target_length,
         "solved_threshold": setup.task.threshold,

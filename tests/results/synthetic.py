@@ -243,7 +243,12 @@ def _config(task, encoding, scheme, rate, seed):
             "examples_per_context": 1,
             "document_mask": True,
         },
-        "model": {"width": 64, "num_layers": 2, "num_heads": 4, "encodings": [{"name": encoding}]},
+        "model": {
+            "width": 64,
+            "num_layers": 2,
+            "num_heads": 4,
+            "encodings": [{"name": encoding, "reads_positions": encoding != "nope"}],
+        },
         "train": {
             "steps": 800,
             "batch_size": 32,

@@ -121,9 +121,9 @@ def test_what_both_know_does_not_keep_them_apart(tmp_path):
 
 
 def test_what_saw_the_positions_of_the_test_is_not_compared_with_what_did_not(tmp_path):
-    """Plain: positions to 9 at length 4, so to 19 at 8. Shifted to 19: seen; to 18: not."""
+    """Plain: positions to 9 at length 4, so BEGIN, SEPARATOR and 8 others; 8 more end at 17 at 8."""
     entries = []
-    for name, largest in (("plain", 9), ("seen", 19), ("nearly", 18)):
+    for name, largest in (("plain", 9), ("seen", 17), ("nearly", 16)):
         for i in range(2):
             made = record(f"{name}{i}", i, test={8: 0.5}, validation=SOLVED)
             made["exposure"]["max_position"] = largest
@@ -140,6 +140,45 @@ def test_what_saw_the_positions_of_the_test_is_not_compared_with_what_did_not(tm
         comparable.saw_positions(found, seen, point)
         for point in (MetricPoint(length=8, offset=1), MetricPoint(length=6))
     ] == [False, True]
+
+
+def seen_at(folder, *runs, length):
+    """Whether each run saw the positions of a length in training, from its largest position."""
+    entries = []
+    for name, (largest, scheme, changes) in enumerate(runs):
+        made = record(f"r{name}", test={8: 0.5}, validation=SOLVED, **changes)
+        made["exposure"]["max_position"] = largest
+        made["config"]["positions"] = {"name": scheme}
+        entries.append((point("rope", 0, positions=str(name)), made))
+    found = results.load(write_study(folder, *entries))
+    at = MetricPoint(length=length)
+    return [comparable.saw_positions(found, variant, at) for variant in found.variants]
+
+
+def test_two_training_lengths_give_the_tokens_of_any_length(tmp_path):
+    """A task with three tokens for a unit of length and four others: 16 at 4, 22 at 6, 40 at 12."""
+    short = (15, "contiguous", dict(max_length=4))
+    middle = (21, "contiguous", dict(max_length=6))
+    for largest, expected in ((39, True), (38, False)):
+        shifted = (largest, "shifted", dict(max_length=6))
+        folder = tmp_path / str(largest)
+        assert seen_at(folder, short, middle, shifted, length=12) == [False, False, expected]
+
+
+def test_a_record_holds_the_tokens_of_its_tests(tmp_path):
+    """No variant has contiguous positions. A task with n squared tokens has 64 at length 8."""
+    tokens = {"4": 16, "8": 64, "16": 256}
+    for largest, expected in ((63, True), (62, False)):
+        entries = []
+        for name in ("a", "b"):
+            made = record(name, test={8: 0.5}, validation=SOLVED)
+            made["config"]["positions"] = {"name": "shifted"}
+            made["exposure"] |= {"max_position": largest, "num_tokens": tokens}
+            entries.append((point(name, 0), made))
+        found = results.load(write_study(tmp_path / str(largest), *entries))
+        at = MetricPoint(length=8)
+        seen = [comparable.saw_positions(found, variant, at) for variant in found.variants]
+        assert seen == [expected, expected]
 
 
 def test_holm_is_over_the_contrasts_that_are_compared(tmp_path):

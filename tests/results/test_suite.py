@@ -24,9 +24,9 @@ TASKS = ("copy", "sort")
 
 SETTINGS = {
     "task": {"name": "any"},
-    "layout": {"name": "decoder", "examples_per_context": 1},
+    "layout": {"name": "decoder", "end_token": True, "examples_per_context": 1},
     "positions": {"name": "contiguous"},
-    "model": {"width": 64, "encodings": ["any"]},
+    "model": {"width": 64, "encodings": []},
     "train": {"steps": 100, "max_length": 4, "learning_rate": 0.1},
     "evaluate": {"lengths": [4, 8]},
 }
@@ -53,7 +53,9 @@ def write(folder, rows, seeds=10, solved=1.0, *, name="suite", steps=100, runs="
                     task=task,
                 )
                 run["config"] = settings(task, steps) | {"seed": seed}
-                run["config"]["model"] = {"width": 64, "encodings": [encoding]}
+                run["config"]["model"] = run["config"]["model"] | {
+                    "encodings": [{"name": encoding, "reads_positions": True}]
+                }
                 entries.append((labels, run))
     folder.mkdir()
     return write_study(folder, *entries, name=name, analysis=ANALYSIS)

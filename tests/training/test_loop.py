@@ -58,6 +58,7 @@ def test_a_group_leaves_a_complete_record_for_every_member(tmp_path):
         "steps": 12,
         "max_length": 3,
         "length_name": "symbols",
+        "num_tokens": {"2": 6, "3": 8, "5": 12},
         "max_position": 7,
         "reveals_target_length": False,
         "solved_threshold": 0.99,

@@ -147,7 +147,7 @@ def test_settings_stand_once_where_all_runs_share_them(tmp_path):
     assert said["runs"][3]["config"] == {
         "seed": 1,
         "data_seed": 1,
-        "model.encodings": [{"name": "alibi"}],
+        "model.encodings": [{"name": "alibi", "reads_positions": True}],
     }
     assert len(said["origins"]) == 1
 
