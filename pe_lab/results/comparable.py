@@ -110,8 +110,14 @@ def _tokens_of_layout(variant: Variant) -> int:
 def _is_contiguous(record: JsonObject) -> bool:
     config = record["config"]
     # Several examples in one context have larger positions than one example.
-    is_single: bool = config["layout"]["examples_per_context"] == 1
-    return is_single and config["positions"]["name"] == "contiguous"
+    if config["layout"]["examples_per_context"] > 1:
+        return False
+    for encoding in config["model"]["encodings"]:
+        # An encoding without a scheme of its own reads the positions of the study.
+        scheme = encoding.get("positions") or config["positions"]
+        if encoding["reads_positions"] and scheme["name"] != "contiguous":
+            return False
+    return True
 
 
 def _has_same_input(a: Variant, b: Variant) -> bool:

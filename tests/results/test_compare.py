@@ -181,6 +181,26 @@ def test_a_record_holds_the_tokens_of_its_tests(tmp_path):
         assert seen == [expected, expected]
 
 
+def test_an_encoding_with_a_scheme_of_its_own_is_not_contiguous(tmp_path):
+    """The run with the larger positions comes first, and its study's scheme is contiguous."""
+    entries = []
+    shifted = {"name": "alibi", "reads_positions": True, "positions": {"name": "shifted"}}
+    contiguous = {"name": "rope", "reads_positions": True, "positions": {"name": "contiguous"}}
+    for name, largest, scheme, encoding in (
+        ("shifted", 17, "contiguous", shifted),
+        ("contiguous", 9, "shifted", contiguous),
+    ):
+        made = record(name, test={8: 0.5}, validation=SOLVED)
+        made["exposure"]["max_position"] = largest
+        made["config"]["positions"] = {"name": scheme}
+        made["config"]["model"] = {"encodings": [encoding]}
+        entries.append((point(name, 0), made))
+    found = results.load(write_study(tmp_path, *entries))
+    at = MetricPoint(length=8)
+    seen = [comparable.saw_positions(found, variant, at) for variant in found.variants]
+    assert seen == [True, False]
+
+
 def test_holm_is_over_the_contrasts_that_are_compared(tmp_path):
     runs = {
         "rope": [1.0] * 6,
