@@ -36,7 +36,8 @@ def to_solve(record: JsonObject) -> FirstStep | None:
     """Return the first step at which the run was solved on its curve.
 
     It is the first point at which the mean exact match over the curve's lengths up to the training
-    length reaches the task's threshold. None if the curve has no such length.
+    length reaches the task's threshold. Lengths count that all points have. None without such a
+    length.
     """
     exposure = record["exposure"]
     if exposure is None:
@@ -48,7 +49,7 @@ def to_solve(record: JsonObject) -> FirstStep | None:
 def to_extrapolate(record: JsonObject, extrapolation: Extrapolation) -> FirstStep | None:
     """Return the first step at which exact match at the declared length reached its threshold.
 
-    None if the curve does not have this length, or if the point has a position offset.
+    None if a point of the curve does not have this length, or if the point has a position offset.
     """
     exposure, point = record["exposure"], extrapolation.point
     if exposure is None or point.offset:
@@ -70,11 +71,10 @@ def measured_to(record: JsonObject) -> int | None:
 
 
 def _lengths(record: JsonObject) -> set[int]:
-    """The lengths of a curve."""
-    lengths: set[int] = set()
-    for point in record["curve"]:
-        lengths |= {int(length) for length in point["exact_match"]}
-    return lengths
+    """The lengths that every point of a curve has."""
+    # A run that was resumed after a change of evaluate.curve_lengths has two kinds of points.
+    of_points = [set(map(int, point["exact_match"])) for point in record["curve"]]
+    return set.intersection(*of_points) if of_points else set()
 
 
 def _first_step(

@@ -54,6 +54,14 @@ def test_a_run_that_never_gets_there_is_censored_at_its_last_point():
     assert first_steps.to_solve(run((0, {"4": 0.0}), (150, {"4": 0.9}))) == FirstStep(150, False)
 
 
+def test_lengths_that_only_some_points_of_a_curve_have_do_not_count():
+    """The run was resumed after step 100 with other lengths of the curve."""
+    resumed = run((0, {"4": 0.0}), (100, {"4": 1.0}), (200, {"2": 0.5, "4": 1.0, "8": 1.0}))
+    assert first_steps.to_solve(resumed) == FirstStep(100)
+    assert first_steps.to_extrapolate(resumed, TWICE) is None
+    assert first_steps.to_solve(run((0, {"2": 0.0}), (100, {"4": 1.0}))) is None
+
+
 def test_a_run_that_diverged_is_censored_at_the_end_of_its_budget():
     config = {"train": {"steps": 800}}
     diverged = run((0, {"4": 0.0}), (100, {"4": 0.1}), status="diverged", config=config)
