@@ -1,5 +1,8 @@
 """The curves of a run group: one point for each evaluation during training."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -14,16 +17,58 @@ from pe_lab.training.state import TrainState
 Curve = list[CurvePoint]
 
 
+class MeanLoss:
+    """The mean loss of each member since the last point of its curve.
+
+    Losses are added step by step, so that the mean does not depend on the chunks of a training.
+
+    Attributes:
+      total: sum of the losses.
+      count: number of steps.
+    """
+
+    def __init__(
+        self, total: Sequence[float | None] | np.ndarray, count: Sequence[int] | np.ndarray
+    ):
+        self.total = np.array(total, np.float64)  # None becomes NaN
+        self.count = np.array(count)
+
+    @classmethod
+    def of_no_steps(cls, num_members: int) -> "MeanLoss":
+        return cls(np.zeros(num_members), np.zeros(num_members, int))
+
+    def add(
+        self,
+        losses: Float[np.ndarray, "r k"],
+        first: int,
+        stop_at: Int[np.ndarray, "r"],
+    ) -> None:
+        """Add the losses of the steps from `first` on; a member that has stopped adds nothing."""
+        for step, of_step in enumerate(losses.T, start=first):
+            is_trained = step < stop_at
+            self.total += np.where(is_trained, of_step, 0)
+            self.count += is_trained
+
+    def value(self) -> Float[np.ndarray, "r"]:
+        """The mean of each member; NaN without a step."""
+        with np.errstate(invalid="ignore"):  # 0 / 0
+            return self.total / self.count
+
+    def notes(self) -> dict[str, list[Any]]:
+        """The arguments of the same mean in JSON, which has no NaN."""
+        return {"total": [finite(number) for number in self.total], "count": self.count.tolist()}
+
+
 def extend(
     curves: list[Curve],
     evaluator: Evaluator,
     state: TrainState,
-    loss: Float[np.ndarray, "r"] | None,
+    loss: Float[np.ndarray, "r"],
 ) -> None:
     """Add a point to the curve of every member that still trained.
 
     Args:
-      loss: of the last chunk; None before training.
+      loss: mean over the steps since the point before; NaN before training.
     """
     points = _points(evaluator, state, loss)
     stops = np.array(state.stop_at).tolist()
@@ -37,17 +82,14 @@ def extend(
 def _points(
     evaluator: Evaluator,
     state: TrainState,
-    loss: Float[np.ndarray, "r"] | None,
+    loss: Float[np.ndarray, "r"],
 ) -> list[CurvePoint]:
     """The point of each member: losses, exact match and scales of its present parameters."""
     step = int(np.asarray(state.step)[0])
     evaluate = evaluator.setup.run.evaluate
-    losses: list[float | None] = [None] * len(state.step)
-    if loss is not None:
-        losses = [finite(value) for value in loss]
     points: list[CurvePoint] = []
-    for value in losses:
-        points.append({"step": step, "loss": value, "exact_match": {}, "scale_ratio": []})
+    for value in loss:
+        points.append({"step": step, "loss": finite(value), "exact_match": {}, "scale_ratio": []})
     for length in evaluate.curve_lengths:
         # A learned table may be too short for this length. The curve then has no value there.
         if out_of_reach(evaluator.setup, length, 0):
@@ -91,20 +133,6 @@ def stops(
         if has_met_criterion and setup.length_shares(step)[train.max_length] > 0:
             stop_at[index] = min(step + train.extra_steps, train.steps)
     return stop_at
-
-
-def mean_loss(
-    losses: Float[np.ndarray, "r k"],
-    first: int,
-    stop_at: Int[np.ndarray, "r"],
-) -> Float[np.ndarray, "r"]:
-    """Mean loss of each member's steps from `first` on; NaN for one that stopped before."""
-    steps = first + np.arange(losses.shape[1])
-    is_trained = steps[None] < stop_at[:, None]
-    total = losses.sum(axis=1, where=is_trained)
-    num_trained = is_trained.sum(axis=1)
-    with np.errstate(invalid="ignore"):  # 0 / 0 for a member that stopped before
-        return total / num_trained
 
 
 def finite(number: float | np.floating) -> float | None:

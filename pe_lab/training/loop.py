@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax.stages import Compiled
-from jaxtyping import Float, PyTree
+from jaxtyping import PyTree
 
 from pe_lab.runs import record_rows, records
 from pe_lab.runs.errors import UserError
@@ -66,6 +66,7 @@ class Training:
 
     Attributes:
       curves: of each member, one point for each evaluation during training.
+      losses: since the last point of the curves.
       cost: seconds and memory of the whole group.
     """
 
@@ -80,6 +81,7 @@ class Training:
         self.parents = [parent_of(run, folder) for run in group.runs]
         self.members = self._placed(members_of(group, self._first_steps()))
         self.curves: list[curve.Curve] = [[] for _ in group.runs]
+        self.losses = curve.MeanLoss.of_no_steps(len(group.runs))
         self.state = self._restored() or self._started()
 
     def _first_steps(self) -> list[int]:
@@ -134,6 +136,8 @@ class Training:
         assert notes is not None
         self._check_curve(notes)
         self.curves = notes["curve"]
+        if "losses" in notes:  # older checkpoints do not have them
+            self.losses = curve.MeanLoss(**notes["losses"])
         self.cost.train_seconds = notes["train_seconds"]
         self.cost.memory = notes["memory"]
         self.report({"event": "resumed", "step": int(np.asarray(state.step)[0])})
@@ -152,6 +156,7 @@ class Training:
     def _save(self) -> None:
         notes = {
             "curve": self.curves,
+            "losses": self.losses.notes(),
             "train_seconds": self.cost.train_seconds,
             "memory": self.cost.memory,
             "exact_operands": self.group.run.evaluate.exact_operands,
@@ -177,19 +182,19 @@ class Training:
         Chunks end at steps that depend on the config alone, so a resumed run has the same.
         """
         if self.step == 0 and not self.curves[0]:
-            self._extend_curve(None)
+            self._extend_curve()
         if self.step >= self.last_step:
             return
         data = self.setup.data("train")
         train_chunk = functools.partial(chunk, self.setup)
         arguments = (self.state, self.members, np.int32(1), data)
         program = self._compiled(train_chunk, *arguments, donate_argnums=(0,))
-        self.cost.memory = _memory(program)
+        self.cost.memory = run_records.memory_of(program)
         saved_at = time.monotonic()
         while self.step < self.last_step:
-            loss = self._train_chunk(program, data)
+            self._train_chunk(program, data)
             if self._is_curve_step():
-                self._extend_curve(loss)
+                self._extend_curve()
                 stop_at = curve.stops(self.curves, self.state, self.setup)
                 self.state = dataclasses.replace(self.state, stop_at=self._placed(stop_at))
             leaves = should_leave() and self.step < self.last_step
@@ -201,19 +206,17 @@ class Training:
             if leaves:
                 raise Preempted
 
-    def _train_chunk(self, program: Callable, data: PyTree) -> Float[np.ndarray, "r"]:
-        """Train up to the next boundary; the mean loss of each member."""
+    def _train_chunk(self, program: Callable, data: PyTree) -> None:
+        """Train up to the next boundary."""
         started = time.monotonic()
         first = self.step
         num_steps = self._next_boundary(first) - first
         self.state, losses = program(self.state, self.members, np.int32(num_steps), data)
         losses = np.asarray(losses)[:, :num_steps]  # it also waits until the chunk has ended
-        stop_at = np.array(self.state.stop_at)
-        loss = curve.mean_loss(losses, first, stop_at)
+        self.losses.add(losses, first, np.array(self.state.stop_at))
         seconds = time.monotonic() - started
         self.cost.train_seconds += seconds
-        self._report_progress(loss, num_steps / seconds)
-        return loss
+        self._report_progress(num_steps / seconds)
 
     def _next_boundary(self, step: int) -> int:
         run = self.group.run
@@ -226,7 +229,8 @@ class Training:
         # The last point is always there: records report its scales as the final ones.
         return is_last or self.step % self.group.run.evaluate.curve_every == 0
 
-    def _report_progress(self, loss: Float[np.ndarray, "r"], rate: float) -> None:
+    def _report_progress(self, rate: float) -> None:
+        loss = self.losses.value()
         finite = loss[np.isfinite(loss)]
         event = {
             "event": "progress",
@@ -236,8 +240,9 @@ class Training:
         }
         self.report(event)
 
-    def _extend_curve(self, loss: Float[np.ndarray, "r"] | None) -> None:
-        curve.extend(self.curves, self.evaluator, self.state, loss)
+    def _extend_curve(self) -> None:
+        curve.extend(self.curves, self.evaluator, self.state, self.losses.value())
+        self.losses = curve.MeanLoss.of_no_steps(len(self.group.runs))
         if self.group.run.checkpoints.keep_curve:
             checkpoint.save_point(self.checkpoints, self.step, CurveState.of(self.state))
 
@@ -287,14 +292,3 @@ class Training:
             parent=None if parent is None else parent.record,
             frozen=None if frozen is None else sorted(frozen.used),
         )
-
-
-def _memory(program: Compiled) -> dict[str, int] | None:
-    """Bytes that a compiled chunk of training needs; None where the compiler does not count."""
-    memory = program.memory_analysis()
-    if memory is None:
-        return None
-    return {
-        "state_bytes": memory.argument_size_in_bytes,
-        "temporary_bytes": memory.temp_size_in_bytes,
-    }

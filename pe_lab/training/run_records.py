@@ -9,6 +9,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from jax.stages import Compiled
 
 from pe_lab.runs import records
 from pe_lab.runs.record_schema import (
@@ -38,6 +39,17 @@ class Cost:
     compile_seconds: float = 0.0
     train_seconds: float = 0.0
     memory: dict[str, int] | None = None
+
+
+def memory_of(program: Compiled) -> dict[str, int] | None:
+    """Bytes that a compiled chunk of training needs; None where the compiler does not count."""
+    memory = program.memory_analysis()
+    if memory is None:
+        return None
+    return {
+        "state_bytes": memory.argument_size_in_bytes,
+        "temporary_bytes": memory.temp_size_in_bytes,
+    }
 
 
 def trained(

@@ -1,6 +1,7 @@
 """Training until it has learnt: every member of a run group stops where it meets the criterion, the others go on."""
 
 import functools
+import json
 
 import jax
 import jax.numpy as jnp
@@ -165,6 +166,22 @@ def test_a_training_killed_after_a_member_has_stopped_ends_bit_equal_to_an_unbro
     jax.tree.map(np.testing.assert_array_equal, points(resumed), points(unbroken[0]))
     rows = {r["member"]["learning_rate"]: r["rows"] for r in records.read_all(tmp_path).values()}
     assert rows == {rate: record["rows"] for rate, record in unbroken[1].items()}
+
+
+def test_the_mean_loss_of_a_point_does_not_depend_on_chunks_or_on_a_restart():
+    losses = np.array([[0.1, 0.2, 0.7, 0.5], [3.0, np.nan, 1.0, 1.0], [2.0, 4.0, 9.0, 9.0]])
+    stop_at = np.array([50, 50, 12])  # the third member stops after two of the steps
+    at_once = curve.MeanLoss.of_no_steps(3)
+    at_once.add(losses, 10, stop_at)
+    in_chunks = curve.MeanLoss.of_no_steps(3)
+    in_chunks.add(losses[:, :1], 10, stop_at)
+    in_chunks = curve.MeanLoss(**json.loads(json.dumps(in_chunks.notes(), allow_nan=False)))
+    in_chunks.add(losses[:, 1:3], 11, stop_at)
+    in_chunks = curve.MeanLoss(**json.loads(json.dumps(in_chunks.notes(), allow_nan=False)))
+    in_chunks.add(losses[:, 3:], 13, stop_at)
+    np.testing.assert_array_equal(in_chunks.value(), at_once.value())
+    np.testing.assert_allclose(at_once.value(), [1.5 / 4, np.nan, 3.0])
+    assert np.isnan(curve.MeanLoss.of_no_steps(1).value()).all()
 
 
 @pytest.mark.parametrize(("extra_steps", "expected"), [(0, 12), (4, 16), (1000, STEPS)])
