@@ -108,7 +108,7 @@ def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> CostOfRun:
         "train_seconds": seconds / num_members,
         "compile_seconds": cost.compile_seconds / num_members,
         "steps_per_second": all_steps / seconds if seconds else None,
-        "train_flops": setup.step_flops * steps,
+        "train_flops": setup.mean_step_flops(steps) * steps,
         "parameters": sum(sizes) // num_members,
         "members": num_members,
         "memory": cost.memory,

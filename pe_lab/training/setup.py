@@ -184,11 +184,20 @@ class Setup:
 
     @property
     def step_flops(self) -> int:
-        """Mean floating-point operations of one member's step without padding.
+        """Mean floating-point operations of a step over all steps of a training."""
+        return self.mean_step_flops(self.run.train.steps)
 
-        A step costs three forward passes.
+    def mean_step_flops(self, num_steps: int) -> int:
+        """Return the mean floating-point operations of one member's step without padding.
+
+        A step costs three forward passes. Lengths that depend on the step are those of the first
+        steps of the training.
         """
-        train = self.run.train
+        train, model = self.run.train, self.run.model
+        fewest_loops = train.min_loops or model.num_loops
+        models = []
+        for num_loops in range(fewest_loops, model.num_loops + 1):
+            models.append(dataclasses.replace(model, num_loops=num_loops))
         vocabularies = self.layout.vocabularies(self.task)
         num_contexts = train.batch_size
         num_examples = self.layout.examples_per_context
@@ -196,9 +205,10 @@ class Setup:
             num_contexts *= num_examples
             num_examples = 1
         forward, total_share = 0.0, 0.0
-        for length, share in self.length_shares(train.steps).items():
+        for length, share in self.length_shares(num_steps).items():
             tokens = {stack: num_examples * n for stack, n in self.num_tokens(length).items()}
-            forward += share * forward_flops(self.run.model, vocabularies, tokens)
+            of_models = [forward_flops(looped, vocabularies, tokens) for looped in models]
+            forward += share * sum(of_models) / len(of_models)
             total_share += share
         mean_forward = int(forward // total_share)
         return 3 * mean_forward * num_contexts

@@ -178,6 +178,7 @@ def test_a_criterion_stops_no_run_before_its_schedule_has_all_lengths(tmp_path):
     (record,) = tiny.train(tmp_path, stopped).values()
     assert record["cost"]["steps"] == 16
     assert record["exposure"]["max_length"] == 3
+    assert record["cost"]["train_flops"] == 16 * build_setup(stopped.run).mean_step_flops(16)
 
 
 @pytest.mark.slow
@@ -193,6 +194,17 @@ def test_flops_of_a_step_are_the_mean_over_the_lengths_that_are_drawn():
     one = build_setup(run({"name": "fixed"}, evaluate__validation_lengths=(3,)))
     same = build_setup(tiny.run(train__min_length=3, evaluate__validation_lengths=(3,)))
     assert one.step_flops == same.step_flops > build_setup(tiny.run()).step_flops
+
+
+@pytest.mark.slow
+def test_flops_of_a_training_are_of_the_lengths_and_loops_that_it_had():
+    """The first six steps have length 1. One to three loops cost as much as two on average."""
+    setup = build_setup(run(dict(name="stepwise", longest=(1, 3), starts=(0, 6))))
+    short = build_setup(tiny.run(train__max_length=1))
+    assert setup.mean_step_flops(6) == short.step_flops < setup.step_flops
+    assert setup.mean_step_flops(12) == setup.step_flops
+    looped = build_setup(tiny.run(model__num_loops=3, train__min_loops=1))
+    assert looped.step_flops == build_setup(tiny.run(model__num_loops=2)).step_flops
 
 
 def test_records_before_version_7_have_uniform_lengths(tmp_path):
