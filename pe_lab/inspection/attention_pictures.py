@@ -83,7 +83,7 @@ def mean_logit(axis: Axes, encoding: UntrainedEncoding) -> None:
     axis.fill_between(distance, low, high, color=shade, alpha=0.2, linewidth=0)
     axis.plot(mean, color=shade)
     axis.set(title="query and equal key: mean and spread", xlabel="distance (positions)")
-    axis.set_ylabel("logit times √Dh")
+    axis.set_ylabel("logit")
 
 
 def random_token_attention(axis: Axes, encoding: UntrainedEncoding) -> None:

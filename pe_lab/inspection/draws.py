@@ -45,7 +45,7 @@ def all_directions(seed: int, num_heads: int, width: int) -> Draws:
     """Unit queries that are their own keys: the axes of a random frame, in both signs.
 
     The mean over them equals the mean over all directions for any polynomial of degree 3 or less
-    in the query. The products are not divided by sqrt(Dh).
+    in the query.
     """
     normal = np.random.default_rng(seed).standard_normal
     head_dim = width // num_heads
@@ -55,4 +55,5 @@ def all_directions(seed: int, num_heads: int, width: int) -> Draws:
     inputs = normal((head_dim, 1, width))
     q = np.concatenate([axes, -axes]).astype(np.float32)
     x = np.concatenate([inputs, -inputs]).astype(np.float32)
-    return Draws(q, q, x, np.float32(1.0))
+    factor = np.float32(head_dim**-0.5)
+    return Draws(q, q, x, factor)

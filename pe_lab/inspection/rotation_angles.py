@@ -11,7 +11,9 @@ from pe_lab.inspection.untrained import UntrainedEncoding
 
 
 def frequencies(encoding: UntrainedEncoding) -> Float[np.ndarray, "h p"] | None:
-    """Angle of each pair in radians per position, by head, fastest first; None without rotation.
+    """Angle of each pair in radians per position, by head, fastest first.
+
+    It is None without a rotation, or if the positions of the scheme are not evenly spaced.
 
     The angles come from the eigenvalues of the map that the encoding applies, so that they do not
     depend on its layout. An encoding that is not a linear map of queries, such as PoPE, states
@@ -25,7 +27,11 @@ def frequencies(encoding: UntrainedEncoding) -> Float[np.ndarray, "h p"] | None:
     identity = jnp.eye(channels)[:, None, None]
     basis = jnp.broadcast_to(identity, (channels, 2, encoding.num_heads, channels))
     # The length may set the angles, so the two positions are of an example of the full length.
-    positions = encoding.positions_of(encoding.length)[:, :2]
+    all_positions = encoding.positions_of(encoding.length)
+    steps = np.diff(np.asarray(all_positions, np.float64), axis=1)
+    if not np.allclose(steps, steps[:, :1]):
+        return None  # there is no angle from each position to the next
+    positions = all_positions[:, :2]
     slots = jnp.arange(2)[None]
     lengths = jnp.asarray([encoding.length])
     tokens = Tokens(positions, slots, lengths)

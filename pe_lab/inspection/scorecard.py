@@ -58,7 +58,7 @@ PROPERTIES = (
         ("growth with length",),
         lambda n: n <= 0.2,
         "exponent a of the largest value's growth, length^a, up to 16 times the length",
-        "at most 0.2, which is a factor of 1.75 at 16 times the length; 1 is proportional growth",
+        "at most 0.2, which is a factor of 1.74 at 16 times the length; 1 is proportional growth",
     ),
     Property(
         "consistent",
@@ -79,10 +79,10 @@ PROPERTIES = (
         "linear shift",
         ("shift residual", "change by a common shift"),
         lambda n: n <= 0.01,
-        f"at the input, one linear map is fitted from each embedding to the embedding "
-        f"{measurements.SHIFT} positions later, and the number is its squared error on held-out "
-        f"positions, relative to their variance; in attention, the change of the rows when all "
-        f"positions move far away, relative to their spread",
+        f"at the input, a linear map (affine or orthogonal) is fitted from each embedding to the "
+        f"one {measurements.SHIFT} positions later, and the number is its squared error on "
+        f"held-out positions, relative to their variance; in attention, the change of the rows "
+        f"when all positions move far away, relative to their spread",
         "at most 0.01, so that a distance can be read in the same way at every position",
     ),
     Property(

@@ -1,4 +1,4 @@
-"""Share of the examples whose scored answer is right, with or without errors in the scratchpad."""
+"""Share of the examples whose scored answer is right, given the right scratchpad as input."""
 
 from pe_lab.metrics.base import MeasuredMetric, Predictions, Sums
 

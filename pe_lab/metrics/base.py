@@ -48,7 +48,7 @@ Value = int | float | Limit | FirstStep
 
 
 # Number, list over target tokens, or [value, examples, successes] of each attribute's values.
-MeasuredValue = float | list[int] | list[float] | list[list[list[int]]]
+MeasuredValue = float | list[int] | list[float] | list[float | None] | list[list[list[int]]]
 
 
 class Sums(NamedTuple):

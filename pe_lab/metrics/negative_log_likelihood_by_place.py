@@ -17,8 +17,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from pe_lab.metrics.base import MeasuredMetric, Predictions, Sums
 from pe_lab.runs.errors import UserError
 
@@ -48,14 +46,16 @@ class NegativeLogLikelihoodByPlace(MeasuredMetric):
             sum_by_index(is_counted.astype(jnp.int32).ravel()),
         )
 
-    def value(self, sums: Sums, num_tokens: int) -> list[float]:
-        counts = np.maximum(sums.weight[:num_tokens], 1)
-        means = sums.total[:num_tokens] / counts
-        return [float(mean) for mean in means]
+    def value(self, sums: Sums, num_tokens: int) -> list[float | None]:
+        """The mean of each index; None for an index that no target reaches."""
+        means: list[float | None] = []
+        for total, count in zip(sums.total[:num_tokens], sums.weight[:num_tokens], strict=True):
+            means.append(float(total / count) if count else None)
+        return means
 
 
 def mean(row: Mapping[str, Any], stride: int | None = None) -> float | None:
-    """The mean in nats per symbol; None if the row has no value.
+    """The mean in nats per symbol; None if the row has no value, or an index has none.
 
     Args:
       row: of a record. An end token after the window does not count.
@@ -74,7 +74,10 @@ def mean(row: Mapping[str, Any], stride: int | None = None) -> float | None:
         )
     if row["value"] is None:
         return None
-    return math.fsum(row["value"][length - last : length]) / last
+    of_window = row["value"][length - last : length]
+    if None in of_window:
+        return None
+    return math.fsum(of_window) / last
 
 
 def perplexity(row: Mapping[str, Any], stride: int | None = None) -> float | None:

@@ -153,8 +153,10 @@ def _solved(variants: Sequence[Variant]) -> Cell:
     statuses = [record["status"] for variant in variants for record in variant.runs]
     count = sum(variant.solved for variant in variants)
     text = f"{count}/{len(statuses)}"
-    if statuses and not count:
+    if statuses and all(variant.is_unsolved for variant in variants):
         text += " not solved"
+    if all(variant.has_text for variant in variants):
+        text = DASH
     for status in ("diverged", "failed"):
         if status in statuses:
             text += f", {statuses.count(status)} {status}"

@@ -155,8 +155,7 @@ def signs(
     if of_training or counts_solved:
         return text
     has_runs = any(variant.runs for variant in variants)
-    is_solved = any(variant.solved for variant in variants)
-    if has_runs and not is_solved:
+    if has_runs and all(variant.is_unsolved for variant in variants):
         text += "*"
     return text
 

@@ -1,6 +1,7 @@
 """The records of a study by variant, with its analysis spec."""
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -52,6 +53,17 @@ class Variant:
     def solved(self) -> int:
         """The number of solved runs."""
         return sum(validation.solved(record) for record in self.finished)
+
+    @cached_property
+    def has_text(self) -> bool:
+        """Whether the task is a text, with likelihoods by position."""
+        rows = itertools.chain(*(record["rows"] for record in self.finished))
+        return any(row["metric"] == by_place.METRIC for row in rows)
+
+    @cached_property
+    def is_unsolved(self) -> bool:
+        """Whether no seed solved the training lengths. A text has nothing to solve."""
+        return not self.solved and not self.has_text
 
     @cached_property
     def max_length(self) -> int:
@@ -185,9 +197,8 @@ class Results:
 
     @cached_property
     def has_text(self) -> bool:
-        """Whether the task is a text, with likelihoods by position."""
-        rows = [row for record in self.finished for row in record["rows"]]
-        return any(row["metric"] == by_place.METRIC for row in rows)
+        """Whether the task of a variant is a text."""
+        return any(variant.has_text for variant in self.trained)
 
     @cached_property
     def tasks(self) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from pe_lab.results.variant_names import SEED_AXES
 from pe_lab.runs import record_rows, records, study_files
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.record_schema import JsonObject
@@ -106,7 +107,8 @@ def export(folder: Path, to: str, out: Path, **options: Any) -> int:
         if record is None or not record["curve"]:
             continue
         # Runs of all seeds are one group.
-        without_seed = [text for axis, text in labels.items() if text and axis != "seed"]
+        axes = [axis for axis in labels if axis not in SEED_AXES]
+        without_seed = [labels[axis] for axis in axes if labels[axis]]
         label = " ".join(without_seed) or study
         writer = WRITERS[to](out, study, label, record, **options)
         write(writer, record)

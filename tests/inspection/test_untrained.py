@@ -92,11 +92,15 @@ def test_a_turns_table_is_the_product_of_queries_and_keys_turned_by_the_distance
 
 def test_the_mean_over_all_directions_is_the_mean_cosine_exactly():
     found = probe("rope").logits(40, self_keys=True).mean(axis=0)
-    np.testing.assert_allclose(
-        found,
-        np.cos(np.multiply.outer(np.arange(40), tables.frequencies(8))).mean(axis=1),
-        atol=1e-6,
-    )
+    cosines = np.cos(np.multiply.outer(np.arange(40), tables.frequencies(8)))
+    # Unit queries and keys, divided by the square root of the head dimension.
+    np.testing.assert_allclose(found, cosines.mean(axis=1) / np.sqrt(8), atol=1e-6)
+
+
+def test_the_logit_of_an_equal_key_is_that_of_the_group_beyond_the_window():
+    """Beyond the window, Self-Extend sees groups of four positions, so four logits are equal."""
+    logits = probe("self_extend", 16, window=8, group=4).logits(16, self_keys=True).mean(axis=0)
+    np.testing.assert_allclose(logits[8:12], logits[8], atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["shaw", "music_transformer", "deberta", "relative_logits"])

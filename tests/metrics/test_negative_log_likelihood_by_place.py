@@ -1,8 +1,10 @@
 import math
 
+import numpy as np
 import pytest
 
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
+from pe_lab.metrics.base import Sums
 from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
 
@@ -44,6 +46,14 @@ def test_no_value_has_no_perplexity():
     assert [f(row(None)) for f in (by_place.mean, by_place.perplexity, by_place.bits_per_byte)] == [
         None
     ] * 3
+
+
+def test_an_index_that_no_target_reaches_has_no_value():
+    sums = Sums(np.array([6.0, 2.0, 0.0]), np.array([3, 2, 0]))
+    values = by_place.NegativeLogLikelihoodByPlace(by_place.METRIC).value(sums, 3)
+    assert values == [2.0, 1.0, None]
+    assert by_place.mean(row(values, length=3)) is None
+    assert by_place.mean(row(values, length=2)) == 1.5
 
 
 @pytest.mark.parametrize("stride", [0, 5])

@@ -292,13 +292,13 @@ def test_a_study_of_text_shows_bits_first_of_whole_windows_and_of_their_second_h
     first = tables.of(found)[0]
     assert (first.title, cells(first)) == (
         "Bits per token by length, median over seeds",
-        [["variant", "solved", "4"], ["rope", "0/1 not solved", "2.75"]],
+        [["variant", "solved", "4"], ["rope", "–", "2.75"]],
     )
     second = titled(
         found,
         "Bits per token, second half of each window by length, mean ± standard deviation over seeds",
     )
-    assert second[1] == ["rope", "0/1 not solved", "1.50"]
+    assert second[1] == ["rope", "–", "1.50"]
     assert [row["metric"] for row in as_dicts(found)][:2] == [metrics.BITS, metrics.BITS_SLIDING]
 
 

@@ -28,6 +28,7 @@ from pe_lab.training.setup import Setup
 NO_EMBEDDINGS = (
     "Token and position at the input: this model adds no position embedding to the tokens."
 )
+MAPPED = "Tokens and embeddings apart: a learned map injects the input into each loop."
 NOT_ADDED = (
     "Token and position at the input: this model's position embedding is not added to the tokens "
     "but combined in another way, so the logits cannot be split."
@@ -78,6 +79,8 @@ def why_not(setup: Setup) -> str | None:
         return NO_EMBEDDINGS
     if any(encoding.combine != "add" for encoding in encodings):
         return NOT_ADDED
+    if setup.run.model.loop_injection == "linear":
+        return MAPPED
     return None
 
 

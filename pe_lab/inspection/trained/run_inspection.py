@@ -55,6 +55,8 @@ def inspect_run(
     """
     model = LoadedModel(trained, lengths, num_examples)
     steps = trained.setup.run.train.steps
+    if trained.record["cost"] is not None:
+        steps = trained.record["cost"]["steps"]  # the criterion may have ended the run early
     missing = []
     states = [(State(AFTER, steps, length), model.params) for length in lengths]
     initial = model.initial()

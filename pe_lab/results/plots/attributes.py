@@ -25,9 +25,12 @@ def by_attribute(data: StudyData, name: str) -> "Figure | None":
     """The median over seeds for each variant and value, an axes for each task and length."""
     values = data.attributes[data.attributes["attribute"] == name]
     panels = []
+    has_all_lengths = True
     for title, names in data.panels.items():
         of_panel = values[values["variant"].isin(names)]
-        for length in sorted(of_panel["length"].unique())[-_MOST_LENGTHS:]:
+        lengths = sorted(of_panel["length"].unique())
+        has_all_lengths &= len(lengths) <= _MOST_LENGTHS
+        for length in lengths[-_MOST_LENGTHS:]:
             full_title = f"{title}, length {length}".removeprefix(", ")
             panels.append((full_title, of_panel[of_panel["length"] == length]))
     if not panels:
@@ -38,8 +41,8 @@ def by_attribute(data: StudyData, name: str) -> "Figure | None":
         for variant, part in _binned(of_length).groupby("variant", sort=False):
             look = data.variants.loc[variant]
             style = data.looks.get(look["key"])
-            solved = bool(look["solved"])
-            line = Line(look["key"], look["label"], part, style, is_solved=solved)
+            is_solved = not look["is_unsolved"]
+            line = Line(look["key"], look["label"], part, style, is_solved=is_solved)
             _draw(axis, line)
             lines.append(line)
         axis.set_title(title)
@@ -52,6 +55,8 @@ def by_attribute(data: StudyData, name: str) -> "Figure | None":
         f"Median over seeds. Faded: fewer than {_FEW} examples in all seeds. Of many values, "
         "neighbors are merged."
     )
+    if not has_all_lengths:
+        caption += f" The {_MOST_LENGTHS} longest lengths; frame.read_attributes has all."
     labels = " or ".join(values["attribute_label"].unique())
     drawing.titles(figure, f"Exact match against {labels}", caption)
     return figure

@@ -20,8 +20,8 @@ _MOST_CHARACTERS = 40  # of a task's label, so that the bars have room
 def counts(data: StudyData) -> "Figure | None":
     """The share of runs that are solved and that extrapolate, with Wilson's intervals."""
     variants = data.variants[data.variants["count"] > 0]
-    # Of more variants the table is the better picture.
-    if variants.empty or len(variants) > _MOST_ROWS:
+    # Of more variants the table is the better picture. A text has nothing to solve.
+    if variants.empty or len(variants) > _MOST_ROWS or data.results.has_text:
         return None
     variants = variants.sort_values("reveals", kind="stable")
     criterion = data.results.spec.extrapolation

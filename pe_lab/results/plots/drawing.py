@@ -140,8 +140,10 @@ def _reduce_colors(file: Path) -> None:
     reduced.save(file, optimize=True)
 
 
-def grid(count: int, *, columns: int, height: float) -> "tuple[Figure, list[Axes]]":
-    """Return a figure with this number of axes, which share y."""
+def grid(
+    count: int, *, columns: int, height: float, sharey: bool = True
+) -> "tuple[Figure, list[Axes]]":
+    """Return a figure with this number of axes."""
     columns = min(columns, count)
     rows = math.ceil(count / columns)
     figure, axes = pyplot().subplots(
@@ -150,7 +152,7 @@ def grid(count: int, *, columns: int, height: float) -> "tuple[Figure, list[Axes
         figsize=(WIDTH, height * rows + 0.6),
         squeeze=False,
         layout="constrained",
-        sharey=True,
+        sharey=sharey,
     )
     for axis in axes.flat[count:]:
         axis.axis("off")

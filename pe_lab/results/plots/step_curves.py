@@ -26,10 +26,11 @@ _GRAY = Style(GRAY, "")
 
 
 def steps_to_solve(data: StudyData) -> "Figure | None":
-    """One step curve for each variant, by Kaplan and Meier. None without curves."""
+    """One step curve for each variant, by Kaplan and Meier. None without curves, or for a text."""
     panels = []
     for title, names in data.panels.items():
-        trained = [variant for variant in data.results.trained if variant.name in names]
+        named = [variant for variant in data.results.trained if variant.name in names]
+        trained = [variant for variant in named if not variant.has_text]
         for metric, words in _TITLES.items():
             times = {variant.name: _times(variant, metric) for variant in trained}
             if any(times.values()):

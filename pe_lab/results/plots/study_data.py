@@ -69,7 +69,7 @@ class StudyData:
             variant["label"],
             values,
             style=self.looks.get(variant["key"]),
-            is_solved=bool(variant["solved"]),
+            is_solved=not variant["is_unsolved"],
         )
 
 
@@ -149,6 +149,7 @@ def _variants(results: Results) -> pd.DataFrame:
                 "override": variant.override or "",
                 "reveals": variant.reveals_target_length,
                 "solved": variant.solved,
+                "is_unsolved": variant.is_unsolved,
                 "count": len(variant.runs),
                 "finished": len(variant.finished),
                 "trained": sum(record["status"] != "failed" for record in variant.runs),

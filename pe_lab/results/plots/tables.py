@@ -196,7 +196,9 @@ def _map(data: StudyData, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figur
     most_columns = max(len(grid.columns) for grid in parts)
     columns = 2 if most_columns <= 6 else 1
     height = 0.6 + 0.19 * most_rows
-    figure, axes = _figure(spec, parts, columns=columns, height=height)
+    # Shared axes have the row labels of one panel, and the panels may differ in their rows.
+    has_same_rows = all(grid.rows == parts[0].rows for grid in parts)
+    figure, axes = _figure(spec, parts, columns=columns, height=height, sharey=has_same_rows)
     texts = []
     for number, (axis, grid) in enumerate(zip(axes, parts, strict=True)):
         texts += _draw_map(axis, data, spec, grid)
@@ -206,7 +208,7 @@ def _map(data: StudyData, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figur
             axis.set_xticks(range(len(heads)), heads)
             axis.set_xlabel(_axis_names(spec.columns))
             rows = [_text(row) for row in grid.rows]
-            if number % columns == 0:  # the panels of a row share this axis
+            if number % columns == 0 or not has_same_rows:
                 axis.set_ylabel(_axis_names(spec.rows))
         else:
             heads = [_words(spec.columns, column) for column in grid.columns]
@@ -257,9 +259,14 @@ def _signs(data: StudyData, spec: TableSpec, grid: TableGrid, row: Key, column: 
 
 
 def _figure(
-    spec: TableSpec, parts: Sequence[TableGrid], *, columns: int, height: float
+    spec: TableSpec,
+    parts: Sequence[TableGrid],
+    *,
+    columns: int,
+    height: float,
+    sharey: bool = True,
 ) -> "tuple[Figure, list[Axes]]":
-    figure, axes = drawing.grid(len(parts), columns=columns, height=height)
+    figure, axes = drawing.grid(len(parts), columns=columns, height=height, sharey=sharey)
     for axis, grid in zip(axes, parts, strict=True):
         axis.set_title(_words(spec.each, grid.kind))
     return figure, axes

@@ -23,7 +23,8 @@ _GRAY = Style(GRAY, "o")
 _CHOSEN, _AT_EDGE = "o", "D"  # rings around the mark of a choice
 _CAPTION = (
     "Mean validation loss over the seeds that all settings have. Hollow marks: another number of "
-    "seeds is solved than with the choice. A setting without a mark has a run that diverged."
+    "seeds is solved than with the choice. A setting without a mark has a run that diverged, or "
+    "none that finished."
 )
 
 

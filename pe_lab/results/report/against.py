@@ -18,14 +18,16 @@ def tables(results: Results, other: Results) -> list[Table]:
 
     Without such an offset, or without a common variant, the table has no rows and a note says so.
     """
+    lengths = [length for length in results.lengths if length in other.lengths]
     offsets = [offset for offset in results.offsets if offset in other.offsets]
-    return [_table(results, other, offset) for offset in offsets or [results.offsets[0]]]
+    if not offsets:
+        return [_table(results, other, results.offsets[0], [])]
+    return [_table(results, other, offset, lengths) for offset in offsets]
 
 
-def _table(results: Results, other: Results, offset: int) -> Table:
+def _table(results: Results, other: Results, offset: int, lengths: Sequence[int]) -> Table:
     metric = BITS if results.has_text and other.has_text else "exact_match"
     matched = _matched(results, other)
-    lengths = [length for length in results.lengths if length in other.lengths]
     rows = []
     for a, b in matched:
         for length in lengths:
@@ -135,5 +137,5 @@ def _notes(
         if more_lengths:
             notes.append(f"Lengths in {study.name} alone: {', '.join(more_lengths)}.")
     if not matched or not lengths:
-        notes.append("The studies have no variant and length in common.")
+        notes.append("The studies have no variant, length and offset in common.")
     return notes

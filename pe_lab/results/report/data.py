@@ -218,6 +218,8 @@ def _variant(variant: Variant, results: Results, names: list[str], style: Style)
         "reveals_target_length": variant.reveals_target_length,
         "apart": comparable.apart(results, variant, results.spec.extrapolation.point),
         "solved": [variant.solved, len(variant.runs)],
+        "unsolved": variant.is_unsolved,
+        "is_text": variant.has_text,
         "bad": [statuses.count("diverged"), statuses.count("failed")],
         "extrapolates": [counts.extrapolating, counts.count],
         "trained": variant.max_length,

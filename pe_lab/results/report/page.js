@@ -11,7 +11,7 @@ function make(tag, attributes = {}, ...children) {
 }
 
 const DASH = "–";
-const number = (v) => (v === null || v === undefined ? DASH : v >= 0.995 && v < 1 ? v.toFixed(3) : Math.abs(v) < 1000 ? v.toFixed(2) : v.toPrecision(4));
+const number = (v) => (v === null || v === undefined ? DASH : v >= 0.995 && v < 1 ? Math.min(v, 0.999).toFixed(3) : Math.abs(v) < 1000 ? v.toFixed(2) : v.toPrecision(4));
 
 const intervalOf = (cell) => (cell.i ? `${cell.i.map(number).join(" to ")} (${cell.w})` : "none, too few seeds");
 
@@ -46,9 +46,9 @@ function points({ metric, offset, variants }) {
       if (cell.c === undefined) return;
       const values = cell.s.filter((s) => s !== null);
       centers.push({
-        variant: v.name, length, value: cell.c, low: cell.i ? cell.i[0] : null, high: cell.i ? cell.i[1] : null, solved: v.solved[0] > 0,
+        variant: v.name, length, value: cell.c, low: cell.i ? cell.i[0] : null, high: cell.i ? cell.i[1] : null, solved: !v.unsolved,
         Variant: v.name, Length: `${length} ${data.length}${length > v.trained ? ", beyond training" : ""}`, Value: `${number(cell.c)}, ${cell.k}`,
-        Interval: intervalOf(cell), Seeds: `${values.length}: ${cell.s.map(number).join("  ")}`, Solved: `${v.solved[0]} of ${v.solved[1]}`,
+        Interval: intervalOf(cell), Seeds: `${values.length}: ${cell.s.map(number).join("  ")}`, Solved: v.is_text ? DASH : `${v.solved[0]} of ${v.solved[1]}`,
       });
       cell.s.forEach((value, seed) => value !== null && seeds.push({ variant: v.name, length, value, seed }));
     });
@@ -116,7 +116,7 @@ function swatch(v) { // the line of a variant as in the chart
   set(svg, { class: "swatch", width: 34, height: 14, viewBox: "-17 -7 34 14", "aria-hidden": "true" });
   set(line, { x1: -17, x2: 17, stroke: v.color, "stroke-width": 2.4, "stroke-dasharray": v.dash.map((d) => d * 2).join(" ") });
   const path = SIZES[v.shape];
-  set(mark, { d: path ?? v.shape, fill: v.solved[0] ? v.color : "var(--paper)", stroke: v.color, "stroke-width": path ? 1.4 : 0.3, ...(path ? {} : { transform: "scale(5)" }) });
+  set(mark, { d: path ?? v.shape, fill: v.unsolved ? "var(--paper)" : v.color, stroke: v.color, "stroke-width": path ? 1.4 : 0.3, ...(path ? {} : { transform: "scale(5)" }) });
   svg.append(line, mark);
   return svg;
 }
@@ -135,10 +135,10 @@ function numbers() {
     box.checked = !hidden.has(v.name);
     box.addEventListener("change", () => { box.checked ? hidden.delete(v.name) : hidden.add(v.name); draw(); });
     const bad = ["diverged", "failed"].map((what, i) => (v.bad[i] ? `, ${v.bad[i]} ${what}` : "")).join("");
-    const row = make("tr", { "data-variant": v.name, ...(v.solved[0] ? {} : { class: "unsolved" }) },
+    const row = make("tr", { "data-variant": v.name, ...(v.unsolved ? { class: "unsolved" } : {}) },
       make("th", { scope: "row", ...(v.apart.length ? { title: v.apart.join("; ") } : {}) }, box, " ", swatch(v), v.name),
       make("td", { "data-value": v.solved[1] }, String(v.solved[1])),
-      make("td", { "data-value": v.solved[0] }, `${v.solved[0]}/${v.solved[1]}${v.solved[0] ? "" : " not solved"}${bad}`),
+      make("td", { "data-value": v.solved[0] }, `${v.is_text ? DASH : `${v.solved[0]}/${v.solved[1]}`}${v.unsolved ? " not solved" : ""}${bad}`),
       make("td", { "data-value": v.extrapolates[1] ? v.extrapolates[0] : "" }, v.extrapolates[1] ? `${v.extrapolates[0]}/${v.extrapolates[1]}` : DASH),
       ...v.values[metric.name][offset].map((cell, i) => cellOf(cell, data.lengths[i] > v.trained)));
     row.addEventListener("mouseenter", () => highlight(v.name));

@@ -1,5 +1,6 @@
 """A config file, written from the records of a study, that trains the same runs again."""
 
+import copy
 import pprint
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -66,7 +67,11 @@ def source(
     points = []
     for labels, config in runs:
         axes = [*labels, *_unlabeled(labels, differing)]
-        points.append({path: (labels.get(path, ""), _tuples(_at(config, path))) for path in axes})
+        point = {}
+        for path in axes:
+            value = _without_inner_axes(config, path, axes, base)
+            point[path] = (labels.get(path, ""), _tuples(value))
+        points.append(point)
     commits = {str(record["provenance"].get("commit")) for record in run_records.values()}
     missing, analysis_value, analysis_function = "", "", ""
     if results.missing:
@@ -128,9 +133,26 @@ def _differences(a: Any, b: Any, path: str = "") -> set[str]:
     return paths
 
 
+def _without_inner_axes(
+    config: dict[str, Any], path: str, axes: Iterable[str], base: dict[str, Any]
+) -> Any:
+    """Return the value of an axis. Axes inside it have the value of the first run.
+
+    model.encodings.0.scale is inside model.encodings. Without this, one label of the outer axis
+    would have several values.
+    """
+    config = copy.deepcopy(config)
+    for inner in axes:
+        if inner.startswith(f"{path}."):
+            parent, _, key = inner.rpartition(".")
+            _at(config, parent)[key] = _at(base, inner)
+    return _at(config, path)
+
+
 def _at(config: Any, path: str) -> Any:
     for key in path.split("."):
-        config = config[key]
+        # A path such as model.encodings.0.combine has an index of a list.
+        config = config[int(key)] if isinstance(config, list) else config[key]
     return config
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pe_lab.runs import records
 from tests.results.plots.figures import caption
 from tests.results.test_override_grids import study
 
@@ -22,6 +23,20 @@ def test_a_grid_is_drawn_as_a_heat_map_with_named_axes(drawn, tmp_path):
     # The panels share the axis of rows, which is labeled once.
     assert [label.get_text() for label in first.get_yticklabels()] == ["1", "2", "10"]
     assert panels[1].get_ylabel() == ""
+
+
+def test_panels_with_other_rows_have_their_own_labels(drawn, tmp_path):
+    """RoPE was measured with 1, 2 and 10 digits, and ALiBi with 2 and 10."""
+    axes = {"task.other_digits": (1, 2, 10), "num_loops": (1, 4)}
+    folder = study(tmp_path, axes, lambda label, length: 0.5, lengths=(8,))
+    for run in records.read_all(folder).values():
+        if run["run_id"].startswith("alibi"):
+            rows = run["rows"]
+            run["rows"] = [r for r in rows if "digits=1," not in str(r["override"])]
+            records.write(folder, run)
+    panels = [axis for axis in drawn(folder)["table_1"].axes if axis.images]
+    rows = [[label.get_text() for label in axis.get_yticklabels()] for axis in panels]
+    assert rows == [["1", "2", "10"], ["2", "10"]]
 
 
 def test_signs_of_the_columns_are_explained(drawn, tmp_path):

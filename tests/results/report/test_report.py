@@ -52,7 +52,9 @@ def downloaded(folder, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["quickstart", "context_extension", full("architectures")])
+@pytest.mark.parametrize(
+    "name", ["quickstart", "context_extension", full("architectures"), full("combine")]
+)
 def test_the_downloaded_config_has_the_same_runs(name, tmp_path):
     module, entries = downloaded(PUBLISHED / name, tmp_path)
     again = study.expand(name, module.get_config().to_dict(), module.sweep(), tmp_path)
