@@ -70,6 +70,7 @@ class Line:
       is_solved: whether a seed solved the training lengths. Other lines have hollow marks.
       center: the value of the line at each x, drawn with the seeds as dots. None for the center
         of `statistics`.
+      hollow: x of the points that no seed solved, if this differs along the line.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Line:
     style: Style | None
     is_solved: bool = True
     center: "pd.Series[float] | None" = None
+    hollow: Sequence[float] = ()
 
 
 def pyplot() -> "ModuleType":
@@ -196,6 +198,9 @@ def draw_line(axis: "Axes", line: Line) -> None:
         linestyle=linestyle,
         zorder=3,
     )
+    hollow = center[center.index.isin(line.hollow)]
+    mark = line.style.marker
+    axis.plot(hollow.index, hollow, mark, color=color, markerfacecolor="white", zorder=4)
 
 
 def _centers(values: pd.DataFrame) -> "tuple[pd.Series[float], pd.DataFrame]":

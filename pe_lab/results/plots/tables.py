@@ -135,6 +135,8 @@ def _lines(data: StudyData, spec: TableSpec, parts: Sequence[TableGrid]) -> "Fig
         caption += "; 0: below the shortest length; the longest length: at least that"
     if metric.style == "first_step":
         caption += "; a run that never got there is at its last measured step"
+    if any(line.hollow for line in lines):
+        caption += "; hollow marks: no seed solved the training lengths"
     drawing.legend(figure, lines)
     drawing.titles(figure, pivot.name_of(data.results, spec), f"{caption}.")
     return figure
@@ -145,7 +147,11 @@ def _line(
 ) -> Line:
     values = []
     centers = {}
+    hollow = []
     for x, column in zip(numbers, grid.columns, strict=True):
+        variants = [point.variant for point in grid.at(row, column)]
+        if all(variant.is_unsolved for variant in variants):
+            hollow.append(x)
         heights = map(_height, grid.seeds(row, column))
         values += [(x, seed, height) for seed, height in enumerate(heights)]
         center = _center(spec, grid, row, column)
@@ -157,6 +163,7 @@ def _line(
         values=pd.DataFrame(values, columns=["x", "run_id", "value"]),
         style=style,
         center=pd.Series(centers, dtype=float).sort_index(),
+        hollow=hollow,
     )
 
 
