@@ -198,9 +198,10 @@ def draw_line(axis: "Axes", line: Line) -> None:
         linestyle=linestyle,
         zorder=3,
     )
-    hollow = center[center.index.isin(line.hollow)]
-    mark = line.style.marker
-    axis.plot(hollow.index, hollow, mark, color=color, markerfacecolor="white", zorder=4)
+    if line.hollow:
+        hollow = center[center.index.isin(line.hollow)]
+        mark = line.style.marker
+        axis.plot(hollow.index, hollow, mark, color=color, markerfacecolor="white", zorder=4)
 
 
 def _centers(values: pd.DataFrame) -> "tuple[pd.Series[float], pd.DataFrame]":

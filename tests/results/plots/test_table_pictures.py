@@ -33,6 +33,7 @@ def by_rate(folder, metric, groups, rows="model.encodings", **table):
             for seed, values in enumerate(runs):
                 where = {"train.learning_rate": rate, **others}
                 labels_of_run = point(labels.get("encoding", "rope"), seed, **where)
+                values = {"validation": {4: 1.0}, **values}
                 entries.append((labels_of_run, record(f"{rate}{number}{seed}", seed, **values)))
     spec = dict(rows=rows, columns="train.learning_rate", metric=metric, **table)
     return write_study(folder, *entries, analysis={"tables": [spec], "oracle": "Paper 2023"})
@@ -176,6 +177,14 @@ def test_a_line_is_the_center_that_the_table_shows(drawn, tmp_path, show, height
     assert xy(panels(figure)[0].lines[1])[1] == pytest.approx([height] * 3)
     assert caption(figure) == f"Lines: {words}; dots: single seeds."
     assert panels(figure)[0].get_ylabel() == "exact match"
+
+
+def test_points_that_no_seed_solved_are_hollow(drawn, tmp_path):
+    runs = [dict(test={4: 0.5}, validation={4: 0.5})]
+    figure = drawn(by_rate(tmp_path, dict(name="exact_match", at=1), [({}, runs)]))["table_1"]
+    seeds, line, hollow = panels(figure)[0].lines
+    assert (hollow.get_markerfacecolor(), xy(hollow)) == ("white", xy(line))
+    assert caption(figure).endswith("hollow marks: no seed solved the training lengths.")
 
 
 @pytest.mark.slow
