@@ -155,7 +155,7 @@ def test_a_training_killed_in_mid_run_ends_bit_equal_to_an_unbroken_one(tmp_path
         assert measured(by_seed(broken)[seed]) == measured(by_seed(unbroken)[seed])
     states = [Training(GROUP, folder, print).state for folder in (broken, unbroken)]
     jax.tree.map(np.testing.assert_array_equal, *states)
-    assert int(states[0]["step"][0]) == 60
+    assert int(states[0].step[0]) == 60
 
 
 @pytest.mark.full
