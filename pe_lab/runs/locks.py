@@ -24,3 +24,14 @@ def held(file: Path) -> Iterator[bool]:
             yield False
         else:
             yield True
+
+
+def is_held(file: Path) -> bool:
+    """Whether another process holds the lock of a file."""
+    if not file.exists():
+        return False
+    try:
+        with held(file) as is_free:
+            return not is_free
+    except OSError:  # a folder that may only be read
+        return False

@@ -123,21 +123,11 @@ def _groups(folder: Path) -> list[_Group]:
         group = _Group(
             run_ids=tuple(run_ids),
             steps=content["runs"][0]["train"]["steps"],
-            running=_is_held(file.with_suffix(".lock")),
+            running=locks.is_held(file.with_suffix(".lock")),
             progress=_json(folder / "progress" / file.name),
         )
         groups.append(group)
     return groups
-
-
-def _is_held(lock: Path) -> bool:
-    if not lock.exists():
-        return False
-    try:
-        with locks.held(lock) as free:
-            return not free
-    except OSError:  # a folder that may only be read
-        return False
 
 
 def _json(file: Path) -> JsonObject:

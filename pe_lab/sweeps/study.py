@@ -195,11 +195,14 @@ def _override(values: dict[str, Any], path: str, value: object) -> None:
     inner[last] = value
 
 
-def groups(runs: Iterable[Run]) -> list[RunGroup]:
+def groups(runs: Iterable[Run], together: Iterable[Sequence[str]] = ()) -> list[RunGroup]:
     """The run groups of runs: runs that differ in their member settings alone share one.
 
     A group has at most execution.max_members runs. More runs are split evenly: 9 runs with a
     maximum of 8 become groups of 5 and 4. A run comes in a later group than its parent.
+
+    Args:
+      together: run ids of groups that exist already.
     """
     by_id = {run.run_id: run for run in runs}
 
@@ -209,18 +212,20 @@ def groups(runs: Iterable[Run]) -> list[RunGroup]:
         parent = by_id[run.init_from.run_id]
         return 1 + generation(parent)
 
-    members_of: dict[tuple[int, Run], list[Run]] = {}
-    for run in by_id.values():
-        key = (generation(run), run.group_key())
-        members = members_of.setdefault(key, [])
-        members.append(run)
+    remaining = dict(by_id)
     run_groups = []
-    # The sort is stable, so groups of one generation keep the order of their first runs.
-    for key in sorted(members_of, key=lambda generation_and_run: generation_and_run[0]):
-        _, group_key = key
-        parts = _split(members_of[key], group_key.execution.max_members)
+    for run_ids in together:
+        members = [remaining.pop(run_id) for run_id in run_ids]
+        run_groups.append(RunGroup(tuple(members)))
+    members_of: dict[tuple[int, Run], list[Run]] = {}
+    for run in remaining.values():
+        key = (generation(run), run.group_key())
+        members_of.setdefault(key, []).append(run)
+    for (_, group_key), members in members_of.items():
+        parts = _split(members, group_key.execution.max_members)
         run_groups += [RunGroup(tuple(part)) for part in parts]
-    return run_groups
+    # The sort is stable, so groups of one generation keep the order of their first runs.
+    return sorted(run_groups, key=lambda group: generation(group.run))
 
 
 def _split(runs: Sequence[Run], most: int) -> list[Sequence[Run]]:

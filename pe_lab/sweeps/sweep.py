@@ -1,5 +1,6 @@
 """Running a study: missing runs are trained group by group; finished runs are left alone."""
 
+import itertools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import Run, RunGroup, from_record
-from pe_lab.sweeps import changed_code
+from pe_lab.sweeps import begun_groups, changed_code
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.launchers.base import Launcher
 from pe_lab.sweeps.progress import Progress
@@ -34,6 +35,7 @@ class Plan:
     """The missing runs of a study's folder.
 
     Attributes:
+      missing: number of runs without a complete record.
       changed_code: a note on the runs whose code has changed since they were trained.
       damaged: unreadable records and the reasons; they are set aside, and their runs trained again.
       setups: of each run group.
@@ -42,13 +44,10 @@ class Plan:
     study: Study
     folder: Path
     groups: tuple[RunGroup, ...]
+    missing: int
     changed_code: str | None
     damaged: dict[Path, str]
     setups: tuple[Setup, ...]
-
-    @property
-    def missing(self) -> int:
-        return sum(len(group.runs) for group in self.groups)
 
     def __str__(self) -> str:
         done = len(self.study.runs) - self.missing
@@ -112,7 +111,10 @@ def plan(study: Study, folder: Path) -> Plan:
     by_id = records.read_all(folder, without=damaged)
     unfinished = [run for run in study.runs if not is_done(run, by_id)]
     _check_code(unfinished, by_id)
-    groups = studies.groups(unfinished)
+    unfinished_ids = [run.run_id for run in unfinished]
+    begun = begun_groups.of(folder, study.runs, unfinished_ids, by_id)
+    planned = {*unfinished_ids, *itertools.chain(*begun)}
+    groups = studies.groups([run for run in study.runs if run.run_id in planned], begun)
     # This process must not take an accelerator from its workers.
     jax.config.update("jax_platforms", "cpu")
     # Reading frozen examples takes seconds, so groups with the same examples are checked once.
@@ -131,7 +133,7 @@ def plan(study: Study, folder: Path) -> Plan:
     _check_parents(groups, folder)
     existing = [by_id[run.run_id] for run in study.runs if run.run_id in by_id]
     note = changed_code.note(existing)
-    return Plan(study, folder, tuple(groups), note, damaged, tuple(setups))
+    return Plan(study, folder, tuple(groups), len(unfinished), note, damaged, tuple(setups))
 
 
 def _check_name(study: Study, folder: Path) -> None:

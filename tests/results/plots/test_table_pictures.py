@@ -182,7 +182,7 @@ def test_a_line_is_the_center_that_the_table_shows(drawn, tmp_path, show, height
 def test_points_that_no_seed_solved_are_hollow(drawn, tmp_path):
     runs = [dict(test={4: 0.5}, validation={4: 0.5})]
     figure = drawn(by_rate(tmp_path, dict(name="exact_match", at=1), [({}, runs)]))["table_1"]
-    seeds, line, hollow = panels(figure)[0].lines
+    _, line, hollow = panels(figure)[0].lines
     assert (hollow.get_markerfacecolor(), xy(hollow)) == ("white", xy(line))
     assert caption(figure).endswith("hollow marks: no seed solved the training lengths.")
 

@@ -1,0 +1,81 @@
+"""Run groups that a folder has begun.
+
+Checkpoints and locks belong to a run group, that is, to the exact list of its runs. A study that
+grows (more seeds, more test lengths) would form other groups, which would not find the checkpoints
+of their runs. So runs that have begun together stay together.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from pe_lab.runs import locks, run_group_files
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.record_schema import Record
+from pe_lab.runs.run import Run
+
+Members = tuple[str, ...]  # run ids, in the order of the group
+
+
+def of(
+    folder: Path,
+    study_runs: Sequence[Run],
+    unfinished: Collection[str],
+    by_id: Mapping[str, Record],
+) -> list[Members]:
+    """Return the members of each begun group that has an unfinished run, each run once.
+
+    Args:
+      unfinished: run ids without a complete record.
+      by_id: the records of the folder.
+
+    Raises:
+      UserError: a finished run lacks evaluations, and its parameters cannot be found.
+    """
+    study_ids = {run.run_id for run in study_runs}
+    begun: list[Members] = []
+    taken: set[str] = set()
+    for group_id in _group_ids(folder, unfinished, by_id):
+        members = _members(folder, group_id)
+        is_usable = study_ids.issuperset(members) and taken.isdisjoint(members)
+        if is_usable and not set(unfinished).isdisjoint(members):
+            begun.append(members)
+            taken.update(members)
+    for run_id in unfinished:
+        if run_id in by_id and by_id[run_id]["status"] == "finished" and run_id not in taken:
+            raise UserError(
+                f"The run {run_id} has finished and lacks evaluations of this study, and its "
+                f"parameters are gone or belong to a group with runs that the study no longer "
+                f"has. Use experiments.evaluate, or give another --results to train it again."
+            )
+    return begun
+
+
+def _group_ids(folder: Path, unfinished: Collection[str], by_id: Mapping[str, Record]) -> list[str]:
+    """The groups of finished runs first: only their checkpoints have the final parameters."""
+    group_ids = []
+    for run_id in unfinished:
+        record = by_id.get(run_id)
+        if record is not None and record["status"] == "finished" and record["checkpoint"]:
+            group_ids.append(record["checkpoint"]["run_group"])
+    for file in sorted((folder / "groups").glob("*.json")):
+        if locks.is_held(file.with_suffix(".lock")) or _has_checkpoint(folder, file.stem):
+            group_ids.append(file.stem)
+    return list(dict.fromkeys(group_ids))
+
+
+def _has_checkpoint(folder: Path, group_id: str) -> bool:
+    return any((folder / "checkpoints" / group_id).glob("[0-9]*"))
+
+
+def _members(folder: Path, group_id: str) -> Members:
+    """The run ids of a group; empty if its file or its checkpoint is gone."""
+    file = run_group_files.path_of(folder, group_id)
+    is_held = locks.is_held(file.with_suffix(".lock"))
+    if not is_held and not _has_checkpoint(folder, group_id):
+        return ()
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        return tuple(content["run_ids"])
+    except (OSError, ValueError, KeyError):  # also a file of an older version
+        return ()
