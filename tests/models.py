@@ -12,7 +12,7 @@ from flax import nnx
 from pe_lab.kernels import REFERENCE, Kernels
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs import config
+from pe_lab.runs import plugin_specs
 from pe_lab.runs.settings import Model
 from tests import tiny
 
@@ -28,7 +28,7 @@ def settings(*encodings: str | dict[str, Any], **changes: Any) -> Model:
     """A tiny model's, with fields changed; without encodings where none are named."""
     specs = tuple({"name": e} if isinstance(e, str) else e for e in encodings)
     return dataclasses.replace(
-        tiny.run().model, **{"encodings": config.encodings(specs), **changes}
+        tiny.run().model, **{"encodings": plugin_specs.encodings(specs), **changes}
     )
 
 

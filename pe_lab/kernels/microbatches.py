@@ -73,6 +73,7 @@ def plan(
       whole: do not divide the batch.
     """
     total = sum(longest)
+    least = min(least, total)  # there is always a shape of the longest example
     most_rows = batch_size
     if not whole:
         most_rows = max(1, math.floor(1.3 * TOKENS / total))

@@ -142,12 +142,6 @@ def _check_evaluation(run: Run) -> None:
             f"config.evaluate.offsets must hold an offset, and none below 0, "
             f"got {evaluate.offsets}."
         )
-    for override in evaluate.overrides:
-        if override.task is not None and evaluate.frozen is not None:
-            raise UserError(
-                f"config.evaluate.frozen holds examples of the trained task, so the evaluation "
-                f"override {override.label!r} cannot change the task."
-            )
     labels = [override.label for override in evaluate.overrides]
     repeated_labels = {label for label in labels if labels.count(label) > 1}
     if repeated_labels:
@@ -164,6 +158,11 @@ def check_override(override: Override, run: Run) -> None:
     Raises:
       UserError: a value is out of range, or does not fit the trained model.
     """
+    if override.task is not None and run.evaluate.frozen is not None:
+        raise UserError(
+            f"config.evaluate.frozen holds examples of the trained task, so the evaluation "
+            f"override {override.label!r} cannot change the task."
+        )
     if override.num_loops is not None and override.num_loops < 1:
         raise UserError(
             f"An evaluation override's num_loops must be at least 1, got {override.num_loops}."

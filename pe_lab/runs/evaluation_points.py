@@ -102,6 +102,8 @@ def is_done(run: Run, run_records: Mapping[str, Record]) -> bool:
     if record["status"] == "diverged":
         return True
     _check_same_task(run, record)
+    for override in run.evaluate.overrides:
+        record_rows.check_label(record, override.to_dict())
     counts = record_rows.measured_points(record)
     points = grid(run)
     for point in points:

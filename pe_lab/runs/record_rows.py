@@ -91,11 +91,34 @@ def value(
 
 def point_key(row: RecordRow) -> PointKey:
     """Return the evaluation point of a row. The label of an override is not part of it."""
-    override = row["override"]
-    if override is not None:  # its other fields do not identify a point
-        override = {key: value for key, value in override.items() if key in _IDENTIFYING}
-    text = json.dumps(override, sort_keys=True)
+    text = json.dumps(_identity(row["override"]), sort_keys=True)
     return row["split"], row["length"], row["offset"], text, row.get("attribute")
+
+
+def _identity(override: JsonObject | None) -> JsonObject | None:
+    """Return the fields of an evaluation override that change its numbers."""
+    if override is None:
+        return None
+    return {key: value for key, value in override.items() if key in _IDENTIFYING}
+
+
+def check_label(record: Record, override: JsonObject) -> None:
+    """Check that all rows with the label of an override were measured with this override.
+
+    Tables read rows by the label.
+
+    Raises:
+      UserError: a row with the label has other settings.
+    """
+    for measurement in record["rows"]:
+        other = measurement["override"]
+        if other is None or other["label"] != override["label"]:
+            continue
+        if _identity(other) != _identity(override):
+            raise UserError(
+                f"The run {record['run_id']} was evaluated with another override that is called "
+                f"{override['label']!r}: give this one another label."
+            )
 
 
 def measured_points(record: JsonObject, sources: Sources | None = None) -> dict[PointKey, int]:

@@ -58,7 +58,9 @@ class Override:
         values = {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
         # Records from before the later fields existed stay equal, so unused ones are left out.
         always = ("label", "positions", "encodings")
-        return {name: value for name, value in values.items() if name in always or value}
+        used = {name: value for name, value in values.items() if name in always or value}
+        # Arguments at their default may be left out: the trained ones are not meant.
+        return {**used, "is_complete": True}
 
     def apply(self, run: "Run") -> "Run":
         """Return the run as it would have been with this override."""

@@ -6,11 +6,19 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 from jax.stages import Compiled
 from jaxtyping import PyTree
 
-from pe_lab.runs import code_versions, config, record_rows, records
+from pe_lab.runs import (
+    code_versions,
+    config,
+    locks,
+    override_specs,
+    record_rows,
+    records,
+    run_group_files,
+)
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.labels import agrees
@@ -19,7 +27,8 @@ from pe_lab.runs.run import RunGroup
 from pe_lab.sweeps import select as selection
 from pe_lab.training.checks import check_lengths
 from pe_lab.training.evaluate import Evaluator
-from pe_lab.training.setup import build_setup
+from pe_lab.training.setup import Setup, build_setup
+from pe_lab.training.state import TrainState
 from pe_lab.training.trained_runs import checkpoint_of, load_state
 from pe_lab.training.warm_start import overridden
 
@@ -134,7 +143,7 @@ def _job(chosen: Records, request: Request) -> Job:
     first = runs[0]
     override = None
     if request.override is not None:
-        override = config.override(request.override, first)
+        override = override_specs.override(request.override, first)
     # A length or an offset that is given twice is one point.
     pairs = dict.fromkeys(itertools.product(request.lengths, request.offsets))
     grid = [EvaluationPoint("test", length, offset, override) for length, offset in pairs]
@@ -146,8 +155,12 @@ def _job(chosen: Records, request: Request) -> Job:
     if override is not None:
         overridden(setup, override)
         sources = override.apply(setup.run).sources()
+        for record in chosen.values():
+            record_rows.check_label(record, override.to_dict())
     if not request.allow_changed_code:
         _check_code(chosen.values(), sources)
+    for record in chosen.values():
+        _check_data(record, setup)
     measured = [record_rows.measured_points(record, sources) for record in chosen.values()]
     for record, keys in zip(chosen.values(), measured, strict=True):
         for point in grid:
@@ -172,14 +185,39 @@ def _check_code(chosen: Iterable[Record], sources: Sources) -> None:
             )
 
 
+def _check_data(record: Record, setup: Setup) -> None:
+    """Refuse to measure a run on another text than the one that it was trained on."""
+    trained_on = record["provenance"].get("data")
+    if trained_on is not None and trained_on != setup.data_digest:
+        raise UserError(
+            f"The text of {setup.run.task.name} has changed since the run {record['run_id']} was "
+            f"trained: restore it."
+        )
+
+
 def _measure(folder: Path, job: Job) -> int:
-    """Add the missing rows of each run; the number of runs that lacked some."""
+    """Add the missing rows of each run; the number of runs that lacked some.
+
+    Raises:
+      UserError: another process trains or evaluates the run group.
+    """
     first = next(iter(job.chosen.values()))
     state, group = load_state(folder, first)
+    file = run_group_files.path_of(folder, checkpoint_of(folder, first)["run_group"])
+    with locks.held(file.with_suffix(".lock")) as is_ours:
+        if not is_ours:
+            raise UserError(
+                f"Another process trains or evaluates the run {first['run_id']}: start again when "
+                f"it has ended."
+            )
+        return _measure_group(folder, job, state, group)
+
+
+def _measure_group(folder: Path, job: Job, state: TrainState, group: RunGroup) -> int:
     # A selection may leave out members of the group, whose checkpoint holds all of them.
     members = [checkpoint_of(folder, record)["member"] for record in job.chosen.values()]
-    rows_of_params = jnp.asarray(members)
-    params = jax.tree.map(lambda leaf: leaf[rows_of_params], state.params)
+    # A restored array belongs to one device, and the evaluation may use several.
+    params = jax.tree.map(lambda leaf: np.asarray(leaf)[members], state.params)
 
     def compiled(function: Callable, *args: PyTree) -> Compiled:
         return jax.jit(function).lower(*args).compile()
@@ -190,7 +228,9 @@ def _measure(folder: Path, job: Job) -> int:
     chance_levels = evaluator.chance_levels(lengths)
     rows_by_member = evaluator.rows(params, job.points)
     num_measured = 0
-    for record, rows in zip(job.chosen.values(), rows_by_member, strict=True):
+    for run_id, rows in zip(job.chosen, rows_by_member, strict=True):
+        # Another process may have added rows since the jobs were made.
+        record = records.read(records.path_of(folder, run_id))
         measured = record_rows.measured_points(record, job.sources)
         new_rows = [row for row in rows if record_rows.point_key(row) not in measured]
         if new_rows:

@@ -118,6 +118,8 @@ class Training:
                 continue
             fresh = of_member(state.params, index)
             adopted = adopt(parent.params, parent.setup, self.setup, fresh)
+            # A restored array belongs to one device, and the state may be on several.
+            adopted = jax.tree.map(np.asarray, adopted)
             params = jax.tree.map(lambda leaf, new, i=index: leaf.at[i].set(new), params, adopted)
         return self._placed(dataclasses.replace(state, params=params))
 

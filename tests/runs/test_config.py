@@ -5,7 +5,7 @@ import json
 import pytest
 
 from configs import base
-from pe_lab.runs import config, plugins
+from pe_lab.runs import config, override_specs, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import label, parse
 from pe_lab.runs.plugins import Plugin
@@ -628,7 +628,7 @@ def test_an_encoding_at_the_input_does_not_act_between_the_streams():
 
 def applied(spec, **changes):
     made = run(**changes)
-    return made, config.override(spec, made).apply(made)
+    return made, override_specs.override(spec, made).apply(made)
 
 
 def test_a_change_puts_a_scheme_in_place_and_nothing_else():
@@ -677,11 +677,37 @@ def test_a_record_gives_every_override_back():
 
 
 def test_an_override_holds_only_the_later_fields_that_it_uses():
-    assert set(config.override(dict(encodings=()), run()).to_dict()) == {
+    assert set(override_specs.override(dict(encodings=()), run()).to_dict()) == {
         "label",
         "positions",
         "encodings",
+        "is_complete",
     }
+
+
+@pytest.mark.parametrize(
+    ("trained", "spec"),
+    [
+        (
+            dict(task=dict(name="addition", other_digits=3)),
+            dict(task=dict(other_digits=None)),
+        ),
+        (
+            encodings(dict(name="rope", heads=(0,))),
+            dict(encodings=(dict(name="rope", heads=None),)),
+        ),
+        (
+            encodings(dict(name="fire", positions=dict(name="contiguous"))),
+            dict(encodings=(dict(name="fire", positions=None),)),
+        ),
+    ],
+)
+def test_an_override_is_the_same_after_a_file_even_where_it_removes_a_setting(trained, spec):
+    overridden = run(**trained, evaluate__overrides=[spec])
+    values = json.loads(json.dumps(overridden.to_dict()))
+    assert config.from_dict(values) == overridden
+    (override,) = overridden.evaluate.overrides
+    assert override.apply(overridden) != overridden
 
 
 def test_what_a_change_leaves_open_is_as_the_run_was_trained():
@@ -720,7 +746,7 @@ def test_what_a_change_leaves_open_is_as_the_run_was_trained():
     ],
 )
 def test_a_change_reads_as_it_is_written(spec, label):
-    assert config.override(spec, run()).label == label
+    assert override_specs.override(spec, run()).label == label
 
 
 def test_a_member_is_two_seeds_a_learning_rate_a_weight_decay_and_a_parent():

@@ -1,10 +1,11 @@
 """Evaluations added to finished runs: two of RoPE with a base of 500 in one run group, one of a learned table of 13."""
 
+import contextlib
 import shutil
 
 import pytest
 
-from pe_lab.runs import records
+from pe_lab.runs import locks, records
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import measure
 from pe_lab.training import run_records
@@ -62,6 +63,60 @@ def new_rows(folder, trained):
 
 def values(rows, metric=NLL):
     return {(r["length"], r["offset"]): r["value"] for r in rows if r["metric"] == metric}
+
+
+def test_only_lengths_below_those_of_the_config_are_measured(folder, trained):
+    """The config's shortest length is 2; a shorter batch has a shape, too."""
+    assert measure.add(folder, ask(1)) == 3
+    assert all(values(rows) for rows in new_rows(folder, trained).values())
+
+
+def test_a_label_stands_for_one_override(folder):
+    def named(maximum):
+        scheme = dict(name="randomized", maximum=maximum)
+        return ask(4, select=WORDS[0], label="spread", positions=scheme)
+
+    assert measure.add(folder, named(30)) == 2
+    before = files(folder)
+    with pytest.raises(UserError, match="another override that is called 'spread': give this one"):
+        measure.add(folder, named(40))
+    assert files(folder) == before
+
+
+def test_runs_that_another_process_trains_or_evaluates_are_left_alone(folder):
+    before = files(folder)
+    lock = next((folder / "groups").glob("*.json")).with_suffix(".lock")
+    with (
+        locks.held(lock),
+        pytest.raises(UserError, match=r"^Another process trains or evaluates the run"),
+    ):
+        measure.add(folder, ask(4))
+    assert len(before) == len(files(folder))
+
+
+def test_rows_that_another_process_adds_meanwhile_stay(folder, monkeypatch):
+    """Length 6 is measured after the records were read and before they are written."""
+    rows = measure.Evaluator.rows
+
+    def slowly(self, params, points):
+        monkeypatch.setattr(measure.Evaluator, "rows", rows)
+        with monkeypatch.context() as patched:
+            patched.setattr(measure.locks, "held", lambda file: contextlib.nullcontext(True))
+            measure.add(folder, ask(6, select=WORDS[0]))
+        return self.rows(params, points)
+
+    monkeypatch.setattr(measure.Evaluator, "rows", slowly)
+    measure.add(folder, ask(4, select=WORDS[0]))
+    lengths = {row["length"] for row in read(folder)["rope", 0]["rows"]}
+    assert {4, 6} <= lengths
+
+
+def test_a_run_is_not_measured_on_a_text_that_has_changed(folder):
+    for record in records.read_all(folder).values():
+        record["provenance"]["data"] = "the digest of another text"
+        records.write(folder, record)
+    with pytest.raises(UserError, match=r"^The text of copy has changed since the run"):
+        measure.add(folder, ask(4))
 
 
 def test_every_run_gains_the_grid_and_what_was_there_is_bit_equal(trained, folder):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from configs import base
-from pe_lab.runs import config, grid, labels, plugins
+from pe_lab.runs import config, grid, labels, override_specs, plugin_specs, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import from_record
 from pe_lab.tasks.addition import Addition
@@ -187,7 +187,7 @@ def test_the_pages_example_measures_each_component_alone():
 
 def test_a_label_of_an_override_writes_weights_as_a_tuple():
     run = tiny.run(task=SPEC)
-    override = config.override(dict(task=dict(weights=(1.0, 0.0))), run)
+    override = override_specs.override(dict(task=dict(weights=(1.0, 0.0))), run)
     assert override.label == "weights=(1.0, 0.0)"
 
 
@@ -210,7 +210,7 @@ def test_the_held_out_inputs_do_not_depend_on_the_weights():
 
 def test_evaluation_gives_the_operands_of_a_component_their_exact_length():
     task = plugins.resolve("tasks", dict(name="mixture", tasks=("copy", "addition")))
-    exact = dict(config.evaluated_task(task, "longest").arguments)["tasks"]
+    exact = dict(plugin_specs.evaluated_task(task, "longest").arguments)["tasks"]
     assert exact[0] == plugins.resolve("tasks", {"name": "copy"})
     assert dict(exact[1].arguments)["lengths"] == "one_longest"
 

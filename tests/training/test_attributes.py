@@ -5,7 +5,7 @@ import functools
 import jax
 import pytest
 
-from pe_lab.runs import config, record_rows
+from pe_lab.runs import override_specs, record_rows
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint, is_done
 from pe_lab.training import frozen_data
@@ -99,7 +99,7 @@ def test_frozen_examples_have_the_attributes_of_drawn_ones(tmp_path):
 def test_overrides_of_the_task_have_attributes_of_their_own_arguments():
     """Six binary operands have a chain of carries that two operands of one digit cannot have."""
     run = tiny.run("rope", **ADDITION, evaluate__attributes=NAMES)
-    overrides = [config.override(dict(task=dict(operands=n)), run) for n in (2, 6)]
+    overrides = [override_specs.override(dict(task=dict(operands=n)), run) for n in (2, 6)]
     points = [EvaluationPoint("test", 1, 0, override) for override in overrides]
     rows = rows_of(build_setup(run), *points)
     longest = {}

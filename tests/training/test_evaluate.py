@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pe_lab.model.streams import Stream
-from pe_lab.runs import config
+from pe_lab.runs import override_specs
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint, example_counts, grid, is_done
 from pe_lab.training import evaluation_data, step
@@ -270,7 +270,7 @@ def numbers(measured):
 
 
 def measured(made, params, spec=None):
-    override = None if spec is None else config.override(spec, made.run)
+    override = None if spec is None else override_specs.override(spec, made.run)
     return numbers(evaluator(made).measure(params, EvaluationPoint("test", 3, 0, override), 16))
 
 
@@ -302,7 +302,9 @@ def test_another_scheme_at_evaluation_gives_its_own_numbers():
     randomized = dict(positions=dict(name="randomized", maximum=16))
     as_trained, other = measured(made, params), measured(made, params, randomized)
     assert other != as_trained
-    run = dataclasses.replace(made.run, positions=config.override(randomized, made.run).positions)
+    run = dataclasses.replace(
+        made.run, positions=override_specs.override(randomized, made.run).positions
+    )
     assert other == measured(build_setup(run), params)
 
 
@@ -381,7 +383,7 @@ def test_places_given_twice_are_measured_once():
 def test_a_change_that_the_model_cannot_take_is_refused(spec, sentence):
     made = build_setup(tiny.run("rope"))
     with pytest.raises(UserError, match=sentence):
-        overridden(made, config.override(spec, made.run))
+        overridden(made, override_specs.override(spec, made.run))
 
 
 @pytest.mark.slow
@@ -389,7 +391,7 @@ def test_a_change_may_go_where_training_would_be_refused():
     """A table that ends within the training length is of no use in training; here it gives rows of null."""
     made = build_setup(tiny.run({"name": "learned", "max_positions": 8}))
     spread = overridden(
-        made, config.override(dict(positions=dict(name="randomized", maximum=13)), made.run)
+        made, override_specs.override(dict(positions=dict(name="randomized", maximum=13)), made.run)
     )
     assert out_of_reach(spread, 3, 0) == "learned has positions 0..7; length 3 asks for position 12"
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import config, older_records
+from pe_lab.runs import older_records, plugin_specs
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint, example_counts, grid, is_done
 from pe_lab.tasks.chance_levels import chance_levels
@@ -89,7 +89,7 @@ def older(run, count=16, exact="none"):
     """A record with all rows of a run, measured with this setting."""
     rows = [place.row("exact_match", 0.5, count) for place in grid(run)]
     evaluate = dataclasses.replace(run.evaluate, exact_operands=exact)
-    measured_task = config.evaluated_task(run.task, exact)
+    measured_task = plugin_specs.evaluated_task(run.task, exact)
     measured = dataclasses.replace(run, evaluate=evaluate, evaluated_task=measured_task)
     return {"status": "finished", "rows": rows, "config": measured.to_dict()}
 

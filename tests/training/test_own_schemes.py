@@ -10,7 +10,7 @@ import pytest
 
 from pe_lab.encodings.fire import FIRE
 from pe_lab.model import decode
-from pe_lab.runs import config
+from pe_lab.runs import override_specs
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.training import step
@@ -237,7 +237,7 @@ def test_an_override_may_give_an_encoding_another_scheme():
     evaluator = Evaluator(setup, (3,), lambda f, *args: jax.jit(f))
 
     def losses(spec):
-        override = None if spec is None else config.override(spec, setup.run)
+        override = None if spec is None else override_specs.override(spec, setup.run)
         (measured,) = evaluator.measure(params, EvaluationPoint("test", 3, 0, override), 8)
         return float(measured.sums.metrics["negative_log_likelihood"].total)
 
@@ -247,7 +247,7 @@ def test_an_override_may_give_an_encoding_another_scheme():
     assert same == pytest.approx(trained, rel=1e-6)
     study = dict(encodings=[dict(name="fire", positions=None)])
     assert abs(losses(study) - trained) > 1e-4
-    new_setup = overridden(setup, config.override(study, setup.run))
+    new_setup = overridden(setup, override_specs.override(study, setup.run))
     assert new_setup.placements[0].site.scheme == 0
 
 

@@ -5,7 +5,7 @@ import functools
 import jax
 import pytest
 
-from pe_lab.runs import config
+from pe_lab.runs import override_specs
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.setup import build_setup
@@ -33,7 +33,7 @@ def rows_by_override(setup, params, *specs, lengths=(2, 3)):
         programs.append(function)
         return jax.jit(function)
 
-    overrides = [None, *(config.override(spec, setup.run) for spec in specs)]
+    overrides = [None, *(override_specs.override(spec, setup.run) for spec in specs)]
     measure = Evaluator(setup, lengths, counted)
     numbers = []
     for override in overrides:
@@ -99,7 +99,7 @@ def test_weights_of_one_and_zero_give_the_numbers_of_a_component_alone():
 def test_a_length_that_an_overrides_task_lacks_is_null_with_its_reason():
     task = dict(name="associative_recall", num_symbols=20, slots_per_pair=1)
     setup = build_setup(tiny.run("rope", task=task, evaluate__lengths=(2, 3, 5)))
-    override = config.override(dict(task=dict(num_slots=3)), setup.run)
+    override = override_specs.override(dict(task=dict(num_slots=3)), setup.run)
     points = [EvaluationPoint("test", n, 0, override) for n in (3, 5)]
     rows = Evaluator(setup, (2, 3, 5), lambda f, *_: jax.jit(f)).rows(params_of(setup), points)[0]
     assert [row["length"] for row in rows if row["value"] is not None] == [3] * (len(rows) - 1)

@@ -15,7 +15,7 @@ from pe_lab.inspection.trained import input_embeddings
 from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs import config
+from pe_lab.runs import plugin_specs
 from pe_lab.runs.settings import Model
 
 NORMALIZED = UntrainedEncoding({"name": "raw_index"}, positions={"name": "normalized"})
@@ -58,7 +58,9 @@ def permuted(settings: Model, architecture: str, encoding: str, length: int = 16
     """The most that a permutation of the tokens changes of the logits, once they are put back in
     order, over the logits' rms.
     """
-    settings = dataclasses.replace(settings, encodings=config.encodings(({"name": encoding},)))
+    settings = dataclasses.replace(
+        settings, encodings=plugin_specs.encodings(({"name": encoding},))
+    )
     model = Transformer(settings, {architecture: _TOKENS}, key=jax.random.key(0))
     graph, params = nnx.split(model)
     order = np.random.default_rng(0).permutation(length)

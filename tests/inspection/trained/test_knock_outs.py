@@ -8,7 +8,7 @@ from flax import nnx
 
 from pe_lab.inspection.trained import knock_outs
 from pe_lab.inspection.trained.knock_outs import ActingEncoding, SwitchedOff
-from pe_lab.runs import config
+from pe_lab.runs import plugin_specs
 from pe_lab.training.setup import build_setup
 from tests import models, tiny
 
@@ -164,7 +164,7 @@ def test_an_encoding_is_switched_off_only_on_the_heads_where_it_acts():
 
 def test_encodings_of_one_name_have_names_of_their_own():
     def names(*specs):
-        return knock_outs.unique_names(config.encodings(specs))
+        return knock_outs.unique_names(plugin_specs.encodings(specs))
 
     assert names(*({"name": "rope", "axis": axis} for axis in (0, 1))) == [
         "rope(axis=0)",
