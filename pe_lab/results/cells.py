@@ -17,6 +17,7 @@ from pe_lab.results import (
     statistics,
 )
 from pe_lab.results.formats import DASH, Cell
+from pe_lab.results.metrics import BITS
 from pe_lab.results.results import Results, Variant
 from pe_lab.results.statistics import Interval
 from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint, MetricSpec
