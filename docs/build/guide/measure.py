@@ -1,4 +1,4 @@
-"""What `python -m docs.build --measure=guide` measures, trains and draws for docs/guide.md."""
+"""Measurements and pictures of docs/guide.md, made by `python -m docs.build --measure=guide`."""
 
 import tempfile
 from pathlib import Path
@@ -11,15 +11,15 @@ from pe_lab.training.run_records import provenance
 
 
 def measure(root: Path) -> None:
-    """Writes the guide's own numbers and pictures; two trainings of the quickstart's recipe are
-    among them.
-    """
-    recipe, shown = quickstart.get_config().to_dict(), (root / MEASURED).parent
-    shown.mkdir(parents=True, exist_ok=True)
-    fresh = numbers.fresh(config.from_dict(recipe).model)
+    """Write the numbers and pictures. Two runs with the quickstart's settings are trained."""
+    settings = quickstart.get_config().to_dict()
+    run = config.from_dict(settings)
+    target = (root / MEASURED).parent
+    target.mkdir(parents=True, exist_ok=True)
+    fresh = numbers.fresh(run.model)
     with tempfile.TemporaryDirectory() as folder:
-        runs = trained.train(recipe, Path(folder))
-        inside, tables = trained.look(runs, Path(folder), shown)
-    pictures.draw(tables, shown)
-    about = provenance(config.from_dict(recipe))
-    records.write_json(root / MEASURED, {"provenance": about, "fresh": fresh, "trained": inside})
+        run_ids = trained.train(settings, Path(folder))
+        findings, tables = trained.inspect(run_ids, Path(folder), target)
+    pictures.draw(tables, target)
+    measured = {"provenance": provenance(run), "fresh": fresh, "trained": findings}
+    records.write_json(root / MEASURED, measured)

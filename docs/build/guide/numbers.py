@@ -1,6 +1,4 @@
-"""What the guide measures beside the scorecard and the published studies: of fresh models and
-codes, in seconds.
-"""
+"""Measurements of untrained models and embeddings, which only the guide needs."""
 
 import dataclasses
 from typing import Any
@@ -19,13 +17,17 @@ from pe_lab.runs import plugin_specs
 from pe_lab.runs.settings import Model
 
 NORMALIZED = UntrainedEncoding({"name": "raw_index"}, positions={"name": "normalized"})
-SHIFT, FAR = 7, 1024  # of the map that is written down; the positions that it is tried on
+SHIFT, FAR = 7, 1024  # the shift of the linear map, and the positions on which it is tested
 WIDTHS = (16, 64, 512)
-_TOKENS = 1000  # of a table with random rows
+_TOKENS = 1000  # rows of a random embedding table
 
 
 def fresh(model: Model) -> dict[str, Any]:
-    """All of it, as JSON; `model` gives the sizes of what is not yet trained."""
+    """Return all measurements as JSON.
+
+    Args:
+      model: sizes of the untrained models.
+    """
     binary = UntrainedEncoding({"name": "binary"}).table(64)
     return {
         "what a permuted prompt changes": {
@@ -55,8 +57,9 @@ _ORDER = {  # architecture and encoding
 
 
 def permuted(settings: Model, architecture: str, encoding: str, length: int = 16) -> float:
-    """The most that a permutation of the tokens changes of the logits, once they are put back in
-    order, over the logits' rms.
+    """Return the largest change of a logit by a permutation of the tokens, over the logits' rms.
+
+    The permuted logits are put back into the original order first.
     """
     settings = dataclasses.replace(
         settings, encodings=plugin_specs.encodings(({"name": encoding},))
@@ -78,23 +81,24 @@ def permuted(settings: Model, architecture: str, encoding: str, length: int = 16
             )
         )
 
-    plain, turned = logits(params, tokens), logits(params, tokens[:, order])
-    return float(jnp.abs(turned - plain[:, order]).max() / jnp.sqrt(jnp.square(plain).mean()))
+    original = logits(params, tokens)
+    permuted_logits = logits(params, tokens[:, order])
+    largest_change = jnp.abs(permuted_logits - original[:, order]).max()
+    rms = jnp.sqrt(jnp.square(original).mean())
+    return float(largest_change / rms)
 
 
 def map_error() -> float:
-    """The largest |M(shift) E(p) - E(p + shift)| of sinusoidal codes, M written down and not
-    fitted.
-    """
-    probe = UntrainedEncoding({"name": "sinusoidal"})
-    frequencies = 10000.0 ** (-np.arange(0, probe.width, 2) / probe.width)
+    """Return the largest |M E(p) - E(p + shift)| of sinusoidal embeddings, with the exact M."""
+    encoding = UntrainedEncoding({"name": "sinusoidal"})
+    frequencies = 10000.0 ** (-np.arange(0, encoding.width, 2) / encoding.width)
     M = linear_shift.rotation_map(frequencies, SHIFT)
-    E = probe.table(FAR + SHIFT)
+    E = encoding.table(FAR + SHIFT)
     return float(np.abs(E[:FAR] @ M.T - E[SHIFT:]).max())
 
 
 def cosines(width: int) -> dict[str, float]:
-    """Of random tokens with sinusoidal codes, and with as many random directions."""
+    """Cosines of random tokens with sinusoidal embeddings, and with as many random directions."""
     normal = np.random.default_rng(width).standard_normal
     table, directions = normal((_TOKENS, width)), normal((64, width))
     sinusoidal = UntrainedEncoding({"name": "sinusoidal"}, width=width).table(64)
@@ -104,7 +108,7 @@ def cosines(width: int) -> dict[str, float]:
 
 
 def named_directions(shared: input_embeddings.SharedDirections) -> dict[str, float]:
-    """The numbers under the names that the page reads."""
+    """Return the numbers under the names of the page's lookups."""
     return {
         "rms cosine": shared.rms_cosine,
         "rms cosine of random directions": shared.rms_cosine_by_chance,

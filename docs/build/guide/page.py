@@ -60,9 +60,7 @@ def _sinusoid(position: int, width: int) -> list[float]:
 
 
 def _cards(card: Mapping[str, Row], measured: Mapping[str, Any]) -> list[Row]:
-    """Those of the story, in its order; the index divided by the length is no encoding of its own
-    and stands behind the raw one.
-    """
+    """Return the rows of the guide's steps. The normalized index comes after the raw one."""
     rows = [card[name] for name in _CARD if name in card]
     if "normalized" in measured.get("fresh", {}):
         rows.insert(1, Row("normalized", "embedding", measured["fresh"]["normalized"]))

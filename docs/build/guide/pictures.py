@@ -1,6 +1,4 @@
-"""The guide's own pictures; those of single encodings and of the published studies it shows as they
-are.
-"""
+"""Pictures that only the guide has. It also shows pictures of encodings and published studies."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,38 +13,42 @@ from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots import drawing
 
 Tables = Mapping[str, Float[np.ndarray, "l d"]]
-_STEPS = {  # what each step of the story says, over its code
-    "raw_index": "count: grows",
-    "normalized": "divide: steps differ by length",
-    "binary": "bits: jump",
+_TITLES = {  # each step of the guide, with its fault or its merit
+    "raw_index": "index: grows with length",
+    "normalized": "normalized: steps differ",
+    "binary": "bits: not continuous",
     "single_sine": "one sine: repeats",
     "multi_sine": "many sines: unique",
-    "sinusoidal": "with cosines: shifts turn",
+    "sinusoidal": "sines and cosines: linear shift",
 }
-_SHOWN = 32  # positions of a heat map
+_NUM_POSITIONS = 32  # of the embeddings
+_NORMALIZED_LENGTHS = (8, 16, _NUM_POSITIONS)
+_DIVIDED = "normalized"  # no encoding of its own, but a position scheme
 _DPI = 110
 
 
 def draw(tables: Tables, folder: Path) -> list[Path]:
-    """Writes all of them as PNG; `tables`: the rows of a learned code that training used, by state
-    of training.
+    """Draw all pictures as PNG.
+
+    Args:
+      tables: rows of a learned embedding, by the state of training.
     """
-    probes = {
-        name: NORMALIZED if name == "normalized" else UntrainedEncoding({"name": name})
-        for name in _STEPS
+    encodings = {name: UntrainedEncoding({"name": name}) for name in _TITLES if name != _DIVIDED}
+    encodings[_DIVIDED] = NORMALIZED
+    files = {
+        name: folder / f"{name}.png" for name in ("embeddings", "paths", "similarities", "learned")
     }
-    files = {name: folder / f"{name}.png" for name in ("codes", "paths", "similarities", "learned")}
     with drawing.settings():
-        _codes(probes, files["codes"])
+        _embeddings(encodings, files["embeddings"])
         _learned(tables, files["learned"])
     encoding_pictures.draw_paths(
-        [probes[name] for name in ("binary", "multi_sine", "sinusoidal")],
+        [encodings[name] for name in ("binary", "multi_sine", "sinusoidal")],
         [files["paths"]],
         dpi=_DPI,
     )
     compared = [
-        probes["multi_sine"],
-        probes["sinusoidal"],
+        encodings["multi_sine"],
+        encodings["sinusoidal"],
         UntrainedEncoding({"name": "learned"}),
         UntrainedEncoding({"name": "rope"}),
     ]
@@ -54,59 +56,57 @@ def draw(tables: Tables, folder: Path) -> list[Path]:
     return list(files.values())
 
 
-def _codes(probes: Mapping[str, UntrainedEncoding], file: Path) -> None:
+def _embeddings(encodings: Mapping[str, UntrainedEncoding], file: Path) -> None:
+    """A line for embeddings of one channel, and a heat map for the others."""
     figure, axes = _axes(2, 3, 3.6)
-    for axis, (name, probe) in zip(axes.flat, probes.items(), strict=True):
-        E = probe.table(_SHOWN)
-        axis.set_title(_STEPS[name])
+    for axis, name in zip(axes.flat, _TITLES, strict=True):
+        encoding = encodings[name]
+        E = encoding.table(_NUM_POSITIONS)
+        axis.set_title(_TITLES[name])
         if E.shape[1] == 1:
-            _line(axis, probe, (8, 16, _SHOWN) if name == "normalized" else (_SHOWN,))
+            lengths = _NORMALIZED_LENGTHS if name == _DIVIDED else (_NUM_POSITIONS,)
+            _line(axis, encoding, lengths)
             continue
-        E = E[:, np.ptp(E, axis=0) > 0] if name == "binary" else E
+        if name == "binary":
+            E = E[:, np.ptp(E, axis=0) > 0]  # the higher bits are 0 at all of these positions
         _heat(axis, E)
         axis.set(xlabel="channel", ylabel="position")
         axis.set_xticks(np.linspace(0, E.shape[1] - 1, 3).astype(int))
-    figure.suptitle(
-        "The code of each position: of one number as a line, of several as a row (red is "
-        "positive, blue negative)"
-    )
+    figure.suptitle("Embeddings of 32 positions (heat maps: red is positive, blue is negative)")
     drawing.save(figure, [file], dpi=_DPI)
 
 
-def _line(axis: Any, probe: UntrainedEncoding, lengths: tuple[int, ...]) -> None:
-    """A code of one channel, for examples of these lengths."""
-    for length, shade in zip(
-        lengths,
-        ("0.65", "0.4", panels.color(probe)) if len(lengths) > 1 else (panels.color(probe),),
-        strict=True,
-    ):
+def _line(axis: Any, encoding: UntrainedEncoding, lengths: tuple[int, ...]) -> None:
+    """An embedding of one channel, for examples of these lengths."""
+    shades = ("0.65", "0.4", panels.color(encoding))[-len(lengths) :]
+    for length, shade in zip(lengths, shades, strict=True):
         axis.plot(
-            probe.table(length)[:, 0],
+            encoding.table(length)[:, 0],
             color=shade,
             marker="o",
             markersize=2,
             linewidth=1,
             label=f"{length} tokens",
         )
-    axis.set(xlabel="position", ylabel="the code")
+    axis.set(xlabel="position", ylabel="embedding")
     if len(lengths) > 1:
         axis.legend(loc="lower right")
 
 
 def _learned(tables: Tables, file: Path) -> None:
-    """Above the rows, below how alike they are."""
+    """The rows above, and below the cosines of all pairs of rows."""
     figure, axes = _axes(2, len(tables), 4.4)
     for (above, below), (state, E) in zip(axes.T, tables.items(), strict=True):
         figure.colorbar(_heat(above, E), ax=above, pad=0.02)
         above.set(title=state, xlabel="channel", ylabel="position")
         unit = E / np.linalg.norm(E, axis=1, keepdims=True)
-        shown = below.imshow(
+        image = below.imshow(
             similarity.gram(unit), cmap=panels.MAP, vmin=-1, vmax=1, interpolation="nearest"
         )
         below.set(xlabel="position", ylabel="position")
         below.grid(visible=False)
-    figure.colorbar(shown, ax=list(axes[1]), label="cosine of two rows")
-    figure.suptitle("A learned table: its rows, and below how alike every two of them are")
+    figure.colorbar(image, ax=list(axes[1]), label="cosine of two rows")
+    figure.suptitle("A learned embedding table: its rows, and the cosines of all pairs of rows")
     drawing.save(figure, [file], dpi=_DPI)
 
 

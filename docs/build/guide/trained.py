@@ -1,6 +1,4 @@
-"""What the guide says of trained models: two runs of one recipe, sinusoidal and learned, looked at
-through their training.
-"""
+"""The guide's two trained models, sinusoidal and learned, inspected during their training."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,11 +23,11 @@ from pe_lab.training.trained_runs import load, params_through_training
 
 ENCODINGS = ("sinusoidal", "learned")
 _EXAMPLES = 128
-_EVERY = 50  # steps between the points that are looked at
+_EVERY = 50  # steps between two inspected states
 
 
 def train(values: Mapping[str, Any], folder: Path) -> dict[str, str]:
-    """Trains both by a config's values into a folder; the run of each, by encoding.
+    """Train both with a config's values in a folder. Return the run id of each encoding.
 
     Raises:
       UserError: a training failed, or diverged.
@@ -61,29 +59,30 @@ def train(values: Mapping[str, Any], folder: Path) -> dict[str, str]:
     return {entry.labels["model.encodings"]: entry.run.run_id for entry in made.entries}
 
 
-def look(
-    runs: Mapping[str, str], folder: Path, pictures: Path
+def inspect(
+    run_ids: Mapping[str, str], folder: Path, pictures: Path
 ) -> tuple[dict[str, Any], dict[str, Float[np.ndarray, "l d"]]]:
-    """The numbers of both; the learned rows before and after training. Draws the sinusoidal one's
-    shares into `pictures`.
+    """Inspect both runs, and draw the sinusoidal one's course into `pictures`.
+
+    Returns:
+      The numbers, and the rows of the learned table before and after training.
     """
-    found = _inside(folder, runs["sinusoidal"])
+    findings = _findings(folder, run_ids["sinusoidal"])
     with drawing.settings():
-        figure = training_course.figure(found.course, found.run.trained_length)
+        figure = training_course.figure(findings.course, findings.run.trained_length)
         drawing.save(figure, [pictures / "through.png"])
-    tables = _tables(folder, runs["learned"])
-    return {
-        "shares": {
-            f"layer {layer}": _ends(found, layer)
-            for layer in sorted({row.layer for row in found.course.terms})
-        },
-        "input": {when: _input(found, at) for when, at in (("before", 0), ("after", -1))},
-        "solved at": found.course.solved_at,
+    tables = _tables(folder, run_ids["learned"])
+    layers = sorted({row.layer for row in findings.course.terms})
+    measured = {
+        "shares": {f"layer {layer}": _before_and_after(findings, layer) for layer in layers},
+        "input": {"before": _input(findings, 0), "after": _input(findings, -1)},
+        "solved at": findings.course.solved_at,
         "table": {when: order_of(E) for when, E in tables.items()},
-    }, tables
+    }
+    return measured, tables
 
 
-def _inside(folder: Path, run_id: str) -> Findings:
+def _findings(folder: Path, run_id: str) -> Findings:
     finished = load(folder, run_id)
     length = finished.setup.run.train.max_length
     return inspect_run(
@@ -91,17 +90,14 @@ def _inside(folder: Path, run_id: str) -> Findings:
     )
 
 
-def _ends(found: Findings, layer: int) -> dict[str, dict[str, float]]:
-    """A layer's shares, and its heads' attention on the token that the task names, before and after
-    training: means over heads.
-    """
-    steps = [row.state.step for row in found.course.terms]
-    ends = {"before": min(steps), "after": max(steps)}
+def _before_and_after(findings: Findings, layer: int) -> dict[str, dict[str, float]]:
+    """Return a layer's shares and its attention on the token to copy, as means over heads."""
+    steps = [row.state.step for row in findings.course.terms]
     means = {}
-    for when, step in ends.items():
+    for when, step in (("before", min(steps)), ("after", max(steps))):
         at = (step, layer)
-        terms = [r for r in found.course.terms if (r.state.step, r.layer) == at]
-        heads = [r for r in found.course.attention if (r.state.step, r.layer) == at]
+        terms = [r for r in findings.course.terms if (r.state.step, r.layer) == at]
+        heads = [r for r in findings.course.attention if (r.state.step, r.layer) == at]
         means[when] = {term: _mean([row.share(term) for row in terms]) for term in TERMS}
         means[when]["aligned"] = _mean([row.aligned for row in heads])
         means[when]["by_chance"] = _mean([row.by_chance for row in heads])
@@ -112,8 +108,8 @@ def _mean(values: Sequence[float | None]) -> float:
     return float(np.mean([value for value in values if value is not None]))
 
 
-def _input(found: Findings, at: int) -> dict[str, Any]:
-    parts = found.course.input[at].parts
+def _input(findings: Findings, at: int) -> dict[str, Any]:
+    parts = findings.course.input[at].parts
     return {
         "rms of token": parts.token_rms,
         "rms of code": parts.embedding_rms,
@@ -124,13 +120,9 @@ def _input(found: Findings, at: int) -> dict[str, Any]:
 
 def _tables(folder: Path, run_id: str) -> dict[str, Float[np.ndarray, "l d"]]:
     finished = load(folder, run_id)
-    kept = [
-        params
-        for _, params in params_through_training(
-            folder, records.read(records.path_of(folder, run_id))
-        )
-    ]
-    models = {"before training": finished.setup.model(kept[0]), "after": finished.model}
+    record = records.read(records.path_of(folder, run_id))
+    _, first_params = next(iter(params_through_training(folder, record)))
+    models = {"before training": finished.setup.model(first_params), "after": finished.model}
     tables = {}
     for when, model in models.items():
         learned: Any = model.answering.input_encodings[0]
@@ -139,16 +131,12 @@ def _tables(folder: Path, run_id: str) -> dict[str, Float[np.ndarray, "l d"]]:
 
 
 def order_of(E: Float[np.ndarray, "l d"]) -> dict[str, float | None]:
-    """How alike rows one and two apart are, and whether of two rows the nearer is the more
-    similar.
-    """
-    K = similarity.gram(E / np.linalg.norm(E, axis=1, keepdims=True))
-    place = np.arange(len(E))
+    """Return mean cosines of rows one and two apart, and how often nearer is more similar."""
+    cosines = similarity.gram(E / np.linalg.norm(E, axis=1, keepdims=True))
+    positions = np.arange(len(E))
+    distances = np.abs(positions[:, None] - positions[None]).astype(np.float64)
     return {
-        **{
-            f"cosine of rows {apart} apart": float(np.diagonal(K, apart).mean()) for apart in (1, 2)
-        },
-        "nearer is more similar": similarity.nearer_is_more_similar(
-            K, np.abs(place[:, None] - place[None]).astype(np.float64)
-        ),
+        "cosine of rows 1 apart": float(np.diagonal(cosines, 1).mean()),
+        "cosine of rows 2 apart": float(np.diagonal(cosines, 2).mean()),
+        "nearer is more similar": similarity.nearer_is_more_similar(cosines, distances),
     }
