@@ -149,7 +149,11 @@ class Progress:
         self._print("  ".join(filter(None, words)))
 
     def _print(self, line: str) -> None:
-        self.console.print(line, highlight=False, soft_wrap=True, markup=False, emoji=False)
+        try:
+            self.console.print(line, highlight=False, soft_wrap=True, markup=False, emoji=False)
+        # rich turns the error of a closed pipe into SystemExit, which would end a worker's thread.
+        except (BrokenPipeError, SystemExit):
+            self.console.quiet = True
 
     def _words(self, group: str) -> tuple[str, str, str, str]:
         label, steps, members = self.groups[group]

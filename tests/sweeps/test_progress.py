@@ -1,3 +1,5 @@
+import os
+import sys
 from io import StringIO
 
 import pytest
@@ -241,3 +243,15 @@ def test_in_a_terminal_running_groups_are_rows_of_a_table_and_done_ones_leave_it
     ]
     assert "1 of 3 runs" in text.getvalue()
     assert "alibi" not in text.getvalue()
+
+
+def test_a_closed_stdout_ends_no_worker(monkeypatch):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        with Progress(GROUPS) as display:
+            display.event("a", at(50))
+            display.event("a", {"event": "ended", "status": 0})
+            display.event("b", {"event": "ended", "status": 0})
+    assert display.ended == {"a", "b"}
