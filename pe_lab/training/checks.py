@@ -112,6 +112,11 @@ def _check_distribution(setup: Setup) -> None:
             f"config.train.lengths cannot be {name}, which depends on the step, with a finite "
             f"training set: config.train.num_examples must be None."
         )
+    if train.length_per == "step" and train.num_examples is not None:
+        raise UserError(
+            'config.train.length_per cannot be "step" with a finite training set, whose examples '
+            "keep their lengths: config.train.num_examples must be None."
+        )
     try:
         shares = setup.length_shares(train.steps)
     except ValueError as e:

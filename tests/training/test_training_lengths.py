@@ -266,6 +266,11 @@ def test_records_before_version_7_have_uniform_lengths(tmp_path):
             {"train__num_examples": 16},
             "config.train.lengths cannot be doubling, which depends on the step, with a finite",
         ),
+        (
+            {"name": "uniform"},
+            {"train__num_examples": 16, "train__length_per": "step"},
+            'config.train.length_per cannot be "step" with a finite training set, whose examples',
+        ),
     ],
 )
 def test_lengths_that_make_no_sense_are_refused_with_a_sentence(lengths, changes, sentence):
