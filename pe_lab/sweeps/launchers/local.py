@@ -49,7 +49,10 @@ def gpus() -> list[str]:
         return []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
-        return [name for name in visible.split(",") if name]
+        names = visible.split(",")
+        if "-1" in names:  # CUDA hides this entry and all that follow
+            names = names[: names.index("-1")]
+        return [name for name in names if name]
     device_files = list(Path("/dev").glob("nvidia[0-9]*"))
     return [str(index) for index in range(len(device_files))]
 

@@ -286,8 +286,11 @@ def test_gpus_are_those_that_jax_and_cuda_are_told_to_use(monkeypatch):
     assert counted == {"cpu": [], "cuda": ["0", "1"], "gpu": ["0", "1"], "": ["0", "1"]}
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5,6")
     assert local.gpus() == ["3", "5", "6"]
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert local.gpus() == []
+    for hidden in ("", "-1", "-1,0"):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
+        assert local.gpus() == []
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,-1,6")
+    assert local.gpus() == ["3"]
 
 
 def test_workers_share_a_compilation_cache_and_import_what_this_process_imports(
