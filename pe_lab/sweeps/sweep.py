@@ -65,7 +65,8 @@ class Plan:
         return "\n".join(lines)
 
     def estimate(self, workers: int) -> str:
-        """The number of programs and a rough time."""
+        """The number of programs and a rough time, of no more workers than run groups."""
+        workers = max(1, min(workers, len(self.groups)))
         programs = 0
         seconds = 0.0
         for group, setup in zip(self.groups, self.setups, strict=True):

@@ -9,6 +9,9 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.record_rows import row
 from pe_lab.sweeps import study
+from pe_lab.sweeps.sweep import Plan
+from pe_lab.training.setup import build_setup
+from tests import tiny
 
 ROPE, ALIBI, NOPE = ((dict(name=n),) for n in ("rope", "alibi", "nope"))
 
@@ -327,3 +330,14 @@ def test_a_contrast_with_what_is_evaluated_in_place_of_the_trained_is_known():
     said = dict(contrasts=(("rope", "rope, evaluated with bare"),))
     points = grid.product({"model.encodings": [ROPE, ALIBI]})
     assert study.expand("fake", values.to_dict(), points, Path("nowhere"), said).analysis == said
+
+
+@pytest.mark.slow
+def test_the_time_is_shared_by_no_more_workers_than_run_groups():
+    groups = (tiny.group("rope"), tiny.group("alibi"))
+    setups = tuple(build_setup(group.run) for group in groups)
+    todo = Plan(study.Study("x", ()), Path(), groups, None, {}, setups)
+    # Three programs of seven seconds for each run group.
+    assert "6 programs to compile; roughly 0.7 minutes with 1 worker, " in todo.estimate(1)
+    for workers in (2, 64):
+        assert "roughly 0.4 minutes with 2 workers, " in todo.estimate(workers)
