@@ -211,7 +211,7 @@ def _prepare(todo: Plan) -> None:
 
 
 def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
-    """Train the failed runs of a study's folder again, with the configs of their records.
+    """Train the failed runs of a study again, with the configs of their records.
 
     Returns:
       One sentence for each run that failed again, by run id.
@@ -221,9 +221,12 @@ def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
     """
     name, entries = study_files.study_of(folder)
     names = {run_id: _name(labels) or name for labels, run_id in entries}
-    all_records = records.read_all(folder).values()
-    failed = [record for record in all_records if record["status"] == "failed"]
-    groups = studies.groups(from_record(record["config"]) for record in failed)
+    failed = []
+    for run_id, record in records.read_all(folder).items():
+        # A folder may hold runs of an earlier version of the study.
+        if run_id in names and record["status"] == "failed":
+            failed.append(from_record(record["config"]))
+    groups = studies.groups(failed)
     return _train(groups, names, folder, launcher)
 
 

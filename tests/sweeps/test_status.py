@@ -1,12 +1,14 @@
 """What of a study is done, running, failed and left."""
 
+import json
 import os
 
 import pytest
 
 from pe_lab.runs import locks, records
 from pe_lab.runs.errors import UserError
-from pe_lab.sweeps import status
+from pe_lab.sweeps import status, sweep
+from pe_lab.sweeps.launchers.base import Launcher
 from pe_lab.training import run_records
 from tests import tiny
 from tests.experiments.entry_points import call
@@ -126,3 +128,26 @@ def test_without_a_study_or_with_no_such_study_the_command_says_so():
         assert done.returncode == 2
         assert done.stderr.startswith(f"error: {sentence}")
         assert done.stderr.count(os.linesep) == 1
+
+
+class _Ends(Launcher):
+    """Ends every run group with status 0, without a process."""
+
+    def __init__(self):
+        super().__init__(workers=1)
+        self.run_ids = []
+
+    def at_once(self, groups):
+        return groups
+
+    def launch(self, group_files, folder, on_event):
+        for file in group_files:
+            self.run_ids += json.loads(file.read_text())["run_ids"]
+        return {file.stem: 0 for file in group_files}
+
+
+def test_failed_runs_that_the_study_no_longer_has_are_not_tried_again(folder):
+    records.write(folder, run_records.blank(tiny.run("rope", seed=9)))
+    launcher = _Ends()
+    assert sweep.retry(folder, launcher) == {}
+    assert launcher.run_ids == [GROUP.runs[2].run_id]
