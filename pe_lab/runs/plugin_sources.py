@@ -12,20 +12,23 @@ from pe_lab.runs.errors import UserError
 
 
 def source_digest(family: str, name: str) -> str | None:
-    """Return a hash of the source of a plugin's class; None if there is no file.
+    """Return a hash of the source of a plugin's class; None if no file of it is found here.
 
     The source is the file of the class. For a plugin of pe_lab, which is not imported, the private
     files of its family that the file imports (`_arithmetic.py`) are part of it.
     """
-    if ":" not in name:
-        folder = Path(__file__).parents[1] / family.replace(".", "/")
-        files = _with_private_files(folder / f"{name}.py")
-    else:
-        file = inspect.getsourcefile(plugins.find(family, name))
-        if file is None:
-            return None
-        files = [Path(file)]
-    content = b"".join(file.read_bytes() for file in files)
+    try:
+        if ":" not in name:
+            folder = Path(__file__).parents[1] / family.replace(".", "/")
+            files = _with_private_files(folder / f"{name}.py")
+        else:
+            file = inspect.getsourcefile(plugins.find(family, name))
+            if file is None:
+                return None
+            files = [Path(file)]
+        content = b"".join(file.read_bytes() for file in files)
+    except (UserError, OSError):  # a record of its failure needs no digest
+        return None
     return hashlib.sha256(content).hexdigest()[:16]
 
 
@@ -60,14 +63,7 @@ def changed(sources: Mapping[str, str | None]) -> list[str]:
     """
     names = []
     for plugin, digest in sources.items():
-        if _current_digest(plugin) != digest:
+        family, _, name = plugin.partition("/")
+        if source_digest(family, name) != digest:
             names.append(plugin)
     return names
-
-
-def _current_digest(plugin: str) -> str | None:
-    family, _, name = plugin.partition("/")
-    try:
-        return source_digest(family, name)
-    except (UserError, OSError):
-        return None

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 from pe_lab.runs import config, older_records, records
-from pe_lab.runs.run import RunGroup
+from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.run import Run, RunGroup, from_record
 
 
 def path_of(folder: Path, group_id: str) -> Path:
@@ -22,10 +23,15 @@ def write(group: RunGroup, folder: Path) -> Path:
 
 
 def read(file: Path) -> RunGroup:
-    """A run group from its file."""
+    """A run group from its file; its runs are checked."""
+    return RunGroup(tuple(config.from_dict(settings) for settings in _settings(file)))
+
+
+def unchecked_runs(file: Path) -> list[Run]:
+    """The runs of a file. Nothing is checked, and no encoding, scheme or task is imported."""
+    return [from_record(settings) for settings in _settings(file)]
+
+
+def _settings(file: Path) -> list[JsonObject]:
     content = json.loads(file.read_text(encoding="utf-8"))
-    runs = []
-    for values in content["runs"]:
-        upgraded_values = older_records.upgrade_config(values)
-        runs.append(config.from_dict(upgraded_values))
-    return RunGroup(tuple(runs))
+    return [older_records.upgrade_config(values) for values in content["runs"]]

@@ -49,9 +49,9 @@ def main(
 
 
 def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool]) -> int:
-    group = run_group_files.read(group_file)
     report = _reporter(folder / "progress" / group_file.name)
     try:
+        group = run_group_files.read(group_file)
         if not _all_done(group, folder):  # another sweep may have finished it
             train_run_group(group, folder, report, should_leave)
     except Preempted:
@@ -68,10 +68,24 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool]) -> 
             traceback.print_exc()
             error = f"{type(e).__name__}: {error}"
         report({"event": "failed", "error": error})
-        for run in group.runs:
-            run_records.write_failure(run, folder, error)
+        _write_failures(group_file, folder, error)
         return 1
     return 0
+
+
+def _write_failures(group_file: Path, folder: Path, error: str) -> None:
+    """Record that the runs of a group failed; stderr names those without a new record."""
+    try:
+        # Unchecked: a run whose encoding cannot be imported on this machine has a record too.
+        runs = run_group_files.unchecked_runs(group_file)
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        print(f"not recorded: {group_file} cannot be read: {one_line(e)}", file=sys.stderr)
+        return
+    for run in runs:
+        try:
+            run_records.write_failure(run, folder, error)
+        except Exception as e:  # its record is damaged, perhaps; the other runs need theirs
+            print(f"not recorded: {run.run_id}: {one_line(e)}", file=sys.stderr)
 
 
 def _all_done(group: RunGroup, folder: Path) -> bool:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import config, locks, plugins, records
+from pe_lab.runs import config, locks, plugins, records, run_group_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import RunGroup
 from pe_lab.training import checkpoint, process, run_records
@@ -283,6 +283,40 @@ def test_an_unforeseen_error_is_recorded_with_its_type(tmp_path, monkeypatch, ca
     assert process.main(tmp_path / "group.json", tmp_path) == 1
     assert by_seed(tmp_path)[0]["error"] == "ZeroDivisionError: division by zero"
     assert json.loads(capsys.readouterr().out)["event"] == "failed"
+
+
+def test_a_group_whose_encoding_cannot_be_imported_here_is_recorded_as_failed(
+    tmp_path, monkeypatch
+):
+    module = tmp_path / "elsewhere_only.py"
+    module.write_text("from pe_lab.encodings.alibi import ALiBi\n\nclass Mine(ALiBi):\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    file = run_group_files.write(tiny.group("elsewhere_only:Mine"), tmp_path)
+    module.unlink()
+    monkeypatch.delitem(sys.modules, "elsewhere_only")
+    assert process.main(file, tmp_path) == 1
+    for seed in (0, 1):
+        record = by_seed(tmp_path)[seed]
+        assert record["error"].startswith("'elsewhere_only:Mine' cannot be imported: ")
+        assert record["provenance"]["sources"]["encodings/elsewhere_only:Mine"] is None
+
+
+def test_a_damaged_record_of_one_member_is_the_recorded_failure_of_the_others(tmp_path, capsys):
+    group = tiny.group("rope")
+    damaged = records.path_of(tmp_path, group.runs[0].run_id)
+    damaged.parent.mkdir()
+    damaged.write_text("{")
+    assert process.main(run_group_files.write(group, tmp_path), tmp_path) == 1
+    other = records.read(records.path_of(tmp_path, group.runs[1].run_id))
+    assert (other["status"], str(damaged) in other["error"]) == ("failed", True)
+    assert capsys.readouterr().err.startswith(f"not recorded: {group.runs[0].run_id}: ")
+
+
+def test_a_damaged_file_of_a_run_group_is_one_sentence(tmp_path, capsys):
+    file = tmp_path / "group.json"
+    file.write_text("{")
+    assert process.main(file, tmp_path) == 1
+    assert f"not recorded: {file} cannot be read: " in capsys.readouterr().err
 
 
 @pytest.mark.slow
