@@ -159,6 +159,14 @@ def point(name, protocol, encodings, scheme, layers):
 
 
 def sweep(smoke=False, scaled=False):
+    if smoke:  # without the sizes of a protocol, which would replace the small ones
+        table = (dict(name="learned", max_positions=1024),)
+        return grid.product(
+            {"task": [grid.labelled("addition", TASKS["addition"].task)]},
+            {"model.encodings": [grid.labelled("coupled", table)]},
+            {"positions": [grid.labelled("", dict(name="coupled", max_position=202))]},
+            {"seed": range(1)},
+        )
     points = []
     for name, protocol in (TASKS | {"minesweeper": MINESWEEPER}).items():
         if scaled:
@@ -167,8 +175,6 @@ def sweep(smoke=False, scaled=False):
             if protocol.random_total is not None:
                 protocol = dataclasses.replace(protocol, random_total=128)
         points += variants(name, protocol, scaled)
-    if smoke:
-        return grid.product(points[:1], {"seed": range(1)})
     seeds = {"seed": range(3)} if scaled else {"seed": range(4)}
     return grid.product(points, seeds, {"data_seed": range(1 if scaled else 2)})
 
