@@ -35,6 +35,7 @@ PRESETS = (
     "mqar",
     "ruoss15",
 )  # papers' protocols
+SMOKE_FORMS = (*WITH_SMOKE, *PRESETS)
 STUDIES = (*WITH_SMOKE, "quickstart", "smoke")
 TWO_STAGES = {"copy_baselines": 15, "suite": 80}  # variants
 
@@ -352,3 +353,16 @@ def test_gpt2_has_the_parameters_of_gpt2_without_the_biases_of_attention():
     assert (fewer, of, found) == (layers * 4 * width, 124_439_808, of - fewer)
     assert made.layout.vocabularies(made.task) == {"decoder": 50_257}
     assert made.num_tokens(510) == {"decoder": 1022}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", full_except(["coupling7", "kazemnejad10"], SMOKE_FORMS))
+def test_a_smoke_form_has_few_tokens(name):
+    for run in expanded(name, smoke=True).runs:
+        setup = build_setup(run)
+        trained = max(setup.num_tokens(run.train.max_length).values())
+        tested = max(setup.num_tokens(max(run.evaluate.lengths)).values())
+        num_tests = run.evaluate.num_examples * len(run.evaluate.lengths)
+        assert run.train.steps <= 20
+        assert run.train.batch_size * trained < 400
+        assert num_tests * tested < 5000

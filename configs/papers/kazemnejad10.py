@@ -125,6 +125,7 @@ def get_config(smoke=False, scaled=False):
         c.evaluate.update(num_examples=500, curve_every=1000)
     if smoke:
         forms.smoke(c)
+        c.train.min_length = 2  # of the shortest chain of lego
     return c
 
 
