@@ -72,7 +72,7 @@ def _train(form: Form, encoding: dict[str, Any], folder: Path) -> dict[str, str]
         if reason is None:
             tasks.append(task)
         else:
-            print(f"note: {label} has no numbers for {task}: {reason}")
+            sweep.note(f"note: {label} has no numbers for {task}: {reason}")
     if not tasks:
         raise UserError(f"{label} has no positions for the training lengths of any task.")
     points = suite.points([(encoding,)], form, tasks)
@@ -80,7 +80,7 @@ def _train(form: Form, encoding: dict[str, Any], folder: Path) -> dict[str, str]
     first = study.expand(form.name, values, tuning.first_points(points, tune), folder)
     published = records.read_all(PUBLISHED)
     if all(run.run_id in published for run in first.runs):
-        print(f"{label}: its row is published, so nothing is trained.")
+        sweep.note(f"{label}: its row is published, so nothing is trained.")
         return {}
     # Contrasts name encodings of the published table.
     analysis = {key: value for key, value in suite.analysis().items() if key != "contrasts"}

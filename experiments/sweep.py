@@ -11,6 +11,7 @@ arguments; 130 after Ctrl-C.
 
 import contextlib
 import dataclasses
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -99,6 +100,11 @@ def only_prints() -> bool:
     return bool(_DRY_RUN.value or _WRITE_GROUPS.value)
 
 
+def note(line: str) -> None:
+    """Print a line that is no command; with --write_groups, a scheduler reads stdout."""
+    print(line, file=sys.stderr if _WRITE_GROUPS.value else sys.stdout)
+
+
 def report(failed: dict[str, str]) -> int:
     """Print the failed runs and return the exit status."""
     for run_id, error in failed.items():
@@ -127,16 +133,15 @@ def _train(
     if not todo.groups and not is_last:
         return {}
     if todo.changed_code:
-        print(f"{todo.changed_code}; to train again, give another --results")
+        note(f"{todo.changed_code}; to train again, give another --results")
     for labels in asked.repeated:
         point = ", ".join(f"{axis}={text}" for axis, text in labels.items()) or "the only run"
-        print(f"note: the sweep has a point twice: {point}")
+        note(f"note: the sweep has a point twice: {point}")
     for why in todo.damaged.values():
-        print(f"note: {why}")
-    only_commands = bool(_WRITE_GROUPS.value)  # a scheduler reads these lines
-    if seeds is not None and todo.groups and not only_commands:
-        for note in design_checks.notes(asked, todo.setups, seeds):
-            print(f"note: {note}")
+        note(f"note: {why}")
+    if seeds is not None and todo.groups:
+        for sentence in design_checks.notes(asked, todo.setups, seeds):
+            note(f"note: {sentence}")
     if _DRY_RUN.value:
         print(f"{todo}\n{todo.estimate(starts.at_once(len(todo.groups)))}")
         with contextlib.suppress(OSError):
@@ -144,7 +149,8 @@ def _train(
         return None
     if _WRITE_GROUPS.value:
         for file in sweep.write_groups(todo):
-            print(f"python -m pe_lab.training.process {file} {folder}")
+            command = ["python", "-m", "pe_lab.training.process", str(file), str(folder)]
+            print(shlex.join(command))
         return None
     if not todo.groups:
         print(f"{asked.name}: nothing to do, all {len(asked.runs)} runs are in {folder}.")
@@ -180,7 +186,7 @@ def _train_tuned(
     tuned = tuning.choose(asked, stage, tune, folder)
     more = tuning.extended_points(points, tune, tuned) if tune.extend else []
     if more:
-        print("tuning: settings at an edge get one more value")
+        note("tuning: settings at an edge get one more value")
         stage += more
         asked = expanded(stage, tuned)
         if _train(asked, folder, starts, is_last=False) is None:
@@ -189,7 +195,7 @@ def _train_tuned(
         tuned = tuning.choose(asked, stage, tune, folder)
     while True:
         for choice in tuned:
-            print(f"tuning: {tuning.describe(choice)}")
+            note(f"tuning: {tuning.describe(choice)}")
         all_points = stage + tuning.last_points(points, tune, tuned)
         # The last stage has all points, so runs that failed before are tried again.
         failed = _train(expanded(all_points, tuned), folder, starts)
@@ -220,6 +226,8 @@ def _check_extensions(point: Point, tune: Tuning, expand: Callable[[Point], stud
 def _announce_later_runs() -> None:
     if _DRY_RUN.value:
         print("later, not in this time: the other seeds, with the settings that are chosen")
+    else:
+        note("tuning: give the same command again after these run groups, for the next stage")
 
 
 if __name__ == "__main__":

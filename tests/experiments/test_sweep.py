@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -193,7 +194,8 @@ def test_groups_are_commands_for_any_scheduler(tmp_path):
         f"--results={folder}",
         "--write_groups",
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert all(line.startswith("note: ") for line in done.stderr.splitlines())
     commands = [line.split() for line in done.stdout.splitlines()]
     assert [c[:3] for c in commands] == [["python", "-m", "pe_lab.training.process"]] * 2
     for _, *arguments in commands:
@@ -213,6 +215,24 @@ def test_groups_are_commands_for_any_scheduler(tmp_path):
         in call(
             "sweep", "--config=configs/smoke.py", "--config.train.steps=4", f"--results={folder}"
         ).stdout
+    )
+
+
+@pytest.mark.slow
+def test_the_groups_of_a_tuned_study_are_quoted_commands_and_notes_go_to_stderr(tmp_path):
+    config = tmp_path / "tuned.py"
+    config.write_text(
+        TWO_RUNS + 'tune = {"axes": {"train.learning_rate": (1e-3, 3e-3)}, "seeds": 1}\n'
+    )
+    folder = tmp_path / "a study"
+    done = call("sweep", f"--config={config}", f"--results={folder}", "--write_groups")
+    assert done.returncode == 0
+    (command,) = done.stdout.splitlines()
+    (file,) = folder.glob("groups/*.json")
+    module = "pe_lab.training.process"
+    assert shlex.split(command) == ["python", "-m", module, str(file), str(folder)]
+    assert done.stderr.splitlines()[-1] == (
+        "tuning: give the same command again after these run groups, for the next stage"
     )
 
 
