@@ -65,6 +65,8 @@ _OUT = flags.DEFINE_string("out", None, "a JSON file to add the figures to")
 def main(file: command_line.StudyFile) -> int:
     older = _older(Path(_OUT.value)) if _OUT.value else []
     if _WORKERS.value > 1:
+        if _PROFILE.value or not _STEPS.value:
+            raise UserError("--workers needs steps to time, so neither --profile nor --steps=0.")
         return _in_workers()
     load = os.getloadavg()[0]
     labels, runs = _runs(file)
@@ -109,8 +111,8 @@ def _measured(runs: list[Run]) -> list[dict[str, Any]]:
 
 def _in_workers() -> int:
     """Run the command in several pinned processes at once, and add their figures to --out."""
-    arguments = [a for a in sys.argv[1:] if not a.lstrip("-").startswith("workers")]
-    command = [sys.executable, "-m", "experiments.benchmark", *arguments]
+    # The last one of two equal flags counts.
+    command = [sys.executable, "-m", "experiments.benchmark", *sys.argv[1:], "--workers=1"]
     with tempfile.TemporaryDirectory() as folder:
         outs, processes = [Path(folder, f"{i}.json") for i in range(_WORKERS.value)], []
         for i, out in enumerate(outs):

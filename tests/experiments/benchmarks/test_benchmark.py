@@ -3,8 +3,10 @@
 import json
 import re
 import sys
+from pathlib import Path
 
 import pytest
+from absl import flags
 from absl.testing import flagsaver
 
 from experiments import benchmark, command_line
@@ -363,10 +365,42 @@ def test_an_unknown_label_of_the_sweep_is_refused(call, tmp_path):
             "--members, --evaluation and --peer need steps to time: --steps=1 or more.",
         ),
         (["--only=nope", "--steps=0"], "--only chooses from a sweep: it needs --compare."),
+        *(
+            (
+                ["--workers=2", without],
+                "--workers needs steps to time, so neither --profile nor --steps=0.",
+            )
+            for without in ("--profile", "--steps=0")
+        ),
     ],
 )
 def test_what_would_measure_nothing_is_refused(call, arguments, sentence):
     assert call(*arguments) == (2, "", f"error: {sentence}\n")
+
+
+@pytest.mark.parametrize("workers", [["--workers=2"], ["--workers", "2"]], ids=" ".join)
+def test_every_process_of_several_workers_measures_alone(call, monkeypatch, workers):
+    measured = []
+
+    class Process:
+        pid = 0
+
+        def __init__(self, command, **_):
+            script, *arguments = command[2:]
+            with flagsaver.flagsaver():
+                flags.FLAGS([script, *(a for a in arguments if not a.startswith("--config"))])
+                measured.append(benchmark._WORKERS.value)
+                figures = [{"label": "", "seconds_per_step": 0.5}]
+                Path(benchmark._OUT.value).write_text(json.dumps(figures), encoding="utf-8")
+
+        def wait(self):
+            return 0
+
+    monkeypatch.setattr(benchmark.subprocess, "Popen", Process)
+    monkeypatch.setattr(benchmark.local.Place, "of", lambda *_: benchmark.local.Place())
+    status, out, _ = call(*workers)
+    assert (status, out) == (0, f"{'all workers':22} 4.000 steps/s, 2 workers\n")
+    assert measured == [1, 1]
 
 
 @pytest.mark.peers
