@@ -10,6 +10,7 @@ or in FOLDER/NAME with --results=FOLDER. Finished runs are not trained again. do
 what the suite can tell. Exit status: 0; 1 if a run failed; 2 for wrong arguments.
 """
 
+import contextlib
 import re
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,10 @@ def main() -> int:
         if failures is None:  # --dry_run and --write_groups only print
             continue
         failed |= failures
-    if not sweep.only_prints():
+    if sweep.only_prints():
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # planning made it, unless it has files
+    else:
         _show(form, folder)
     return sweep.report(failed)
 

@@ -71,6 +71,14 @@ def test_a_table_without_rows_is_refused(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_dry_run_leaves_no_folder(tmp_path):
+    folder = tmp_path / "rows"
+    done = call("suite", "--smoke", "--encodings=nope", "--dry_run", f"--results={folder}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not folder.exists()
+
+
+@pytest.mark.slow
 def test_the_command_itself_takes_no_accelerator(tmp_path):
     """JAX refuses this platform when it starts a backend, unless the command asks for the CPU."""
     arguments = ["--encodings=nope", "--smoke", "--dry_run", f"--results={tmp_path}"]
