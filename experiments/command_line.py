@@ -153,23 +153,25 @@ def _overrides(argument: str, config: ConfigDict) -> bool:
     inner: Any = config
     for depth, key in enumerate(parents):
         if not isinstance(inner, ConfigDict) or key not in inner:
-            raise unknown(
-                ".".join(["config", *parents[:depth]]),
-                key,
-                inner if isinstance(inner, ConfigDict) else (),
-            )
+            raise _no_key(inner, parents[:depth], key)
         inner = inner[key]
     if isinstance(inner, ConfigDict) and last in inner:
         return False
     if not isinstance(inner, ConfigDict) or "name" not in inner:
-        raise unknown(
-            ".".join(["config", *parents]), last, inner if isinstance(inner, ConfigDict) else ()
-        )
+        raise _no_key(inner, parents, last)
     try:
         inner[last] = ast.literal_eval(value)
     except (ValueError, SyntaxError):
         inner[last] = value
     return True
+
+
+def _no_key(inner: object, path: list[str], key: str) -> UserError:
+    """Return the error for a key that the part of a config at a path does not have."""
+    name = ".".join(["config", *path])
+    if isinstance(inner, list | tuple):
+        return UserError(f'{name} is a list and is given as a whole, as in --{name}="{inner}".')
+    return unknown(name, key, inner if isinstance(inner, ConfigDict) else ())
 
 
 def _parse(argv: list[str]) -> None:

@@ -96,6 +96,12 @@ def test_the_config_may_follow_its_flag(call, config_file):
     assert call("--config", config_file())[0] == 0
 
 
+def test_a_list_is_given_as_a_whole(call, config_file):
+    encodings = "--config.model.encodings=({'name': 'rope'}, {'name': 'nope'})"
+    (file, *_), *_ = call(f"--config={config_file()}", encodings)[3]
+    assert file.values["model"]["encodings"] == ({"name": "rope"}, {"name": "nope"})
+
+
 def test_an_argument_that_the_file_leaves_at_its_default_can_be_given(call, config_file):
     path = config_file("c.task = dict(name='copy')\n    c.positions = dict(name='randomized')")
     arguments = [
@@ -170,6 +176,14 @@ def test_a_mistake_found_by_main_exits_with_2_and_ctrl_c_with_130(
             "config has no 'sed'. Did you mean 'seed'? It has: ",
         ),
         (["--config=STUDY", "--config.seed.x=3"], "config.seed has no 'x'. It has: nothing."),
+        *(
+            (
+                ["--config=STUDY", f"--config.model.encodings.0{more}=3"],
+                "config.model.encodings is a list and is given as a whole, as in "
+                """--config.model.encodings="({'name': 'sinusoidal'},)".""",
+            )
+            for more in ("", ".scale")
+        ),
         (
             ["--config=STUDY", "--config.train.steps=abc"],
             "The command line cannot be used: flag --config.train.steps=abc: ",
