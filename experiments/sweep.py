@@ -13,7 +13,7 @@ import contextlib
 import dataclasses
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +47,23 @@ _DRY_RUN = flags.DEFINE_bool(
 
 
 def main(file: command_line.StudyFile) -> int:
-    axes = {axis for point in file.points for axis in point}
-    if file.tuning is not None:
-        axes |= file.tuning.axes.keys()
+    tuned_axes = file.tuning.axes if file.tuning else {}
     for path in file.overridden:
-        if any(f"{path}.".startswith(f"{axis}.") for axis in axes):
+        num_set = sum(_replaces({**point, **tuned_axes}, path) for point in file.points)
+        if num_set and num_set == len(file.points):
             raise UserError(
                 f"--config.{path} has no effect: it is an axis of the sweep. Change the config, "
                 f"or use experiments.train."
             )
+        if num_set:
+            counts = f"{num_set} of {len(file.points)} points"
+            note(f"note: --config.{path} has no effect on {counts}, which have it as an axis")
     return run(file.name, file.values, file.points, file.analysis, file.tuning)
+
+
+def _replaces(axes: Iterable[str], path: str) -> bool:
+    """Whether one of the axes sets the value of a path, or of a part that it lies in."""
+    return any(f"{path}.".startswith(f"{axis}.") for axis in axes)
 
 
 def run(

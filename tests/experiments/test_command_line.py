@@ -371,6 +371,27 @@ def test_an_override_of_an_axis_of_the_sweep_is_refused(config_file, tmp_path):
 
 
 @pytest.mark.slow
+def test_an_override_applies_to_the_points_without_its_axis(config_file, tmp_path):
+    points = """[
+        *grid.product({"model.encodings": [({"name": "rope"},)]}),
+        *grid.product({"model.encodings": [({"name": "nope"},)], "train.steps": [8]}),
+    ]"""
+    file = config_file(sweep=points)
+    folder = tmp_path / "results"
+    arguments = [f"--config={file}", f"--results={folder}", "--write_groups"]
+    done = entry_points.call("sweep", *arguments, "--config.train.steps=5")
+    assert done.returncode == 0
+    assert done.stderr.startswith(
+        "note: --config.train.steps has no effect on 1 of 2 points, which have it as an axis\n"
+    )
+    steps_of = {}
+    for group in folder.glob("groups/*.json"):
+        (run,) = json.loads(group.read_text())["runs"]
+        steps_of[run["model"]["encodings"][0]["name"]] = run["train"]["steps"]
+    assert steps_of == {"rope": 5, "nope": 8}
+
+
+@pytest.mark.slow
 def test_a_results_folder_that_cannot_be_written_is_one_line_and_status_2(tmp_path):
     (tmp_path / "results").write_text("a file in its place", encoding="utf-8")
     said = refused(
