@@ -10,7 +10,7 @@ Protocol of Huang et al. 2024 (https://arxiv.org/abs/2410.02140): decoder traine
 0.01 and a linear schedule, 30,000 steps of 64. The offset of an example is drawn such that exactly
 the positions of the longest test are trained. A run ends at 100 % on 2,000 examples of lengths up
 to 50, checked every 3,000 steps. Sizes and rates differ by task: they are those that the authors'
-search chose by the bin 51..100. 80 runs, five of them with 12 layers: for an accelerator.
+search chose by the bin 51..100. 80 runs, 20 of them with 12 layers: for an accelerator.
 
 Compared with the authors' code, lacoco-lab/length_generalization at 790f068:
 algorithmic/language_modeling_train.py (tasks, offsets, training) and run_multiple_seeds.py (sizes).

@@ -7,9 +7,9 @@
 Protocol of Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466): T5-base as a decoder (12
 layers, width 768, 12 heads, tied and scaled output), AdamW at 3e-5 with decay 0.05, linear after
 6 % warm-up, 40,000 steps of 64, 100,000 training examples, lengths from 4 (parity: 3) to 20 (copy,
-reverse) or 8 (the others) and up to twice as many in the test, three seeds, the last checkpoint;
-exact match by length. RoPE turns a quarter of each head. In a test of addition, at least one
-operand is longer than in training. 150 runs: for a cluster.
+reverse, repeat, replace) or 8 (the others) and up to twice as many in the test, three seeds, the
+last checkpoint; exact match by length. RoPE turns a quarter of each head. In a test of addition, at
+least one operand is longer than in training. 150 runs: for a cluster.
 
 Compared with the authors' code, McGill-NLP/length-generalization at 40f8a44: configs/t5_dec_base,
 hp_base, final, trainer/base_model, models/ and data/ (.jsonnet), scripts/dataset_builders,
