@@ -87,7 +87,7 @@ def periods(axis: Axes, encoding: UntrainedEncoding) -> None:
 
 
 def similarity_curve(axis: Axes, encoding: UntrainedEncoding) -> None:
-    """Product of a unit query with itself at a distance, averaged over all directions."""
+    """Logit of a unit query with itself at a distance, averaged over all directions."""
     length = encoding.lengths(1, 2, 4)[-1]
     by_head = measurements.similarity_by_distance(encoding, length)
     mean = by_head.mean(axis=0)
@@ -99,8 +99,8 @@ def similarity_curve(axis: Axes, encoding: UntrainedEncoding) -> None:
     axis.plot(mean, color=color(encoding))
     mark_length(axis, encoding)
     mark_end_of_decay(axis, mean)
-    axis.set(title="product of a query and an equal key", xlabel="distance (positions)")
-    axis.set_ylabel("product (thin: by head)" if heads_differ else "product")
+    axis.set(title="logit of a unit query and an equal key", xlabel="distance (positions)")
+    axis.set_ylabel("logit (thin: by head)" if heads_differ else "logit")
 
 
 PANELS = (turning_pairs, cosines, periods, similarity_curve)
