@@ -131,8 +131,19 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
     assert found.keys() == {run.run_id for run in made.runs}
     assert [r for record in found.values() for r in record["rows"] if r["value"] is None] == []
     variants = results.load(tmp_path).variants
-    assert {variant.name: [places_of(run) for run in variant.runs] for variant in variants} == {
-        variant: [rows] for variant, rows in EXPECTED[name].items()
+    for run in made.runs:
+        expected = {
+            (p.split, p.length, p.offset, p.override and p.override.label) for p in places(run)
+        }
+        assert places_of(found[run.run_id]) == expected
+    tested = {}
+    for variant in variants:
+        tested[variant.name] = [
+            {place for place in places_of(run) if place[0] == "test"} for run in variant.runs
+        ]
+    assert tested == {
+        variant: [{place for place in rows if place[0] == "test"}]
+        for variant, rows in EXPECTED[name].items()
     }
     told = {
         "architectures": {"encoder · rope"},

@@ -9,7 +9,7 @@ from tests import tiny
 @pytest.mark.full
 def test_both_are_trained_and_looked_at_from_the_first_step_to_the_last(tmp_path):
     runs = trained.train(tiny.values(train__steps=100), tmp_path)
-    found, tables = trained.look(runs, tmp_path, tmp_path)
+    found, tables = trained.inspect(runs, tmp_path, tmp_path)
     for ends in (
         *found["shares"].values(),
         {when: row["four terms"] for when, row in found["input"].items()},
