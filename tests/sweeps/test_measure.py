@@ -236,6 +236,7 @@ def test_arguments_that_a_change_leaves_open_are_the_runs_own(trained, folder):
         "label": "none",
         "positions": None,
         "encodings": [],
+        "is_complete": True,
         "reveals_target_length": False,
     }
 
