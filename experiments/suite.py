@@ -23,7 +23,7 @@ from configs.suite import Form
 from experiments import command_line, sweep
 from experiments.benchmarks import costs
 from pe_lab.results import suite as table_of_suite
-from pe_lab.results.suite import Protocol
+from pe_lab.results.suite import SuiteProtocol
 from pe_lab.runs import labels, records
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import design_checks, study, tuning
@@ -116,14 +116,14 @@ def _show(form: Form, folder: Path) -> None:
     print(f"\n{text}\n\ntables   {page}")
 
 
-def _protocol(form: Form) -> Protocol:
+def _protocol(form: Form) -> SuiteProtocol:
     """Return the settings of a form's runs as they would be trained now."""
     values = suite.get_config(form.smoke).to_dict()
     points = suite.points([(dict(name="nope"),)], form)
     entries = study.expand(form.name, values, points, Path()).entries
     configs = {entry.labels["task"]: entry.run.to_dict() for entry in entries}
     # Rows of the complete form hold those of the others.
-    return Protocol((form.name, suite.FULL.name), configs, form.seeds)
+    return SuiteProtocol((form.name, suite.FULL.name), configs, form.seeds)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ _COST_NOTE = (
 
 
 @dataclass(frozen=True)
-class Protocol:
+class SuiteProtocol:
     """The settings that all rows of a table share.
 
     Attributes:
@@ -62,7 +62,7 @@ class Rows:
     left_out: tuple[str, ...]
 
 
-def merged(folders: Sequence[Path], protocol: Protocol) -> Rows:
+def merged(folders: Sequence[Path], protocol: SuiteProtocol) -> Rows:
     """Return the variants of several folders that hold studies with the axes of the suite.
 
     Args:
@@ -104,7 +104,7 @@ def merged(folders: Sequence[Path], protocol: Protocol) -> Rows:
     return Rows(merged, tuple(sentences))
 
 
-def _reason_to_leave_out(study: Results, variant: Variant, protocol: Protocol) -> str:
+def _reason_to_leave_out(study: Results, variant: Variant, protocol: SuiteProtocol) -> str:
     if study.name not in protocol.studies:
         return f"its study is {study.name}, and this table is of {protocol.studies[0]}"
     if not variant.runs:
@@ -138,7 +138,7 @@ def tables(merged: Results, costs: Mapping[str, float]) -> list[Table]:
     return [_with_summary(merged, first, costs), *others]
 
 
-def page(folders: Sequence[Path], protocol: Protocol, remark: str) -> str:
+def page(folders: Sequence[Path], protocol: SuiteProtocol, remark: str) -> str:
     """Return the tables of several folders as text, with a remark before them."""
     rows = merged(folders, protocol)
     parts = [remark] if remark else []

@@ -67,7 +67,7 @@ def settings(task, steps=100):
 
 
 def protocol(tasks=TASKS, seeds=10, studies=("suite",)):
-    return suite.Protocol(studies, {task: settings(task) for task in tasks}, seeds)
+    return suite.SuiteProtocol(studies, {task: settings(task) for task in tasks}, seeds)
 
 
 @pytest.fixture
