@@ -178,7 +178,7 @@ def _repeated_inputs(setups: Sequence[Setup]) -> list[str]:
                 if length not in lengths:
                     lengths.append(length)
     return [
-        f"training can draw inputs of {task} that are evaluated at length {_listed(lengths)} (§)"
+        f"training can draw inputs of {task} that are evaluated (§), of length {_listed(lengths)}"
         for task, lengths in repeated.items()
     ]
 

@@ -46,13 +46,19 @@ def texts(table):
     return [list(table.header), *([cell.text for cell in row] for row in table.rows)]
 
 
+def evaluate(folder, label, length):
+    """Add rows with an override that names no grid, as experiments.evaluate does."""
+    override = {"label": label, "positions": None, "encodings": None}
+    override["reveals_target_length"] = False
+    for run in records.read_all(folder).values():
+        row = record_rows.row("test", length, 0, "exact_match", 0.7, 9, override=override)
+        run["rows"].append(row)
+        records.write(folder, run)
+
+
 def test_a_point_that_is_measured_again_stays_in_its_grid(tmp_path):
     folder = by_digits(tmp_path)
-    again = {"label": "other_digits=2", "positions": None, "encodings": None}
-    again["reveals_target_length"] = False
-    for run in records.read_all(folder).values():
-        run["rows"].append(record_rows.row("test", 6, 0, "exact_match", 0.7, 9, override=again))
-        records.write(folder, run)
+    evaluate(folder, "other_digits=2", length=6)
     loaded = results.load(folder)
     table = pivot.tables(loaded, grids.specs(loaded)[0])[0]
     assert [row[0].text for row in table.rows] == ["1", "2", "10"]
@@ -62,14 +68,9 @@ def test_a_point_that_is_measured_again_stays_in_its_grid(tmp_path):
 
 
 def test_a_declared_table_of_trained_variants_leaves_out_overrides(tmp_path):
-    declared = {"tables": [{"rows": "model.encodings", "columns": "seed"}]}
-    declared["tables"][0]["columns"] = "length"
+    declared = {"tables": [{"rows": "model.encodings", "columns": "length"}]}
     folder = by_digits(tmp_path, analysis=declared)
-    plain = {"label": "num_loops=4", "positions": None, "encodings": None}
-    plain["reveals_target_length"] = False
-    for run in records.read_all(folder).values():
-        run["rows"].append(record_rows.row("test", 8, 0, "exact_match", 0.7, 9, override=plain))
-        records.write(folder, run)
+    evaluate(folder, "num_loops=4", length=8)
     loaded = results.load(folder)
     (table,) = pivot.tables(loaded, loaded.spec.tables[0])
     assert texts(table)[1:] == [["rope", "1.00", "0.50"], ["alibi", "1.00", "0.50"]]

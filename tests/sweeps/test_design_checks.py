@@ -94,4 +94,4 @@ def test_lengths_beyond_a_table_are_named():
 def test_lengths_whose_inputs_repeat_are_named():
     task = {"name": "parity"}
     (note,) = notes({"model.encodings": [ROPE]}, task=task, train__min_length=1)
-    assert note == "training can draw inputs of parity that are evaluated at length 2, 3 (§)"
+    assert note == "training can draw inputs of parity that are evaluated (§), of length 2, 3"

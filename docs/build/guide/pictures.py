@@ -72,7 +72,9 @@ def _embeddings(encodings: Mapping[str, UntrainedEncoding], file: Path) -> None:
         _heat(axis, E)
         axis.set(xlabel="channel", ylabel="position")
         axis.set_xticks(np.linspace(0, E.shape[1] - 1, 3).astype(int))
-    figure.suptitle("Embeddings of 32 positions (heat maps: red is positive, blue is negative)")
+    figure.suptitle(
+        f"Embeddings of {_NUM_POSITIONS} positions (heat maps: red is positive, blue is negative)"
+    )
     drawing.save(figure, [file], dpi=_DPI)
 
 
