@@ -13,7 +13,7 @@ import contextlib
 import dataclasses
 import shlex
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +185,7 @@ def _train_tuned(
     stage = tuning.first_points(points, tune)
     asked = expanded(stage, [])
     if tune.extend:
-        _check_extensions(points[0], tune, lambda point: expanded([point], []))
+        _check_extensions(points[0], tune, name, values, folder)
     seeds = tuning.num_seeds(points)
     if _train(asked, folder, starts, seeds=seeds, is_last=False) is None:
         _announce_later_runs()
@@ -216,8 +216,12 @@ def _train_tuned(
         tuned = chosen_again
 
 
-def _check_extensions(point: Point, tune: Tuning, expand: Callable[[Point], study.Study]) -> None:
+def _check_extensions(
+    point: Point, tune: Tuning, name: str, values: dict[str, Any], folder: Path
+) -> None:
     """Check the values that `extend` may add, before anything is trained.
+
+    One point has no variants to compare, so the analysis of the study is left out.
 
     Raises:
       UserError: a setting does not accept one of them.
@@ -225,7 +229,7 @@ def _check_extensions(point: Point, tune: Tuning, expand: Callable[[Point], stud
     for path, value in tuning.possible_extensions(tune):
         (setting,) = grid.product({path: [value]})
         try:
-            expand({**point, **setting})
+            study.expand(name, values, [{**point, **setting}], folder)
         except UserError as error:
             raise UserError(f"tune: extend=True may try {path}={value:g}: {error}") from error
 

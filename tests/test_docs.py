@@ -110,7 +110,7 @@ def test_the_profiles_are_of_runs_of_the_costs():
     "name", ["engine", "after", "before", "peer", "scaling", "members", "evaluation"]
 )
 def test_the_records_of_performance_are_of_one_clean_commit(name):
-    figures = json.loads((performance.FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    figures = json.loads((ROOT / performance.FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     assert len({figure["provenance"]["commit"] for figure in figures}) == 1
     assert not any(figure["provenance"]["dirty"] for figure in figures)
 
@@ -154,6 +154,12 @@ def test_chance_levels_are_of_todays_defaults_or_have_a_reason_why_not(name):
     assert measured["task"] == json.loads(json.dumps(plugin.to_dict()))
     lengths = [] if task.is_text else tasks.lengths_of(task)
     assert [level["length"] for level in measured["chance_levels"]] == lengths
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", full_except(["copy", "majority"], CHANCE_LEVELS["tasks"]))
+def test_chance_levels_are_what_the_task_measures_today(name):
+    assert tasks.measure(name, CHANCE_LEVELS["num_examples"]) == CHANCE_LEVELS["tasks"][name]
 
 
 def test_the_record_of_throughput_is_of_a_clean_commit_and_most_tasks_reach_the_goal():

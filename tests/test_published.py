@@ -1,5 +1,6 @@
 """A number in a README or in results/published comes from a committed record."""
 
+import dataclasses
 import importlib
 import json
 import subprocess
@@ -12,7 +13,7 @@ from docs.build import pages, templates
 from pe_lab.results import results, tables
 from pe_lab.runs import config, records, study_files, validation
 from pe_lab.runs.run import from_record
-from pe_lab.sweeps import study
+from pe_lab.sweeps import study, tuning
 from tests.marks import full_except
 
 ROOT = Path(__file__).parents[1]
@@ -56,7 +57,7 @@ def test_every_number_of_a_readme_is_looked_up_in_the_records(folder):
 def test_every_number_of_the_front_page_is_looked_up_in_the_records():
     assert templates.typed_numbers((ROOT / pages.FRONT_TEMPLATE).read_text()) == []
     text = (ROOT / "README.md").read_text()
-    quickstart = results.load(ROOT / pages.FRONT_TEMPLATE.parent)
+    quickstart = results.load(ROOT / "results" / "published" / "quickstart")
     (seeds,) = {len(v.runs) for v in quickstart.variants}
     assert f"trains {len(quickstart.variants)} variants from {seeds} seeds each" in text
 
@@ -92,11 +93,30 @@ def test_the_published_runs_and_their_analysis_are_what_the_config_asks_for_toda
     values = module.get_config()
     published = next(iter(records.read_all(folder).values()))
     values.train.exclude_held_out = published["config"]["train"]["exclude_held_out"]
-    study.expand(folder.name, values.to_dict(), module.sweep(), tmp_path, module.analysis()).write(
-        tmp_path
-    )
+    points, analysis, tuned = module.sweep(), module.analysis(), None
+    if hasattr(module, "tune"):
+        points, analysis, tuned = tuned_as_published(folder, module, values.to_dict())
+    made = study.expand(folder.name, values.to_dict(), points, tmp_path, analysis)
+    dataclasses.replace(made, tuning=tuned).write(tmp_path)
     assert study_files.study_of(folder) == study_files.study_of(tmp_path)
     assert _without_titles(folder) == _without_titles(tmp_path)
+
+
+def tuned_as_published(folder, module, values):
+    """The points, the analysis and the choices of a tuned study, chosen from its records."""
+    tune = tuning.read(module.tune)
+    analysis = {**module.analysis(), "tuned": tuple(tune.axes)}
+    stage = tuning.first_points(module.sweep(), tune)
+
+    def choose():
+        asked = study.expand(folder.name, values, stage, folder, analysis)
+        return tuning.choose(asked, stage, tune, folder)
+
+    if tune.extend:
+        stage += tuning.extended_points(module.sweep(), tune, choose())
+    tuned = choose()
+    points = stage + tuning.last_points(module.sweep(), tune, tuned)
+    return points, analysis, tuning.plain(tune, tuned)
 
 
 def _without_titles(folder):

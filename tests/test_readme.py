@@ -178,6 +178,7 @@ def test_a_member_without_a_test_file_fails_alone_and_is_told_what_to_write(outc
     assert all("[untested" in test for test in failed)
 
 
+@pytest.mark.slow
 def test_a_task_without_a_test_file_runs_the_laws_with_its_defaults(outcomes):
     law = "tests.tasks.test_laws.test_symbols_are_of_the_alphabets[untested]"
     assert outcomes[law] == ""
@@ -189,6 +190,7 @@ def test_a_task_without_a_test_file_runs_the_laws_with_its_defaults(outcomes):
     assert "untested's module docstring needs an indented line like: 1 0 1 0 1 -> 1" in missing
 
 
+@pytest.mark.slow
 def test_an_encoding_without_a_test_file_names_the_argument_that_has_no_default(outcomes):
     error = outcomes["tests.encodings.test_laws.test_law_holds[untested-order_is_seen]"]
     assert "untested needs size: dict(name='untested', size=...)." in error

@@ -111,9 +111,7 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "name", [n if n == "exposure" else pytest.param(n, marks=pytest.mark.full) for n in WITH_SMOKE]
-)
+@pytest.mark.parametrize("name", WITH_SMOKE)
 def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, monkeypatch):
     """Swept in this process, and with one layer: half of its time is compiling."""
     values = module(name).get_config(smoke=True).to_dict()
@@ -157,15 +155,7 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "name",
-    [
-        n
-        if n in ("ruoss15", "mqar", "abacus4", "lm_extrapolation")
-        else pytest.param(n, marks=pytest.mark.full)
-        for n in PRESETS
-    ],
-)
+@pytest.mark.parametrize("name", PRESETS)
 def test_a_presets_small_form_trains_one_cell_and_measures_all_that_it_asks_for(name, tmp_path):
     made = expanded(name, tmp_path, smoke=True)
     (cell,) = sweep.plan(made, tmp_path).groups
@@ -179,7 +169,7 @@ def test_a_presets_small_form_trains_one_cell_and_measures_all_that_it_asks_for(
 @pytest.mark.full
 @pytest.mark.parametrize("form", [{}, {"scaled": True}, {"smoke": True}], ids=str)
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_cell_of_a_preset_can_be_set_up(name, form, tmp_path):
+def test_every_run_group_of_a_preset_can_be_set_up(name, form, tmp_path):
     cells = sweep.plan(expanded(name, tmp_path, **form), tmp_path).groups
     for cell in cells:
         build_setup(cell.run)

@@ -1,132 +1,145 @@
-"""How often each interval holds the truth, in simulated studies whose truth is known, by number of seeds.
+"""Coverage of confidence intervals by number of seeds, from simulated studies with a known truth.
 
-Two worlds: in one, seeds fall into two groups, as they do (six of ten extend and are near 1, the others near 0); in the other
-they vary around one value. Rates of extrapolation are counted exactly, over all rates from 0.05 to 0.95. `python -m
-docs.build --measure=coverage` makes the record, docs/statistics.md shows it, and tables quote a part of it (statistics.MEASURED).
+There are two distributions of seeds. In one, seeds fall into two groups, as they do in studies: six
+of ten extrapolate and are near 1, and the others are near 0. In the other, all seeds vary around one
+value. The coverage of intervals of success rates is computed exactly, for true rates from 0.05 to
+0.95.
+
+`python -m docs.build --measure=coverage` writes the record, and docs/statistics.md shows it. Tables
+quote a part of it (statistics.MEASURED).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
+from scipy import stats
 
 from pe_lab.results import statistics
 from pe_lab.results.statistics import Interval
 
 SEEDS = (3, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30)
-WORLDS = {  # weight, and the two parameters of a beta distribution, of each group
+# Weight of each group of seeds, and the two parameters of its beta distribution.
+WORLDS = {
     "two groups": ((0.6, 40.0, 1.5), (0.4, 1.0, 8.0)),
     "one group": ((1.0, 8.0, 3.0),),
 }
 STUDIES = 2000
 _GRID = 200_001
+_TRUE_RATES = np.linspace(0.05, 0.95, 91)
 
 
-def _mean(values: Any) -> Any:
-    return np.mean(values, axis=-1)
+def _mean_bootstrap(values: list[float]) -> Interval | None:
+    def mean(samples: Any) -> Any:
+        return np.mean(samples, axis=-1)
+
+    return statistics.bootstrap([values], mean, corrected=False)
 
 
-INTERVALS: dict[
-    str, tuple[str, Callable[[list[float]], Interval | None]]
-] = {  # name -> what it is of, and how it is made
+def _interquartile_bootstrap(values: list[float]) -> Interval | None:
+    return statistics.bootstrap([values], statistics.interquartile_mean)
+
+
+# name -> (what the interval is of, its function)
+INTERVALS: dict[str, tuple[str, Callable[[list[float]], Interval | None]]] = {
     "order statistics": ("median", statistics.order_statistics),
     "t": ("mean", statistics.t_interval),
-    "percentile bootstrap": (
-        "mean",
-        lambda values: statistics.bootstrap([values], _mean, corrected=False),
-    ),
-    "BCa": (
-        "interquartile mean",
-        lambda values: statistics.bootstrap([values], statistics.interquartile_mean),
-    ),
+    "percentile bootstrap": ("mean", _mean_bootstrap),
+    "BCa": ("interquartile mean", _interquartile_bootstrap),
 }
 
 
-def simulate(seeds: Any = SEEDS, studies: int = STUDIES) -> dict[str, Any]:
-    """The record: by interval, world and number of seeds, the share of studies whose interval holds the truth."""
-    found: dict[str, Any] = {
-        "studies": studies,
-        "worlds": {name: [list(part) for part in parts] for name, parts in WORLDS.items()},
-    }
-    found["rates"] = {
-        kind: {str(n): _of_rates(kind, n) for n in seeds} for kind in ("wilson", "clopper-pearson")
-    }
-    found["centres"] = {
-        kind: {world: {str(n): held(kind, world, n, studies) for n in seeds} for world in WORLDS}
-        for kind in INTERVALS
-    }
-    return found
+def simulate(seeds: Sequence[int] = SEEDS, studies: int = STUDIES) -> dict[str, Any]:
+    """Return the record: coverage by interval, distribution and number of seeds."""
+    rates = {}
+    for kind in ("wilson", "clopper-pearson"):
+        rates[kind] = {str(count): rate_coverage(kind, count) for count in seeds}
+    centers: dict[str, Any] = {}
+    for kind in INTERVALS:
+        centers[kind] = {}
+        for world in WORLDS:
+            by_count = {str(count): center_coverage(kind, world, count, studies) for count in seeds}
+            centers[kind][world] = by_count
+    worlds = {name: [list(group) for group in groups] for name, groups in WORLDS.items()}
+    return {"studies": studies, "worlds": worlds, "rates": rates, "centers": centers}
 
 
-def held(kind: str, world: str, count: int, studies: int = STUDIES) -> float | None:
-    """The share of studies of one kind; None where there is no such interval with so few seeds."""
-    target, interval = INTERVALS[kind]
+def center_coverage(kind: str, world: str, count: int, studies: int = STUDIES) -> float | None:
+    """Return the share of simulated studies whose interval contains the truth.
+
+    Args:
+      kind: name of an interval.
+      world: name of a distribution of seeds.
+      count: seeds of a study.
+
+    Returns:
+      None if the interval does not exist for so few seeds.
+    """
+    center, interval = INTERVALS[kind]
     quantiles = _quantiles(world)
     truth = {
         "median": np.median(quantiles),
-        "mean": quantiles.mean(),
+        "mean": np.mean(quantiles),
         "interquartile mean": statistics.interquartile_mean(quantiles),
-    }[target]
-    drawn = np.interp(
-        np.random.default_rng(count).random((studies, count)), np.linspace(0, 1, _GRID), quantiles
-    )
-    made = [interval(values) for values in drawn.tolist()]
-    if None in made:
-        return None
-    return float(np.mean([i.low <= truth <= i.high for i in made]))  # type: ignore[union-attr]
+    }[center]
+    uniform = np.random.default_rng(count).random((studies, count))
+    values = np.interp(uniform, np.linspace(0, 1, _GRID), quantiles)
+    covered = []
+    for values_of_study in values.tolist():
+        ends = interval(values_of_study)
+        if ends is None:
+            return None
+        covered.append(ends.low <= truth <= ends.high)
+    return float(np.mean(covered))
 
 
 @lru_cache
-def _quantiles(world: str) -> Any:
-    """The value at each of many evenly spaced shares of a world's seeds."""
-    from scipy import stats
-
+def _quantiles(world: str) -> Float[np.ndarray, "grid"]:
+    """Return the quantiles of a distribution of seeds at evenly spaced probabilities."""
     x = np.linspace(0, 1, _GRID)
-    below = sum(weight * stats.beta.cdf(x, a, b) for weight, a, b in WORLDS[world])
-    return np.interp(np.linspace(0, 1, _GRID), below, x)
+    cumulative = sum(weight * stats.beta.cdf(x, a, b) for weight, a, b in WORLDS[world])
+    return np.interp(np.linspace(0, 1, _GRID), cumulative, x)
 
 
-def _of_rates(kind: str, count: int) -> dict[str, float]:
-    """Mean and least coverage over true rates, exactly."""
-    from scipy import stats
-
-    rates = np.linspace(0.05, 0.95, 91)
-    ends = [_rate_interval(kind, k, count) for k in range(count + 1)]
-    covers = [
-        sum(stats.binom.pmf(k, count, p) for k, (low, high) in enumerate(ends) if low <= p <= high)
-        for p in rates.tolist()
-    ]
-    return {"mean": round(float(np.mean(covers)), 6), "least": round(float(np.min(covers)), 6)}
+def rate_coverage(kind: str, count: int) -> dict[str, float]:
+    """Return the mean and the lowest coverage over true rates, exactly."""
+    intervals = [_rate_interval(kind, successes, count) for successes in range(count + 1)]
+    coverage = []
+    for rate in _TRUE_RATES.tolist():
+        probability = 0.0
+        for successes, (low, high) in enumerate(intervals):
+            if low <= rate <= high:
+                probability += stats.binom.pmf(successes, count, rate)
+        coverage.append(probability)
+    return {"mean": round(float(np.mean(coverage)), 6), "least": round(min(coverage), 6)}
 
 
 def _rate_interval(kind: str, successes: int, count: int) -> tuple[float, float]:
-    from scipy import stats
-
     if kind == "wilson":
-        found = statistics.wilson(successes, count)
-        assert found is not None
-        return found.low, found.high
+        interval = statistics.wilson(successes, count)
+        assert interval is not None
+        return interval.low, interval.high
     exact = stats.binomtest(successes, count).proportion_ci(statistics.CONFIDENCE, method="exact")
     return float(exact.low), float(exact.high)
 
 
 def measured(record: Mapping[str, Any]) -> dict[str, dict[int, float]]:
-    """What tables say: of rates the mean over rates, of centres the world of two groups; in whole hundredths."""
-    rates = {
-        "wilson": {int(n): round(each["mean"], 2) for n, each in record["rates"]["wilson"].items()}
-    }
-    two = {kind: record["centres"][kind]["two groups"] for kind in ("order statistics", "t", "BCa")}
-    least = {
+    """Return the coverage that tables quote, rounded to hundredths.
+
+    It is the mean over true rates for success rates, and that of two groups for other intervals.
+    """
+    wilson = record["rates"]["wilson"]
+    quoted = {"wilson": {int(count): round(each["mean"], 2) for count, each in wilson.items()}}
+    fewest_seeds = {
         "order statistics": statistics.EXACT_FROM,
         "t": statistics.EXACT_FROM,
         "BCa": statistics.BOOTSTRAP_FROM,
     }
-    return rates | {
-        kind: {
-            int(n): round(share, 2)
-            for n, share in found.items()
-            if share is not None and int(n) >= least[kind]
-        }
-        for kind, found in two.items()
-    }
+    for kind, fewest in fewest_seeds.items():
+        quoted[kind] = {}
+        for count, share in record["centers"][kind]["two groups"].items():
+            if share is not None and int(count) >= fewest:
+                quoted[kind][int(count)] = round(share, 2)
+    return quoted

@@ -1,10 +1,10 @@
-"""Measurements that pages show. They take minutes and are committed as records."""
+"""Measurements and pictures that pages show. They are committed, because most take minutes."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from configs import base
-from docs.build import corpora, coverage, encodings, statistics, tasks, tour
+from docs.build import corpora, coverage, encodings, performance, statistics, tasks, tour
 from docs.build.guide import measure as guide
 from pe_lab.runs import config, plugins, records
 from pe_lab.training.run_records import provenance
@@ -52,6 +52,7 @@ MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
     "corpora": (corpus_entropy, "bits per byte of the corpus `stories`: three minutes"),
     "coverage": (interval_coverage, "coverage of intervals, by simulation: ten minutes"),
     "guide": (guide.measure, "numbers and pictures of the guide: two minutes"),
+    "performance": (performance.draw, "the picture of docs/performance.md: a second"),
     "scorecard": (scorecard, "properties and pictures of all encodings: two minutes"),
     "tour": (tour.write, f"outputs of {tour.TOUR}: two minutes"),
 }

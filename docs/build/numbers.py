@@ -4,25 +4,24 @@ Each lookup returns text as the tables show it: the declared center of a variant
 named seed, a count, or a setting that all runs share. What has no such number is an error.
 """
 
+import dataclasses
 import functools
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from docs.build.rounding import at_most
 from pe_lab.results import (
     cells,
     compare,
     formats,
     results,
     selection,
-    statistics,
     tables,
     views,
 )
 from pe_lab.results.compare import Comparison
 from pe_lab.results.results import Variant
-from pe_lab.runs import validation
 from pe_lab.runs.errors import UserError, unknown
 
 UNSOLVED, REVEALS = r"\*", "†"
@@ -88,12 +87,6 @@ class Numbers:
         runs = sorted(self.variant(name).measured, key=lambda run: run.seed)
         return listed([cells.number(run.at(length, offset)) for run in runs])
 
-    def validation(self, name: str, seed: int) -> str:
-        """Mean validation exact match of one seed over the training lengths, three digits."""
-        (run,) = (run for run in self.variant(name).measured if run.seed[0] == seed)
-        mean = statistics.mean(validation.values(run.record)) or 0.0
-        return f"{math.floor(1000 * mean) / 1000:.3f}"
-
     def solved(self, *names: str) -> str:
         """Seeds that solve the training lengths, of all seeds of these variants."""
         variants = [self.variant(name) for name in names]
@@ -110,6 +103,24 @@ class Numbers:
         for name in names:
             self.variant(name)
         return [v.name for v in self.chosen.variants if v.name not in names]
+
+    def chosen_setting(self, name: str) -> str:
+        """Chosen values on the tuned axes."""
+        return selection.setting(self.variant(name), self.results.spec.tuned)
+
+    def by_setting(self, name: str, length: int) -> str:
+        """Center of exact match for each tuned setting, over the seeds that all of them have."""
+        texts = []
+        for candidate in self.variant(name).candidates:
+            values = [value for value in candidate.values(length, 0) if value is not None]
+            center = cells.number(cells.middle(values, "median"))
+            texts.append(f"{center} at {selection.setting(candidate, self.results.spec.tuned)}")
+        return listed(texts)
+
+    def tied(self, name: str) -> str:
+        """Tuned settings that as many seeds solve as the chosen one, of all settings."""
+        variant = self.variant(name)
+        return f"{len(selection.tied(variant))} of {len(variant.candidates)}"
 
     def setting(self, path: str, name: str | None = None) -> str:
         """Value of a config key, the same in all runs, or in all runs of a variant."""
@@ -185,6 +196,16 @@ class Numbers:
     def table(self) -> str:
         """First table of the study."""
         return formats.markdown(tables.of(self.results)[0])
+
+    def table_at(self, *lengths: int) -> str:
+        """First table of the study, with these lengths only."""
+        table = tables.of(self.results)[0]
+        names = [name.removeprefix("→") for name in table.header]
+        wanted = [self.length(length) for length in lengths]
+        kept = [i for i, name in enumerate(names) if name in wanted or not name.isdecimal()]
+        rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
+        header = tuple(table.header[i] for i in kept)
+        return formats.markdown(dataclasses.replace(table, header=header, rows=rows))
 
     @property
     def runs(self) -> str:
@@ -265,21 +286,6 @@ class Numbers:
 def listed(texts: Sequence[str]) -> str:
     """Return "a, b and c"."""
     return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
-
-
-def at_most(number: float, digits: int) -> str:
-    """Round up to so many digits after the point: an upper bound must not be rounded down."""
-    rounded = math.ceil(number * 10**digits - 1e-9) / 10**digits
-    return f"{rounded:.{digits}f}"
-
-
-def power_at_most(number: float) -> str:
-    """Round up to one digit and a power of ten, as 2e-06."""
-    exponent = math.floor(math.log10(number))
-    digit = math.ceil(number / 10.0**exponent - 1e-9)
-    if digit == 10:
-        digit, exponent = 1, exponent + 1
-    return f"{digit}e{exponent:03d}"
 
 
 def _walk(config: Mapping[str, Any], path: str) -> Any:

@@ -31,7 +31,7 @@ from pe_lab.runs.errors import UserError, unknown
 
 STUDIES = Path("results/published")
 FRONT_PAGE = Path("README.md")
-FRONT_TEMPLATE = STUDIES / "quickstart" / "front_page.md.jinja"
+FRONT_TEMPLATE = STUDIES / "copy_baselines" / "front_page.md.jinja"
 BEGIN = "<!-- results, written by `python -m docs.build` from front_page.md.jinja -->\n"
 END = "<!-- end of results -->\n"
 

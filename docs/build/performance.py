@@ -2,154 +2,135 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
-FOLDER = Path(__file__).parents[2] / "results" / "published" / "engine"
-LENGTHS = {"19 · 19": "40", "1 · 40": "4 to 82"}
+from docs.build import markdown
 
-
-def lookups(root: Path) -> dict[str, str]:
-    """Lookups of the page, one for each table."""
-    return {
-        "engine": table(),
-        "peers": peer_table(),
-        "scaling": scaling_table(),
-        "members": members_table(),
-        "evaluation": evaluation_table(),
-    }
-
-
-def table() -> str:
-    """Rates now; how many times faster the fast form was than the commit before it, measured beside each other."""
-    lines = [
-        "| encoding | tokens | steps/s | share of peak | times faster than before |",
-        "|---|---|---|---|---|",
-    ]
-    for now, after, before in zip(
-        *map(_read, ("engine.json", "after.json", "before.json")), strict=True
-    ):
-        assert now["label"] == after["label"] == before["label"]
-        lengths, _, encoding = now["label"].rpartition(" · ")
-        faster = before["seconds_per_step"] / after["seconds_per_step"]
-        cells = [
-            f"`{encoding}`",
-            LENGTHS[lengths],
-            f"{1 / now['seconds_per_step']:.2f}",
-            f"{now['share_of_peak']:.2f}",
-            f"{faster:.1f}",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
+FOLDER = Path("results/published/engine")
+PICTURE = Path("docs/pictures/scaling.svg")
+# Tokens of a context, by the lengths in the labels of engine.json.
+TOKENS = {"19 · 19": "40", "1 · 40": "4 to 82"}
 
 _MIXED = "engine config.train.min_length=1 config.train.max_length=40"
 _WIDE = "config.model.width=128 config.model.feedforward_width=512 config.model.num_heads=4"
-MODELS = {  # of peer.json: study and overrides -> what it is
+# Descriptions of the models of peer.json, by study and overrides.
+MODELS = {
     "engine": "5 layers, width 64, 8 heads, 40 tokens",
     _MIXED: "the same, 4 to 82 tokens",
     f"{_MIXED} {_WIDE}": "width 128, 4 heads, 4 to 82 tokens",
     "quickstart": "the quickstart's",
 }
-
-
-def peer_table() -> str:
-    """Steps a second of two workers together, ours and x-transformers', and how many times as fast we are."""
-    rates: dict[str, dict[str, float]] = {}
-    for figure in json.loads((FOLDER / "peer.json").read_text(encoding="utf-8")):
-        model = " ".join(
-            [figure["study"], *(o for o in figure["overrides"] if "encodings" not in o)]
-        )
-        total = rates.setdefault(model, {})
-        total[figure["what"]] = total.get(figure["what"], 0.0) + 1 / figure["seconds_per_step"]
-    lines = [
-        "| model | pe_lab | x-transformers, float32 | bfloat16 autocast | times float32's | times autocast's |",
-        "|---|---|---|---|---|---|",
-    ]
-    for model, (ours, single, half) in ((model, each.values()) for model, each in rates.items()):
-        lines.append(
-            f"| {MODELS[model]} | {ours:.1f} | {single:.1f} | {half:.1f} | {ours / single:.2f} | {ours / half:.2f} |"
-        )
-    return "\n".join(lines)
-
-
+# What scaling.json changes, and its label on an axis.
 AXES = {
     "tokens": "tokens in a context",
-    "width": "width, feed-forward 4 times it",
-    "heads": "heads of a width of 64",
+    "width": "width (feed-forward: 4 × width)",
+    "heads": "heads (width 64)",
 }
+_TOKENS_OF_A_STEP = 8192  # of scaling.json
+_TOKENS_OF_A_MEMBER = 128 * 40  # of members.json
+
+Figure = dict[str, Any]
 
 
-def _read(name: str) -> list[dict]:
-    return json.loads((FOLDER / name).read_text(encoding="utf-8"))
+def lookups(root: Path) -> dict[str, str]:
+    """Lookups of the page, one for each table, from the records below `root`."""
+    return {
+        "engine": engine_table(root),
+        "peers": peer_table(root),
+        "scaling": scaling_table(root),
+        "members": members_table(root),
+        "evaluation": evaluation_table(root),
+    }
 
 
-def scaling() -> dict[str, list[dict]]:
-    """What is changed -> its figures, by its value."""
-    found: dict[str, list[dict]] = {"tokens": [], "width": [], "heads": []}
-    for figure in _read("scaling.json"):
-        words = figure["label"].split()
-        what, value = (words[0], words[1]) if words[0] == "width" else (words[1], words[0])
-        found[what].append(
-            {**figure, "value": int(value), "microseconds": 1e6 * figure["seconds_per_step"] / 8192}
-        )
-    return found
+def engine_table(root: Path) -> str:
+    """Steps per second, and the speedup over the commit before the optimizations.
+
+    The speedup is of two versions that were measured at the same time on two cores.
+    """
+    rows = [["encoding", "tokens", "steps/s", "share of peak", "times faster than before"]]
+    current = _read(root, "engine.json")
+    after, before = _read(root, "after.json"), _read(root, "before.json")
+    for figure, new, old in zip(current, after, before, strict=True):
+        assert figure["label"] == new["label"] == old["label"]
+        lengths, _, encoding = figure["label"].rpartition(" · ")
+        speedup = old["seconds_per_step"] / new["seconds_per_step"]
+        rate = f"{1 / figure['seconds_per_step']:.2f}"
+        share = f"{figure['share_of_peak']:.2f}"
+        rows.append([f"`{encoding}`", TOKENS[lengths], rate, share, f"{speedup:.1f}"])
+    return markdown.table(rows)
 
 
-def scaling_table() -> str:
-    """Microseconds a token of a step."""
-    lines = [
-        "| changed | value | µs a token | share of peak | temporaries, MB |",
-        "|---|---|---|---|---|",
-    ]
-    for what, figures in scaling().items():
-        for f in figures:
-            cells = [
-                what,
-                str(f["value"]),
-                f"{f['microseconds']:.1f}",
-                f"{f['share_of_peak']:.2f}",
-                f"{f['temporary_bytes'] / 1e6:.0f}",
-            ]
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+def peer_table(root: Path) -> str:
+    """Steps per second of two workers together, of pe_lab and of x-transformers, and ratios."""
+    rates: dict[str, dict[str, float]] = {}
+    for figure in _read(root, "peer.json"):
+        overrides = [text for text in figure["overrides"] if "encodings" not in text]
+        model = " ".join([figure["study"], *overrides])
+        rates_of_model = rates.setdefault(model, {})
+        program = figure["what"]
+        rates_of_model.setdefault(program, 0.0)
+        rates_of_model[program] += 1 / figure["seconds_per_step"]
+    peers = ["x-transformers, float32", "bfloat16 autocast"]
+    rows = [["model", "pe_lab", *peers, "times float32's", "times autocast's"]]
+    for model, rates_of_model in rates.items():
+        ours, float32, autocast = rates_of_model.values()
+        numbers = [f"{rate:.1f}" for rate in (ours, float32, autocast)]
+        ratios = [f"{ours / float32:.2f}", f"{ours / autocast:.2f}"]
+        rows.append([MODELS[model], *numbers, *ratios])
+    return markdown.table(rows)
 
 
-def members_table() -> str:
-    """How much longer members take in one program than as many alone, and what they hold."""
-    lines = [
-        "| model | members | how | times alone | state, MB | temporaries, MB |",
-        "|---|---|---|---|---|---|",
-    ]
-    for f in _read("members.json"):
-        model = "the quickstart's" if f["study"] == "quickstart" else MODELS["engine"]
-        held = [f"{f[kind] / 1e6:.1f}" for kind in ("state_bytes", "temporary_bytes")]
-        cells = [model, str(f["members"]), f["how"], f"{f['times_alone']:.2f}", *held]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+def scaling(root: Path) -> dict[str, list[Figure]]:
+    """Map each changed size to its figures; they gain its value and the time per token."""
+    by_size: dict[str, list[Figure]] = {size: [] for size in AXES}
+    for figure in _read(root, "scaling.json"):
+        first, second = figure["label"].split()[:2]  # "width 32", "64 tokens", "4 heads"
+        size, value = (first, second) if first == "width" else (second, first)
+        microseconds = 1e6 * figure["seconds_per_step"] / _TOKENS_OF_A_STEP
+        by_size[size].append({**figure, "value": int(value), "microseconds": microseconds})
+    return by_size
 
 
-def evaluation_table() -> str:
-    lines = [
-        "| lengths | examples | seconds | share of 10,000 steps | most memory of the process, GB |",
-        "|---|---|---|---|---|",
-    ]
-    for f in _read("evaluation.json"):
-        (asked,) = [
-            o.partition("(")[2].strip(")").split(",") for o in f["overrides"] if "lengths" in o
-        ]
-        which = ", ".join(asked) if len(asked) < 5 else f"{asked[0]} to {asked[-1]}"
-        cells = [
-            which,
-            f"{f['examples']:,}",
-            f"{f['evaluation_seconds']:.0f}",
-            f"{f['share']:.1%}",
-            f"{f['peak_bytes'] / 1e9:.2f}",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+def scaling_table(root: Path) -> str:
+    """Time per token, share of the peak and temporary memory, by the changed size."""
+    rows = [["changed", "value", "µs per token", "share of peak", "temporaries, MB"]]
+    for size, figures in scaling(root).items():
+        for figure in figures:
+            time, share = f"{figure['microseconds']:.1f}", f"{figure['share_of_peak']:.2f}"
+            megabytes = f"{figure['temporary_bytes'] / 1e6:.0f}"
+            rows.append([size, str(figure["value"]), time, share, megabytes])
+    return markdown.table(rows)
 
 
-def draw(file: Path) -> None:
-    """Cost a token against what is changed."""
+def members_table(root: Path) -> str:
+    """Time per member of one program over the time of a single member, and memory."""
+    rows = [["model", "members", "how", "times alone", "state, MB", "temporaries, MB"]]
+    for figure in _read(root, "members.json"):
+        model = MODELS[figure["study"]]
+        state = f"{figure['state_bytes'] / 1e6:.1f}"
+        temporaries = f"{figure['temporary_bytes'] / 1e6:.1f}"
+        ratio = f"{figure['times_alone']:.2f}"
+        rows.append([model, str(figure["members"]), figure["how"], ratio, state, temporaries])
+    return markdown.table(rows)
+
+
+def evaluation_table(root: Path) -> str:
+    """Time and memory of an evaluation."""
+    memory = "most memory of the process, GB"
+    rows = [["lengths", "examples", "seconds", "share of 10,000 steps", memory]]
+    for figure in _read(root, "evaluation.json"):
+        (override,) = [text for text in figure["overrides"] if "lengths" in text]
+        lengths = override.partition("(")[2].strip(")").split(",")
+        shown = ", ".join(lengths) if len(lengths) < 5 else f"{lengths[0]} to {lengths[-1]}"
+        seconds, share = f"{figure['evaluation_seconds']:.0f}", f"{figure['share']:.1%}"
+        gigabytes = f"{figure['peak_bytes'] / 1e9:.2f}"
+        rows.append([shown, f"{figure['examples']:,}", seconds, share, gigabytes])
+    return markdown.table(rows)
+
+
+def draw(root: Path) -> None:
+    """Draw the time per token against tokens, width, heads and members, from the records."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -157,43 +138,32 @@ def draw(file: Path) -> None:
 
     pyplot.rcParams.update({"font.size": 9, "svg.hashsalt": "pe_lab"})
     figure, axes = pyplot.subplots(1, 4, figsize=(11, 2.8), sharey=True, layout="constrained")
-    for axis, (what, figures) in zip(axes[:3], scaling().items(), strict=True):
-        axis.loglog(
-            [f["value"] for f in figures],
-            [f["microseconds"] for f in figures],
-            color="black",
-            marker="o",
-            markersize=4,
-        )
-        axis.set_xticks(
-            [f["value"] for f in figures], [str(f["value"]) for f in figures], minor=False
-        )
-        axis.minorticks_off()
-        axis.set_xlabel(
-            {
-                "tokens": "tokens in a context",
-                "width": "width, feed-forward 4 times it",
-                "heads": "heads of a width of 64",
-            }[what]
-        )
-        axis.grid(alpha=0.3)
+    style: dict[str, Any] = dict(color="black", marker="o", markersize=4)
+    for axis, (size, figures) in zip(axes[:3], scaling(root).items(), strict=True):
+        values = [figure["value"] for figure in figures]
+        axis.loglog(values, [figure["microseconds"] for figure in figures], **style)
+        axis.set_xticks(values, [str(value) for value in values], minor=False)
+        axis.set_xlabel(AXES[size])
+    members = [each for each in _read(root, "members.json") if each["study"] == "engine"]
     for how, line in {"map": "-", "vmap": "--"}.items():
-        found = [f for f in _read("members.json") if f["how"] == how and f["study"] == "engine"]
-        costs = [1e6 * f["seconds_per_step"] / f["members"] / (128 * 40) for f in found]
-        axes[3].loglog(
-            [f["members"] for f in found],
-            costs,
-            line,
-            color="black",
-            marker="o",
-            markersize=4,
-            label=how,
-        )
+        figures = [each for each in members if each["how"] == how]
+        counts = [each["members"] for each in figures]
+        microseconds = [
+            1e6 * each["seconds_per_step"] / each["members"] / _TOKENS_OF_A_MEMBER
+            for each in figures
+        ]
+        axes[3].loglog(counts, microseconds, line, label=how, **style)
     axes[3].set_xticks([1, 9], ["1", "9"])
-    axes[3].minorticks_off()
     axes[3].set_xlabel("members of one program")
     axes[3].legend()
-    axes[3].grid(alpha=0.3)
-    axes[0].set_ylabel("µs a token of a step")
-    figure.savefig(file, metadata={"Date": None})
+    for axis in axes:
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
+    axes[0].set_ylabel("µs per token of a step")
+    figure.savefig(root / PICTURE, metadata={"Date": None})
     pyplot.close(figure)
+
+
+def _read(root: Path, name: str) -> list[Figure]:
+    figures: list[Figure] = json.loads((root / FOLDER / name).read_text(encoding="utf-8"))
+    return figures

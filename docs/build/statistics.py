@@ -13,11 +13,11 @@ RECORD = Path("results/published/coverage/coverage.json")
 def lookups(root: Path) -> dict[str, Any]:
     """Lookups of the page, from the record below `root`."""
     record = json.loads((root / RECORD).read_text(encoding="utf-8"))
-    three = record["centres"]["percentile bootstrap"]["two groups"]["3"]
+    three = record["centers"]["percentile bootstrap"]["two groups"]["3"]
     return {
         "studies": f"{record['studies']:,}",
         "three": _percent(three),
-        "centres": _table_of_centers(record["centres"]),
+        "centers": _table_of_centers(record["centers"]),
         "rates": _table_of_rates(record["rates"]),
     }
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import jinja2
 
-from docs.build.numbers import at_most, power_at_most
+from docs.build.rounding import at_most, power_at_most
 
 _NUMBER = re.compile(r"(?<![A-Za-z\d])\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")  # and not T5
 _WORD = re.compile(

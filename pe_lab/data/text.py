@@ -113,9 +113,8 @@ def _utf8(file: Path) -> bytes:
     except OSError as e:
         raise UserError(f"The text {file} cannot be read ({one_line(e)}).") from e
     except UnicodeDecodeError as e:
-        raise UserError(
-            f"The text {file} is not valid UTF-8 (invalid byte at offset {e.start})."
-        ) from e
+        where = f"invalid byte at offset {e.start}"
+        raise UserError(f"The text {file} is not valid UTF-8 ({where}).") from e
     return content
 
 
@@ -142,10 +141,8 @@ def _cut(file: Path) -> Rows:
 def _by_hash(groups: Mapping[bytes, Sequence[Row]], where: str, unit: str) -> Rows:
     """Split groups of rows by the hash of their keys; the first tenths are held out."""
     if len(groups) < 3:
-        raise UserError(
-            f"{where} has {len(groups)} different {unit}: train, validation and test need at "
-            f"least one each."
-        )
+        count = f"{where} has {len(groups)} different {unit}"
+        raise UserError(f"{count}: train, validation and test need at least one each.")
     # The hash makes the split independent of file names and of the order of files.
     order = sorted(groups, key=lambda key: hashlib.sha256(key).digest())
     num_held_out = max(1, len(order) * _HELD_OUT // 100)
@@ -227,6 +224,8 @@ def read(
         builder = tfds.core.read_only_builder.builder_from_files(name, data_dir=str(data_dir))
     except tfds.core.registered.DatasetNotFoundError as e:
         raise unknown(str(data_dir), name, [*made.HASHES, *names(data_dir)]) from e
+    except ValueError as e:
+        raise UserError(f"{name!r} is no name of a data set: {one_line(e)}") from e
     available = dict(builder.info.features.items())
     wanted_features = tuple(features) or _text_feature(name, available)
     texts = _texts(available)

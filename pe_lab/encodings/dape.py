@@ -121,14 +121,7 @@ class DAPE(AttentionEncoding):
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "_ _ l s"]:
         """b, the bias of the inner encoding."""
-        bias = self.inner.bias(Q, K)
-        content_bias = self.inner.content_bias(q, k, Q, K)
-        if bias is None:
-            assert content_bias is not None  # an encoding that is only a bias has one
-            return content_bias
-        if content_bias is None:
-            return bias
-        return bias + content_bias
+        return added(self.inner.bias(Q, K), self.inner.content_bias(q, k, Q, K))
 
     def with_neighbors(
         self, x: Float[Array, "b l s c"], mask: Bool[Array, "_ _ l s"]
@@ -147,3 +140,13 @@ class DAPE(AttentionEncoding):
         for start in range(self.kernel_size):
             neighbors.append(padded_keys[:, :, start : start + num_keys])
         return jnp.concatenate(neighbors, axis=3)
+
+
+def added(
+    bias: Float[Array, "_ _ l s"] | None, content_bias: Float[Array, "_ _ l s"] | None
+) -> Float[Array, "_ _ l s"]:
+    """The sum of the biases that an encoding has, at least one of the two."""
+    if bias is None:
+        assert content_bias is not None
+        return content_bias
+    return bias if content_bias is None else bias + content_bias

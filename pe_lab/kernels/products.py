@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 from jax import lax
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
 Axes = tuple[Sequence[int], Sequence[int]]  # of the left factor, and of the right one
@@ -62,12 +63,16 @@ def dot_general(
     x: Float[Array, "..."],
     w: Float[Array, "d f"],
     dimension_numbers: DimensionNumbers,
+    precision: jax.lax.PrecisionLike = None,
+    preferred_element_type: DTypeLike | None = None,
     **options: Any,
 ) -> Float[Array, "..."]:
     """`lax.dot_general` as Flax's Linear calls it: the last axis of x with the first of w."""
     last_axis = x.ndim - 1
     last_with_first = (((last_axis,), (0,)), _NO_BATCH)
-    if dimension_numbers != last_with_first:
+    has_own_type = preferred_element_type in (None, x.dtype)
+    if dimension_numbers != last_with_first or not has_own_type:
+        options |= {"precision": precision, "preferred_element_type": preferred_element_type}
         return lax.dot_general(x, w, dimension_numbers, **options)
     *axes, channels = x.shape
     tokens = x.reshape(-1, channels)

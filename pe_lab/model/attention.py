@@ -121,7 +121,7 @@ def _scale_by_log_n(
     mask: Bool[Array, "_ _ l s"],
     factor: Float[Array, "h"] | float,
 ) -> Float[Array, "b l h e"]:
-    """Queries times factor * log n. It scales q·k and leaves biases as they are."""
+    """Queries times factor * log n. It scales q·k and biases that read q, and no other biases."""
     num_visible = mask.sum(axis=-1)  # [B|1, H|1, L]
     n = jnp.maximum(num_visible, 1)  # a query without keys: log 0 is infinite
     factor_of_head = jnp.asarray(factor, jnp.float32)

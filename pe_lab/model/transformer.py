@@ -77,6 +77,7 @@ class Transformer(nnx.Module):
             use_bias=False,
             dtype=jnp.dtype(model.compute_dtype),
             dot_general=kernels.dot_general,
+            preferred_element_type=jnp.float32,
             rngs=nnx.Rngs(params=output_key),
         )
         self.output = None if model.tied_output else output
@@ -211,7 +212,7 @@ class Transformer(nnx.Module):
 
     def logits(self, x: Float[Array, "b l d"]) -> Float[Array, "b l v"]:
         if self.output is not None:
-            return self.output(x).astype(jnp.float32)
+            return self.output(x)
         # Tied: the rows of the embedding are the columns of the output's matrix.
         table = self.answering.embedding.embedding[...].astype(x.dtype)
         return jnp.einsum("bld,vd->blv", x, table, preferred_element_type=jnp.float32)

@@ -11,7 +11,7 @@ and tables show how much that matters.
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,7 @@ def chosen(results: Results) -> Results:
                 continue
             (best,) = same
         variants.append(
-            dataclasses.replace(best, labels=dict(untuned), candidates=tuple(candidates))
+            dataclasses.replace(best, labels=dict(untuned), candidates=in_order(candidates, tuned))
         )
     renamed = _renamed(results, variants)
     return dataclasses.replace(results, variants=tuple(renamed))
@@ -132,6 +132,16 @@ def setting(variant: Variant, tuned: Sequence[str]) -> str:
     """Return the labels of the chosen variant on the tuned axes."""
     labels = chosen_candidate(variant).labels
     return SEPARATOR.join(labels[axis] for axis in tuned if labels.get(axis))
+
+
+def in_order(candidates: Iterable[Variant], tuned: Sequence[str]) -> tuple[Variant, ...]:
+    """Return the candidates by the numbers of their settings; other labels keep their order."""
+
+    def numbers(candidate: Variant) -> list[float]:
+        of_axes = [_as_number(candidate.labels.get(axis)) for axis in tuned]
+        return [math.inf if number is None else number for number in of_axes]
+
+    return tuple(sorted(candidates, key=numbers))
 
 
 def at_edge(variant: Variant, tuned: Sequence[str]) -> bool:

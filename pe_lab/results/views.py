@@ -146,11 +146,10 @@ def tuning(results: Results, chosen: Results) -> Table:
     point = results.spec.extrapolation.point
     metric = MetricSpec(headline(results), point)
     label = metrics.BY_NAME[metric.name].label
-    settings: list[str] = []
-    for variant in chosen.variants:
-        # Variants may have been tuned over different settings.
-        settings += [selection.setting(candidate, tuned) for candidate in variant.candidates]
-    settings = list(dict.fromkeys(settings))
+    # Variants may have been tuned over different settings.
+    candidates = itertools.chain(*(variant.candidates for variant in chosen.variants))
+    ordered = selection.in_order(candidates, tuned)
+    settings = list(dict.fromkeys(selection.setting(candidate, tuned) for candidate in ordered))
     rows = []
     for variant in chosen.variants:
         # The loss that decided. Seeds that the chosen setting alone has are not in it.

@@ -52,6 +52,8 @@ def checked(value: object, annotation: object, name: str) -> Any:
     expected = types.NoneType if annotation is None else annotation
     if expected is int and not is_integer:
         raise _wrong_type(value, annotation, name)
+    if is_integer and abs(typing.cast(int, value)) >= 2**31:
+        raise UserError(f"{name} must be a whole number of 32 bits, got {value!r}.")
     if isinstance(expected, type) and not isinstance(value, expected):
         raise _wrong_type(value, annotation, name)
     return value
@@ -70,13 +72,16 @@ def _checked_union(value: object, annotation: object, name: str) -> Any:
 
 
 def _checked_tuple(value: object, annotation: object, name: str) -> tuple[Any, ...]:
-    """Return a tuple. Its items are checked if they have one type, as in tuple[int, ...]."""
+    """Return a tuple of the annotated length whose items have the annotated types."""
     if not isinstance(value, tuple):
         raise _wrong_type(value, annotation, name)
-    item, *others = typing.get_args(annotation)
-    if others != [Ellipsis]:
-        return value
-    return tuple(checked(part, item, f"{name}[{i}]") for i, part in enumerate(value))
+    items = typing.get_args(annotation)
+    if items[1:] == (Ellipsis,):
+        items = (items[0],) * len(value)
+    if len(value) != len(items):
+        raise UserError(f"{name} must have {len(items)} values, got {value!r}.")
+    parts = enumerate(zip(value, items, strict=True))
+    return tuple(checked(part, item, f"{name}[{i}]") for i, (part, item) in parts)
 
 
 def _wrong_type(value: object, annotation: object, name: str) -> UserError:

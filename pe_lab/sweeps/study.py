@@ -217,11 +217,12 @@ def groups(runs: Iterable[Run], together: Iterable[Sequence[str]] = ()) -> list[
     for run_ids in together:
         members = [remaining.pop(run_id) for run_id in run_ids]
         run_groups.append(RunGroup(tuple(members)))
-    members_of: dict[tuple[int, Run], list[Run]] = {}
+    members_of: dict[tuple[int, bool, Run], list[Run]] = {}
     for run in remaining.values():
-        key = (generation(run), run.group_key())
+        has_parent = run.init_from is not None
+        key = (generation(run), has_parent, run.group_key())
         members_of.setdefault(key, []).append(run)
-    for (_, group_key), members in members_of.items():
+    for (_, _, group_key), members in members_of.items():
         parts = _split(members, group_key.execution.max_members)
         run_groups += [RunGroup(tuple(part)) for part in parts]
     # The sort is stable, so groups of one generation keep the order of their first runs.

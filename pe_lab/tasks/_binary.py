@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from pe_lab.tasks._arithmetic import carried
 from pe_lab.tasks.base import (
     Bools,
     Example,
@@ -36,18 +37,6 @@ def positive(key: RandomKey, size: Scalar, bound: int) -> Ints:
     index = jnp.arange(bound)
     highest_bit = (index == highest).astype(jnp.int32)
     return jnp.where(index < highest, bits, highest_bit)
-
-
-def carried(columns: Ints) -> Ints:
-    """Return the bits of a number whose columns hold any counts."""
-
-    def step(carry, count):
-        total = carry + count
-        return total // 2, total % 2
-
-    no_carry = jnp.zeros((), jnp.int32)
-    _, bits = jax.lax.scan(step, no_carry, columns)
-    return bits
 
 
 @dataclass(frozen=True)
@@ -120,9 +109,9 @@ class TwoNumbers(Task):
         # One more column has room for the last carry.
         wide_a = jnp.pad(a, (0, 1))
         wide_b = jnp.pad(b, (0, 1))
-        columns = self.columns(wide_a, wide_b)
+        bits, _ = carried(self.columns(wide_a, wide_b), base=2)
         target_index = jnp.arange(self.target_bound(bound))
-        target, target_mask, answer_mask = self._target(carried(columns), length, target_index)
+        target, target_mask, answer_mask = self._target(bits, length, target_index)
         # The labels of a target do not depend on the length of the result.
         target_significance = jnp.where(target_mask, target_index + 1, 0)
         return make_example(

@@ -115,10 +115,8 @@ class Addition(Arithmetic):
     def __post_init__(self):
         super().__post_init__()
         if not 1 <= self._fewest <= self.operands:
-            raise ValueError(
-                f"Addition needs 1 <= min_operands <= operands, got {self._fewest} and "
-                f"{self.operands}."
-            )
+            given = f"{self._fewest} and {self.operands}"
+            raise ValueError(f"Addition needs 1 <= min_operands <= operands, got {given}.")
         if not 0 <= self.blanks < 1:
             raise ValueError(f"Addition's blanks is a probability below 1, got {self.blanks}.")
         self._check_two_operands()
@@ -132,14 +130,15 @@ class Addition(Arithmetic):
                 f"Addition's total_length needs lengths='independent', padding='none' and no "
                 f"other_digits, got {self.lengths!r}, {self.padding!r} and {self.other_digits}."
             )
+        if self.total_length and (self.hints or self.blanks):
+            added = f"{self.hints} and {self.blanks}"
+            raise ValueError(f"Addition's total_length takes no hints and no blanks, got {added}.")
         if self.other_digits is not None and self.other_digits < 1:
             raise ValueError(f"Addition's other_digits is 1 or more, got {self.other_digits}.")
         _, shortest_sum = self._most_digits(self.min_length)
         if self.hints < 0 or 0 < self.hints < shortest_sum:
-            raise ValueError(
-                f"Addition needs a hint for each digit of the shortest sums or no hints, got "
-                f"{self.hints}."
-            )
+            needed = "a hint for each digit of the shortest sums or no hints"
+            raise ValueError(f"Addition needs {needed}, got {self.hints}.")
 
     def _check_two_operands(self) -> None:
         if self._fewest == self.operands == 2:

@@ -1,8 +1,8 @@
 """Recall the value of each key that occurs again.
 
-    k2 v3 k4 v1 -> [k4] v1 [_ _] [k2] v3  # num_symbols=12
-    k2 v3 k4 v1 k2 v5 -> [k4] v1 [k2] v5  # num_symbols=12, variant="forgetting"
-    a1 b2 v3 a1 b0 v0 -> [a1 b0] v0 [a1 b2] v3  # num_symbols=12, variant="compositional"
+    k2 v3 k4 v1 -> [k4] v1 [_ _] [k2] v3  # num_symbols=12, num_slots=3
+    k2 v3 k4 v1 k2 v5 -> [k4] v1 [k2] v5  # num_symbols=12, variant="forgetting", slots_per_pair=1
+    a1 b2 v3 a1 b0 v0 -> [a1 b0] v0 [a1 b2] v3  # variant="compositional", slots_per_pair=1
 
 The prompt is the pairs; all keys differ, and so do all values. The target is the rest of the
 sequence, in slots as wide as a pair: every key occurs once more in a slot of its own, and the model
@@ -12,9 +12,9 @@ of two tokens from a grid of as many first as second tokens, so that neither tok
 the value.
 
 The length is the number of pairs, which the model must remember. With slots_per_pair it determines
-the number of tokens, 2 * (1 + slots_per_pair) per pair; with num_slots the target has the same
-number of tokens for every number of pairs. A model that predicts an arbitrary value of
-the prompt is right for 1 / pairs of the answers.
+the number of tokens, 2 * (1 + slots_per_pair) per pair in the plain variant; with num_slots, which
+replaces it, the target has the same number of tokens for every number of pairs. A model that
+predicts an arbitrary value of the prompt is right for 1 / pairs of the answers.
 
 Papers: Arora et al. 2023 (Zoology, https://arxiv.org/abs/2312.04927): "multi-query associative
 recall" (MQAR), 8192 symbols, the keys' slots from a power law over the slots. Its Figure 2 has 4 to
@@ -92,6 +92,8 @@ class AssociativeRecall(Task):
             )
         if self.power <= 0:
             raise ValueError(f"AssociativeRecall's power is above 0, got {self.power}.")
+        if self.gaps != "power_law" and self.power != type(self).power:
+            raise ValueError(f"AssociativeRecall with gaps={self.gaps!r} takes no power.")
 
     @property
     def _width(self) -> int:

@@ -214,6 +214,11 @@ class Task(ChecksChoices):
         return None
 
     @property
+    def max_train_length(self) -> int | None:
+        """Length of the longest example in training; None for that of all examples."""
+        return None
+
+    @property
     def corpus(self) -> str | None:
         """Name of the prepared data set that the task reads; None for a task without text."""
         return None

@@ -6,8 +6,8 @@
 
 The length counts both numbers and the operator. The size of the first number is uniform among those
 that leave a bit for the second one. Each number is uniform among the positive numbers of its size,
-with zeros after its highest bit. Prompts of one or two symbols are one number, which is its
-own sum.
+with zeros after its highest bit. Prompts of one or two symbols are one number, which is its own
+sum. Their bits are uniform, but not all of them are 1.
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
 (https://arxiv.org/abs/2305.16843): "binary_addition", lengths 1..40 in training, up to 500 in the

@@ -60,6 +60,11 @@ class BitwiseOr(Task):
     def vocabulary(self) -> Vocabulary:
         return Vocabulary.of("0", "1", "|")
 
+    @property
+    def max_length(self) -> int | None:
+        # The sum of the weights of `sample`, n (n + 1) (2 n + 1) / 6, is below 2**31.
+        return 1860 if self.lengths == "all" else None
+
     def exact_arguments(self, operands: Literal["longest", "all"]) -> dict[str, str]:
         if operands == "all":
             return {"lengths": "equal"}

@@ -6,8 +6,8 @@
 Attention can average over the whole string, but the remainder needs the exact count.
 
 No paper: parity is this task with modulus 2. The count is uniform on 0..length, as in Huang et al.
-2025 (https://arxiv.org/abs/2410.02140), so that all remainders have similar frequencies from length
-`modulus` on.
+2025 (https://arxiv.org/abs/2410.02140), so that all remainders have similar frequencies at lengths
+that are much larger than `modulus`.
 """
 
 from dataclasses import dataclass

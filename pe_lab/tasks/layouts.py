@@ -1,10 +1,11 @@
-"""Layouts: from an example to the token sequences of a transformer. Every task has every layout.
+"""Layouts: from an example to the token sequences of a transformer.
 
 decoder          tokens   BEGIN p p p SEPARATOR t t      labels   . . . . t t END
 encoder          tokens   p p p BLANK BLANK BLANK        labels   . . . t t END
 encoder_decoder  source   p p p      tokens BEGIN t t    labels   t t END
 
-The target follows the last token of the prompt; padding follows the target.
+The target follows the last token of the prompt; padding follows the target. A task without a prompt
+has no encoder_decoder layout.
 
 Shape letter: L tokens of a sequence.
 """
@@ -17,6 +18,9 @@ from jaxtyping import Array, Bool, Int, Shaped
 
 from pe_lab.tasks.base import AnyArray, Example, Task, Vocabulary
 from pe_lab.tasks.batch import Batch
+
+# Every batch has these structures. Those of a task replace them.
+DEFAULT_STRUCTURES = ("symbols", "coupled", "parts")
 
 
 class _Labels(NamedTuple):
@@ -249,11 +253,8 @@ def _structure(
         [prompt_index + 1, source + 1],
         0,
     )
-    structure = {
-        "symbols": is_symbol,
-        "coupled": coupled,
-        "parts": from_target.astype(jnp.int32),
-    }
+    parts = from_target.astype(jnp.int32)
+    structure = dict(zip(DEFAULT_STRUCTURES, (is_symbol, coupled, parts), strict=True))
     # The structures of a task replace the defaults.
     for name, (prompt, target) in example.structure.items():
         prompt_values = _take(prompt, prompt_index)

@@ -20,6 +20,7 @@ answer at its own bit; here the answers follow the whole string, and a decoder s
 ones.
 """
 
+import string
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -38,8 +39,6 @@ from pe_lab.tasks.base import (
     Vocabulary,
     make_example,
 )
-
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Majority(Task):
     interleaved: int = 1
     every_prefix: bool = False
 
-    attributes: ClassVar = {"num_ones": NUM_ONES}
+    attributes: ClassVar = {"num_ones": NUM_ONES}  # of bits
 
     def __post_init__(self):
         if self.num_symbols < 2 or self.interleaved < 1:
@@ -78,8 +77,8 @@ class Majority(Task):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        if 2 < self.num_symbols <= len(_LETTERS):
-            return Vocabulary.of(*_LETTERS[: self.num_symbols])
+        if 2 < self.num_symbols <= len(string.ascii_lowercase):
+            return Vocabulary.of(*string.ascii_lowercase[: self.num_symbols])
         return Vocabulary(self.num_symbols)
 
     @property

@@ -4,9 +4,10 @@
     1 - 1 - 1 -> 4
     6 -> 6  # modulus=7
 
-Times precedes plus and minus. The answer is one token, so a guess is right in one of `modulus`
-examples at every length. An expression has an odd number of symbols, so an even length is an upper
-bound: its examples have one symbol less.
+Times precedes plus and minus. The answer is one token, so a guess is right in about one of
+`modulus` examples; 0 is a little more frequent in short expressions, because of products. An
+expression has an odd number of symbols, so an even length is an upper bound: its examples have one
+symbol less.
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098) and Ruoss et al. 2023
 (https://arxiv.org/abs/2305.16843): "modular_arithmetic", modulus 5, lengths 1..40 in training, up

@@ -7,13 +7,14 @@
 
 form="prefix" puts the n-gram before the string. form="suffix" puts it after the string, as input
 tokens at the start of the target, so that the answer follows it directly. form="duplicate" is no
-search: the target is a copy of the string, in which one n-gram has replaced another one, so that a
-search for the last predicted symbols has two results. It is for evaluating a model that was trained
-on copying.
+search: the target is a copy of the string, in which one n-gram has replaced another one that does
+not overlap with it, so that a search for the last predicted symbols has two results. It is for
+evaluating a model that was trained on copying.
 
 The string is uniform. The n-gram is uniform among those that occur once in it and that leave at
-least three symbols more than the answer needs, as in the authors' code. If no n-gram occurs once
-(with 26 letters and n-grams of 3 in fewer than one example of 5,000), its first occurrence counts.
+least three symbols more than the answer needs, as in the authors' code (not in these short
+examples). If no n-gram occurs once (with 26 letters and n-grams of 3 in fewer than one example of
+5,000), its first occurrence counts.
 
 Papers: Jelassi et al. 2024 (https://arxiv.org/abs/2402.01032): "n-gram lookup" with prefix keys and
 with suffix keys, and copying with a duplicate n-gram; 26 letters and n-grams of 3 are the defaults
@@ -81,6 +82,8 @@ class Ngram(Task):
 
     @property
     def min_length(self) -> int:
+        if self.form == "duplicate":
+            return 2 * self.gram + (self.answer or 0) + 2  # two n-grams that do not overlap
         return self.gram + (self.answer or 0) + 3
 
     @property
@@ -167,10 +170,13 @@ class Ngram(Task):
         from_key, to_key = jax.random.split(key)
         index = jnp.arange(len(letters))
         num_starts = length - self.gram - (self.answer or 0) - 1
-        old = jax.random.randint(from_key, (), 0, num_starts)
-        # A shift of at least 1 never gives the old index.
-        shift = jax.random.randint(to_key, (), 1, num_starts)
-        new = (old + shift) % num_starts
+        # Each pair of these numbers gives another pair of n-grams that do not overlap.
+        most = num_starts - self.gram
+        one = jax.random.randint(from_key, (), 0, most + 1)
+        other = jax.random.randint(to_key, (), 0, most)
+        old_is_first = one <= other
+        old = jnp.where(old_is_first, one, one - 1 + self.gram)
+        new = jnp.where(old_is_first, other + self.gram, other)
         is_replaced = (index >= new) & (index < new + self.gram)
         copied_index = jnp.where(is_replaced, index - new + old, index)
         mask = index < length

@@ -5,8 +5,8 @@
     1 0 1 0 1 -> 1 1 0 0 1  # answer="scratchpad"
 
 The answer is one token, 0 for an even number of ones, so a constant guess is right in half of the
-examples at every length. With the parities of all prefixes as the target, each one follows from the
-previous one and a bit.
+examples at every length (with ones="uniform" in more of them at even lengths, 60 % at 4). With the
+parities of all prefixes as the target, each one follows from the previous one and a bit.
 
 Papers: Deletang et al. 2023 (https://arxiv.org/abs/2207.02098): "parity_check", lengths 1..40 in
 training. Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466): "parity", tested up to 16.

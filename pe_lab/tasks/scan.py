@@ -6,9 +6,8 @@
     run around left -> I_TURN_LEFT I_RUN I_TURN_LEFT I_RUN I_TURN_LEFT I_RUN I_TURN_LEFT I_RUN
 
 A grammar generates all 20,910 commands. The length of an example is its number of actions, and all
-commands of a length are equally likely. A length without commands (37 actions, for example; in
-training, all lengths above `max_train`) is an upper bound: the command then has the longest shorter
-length with commands.
+commands of a length are equally likely. A length without commands (37 actions, for example) is an
+upper bound: the command then has the longest shorter length with commands.
 
 A tenth of the commands of every length, chosen by a checksum of their words, is held out. Training
 has the others, up to `max_train` actions. Validation has the held-out commands of all lengths. The
@@ -80,6 +79,10 @@ class Scan(Task):
     @property
     def max_length(self) -> int | None:
         return _LONGEST
+
+    @property
+    def max_train_length(self) -> int | None:
+        return self.max_train
 
     def prompt_bound(self, length: int) -> int:
         return _most_words()[length]

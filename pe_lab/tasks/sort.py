@@ -62,6 +62,10 @@ class Sort(StringTask):
                 f"{10**9 - 1}, got {self.numbers}."
             )
 
+        defaults = (type(self).num_symbols, type(self).distinct)
+        if self.numbers is not None and (self.num_symbols, self.distinct) != defaults:
+            raise ValueError("Sort with numbers takes no num_symbols and no distinct.")
+
     @property
     def vocabulary(self) -> Vocabulary:
         if self.numbers is None:

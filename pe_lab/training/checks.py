@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
+import jax
+import jax.numpy as jnp
+
 from pe_lab.runs.errors import UserError, one_line
+from pe_lab.tasks.layouts import DEFAULT_STRUCTURES
 
 if TYPE_CHECKING:  # setup.py calls these checks
     from pe_lab.training.placements import Placement
@@ -29,6 +34,7 @@ def check(setup: Setup, trained: bool) -> None:
         _check_encoding(setup, placement)
     for placement in setup.placements:
         _check_axes(setup, placement)
+    _check_structure(setup)
     run = setup.run
     if setup.revealed == "answer":
         names = " and ".join(setup.revealing_schemes("answer"))
@@ -86,6 +92,13 @@ def check_lengths(setup: Setup) -> None:
             f"got length {shortest}: see config.train.min_length and the lengths of "
             "config.evaluate."
         )
+    for component in task.components:
+        most = component.max_train_length
+        if most is not None and run.train.max_length > most:
+            raise UserError(
+                f"{run.task.name} with these arguments trains with at most {most} "
+                f"{task.length_name}: config.train.max_length must not be {run.train.max_length}."
+            )
     if task.max_length is not None and longest > task.max_length:
         raise UserError(
             f"{run.task.name} with these arguments has no examples longer than "
@@ -180,6 +193,21 @@ def _check_axes(setup: Setup, placement: Placement) -> None:
             f"{name} reads positions of {_axes(reads)}, the scheme {scheme} gives "
             f"{_axes(num_axes)}{advice}."
         )
+
+
+def _check_structure(setup: Setup) -> None:
+    """The task has the structures that the position schemes depend on."""
+    for scheme, name in zip(setup.schemes, setup.scheme_names, strict=True):
+        if scheme.follows is None or scheme.follows in DEFAULT_STRUCTURES:
+            continue
+        task = setup.task
+        sample = functools.partial(task.sample, bound=task.min_length, data=task.data("train"))
+        example = jax.eval_shape(sample, jax.random.key(0), jnp.int32(task.min_length))
+        if scheme.follows not in example.structure:
+            raise UserError(
+                f"{setup.run.task.name} has no structure {scheme.follows!r}, which the scheme "
+                f"{name} follows."
+            )
 
 
 def _axes(number: int) -> str:

@@ -21,7 +21,7 @@ from pe_lab.model.transformer import Transformer
 from pe_lab.tasks.base import Example
 from pe_lab.training import batches, devices, evaluation_data
 from pe_lab.training.batches import ModelBatch
-from pe_lab.training.random_keys import POSITIONS, stream_keys
+from pe_lab.training.random_keys import EVALUATED_POSITIONS, stream_keys
 from pe_lab.training.setup import Setup
 
 
@@ -130,7 +130,7 @@ def measure_batch(
     examples = jax.lax.optimization_barrier(examples)
     lay_out = functools.partial(setup.layout, setup.task)
     rows = jax.vmap(lay_out)(examples)
-    position_keys = stream_keys(keys, POSITIONS)
+    position_keys = stream_keys(keys, EVALUATED_POSITIONS)
     rows, stream, source = batches.add_positions(
         setup, rows, position_keys, train=False, offset=which.offset
     )
@@ -217,17 +217,21 @@ def _sums(
 def _scale_ratio(model: Transformer, streams: tuple[Stream, ...]) -> Float[Array, "e"]:
     """RMS of each stack's input encodings relative to the scaled token embedding."""
 
-    def rms(x: Array) -> Array:
-        mean_square = jnp.square(x).mean()
+    def rms(x: Array, is_counted: Bool[Array, "..."] | None = None) -> Array:
+        mean_square = jnp.square(x).mean(where=is_counted)
         return jnp.sqrt(mean_square)
 
     ratios = []
     for stack, stream in zip(model.stacks.values(), reversed(streams), strict=True):
         table = stack.embedding.embedding[...]
         token_rms = rms(table * stack.embedding_scale)
-        first_row = tuple(positions[:1] for positions in stream.positions)
-        embeddings = stack.position_embeddings(first_row)
-        ratios += [rms(embedding) / token_rms for embedding in embeddings]
+        of_first_layer = tuple(positions[:1] for positions in stream.positions)
+        for embedding in stack.position_embeddings(of_first_layer):
+            # Padding has position 0, which is not counted. Examples may share one row of positions.
+            mask = stream.mask
+            if len(embedding) == 1:
+                mask = mask.any(axis=0, keepdims=True)
+            ratios.append(rms(embedding, mask[..., None]) / token_rms)
     if not ratios:
         return jnp.zeros(0)
     return jnp.stack(ratios)

@@ -13,11 +13,10 @@ from jax.stages import Compiled
 from jaxtyping import PyTree
 
 from pe_lab.runs import record_rows, records
-from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import grid
 from pe_lab.runs.record_schema import Record
-from pe_lab.runs.run import RunGroup, plain
-from pe_lab.training import checkpoint, curve, devices, run_records
+from pe_lab.runs.run import RunGroup
+from pe_lab.training import checkpoint, curve, devices, resume, run_records
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.run_records import Cost
 from pe_lab.training.setup import build_setup
@@ -136,7 +135,7 @@ class Training:
             return None
         state, notes = restored
         assert notes is not None
-        self._check_curve(notes)
+        resume.check(notes, self.setup, self.checkpoints)
         self.curves = notes["curve"]
         if "losses" in notes:  # older checkpoints do not have them
             self.losses = curve.MeanLoss(**notes["losses"])
@@ -145,24 +144,13 @@ class Training:
         self.report({"event": "resumed", "step": int(np.asarray(state.step)[0])})
         return state
 
-    def _check_curve(self, notes: checkpoint.Notes) -> None:
-        """Refuse a checkpoint whose curve was measured on operands of other lengths."""
-        run = self.group.run
-        if notes["evaluated_task"] != plain(run.evaluated_task):
-            raise UserError(
-                f"The checkpoint in {self.checkpoints} was measured with "
-                f"config.evaluate.exact_operands={notes['exact_operands']!r} and this study asks "
-                f"for {run.evaluate.exact_operands!r}: choose another results folder."
-            )
-
     def _save(self) -> None:
         notes = {
             "curve": self.curves,
             "losses": self.losses.notes(),
             "train_seconds": self.cost.train_seconds,
             "memory": self.cost.memory,
-            "exact_operands": self.group.run.evaluate.exact_operands,
-            "evaluated_task": plain(self.group.run.evaluated_task),
+            **resume.notes_of(self.setup),
         }
         checkpoint.save(self.checkpoints, self.step, self.state, notes)
 
@@ -175,8 +163,10 @@ class Training:
 
     @property
     def last_step(self) -> int:
-        """The step at which every member has stopped."""
-        return int(np.asarray(self.state.stop_at).max())
+        """The step at which every member has stopped. Diverged members are not waited for."""
+        stop_at = np.asarray(self.state.stop_at)
+        is_running = np.asarray(self.state.diverged_at) < 0
+        return int(stop_at[is_running].max(initial=self.step))
 
     def train(self, should_leave: Callable[[], bool] = lambda: False) -> None:
         """Train chunk by chunk up to the last step.

@@ -38,10 +38,13 @@ def placements_of(
     """The encodings of a stack.
 
     Args:
-      streams: all of the model; a stack with cross-attention has encodings that read both.
+      streams: all of the model; encodings of cross-attention read both.
     """
-    in_attention = streams if any(stack.cross_sites) else (name,)
+    across = {site.index for layer in stack.cross_sites for site in layer}
     inputs = zip(stack.input_encodings, stack.input_sites, strict=True)
-    attention = zip(stack.attention_encodings, stack.attention_sites(), strict=True)
     placements = [Placement(encoding, site, (name,)) for encoding, site in inputs]
-    return placements + [Placement(encoding, site, in_attention) for encoding, site in attention]
+    attention = zip(stack.attention_encodings, stack.attention_sites(), strict=True)
+    for encoding, site in attention:
+        read_streams = streams if site.index in across else (name,)
+        placements.append(Placement(encoding, site, read_streams))
+    return placements

@@ -15,6 +15,9 @@ EVALUATION = 4
 SOURCE_POSITIONS = 5
 NAMED_SCHEMES = 6
 LOOPS = 7
+# In evaluation, folded into the key of an example. A task splits this key, and
+# split(key, n)[i] == fold_in(key, i), so the integer is one that no split reaches.
+EVALUATED_POSITIONS = 0x504F5349
 
 
 def stream_key(

@@ -148,7 +148,9 @@ class Setup:
         context_lengths = self.context_lengths(length, train)
         parts = self.layout.parts(self.task, length)
         bounds = []
-        for stack in placement.streams:
+        # These structures may number the tokens of the other stream.
+        numbers_all = scheme.follows in ("coupled", "grid")
+        for stack in context_lengths if numbers_all else placement.streams:
             num_tokens = context_lengths[stack]
             num_examples = num_tokens // sum(parts[stack])
             context_parts = parts[stack] * num_examples
@@ -289,7 +291,9 @@ def _split_rule(run: Run) -> splits.Rule:
 
 
 def _trained_inputs(run: Run, task: Task, rule: splits.Rule) -> splits.Trained | None:
-    if splits.has_data(task):
+    # `checks.check` refuses a training without examples.
+    has_examples = task.max_length is None or run.train.min_length <= task.max_length
+    if splits.has_data(task) or not has_examples:
         return None
     inputs = splits.trained(task, rule, run.train.min_length, run.train.max_length)
     return dataclasses.replace(inputs, everywhere=run.init_from is not None)

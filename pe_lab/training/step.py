@@ -128,7 +128,7 @@ def batch_loss(
     )
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.labels)
     weights = batch.scores
-    # A token without weight may have a loss that is not finite.
+    # A token without weight may have an infinite loss, and 0 times infinity is NaN.
     weighted_losses = jnp.where(weights != 0, losses * weights, 0)
     return weighted_losses.sum()
 

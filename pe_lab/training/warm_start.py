@@ -56,6 +56,17 @@ def overridden(setup: Setup, override: Override) -> Setup:
     return dataclasses.replace(new_setup, trained_inputs=setup.trained_inputs)
 
 
+def _check_backbone(old: Run, new: Run) -> None:
+    """Check the settings of the model that change no shape of a parameter."""
+    for name in ("num_heads", "activation", "norm_position", "scale_embeddings"):
+        before, now = getattr(old.model, name), getattr(new.model, name)
+        if before != now:
+            raise UserError(
+                f"The model differs from the model of the run {old.run_id}: config.model.{name} is "
+                f"{before!r} there and {now!r} here."
+            )
+
+
 def adopt(params: PyTree, old_setup: Setup, new_setup: Setup, fresh: PyTree = None) -> PyTree:
     """Parameters of one run in the model of another.
 
@@ -70,6 +81,7 @@ def adopt(params: PyTree, old_setup: Setup, new_setup: Setup, fresh: PyTree = No
     Raises:
       UserError: the backbones differ, or an encoding's parameters do.
     """
+    _check_backbone(old_setup.run, new_setup.run)
     old = _by_path(params)
     new = None if fresh is None else _by_path(fresh)
     first_old = jax.tree.leaves(old_setup.abstract_params)[0]

@@ -41,7 +41,8 @@ def serve(train: Train) -> None:
 
 def _pass_on(running: list[int]) -> None:
     for child in running:
-        os.kill(child, signal.SIGTERM)
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            os.kill(child, signal.SIGTERM)
 
 
 def _fork(train: Train, group_file: Path, folder: Path, log: Path) -> int:

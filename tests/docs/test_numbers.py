@@ -1,10 +1,11 @@
 import pytest
 
-from docs.build import numbers
+from docs.build import rounding
 from docs.build.numbers import Numbers
 from pe_lab.results import results, tables
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
+from tests.results.test_selection import tuned
 
 SOLVED = {4: 1.0}
 
@@ -115,7 +116,7 @@ def test_runs_that_two_studies_have_with_other_numbers_are_counted_with_the_larg
     ("number", "shown"), [(0.121, "0.13"), (0.12, "0.12"), (1.361, "1.37"), (0.0, "0.00")]
 )
 def test_an_upper_bound_is_rounded_up(number, shown):
-    assert numbers.at_most(number, 2) == shown
+    assert rounding.at_most(number, 2) == shown
 
 
 @pytest.mark.parametrize(
@@ -123,4 +124,30 @@ def test_an_upper_bound_is_rounded_up(number, shown):
     [(1.3152607607480604e-06, "2e-06"), (4.94e-07, "5e-07"), (9.5e-07, "1e-06"), (2e-06, "2e-06")],
 )
 def test_an_upper_bound_is_rounded_up_to_one_digit(number, shown):
-    assert numbers.power_at_most(number) == shown
+    assert rounding.power_at_most(number) == shown
+
+
+def test_tuned_settings_are_shown_on_the_seeds_that_all_of_them_have(tmp_path):
+    losses_and_outcomes = {
+        ("rope", "0.001"): [(0.1, 0.2), (0.1, 0.4), (0.1, 0.9)],  # chosen, with one seed more
+        ("rope", "0.01"): [(0.2, 1.0), (0.2, 0.8)],
+    }
+    tuned(tmp_path, losses_and_outcomes)
+    numbers = Numbers(tmp_path)
+    assert numbers.chosen_setting("rope") == "0.001"
+    assert numbers.center("rope", 8) == "0.40"
+    assert numbers.by_setting("rope", 8) == "0.30 at 0.001 and 0.90 at 0.01"
+
+
+def test_a_table_may_have_some_of_the_lengths(tmp_path):
+    numbers = study(tmp_path, {"rope": [0.2, 0.9, 0.3]})
+    header, _, row, *_ = numbers.table_at(8).splitlines()
+    assert [name.strip() for name in header.split("|")[1:-1]] == [
+        "variant",
+        "extrapolates",
+        "solved",
+        "→8",
+    ]
+    assert row.split("|")[4].strip() == "0.30"
+    with pytest.raises(UserError, match="5"):
+        numbers.table_at(5)

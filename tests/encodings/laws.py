@@ -342,12 +342,12 @@ def last_two_positions_differ(subject: Subject) -> None:
 
 
 def beyond_its_positions_there_is_nothing(subject: Subject) -> None:
-    """NaN, loud, and not the last row again."""
+    """NaN, and not the last row of a table."""
     if subject.max_positions is None:
         return
     positions = np.append(np.arange(LENGTH - 1), subject.max_positions)[None, None]
     assert np.isnan(subject.logits(positions=positions)[:, -1]).all(), (
-        "a position without a code was given one"
+        "a position outside the range got an embedding"
     )
 
 

@@ -15,7 +15,7 @@ def test_code_is_the_row():
     )
 
 
-def test_outside_of_the_table_there_is_no_code_on_either_side():
+def test_positions_outside_the_table_are_nan():
     c = codes.embed(Learned(max_positions=5, width=4, rngs=codes.rngs()), [4, 5, -1, 100])
     assert np.isfinite(c[0]).all()
     assert np.isnan(c[1:]).all()

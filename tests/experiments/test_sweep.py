@@ -237,6 +237,23 @@ def test_the_groups_of_a_tuned_study_are_quoted_commands_and_notes_go_to_stderr(
 
 
 @pytest.mark.slow
+def test_a_tuned_study_with_contrasts_may_extend_its_values(tmp_path):
+    config = tmp_path / "tuned.py"
+    two_variants = """grid.product(
+        {"model.encodings": [(dict(name="rope"),), (dict(name="nope"),)], "seed": range(2)}
+    )"""
+    config.write_text(
+        TWO_RUNS.replace('grid.product({"seed": range(2)})', two_variants)
+        + "def analysis():\n"
+        + '    return dict(contrasts=(("rope", "nope"),))\n'
+        + 'tune = dict(axes={"train.learning_rate": (1e-3, 3e-3)}, seeds=1, extend=True)\n'
+    )
+    done = call("sweep", f"--config={config}", f"--results={tmp_path / 'new'}", "--dry_run")
+    assert done.returncode == 0, done.stderr
+    assert "to train: 4 runs" in done.stdout
+
+
+@pytest.mark.slow
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
     done = call(
         "sweep",

@@ -14,7 +14,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.settings import STACKS
 from pe_lab.training import evaluation_data, evaluation_sums
 from pe_lab.training.batches import add_positions
-from pe_lab.training.random_keys import EVALUATION, POSITIONS, fold, stream_key
+from pe_lab.training.random_keys import EVALUATED_POSITIONS, EVALUATION, fold, stream_key
 from pe_lab.training.setup import build_setup
 from tests import models, tiny
 from tests.marks import full, full_except
@@ -295,7 +295,7 @@ def examples(made):
     )
     batch = jax.vmap(lambda example: made.layout(made.task, example))(drawn)
     return add_positions(
-        made, batch, jax.vmap(lambda k: stream_key(k, POSITIONS))(keys), train=False
+        made, batch, jax.vmap(lambda k: stream_key(k, EVALUATED_POSITIONS))(keys), train=False
     )
 
 

@@ -381,6 +381,17 @@ def test_fractions_of_positions_stay_float32_in_bfloat16(monkeypatch):
     assert seen == {"float32"}
 
 
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
+def test_logits_are_not_rounded_to_bfloat16(platform, tied):
+    kernels = choose("auto", platform)
+    model = build("rope", compute_dtype="bfloat16", tied_output=tied, kernels=kernels)
+    x = jax.random.normal(jax.random.key(0), (2, 3, 16), jnp.bfloat16)
+    out = model.logits(x)
+    assert out.dtype == jnp.float32
+    assert (out != out.astype(jnp.bfloat16)).any()
+
+
 @pytest.mark.slow
 def test_decoding_in_bfloat16_is_the_full_forward_in_bfloat16():
     model = build("sinusoidal", "rope", "t5_bias", compute_dtype="bfloat16")

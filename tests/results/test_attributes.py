@@ -1,6 +1,7 @@
 """Exact match by attribute, from records to a DataFrame."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pe_lab.results import frame, plots, statistics
@@ -59,8 +60,15 @@ def test_a_pivot_gives_the_curve_of_each_variant(folder):
     assert table.loc["alibi"].to_dict() == {0: 1.0, 1: 0.0, 2: 0.5, 3: 0.25}
 
 
-def test_the_other_measurements_are_the_same_with_attributes(folder):
-    assert METRIC not in set(frame.read(folder)["metric"].unique())
+def test_the_other_measurements_are_the_same_with_attributes(tmp_path):
+    study = synthetic.write(
+        tmp_path, encodings=("rope", "alibi"), seeds=2, rates=(), schemes=(), tasks=()
+    )
+    before = frame.read(study)
+    add(study)
+    after = frame.read(study)
+    assert METRIC not in set(after["metric"])
+    pd.testing.assert_frame_equal(after, before)
 
 
 def test_the_plot_has_the_medians_and_fades_values_with_few_examples(folder):

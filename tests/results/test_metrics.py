@@ -161,3 +161,14 @@ def test_the_validation_loss_of_what_did_not_finish_is_infinite():
 def test_a_null_row_says_why():
     made = run({8: 1.0, 16: None})
     assert (made.reason(16), made.reason(8), made.reason(32)) == ("the table ends", None, None)
+
+
+def test_costs_and_the_validation_loss_of_a_run():
+    made = record("r", validation={4: 1.0, 8: 1.0}, max_length=8)
+    made["cost"] = {"steps": 100, "parameters": 7, "train_flops": 12}
+    for length, loss in ((4, 0.25), (8, 0.75)):
+        row = record_rows.row("validation", length, 0, "negative_log_likelihood", loss, 100)
+        made["rows"].append(row)
+    names = ("steps", "parameters", "flops", "in_distribution_loss")
+    values = [measured.value(Measured(made), MetricSpec(name)) for name in names]
+    assert values == [100, 7, 12, 0.5]

@@ -84,7 +84,7 @@ def test_a_target_length_that_one_run_knows_marks_the_variant(tmp_path):
     assert [v.reveals_target_length for v in found.variants] == [True, False]
 
 
-def test_the_floor_of_a_length_is_the_highest_of_any_task(tmp_path):
+def test_the_chance_level_of_a_length_is_the_maximum_over_tasks(tmp_path):
     found = results.load(two_variants(tmp_path))
     assert [found.chance_level(n) for n in (4, 8, 9)] == [0.2, 0.0, None]
     assert found.chance_level(4, "token_accuracy") == 0.5

@@ -68,6 +68,13 @@ def test_a_rate_at_the_edge_of_its_grid_is_flagged(tmp_path, best, shown):
     assert (note in tables.markdown(found)) == ("edge" in shown)
 
 
+def test_settings_are_in_the_order_of_their_numbers(tmp_path):
+    rates = ("0.001", "0.01", "0.00033")  # the last one was added by `extend`
+    found = tuned(tmp_path, {("rope", rate): [(0.1, 0.5)] for rate in rates})
+    table = views.tuning(found, selection.chosen(found))
+    assert table.header[-3:] == ("0.00033", "0.001", "0.01")
+
+
 @pytest.mark.parametrize("rates", [("0.001",), ("fast", "slow")])
 def test_one_value_and_values_that_are_no_numbers_have_no_edge(tmp_path, rates):
     found = tuned(tmp_path, {("rope", rate): [(0.1, 0.5)] for rate in rates})

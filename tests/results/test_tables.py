@@ -183,7 +183,7 @@ def test_what_knows_the_targets_length_carries_a_dagger_that_is_explained(tmp_pa
     }
 
 
-def test_each_task_of_a_study_has_a_floor_of_its_own(tmp_path):
+def test_each_task_has_its_own_chance_level(tmp_path):
     names = ("copy", "parity")
     made = [
         record(n, test={4: 1.0}, chance_levels={4: chance_level}, task=n)

@@ -631,13 +631,13 @@ def applied(spec, **changes):
     return made, override_specs.override(spec, made).apply(made)
 
 
-def test_a_change_puts_a_scheme_in_place_and_nothing_else():
+def test_an_override_replaces_only_the_position_scheme():
     made, other = applied(dict(positions=SHIFTED))
     assert other.positions == Plugin("shifted", (("max_shift", 5),))
     assert dataclasses.replace(other, positions=made.positions) == made
 
 
-def test_a_change_puts_encodings_in_place_and_nothing_else():
+def test_an_override_replaces_only_the_encodings():
     made, other = applied(dict(encodings=()))
     assert other.model.encodings == ()
     assert dataclasses.replace(other, model=made.model) == made

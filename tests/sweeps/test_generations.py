@@ -14,8 +14,6 @@ from pe_lab.training import process, run_records
 from pe_lab.training.loop import train_run_group
 from tests import tiny
 
-pytestmark = pytest.mark.full
-
 ROPE, ALIBI, LEARNED = (
     (dict(name="rope"),),
     (dict(name="alibi"),),
@@ -236,6 +234,7 @@ def test_a_place_where_nothing_could_be_measured_clashes_with_nothing():
     )
 
 
+@pytest.mark.slow
 def test_a_parent_that_has_left_no_parameters_is_refused_before_anything_trains(tmp_path):
     parent = tiny.run("rope")
     asked = dict(init_from=dict(study="first", run_id=parent.run_id))
@@ -249,6 +248,7 @@ def test_a_parent_that_has_left_no_parameters_is_refused_before_anything_trains(
     assert list((tmp_path / "second").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_change_that_a_run_cannot_take_is_refused_before_anything_trains(tmp_path):
     made = expand(grid.product(), evaluate__overrides=(dict(encodings=LEARNED),))
     with pytest.raises(
@@ -294,6 +294,7 @@ def swept(tmp_path_factory):
     return made, folder, todo, order, failed
 
 
+@pytest.mark.full
 def test_groups_start_only_after_those_that_theirs_start_from(swept):
     made, _, todo, order, _ = swept
     of = {run.run_id: group.group_id for group in todo.groups for run in group.runs}
@@ -303,6 +304,7 @@ def test_groups_start_only_after_those_that_theirs_start_from(swept):
     ]
 
 
+@pytest.mark.full
 def test_a_child_whose_parent_has_failed_is_recorded_as_failed_and_the_others_go_on(swept):
     made, folder, _, _, failed = swept
     rope, alibi, from_rope, from_alibi = made.runs
@@ -319,6 +321,7 @@ def test_a_child_whose_parent_has_failed_is_recorded_as_failed_and_the_others_go
     assert found[from_rope.run_id]["member"]["init_from"] == rope.run_id
 
 
+@pytest.mark.full
 def test_a_child_goes_on_where_its_parent_ended(swept):
     made, folder, *_ = swept
     parent, child = (records.read(records.path_of(folder, made.runs[i].run_id)) for i in (1, 3))
@@ -327,7 +330,8 @@ def test_a_child_goes_on_where_its_parent_ended(swept):
     assert child["config"]["init_from"] == {"study": "", "run_id": parent["run_id"]}
 
 
-def test_swept_again_only_the_failed_ones_are_left(swept):
+@pytest.mark.full
+def test_a_second_sweep_plans_only_failed_runs(swept):
     made, folder, *_ = swept
     todo = sweep.plan(made, folder)
     assert [[run.run_id for run in group.runs] for group in todo.groups] == [

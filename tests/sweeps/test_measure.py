@@ -84,14 +84,13 @@ def test_a_label_stands_for_one_override(folder):
 
 
 def test_runs_that_another_process_trains_or_evaluates_are_left_alone(folder):
-    before = files(folder)
-    lock = next((folder / "groups").glob("*.json")).with_suffix(".lock")
-    with (
-        locks.held(lock),
-        pytest.raises(UserError, match=r"^Another process trains or evaluates the run"),
-    ):
-        measure.add(folder, ask(4))
-    assert len(before) == len(files(folder))
+    with contextlib.ExitStack() as stack:
+        for file in (folder / "groups").glob("*.json"):
+            stack.enter_context(locks.held(file.with_suffix(".lock")))
+        before = files(folder)
+        with pytest.raises(UserError, match=r"^Another process trains or evaluates the run"):
+            measure.add(folder, ask(4))
+        assert files(folder) == before
 
 
 def test_rows_that_another_process_adds_meanwhile_stay(folder, monkeypatch):

@@ -1,4 +1,4 @@
-"""What of a study is done, running, failed and left."""
+"""Progress of a study: done, running, failed and remaining runs."""
 
 import json
 import os

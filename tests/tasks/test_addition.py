@@ -224,6 +224,8 @@ def test_the_default_of_other_digits_is_no_part_of_a_run():
         (dict(interleaved=True, padding="none"), "need padding"),
         (dict(total_length=True), "got 'independent', 'longest' and None"),
         (dict(total_length=True, padding="none", other_digits=2), "'none' and 2"),
+        (dict(total_length=True, padding="none", hints=8), "no hints and no blanks, got 8 and 0.0"),
+        (dict(total_length=True, padding="none", blanks=0.1), "no blanks, got 0 and 0.1"),
         (dict(other_digits=0), "other_digits is 1 or more, got 0"),
         (dict(hints=4, other_digits=4), "no hints, got 4"),
         (dict(hints=1), "no hints, got 1"),

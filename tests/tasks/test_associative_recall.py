@@ -247,3 +247,8 @@ def test_what_has_no_pairs_or_slots_is_refused(name, value):
 def test_a_power_of_zero_is_refused():
     with pytest.raises(ValueError, match="above 0, got 0"):
         AssociativeRecall(power=0.0)
+
+
+def test_arguments_without_an_effect_are_refused():
+    with pytest.raises(ValueError, match=r"gaps='uniform' takes no power\.$"):
+        AssociativeRecall(gaps="uniform", power=0.5)

@@ -239,7 +239,7 @@ def test_in_one_stream_the_shared_tokens_are_no_symbols_of_either_side(symbols):
     )
 
 
-def test_the_encoder_alone_is_told_how_long_its_answer_is():
+def test_only_the_encoder_layout_reveals_the_target_length():
     assert {name: layout.reveals_target_length for name, layout in LAYOUTS.items()} == {
         "decoder": False,
         "encoder": True,

@@ -104,7 +104,7 @@ def test_the_suffix_is_given_and_the_answer_asked():
 
 @pytest.mark.slow
 def test_a_duplicate_is_one_ngram_written_over_another():
-    """Strings of 10, starts up to 5: every pair of different ones equally likely, 40 each of 30, standard deviation 6."""
+    """Strings of 10, starts up to 5: every pair that does not overlap equally likely, 100 each of 12."""
     plain, over = many(10).prompt[:, 4:14], many(10, form="duplicate")
     np.testing.assert_array_equal(over.alignment[0], [*range(10), *[-1] * 14])
     counts = np.zeros((6, 6))
@@ -117,8 +117,10 @@ def test_a_duplicate_is_one_ngram_written_over_another():
         ]
         assert ways
         counts[ways[0]] += len(ways) == 1
-    assert (np.diag(counts) == 0).all()
-    np.testing.assert_allclose(counts[~np.eye(6, dtype=bool)], 40, atol=32)
+    i, j = np.indices(counts.shape)
+    overlaps = abs(i - j) < 3
+    assert (counts[overlaps] == 0).all()
+    np.testing.assert_allclose(counts[~overlaps], 100, atol=50)  # standard deviation 10
 
 
 def test_coupled_positions_tell_the_place_of_a_copy_only():
@@ -138,7 +140,7 @@ def test_bounds_and_names():
     assert (Ngram().min_length, Ngram(answer=4).min_length, Ngram(form="duplicate").min_length) == (
         6,
         10,
-        6,
+        8,
     )
     assert Ngram().vocabulary.text([0, 25, 26]) == "a z |"
     assert Ngram(num_symbols=30, form="suffix").vocabulary.text([0, 29]) == "0 29"

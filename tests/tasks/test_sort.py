@@ -118,3 +118,6 @@ def test_ranges_that_are_none_are_refused():
             Sort(numbers=numbers)
     with pytest.raises(ValueError, match="Sort needs two symbols or more"):
         Sort(num_symbols=1)
+    for arguments in (dict(num_symbols=5), dict(distinct=False)):
+        with pytest.raises(ValueError, match="with numbers takes no num_symbols and no distinct"):
+            Sort(numbers=(10, 99), **arguments)

@@ -1,4 +1,4 @@
-"""Training until it has learnt: every member of a run group stops where it meets the criterion, the others go on."""
+"""The criterion: a member stops when it meets it, and the others continue."""
 
 import functools
 import json

@@ -15,7 +15,13 @@ from pe_lab.training import evaluation_data, step
 from pe_lab.training.batches import add_positions, draw_examples
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.evaluate import Evaluator
-from pe_lab.training.random_keys import EVALUATION, POSITIONS, SOURCE_POSITIONS, fold, stream_key
+from pe_lab.training.random_keys import (
+    EVALUATED_POSITIONS,
+    EVALUATION,
+    SOURCE_POSITIONS,
+    fold,
+    stream_key,
+)
 from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from pe_lab.training.warm_start import overridden
@@ -30,7 +36,9 @@ def compiled(f, *args, donate=()):
 @functools.cache
 def trained(*encodings, steps=60, **changes):
     """The setup of a run, and two members trained so far that some answers are right and some are not."""
-    run = tiny.run(*(encodings or ("rope",)), execution__chunk_steps=80, train__steps=80, **changes)
+    # The logits depend on the offset of all positions.
+    encodings = encodings or ("sinusoidal", "rope")
+    run = tiny.run(*encodings, execution__chunk_steps=80, train__steps=80, **changes)
     made, which = (
         build_setup(run),
         members({"learning_rate": 1e-2}, {"learning_rate": 1e-2, "seed": 1}),
@@ -58,7 +66,7 @@ def logits_of(made, params, r, split, length, count, offset=0):
         for name in (EVALUATION, split, length, i):
             key = jax.random.fold_in(key, name)
         batch = examples(key[None], jnp.asarray([length]))
-        key = jax.random.fold_in(key, POSITIONS)
+        key = jax.random.fold_in(key, EVALUATED_POSITIONS)
         stream, source = (
             Stream(
                 batch.tokens,
@@ -128,6 +136,18 @@ def test_metrics_of_other_layouts_by_hand(layout):
     assert got["first_error"].total[0] == first
     assert got["negative_log_likelihood"] == (pytest.approx(nll, rel=1e-4), 32)
     assert measured.scale_ratio.shape == (len(made.abstract_model.stacks),)
+
+
+@pytest.mark.slow
+def test_scale_ratios_count_no_padding():
+    """Raw indices 0..n - 1 of n tokens: the rms is that of the indices, whatever the shape."""
+    ratios = []
+    for longest in (3, 6):
+        made = build_setup(tiny.run("raw_index", evaluate__lengths=(3, longest)))
+        params = initial_state(made, members({})).params
+        (measured,) = evaluator(made).measure(params, EvaluationPoint("test", 3, 0), 8)
+        ratios.append(measured.scale_ratio)
+    np.testing.assert_allclose(ratios[0], ratios[1], rtol=1e-6)
 
 
 @pytest.mark.slow

@@ -108,10 +108,10 @@ CASES = [
 ]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("encoding", "changes"),
-    [pytest.param(*case, marks=[pytest.mark.full] * (i > 2)) for i, case in enumerate(CASES)],
+    [pytest.param(*case, marks=[pytest.mark.full] * (i > 1)) for i, case in enumerate(CASES)],
 )
 def test_the_gradient_is_that_of_the_whole_batch(encoding, changes):
     run = tiny.run(

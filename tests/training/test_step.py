@@ -233,6 +233,25 @@ def test_loss_reductions_by_hand():
             "copy with these arguments has no examples longer than 4 symbols, got length 5",
         ),
         (
+            ("rope", {"task": {"name": "scan", "max_train": 2}}),
+            r"^scan with these arguments trains with at most 2 actions: config.train.max_length ",
+        ),
+        (
+            ("axial_rope", {"positions": {"name": "grid"}}),
+            "^copy has no structure 'grid', which the scheme grid follows",
+        ),
+        (
+            (
+                "sinusoidal",
+                {
+                    "task": {"name": "copy", "num_symbols": 4},
+                    "train__min_length": 5,
+                    "train__max_length": 6,
+                },
+            ),
+            "copy with these arguments has no examples longer than 4 symbols, got length 6",
+        ),
+        (
             ({"name": "learned", "max_positions": 7}, {}),
             r"learned has positions 0..6; length 3 asks for position 7: training there",
         ),

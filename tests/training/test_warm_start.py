@@ -324,6 +324,7 @@ def test_the_bias_between_two_streams_is_not_taken_for_that_within_one():
             r"it has no decoder\.blocks\.1\.attention\.key\.kernel\.$",
         ),
         (dict(), dict(layout__name="encoder"), r"encoder\..* is missing there and "),
+        (dict(), dict(model__num_heads=4), r"config\.model\.num_heads is 2 there and 4 here\.$"),
     ],
 )
 def test_another_backbone_is_refused(there, here, sentence):

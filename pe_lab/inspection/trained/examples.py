@@ -12,7 +12,7 @@ from pe_lab.model.streams import Stream
 from pe_lab.tasks.batch import Batch
 from pe_lab.training import batches, evaluation_data
 from pe_lab.training.evaluation_data import SPLITS
-from pe_lab.training.random_keys import POSITIONS, stream_keys
+from pe_lab.training.random_keys import EVALUATED_POSITIONS, stream_keys
 from pe_lab.training.setup import Setup
 
 Scalar = Int[Array, ""]
@@ -59,7 +59,7 @@ def draw(
     )
     lay_out = jax.vmap(functools.partial(setup.layout, setup.task))
     batch = lay_out(examples)
-    position_keys = stream_keys(keys, POSITIONS)
+    position_keys = stream_keys(keys, EVALUATED_POSITIONS)
     _, answering, source = batches.add_positions(setup, batch, position_keys, train=False)
 
     # The layout of an example whose target is the index of the aligned prompt token puts these
@@ -68,9 +68,10 @@ def draw(
         examples,
         target=examples.alignment,
         answer_mask=examples.target_mask & (examples.alignment >= 0),
+        structure={},  # without that of the task, "coupled" is the index of a prompt token plus 1
     )
     indexed = lay_out(numbered)
-    structure = batch.structure if source is None else batch.source_structure
+    structure = indexed.structure if source is None else indexed.source_structure
     assert structure is not None
     # -1 matches no label, and part 0 of an example is its prompt.
     prompt_index = jnp.where(structure["parts"] == 0, structure["coupled"] - 1, -1)

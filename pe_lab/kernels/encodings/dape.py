@@ -7,7 +7,7 @@ reads for every pair, and this one for every offset where the inner encoding has
 from jaxtyping import Array, Bool, Float
 
 from pe_lab.encodings.base import Tokens
-from pe_lab.encodings.dape import DAPE
+from pe_lab.encodings.dape import DAPE, added
 from pe_lab.kernels.diagonals import Diagonals
 
 
@@ -25,8 +25,6 @@ def transform_logits(
     from pe_lab.kernels.encodings import hook
 
     bias_of = hook(diagonals, encoding.inner, "bias")
-    bias = bias_of(Q, K)
-    if bias is None:
-        content_bias = hook(diagonals, encoding.inner, "content_bias")
-        bias = content_bias(q, k, Q, K)
+    content_bias_of = hook(diagonals, encoding.inner, "content_bias")
+    bias = added(bias_of(Q, K), content_bias_of(q, k, Q, K))
     return encoding.adapt(s, bias, mask)

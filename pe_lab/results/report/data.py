@@ -35,7 +35,7 @@ _SHAPES = {  # Vega's names, or paths, of Matplotlib's markers
 }
 
 
-def of(results: Results, plotted: StudyData) -> dict[str, Any]:
+def of(results: Results, plotted: StudyData) -> JsonObject:
     """Return the data of the page as plain values for JSON.
 
     The variants are those of the plots, with the setting that validation chose. The runs are all
@@ -84,7 +84,7 @@ def of(results: Results, plotted: StudyData) -> dict[str, Any]:
     }
 
 
-def _common(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _common(settings: Sequence[JsonObject]) -> JsonObject:
     """Return the settings that all runs share."""
     first, *others = settings
     return {
@@ -204,7 +204,7 @@ def _has(variant: Variant, results: Results, metric: str) -> bool:
     return False
 
 
-def _variant(variant: Variant, results: Results, names: list[str], style: Style) -> dict[str, Any]:
+def _variant(variant: Variant, results: Results, names: list[str], style: Style) -> JsonObject:
     counts = compare.extrapolation_counts(variant, results.spec.extrapolation)
     statuses = [record["status"] for record in variant.runs]
     values = {}
@@ -230,7 +230,7 @@ def _variant(variant: Variant, results: Results, names: list[str], style: Style)
     }
 
 
-def _cell(variant: Variant, length: int, offset: int, metric: str) -> dict[str, Any]:
+def _cell(variant: Variant, length: int, offset: int, metric: str) -> JsonObject:
     """Return the values of the seeds ("s"), their center ("c", "k" is its kind) and its interval
     ("i", "w" is its kind).
 
@@ -255,7 +255,7 @@ def _reason(variant: Variant, length: int, offset: int) -> str:
     return next((reason for reason in reasons if reason), "not measured")
 
 
-def _run(record: JsonObject, differs: dict[str, Any], origins: list[Any]) -> dict[str, Any]:
+def _run(record: JsonObject, differs: JsonObject, origins: list[Any]) -> JsonObject:
     origin = record["provenance"]
     if origin not in origins:
         origins.append(origin)
@@ -285,7 +285,7 @@ def _short(value: Any) -> Any:
     return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
-def _flat(config: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+def _flat(config: JsonObject, path: str = "") -> JsonObject:
     """Return the settings by dotted path. The spec of a plugin is one value."""
     settings: dict[str, Any] = {}
     for key, value in config.items():

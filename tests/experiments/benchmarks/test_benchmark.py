@@ -204,7 +204,7 @@ def test_a_profile_says_where_the_time_goes_and_needs_steps(call, tmp_path):
     assert said.splitlines() == [
         f"{1e3 * seconds:10.3f} ms  {place}" for place, seconds in found["profile"].items()
     ]
-    assert any(place.startswith("transformer/attention.py") for place in found["profile"])
+    assert any(place.startswith("model/attention.py") for place in found["profile"])
     assert call("--profile", "--steps=0") == (
         2,
         "",
