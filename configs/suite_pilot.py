@@ -3,7 +3,7 @@
     python -m experiments.sweep --config=configs/suite_pilot.py
 
 The tasks of configs/suite.py with one learning rate and one seed, trained for longer than in the
-suite: 32 runs, about 15 minutes on two cores. docs/suite.md says how the curves fix the budgets.
+suite: 32 runs, about 12 minutes on two cores. docs/suite.md says how the curves fix the budgets.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ import dataclasses
 from configs import suite
 from pe_lab.runs import grid
 
-STEPS = 2500
+STEPS = 4000
 ENCODINGS = ("rope", "shaw", "alibi", "nope")
 
 
