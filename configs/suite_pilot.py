@@ -2,8 +2,8 @@
 
     python -m experiments.sweep --config=configs/suite_pilot.py
 
-The tasks of configs/suite.py with one learning rate and one seed, trained for longer than in the
-suite: 32 runs, about 12 minutes on two cores. docs/suite.md says how the curves fix the budgets.
+Eight candidate tasks with one learning rate and one seed, trained for longer than in the suite: 32
+runs, about 12 minutes on two cores. docs/suite.md says how the curves fix the budgets.
 """
 
 import dataclasses
@@ -13,6 +13,10 @@ from pe_lab.runs import grid
 
 STEPS = 4000
 ENCODINGS = ("rope", "shaw", "alibi", "nope")
+NOT_IN_THE_SUITE = {
+    "reverse": (dict(name="reverse", num_symbols=96, distinct=True), 16, STEPS),
+    "majority": (dict(name="majority"), 16, STEPS),
+}
 
 
 def get_config():
@@ -23,5 +27,29 @@ def get_config():
 
 def sweep():
     one_seed = dataclasses.replace(suite.FULL, seeds=1)
-    points = suite.points([(dict(name=name),) for name in ENCODINGS], one_seed)
-    return [{**point, "train.steps": grid.labelled("", STEPS)} for point in points]
+    encodings = [(dict(name=name),) for name in ENCODINGS]
+    points = suite.points_of(encodings, suite.TASKS | NOT_IN_THE_SUITE, one_seed)
+    return [_as_pilot(point) for point in points]
+
+
+def _as_pilot(point):
+    """Return a point with the steps of the pilot, tested at two and four times the length."""
+    max_length = point["train.max_length"].value
+    lengths = (max_length, 2 * max_length, 4 * max_length)
+    return {
+        **point,
+        "train.steps": grid.labelled("", STEPS),
+        "evaluate.lengths": grid.labelled("", lengths),
+    }
+
+
+def analysis():
+    return dict(
+        question="At which budget is each task of the standard suite solved?",
+        tables=(
+            dict(rows="task", columns="model.encodings", metric="steps_to_solve"),
+            dict(rows="task", columns="model.encodings", metric=dict(name="exact_match", at=1)),
+            dict(rows="task", columns="model.encodings", metric=dict(name="exact_match", at=2)),
+            dict(rows="task", columns="model.encodings", metric=dict(name="exact_match", at=4)),
+        ),
+    )
