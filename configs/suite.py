@@ -99,7 +99,7 @@ def points_of(encodings, tasks, form):
 def sweep(smoke=False):
     if smoke:
         return points([(dict(name="nope"),)], SMOKE)
-    return points([(dict(name=name),) for name in ("nope", "rope", "alibi")])
+    return points([(dict(name=name),) for name in ("rope", "alibi", "nope")])
 
 
 def analysis():
