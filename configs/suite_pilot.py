@@ -44,12 +44,14 @@ def _as_pilot(point):
 
 
 def analysis():
+    by_task = dict(rows="task", columns="model.encodings")
+    at_twice, at_four_times = dict(name="exact_match", at=2), dict(name="exact_match", at=4)
     return dict(
         question="At which budget is each task of the standard suite solved?",
         tables=(
-            dict(rows="task", columns="model.encodings", metric="steps_to_solve"),
-            dict(rows="task", columns="model.encodings", metric=dict(name="exact_match", at=1)),
-            dict(rows="task", columns="model.encodings", metric=dict(name="exact_match", at=2)),
-            dict(rows="task", columns="model.encodings", metric=dict(name="exact_match", at=4)),
+            dict(by_task, title="Steps to solve", metric="steps_to_solve"),
+            dict(by_task, title="At the training length", metric=dict(name="exact_match", at=1)),
+            dict(by_task, title="At twice the training length", metric=at_twice),
+            dict(by_task, title="At four times the training length", metric=at_four_times),
         ),
     )

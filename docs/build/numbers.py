@@ -178,24 +178,28 @@ class Numbers:
 
     def length(self, length: int) -> str:
         """A measured length."""
-        if length not in self.chosen.lengths:
-            raise unknown(
-                f"{self.chosen.name}, lengths:", str(length), map(str, self.chosen.lengths)
-            )
-        return str(length)
+        return self._measured("lengths", length, self.chosen.lengths)
 
     def offset(self, offset: int) -> str:
         """A measured offset."""
-        if offset not in self.chosen.offsets:
-            raise unknown(
-                f"{self.chosen.name}, offsets:", str(offset), map(str, self.chosen.offsets)
-            )
-        return str(offset)
+        return self._measured("offsets", offset, self.chosen.offsets)
+
+    def _measured(self, name: str, value: int, measured: Sequence[int]) -> str:
+        if value not in measured:
+            raise unknown(f"{self.chosen.name}, {name}:", str(value), map(str, measured))
+        return str(value)
 
     @property
     def table(self) -> str:
         """First table of the study."""
         return formats.markdown(tables.of(self.results)[0])
+
+    def table_titled(self, title: str) -> str:
+        """The table of the study with this title."""
+        by_title = {table.title: table for table in tables.of(self.results)}
+        if title not in by_title:
+            raise unknown(self.chosen.name, title, by_title)
+        return formats.markdown(by_title[title])
 
     def table_at(self, *lengths: int) -> str:
         """First table of the study, with these lengths only."""

@@ -21,6 +21,7 @@ from docs.build import (
     performance,
     protocols,
     statistics,
+    suite,
     tasks,
     templates,
 )
@@ -45,8 +46,10 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "docs/protocols.md": protocols.lookups,
     "docs/statistics.md": statistics.lookups,
     "docs/studies.md": metrics.lookups,
+    "docs/suite.md": suite.lookups,
     "docs/tasks.md": tasks.lookups,
     "results/published/encoding_costs/README.md": costs.lookups,
+    "results/published/suite/README.md": suite.lookups,
     "results/published/throughput/README.md": costs.throughput_lookups,
 }
 

@@ -138,6 +138,14 @@ def tables(merged: Results, costs: Mapping[str, float]) -> list[Table]:
     return [_with_summary(merged, first, costs), *others]
 
 
+def page_of_study(folder: Path) -> str:
+    """Return the tables of one study with the axes of the suite as text."""
+    study = selection.chosen(results.load(folder))
+    configs = {variant.task: variant.runs[0]["config"] for variant in study.variants}
+    num_seeds = max(len(variant.runs) for variant in study.variants)
+    return page([folder], SuiteProtocol((study.name,), configs, num_seeds), "")
+
+
 def page(folders: Sequence[Path], protocol: SuiteProtocol, remark: str) -> str:
     """Return the tables of several folders as text, with a remark before them."""
     rows = merged(folders, protocol)

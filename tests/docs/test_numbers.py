@@ -151,3 +151,12 @@ def test_a_table_may_have_some_of_the_lengths(tmp_path):
     assert row.split("|")[4].strip() == "0.30"
     with pytest.raises(UserError, match="5"):
         numbers.table_at(5)
+
+
+def test_a_table_is_looked_up_by_its_title(tmp_path):
+    table = dict(title="By length", rows="model.encodings", columns="length", metric="exact_match")
+    numbers = study(tmp_path, {"rope": [0.2, 0.9, 0.3]}, tables=[table])
+    row = numbers.table_titled("By length").splitlines()[2]
+    assert [text.strip() for text in row.split("|")[1:-1]] == ["rope", "1.00", "0.30"]
+    with pytest.raises(UserError, match="By length"):
+        numbers.table_titled("By lengths")

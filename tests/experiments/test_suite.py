@@ -112,8 +112,8 @@ def test_an_encoding_may_have_positions_of_its_own():
 
 
 @pytest.mark.slow
-def test_every_task_is_tested_at_two_and_four_times_its_training_length():
+def test_every_task_is_tested_at_the_same_multiples_of_its_training_length():
     for task in suite.TASKS:
         run = runs({"name": "nope"}, form=suite.FULL, names=[task])[0]
         trained = run.train.max_length
-        assert run.evaluate.lengths == (trained, 2 * trained, 4 * trained)
+        assert [n / trained for n in run.evaluate.lengths] == [1, 1.5, 2, 4]

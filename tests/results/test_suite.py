@@ -180,6 +180,12 @@ def test_a_page_does_not_claim_that_it_shows_every_seed(tmp_path):
     assert "- Intervals [in brackets]: none for 3 seeds.\n" in page
 
 
+def test_the_page_of_one_study_has_all_of_its_rows(published):
+    page = suite.page_of_study(published)
+    assert page == suite.page([published], protocol(), "")
+    assert all(f"\n| {name} " in page for name in ("shaw", "rope", "alibi"))
+
+
 def test_a_page_says_how_many_runs_are_missing(tmp_path, published):
     next(published.glob("records/rope-*")).unlink()
     page = suite.page([published], protocol(), "A remark.")

@@ -28,9 +28,10 @@ if name == "sbatch":
     for i in range(first, last + 1):
         if not os.fork():
             os.setsid()
-            for stream in (1, 2):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
             task = here / f"task-{job}_{i}"
+            output = os.open(here / f"output-{job}_{i}", os.O_WRONLY | os.O_CREAT)
+            for stream in (1, 2):
+                os.dup2(output, stream)
             environment = {**os.environ, "SLURM_ARRAY_TASK_ID": str(i), "SLURM_JOB_ID": f"{job}_{i}"}
             process = subprocess.Popen(["bash", arguments[0]], env=environment)
             task.write_text(f"RUNNING 0:0 {process.pid}")
@@ -94,7 +95,12 @@ def launch(tmp_path, monkeypatch):
         )
         return statuses, events
 
-    call.played, call.folder = played, folder
+    def output():
+        """The output of the tasks' scripts and the logs of their groups."""
+        files = [*played.glob("output-*"), *folder.glob("logs/*.log")]
+        return "\n".join(f"{file.name}: {file.read_text(encoding='utf-8')}" for file in files)
+
+    call.played, call.folder, call.output = played, folder, output
     return call
 
 
@@ -175,7 +181,8 @@ def test_a_task_of_one_core_has_one_thread_and_all_share_a_compilation_cache(
     launch, monkeypatch, cpus, flags
 ):
     monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")  # conftest's
-    assert launch({"a": SEEN}, cpus=cpus)[0] == {"a": 0}
+    statuses, _ = launch({"a": SEEN}, cpus=cpus)
+    assert statuses == {"a": 0}, launch.output()
     assert (launch.folder / "groups" / "a.json.seen").read_text(
         encoding="utf-8"
     ) == f"{flags}{launch.folder.parent / '.jax_cache'}"

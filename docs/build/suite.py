@@ -1,0 +1,11 @@
+"""Lookups of the standard suite: the tables of its published rows."""
+
+from pathlib import Path
+
+from pe_lab.results import suite
+
+PUBLISHED = Path("results/published/suite")
+
+
+def lookups(root: Path) -> dict[str, str]:
+    return {"rows": suite.page_of_study(root / PUBLISHED)}
