@@ -7,8 +7,8 @@
 three more for each variant whose best rate is at an edge. Two and a half hours on two cores.
 
 The symbols of a string are distinct. Shifted positions cover all tested positions in training, so
-that a learned table is trained to its end. CoPE and PaTH are slow and are left
-out. The contrasts below were declared before the runs.
+that a learned table is trained to its end. CoPE and PaTH are slow and are left out. The contrasts
+below were declared before the runs.
 """
 
 from configs import base

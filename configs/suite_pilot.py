@@ -3,7 +3,7 @@
     python -m experiments.sweep --config=configs/suite_pilot.py
 
 Eight candidate tasks with one learning rate and one seed, trained for longer than in the suite: 32
-runs, about 12 minutes on two cores. docs/suite.md says how the curves fix the budgets.
+runs, about 15 minutes on two cores. docs/suite.md says how the curves fix the budgets.
 """
 
 import dataclasses

@@ -46,7 +46,6 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "docs/protocols.md": protocols.lookups,
     "docs/statistics.md": statistics.lookups,
     "docs/studies.md": metrics.lookups,
-    "docs/suite.md": suite.lookups,
     "docs/tasks.md": tasks.lookups,
     "results/published/encoding_costs/README.md": costs.lookups,
     "results/published/suite/README.md": suite.lookups,

@@ -158,6 +158,7 @@ def page(folders: Sequence[Path], protocol: SuiteProtocol, remark: str) -> str:
         parts.append(f"Runs of these rows without a record: {rows.results.missing}.")
     for table in of_rows:
         parts += [f"## {table.title}", table.caption, formats.markdown(table)]
+    parts = [part for part in parts if part]
     of_tables = dict.fromkeys(itertools.chain(*(table.notes for table in of_rows)))
     text = "\n".join(f"- {note}" for note in of_tables)
     # The page has no table of single seeds.
