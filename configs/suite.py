@@ -2,7 +2,7 @@
 the training length?
 
     python -m experiments.suite --encodings='dict(name="my_package.mine:Mine")'  # your rows
-    python -m experiments.sweep --config=configs/suite.py  # all rows of the published table
+    python -m experiments.sweep --config=configs/suite.py  # to publish all rows anew
     python -m experiments.sweep --config=configs/suite.py:smoke  # a small form
 
 Decoder with 2 layers and width 64, batches of 32, ten seeds, learning rates tuned over three values

@@ -20,6 +20,7 @@ with one thread, as a sweep does, and reports their joint throughput.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,7 @@ _OUT = flags.DEFINE_string("out", None, "a JSON file to add the figures to")
 
 
 def main(file: command_line.StudyFile) -> int:
+    _check_flags()
     older = _older(Path(_OUT.value)) if _OUT.value else []
     if _WORKERS.value > 1:
         if _PROFILE.value or not _STEPS.value:
@@ -90,6 +92,15 @@ def main(file: command_line.StudyFile) -> int:
     return 0
 
 
+def _check_flags() -> None:
+    """Refuse two kinds of measurements in one command."""
+    flags_of_kinds = (_COMPARE, _PROFILE, _MEMBERS, _EVALUATION, _PEER)
+    given = [f"--{flag.name}" for flag in flags_of_kinds if flag.value]
+    # A profile of each run of a sweep is possible.
+    if len(given) > 1 and given != ["--compare", "--profile"]:
+        raise UserError(f"Give one of {' and '.join(given)}: each measures something else.")
+
+
 def _measured(runs: list[Run]) -> list[dict[str, Any]]:
     steps = _STEPS.value or 0
     if _PROFILE.value:
@@ -101,7 +112,8 @@ def _measured(runs: list[Run]) -> list[dict[str, Any]]:
     if not steps and (_MEMBERS.value or _EVALUATION.value or _PEER.value):
         raise UserError("--members, --evaluation and --peer need steps to time: --steps=1 or more.")
     if _MEMBERS.value:
-        return costs.members(runs[0], command_line.whole_numbers("members", _MEMBERS.value), steps)
+        numbers = command_line.whole_numbers("members", _MEMBERS.value, least=1)
+        return costs.members(runs[0], numbers, steps)
     if _EVALUATION.value:
         return [costs.evaluation(runs[0], steps)]
     if _PEER.value:
@@ -125,8 +137,11 @@ def _in_workers() -> int:
             place.pin(process.pid)
             processes.append(process)
         statuses = [process.wait() for process in processes]
+        for i, status in enumerate(statuses):
+            if status < 0:
+                print(f"failed: worker {i} was killed by signal {-status}", file=sys.stderr)
         if any(statuses):
-            return max(statuses)
+            return max(map(abs, statuses))
         by_worker = [json.loads(out.read_text(encoding="utf-8")) for out in outs]
     for figures in zip(*by_worker, strict=True):
         rates = [1 / figure["seconds_per_step"] for figure in figures]
@@ -210,6 +225,6 @@ def _older(out: Path) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    if any(argument.lstrip("-") == "tasks" for argument in sys.argv[1:]):
+    if any(re.fullmatch("--?tasks(=true|=True|=1)?", argument) for argument in sys.argv[1:]):
         command_line.run(tasks)
     command_line.run_with_config(main)

@@ -94,16 +94,16 @@ def run_with_config(main: Callable[[StudyFile], int]) -> None:
     _exit(body, sys.modules[main.__module__].__doc__)
 
 
-def whole_numbers(name: str, texts: list[str]) -> tuple[int, ...]:
-    """The numbers of a list flag, none below 0."""
+def whole_numbers(name: str, texts: list[str], least: int) -> tuple[int, ...]:
+    """Return the numbers of a list flag, none below `least`."""
     try:
         numbers = tuple(int(text) for text in texts)
     except ValueError:
         numbers = ()
-    if not numbers or min(numbers) < (name == "lengths"):
+    if not numbers or min(numbers) < least:
         raise UserError(
-            f"--{name} are whole numbers with commas between, as in 8,16,32, got "
-            f"{','.join(texts)!r}."
+            f"--{name} are whole numbers of at least {least} with commas between, as in 8,16,32, "
+            f"got {','.join(texts)!r}."
         )
     return numbers
 

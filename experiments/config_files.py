@@ -14,7 +14,7 @@ from ml_collections import ConfigDict
 
 from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError, one_line, unknown
-from pe_lab.runs.grid import Point
+from pe_lab.runs.grid import Choice, Point
 from pe_lab.sweeps import tuning
 from pe_lab.sweeps.tuning import Tuning
 
@@ -80,6 +80,11 @@ def load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any]
             raise TypeError(
                 f"sweep() returns a list of points, as grid.product(...) does, got {points!r}"
             )
+        for point in points:
+            if not isinstance(point, dict) or not all(
+                isinstance(c, Choice) for c in point.values()
+            ):
+                raise TypeError(f"sweep() returns points of grid.product(...), got {point!r}")
         analysis = _analysis(module, chosen)
     tune = getattr(module, "tune", None)
     return config, points, analysis, None if tune is None else tuning.read(tune)

@@ -56,10 +56,8 @@ def main() -> int:
     if not _LENGTHS.value:
         raise UserError("Which lengths? Give them in the task's unit: --lengths=8,16,32.")
     study_files.study_of(folder)  # the tables need it: fail before anything is measured
-    lengths, offsets = (
-        command_line.whole_numbers(name, flags.FLAGS[name].value or [])
-        for name in ("lengths", "offsets")
-    )
+    lengths = command_line.whole_numbers("lengths", _LENGTHS.value, least=1)
+    offsets = command_line.whole_numbers("offsets", flags.FLAGS.offsets or [], least=0)
     request = measure.Request(
         lengths,
         offsets,

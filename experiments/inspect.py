@@ -73,7 +73,7 @@ def _inspect_run(run_id: str) -> None:
 
     lengths = None
     if _LENGTHS.value is not None:
-        lengths = command_line.whole_numbers("lengths", _LENGTHS.value)
+        lengths = command_line.whole_numbers("lengths", _LENGTHS.value, least=1)
     if "/" in run_id:
         raise UserError(
             "--run takes the id of a run. Name its study with --study=NAME or --results=FOLDER."

@@ -1,10 +1,11 @@
 """Copies a study's records, tables and plots to results/published, where they are committed.
 
-    python -m experiments.publish --study=quickstart [--relative] [--allow_dirty]
+    python -m experiments.publish --study=quickstart [--relative] [--allow_dirty] [--replace]
     python -m experiments.publish --results=FOLDER
 
 --relative draws lengths as multiples of the training length. Runs of code that was not committed
-are refused unless --allow_dirty is given.
+are refused unless --allow_dirty is given, and a study that lacks some of the published runs unless
+--replace is given.
 README.md there is never touched: `python -m docs.build` writes it from README.md.jinja.
 """
 
@@ -16,7 +17,7 @@ from absl import flags
 from experiments import command_line, study_folder
 from pe_lab.results import plots, results, tables
 from pe_lab.results.plots.pictures import Options
-from pe_lab.runs import records
+from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import changed_code
 
@@ -25,6 +26,8 @@ _RELATIVE = flags.DEFINE_bool("relative", False, "plot lengths as multiples of t
 _ALLOW_DIRTY = flags.DEFINE_bool(
     "allow_dirty", False, "publish runs of code that was not committed"
 )
+
+_REPLACE = flags.DEFINE_bool("replace", False, "replace a published study that has other runs")
 
 
 def main() -> int:
@@ -46,6 +49,8 @@ def main() -> int:
     target = Path("results/published") / study.name
     if target.resolve() == folder.resolve():
         raise UserError(f"{folder} is the published study: give the folder that was trained.")
+    if not _REPLACE.value:
+        _check_published(target, study)
     target.mkdir(parents=True, exist_ok=True)
     shutil.copy(folder / "study.json", target)
     records.write_archive(target, study.records)
@@ -58,6 +63,19 @@ def main() -> int:
         f"{target}/README.md.jinja"
     )
     return 0
+
+
+def _check_published(target: Path, study: results.Results) -> None:
+    """Refuse to lose published runs, such as the other rows of the standard suite."""
+    if not (target / "study.json").exists():
+        return
+    _, entries = study_files.study_of(target)
+    lost = {run_id for _, run_id in entries} - {record["run_id"] for record in study.records}
+    if lost:
+        raise UserError(
+            f"{target} has {len(lost)} run{'s' * (len(lost) > 1)} that this study lacks: give "
+            f"--replace to replace the published study."
+        )
 
 
 if __name__ == "__main__":

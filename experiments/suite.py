@@ -47,9 +47,14 @@ def main() -> int:
     form = suite.QUICK if _QUICK.value else suite.FULL
     form = suite.SMOKE if _SMOKE.value else form
     folder = Path(sweep.RESULTS.value or f"results/{form.name}")
+    if sweep.only_prints() and not _ENCODINGS.value:
+        raise UserError("--dry_run and --write_groups plan the runs of --encodings: name some.")
+    encodings = labels.parse_several(_ENCODINGS.value) if _ENCODINGS.value else ()
+    # A mistake in the last encoding must not appear after the first one has trained.
+    tasks_of = [_trainable_tasks(form, encoding, folder) for encoding in encodings]
     failed: dict[str, str] = {}
-    for encoding in labels.parse_several(_ENCODINGS.value) if _ENCODINGS.value else ():
-        failures = _train(form, encoding, folder / _folder_name(encoding))
+    for encoding, tasks in zip(encodings, tasks_of, strict=True):
+        failures = _train(form, encoding, tasks, folder / _folder_name(encoding))
         if failures is None:  # --dry_run and --write_groups only print
             continue
         failed |= failures
@@ -65,8 +70,12 @@ def _folder_name(encoding: dict[str, Any]) -> str:
     return re.sub(r"[^\w.=-]+", "_", labels.label(encoding)).strip("_")
 
 
-def _train(form: Form, encoding: dict[str, Any], folder: Path) -> dict[str, str] | None:
-    """Train the missing runs of an encoding, unless its row is published."""
+def _trainable_tasks(form: Form, encoding: dict[str, Any], folder: Path) -> list[str]:
+    """The tasks whose training lengths an encoding can represent.
+
+    Raises:
+      UserError: it has none, or it is no encoding.
+    """
     label = labels.label(encoding)
     values = suite.get_config(form.smoke).to_dict()
     tasks = []
@@ -79,6 +88,15 @@ def _train(form: Form, encoding: dict[str, Any], folder: Path) -> dict[str, str]
             sweep.note(f"note: {label} has no numbers for {task}: {reason}")
     if not tasks:
         raise UserError(f"{label} has no positions for the training lengths of any task.")
+    return tasks
+
+
+def _train(
+    form: Form, encoding: dict[str, Any], tasks: list[str], folder: Path
+) -> dict[str, str] | None:
+    """Train the missing runs of an encoding, unless its row is published."""
+    label = labels.label(encoding)
+    values = suite.get_config(form.smoke).to_dict()
     points = suite.points([(encoding,)], form, tasks)
     tune = tuning.read(form.tune)
     first = study.expand(form.name, values, tuning.first_points(points, tune), folder)

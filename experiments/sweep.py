@@ -23,7 +23,7 @@ from experiments import command_line, tables
 from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
-from pe_lab.sweeps import design_checks, study, sweep, tuning
+from pe_lab.sweeps import design_checks, plans, study, sweep, tuning
 from pe_lab.sweeps.launchers.base import Launcher, launcher
 from pe_lab.sweeps.tuning import Tuning
 
@@ -136,7 +136,7 @@ def _train(
     Returns:
       One sentence for each failed run; None after --dry_run and --write_groups, which only print.
     """
-    todo = sweep.plan(asked, folder)
+    todo = plans.make(asked, folder)
     if not todo.groups and not is_last:
         return {}
     if todo.changed_code:
@@ -178,12 +178,13 @@ def _train_tuned(
     axes = dict.fromkeys([*analysis.get("tuned", ()), *tune.axes])
     analysis = {**analysis, "tuned": tuple(axes)}
 
-    def expanded(points: list[Point], tuned: list[tuning.Tuned]) -> study.Study:
+    def expanded(points: list[Point], tuned: list[tuning.Tuned], later_runs: int) -> study.Study:
         asked = study.expand(name, values, points, folder, analysis)
-        return dataclasses.replace(asked, tuning=tuning.plain(tune, tuned))
+        return dataclasses.replace(asked, tuning=tuning.plain(tune, tuned, later_runs))
 
     stage = tuning.first_points(points, tune)
-    asked = expanded(stage, [])
+    later_runs = tuning.num_later_points(points, tune)
+    asked = expanded(stage, [], later_runs)
     if tune.extend:
         _check_extensions(points[0], tune, name, values, folder)
     seeds = tuning.num_seeds(points)
@@ -195,7 +196,7 @@ def _train_tuned(
     if more:
         note("tuning: settings at an edge get one more value")
         stage += more
-        asked = expanded(stage, tuned)
+        asked = expanded(stage, tuned, later_runs)
         if _train(asked, folder, starts, is_last=False) is None:
             _announce_later_runs()
             return None
@@ -205,7 +206,7 @@ def _train_tuned(
             note(f"tuning: {tuning.describe(choice)}")
         all_points = stage + tuning.last_points(points, tune, tuned)
         # The last stage has all points, so runs that failed before are tried again.
-        failed = _train(expanded(all_points, tuned), folder, starts)
+        failed = _train(expanded(all_points, tuned, 0), folder, starts)
         if failed is None:
             return None
         # A run of the first stage that failed at first may change the choice.

@@ -48,6 +48,7 @@ def show(folder: Path, *, formats: Sequence[str] = ("png",), options: Options = 
 
 def main() -> int:
     folder, power = study_folder.folder(), flags.FLAGS.seeds_needed
+    drawing.check_formats(flags.FLAGS.formats)
     if power is None:
         options = Options(flags.FLAGS.relative, flags.FLAGS.small_panels)
         show(folder, formats=flags.FLAGS.formats, options=options)

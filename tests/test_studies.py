@@ -14,7 +14,7 @@ from experiments import command_line
 from pe_lab.results import formats, read_analysis_spec, results, tables
 from pe_lab.runs import analysis_spec, config, record_rows, records
 from pe_lab.runs.evaluation_points import grid as places
-from pe_lab.sweeps import study, sweep, tuning
+from pe_lab.sweeps import plans, study, sweep, tuning
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.training import process, run_records
 from pe_lab.training.checks import out_of_reach
@@ -122,7 +122,7 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
         "launch",
         lambda self, files, folder, *_: {file.stem: process.main(file, folder) for file in files},
     )
-    assert sweep.run(sweep.plan(made, tmp_path), Local(workers=1)) == {}
+    assert sweep.run(plans.make(made, tmp_path), Local(workers=1)) == {}
 
     found = records.read_all(tmp_path)
     assert {record["status"] for record in found.values()} == {"finished"}
@@ -151,14 +151,14 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
     shown = tables.of(results.load(tmp_path))[0]
     assert [row[0].text.strip(" †‡") for row in shown.rows[:-1]] == list(EXPECTED[name])
     assert formats.DASH not in [cell.text for row in shown.rows for cell in row[2:]]
-    assert sweep.plan(made, tmp_path).groups == ()
+    assert plans.make(made, tmp_path).groups == ()
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_presets_small_form_trains_one_cell_and_measures_all_that_it_asks_for(name, tmp_path):
     made = expanded(name, tmp_path, smoke=True)
-    (cell,) = sweep.plan(made, tmp_path).groups
+    (cell,) = plans.make(made, tmp_path).groups
     train_run_group(cell, tmp_path)
     (record,) = records.read_all(tmp_path).values()
     assert (record["status"], record["cost"]["steps"]) == ("finished", cell.run.train.steps)
@@ -170,7 +170,7 @@ def test_a_presets_small_form_trains_one_cell_and_measures_all_that_it_asks_for(
 @pytest.mark.parametrize("form", [{}, {"scaled": True}, {"smoke": True}], ids=str)
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_run_group_of_a_preset_can_be_set_up(name, form, tmp_path):
-    cells = sweep.plan(expanded(name, tmp_path, **form), tmp_path).groups
+    cells = plans.make(expanded(name, tmp_path, **form), tmp_path).groups
     for cell in cells:
         build_setup(cell.run)
 
@@ -283,7 +283,7 @@ def test_a_study_in_two_stages_has_the_runs_that_it_names(name, tmp_path):
 @pytest.mark.parametrize("name", full_except(["quickstart", "smoke"], STUDIES))
 def test_every_cell_of_a_study_can_be_trained(name, tmp_path):
     made = expanded(name, tmp_path)
-    todo = sweep.plan(made, tmp_path)
+    todo = plans.make(made, tmp_path)
     assert todo.missing == len(made.runs)
     assert sum(len(wave) for wave in study.waves(todo.groups)) == len(todo.groups)
 

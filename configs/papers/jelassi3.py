@@ -20,7 +20,7 @@ Differs:
 - The authors' GPT-NeoX adds attention and feed-forward in parallel, and its attention has biases.
 - The n-gram tasks start at 6 letters. The authors' start at 5, with n-grams of 3, which their code
   leaves to the command line.
-- A context holds five examples of any length, at most 215 tokens for copies. The authors fill the
+- A context holds five examples of any length, at most 215 tokens. The authors fill the
   context and leave the last, cut example out of the loss.
 - There are three seeds and 512 examples a length. The authors set no seed and test three batches of
   8.

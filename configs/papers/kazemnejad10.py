@@ -25,8 +25,8 @@ Differs:
   equally many examples of each length.
 - SCAN (in pe_lab the task `scan`), PCFG and CLUTRR are left out.
 
-Scaled: 2 layers, width 64 and 4 heads, lengths 3..10 and up to 20 in the test of the first four
-tasks, 4,000 steps of 32 at 1e-3 without dropout, the other settings as above.
+Scaled: 2 layers, width 64 and 4 heads, lengths 4..10 (parity: 3..10) and up to 20 in the test of
+the first four tasks, 4,000 steps of 32 at 1e-3 without dropout, the other settings as above.
 """
 
 from configs import base

@@ -31,8 +31,8 @@ class Coupled(PositionScheme):
     Args:
       max_position: the largest position in training. It determines which positions are seen, so
         it has no default. In the authors' code (b9cad94) the data set classes default to 23 for
-        addition and 30 for copying; the configs set 132 for addition of up to 40 digits and 21
-        for copying of up to 10.
+        addition and 30 for copying; their YAML files set 132 for addition of up to 40 digits
+        and 21 for copying of up to 10.
     """
 
     max_position: int

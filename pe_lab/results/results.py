@@ -255,7 +255,7 @@ def load(folder: Path) -> Results:
             labels_of_override[variant.override] = labels_of_grid
     check_analysis_spec.check(spec, list(labels_of.values()), labels_of_override)
     run_ids = {run_id for _, run_id in entries}
-    missing = len(run_ids - by_id.keys())
+    missing = len(run_ids - by_id.keys()) + study_files.later_runs_of(folder)
     return Results(name, tuple(variants), missing, spec)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from pe_lab.runs.errors import UserError
 
-_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")  # a user's class, package.module:Class
+# A quoted string, or a user's class, package.module:Class.
+_QUOTED_OR_CLASS = re.compile(r"""'[^']*'|"[^"]*"|[A-Za-z_][\w.]*:[A-Za-z_]\w*""")
 # What ast.parse and ast.literal_eval may raise for a text of a user.
 _NOT_READABLE = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 
@@ -78,7 +79,7 @@ def parse(text: str) -> tuple[dict[str, Any], ...]:
     if text.strip() == "none":
         return ()
     try:
-        terms = _terms(ast.parse(text.strip(), mode="eval").body)
+        terms = _terms(_tree(text))
         return tuple(_plugin(term) for term in terms)
     except _NOT_READABLE as e:
         raise UserError(
@@ -94,16 +95,24 @@ def parse_several(text: str) -> tuple[dict[str, Any], ...]:
     Raises:
       UserError: the text is not such a list.
     """
-    has_quotes = bool(set(text) & set("'\""))
-    quoted_text = text if has_quotes else _CLASS.sub(r'"\g<0>"', text)
     try:
-        node = ast.parse(quoted_text.strip(), mode="eval").body
+        node = _tree(text)
         items = node.elts if isinstance(node, ast.Tuple) else [node]
         return tuple(_plugin(item) for item in items)
     except _NOT_READABLE as e:
         raise UserError(
             f"{text!r} does not read like 'sinusoidal, rope(base=5e5), my.module:Mine'."
         ) from e
+
+
+def _tree(text: str) -> ast.expr:
+    """Return the parsed text, in which a user's class needs no quotes."""
+
+    def quoted(match: re.Match[str]) -> str:
+        part = match.group()
+        return part if part[0] in "'\"" else f'"{part}"'
+
+    return ast.parse(_QUOTED_OR_CLASS.sub(quoted, text).strip(), mode="eval").body
 
 
 def _terms(node: ast.expr) -> list[ast.expr]:

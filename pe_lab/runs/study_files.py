@@ -42,6 +42,13 @@ def study_of(folder: Path) -> tuple[str, list[tuple[dict[str, str], str]]]:
         ) from e
 
 
+def later_runs_of(folder: Path) -> int:
+    """Return the number of runs of a tuned study that will join it when the settings are chosen."""
+    study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+    tuning = study.get("tuning") or {}
+    return int(tuning.get("later_runs", 0))
+
+
 def analysis_of(folder: Path) -> dict[str, Any]:
     """Return the analysis spec of the study in a folder as plain data; empty without one."""
     study = json.loads((folder / "study.json").read_text(encoding="utf-8"))

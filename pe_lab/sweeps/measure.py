@@ -207,8 +207,8 @@ def _measure(folder: Path, job: Job) -> int:
     with locks.held(file.with_suffix(".lock")) as is_ours:
         if not is_ours:
             raise UserError(
-                f"Another process trains or evaluates the run {first['run_id']}: start again when "
-                f"it has ended."
+                f"Another process trains or evaluates the run {first['run_id']}: start again "
+                f"with --only_missing when it has ended."
             )
         return _measure_group(folder, job, state, group)
 

@@ -32,6 +32,7 @@ class Status:
     workers: int  # run groups that a process is training
     seconds_left: float | None  # with the present workers, or one; None: no run has a known speed
     changed_code: str | None  # a note on the runs whose code has changed since they were trained
+    later_runs: int = 0  # of a tuned study, once its settings are chosen
 
     def count(self, state: str) -> int:
         return sum(run.state == state for run in self.runs)
@@ -50,8 +51,10 @@ def read(folder: Path) -> Status:
     group_of: dict[str, _Group] = {}
     for group in groups:
         for run_id in group.run_ids:
-            # The progress of an old group says nothing about a run that has a record.
-            if group.running or run_id not in by_id:
+            # A run may be in several groups, such as one of a smaller study. The progress of an old
+            # group says nothing about a run that has a record.
+            is_new = run_id not in by_id and run_id not in group_of
+            if group.running or is_new:
                 group_of[run_id] = group
     texts = {}
     for labels, run_id in entries:
@@ -74,7 +77,9 @@ def read(folder: Path) -> Status:
     running = [group for group in groups if group.running]
     study_records = [by_id[run_id] for _, run_id in entries if run_id in by_id]
     seconds_left = _seconds_left(runs, running, list(by_id.values()))
-    return Status(name, tuple(runs), len(running), seconds_left, changed_code.note(study_records))
+    note = changed_code.note(study_records)
+    later_runs = study_files.later_runs_of(folder)
+    return Status(name, tuple(runs), len(running), seconds_left, note, later_runs)
 
 
 @dataclass(frozen=True)

@@ -1,182 +1,19 @@
 """Running a study: missing runs are trained group by group; finished runs are left alone."""
 
 import itertools
-import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import jax
 
 from pe_lab.runs import records, run_group_files, study_files
 from pe_lab.runs.errors import UserError, one_line
-from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import Run, RunGroup, from_record
-from pe_lab.sweeps import begun_groups, changed_code
+from pe_lab.sweeps import begun_groups
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.launchers.base import Launcher
+from pe_lab.sweeps.plans import Plan
 from pe_lab.sweeps.progress import Progress
-from pe_lab.sweeps.study import Study
-from pe_lab.training.frozen_data import frozen_of
 from pe_lab.training.run_records import write_failure
-from pe_lab.training.setup import Setup, build_setup
-from pe_lab.training.warm_start import check_held_out, overridden
-
-# For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
-# unpadded FLOPs, and what a worker needs for each program: a share of its start, to compile it and,
-# for evaluations, to run it.
-_FLOPS_PER_SECOND = 2.9e10
-_SECONDS_A_PROGRAM = 7
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The missing runs of a study's folder.
-
-    Attributes:
-      missing: number of runs without a complete record.
-      changed_code: a note on the runs whose code has changed since they were trained.
-      damaged: unreadable records and the reasons; they are set aside, and their runs trained again.
-      setups: of each run group.
-    """
-
-    study: Study
-    folder: Path
-    groups: tuple[RunGroup, ...]
-    missing: int
-    changed_code: str | None
-    damaged: dict[Path, str]
-    setups: tuple[Setup, ...]
-
-    def __str__(self) -> str:
-        done = len(self.study.runs) - self.missing
-        points = _counted(len(self.study.entries), "point")
-        runs = _counted(len(self.study.runs), "run")
-        lines = [f"{self.study.name}: {points}, {runs}, {done} of them done"]
-        groups = _counted(len(self.groups), "run group")
-        lines.append(f"to train: {_counted(self.missing, 'run')} in {groups}")
-        names = {entry.run.run_id: entry.name for entry in self.study.entries}
-        for group in self.groups:
-            # Members of a group may be several variants, such as learning rates.
-            variants = dict.fromkeys(names[run.run_id] for run in group.runs)
-            members = _counted(len(group.runs), "member")
-            lines.append(f"  {group.group_id}  {', '.join(variants)}: {members}")
-        return "\n".join(lines)
-
-    def estimate(self, workers: int) -> str:
-        """The number of programs and a rough time, of no more workers than run groups."""
-        workers = max(1, min(workers, len(self.groups)))
-        programs = 0
-        seconds = 0.0
-        for group, setup in zip(self.groups, self.setups, strict=True):
-            # The first state, training and evaluation, and one more evaluation for each override.
-            programs_of_group = 3 + len(group.run.evaluate.overrides)
-            programs += programs_of_group
-            num_steps = len(group.runs) * group.run.train.steps
-            flops = num_steps * setup.step_flops
-            seconds += _SECONDS_A_PROGRAM * programs_of_group + flops / _FLOPS_PER_SECOND
-        seconds /= workers
-        gigaflops = _FLOPS_PER_SECOND / 1e9
-        return (
-            f"{programs} programs to compile; roughly {_duration(seconds)} with "
-            f"{_counted(workers, 'worker')}, at {gigaflops:.0f} GFLOP/s each and "
-            f"{_SECONDS_A_PROGRAM} s a program"
-        )
-
-
-def _counted(count: int, noun: str) -> str:
-    plural = "" if count == 1 else "s"
-    return f"{count} {noun}{plural}"
-
-
-def _duration(seconds: float) -> str:
-    """A time in the largest unit that gives a number of two or more."""
-    units = {"years": 365 * 86400, "days": 86400, "hours": 3600}
-    for unit, size in units.items():
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{max(seconds / 60, 0.1):.1f} minutes"
-
-
-def plan(study: Study, folder: Path) -> Plan:
-    """Read a study's folder, and refuse runs that could not be trained before any starts.
-
-    Raises:
-      UserError: the folder cannot be written, it holds another study, a record is of another
-        version, a run group cannot be built, or a trained run would be evaluated with other code.
-    """
-    _check_writable(folder)
-    _check_name(study, folder)
-    damaged = records.damaged(folder)
-    by_id = records.read_all(folder, without=damaged)
-    unfinished = [run for run in study.runs if not is_done(run, by_id)]
-    _check_code(unfinished, by_id)
-    unfinished_ids = [run.run_id for run in unfinished]
-    begun = begun_groups.of(folder, study.runs, unfinished_ids, by_id)
-    planned = {*unfinished_ids, *itertools.chain(*begun)}
-    groups = studies.groups([run for run in study.runs if run.run_id in planned], begun)
-    # This process must not take an accelerator from its workers.
-    jax.config.update("jax_platforms", "cpu")
-    # Reading frozen examples takes seconds, so groups with the same examples are checked once.
-    distinct = {}
-    for group in groups:
-        run = group.run
-        distinct[run.task, run.evaluate, run.train.max_length] = run
-    for run in distinct.values():
-        frozen_of(run)
-    setups = []
-    for group in groups:
-        setup = build_setup(group.run)
-        setups.append(setup)
-        for override in group.run.evaluate.overrides:
-            overridden(setup, override)
-    _check_parents(groups, folder)
-    existing = [by_id[run.run_id] for run in study.runs if run.run_id in by_id]
-    note = changed_code.note(existing)
-    return Plan(study, folder, tuple(groups), len(unfinished), note, damaged, tuple(setups))
-
-
-def _check_name(study: Study, folder: Path) -> None:
-    """Refuse a folder with a study of another name, whose tables would be replaced."""
-    try:
-        name, _ = study_files.study_of(folder)
-    except UserError:  # there is none, or its file is damaged and will be written again
-        return
-    if name != study.name:
-        raise UserError(
-            f"{folder} holds the study {name!r}: give another folder for {study.name!r}, "
-            f"--results=FOLDER."
-        )
-
-
-def _check_parents(groups: list[RunGroup], folder: Path) -> None:
-    """Check that the parent of each run is finished, or trained in an earlier group."""
-    runs = [run for group in groups for run in group.runs]
-    planned = {run.run_id for run in runs}
-    for run in runs:
-        if run.init_from is None or run.init_from.run_id in planned:
-            continue
-        parent_folder = study_files.folder_of(run.init_from.study, folder)
-        parent = records.read_run(parent_folder, run.init_from.run_id)
-        if parent is None or parent["checkpoint"] is None:
-            raise UserError(
-                f"The run {run.init_from.run_id} that {run.run_id} starts from has no parameters "
-                f"in {parent_folder}."
-            )
-        check_held_out(run, parent)
-
-
-def _check_code(unfinished: Sequence[Run], by_id: dict[str, Record]) -> None:
-    """Refuse to evaluate finished runs further with other code."""
-    trained = [by_id[run.run_id] for run in unfinished if run.run_id in by_id]
-    trained = [record for record in trained if record["status"] == "finished"]
-    for run_id, names in changed_code.changed_plugins(trained).items():
-        raise UserError(
-            f"The run {run_id} lacks evaluations of this study, and the code of "
-            f"{' and '.join(names)} has changed since it was trained: restore it, give another "
-            "--results, or use experiments.evaluate --allow_changed_code."
-        )
 
 
 def run(todo: Plan, launcher: Launcher) -> dict[str, str]:
@@ -207,7 +44,21 @@ def write_groups(todo: Plan) -> list[Path]:
 def _prepare(todo: Plan) -> None:
     for path in todo.damaged:
         records.set_aside(path)
-    todo.study.write(todo.folder)
+    if not _has_later_stage(todo):
+        todo.study.write(todo.folder)
+
+
+def _has_later_stage(todo: Plan) -> bool:
+    """Whether the folder holds a later stage of this tuned study, with all of its runs."""
+    if not (todo.study.tuning or {}).get("later_runs"):
+        return False
+    try:
+        _, entries = study_files.study_of(todo.folder)
+        if study_files.later_runs_of(todo.folder):
+            return False
+    except UserError:  # there is no study yet
+        return False
+    return {run.run_id for run in todo.study.runs} <= {run_id for _, run_id in entries}
 
 
 def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
@@ -221,13 +72,27 @@ def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
     """
     name, entries = study_files.study_of(folder)
     names = {run_id: _name(labels) or name for labels, run_id in entries}
-    failed = []
-    for run_id, record in records.read_all(folder).items():
-        # A folder may hold runs of an earlier version of the study.
-        if run_id in names and record["status"] == "failed":
-            failed.append(from_record(record["config"]))
-    groups = studies.groups(failed)
+    by_id = records.read_all(folder)
+    # In the order of the study, because the id of a run group depends on the order of its runs.
+    study_runs = _runs_of(folder, list(names), by_id)
+    failed = [run_id for run_id in names if run_id in by_id and by_id[run_id]["status"] == "failed"]
+    # Runs that began together continue together, from their checkpoint.
+    begun = begun_groups.of(folder, study_runs, failed, by_id)
+    planned = {*failed, *itertools.chain(*begun)}
+    groups = studies.groups([run for run in study_runs if run.run_id in planned], begun)
     return _train(groups, names, folder, launcher)
+
+
+def _runs_of(folder: Path, run_ids: Sequence[str], by_id: Mapping[str, Record]) -> list[Run]:
+    """The runs with these ids that have a record or belong to a written run group."""
+    known: dict[str, Run] = {}
+    for file in sorted((folder / "groups").glob("*.json")):
+        try:
+            known |= {run.run_id: run for run in run_group_files.unchecked_runs(file)}
+        except (OSError, ValueError, KeyError):  # a group of an older version, or a damaged file
+            continue
+    known |= {run_id: from_record(record["config"]) for run_id, record in by_id.items()}
+    return [known[run_id] for run_id in run_ids if run_id in known]
 
 
 def _name(labels: dict[str, str]) -> str:
@@ -283,16 +148,3 @@ def _failure(run: Run, folder: Path, group_id: str, status: int | None) -> str:
         return error
     except OSError as e:  # the disk is full, perhaps
         return f"{sentence}; and that could not be recorded ({one_line(e)})"
-
-
-def _check_writable(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".writable-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError as e:
-        raise UserError(
-            f"The results folder {folder} cannot be written ({one_line(e)}). Give another: "
-            f"--results=FOLDER."
-        ) from e

@@ -11,7 +11,7 @@ the largest gets one more value beyond it, once. Test scores are never read.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,8 @@ from pe_lab.runs import grid, records
 from pe_lab.runs.analysis_spec import SEPARATOR
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Choice, Point
-from pe_lab.runs.record_schema import JsonObject, Record
+from pe_lab.runs.record_schema import Record
+from pe_lab.sweeps import tuned_axes
 from pe_lab.sweeps.study import SEEDS, Study
 
 Labels = tuple[tuple[str, str], ...]  # (axis, label) of each axis
@@ -60,13 +61,18 @@ class Tuned:
     edges: tuple[str, ...]
 
 
-def read(values: JsonObject) -> Tuning:
+def read(values: object) -> Tuning:
     """Check the `tune` of a config.
 
     Raises:
       UserError: a key is unknown or missing, or a value cannot be used.
     """
     keys = ("axes", "seeds", "extend")
+    if not isinstance(values, Mapping):
+        raise UserError(
+            f"tune is a dict, such as tune = dict(axes=..., seeds=3), and no function, got "
+            f"{values!r}."
+        )
     for key in values:
         if key not in keys:
             raise unknown("tune", key, keys)
@@ -88,7 +94,7 @@ def read(values: JsonObject) -> Tuning:
     if not isinstance(extend, bool):
         raise UserError(f"tune: extend must be True or False, got {extend!r}.")
     for path, choices in axes.items():
-        numbers = _numbers(choices)
+        numbers = tuned_axes.sorted_numbers(choices)
         if extend and (numbers is None or numbers[0] <= 0):
             raise UserError(
                 f"tune: extend needs positive numbers on every axis, got {choices!r} for {path!r}."
@@ -125,7 +131,9 @@ def extended_points(
     more = []
     for choice in tuned:
         for path in choice.edges:
-            value = _beyond(choice.setting[path].value, tuning.axes[path])
+            value = tuned_axes.beyond(choice.setting[path].value, tuning.axes[path])
+            if value is None:
+                continue
             (new_value,) = grid.product({path: [value]})
             setting = {**choice.setting, **new_value}
             first_seeds = by_variant[choice.variant][: tuning.seeds]
@@ -182,7 +190,7 @@ def choose(
         losses = dict(zip(by_setting, map(selection.loss, compared), strict=True))
         best = list(by_setting)[selection.best_candidate(compared)]
         setting = settings[variant][best]
-        edges = _edges(setting, settings[variant].values())
+        edges = tuned_axes.edges(setting, settings[variant].values())
         tuned.append(Tuned(variant, setting, losses, edges))
     return tuned
 
@@ -207,8 +215,17 @@ def num_seeds(points: Sequence[Point]) -> int:
     return min(len(variant_points) for variant_points in by_variant.values())
 
 
-def plain(tuning: Tuning, tuned: Sequence[Tuned]) -> dict[str, object]:
-    """The tuning and its choices as study.json holds them."""
+def num_later_points(points: Sequence[Point], tuning: Tuning) -> int:
+    """The number of points of the second stage, which is the same for every choice."""
+    return sum(len(seeds[tuning.seeds :]) for seeds in _by_variant(points).values())
+
+
+def plain(tuning: Tuning, tuned: Sequence[Tuned], later_runs: int) -> dict[str, object]:
+    """The tuning and its choices as study.json holds them.
+
+    Args:
+      later_runs: runs of later stages, which are not in the study yet.
+    """
     choices = []
     for choice in tuned:
         losses = []
@@ -224,7 +241,8 @@ def plain(tuning: Tuning, tuned: Sequence[Tuned]) -> dict[str, object]:
                 "losses": losses,
             }
         )
-    return {"seeds": tuning.seeds, "extend": tuning.extend, "choices": choices}
+    values = {"seeds": tuning.seeds, "extend": tuning.extend, "choices": choices}
+    return {**values, "later_runs": later_runs} if later_runs else values
 
 
 def _by_variant(points: Sequence[Point]) -> dict[Labels, list[Point]]:
@@ -250,47 +268,14 @@ def _with_setting(point: Point, setting: Point) -> Point:
     return {**others, **setting, **seeds}
 
 
-def _edges(setting: Point, settings: Iterable[Point]) -> tuple[str, ...]:
-    """The axes on which a setting has the smallest or the largest of the numbers tried."""
-    settings = list(settings)
-    edges = []
-    for path, choice in setting.items():
-        numbers = _numbers(other[path].value for other in settings)
-        if numbers is not None and choice.value in (numbers[0], numbers[-1]):
-            edges.append(path)
-    return tuple(edges)
-
-
 def possible_extensions(tuning: Tuning) -> list[tuple[str, int | float]]:
     """Each tuned axis with each value that `extend` may add to it."""
     extensions = []
     for path, values in tuning.axes.items():
-        numbers = _numbers(values)
+        numbers = tuned_axes.sorted_numbers(values)
         assert numbers is not None  # checked by `read`
         for edge in (numbers[0], numbers[-1]):
-            extensions.append((path, _beyond(edge, values)))
+            value = tuned_axes.beyond(edge, values)
+            if value is not None:
+                extensions.append((path, value))
     return extensions
-
-
-def _beyond(value: object, values: Iterable[object]) -> int | float:
-    """The next number beyond an edge, at the ratio of the last two; whole among whole numbers."""
-    values = list(values)
-    numbers = _numbers(values)
-    assert numbers is not None  # checked by `read`
-    edge, next_to_edge = numbers[-1], numbers[-2]
-    if value == numbers[0]:
-        edge, next_to_edge = numbers[0], numbers[1]
-    beyond = edge * edge / next_to_edge
-    if all(isinstance(number, int) for number in values):
-        return round(beyond)
-    return float(f"{beyond:.2g}")  # as short as the values of a config
-
-
-def _numbers(values: Iterable[object]) -> list[int | float] | None:
-    """The values in increasing order; None if one of them is not a number."""
-    numbers: list[int | float] = []
-    for value in values:
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            return None
-        numbers.append(value)
-    return sorted(numbers)

@@ -10,7 +10,8 @@ distribution of the paper's independent uniform sides with that maximum. Each bo
 ratio of mines.
 
 Papers: Cho et al. 2024 (https://arxiv.org/abs/2405.20671): "minesweeper generator", sides 5..9 in
-training, up to 12 in the test; its two ids of a cell are the scheme `grid`, with max_position=21.
+training, up to 12 in the test; its two ids of a cell are the scheme `grid`, with max_position=21 by
+default in the authors' code and 15 in their script.
 
 Differs: the authors' code (HanseulJo/position-coupling, src/data/minesweeper.py) writes no
 separator between the rows of the prompt, so that 5 x 6 and 6 x 5 look the same and only positions

@@ -241,6 +241,10 @@ def test_help_lists_the_flags(call):
             in_sweep("grid.product({'task.name': 'copy'})"),
             " (line 11) cannot be loaded: TypeError: the axis 'task.name' needs a list of values, got 'copy'",
         ),
+        (
+            in_sweep("[{'seed': 0}]"),
+            " cannot be loaded: TypeError: sweep() returns points of grid.product(...), got {'seed': 0}",
+        ),
     ],
 )
 def test_a_config_that_is_no_config_is_one_line_and_status_2(call, config_file, text, sentence):

@@ -117,7 +117,8 @@ def test_what_is_there_is_refused_or_passed_over(call, folder):
     assert (status, out) == (2, "")
     assert err.startswith("error: The run ")
     assert err.endswith(
-        " has measured test length 2 at offset 0 already, on 16 examples: nothing is overwritten.\n"
+        " has measured test length 2 at offset 0 already, on 16 examples: nothing is overwritten. "
+        "With --only_missing, evaluate passes over such points.\n"
     )
     status, out, err = call(f"--results={folder}", "--lengths=2,5", "--only_missing")
     assert (status, err) == (0, "")
@@ -163,8 +164,8 @@ def test_loops_and_temperature_are_overrides_too(call, folder):
     assert "rope(base=500.0), evaluated with num_loops=2, logit_temperature=log_n" in table(out)
 
 
-LENGTHS = "--lengths are whole numbers with commas between, as in 8,16,32, got "
-OFFSETS = "--offsets are whole numbers with commas between, as in 8,16,32, got "
+LENGTHS = "--lengths are whole numbers of at least 1 with commas between, as in 8,16,32, got "
+OFFSETS = "--offsets are whole numbers of at least 0 with commas between, as in 8,16,32, got "
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_a_trained_run_is_taken_apart(tmp_path):
         ),
         (
             ("--study=nowhere", "--run=0123456789abcdef", "--lengths=a"),
-            "--lengths are whole numbers with commas between",
+            "--lengths are whole numbers of at least 1 with commas between",
         ),
         (("--encodings=sinus",), "pe_lab/encodings has no 'sinus'. Did you mean 'sinusoidal'?"),
         (("--encodings=rope(bas=2)",), "rope has no 'bas'. Did you mean 'base'?"),

@@ -62,6 +62,22 @@ def test_an_unknown_encoding_is_refused_with_the_near_name():
 
 
 @pytest.mark.slow
+def test_a_mistake_in_the_last_encoding_is_reported_before_anything_is_trained(tmp_path):
+    done = call("suite", "--encodings=alibi,rpoe", "--smoke", f"--results={tmp_path / 'rows'}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert not (tmp_path / "rows").exists()
+
+
+@pytest.mark.slow
+def test_a_dry_run_without_encodings_is_refused():
+    done = call("suite", "--dry_run")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: --dry_run and --write_groups plan the runs of --encodings: name some.\n"
+    )
+
+
+@pytest.mark.slow
 def test_a_table_without_rows_is_refused(tmp_path):
     done = call("suite", "--smoke", f"--results={tmp_path}")
     assert (done.returncode, done.stderr) == (

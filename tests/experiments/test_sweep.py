@@ -176,6 +176,20 @@ def test_a_run_of_code_that_was_not_committed_is_not_published(tmp_path):
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.slow
+def test_a_study_does_not_replace_published_runs_that_it_lacks(tmp_path):
+    runs = [record(f"r{i}", test={4: 1.0}, validation={4: 1.0}) for i in range(2)]
+    both = write_study(tmp_path / "both", *[(point("rope", i), runs[i]) for i in range(2)])
+    one = write_study(tmp_path / "one", (point("rope", 0), runs[0]))
+    assert call("publish", f"--results={both}", cwd=tmp_path).returncode == 0
+    refused = call("publish", f"--results={one}", cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.endswith(
+        " has 1 run that this study lacks: give --replace to replace the published study.\n"
+    )
+    assert call("publish", f"--results={one}", "--replace", cwd=tmp_path).returncode == 0
+
+
 @pytest.mark.full
 def test_with_allow_dirty_a_run_of_code_that_was_not_committed_is_published(tmp_path):
     run = record("r0", test={4: 1.0}, validation={4: 1.0}) | {"provenance": {"dirty": True}}

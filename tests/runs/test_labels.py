@@ -90,6 +90,11 @@ def test_a_class_of_ones_own_stands_in_quotes():
     assert parse('"mine.steps:Steps"') == ({"name": "mine.steps:Steps"},)
 
 
+def test_the_label_of_a_users_class_reads_back():
+    plugins = ({"name": "mine.steps:Steps", "size": 3}, {"name": "rope", "scaling": "yarn"})
+    assert parse(label(plugins)) == plugins
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -126,7 +131,7 @@ def test_a_class_of_ones_own_stands_in_quotes():
         "(" * 300 + "rope" + ")" * 300,
         "rope\x00",
         "rope\nalibi",
-        "mine.steps:Steps(size=3)",
+        "mine.steps:(size=3)",
     ],
 )
 def test_a_text_that_is_no_label_is_refused_in_one_line(text):
@@ -156,6 +161,10 @@ def test_a_text_that_is_no_label_is_refused_in_one_line(text):
             [dict(name="my.module:Mine"), dict(name="other:Yours", a=1)],
         ),
         ("'my.module:Mine', rope", [dict(name="my.module:Mine"), dict(name="rope")]),
+        (
+            'dict(name="rope", base=5e5), my.module:Mine(size=4)',
+            [dict(name="rope", base=5e5), dict(name="my.module:Mine", size=4)],
+        ),
     ],
 )
 def test_side_by_side_they_have_commas_between(text, specs):

@@ -8,7 +8,7 @@ from pe_lab.runs import grid, records
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import grid as places
 from pe_lab.runs.evaluation_points import is_done
-from pe_lab.sweeps import study, sweep
+from pe_lab.sweeps import plans, study, sweep
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.training import process, run_records
 from pe_lab.training.loop import train_run_group
@@ -242,7 +242,7 @@ def test_a_parent_that_has_left_no_parameters_is_refused_before_anything_trains(
     sentence = f"The run {parent.run_id} that {made.runs[0].run_id} starts from has no parameters in {tmp_path / 'first'}."
     for _ in range(2):  # without its record, and with one without parameters
         with pytest.raises(UserError) as refused:
-            sweep.plan(made, tmp_path / "second")
+            plans.make(made, tmp_path / "second")
         assert str(refused.value) == sentence
         records.write(tmp_path / "first", run_records.blank(parent) | {"status": "finished"})
     assert list((tmp_path / "second").iterdir()) == []
@@ -254,7 +254,7 @@ def test_a_change_that_a_run_cannot_take_is_refused_before_anything_trains(tmp_p
     with pytest.raises(
         UserError, match=r"learned has parameters that the run .* was not trained with"
     ):
-        sweep.plan(made, tmp_path)
+        plans.make(made, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -276,7 +276,7 @@ def swept(tmp_path_factory):
         execution__chunk_steps=2,
     )
     made = expand(grid.concat(points, *again), folder, **changes)
-    todo, order = sweep.plan(made, folder), []
+    todo, order = plans.make(made, folder), []
 
     def failing(group, *args):
         if group.run.init_from is None and group.run.model.encodings[0].name == "rope":
@@ -333,7 +333,7 @@ def test_a_child_goes_on_where_its_parent_ended(swept):
 @pytest.mark.full
 def test_a_second_sweep_plans_only_failed_runs(swept):
     made, folder, *_ = swept
-    todo = sweep.plan(made, folder)
+    todo = plans.make(made, folder)
     assert [[run.run_id for run in group.runs] for group in todo.groups] == [
         [made.runs[0].run_id],
         [made.runs[2].run_id],

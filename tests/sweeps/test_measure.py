@@ -182,7 +182,7 @@ def test_what_one_run_has_measured_is_refused_before_any_is_measured(folder, nar
         records.read(records.path_of(folder, run_id))["config"]["model"]["encodings"][0]["name"]
         == narrow["model"]["encodings"]
     )
-    said = f"The run {run_id} has measured test length 4 at offset 0 already, on 16 examples: nothing is overwritten."
+    said = f"The run {run_id} has measured test length 4 at offset 0 already, on 16 examples: nothing is overwritten. With --only_missing, evaluate passes over such points."
     assert str(refused.value) == said
     assert files(folder) == before
 

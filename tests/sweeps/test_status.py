@@ -69,6 +69,16 @@ def test_a_run_whose_group_a_process_is_at_runs(folder):
     assert (found.workers, found.seconds_left) == (1, (12 - 4) * 4 / 8.0)
 
 
+def test_a_run_that_is_trained_in_one_of_its_groups_is_running(folder):
+    waiting = GROUP.runs[3]
+    for group_id in ("0" * 16, "f" * 16):
+        content = {"runs": [waiting.to_dict()], "run_ids": [waiting.run_id]}
+        records.write_json(folder / "groups" / f"{group_id}.json", content)
+    for group_id in ("0" * 16, "f" * 16):
+        with locks.held(folder / "groups" / f"{group_id}.lock"):
+            assert states(status.read(folder))[3] == ("running", "compiling")
+
+
 def test_a_damaged_record_is_left_to_be_trained_again(folder):
     records.path_of(folder, GROUP.runs[0].run_id).write_text("{", encoding="utf-8")
     assert states(status.read(folder))[0] == ("left", "its record is damaged")
@@ -151,3 +161,10 @@ def test_failed_runs_that_the_study_no_longer_has_are_not_tried_again(folder):
     launcher = _Ends()
     assert sweep.retry(folder, launcher) == {}
     assert launcher.run_ids == [GROUP.runs[2].run_id]
+
+
+def test_a_failed_run_continues_with_the_group_that_it_began_with(folder):
+    (folder / "checkpoints" / GROUP.group_id / "4").mkdir(parents=True)
+    launcher = _Ends()
+    assert sweep.retry(folder, launcher) == {}
+    assert launcher.run_ids == [run.run_id for run in GROUP.runs]

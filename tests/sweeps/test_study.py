@@ -9,7 +9,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.record_rows import row
 from pe_lab.sweeps import study
-from pe_lab.sweeps.sweep import Plan
+from pe_lab.sweeps.plans import Plan
 from pe_lab.training.setup import build_setup
 from tests import tiny
 

@@ -1,12 +1,15 @@
 """Two-stage tuning: the points of each stage, and the choice from records."""
 
+import dataclasses
 import math
 
 import pytest
 
-from pe_lab.runs import grid, record_rows, records
+from pe_lab.results import results
+from pe_lab.runs import grid, record_rows, records, study_files
 from pe_lab.runs.errors import UserError
-from pe_lab.sweeps import study, tuning
+from pe_lab.sweeps import status, study, sweep, tuning
+from pe_lab.sweeps.plans import Plan
 from pe_lab.training import run_records
 from tests import tiny
 
@@ -125,6 +128,14 @@ def test_whole_numbers_are_extended_by_whole_numbers():
     assert tuning.possible_extensions(TUNE) == [(RATE, 0.00033), (RATE, 0.033)]
 
 
+def test_an_extension_is_a_new_value_above_zero():
+    layers = tuning.Tuning({"model.num_layers": (1, 2, 4)}, seeds=2, extend=True)
+    assert tuning.possible_extensions(layers) == [("model.num_layers", 8)]
+    close = tuning.Tuning({RATE: (1.0, 1.02)}, seeds=2, extend=True)
+    (_, below), (_, above) = tuning.possible_extensions(close)
+    assert below < 1.0 < 1.02 < above
+
+
 def test_failed_runs_are_left_out_of_a_choice(tmp_path):
     losses = LOSSES | {("alibi", 1e-2): ("failed", 0.5), ("alibi", 3e-3): ("failed", "failed")}
     _, alibi = choose(tmp_path, losses)
@@ -139,16 +150,38 @@ def test_a_variant_whose_runs_all_failed_has_no_second_stage(tmp_path):
 
 def test_the_study_file_holds_the_choices(tmp_path):
     losses = LOSSES | {("rope", 1e-3): ("diverged", "diverged")}
-    rope, alibi = tuning.plain(TUNE, choose(tmp_path, losses))["choices"]
+    rope, alibi = tuning.plain(TUNE, choose(tmp_path, losses), later_runs=0)["choices"]
     assert rope["setting"] == {RATE: "0.003"}
     assert rope["losses"][0] == {"setting": {RATE: "0.001"}, "validation_loss": None}
     assert alibi["edges"] == [RATE]
+
+
+def test_a_study_between_its_stages_lacks_the_later_runs(tmp_path):
+    stage = tuning.first_points(POINTS, TUNE)
+    later_runs = tuning.num_later_points(POINTS, TUNE)
+    assert later_runs == 4  # two seeds of two variants
+    values = tuning.plain(TUNE, [], later_runs)
+    first = dataclasses.replace(expand(stage, tmp_path), tuning=values)
+    for run in first.runs:
+        write(tmp_path, run, 1.0)
+    sweep.write_groups(Plan(first, tmp_path, (), 0, None, {}, ()))
+    assert results.load(tmp_path).missing == later_runs
+    assert status.read(tmp_path).later_runs == later_runs
+
+    all_points = stage + tuning.last_points(POINTS, TUNE, choose(tmp_path, LOSSES))
+    expand(all_points, tmp_path).write(tmp_path)
+    assert (results.load(tmp_path).missing, status.read(tmp_path).later_runs) == (later_runs, 0)
+    # The first stage of a complete study is run again if one of its runs failed.
+    sweep.write_groups(Plan(first, tmp_path, (), 0, None, {}, ()))
+    _, entries = study_files.study_of(tmp_path)
+    assert len(entries) == len(all_points)
 
 
 @pytest.mark.parametrize(
     ("tune", "sentence"),
     [
         ({"axis": {}}, r"^tune has no 'axis'"),
+        (lambda: {"seeds": 2}, r"^tune is a dict, such as .*, and no function, got <function"),
         ({"seeds": 2}, r"^tune: axes must name values by path, .*, got None\.$"),
         ({"axes": {RATE: (1e-3,)}, "seeds": 2}, r"needs two or more values, got \(0\.001,\)\.$"),
         ({"axes": {"seed": (1, 2)}, "seeds": 2}, r"^tune: 'seed' cannot be tuned\."),

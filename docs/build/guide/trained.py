@@ -16,7 +16,7 @@ from pe_lab.inspection.trained.sections import training_course
 from pe_lab.results.plots import drawing
 from pe_lab.runs import grid, records
 from pe_lab.runs.errors import UserError
-from pe_lab.sweeps import sweep
+from pe_lab.sweeps import plans, sweep
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.sweeps.study import expand
 from pe_lab.training.trained_runs import load, params_through_training
@@ -48,7 +48,7 @@ def train(values: Mapping[str, Any], folder: Path) -> dict[str, str]:
         {"model.encodings": [({"name": "sinusoidal"},), grid.labelled("learned", (learned,))]}
     )
     made = expand("guide", values, points, folder)
-    failed = sweep.run(sweep.plan(made, folder), Local(workers=2))
+    failed = sweep.run(plans.make(made, folder), Local(workers=2))
     failed |= {
         run_id: "it diverged"
         for run_id, record in records.read_all(folder).items()

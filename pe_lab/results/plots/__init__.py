@@ -30,7 +30,6 @@ from pe_lab.results.plots import (
 )
 from pe_lab.results.plots.pictures import Options
 from pe_lab.results.plots.study_data import StudyData
-from pe_lab.runs.errors import unknown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,9 +60,7 @@ def write(
     Raises:
       UserError: an unknown format.
     """
-    for name in formats:
-        if name not in drawing.FORMATS:
-            raise unknown("formats", name, drawing.FORMATS)
+    drawing.check_formats(formats)
     data = study_data.read(folder)
     files: list[Path] = []
     if data.results.finished:

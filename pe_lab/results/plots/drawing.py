@@ -4,7 +4,7 @@ import contextlib
 import io
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import pandas as pd
 
 from pe_lab.results import statistics
 from pe_lab.results.plots.styles import GRAY, Style
+from pe_lab.runs.errors import unknown
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -54,6 +55,15 @@ _METADATA: Mapping[str, dict[str, str | None]] = {
     ".svg": {"Date": None, "Creator": None},
 }
 FORMATS = tuple(suffix.removeprefix(".") for suffix in _METADATA)
+
+
+def check_formats(names: Iterable[str]) -> None:
+    """Raise a UserError if a name is not one of FORMATS."""
+    for name in names:
+        if name not in FORMATS:
+            raise unknown("formats", name, FORMATS)
+
+
 _NOTEBOOK_BACKENDS = ("inline", "ipympl", "widget")
 _MOST_TICKS = 9
 _LABEL_WIDTH = 30  # characters of a line of the legend

@@ -365,6 +365,14 @@ def test_an_unknown_label_of_the_sweep_is_refused(call, tmp_path):
             "--members, --evaluation and --peer need steps to time: --steps=1 or more.",
         ),
         (["--only=nope", "--steps=0"], "--only chooses from a sweep: it needs --compare."),
+        (
+            ["--compare", "--evaluation"],
+            "Give one of --compare and --evaluation: each measures something else.",
+        ),
+        (
+            ["--members=0"],
+            "--members are whole numbers of at least 1 with commas between, as in 8,16,32, got '0'.",
+        ),
         *(
             (
                 ["--workers=2", without],

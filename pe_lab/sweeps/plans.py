@@ -1,0 +1,189 @@
+"""The plan of a sweep: which runs of a study are missing, and in which groups they will train."""
+
+import itertools
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+
+from pe_lab.runs import records, study_files
+from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.evaluation_points import is_done
+from pe_lab.runs.record_schema import Record
+from pe_lab.runs.run import Run, RunGroup
+from pe_lab.sweeps import begun_groups, changed_code
+from pe_lab.sweeps import study as studies
+from pe_lab.sweeps.study import Study
+from pe_lab.training.frozen_data import frozen_of
+from pe_lab.training.setup import Setup, build_setup
+from pe_lab.training.warm_start import check_held_out, overridden
+
+# For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
+# unpadded FLOPs, and what a worker needs for each program: a share of its start, to compile it and,
+# for evaluations, to run it.
+_FLOPS_PER_SECOND = 2.9e10
+_SECONDS_A_PROGRAM = 7
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The missing runs of a study's folder.
+
+    Attributes:
+      missing: number of runs without a complete record.
+      changed_code: a note on the runs whose code has changed since they were trained.
+      damaged: unreadable records and the reasons; they are set aside, and their runs trained again.
+      setups: of each run group.
+    """
+
+    study: Study
+    folder: Path
+    groups: tuple[RunGroup, ...]
+    missing: int
+    changed_code: str | None
+    damaged: dict[Path, str]
+    setups: tuple[Setup, ...]
+
+    def __str__(self) -> str:
+        done = len(self.study.runs) - self.missing
+        points = _counted(len(self.study.entries), "point")
+        runs = _counted(len(self.study.runs), "run")
+        lines = [f"{self.study.name}: {points}, {runs}, {done} of them done"]
+        groups = _counted(len(self.groups), "run group")
+        lines.append(f"to train: {_counted(self.missing, 'run')} in {groups}")
+        names = {entry.run.run_id: entry.name for entry in self.study.entries}
+        for group in self.groups:
+            # Members of a group may be several variants, such as learning rates.
+            variants = dict.fromkeys(names[run.run_id] for run in group.runs)
+            members = _counted(len(group.runs), "member")
+            lines.append(f"  {group.group_id}  {', '.join(variants)}: {members}")
+        return "\n".join(lines)
+
+    def estimate(self, workers: int) -> str:
+        """The number of programs and a rough time, of no more workers than run groups."""
+        workers = max(1, min(workers, len(self.groups)))
+        programs = 0
+        seconds = 0.0
+        for group, setup in zip(self.groups, self.setups, strict=True):
+            # The first state, training and evaluation, and one more evaluation for each override.
+            programs_of_group = 3 + len(group.run.evaluate.overrides)
+            programs += programs_of_group
+            num_steps = len(group.runs) * group.run.train.steps
+            flops = num_steps * setup.step_flops
+            seconds += _SECONDS_A_PROGRAM * programs_of_group + flops / _FLOPS_PER_SECOND
+        seconds /= workers
+        gigaflops = _FLOPS_PER_SECOND / 1e9
+        return (
+            f"{programs} programs to compile; roughly {_duration(seconds)} with "
+            f"{_counted(workers, 'worker')}, at {gigaflops:.0f} GFLOP/s each and "
+            f"{_SECONDS_A_PROGRAM} s a program"
+        )
+
+
+def _counted(count: int, noun: str) -> str:
+    plural = "" if count == 1 else "s"
+    return f"{count} {noun}{plural}"
+
+
+def _duration(seconds: float) -> str:
+    """A time in the largest unit that gives a number of two or more."""
+    units = {"years": 365 * 86400, "days": 86400, "hours": 3600}
+    for unit, size in units.items():
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{max(seconds / 60, 0.1):.1f} minutes"
+
+
+def make(study: Study, folder: Path) -> Plan:
+    """Read a study's folder, and refuse runs that could not be trained before any starts.
+
+    Raises:
+      UserError: the folder cannot be written, it holds another study, a record is of another
+        version, a run group cannot be built, or a trained run would be evaluated with other code.
+    """
+    _check_writable(folder)
+    _check_name(study, folder)
+    damaged = records.damaged(folder)
+    by_id = records.read_all(folder, without=damaged)
+    unfinished = [run for run in study.runs if not is_done(run, by_id)]
+    _check_code(unfinished, by_id)
+    unfinished_ids = [run.run_id for run in unfinished]
+    begun = begun_groups.of(folder, study.runs, unfinished_ids, by_id)
+    planned = {*unfinished_ids, *itertools.chain(*begun)}
+    groups = studies.groups([run for run in study.runs if run.run_id in planned], begun)
+    # This process must not take an accelerator from its workers.
+    jax.config.update("jax_platforms", "cpu")
+    # Reading frozen examples takes seconds, so groups with the same examples are checked once.
+    distinct = {}
+    for group in groups:
+        run = group.run
+        distinct[run.task, run.evaluate, run.train.max_length] = run
+    for run in distinct.values():
+        frozen_of(run)
+    setups = []
+    for group in groups:
+        setup = build_setup(group.run)
+        setups.append(setup)
+        for override in group.run.evaluate.overrides:
+            overridden(setup, override)
+    _check_parents(groups, folder)
+    existing = [by_id[run.run_id] for run in study.runs if run.run_id in by_id]
+    note = changed_code.note(existing)
+    return Plan(study, folder, tuple(groups), len(unfinished), note, damaged, tuple(setups))
+
+
+def _check_name(study: Study, folder: Path) -> None:
+    """Refuse a folder with a study of another name, whose tables would be replaced."""
+    try:
+        name, _ = study_files.study_of(folder)
+    except UserError:  # there is none, or its file is damaged and will be written again
+        return
+    if name != study.name:
+        raise UserError(
+            f"{folder} holds the study {name!r}: give another folder for {study.name!r}, "
+            f"--results=FOLDER."
+        )
+
+
+def _check_parents(groups: list[RunGroup], folder: Path) -> None:
+    """Check that the parent of each run is finished, or trained in an earlier group."""
+    runs = [run for group in groups for run in group.runs]
+    planned = {run.run_id for run in runs}
+    for run in runs:
+        if run.init_from is None or run.init_from.run_id in planned:
+            continue
+        parent_folder = study_files.folder_of(run.init_from.study, folder)
+        parent = records.read_run(parent_folder, run.init_from.run_id)
+        if parent is None or parent["checkpoint"] is None:
+            raise UserError(
+                f"The run {run.init_from.run_id} that {run.run_id} starts from has no parameters "
+                f"in {parent_folder}."
+            )
+        check_held_out(run, parent)
+
+
+def _check_code(unfinished: Sequence[Run], by_id: dict[str, Record]) -> None:
+    """Refuse to evaluate finished runs further with other code."""
+    trained = [by_id[run.run_id] for run in unfinished if run.run_id in by_id]
+    trained = [record for record in trained if record["status"] == "finished"]
+    for run_id, names in changed_code.changed_plugins(trained).items():
+        raise UserError(
+            f"The run {run_id} lacks evaluations of this study, and the code of "
+            f"{' and '.join(names)} has changed since it was trained: restore it, give another "
+            "--results, or use experiments.evaluate --allow_changed_code."
+        )
+
+
+def _check_writable(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".writable-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as e:
+        raise UserError(
+            f"The results folder {folder} cannot be written ({one_line(e)}). Give another: "
+            f"--results=FOLDER."
+        ) from e
