@@ -8,6 +8,8 @@ A number would mislead in four cases:
     not solved  the point is beyond training, and no seed of one of them solved the training lengths
 """
 
+import math
+
 from pe_lab.results.results import Results, Variant
 from pe_lab.runs.analysis_spec import MetricPoint
 from pe_lab.runs.record_schema import JsonObject
@@ -55,9 +57,9 @@ def _is_beyond_training(variant: Variant, point: MetricPoint) -> bool:
 def saw_positions(results: Results, variant: Variant, point: MetricPoint) -> bool:
     """Return whether training showed positions as large as a test beyond its lengths has.
 
-    Records hold the largest position of training. The largest one of the test follows from the
-    number of tokens of its examples. False if no record tells it. For a range of lengths, the
-    longest measured one counts.
+    Records hold the largest position of training. The largest one of the test is at most the
+    number of tokens of its examples, minus one, and smaller if several tokens share a position.
+    False if no record tells it. For a range of lengths, the longest measured one counts.
     """
     length = point.length_for(variant.max_length)
     if point.lengths is not None:
@@ -77,8 +79,15 @@ def saw_positions(results: Results, variant: Variant, point: MetricPoint) -> boo
     increase = trained - num_tokens[other_length]
     beyond = increase * (length - variant.max_length) / (variant.max_length - other_length)
     # Positions start at 0.
-    largest_in_test = trained + beyond - 1 + point.offset
-    return variant.max_position > trained - 1 and variant.max_position >= largest_in_test
+    ordinary = min(trained - 1, _in_test(variant, variant.max_length))
+    largest_in_test = min(trained + beyond - 1, _in_test(variant, length)) + point.offset
+    return variant.max_position > ordinary and variant.max_position >= largest_in_test
+
+
+def _in_test(variant: Variant, length: int) -> int | float:
+    """Return the largest position of a test of this length; infinity if no record tells it."""
+    recorded = variant.finished[0]["exposure"].get("max_test_position", {})
+    return recorded.get(str(length), math.inf)
 
 
 def _num_tokens(results: Results, variant: Variant) -> dict[int, int]:

@@ -92,6 +92,8 @@ class Exposure(TypedDict):
     Attributes:
       num_tokens: of the longest sequence of an example, by length: the training length and the test
         lengths of the config. Older records do not have it.
+      max_test_position: the largest position of a test at offset 0, by the same lengths. Older
+        records, and those of encodings that read no positions, do not have it.
     """
 
     steps: int
@@ -99,6 +101,7 @@ class Exposure(TypedDict):
     length_name: str
     num_tokens: NotRequired[dict[str, int]]
     max_position: int | float | None
+    max_test_position: NotRequired[dict[str, int | float]]
     reveals_target_length: bool
     solved_threshold: float
 

@@ -8,7 +8,7 @@ from pe_lab.runs.analysis_spec import AnalysisSpec, MetricPoint
 from pe_lab.runs.run import Run
 from pe_lab.sweeps.study import SEEDS, Entry, Study
 from pe_lab.training.checks import out_of_reach
-from pe_lab.training.setup import Setup, build_setup
+from pe_lab.training.setup import Placement, Setup, build_setup
 
 _MOST_SEEDS = 30  # up to which a sufficient number of seeds is searched
 
@@ -136,12 +136,17 @@ def _advantages(setup: Setup, point: MetricPoint) -> set[str]:
     if length is None or length <= max_length or not readers:
         return advantages
     in_training = max(setup.largest_position(p, max_length, train=True) for p in readers)
-    num_tokens = max(setup.context_lengths(max_length, train=True).values())
-    num_tested_tokens = max(setup.context_lengths(length, train=False).values())
-    largest_in_test = num_tested_tokens - 1 + point.offset
-    if in_training > num_tokens - 1 and in_training >= largest_in_test:
+    ordinary = _largest_in_test(setup, readers, max_length)
+    largest_in_test = _largest_in_test(setup, readers, length) + point.offset
+    if in_training > ordinary and in_training >= largest_in_test:
         advantages.add("sees the positions of the test in training")
     return advantages
+
+
+def _largest_in_test(setup: Setup, readers: Sequence[Placement], length: int) -> int | float:
+    """The last index of a test's tokens, or its largest position if several tokens share one."""
+    num_tokens = max(setup.context_lengths(length, train=False).values())
+    return min(num_tokens - 1, max(setup.largest_position(p, length, train=False) for p in readers))
 
 
 def _lengths_out_of_reach(

@@ -127,14 +127,19 @@ def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
         if before["max_position"] is not None:
             positions.append(before["max_position"])
     num_tokens = {}
+    max_test_position = {}
     for length in sorted({longest, *setup.run.evaluate.lengths}):
         num_tokens[str(length)] = max(setup.num_tokens(length).values())
+        in_test = [setup.largest_position(p, length, train=False) for p in readers]
+        if in_test:
+            max_test_position[str(length)] = max(in_test)
     return {
         "steps": steps,
         "max_length": longest,
         "length_name": setup.task.length_name,
         "num_tokens": num_tokens,
         "max_position": max(positions, default=None),
+        "max_test_position": max_test_position,
         "reveals_target_length": setup.reveals_target_length,
         "solved_threshold": setup.task.threshold,
     }

@@ -181,6 +181,26 @@ def test_a_record_holds_the_tokens_of_its_tests(tmp_path):
         assert seen == [expected, expected]
 
 
+def test_tokens_that_share_a_position_need_fewer_positions(tmp_path):
+    """Length 8 has 64 tokens and ends at position 9, and training showed 9 or 8."""
+    entries = []
+    for name, largest in (("seen", 9), ("nearly", 8), ("trained", 5)):
+        made = record(name, test={8: 0.5}, validation=SOLVED)
+        made["config"]["positions"] = {"name": "coupled"}
+        made["exposure"] |= {
+            "max_position": largest,
+            "num_tokens": {"4": 16, "8": 64},
+            "max_test_position": {"4": 5, "8": 9},
+        }
+        entries.append((point(name, 0), made))
+    found = results.load(write_study(tmp_path, *entries))
+    seen = [
+        [comparable.saw_positions(found, variant, point) for variant in found.variants]
+        for point in (MetricPoint(length=8), MetricPoint(length=8, offset=1))
+    ]
+    assert seen == [[True, False, False], [False, False, False]]
+
+
 def test_an_encoding_with_a_scheme_of_its_own_is_not_contiguous(tmp_path):
     """The run with the larger positions comes first, and its study's scheme is contiguous."""
     entries = []

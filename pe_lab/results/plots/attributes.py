@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pe_lab.results.plots import drawing
+from pe_lab.results.plots import drawing, ticks
 from pe_lab.results.plots.drawing import Line
 from pe_lab.results.plots.study_data import StudyData
 from pe_lab.results.plots.styles import GRAY
@@ -48,7 +48,7 @@ def by_attribute(data: StudyData, name: str) -> "Figure | None":
         axis.set_title(title)
         axis.set_xlabel(textwrap.fill(of_length["attribute_label"].iloc[0], _LABEL_WIDTH))
         axis.locator_params(axis="x", integer=True)
-        drawing.share_axis(axis)
+        ticks.shares(axis)
     axes[0].set_ylabel("exact match")
     drawing.legend(figure, lines)
     caption = (

@@ -65,7 +65,6 @@ def check_formats(names: Iterable[str]) -> None:
 
 
 _NOTEBOOK_BACKENDS = ("inline", "ipympl", "widget")
-_MOST_TICKS = 9
 _LABEL_WIDTH = 30  # characters of a line of the legend
 
 
@@ -277,33 +276,3 @@ def titles(figure: "Figure", title: str, caption: str = "") -> None:
     if caption:
         text = textwrap.fill(caption, 110)
         figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="0.3")
-
-
-def share_axis(axis: "Axes", lowest: float = 0.0, highest: float = 1.0) -> None:
-    """Show shares from 0 to 1, and further if there are such values."""
-    axis.set_ylim(min(0.0, lowest) - 0.04, max(1.0, highest) + 0.04)
-    if lowest >= 0 and highest <= 1:
-        axis.set_yticks([0, 0.25, 0.5, 0.75, 1])
-
-
-def length_axis(axis: "Axes", lengths: Sequence[int | float]) -> None:
-    """Set ticks at the lengths, on a log scale if they span more than a factor of 20."""
-    if lengths[-1] > 20 * lengths[0]:
-        axis.set_xscale("log", base=2)
-    number_ticks(axis, lengths)
-
-
-def number_ticks(axis: "Axes", numbers: Sequence[int | float], unit: str = "") -> None:
-    """Set ticks at numbers, without those that would overlap."""
-    places = list(numbers)
-    if axis.get_xscale() == "log":
-        places = [math.log2(number) for number in numbers]
-    least = (places[-1] - places[0]) / _MOST_TICKS
-    ticks: list[int | float] = []
-    last = -math.inf
-    for number, place in zip(numbers, places, strict=True):
-        if place - last >= least:
-            ticks.append(number)
-            last = place
-    axis.set_xticks(ticks, [f"{tick:g}{unit}" for tick in ticks])
-    axis.minorticks_off()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pe_lab.results import statistics
-from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots import drawing, styles, ticks
 from pe_lab.results.plots.drawing import Line
 from pe_lab.results.plots.study_data import MOST_LINES, REVEALS, StudyData
 
@@ -51,10 +51,10 @@ def by_length(data: StudyData, options: Options) -> "Figure | None":
         numbers = sorted(places.unique().tolist())
         if options.relative:
             axis.set_xscale("log", base=2)
-            drawing.number_ticks(axis, numbers, "×")
+            ticks.at_numbers(axis, numbers, "×")
             axis.set_xlabel("length / training length")
         else:
-            drawing.length_axis(axis, numbers)
+            ticks.lengths(axis, numbers)
             units = data.variants.loc[_names(panel), "unit"].unique()
             axis.set_xlabel(f"length ({' or '.join(units)})")
     title = f"{data.metric_label.capitalize()} against length"
@@ -132,9 +132,9 @@ def learning_rate(data: StudyData) -> "Figure | None":
             _circle_chosen(axis, values)
         axis.set_title(title)
         axis.set_xscale("log")
-        drawing.number_ticks(axis, sorted(data.rates["rate"].unique()))
+        ticks.at_numbers(axis, sorted(data.rates["rate"].unique()))
         axis.set_xlabel("peak learning rate")
-        drawing.share_axis(axis)
+        ticks.shares(axis)
     axes[0].set_ylabel("exact match")
     drawing.legend(figure, lines)
     caption = "Circles mark the learning rate with the lowest validation loss."
@@ -256,7 +256,7 @@ def _finish(
         if is_loss:
             axis.set_yscale("log")
         elif data.is_share:
-            drawing.share_axis(axis)
+            ticks.shares(axis)
         # The axes of a row share the vertical one.
         place = axis.get_subplotspec()
         if place is not None and place.is_first_col():

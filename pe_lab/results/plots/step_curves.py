@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pe_lab.results import kaplan_meier, measured
-from pe_lab.results.plots import drawing
+from pe_lab.results.plots import drawing, ticks
 from pe_lab.results.plots.drawing import Line
 from pe_lab.results.plots.study_data import REVEALS, StudyData
 from pe_lab.results.plots.styles import GRAY, Style
@@ -43,7 +43,7 @@ def steps_to_solve(data: StudyData) -> "Figure | None":
         lines += _draw_panel(axis, data, times)
         axis.set_title(title)
         axis.set_xlabel("training step")
-        drawing.share_axis(axis)
+        ticks.shares(axis)
         axis.set_ylim(-0.08, 1.08)  # room for shifted lines
     axes[0].set_ylabel("share of runs")
     names = list(itertools.chain(*(times for _, times in panels)))

@@ -24,7 +24,7 @@ from pe_lab.results.grids import (
     metric_at,
     one_a_task,
 )
-from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots import drawing, styles, ticks
 from pe_lab.results.plots.drawing import Line
 from pe_lab.results.plots.study_data import MOST_LINES, REVEALS, StudyData
 from pe_lab.results.plots.styles import Style
@@ -115,7 +115,7 @@ def _lines(data: StudyData, spec: TableSpec, parts: Sequence[TableGrid]) -> "Fig
         least, most = min(numbers), max(numbers)
         if least > 0 and most > 20 * least:
             axis.set_xscale("log")
-        drawing.number_ticks(axis, sorted(numbers))
+        ticks.at_numbers(axis, sorted(numbers))
         axis.set_xlabel(_axis_names(spec.columns))
     # The best of all settings may be above every seed of the chosen one.
     heights = [line.values["value"] for line in lines]
@@ -125,7 +125,7 @@ def _lines(data: StudyData, spec: TableSpec, parts: Sequence[TableGrid]) -> "Fig
     highest = float(all_heights.max())
     for axis in axes:
         if _is_share(spec):
-            drawing.share_axis(axis, lowest, highest)
+            ticks.shares(axis, lowest, highest)
         elif lowest > 0:
             axis.set_yscale("log")
     metric = metrics.BY_NAME[spec.metric.name]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pe_lab.results import selection
 from pe_lab.results.grids import as_numbers
-from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots import drawing, styles, ticks
 from pe_lab.results.plots.drawing import Line
 from pe_lab.results.plots.study_data import StudyData
 from pe_lab.results.plots.styles import GRAY, Style
@@ -74,7 +74,7 @@ def _draw_panel(axis: "Axes", data: StudyData, path: str, tuned: list[Variant]) 
         return lines
     if min(numbers) > 0:
         axis.set_xscale("log")
-    drawing.number_ticks(axis, sorted(set(numbers)))
+    ticks.at_numbers(axis, sorted(set(numbers)))
     return lines
 
 

@@ -18,7 +18,7 @@ from pe_lab.inspection.trained.sections.section import (
     state_cells,
     table,
 )
-from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots import drawing, styles, ticks
 
 _LABELS = {
     "entropy": "entropy / log n",
@@ -103,7 +103,7 @@ def figure(findings: Findings) -> Figure:
                 linewidth=1,
                 label="training length",
             )
-            drawing.length_axis(axis, lengths)
+            ticks.lengths(axis, lengths)
         axes_of_key[0].set_ylabel(_LABELS[key])
         top = 1.0
         if key == "distance":  # the others are shares
