@@ -143,8 +143,8 @@ def _exit(body: Callable[[], int], about: str | None) -> None:
 
 
 def _overrides(argument: str, config: ConfigDict) -> bool:
-    """Checks the path of a --config.key=value; a plugin's argument that the file leaves at its
-    default is set here.
+    """Checks the path of a --config.key=value. Sets an argument of a plugin here if the file leaves
+    it at its default, or if the value is None, which ml_collections would read as text.
     """
     name, _, value = argument.lstrip("-").partition("=")
     if not name.startswith("config."):
@@ -155,7 +155,8 @@ def _overrides(argument: str, config: ConfigDict) -> bool:
         if not isinstance(inner, ConfigDict) or key not in inner:
             raise _no_key(inner, parents[:depth], key)
         inner = inner[key]
-    if isinstance(inner, ConfigDict) and last in inner:
+    is_none = value == "None" and last != "name"
+    if isinstance(inner, ConfigDict) and last in inner and not (is_none and "name" in inner):
         return False
     if not isinstance(inner, ConfigDict) or "name" not in inner:
         raise _no_key(inner, parents, last)

@@ -114,6 +114,17 @@ def test_an_argument_that_the_file_leaves_at_its_default_can_be_given(call, conf
     assert file.values["positions"] == {"name": "randomized", "maximum": 99, "per": "example"}
 
 
+def test_none_replaces_an_argument_that_the_file_gives(call, config_file):
+    path = config_file("c.task = dict(name='language_model', dataset='stories')")
+    arguments = ["--config.task.dataset=None", "--config.task.path=README.md"]
+    _, _, _, ((file, _, _),) = call(f"--config={path}", *arguments)
+    assert file.values["task"] == {
+        "name": "language_model",
+        "dataset": None,
+        "path": "README.md",
+    }
+
+
 @pytest.mark.parametrize("status", [0, 1])
 def test_the_exit_status_is_mains(call, config_file, status):
     assert call(f"--config={config_file()}", main=lambda file: status)[:3] == (status, "", "")
