@@ -20,6 +20,7 @@ from pe_lab.runs.labels import label
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.sweeps import study
 from pe_lab.training import step
+from pe_lab.training.chunk import train_chunk
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.run_records import provenance
 from pe_lab.training.setup import Setup, build_setup
@@ -35,7 +36,7 @@ class Program:
         members = members_of(RunGroup(tuple(runs)), [0] * num_members)
         self.members = jax.tree.map(jnp.asarray, members)
         started = time.monotonic()
-        chunk = functools.partial(step.chunk, self.setup)
+        chunk = functools.partial(train_chunk, self.setup)
         self.data = self.setup.data("train")
         state = abstract_state(self.setup, num_members)
         arguments = (state, self.members, jnp.asarray(1), self.data)

@@ -17,6 +17,7 @@ from pe_lab.runs.evaluation_points import grid
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import RunGroup
 from pe_lab.training import checkpoint, curve, devices, resume, run_records
+from pe_lab.training.chunk import train_chunk
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.run_records import Cost
 from pe_lab.training.setup import build_setup
@@ -28,7 +29,6 @@ from pe_lab.training.state import (
     members_of,
     of_member,
 )
-from pe_lab.training.step import chunk
 from pe_lab.training.warm_start import adopt, parent_of
 
 Event = Mapping[str, Any]
@@ -178,9 +178,9 @@ class Training:
         if self.step >= self.last_step:
             return
         data = self.setup.data("train")
-        train_chunk = functools.partial(chunk, self.setup)
+        train = functools.partial(train_chunk, self.setup)
         arguments = (self.state, self.members, np.int32(1), data)
-        program = self._compiled(train_chunk, *arguments, donate_argnums=(0,))
+        program = self._compiled(train, *arguments, donate_argnums=(0,))
         self.cost.memory = run_records.memory_of(program)
         saved_at = time.monotonic()
         while self.step < self.last_step:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
+from pe_lab.kernels.microbatches import ValueAndGrad
 from pe_lab.tasks.batch import Batch
 from pe_lab.training import batches, devices
 from pe_lab.training.batches import ModelBatch
@@ -20,33 +21,6 @@ from pe_lab.training.setup import Setup
 from pe_lab.training.state import Members, TrainState
 
 Carry = tuple[TrainState, Float[Array, "k"]]  # of one member: its state, losses of a chunk
-
-
-def chunk(
-    setup: Setup,
-    state: TrainState,
-    members: Members,
-    num_steps: Int[Array, ""],
-    data: PyTree = None,
-) -> tuple[TrainState, Float[Array, "r k"]]:
-    """Train every member for some more steps.
-
-    Args:
-      num_steps: traced, at most `execution.chunk_steps`.
-      data: the training split of the task's data.
-
-    Returns:
-      The new state, and the loss of each step, 0 beyond `num_steps`.
-    """
-
-    def train_member(member_state: tuple[Members, TrainState]) -> Carry:
-        member, state = member_state
-        one_step = functools.partial(step, setup, member, data)
-        losses = jnp.zeros(setup.run.execution.chunk_steps)
-        return jax.lax.fori_loop(0, num_steps, one_step, (state, losses))
-
-    train_members = setup.over_members(train_member, num_members=len(members.seed))
-    return train_members((members, state))
 
 
 def step(
@@ -61,7 +35,9 @@ def step(
     key = jax.random.key(member.data_seed)
     now = state.step + member.first_step
     batch = training_batch(setup, key, now, data, member.first_step)
-    loss, gradient = value_and_grad(setup, state.params, batch)
+    part = devices.share(batch, setup.batch_devices)
+    loss, gradient = loss_and_gradient(setup)(state.params, part)
+    loss, gradient = devices.total((loss, gradient), setup.batch_devices)
     state = update(setup, state, member, loss, gradient)
     return state, losses.at[index].set(loss)
 
@@ -127,30 +103,21 @@ def batch_loss(
         remat=setup.run.execution.remat,
     )
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.labels)
-    weights = batch.scores
     # A token without weight may have an infinite loss, and 0 times infinity is NaN.
-    weighted_losses = jnp.where(weights != 0, losses * weights, 0)
-    return weighted_losses.sum()
+    return jnp.where(batch.scores != 0, losses * batch.scores, 0).sum()
 
 
-def value_and_grad(
-    setup: Setup, params: PyTree, batch: ModelBatch
-) -> tuple[Float[Array, ""], PyTree]:
-    """The loss of a batch and its gradient."""
+def loss_and_gradient(setup: Setup) -> ValueAndGrad:
+    """The function of parameters and a batch that returns the loss and its gradient."""
 
     def shared_biases(params: PyTree, batch: ModelBatch, learned: bool) -> PyTree:
         return setup.model(params).shared_biases(*batch.streams, learned=learned)
 
     shortest_example = setup.num_tokens(setup.run.train.min_length)
     shortest_context = setup.layout.examples_per_context * sum(shortest_example.values())
-    loss_and_gradient = setup.kernels.value_and_grad(
-        functools.partial(batch_loss, setup),
-        shared_biases,
-        least=shortest_context,
+    return setup.kernels.value_and_grad(
+        functools.partial(batch_loss, setup), shared_biases, least=shortest_context
     )
-    part = devices.share(batch, setup.batch_devices)
-    loss, gradient = loss_and_gradient(params, part)
-    return devices.total((loss, gradient), setup.batch_devices)
 
 
 def update(
@@ -161,12 +128,8 @@ def update(
     gradient: PyTree,
 ) -> TrainState:
     """The state after a step. A member whose loss or gradient is not finite stops there."""
-    chain = optimizer(
-        setup.run.train,
-        member.learning_rate,
-        member.weight_decay,
-        state.stop_at,
-    )
+    train = setup.run.train
+    chain = optimizer(train, member.learning_rate, member.weight_decay, state.stop_at)
     updates, moments = chain.update(gradient, state.optimizer, state.params)
     params = optax.apply_updates(state.params, updates)
     is_finite = jnp.isfinite(loss) & jnp.isfinite(optax.tree.norm(gradient))

@@ -11,6 +11,7 @@ import pytest
 from pe_lab.runs import records
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.training import checkpoint, curve, step
+from pe_lab.training.chunk import train_chunk
 from pe_lab.training.loop import Training
 from pe_lab.training.optimizer import optimizer
 from pe_lab.training.setup import build_setup
@@ -96,7 +97,7 @@ def points(training):
 def test_from_there_on_and_at_every_point_before_its_parameters_are_those_of_as_many_fixed_steps(
     unbroken, stops, fixed
 ):
-    chunk = jax.jit(functools.partial(step.chunk, fixed.setup))
+    chunk = jax.jit(functools.partial(train_chunk, fixed.setup))
     state = jax.jit(functools.partial(initial_state, fixed.setup))(fixed.members)
     states = {0: state}
     for now in range(STEPS):

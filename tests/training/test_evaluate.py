@@ -11,9 +11,10 @@ from pe_lab.model.streams import Stream
 from pe_lab.runs import override_specs
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint, example_counts, grid, is_done
-from pe_lab.training import evaluation_data, step
+from pe_lab.training import evaluation_data
 from pe_lab.training.batches import add_positions, draw_examples
 from pe_lab.training.checks import out_of_reach
+from pe_lab.training.chunk import train_chunk
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.random_keys import (
     EVALUATED_POSITIONS,
@@ -44,7 +45,7 @@ def trained(*encodings, steps=60, **changes):
         members({"learning_rate": 1e-2}, {"learning_rate": 1e-2, "seed": 1}),
     )
     state = jax.jit(functools.partial(initial_state, made))(which)
-    state, _ = jax.jit(functools.partial(step.chunk, made))(state, which, jnp.asarray(steps))
+    state, _ = jax.jit(functools.partial(train_chunk, made))(state, which, jnp.asarray(steps))
     return made, state.params
 
 
@@ -433,7 +434,7 @@ def test_a_scratchpads_answer_is_scored_alone_as_well():
         members({"learning_rate": 1e-2}),
     )
     state = jax.jit(functools.partial(initial_state, made))(which)
-    state, _ = jax.jit(functools.partial(step.chunk, made))(state, which, jnp.asarray(60))
+    state, _ = jax.jit(functools.partial(train_chunk, made))(state, which, jnp.asarray(60))
     params = state.params
     (measured,) = evaluator(made).measure(params, EvaluationPoint("test", 3, 0), 12)
     answers = wholes = 0

@@ -11,7 +11,8 @@ import pytest
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import RunGroup
-from pe_lab.training import process, step
+from pe_lab.training import process
+from pe_lab.training.chunk import train_chunk
 from pe_lab.training.loop import Training
 from pe_lab.training.state import initial_state
 from pe_lab.training.warm_start import check_held_out
@@ -88,7 +89,7 @@ def test_its_data_goes_on_where_its_parents_ended(results):
         begun(results / "new", children(train__steps=6)),
     )
     assert child.members.first_step.tolist() == [6, 6]
-    chunk = jax.jit(functools.partial(step.chunk, parent.setup))
+    chunk = jax.jit(functools.partial(train_chunk, parent.setup))
     further = dataclasses.replace(parent.state, stop_at=jnp.asarray([99, 99], jnp.int32))
     expected, found = (
         np.asarray(chunk(t, r, jnp.asarray(1))[1][:, 0])

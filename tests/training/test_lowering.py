@@ -11,7 +11,8 @@ import pytest
 from pe_lab.kernels import whole_batch
 from pe_lab.model import decode
 from pe_lab.runs import plugins
-from pe_lab.training import evaluation_sums, step
+from pe_lab.training import evaluation_sums
+from pe_lab.training.chunk import train_chunk
 from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from tests import tiny
@@ -64,7 +65,7 @@ def programs(experiment):
     bound = max(experiment.run.evaluate.lengths)
     return {
         "initialization": (init, members),
-        "training": (functools.partial(step.chunk, experiment), state, members, steps),
+        "training": (functools.partial(train_chunk, experiment), state, members, steps),
         "evaluation": (
             functools.partial(evaluation_sums.measure_batch, experiment, bound),
             state.params,

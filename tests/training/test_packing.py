@@ -12,6 +12,7 @@ from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.training import step
 from pe_lab.training.batches import add_positions, reduce_loss
 from pe_lab.training.checks import out_of_reach
+from pe_lab.training.chunk import train_chunk
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
@@ -88,7 +89,7 @@ def test_a_packed_training_step_is_the_step_of_the_same_examples_alone():
         which = tiny.members({"learning_rate": 0.05})
         state = jax.jit(functools.partial(initial_state, setup))(which)
         return np.asarray(
-            jax.jit(functools.partial(step.chunk, setup))(state, which, jnp.asarray(2))[1][0]
+            jax.jit(functools.partial(train_chunk, setup))(state, which, jnp.asarray(2))[1][0]
         )
 
     alone = losses(1)

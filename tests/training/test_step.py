@@ -11,6 +11,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.training import batches, step
 from pe_lab.training.batches import reduce_loss
 from pe_lab.training.checks import out_of_reach
+from pe_lab.training.chunk import train_chunk
 from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from tests import tiny
@@ -23,7 +24,7 @@ def programs(run):
     """Initialization and training, which compile once for each number of members."""
     setup = build_setup(run)
     init = functools.partial(initial_state, setup)
-    chunk = functools.partial(step.chunk, setup)
+    chunk = functools.partial(train_chunk, setup)
     return jax.jit(init), jax.jit(chunk)
 
 
@@ -66,7 +67,7 @@ def test_each_member_scalar_matters():
 @pytest.mark.full
 def test_chunks_of_any_size_give_the_same_bits():
     made, which = build_setup(RUN), members({})
-    init, chunk = (jax.jit(functools.partial(f, made)) for f in (initial_state, step.chunk))
+    init, chunk = (jax.jit(functools.partial(f, made)) for f in (initial_state, train_chunk))
     whole, _ = chunk(init(which), which, jnp.asarray(7))
     parts, _ = chunk(init(which), which, jnp.asarray(2))
     parts, losses = chunk(parts, which, jnp.asarray(5))
@@ -137,8 +138,8 @@ def test_a_step_of_data_is_counted_from_the_first_step():
     made, later = build_setup(RUN), members({"first_step": 3})
     _, losses = trained(RUN, members({}))
     before = jax.jit(functools.partial(initial_state, made))(members({}))
-    before, _ = jax.jit(functools.partial(step.chunk, made))(before, members({}), jnp.asarray(3))
-    _, after = jax.jit(functools.partial(step.chunk, made))(
+    before, _ = jax.jit(functools.partial(train_chunk, made))(before, members({}), jnp.asarray(3))
+    _, after = jax.jit(functools.partial(train_chunk, made))(
         dataclasses.replace(before, step=jnp.asarray([0])), later, jnp.asarray(3)
     )
     np.testing.assert_array_equal(after[0, :3], losses[0, 3:6])

@@ -12,6 +12,7 @@ from pe_lab.runs import plugins, records
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import from_record
 from pe_lab.training import step
+from pe_lab.training.chunk import train_chunk
 from pe_lab.training.random_keys import LENGTHS, fold, stream_key
 from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
@@ -161,7 +162,7 @@ def test_packed_examples_follow_the_weights():
 def test_chunks_of_any_size_give_the_same_bits_under_a_schedule():
     one = run(DOUBLING | {"initial": 1, "every": 2}, execution__chunk_steps=8)
     made, which = build_setup(one), tiny.members({})
-    init, chunk = (jax.jit(functools.partial(f, made)) for f in (initial_state, step.chunk))
+    init, chunk = (jax.jit(functools.partial(f, made)) for f in (initial_state, train_chunk))
     unbroken, _ = chunk(init(which), which, jnp.asarray(7))
     state, _ = chunk(init(which), which, jnp.asarray(3))
     state, _ = chunk(state, which, jnp.asarray(4))
