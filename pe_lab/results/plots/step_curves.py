@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_TITLES = {"steps_to_solve": "Solved", "steps_to_extrapolate": "At the threshold of extrapolation"}
+_TITLES = {"steps_to_solve": "solved", "steps_to_extrapolate": "extrapolates"}
 _APART = 0.006  # between two lines, as a share of each axis
 _GRAY = Style(GRAY, "")
 
@@ -34,7 +34,7 @@ def steps_to_solve(data: StudyData) -> "Figure | None":
         for metric, words in _TITLES.items():
             times = {variant.name: _times(variant, metric) for variant in trained}
             if any(times.values()):
-                panels.append((f"{title}, {words}".removeprefix(", "), times))
+                panels.append((f"{title}: {words}".removeprefix(": "), times))
     if not panels:
         return None
     figure, axes = drawing.grid(len(panels), columns=2, height=2.4)
@@ -54,7 +54,7 @@ def steps_to_solve(data: StudyData) -> "Figure | None":
     extrapolation = data.results.spec.extrapolation
     caption = (
         "Kaplan–Meier estimates, shifted slightly apart; in parentheses: seeds. Vertical bars: the "
-        "last measured step of runs that never got there. Threshold of extrapolation: exact match "
+        "last measured step of runs that never got there. Extrapolates: an exact match of "
         f"{extrapolation.threshold:g} {extrapolation.point}."
     )
     drawing.titles(figure, "Share of runs against training steps", caption)

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 _GRAY = Style(GRAY, "o")
 _CHOSEN, _AT_EDGE = "o", "D"  # rings around the mark of a choice
+_LEAST_LOSS = 1e-8  # nats per token, below the resolution of float32
 _CAPTION = (
     "Mean validation loss over the seeds that all settings have. Hollow marks: another number of "
     "seeds is solved than with the choice. A setting without a mark has a run that diverged, or "
-    "none that finished."
+    f"none that finished. A loss below {_LEAST_LOSS:g} is drawn there."
 )
 
 
@@ -91,7 +92,9 @@ def _losses(data: StudyData, variant: Variant, path: str) -> pd.DataFrame:
         loss = selection.loss(candidate)
         if math.isfinite(loss):  # infinite: a run diverged
             label = candidate.labels.get(path, "")
-            rows.append((label, loss, candidate in tied, candidate is chosen))
+            # A log axis has no 0.
+            drawn = max(loss, _LEAST_LOSS)
+            rows.append((label, drawn, candidate in tied, candidate is chosen))
     return pd.DataFrame(rows, columns=["label", "value", "is_tied", "is_chosen"])
 
 

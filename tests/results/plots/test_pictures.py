@@ -375,8 +375,8 @@ def test_the_share_of_solved_runs_is_a_step_curve_over_training_steps(drawn, tmp
     figure = drawn(folder)["steps_to_solve"]
     axes = panels(figure)
     titles = [axis.get_title() for axis in axes]
-    words = ("Solved", "At the threshold of extrapolation")
-    assert titles == [f"{task}, {title}" for task in ("copy", "sort") for title in words]
+    words = ("solved", "extrapolates")
+    assert titles == [f"{task}: {title}" for task in ("copy", "sort") for title in words]
     solved, _, unsolved, _ = [axis.lines for axis in axes]
     steps, shares = xy(solved[0])
     assert steps == pytest.approx([0, 800], abs=5)  # lines are shifted by up to 0.006
@@ -386,7 +386,7 @@ def test_the_share_of_solved_runs_is_a_step_curve_over_training_steps(drawn, tmp
     assert [len(xy(line)[0]) for line in bars] == [1, 1]
     assert [len(xy(line)[0]) for line in solved if line.get_marker() == "|"] == [0, 0]
     assert legend(figure) == ["RoPE (4)", "ALiBi (4)"]
-    assert "exact match 0.9 at 2× the training length." in caption(figure)
+    assert "an exact match of 0.9 at 2× the training length." in caption(figure)
 
 
 def tuned_study(folder, worst=0.4):
@@ -418,6 +418,12 @@ def test_a_tuning_is_a_line_a_variant_with_its_choice_ties_and_edges(drawn, tmp_
     assert [xy(line) for line in hollow] == [([0.01], [0.2])]
     assert legend(figure) == ["RoPE", "ALiBi", "chosen", "chosen, at an edge"]
     assert axis.get_xlabel() == "learning rate"
+
+
+def test_a_loss_of_zero_has_a_place_on_the_log_axis(drawn, tmp_path):
+    (axis,) = panels(drawn(tuned_study(tmp_path, worst=0.0))["tuning"])
+    assert axis.get_yscale() == "log"
+    assert xy(axis.lines[0]) == ([0.001, 0.003, 0.01], [1e-8, 0.1, 0.2])
 
 
 @pytest.mark.parametrize(("worst", "scale"), [(0.9, "linear"), (1.1, "log")])
