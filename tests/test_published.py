@@ -116,7 +116,7 @@ def tuned_as_published(folder, module, values):
         stage += tuning.extended_points(module.sweep(), tune, choose())
     tuned = choose()
     points = stage + tuning.last_points(module.sweep(), tune, tuned)
-    return points, analysis, tuning.plain(tune, tuned)
+    return points, analysis, tuning.plain(tune, tuned, later_runs=0)
 
 
 def _without_titles(folder):
