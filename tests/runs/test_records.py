@@ -466,7 +466,9 @@ def test_what_has_been_measured_is_never_overwritten(rows, words):
         ]
     )
     with pytest.raises(
-        UserError, match=rf"^The run 0123456789abcdef has {words}: nothing is overwritten\.$"
+        UserError,
+        match=rf"^The run 0123456789abcdef has {words}: nothing is overwritten\. "
+        r"With --only_missing, evaluate passes over such points\.$",
     ):
         record_rows.extended(before, rows)
 
