@@ -5,7 +5,7 @@
         --config.train.max_length=255 --config.train.batch_size=8
 
 Contexts of 80 tokens, or of 512: 2 n + 2. Nothing is trained here; about ten minutes each on two
-cores. Found: docs/encodings.md, from results/published/encoding_costs.
+cores. docs/encodings.md shows the results, which are in results/published/encoding_costs.
 """
 
 from configs import base

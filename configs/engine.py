@@ -4,8 +4,8 @@ machine's own matrix product.
     taskset -c 0 python -m experiments.benchmark --compare --steps=9 --config=configs/engine.py
 
 Five layers, width 64, 8 heads, batch 128, strings of 1 to 40 symbols (contexts of 4 to 82 tokens),
-or all of 19 (40 tokens). One core: a sweep has a worker on each. Found: docs/performance.md, from
-results/published/engine.
+or all of 19 (40 tokens). One core: a sweep has a worker on each. docs/performance.md shows the
+results, which are in results/published/engine.
 """
 
 from configs import base

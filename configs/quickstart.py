@@ -2,7 +2,7 @@
 
     make quickstart        (python -m experiments.sweep --config=configs/quickstart.py)
 
-12 variants, 36 runs, 5 to 7 minutes on two cores. What comes out:
+12 variants, 36 runs, 4 to 7 minutes on two cores. What comes out:
 results/published/quickstart/README.md.
 """
 
