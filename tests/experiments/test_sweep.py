@@ -142,7 +142,7 @@ def test_the_seeds_that_contrasts_need_are_said_without_writing_anything(tmp_pat
     )
 
 
-PICTURES = ("exact_match", "extrapolation", "training")
+PICTURES = ("exact_match", "extrapolation", "steps_to_solve", "training")
 
 
 @pytest.mark.full

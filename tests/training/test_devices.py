@@ -70,7 +70,8 @@ def test_a_batch_on_eight_devices_trains_as_on_one_but_for_rounding(alone, tmp_p
     )
     for here, there in zip(found, alone[0], strict=True):
         for point, point_alone in zip(here["curve"], there["curve"], strict=True):
-            assert point["loss"] == pytest.approx(point_alone["loss"], rel=1e-4)
+            if point["step"] > 0:  # a point before the first step has no loss
+                assert point["loss"] == pytest.approx(point_alone["loss"], rel=1e-4)
         for a, b in zip(here["rows"], there["rows"], strict=True):
             assert a["count"] == b["count"]
             if a["metric"] == "negative_log_likelihood":

@@ -72,9 +72,9 @@ def test_a_group_compiles_five_programs_and_none_where_the_cache_has_them(train)
     programs = [
         "jit__inputs_of",
         "jit__targets",
-        "jit_chunk",
         "jit_initial_state",
         "jit_measure_batch",
+        "jit_train_chunk",
     ]
     assert train("cold") == [programs, []]
     assert train("warm") == [[], programs]
