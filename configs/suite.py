@@ -6,7 +6,7 @@ the training length?
     python -m experiments.sweep --config=configs/suite.py:smoke  # a small form
 
 Decoder with 2 layers and width 64, batches of 32, ten seeds, learning rates tuned over three values
-with two of the seeds: 84 runs for each encoding, about 30 minutes on two cores.
+with two of the seeds: 588 runs, 84 for each encoding, which take about 30 minutes on two cores.
 docs/suite.md says what the suite can tell and how the budgets are chosen.
 """
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from configs import encoding_costs
-from pe_lab.runs import grid
+from pe_lab.runs import evaluation_points, grid
 from pe_lab.runs.labels import label
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.sweeps import study
@@ -181,7 +181,7 @@ def evaluation(run: Run, num_steps: int) -> dict[str, Any]:
 
     evaluator, places = (
         Evaluator(program.setup, run.evaluate.all_lengths, compile_),
-        evaluation_grid(run),
+        evaluation_points.grid(run),
     )
     params = program.state.params
     evaluator.rows(params, places[:1])

@@ -155,7 +155,8 @@ def test_each_layer_may_have_a_base_of_its_own():
         model = models.build(
             *(dict(name="rope", base=base, layers=(layer,)) for layer, base in enumerate(bases))
         )
-        found = [model.decoder.encoding_of(layer).frequencies[1] for layer in range(2)]
+        sites = [sites for (sites,) in model.decoder.layer_sites]
+        found = [model.decoder.attention_encodings[site.index].frequencies[1] for site in sites]
         assert found == pytest.approx([base ** (-2 / 8) for base in bases])
         return models.run(model, models.stream(models.random_tokens(2, 7)))
 

@@ -41,7 +41,8 @@ MORE_LEAKS = [
     ("addition", FORWARD, "encoder_decoder", COUPLED, "length"),
     ("subtraction", FORWARD, "decoder", COUPLED, "length"),
     ("subtraction", UNPADDED | dict(negative=True, lengths="equal"), "encoder", Abacus(), "answer"),
-    ("multiplication", FORWARD, "decoder", COUPLED, "length"),
+    # A product with one digit has the length of the operand that the prompt shows.
+    ("multiplication", FORWARD | dict(other_digits=2), "decoder", COUPLED, "length"),
     ("addition", UNPADDED, "decoder", Normalized(), "length"),
 ]
 CLEAN = [

@@ -19,5 +19,7 @@ def finished(*encodings, params=None, **changes):
             jax.jit(lambda r: initial_state(made, r))(tiny.members({"seed": run.seed})).params,
         )
     return TrainedRun(
-        made, {"config": run.to_dict(), "curve": []}, jax.tree.map(jnp.asarray, params)
+        made,
+        {"config": run.to_dict(), "curve": [], "cost": None},
+        jax.tree.map(jnp.asarray, params),
     )
