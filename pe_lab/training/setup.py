@@ -33,7 +33,7 @@ class Setup:
       run: any run of the group.
       schemes: the study's position scheme, then those that encodings name.
       lengths: the distribution of training lengths.
-      graph: the model without parameters.
+      abstract_model: the model without values.
       vmapped: members train as one batch; otherwise one after the other.
       batch_devices: the number of devices that share the batch of a member.
       split_rule: the inputs that are held out for evaluation.
@@ -46,7 +46,7 @@ class Setup:
     layout: Layout
     schemes: tuple[PositionScheme, ...]
     lengths: LengthDistribution
-    graph: nnx.GraphDef
+    abstract_model: Transformer
     kernels: Kernels
     vmapped: bool
     batch_devices: int
@@ -65,16 +65,11 @@ class Setup:
     # The model
 
     def model(self, params: PyTree) -> Transformer:
-        return nnx.merge(self.graph, params)
+        return nnx.merge(nnx.graphdef(self.abstract_model), params)
 
     def initial_params(self, seed: Int[ArrayLike, ""]) -> PyTree:
         model = _model(self.run, self.task, self.layout, self.kernels, seed)
         return nnx.to_pure_dict(nnx.state(model, nnx.Param))
-
-    @functools.cached_property
-    def abstract_model(self) -> Transformer:
-        """The model without values."""
-        return nnx.eval_shape(lambda: _model(self.run, self.task, self.layout, self.kernels, 0))
 
     @functools.cached_property
     def abstract_params(self) -> PyTree:
@@ -247,15 +242,14 @@ def build_setup(
     kernels = choose(run.execution.kernels, platform)
     if vmapped:
         kernels = kernels.with_whole_batches()
-    # The graph has no values, so no parameters are drawn for it.
-    abstract_model = nnx.eval_shape(lambda: _model(run, task, layout, kernels, 0))
     setup = Setup(
         run=run,
         task=task,
         layout=layout,
         schemes=tuple(schemes),
         lengths=plugins.build("training.lengths", run.train.lengths),
-        graph=nnx.graphdef(abstract_model),
+        # It has no values, so no parameters are drawn for it.
+        abstract_model=nnx.eval_shape(lambda: _model(run, task, layout, kernels, 0)),
         kernels=kernels,
         vmapped=vmapped,
         batch_devices=devices.for_batch(run.execution.batch_devices),
