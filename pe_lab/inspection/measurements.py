@@ -73,7 +73,8 @@ def measure(encoding: UntrainedEncoding) -> Numbers:
 def similarity_by_distance(encoding: UntrainedEncoding, length: int) -> Float[np.ndarray, "h s"]:
     """Against distance: the bias of each head, or the mean logit of unit queries with themselves.
 
-    The mean is over all directions of the query.
+    The mean is over all directions of the query. Logits are divided by the square root of the head
+    width, as in attention.
     """
     logits = encoding.logits(length, self_keys=True)
     return logits.reshape(-1, encoding.num_heads, length).mean(axis=0)
