@@ -38,7 +38,7 @@ PRESETS = (
 )  # papers' protocols
 SMOKE_FORMS = (*WITH_SMOKE, *PRESETS)
 STUDIES = (*WITH_SMOKE, "quickstart", "smoke")
-TWO_STAGES = {"copy_baselines": 15, "suite": 42}  # variants
+TWO_STAGES = {"copy_baselines": 15, "suite": 42, "suite_recall": 14}  # variants
 
 
 def module(name):
@@ -65,6 +65,7 @@ def test_every_study_is_tested_here():
     assert {name for name in found if hasattr(module(name), "sweep")} == {
         *STUDIES,
         *TWO_STAGES,
+        "copy_longer",
         "encoding_costs",
         "engine",
         "scaling",
@@ -74,6 +75,7 @@ def test_every_study_is_tested_here():
         "base",
         "toy",
         "gpt2",
+        "copy_longer",
         "encoding_costs",
         "engine",
         "scaling",

@@ -1,0 +1,38 @@
+"""How many seeds solve the suite's recall with its first budget, and how many with the larger one?
+
+    python -m experiments.sweep --config=configs/suite_recall.py
+
+The encodings of configs/suite.py with both budgets and the suite's tuning: 196 runs. The 98 runs
+with the larger budget are those of configs/suite.py. docs/suite.md says why the budget was raised.
+"""
+
+from configs import suite
+from pe_lab.runs import grid
+
+FIRST_STEPS = 4250
+STEPS = suite.TASKS["recall"][2]
+
+tune = suite.tune
+
+
+def get_config():
+    return suite.get_config()
+
+
+def sweep():
+    encodings = [(dict(name=name),) for name in suite.ENCODINGS]
+    points = suite.points(encodings, names=["recall"])
+    budgets = [grid.labelled(f"{steps} steps", steps) for steps in (FIRST_STEPS, STEPS)]
+    return [{**point, "train.steps": budget} for budget in budgets for point in points]
+
+
+def analysis():
+    by_budget = dict(rows="model.encodings", columns="train.steps")
+    at_twice = dict(name="exact_match", at=2, show="iqm")
+    return dict(
+        question="How many seeds solve the suite's recall with each of two budgets?",
+        tables=(
+            dict(by_budget, title="Solved seeds", metric="solved"),
+            dict(by_budget, title="At twice the training length", metric=at_twice),
+        ),
+    )
