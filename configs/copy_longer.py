@@ -1,15 +1,15 @@
-"""Are the variants that copy_baselines does not solve solved with twice the steps?
+"""Are the variants that copy_baselines does not solve solved with more steps?
 
     python -m experiments.sweep --config=configs/copy_longer.py
 
-Three variants, two budgets and ten seeds, with the learning rates that copy_baselines chose: 60
-runs, of which the 30 with the smaller budget are those of configs/copy_baselines.py.
+Three variants, three budgets and ten seeds, with the learning rates that copy_baselines chose: 90
+runs, of which a third, with the smallest budget, are those of configs/copy_baselines.py.
 """
 
 from configs import copy_baselines
 from pe_lab.runs import grid
 
-STEPS = (6000, 12_000)
+STEPS = (6000, 12_000, 24_000)
 VARIANTS = (  # encoding, position scheme, learning rate
     ("nope", dict(name="contiguous"), 6e-3),
     ("fox", dict(name="contiguous"), 1e-3),
@@ -31,7 +31,7 @@ def sweep():
                 "positions": [grid.labelled(label, scheme)],
                 "train.learning_rate": [grid.labelled("", rate)],
             },
-            {"train.steps": [grid.labelled(f"{steps} steps", steps) for steps in STEPS]},
+            {"train.steps": [grid.labelled(f"{steps:,} steps", steps) for steps in STEPS]},
             {"seed": range(10)},
         )
     return points
@@ -40,7 +40,7 @@ def sweep():
 def analysis():
     by_budget = dict(rows=("model.encodings", "positions"), columns="train.steps")
     return dict(
-        question="Are nope, fox and rope with randomized positions solved with twice the steps?",
+        question="Are nope, fox and rope with randomized positions solved with more steps?",
         tables=(
             dict(by_budget, title="Solved seeds", metric="solved"),
             dict(by_budget, title="At twice the length", metric=dict(name="exact_match", at=2)),

@@ -2,8 +2,8 @@
 
     python -m experiments.sweep --config=configs/suite_recall.py
 
-The encodings of configs/suite.py with both budgets and the suite's tuning: 196 runs. The 98 runs
-with the larger budget are those of configs/suite.py. docs/suite.md says why the budget was raised.
+The encodings of configs/suite.py with both budgets and the suite's tuning: 196 runs. Half of
+them, with the larger budget, are those of configs/suite.py. docs/suite.md says why it was raised.
 """
 
 from configs import suite
@@ -22,8 +22,12 @@ def get_config():
 def sweep():
     encodings = [(dict(name=name),) for name in suite.ENCODINGS]
     points = suite.points(encodings, names=["recall"])
-    budgets = [grid.labelled(f"{steps} steps", steps) for steps in (FIRST_STEPS, STEPS)]
-    return [{**point, "train.steps": budget} for budget in budgets for point in points]
+    budgets = [grid.labelled(f"{steps:,} steps", steps) for steps in (FIRST_STEPS, STEPS)]
+    return [_with_budget(point, budget) for budget in budgets for point in points]
+
+
+def _with_budget(point, budget):
+    return {**point, "task": grid.labelled("", point["task"].value), "train.steps": budget}
 
 
 def analysis():

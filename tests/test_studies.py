@@ -37,7 +37,7 @@ PRESETS = (
     "ruoss15",
 )  # papers' protocols
 SMOKE_FORMS = (*WITH_SMOKE, *PRESETS)
-STUDIES = (*WITH_SMOKE, "quickstart", "smoke")
+STUDIES = (*WITH_SMOKE, "copy_longer", "quickstart", "smoke")
 TWO_STAGES = {"copy_baselines": 15, "suite": 42, "suite_recall": 14}  # variants
 
 
@@ -65,7 +65,6 @@ def test_every_study_is_tested_here():
     assert {name for name in found if hasattr(module(name), "sweep")} == {
         *STUDIES,
         *TWO_STAGES,
-        "copy_longer",
         "encoding_costs",
         "engine",
         "scaling",
@@ -75,7 +74,6 @@ def test_every_study_is_tested_here():
         "base",
         "toy",
         "gpt2",
-        "copy_longer",
         "encoding_costs",
         "engine",
         "scaling",
@@ -274,7 +272,7 @@ def test_a_study_in_two_stages_has_the_runs_that_it_names(name, tmp_path):
     seeds_of = {}
     for entry in whole.entries:
         rate = entry.labels["train.learning_rate"]
-        variant = (entry.run.task, entry.run.model, entry.run.positions)
+        variant = (entry.run.task, entry.run.model, entry.run.positions, entry.run.train.steps)
         seeds_of.setdefault(variant, {}).setdefault(rate, []).append(entry.run.seed)
     assert len(seeds_of) == TWO_STAGES[name]
     tried = [[*range(10)]] + [[*range(tune.seeds)]] * (len(tune.axes["train.learning_rate"]) - 1)
