@@ -1,4 +1,4 @@
-"""Are the variants that copy_baselines does not solve solved with more steps?
+"""Are the variants that copy_baselines does not solve from all seeds solved with more steps?
 
     python -m experiments.sweep --config=configs/copy_longer.py
 
