@@ -67,6 +67,7 @@ def test_every_study_is_tested_here():
         *TWO_STAGES,
         "encoding_costs",
         "engine",
+        "noise",
         "scaling",
         "suite_pilot",
     }
@@ -76,6 +77,7 @@ def test_every_study_is_tested_here():
         "gpt2",
         "encoding_costs",
         "engine",
+        "noise",
         "scaling",
         "suite_pilot",
     }
