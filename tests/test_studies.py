@@ -69,6 +69,7 @@ def test_every_study_is_tested_here():
         "engine",
         "noise",
         "scaling",
+        "suite_grid",
         "suite_pilot",
     }
     assert found - {*STUDIES, *TWO_STAGES} == {
@@ -79,6 +80,7 @@ def test_every_study_is_tested_here():
         "engine",
         "noise",
         "scaling",
+        "suite_grid",
         "suite_pilot",
     }
 
