@@ -38,6 +38,7 @@ from pe_lab.runs import grid
 RATES = (3e-4, 1e-3, 3e-3, 1e-2)
 SEEDS = 6
 MULTIPLES = (1, 1.125, 1.25, 1.5, 2, 3, 4)
+CURVES = {"copy": (1, 1.5, 2, 3)}  # multiples on the training curve; (1, 2) for the other tasks
 _ADDITION = dict(name="addition", reverse_operands=True, lengths="one_longest")
 TRAINED, TESTED = 34, 130  # tokens of the longest example of training and of the test
 # Task, longest example of training in the task's unit, and steps.
@@ -115,7 +116,9 @@ def _tasks(tasks):
             "train.max_length": max_length,
             "train.steps": steps,
             "evaluate.lengths": tuple(sorted(lengths)),
-            "evaluate.curve_lengths": (max_length, 2 * max_length),
+            "evaluate.curve_lengths": tuple(
+                round(m * max_length) for m in CURVES.get(name, (1, 2))
+            ),
         }
         settings = {path: [grid.labelled("", value)] for path, value in hidden.items()}
         points += grid.product({"task": [grid.labelled(name, task)]}, settings)
