@@ -98,7 +98,7 @@ def train(
     starts = launcher(values.get("launcher"), _WORKERS.value)
     if tune is None:
         asked = study.expand(name, values, points, folder, analysis)
-        return _train(asked, folder, starts, seeds=tuning.num_seeds(points))
+        return _train(asked, folder, starts, _DesignNotes(asked, tuning.num_seeds(points)))
     return _train_tuned(name, values, points, analysis, tune, folder, starts)
 
 
@@ -119,18 +119,39 @@ def report(failed: dict[str, str]) -> int:
     return 1 if failed else 0
 
 
+@dataclasses.dataclass
+class _DesignNotes:
+    """Notes on the design of a study, which are printed once, before its first training.
+
+    Attributes:
+      study: with the points of the first stage, which do not depend on any result.
+      seeds: of each variant at the end of the study.
+    """
+
+    study: study.Study
+    seeds: int
+    is_printed: bool = False
+
+    def print(self, todo: plans.Plan) -> None:
+        """Print the notes if something is to be trained. --dry_run always prints them."""
+        if self.is_printed or not (todo.groups or _DRY_RUN.value):
+            return
+        self.is_printed = True
+        for sentence in design_checks.notes(self.study, self.seeds, todo.setups):
+            note(f"note: {sentence}")
+
+
 def _train(
     asked: study.Study,
     folder: Path,
     starts: Launcher,
+    design: _DesignNotes,
     *,
-    seeds: int | None = None,
     is_last: bool = True,
 ) -> dict[str, str] | None:
     """Train the missing runs.
 
     Args:
-      seeds: of each variant at the end of the study; None: its design was checked before.
       is_last: the study has no further stage.
 
     Returns:
@@ -146,9 +167,7 @@ def _train(
         note(f"note: the sweep has a point twice: {point}")
     for why in todo.damaged.values():
         note(f"note: {why}")
-    if seeds is not None and todo.groups:
-        for sentence in design_checks.notes(asked, todo.setups, seeds):
-            note(f"note: {sentence}")
+    design.print(todo)
     if _DRY_RUN.value:
         print(f"{todo}\n{todo.estimate(starts.at_once(len(todo.groups)))}")
         with contextlib.suppress(OSError):
@@ -187,8 +206,8 @@ def _train_tuned(
     asked = expanded(stage, [], later_runs)
     if tune.extend:
         _check_extensions(points[0], tune, name, values, folder)
-    seeds = tuning.num_seeds(points)
-    if _train(asked, folder, starts, seeds=seeds, is_last=False) is None:
+    design = _DesignNotes(asked, tuning.num_seeds(points))
+    if _train(asked, folder, starts, design, is_last=False) is None:
         _announce_later_runs()
         return None
     tuned = tuning.choose(asked, stage, tune, folder)
@@ -197,7 +216,7 @@ def _train_tuned(
         note("tuning: settings at an edge get one more value")
         stage += more
         asked = expanded(stage, tuned, later_runs)
-        if _train(asked, folder, starts, is_last=False) is None:
+        if _train(asked, folder, starts, design, is_last=False) is None:
             _announce_later_runs()
             return None
         tuned = tuning.choose(asked, stage, tune, folder)
@@ -206,7 +225,7 @@ def _train_tuned(
             note(f"tuning: {tuning.describe(choice)}")
         all_points = stage + tuning.last_points(points, tune, tuned)
         # The last stage has all points, so runs that failed before are tried again.
-        failed = _train(expanded(all_points, tuned, 0), folder, starts)
+        failed = _train(expanded(all_points, tuned, 0), folder, starts, design)
         if failed is None:
             return None
         # A run of the first stage that failed at first may change the choice.

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pe_lab.results import frame
-from pe_lab.sweeps import study
+from pe_lab.sweeps import design_checks, study
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("encodings", "positions", "tasks")
@@ -82,7 +82,8 @@ def test_the_config_of_a_study_is_one_with_its_variants_and_contrasts(tmp_path):
     exec(compile(program, "docs/studies.md", "exec"), config)
     values = config["get_config"]().to_dict()
     mine = study.expand("mine", values, config["sweep"](), tmp_path, config["analysis"]())
-    assert len(mine.runs) == 3 * 2 * 5
+    assert len(mine.runs) == 4 * 5
+    assert not any("repeats" in note for note in design_checks.notes(mine, seeds=5))
     mine.write(tmp_path)
     assert frame.read(tmp_path).empty  # no run has a record yet
 

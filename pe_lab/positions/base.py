@@ -29,6 +29,8 @@ class PositionScheme(ChecksChoices):
         which reveals the length of the answer to a decoder.
       arange: positions are consecutive and the same for the whole batch.
       ascending: each position is larger than the previous token's.
+      keeps_differences: positions differ by as much as contiguous ones, because all tokens of an
+        example are shifted by the same number. A relative encoding cannot notice such a shift.
       one_draw: the two sequences of an encoder–decoder share their random draws, so that tokens
         that belong together have equal positions.
       num_axes: A, the numbers of a position; with 1, positions are [N, B|1, L].
@@ -41,6 +43,7 @@ class PositionScheme(ChecksChoices):
     reads_length: ClassVar[bool] = False
     arange: ClassVar[bool] = False
     ascending: ClassVar[bool] = True
+    keeps_differences: ClassVar[bool] = False
     one_draw: ClassVar[bool] = False
     num_axes: ClassVar[int] = 1
     follows: ClassVar[str | None] = None

@@ -63,6 +63,10 @@ class CAPE(PositionScheme):
     def ascending(self) -> bool:  # type: ignore[override]
         return self.max_local_shift <= 0.5
 
+    @property
+    def keeps_differences(self) -> bool:  # type: ignore[override]
+        return self.max_local_shift == 0 and self.max_global_scaling == 1
+
     def __call__(
         self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
     ) -> Positions:

@@ -19,6 +19,7 @@ class Contiguous(PositionScheme):
     """
 
     arange = True
+    keeps_differences = True
 
     def __call__(
         self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool

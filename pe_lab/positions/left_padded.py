@@ -20,6 +20,8 @@ from pe_lab.positions.base import Keys, Mask, Positions, PositionScheme
 class LeftPadded(PositionScheme):
     """A token's position is the number of tokens before it, without padding."""
 
+    keeps_differences = True
+
     def __call__(
         self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
     ) -> Positions:

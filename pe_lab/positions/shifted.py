@@ -28,6 +28,8 @@ class Shifted(PositionScheme):
 
     max_shift: int
 
+    keeps_differences = True
+
     def __post_init__(self):
         if self.max_shift < 0:
             raise ValueError(f"shifted's max_shift must be 0 or more, got {self.max_shift}.")

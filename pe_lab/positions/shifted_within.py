@@ -32,6 +32,8 @@ class ShiftedWithin(PositionScheme):
 
     total: int
 
+    keeps_differences = True
+
     def __post_init__(self):
         if self.total < 1:
             raise ValueError(f"shifted_within's total must be at least 1, got {self.total}.")

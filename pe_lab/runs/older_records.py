@@ -33,6 +33,24 @@ _EXECUTION = {"replicas": "members", "max_replicas": "max_members"}
 _EVALUATE = {"changes": "overrides"}
 # Encodings of earlier versions that read no positions. Records did not say so.
 _WITHOUT_POSITIONS = ("cope", "fox", "nope", "path", "selective_rope", "stick_breaking")
+# Relative encodings of earlier versions that read one axis. Records did not say so.
+RELATIVE = (
+    "alibi",
+    "deberta",
+    "dynamic_position_bias",
+    "hard_alibi",
+    "kerple",
+    "music_transformer",
+    "pope",
+    "relative_logits",
+    "rope",
+    "sandwich",
+    "shaw",
+    "sliding_window",
+    "t5_bias",
+    "transformer_xl",
+    "xpos",
+)
 
 
 def rename_fields(record: JsonObject) -> dict[str, Any]:
@@ -54,7 +72,29 @@ def upgrade(record: JsonObject) -> dict[str, Any]:
     for field, names in new_names.items():
         if record[field] is not None:
             record[field] = _rename(record[field], names)
+    exposure = record["exposure"]
+    if exposure is not None and exposure["max_position"] is not None:
+        largest = exposure["max_position"] - _unnoticed_shift(record["config"])
+        record["exposure"] = {**exposure, "max_position": largest}
     return record
+
+
+def _unnoticed_shift(config: JsonObject) -> int:
+    """Return the shift of training positions that no encoding can notice; 0 for any other.
+
+    Versions before 8 counted it in `max_position`. This covers the records that exist: relative
+    encodings with the scheme `shifted`, trained from the start.
+    """
+    scheme = config["positions"]
+    if scheme["name"] != "shifted" or config["init_from"] is not None:
+        return 0
+    readers = [e for e in config["model"]["encodings"] if e["reads_positions"]]
+    for encoding in readers:
+        is_own_scheme = encoding.get("positions") is not None
+        is_cross = "cross" in (encoding.get("stacks") or ())
+        if encoding["name"] not in RELATIVE or is_own_scheme or is_cross:
+            return 0
+    return scheme["max_shift"]
 
 
 def upgrade_config(config: JsonObject) -> dict[str, Any]:

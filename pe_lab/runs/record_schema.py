@@ -92,6 +92,8 @@ class Exposure(TypedDict):
     Attributes:
       num_tokens: of the longest sequence of an example, by length: the training length and the test
         lengths of the config. Older records do not have it.
+      max_position: the largest position that training showed to an encoding, without a shift that
+        the encoding cannot notice (pe_lab/training/shifts.py); None if none reads positions.
       max_test_position: the largest position of a test at offset 0, by the same lengths. Older
         records, and those of encodings that read no positions, do not have it.
     """

@@ -4,7 +4,7 @@ A published study has its records in one compressed file, ARCHIVE, with one reco
 reader here accepts both.
 
     record = {
-      "schema_version": 7, "digest": ...,        # sha256 of everything else
+      "schema_version": 8, "digest": ...,        # sha256 of everything else
       "run_id", "config", "member",              # the config with all defaults resolved
       "status": "finished" | "diverged" | "failed", "error": null or one sentence,
       "rows": [record_rows.row(...), ...], "chance_levels": [...], "curve": [...],
@@ -30,7 +30,7 @@ from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.record_schema import JsonObject, Record
 
 ARCHIVE = "records.jsonl.gz"
-SCHEMA_VERSION, _OLDEST = 7, 2
+SCHEMA_VERSION, _OLDEST = 8, 2
 STATUSES = ("finished", "diverged", "failed")
 # Subtracted from thresholds, because the floating-point mean of three times 0.99 is below 0.99.
 ROUNDING = 1e-9

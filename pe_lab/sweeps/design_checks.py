@@ -1,28 +1,33 @@
-"""Checks of a study's design before training. They warn, and they refuse nothing."""
+"""Checks of a study's design before training. They warn, and they refuse nothing.
 
-from collections.abc import Mapping, Sequence
+They depend on the study alone, and never on which of its runs are finished.
+"""
+
+import dataclasses
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from pe_lab.results import read_analysis_spec, significance
-from pe_lab.runs import analysis_spec
+from pe_lab.runs import analysis_spec, plugins
 from pe_lab.runs.analysis_spec import AnalysisSpec, MetricPoint
 from pe_lab.runs.run import Run
+from pe_lab.runs.settings import Encoding
 from pe_lab.sweeps.study import SEEDS, Entry, Study
+from pe_lab.training import shifts
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.setup import Placement, Setup, build_setup
 
 _MOST_SEEDS = 30  # up to which a sufficient number of seeds is searched
 
 
-def notes(study: Study, setups: Sequence[Setup], seeds: int) -> list[str]:
+def notes(study: Study, seeds: int, built: Sequence[Setup] = ()) -> list[str]:
     """Return one sentence for each doubt about the design of a study.
 
     Args:
-      setups: of the run groups that are not trained yet. Checks that need a setup are left out
-        for other runs.
       seeds: of each variant, at the end of the study.
+      built: setups of some run groups. Those of all others are built here.
     """
     spec = read_analysis_spec.from_dict(study.analysis)
-    setup_of = {setup.run.group_key(): setup for setup in setups}
+    setup_of = _setups(study, built)
     variants = _variants(study, spec)
     pairs = _pairs(variants, spec)
     not_compared = _not_compared(pairs, variants, setup_of)
@@ -30,8 +35,9 @@ def notes(study: Study, setups: Sequence[Setup], seeds: int) -> list[str]:
         *_unmeasured_extrapolation(study, spec),
         *not_compared,
         *_too_few_seeds(seeds, len(pairs) - len(not_compared)),
+        *_repeated_functions(variants, setup_of),
         *_lengths_out_of_reach(variants, setup_of),
-        *_repeated_inputs(setups),
+        *_repeated_inputs(setup_of.values()),
     ]
 
 
@@ -39,6 +45,18 @@ def untrainable(run: Run) -> str | None:
     """Return why an encoding or a scheme has no positions for the training lengths, or None."""
     setup = build_setup(run, trained=False)
     return out_of_reach(setup, run.train.max_length, 0, train=True)
+
+
+def _setups(study: Study, built: Sequence[Setup]) -> dict[Run, Setup]:
+    """The setup of each entry, by the key of its run group and in the order of the study."""
+    known = {setup.run.group_key(): setup for setup in built}
+    setup_of = {}
+    # Entries and not runs: NoPE under two schemes is one run, with two keys.
+    for entry in study.entries:
+        key = entry.run.group_key()
+        if key not in setup_of:
+            setup_of[key] = known[key] if key in known else build_setup(entry.run)
+    return setup_of
 
 
 def _variants(study: Study, spec: AnalysisSpec) -> dict[str, list[Entry]]:
@@ -109,10 +127,8 @@ def _not_compared(
     """One sentence for each pair that tables will not compare, as in results/comparable.py."""
     sentences = []
     for a, b, point in pairs:
-        setup_a = setup_of.get(variants[a][0].run.group_key())
-        setup_b = setup_of.get(variants[b][0].run.group_key())
-        if setup_a is None or setup_b is None:
-            continue
+        setup_a = setup_of[variants[a][0].run.group_key()]
+        setup_b = setup_of[variants[b][0].run.group_key()]
         of_a = _advantages(setup_a, point)
         of_b = _advantages(setup_b, point)
         for name, advantages in ((a, of_a - of_b), (b, of_b - of_a)):
@@ -135,7 +151,7 @@ def _advantages(setup: Setup, point: MetricPoint) -> set[str]:
     readers = [placement for placement in setup.placements if placement.reads_positions]
     if length is None or length <= max_length or not readers:
         return advantages
-    in_training = max(setup.largest_position(p, max_length, train=True) for p in readers)
+    in_training = max(shifts.largest_trained_position(setup, p, max_length) for p in readers)
     ordinary = _largest_in_test(setup, readers, max_length)
     largest_in_test = _largest_in_test(setup, readers, length) + point.offset
     if in_training > ordinary and in_training >= largest_in_test:
@@ -149,6 +165,40 @@ def _largest_in_test(setup: Setup, readers: Sequence[Placement], length: int) ->
     return min(num_tokens - 1, max(setup.largest_position(p, length, train=False) for p in readers))
 
 
+def _repeated_functions(
+    variants: Mapping[str, Sequence[Entry]], setup_of: Mapping[Run, Setup]
+) -> list[str]:
+    """Variants differ in shifts that no encoding notices: they compute the same function."""
+    # By function: the variants of each run that computes it.
+    runs_of: dict[Hashable, dict[str, str]] = {}
+    for name, entries in variants.items():
+        run = entries[0].run
+        function = _function(run, setup_of[run.group_key()])
+        runs_of.setdefault(function, {}).setdefault(run.run_id, name)
+    repetitions = []
+    for names in runs_of.values():
+        first, *others = names.values()
+        repetitions += [f"{other} repeats {first}" for other in others]
+    if not repetitions:
+        return []
+    return [
+        f"{', '.join(repetitions)}: a relative encoding reads differences of positions alone, and "
+        f"these schemes have the same ones; a difference between two such variants is noise"
+    ]
+
+
+def _function(run: Run, setup: Setup) -> Hashable:
+    """The settings of a run, in which only schemes count that its encodings can notice."""
+    readers = [placement for placement in setup.placements if placement.reads_positions]
+    schemes = tuple(shifts.noticed_scheme(setup, placement) for placement in readers)
+    encodings: list[Encoding] = []
+    for encoding in run.model.encodings:
+        encodings.append(dataclasses.replace(encoding, positions=None))
+    model = dataclasses.replace(run.model, encodings=tuple(encodings))
+    positions = plugins.resolve("positions", {"name": "contiguous"})
+    return dataclasses.replace(run, seed=0, data_seed=0, model=model, positions=positions), schemes
+
+
 def _lengths_out_of_reach(
     variants: Mapping[str, Sequence[Entry]],
     setup_of: Mapping[Run, Setup],
@@ -157,9 +207,7 @@ def _lengths_out_of_reach(
     sentences = []
     for name, entries in variants.items():
         run = entries[0].run
-        setup = setup_of.get(run.group_key())
-        if setup is None:
-            continue
+        setup = setup_of[run.group_key()]
         offset = max(run.evaluate.offsets)
         beyond = [n for n in run.evaluate.lengths if out_of_reach(setup, n, offset) is not None]
         if beyond:
@@ -168,7 +216,7 @@ def _lengths_out_of_reach(
     return sentences
 
 
-def _repeated_inputs(setups: Sequence[Setup]) -> list[str]:
+def _repeated_inputs(setups: Iterable[Setup]) -> list[str]:
     """Training can draw inputs of some evaluated lengths."""
     repeated: dict[str, list[int]] = {}
     for setup in setups:

@@ -20,6 +20,7 @@ from pe_lab.runs.record_schema import (
     Record,
 )
 from pe_lab.runs.run import Run, RunGroup
+from pe_lab.training import shifts
 from pe_lab.training.curve import Curve
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import TrainState
@@ -120,7 +121,7 @@ def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
     longest = setup.run.train.max_length
     before = None if parent is None else parent["exposure"]
     readers = [placement for placement in setup.placements if placement.reads_positions]
-    positions = [setup.largest_position(p, longest, train=True) for p in readers]
+    positions = [shifts.largest_trained_position(setup, p, longest) for p in readers]
     if before is not None:
         steps += before["steps"]
         longest = max(longest, before["max_length"])

@@ -284,6 +284,47 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
     assert not (tmp_path / "dry").exists()
 
 
+SHIFTED_OR_NOT = """
+from configs import base
+from pe_lab.runs import grid
+def get_config():
+    c = base.get_config()
+    c.task = dict(name="copy", num_symbols=6)
+    c.model.update(width=16, num_layers=1, num_heads=2)
+    c.train.update(steps=4, batch_size=8, max_length=3, warmup_steps=1)
+    c.evaluate.update(lengths=(3, 6), num_examples=8, batch_size=8, curve_lengths=(3,), curve_examples=8)
+    return c
+def sweep():
+    encodings = [(dict(name=name),) for name in NAMES]
+    schemes = [dict(name="contiguous"), grid.labelled("shifted", dict(name="shifted", max_shift=9))]
+    return grid.product({"model.encodings": encodings, "positions": schemes, "seed": range(1)})
+def analysis():
+    return dict(contrasts=(("contiguous", "shifted"),))
+"""
+
+
+@pytest.mark.slow
+def test_notes_on_a_design_do_not_change_with_the_runs_that_are_finished(tmp_path):
+    config, folder = tmp_path / "design.py", tmp_path / "design"
+
+    def notes(*flags):
+        done = call("sweep", f"--config={config}", f"--results={folder}", *flags)
+        assert done.returncode == 0, done.stderr
+        return [line for line in done.stdout.splitlines() if line.startswith("note: ")]
+
+    config.write_text(SHIFTED_OR_NOT.replace("NAMES", "['rope', 'raw_index']"))
+    before = notes("--dry_run")
+    assert any("rope · shifted repeats rope · contiguous" in text for text in before)
+    assert any("raw_index · shifted will not be compared" in text for text in before)
+    assert any("(contrasts, adjusted by Holm's method: 1)" in text for text in before)
+    config.write_text(SHIFTED_OR_NOT.replace("NAMES", "['rope']"))
+    notes()
+    config.write_text(SHIFTED_OR_NOT.replace("NAMES", "['rope', 'raw_index']"))
+    assert notes("--dry_run") == before
+    assert notes() == before
+    assert notes("--dry_run") == before
+
+
 @pytest.mark.slow
 def test_a_point_that_is_there_twice_is_reported(tmp_path):
     config = tmp_path / "twice.py"

@@ -9,7 +9,10 @@ from flax import nnx
 from pe_lab.encodings.sinusoidal import Sinusoidal
 from pe_lab.positions.cape import CAPE
 
-VARIANTS = {"normalized": {"normalize": True}}
+VARIANTS = {
+    "normalized": {"normalize": True},
+    "only shifted": {"max_local_shift": 0.0, "max_global_scaling": 1.0},
+}
 
 STILL = dict(max_global_shift=0.0, max_local_shift=0.0, max_global_scaling=1.0)
 

@@ -146,6 +146,17 @@ def test_traits_say_what_positions_are(name):
     assert scheme(name).reads_length == (np.abs(same_start[0] - same_start[1]).max() > 0)
 
 
+@every
+def test_only_schemes_that_keep_differences_count_tokens_by_ones(name):
+    """From any start, in every example: what a relative encoding reads is that of contiguous positions."""
+    steps = []
+    for train in (False, True):
+        of_tokens = rows(name, mask(), train)
+        for b, length in enumerate(LENGTHS):
+            steps += np.diff(of_tokens[:, b, :length], axis=1).ravel().tolist()
+    assert scheme(name).keeps_differences == bool(np.allclose(steps, 1, atol=1e-5))
+
+
 @pytest.mark.parametrize("name", ["abacus", "coupled", "two_stream"])
 def test_what_follows_a_structure_says_which_it_lacks(name):
     for structure in (None, {"other": wide([1], mask())}):

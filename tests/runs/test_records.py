@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.runs import record_rows, records, study_files
+from pe_lab.runs import older_records, plugins, record_rows, records, study_files
 from pe_lab.runs.errors import UserError
 
 
@@ -53,8 +53,8 @@ def test_what_is_written_is_read_with_its_version_and_digest(tmp_path):
     )
     assert records.read(path) == {
         **record(),
-        "schema_version": 7,
-        "digest": records.digest({**record(), "schema_version": 7}),
+        "schema_version": 8,
+        "digest": records.digest({**record(), "schema_version": 8}),
     }
     assert files(tmp_path) == ["0123456789abcdef.json"]
 
@@ -116,9 +116,11 @@ def test_a_record_with_other_keys_is_never_written(tmp_path, changed):
 def test_a_flipped_byte_in_a_record_is_refused_wherever_it_is(tmp_path):
     path = records.write(tmp_path, record())
     whole = path.read_bytes()
+    version = whole.index(b'"schema_version": 8') + len('"schema_version": ')
     for i in range(len(whole)):
         path.write_bytes(whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :])
-        with pytest.raises(UserError, match="is damaged"):
+        reason = "has schema_version 9" if i == version else "is damaged"
+        with pytest.raises(UserError, match=reason):
             records.read(path)
 
 
@@ -175,7 +177,7 @@ def test_another_schema_version_is_refused(tmp_path):
     path = records.write(tmp_path, record())
     changed = {**records.read(path), "schema_version": 1}
     path.write_text(json.dumps({**changed, "digest": records.digest(changed)}), encoding="utf-8")
-    with pytest.raises(UserError, match=r"has schema_version 1; this pe_lab reads 2 to 7\."):
+    with pytest.raises(UserError, match=r"has schema_version 1; this pe_lab reads 2 to 8\."):
         records.read(path)
 
 
@@ -259,6 +261,42 @@ def test_rows_before_version_6_have_no_digests_of_their_own(tmp_path):
     path = records.path_of(tmp_path, older["run_id"])
     records.write_json(path, {**older, "digest": records.digest(older)})
     assert records.read(path)["rows"] == record()["rows"]
+
+
+@pytest.mark.parametrize(
+    ("encodings", "changes", "largest"),
+    [
+        (["rope"], {}, 17),
+        (["rope", "alibi"], {}, 17),
+        (["rope", "learned"], {}, 49),
+        (["rope"], {"positions": {"name": "randomized", "maximum": 50}}, 49),
+        (["rope"], {"init_from": {"study": "", "run_id": "a"}}, 49),
+    ],
+)
+def test_before_version_8_the_largest_position_had_shifts_that_relative_encodings_ignore(
+    tmp_path, encodings, changes, largest
+):
+    specs = [{"name": name, "reads_positions": True} for name in encodings]
+    config = {
+        **OLD_SETTINGS,
+        "positions": {"name": "shifted", "max_shift": 32},
+        "init_from": None,
+        "model": {"encodings": specs},
+        **changes,
+    }
+    older = {**record(config=config, exposure={"max_position": 49}), "schema_version": 7}
+    path = records.path_of(tmp_path, older["run_id"])
+    records.write_json(path, {**older, "digest": records.digest(older)})
+    assert records.read(path)["exposure"]["max_position"] == largest
+
+
+def test_the_relative_encodings_of_older_records_declare_it():
+    classes = {name: plugins.find("encodings", name) for name in plugins.names("encodings")}
+    declared = {name: cls.requirements for name, cls in classes.items()}
+    one_axis = [name for name, needs in declared.items() if needs.relative and needs.num_axes == 1]
+    readers = [name for name in one_axis if declared[name].reads_positions]
+    # With absolute=True, it is not relative.
+    assert [name for name in readers if name != "rotary_value"] == list(older_records.RELATIVE)
 
 
 def test_a_changed_value_in_a_record_of_version_2_is_refused_by_its_own_digest(tmp_path):

@@ -19,11 +19,13 @@ SETTINGS = {
 
 
 def notes(*axes, seeds=3, analysis=None, **changes):
+    return design_checks.notes(expanded(*axes, seeds=seeds, analysis=analysis, **changes), seeds)
+
+
+def expanded(*axes, seeds=3, analysis=None, **changes):
     points = grid.product(*axes, {"seed": range(seeds)})
     values = tiny.values(**{**SETTINGS, **changes})
-    asked = study.expand("fake", values, points, Path("nowhere"), analysis)
-    setups = [build_setup(group.run) for group in study.groups(asked.runs)]
-    return design_checks.notes(asked, setups, seeds)
+    return study.expand("fake", values, points, Path("nowhere"), analysis)
 
 
 @pytest.mark.slow
@@ -95,3 +97,68 @@ def test_lengths_whose_inputs_repeat_are_named():
     task = {"name": "parity"}
     (note,) = notes({"model.encodings": [ROPE]}, task=task, train__min_length=1)
     assert note == "training can draw inputs of parity that are evaluated (§), of length 2, 3"
+
+
+CONTIGUOUS = grid.labelled("contiguous", {"name": "contiguous"})
+SHIFTED = grid.labelled("shifted", {"name": "shifted", "max_shift": 16})
+RAW = grid.labelled("raw", ({"name": "raw_index"},))
+
+
+@pytest.mark.slow
+def test_relative_encodings_repeat_their_run_under_a_scheme_that_keeps_differences():
+    """Raw indices do not: they see the shift. Their contrast is left out, and those of RoPE and ALiBi are compared."""
+    axes = {"model.encodings": [ROPE, ALIBI, RAW], "positions": [CONTIGUOUS, SHIFTED]}
+    repeated, not_compared = sorted(
+        notes(axes, seeds=6, analysis={"contrasts": [("contiguous", "shifted")]})
+    )
+    assert repeated == (
+        "rope · shifted repeats rope · contiguous, alibi · shifted repeats alibi · contiguous: a "
+        "relative encoding reads differences of positions alone, and these schemes have the same "
+        "ones; a difference between two such variants is noise"
+    )
+    assert not_compared.startswith("the contrast of raw · contiguous with raw · shifted will not")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "encodings",
+    [
+        ({"name": "rope"}, {"name": "raw_index"}),
+        ({"name": "rotary_value", "absolute": True},),
+        ({"name": "fire"},),
+    ],
+    ids=lambda encodings: encodings[-1]["name"],
+)
+def test_an_encoding_that_notices_a_shift_repeats_nothing(encodings):
+    axes = {"positions": [CONTIGUOUS, SHIFTED]}
+    assert not any("repeats" in note for note in notes(axes, model__encodings=encodings))
+
+
+@pytest.mark.slow
+def test_two_sequences_that_are_shifted_apart_repeat_nothing():
+    """In cross-attention, ALiBi reads the difference of two draws."""
+    encodings = ({"name": "alibi", "stacks": ("encoder", "decoder", "cross")},)
+    axes = {"positions": [CONTIGUOUS, SHIFTED]}
+    changes = {"layout__name": "encoder_decoder", "model__encodings": encodings}
+    assert not any("repeats" in note for note in notes(axes, **changes))
+    inside = ({"name": "alibi"},)
+    assert any("repeats" in note for note in notes(axes, **{**changes, "model__encodings": inside}))
+
+
+@pytest.mark.slow
+def test_variants_with_other_rates_or_without_positions_repeat_nothing():
+    axes = {"train.learning_rate": [1e-3, 3e-3], "positions": [CONTIGUOUS, SHIFTED]}
+    assert not any("repeats" in note for note in notes(axes, model__encodings=({"name": "nope"},)))
+
+
+@pytest.mark.slow
+def test_notes_do_not_depend_on_the_runs_that_are_left():
+    """On those of the study alone: the setups that a plan has built are of the missing runs."""
+    axes = {"model.encodings": [ROPE, RAW], "positions": [CONTIGUOUS, SHIFTED]}
+    analysis = {"contrasts": [("contiguous", "shifted"), ("rope", "raw")]}
+    asked = expanded(axes, seeds=2, analysis=analysis, task={"name": "parity"})
+    setups = [build_setup(group.run) for group in study.groups(asked.runs)]
+    complete = design_checks.notes(asked, 2, setups)
+    assert len(complete) == 5
+    for built in ((), setups[:1], setups[-1:]):
+        assert design_checks.notes(asked, 2, built) == complete
