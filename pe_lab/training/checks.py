@@ -201,8 +201,10 @@ def _check_structure(setup: Setup) -> None:
         if scheme.follows is None or scheme.follows in DEFAULT_STRUCTURES:
             continue
         task = setup.task
-        sample = functools.partial(task.sample, bound=task.min_length, data=task.data("train"))
-        example = jax.eval_shape(sample, jax.random.key(0), jnp.int32(task.min_length))
+        sample = functools.partial(task.sample, bound=task.min_length)
+        # The data is an argument, because a traced index cannot read a NumPy array.
+        data = task.data("train")
+        example = jax.eval_shape(sample, jax.random.key(0), jnp.int32(task.min_length), data=data)
         if scheme.follows not in example.structure:
             raise UserError(
                 f"{setup.run.task.name} has no structure {scheme.follows!r}, which the scheme "

@@ -242,6 +242,10 @@ def test_loss_reductions_by_hand():
             "^copy has no structure 'grid', which the scheme grid follows",
         ),
         (
+            ("axial_rope", {"positions": {"name": "grid"}, "task": {"name": "scan"}}),
+            "^scan has no structure 'grid', which the scheme grid follows",
+        ),
+        (
             (
                 "sinusoidal",
                 {
