@@ -12,8 +12,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from configs import base
 from docs.build import catalog, corpora, markdown
-from pe_lab.runs import plugins
+from pe_lab.runs import plugin_specs, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.chance_levels import chance_levels
@@ -27,15 +28,19 @@ _LENGTH_OF_TABLE = 40  # the table of all tasks shows the chance level at the ne
 
 
 def measure(name: str, num_examples: int) -> dict[str, Any]:
-    """Measure the chance levels of a task with its default arguments, as JSON.
+    """Measure the chance levels of a task as a test draws it by default, as JSON.
 
     Returns:
       task: all its arguments; chance_levels: one entry for each length; reason: why there are none.
     """
     try:
-        task, plugin = built(name)
+        _, plugin = built(name)
     except UserError as error:  # for example, a task without a default text
         return {"task": None, "chance_levels": [], "reason": str(error)}
+    # A test has operands of exact lengths, which training does not.
+    exact_operands = base.get_config().evaluate.exact_operands
+    plugin = plugin_specs.evaluated_task(plugin, exact_operands)
+    task = plugins.build("tasks", plugin)
     arguments = {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in plugin.to_dict().items()

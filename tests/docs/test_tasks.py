@@ -9,6 +9,7 @@ import pytest
 
 from docs.build import pages, tasks
 from pe_lab.runs import records
+from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.copy import Copy
 from pe_lab.tasks.parity import Parity
 from tests.training.varied import Varied
@@ -117,6 +118,17 @@ def test_chance_levels_are_measured_with_the_defaults_and_say_which_they_are():
     assert all(
         abs(chance_level["exact_match"] - 0.5) < 0.18 for chance_level in found["chance_levels"]
     )  # five standard deviations
+
+
+def test_chance_levels_are_those_of_the_test_and_not_of_training():
+    """At length 10 the most frequent answer has its one at index 0, which 19 of 100 tests have."""
+    found = tasks.measure("bitwise_or", 2000)
+    assert found["task"]["lengths"] == "one_longest"
+    level = found["chance_levels"][0]
+    assert level["length"] == 10
+    assert abs(level["exact_match"] - (2 * 10 - 1) / 10**2) < 0.05
+    training = chance_levels(tasks.built("bitwise_or")[0], [10], 2000)
+    assert training[0]["exact_match"] < 0.1
 
 
 def test_what_needs_arguments_or_is_text_has_no_chance_levels_and_a_reason(monkeypatch):
