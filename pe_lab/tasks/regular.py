@@ -2,15 +2,17 @@
 
     1 0 0 1 0 0 0 1 -> 01$ 01$ 1$ 01$ 01$ 1$ - -
     a a b b -> ab ab ab a$  # language="d_4"
+    a a a a -> {a} a$ {a} a$  # language="aa_star"
     1 0 0 0 -> yes yes yes no  # answer="every"
     1 0 0 0 -> no  # answer="last"
 
 A symbol of the target names the letters that can follow the prefix in a member of the language, and
-$ if the member can end; - says that no member has this prefix. A length without members is an upper
-bound: the string then has the longest shorter length with members. A random string leaves a
-language with few members after a few letters. The languages: tomita_1 to tomita_7, (aa)*, (aaaa)*
-and (abab)* as aa_star, aaaa_star and abab_star, D_n as d_2, d_3, d_4 and d_12, aa*bb*cc*dd*ee* as
-aa_bb_cc_dd_ee, {a,b}*d{b,c}* as ab_d_bc and {0,1,2}*02* as 012_02.
+$ if the member can end; - says that no member has this prefix. A set of one letter is written in
+braces, because the letter is a symbol of its own. A length without members is an upper bound: the
+string then has the longest shorter length with members. A random string leaves a language with few
+members after a few letters. The languages: tomita_1 to tomita_7, (aa)*, (aaaa)* and (abab)* as
+aa_star, aaaa_star and abab_star, D_n as d_2, d_3, d_4 and d_12, aa*bb*cc*dd*ee* as aa_bb_cc_dd_ee,
+{a,b}*d{b,c}* as ab_d_bc and {0,1,2}*02* as 012_02.
 
 Papers: Bhattamishra et al. 2020 (https://arxiv.org/abs/2009.11264): "character prediction", a
 vector with a bit for each letter. Huang et al. 2025 (https://arxiv.org/abs/2410.02140): the formal
