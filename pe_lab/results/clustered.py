@@ -1,0 +1,66 @@
+"""The interval of a share of runs that share their seeds.
+
+Runs of one seed at several learning rates have the same initial weights and the same data, so they
+tell less than as many independent runs. The interval is Wilson's with an effective number of runs:
+their number divided by the design effect, which is the variance of the share between seeds relative
+to that of independent runs (Kish 1965, "Survey Sampling", section 8.2).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+from pe_lab.results.statistics import Interval
+
+_QUANTILE = 1.959963984540054  # of the normal distribution, for 95 %
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of runs, with its interval."""
+
+    successes: int
+    runs: int
+    interval: Interval
+
+    @property
+    def value(self) -> float:
+        return self.successes / self.runs
+
+
+def share(successes: ArrayLike, runs: ArrayLike) -> Share | None:
+    """Return the share of successful runs; None without runs.
+
+    Args:
+      successes: successful runs of each seed.
+      runs: runs of each seed.
+    """
+    k = np.asarray(successes, float)
+    n = np.asarray(runs, float)
+    k, n = k[n > 0], n[n > 0]
+    if not len(n):
+        return None
+    p = k.sum() / n.sum()
+    interval = _wilson(p, _effective_runs(k, n, p))
+    return Share(int(k.sum()), int(n.sum()), interval)
+
+
+def _effective_runs(k: Float[np.ndarray, "s"], n: Float[np.ndarray, "s"], p: float) -> float:
+    """Return a number between that of the seeds and that of the runs."""
+    total, num_seeds = n.sum(), len(n)
+    if p in (0, 1) or num_seeds == 1:
+        return float(num_seeds)  # equal outcomes say nothing about the design effect
+    between = num_seeds / (num_seeds - 1) * ((k - p * n) ** 2).sum() / total**2
+    design_effect = between / (p * (1 - p) / total)
+    return float(np.clip(total / design_effect, num_seeds, total)) if between else float(total)
+
+
+def _wilson(p: float, n: float) -> Interval:
+    """Return Wilson's interval of a share p of n runs, of which n need not be a whole number."""
+    square = _QUANTILE**2 / n
+    middle = (p + square / 2) / (1 + square)
+    half = _QUANTILE / (1 + square) * math.sqrt(p * (1 - p) / n + square / (4 * n))
+    return Interval(max(0.0, middle - half), min(1.0, middle + half), "wilson")

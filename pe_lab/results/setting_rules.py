@@ -1,0 +1,239 @@
+"""Rules that choose a setting, such as the learning rate, after a full grid was trained.
+
+    runs = Runs.of(frame, rows=["model.encodings", "task"], setting="train.learning_rate",
+                   columns=["solved", "loss", "exact match at 1.25x", "exact match at 2x"])
+    regrets(runs, [lowest("loss"), highest("exact match at 1.25x")], "exact match at 2x")
+
+A rule sees one half of the seeds, and its choice is scored on the other half, for every division
+of the seeds into halves (cross-fitting). A choice that is scored on the runs that made it would
+look better than it is. Intervals are percentile bootstrap intervals over the seeds. A seed is drawn
+for all variants and settings at once, because these share its data.
+
+If several settings are equally good for a rule, its score is their mean. A setting at which a run
+diverged is chosen only if every setting has such a run, and the score of a diverged run is 0.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float
+
+Scores = Float[np.ndarray, "v c s"]  # variant, setting, seed
+Weights = Float[np.ndarray, "s"]  # of the seeds of one half
+Shares = Float[np.ndarray, "v c"]  # how a rule divides its choice among settings; rows sum to 1
+
+RESAMPLES = 2000
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The numbers of a full grid of runs.
+
+    Attributes:
+      variants: the labels of each variant.
+      settings: the values of the axis that a rule chooses from, in their order.
+      seeds: the seeds that every variant has at every setting.
+      numbers: [variant, setting, seed] by name. "solved" is 0 or 1. NaN if a run diverged.
+    """
+
+    variants: pd.MultiIndex
+    settings: tuple[object, ...]
+    seeds: tuple[int, ...]
+    numbers: Mapping[str, Scores]
+
+    @classmethod
+    def of(
+        cls, frame: pd.DataFrame, *, rows: Sequence[str], setting: str, columns: Sequence[str]
+    ) -> "Runs":
+        """Return the runs of a table with one row a run.
+
+        Args:
+          frame: has the columns `rows`, `setting`, "seed" and `columns`.
+          rows: the columns that tell variants apart.
+
+        Raises:
+          ValueError: a variant lacks a seed at a setting, or has it twice.
+        """
+        index = [*rows, setting, "seed"]
+        if frame.duplicated(index).any():
+            raise ValueError(f"Two runs have the same {', '.join(index)}.")
+        table = frame.set_index(index)[list(columns)].astype(float)
+        settings = tuple(frame[setting].drop_duplicates())
+        seeds = tuple(sorted(frame["seed"].unique().tolist()))
+        variants = pd.MultiIndex.from_frame(frame[list(rows)].drop_duplicates())
+        full = pd.MultiIndex.from_tuples(
+            [(*v, c, s) for v in variants for c in settings for s in seeds], names=index
+        )
+        missing = full.difference(table.index)
+        if len(missing):
+            raise ValueError(f"The grid lacks {len(missing)} runs, such as {missing[0]}.")
+        shape = (len(variants), len(settings), len(seeds))
+        table = table.loc[full]
+        numbers = {name: table[name].to_numpy().reshape(shape) for name in columns}
+        return cls(variants, settings, seeds, numbers)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule that chooses a setting for each variant.
+
+    Attributes:
+      name: as in tables.
+      choose: (runs, weights of the seeds that it sees) -> shares of the settings.
+    """
+
+    name: str
+    choose: Callable[[Runs, Weights], Shares]
+
+
+def lowest(number: str, *, logarithm: bool = False, name: str = "") -> Rule:
+    """Return the rule of the lowest mean, or of the lowest mean logarithm."""
+
+    def choose(runs: Runs, weights: Weights) -> Shares:
+        values = runs.numbers[number]
+        values = np.log(values) if logarithm else values
+        return _best(-_mean(values, weights))
+
+    return Rule(name or f"lowest {number}", choose)
+
+
+def highest(number: str, *, name: str = "") -> Rule:
+    """Return the rule of the highest mean."""
+
+    def choose(runs: Runs, weights: Weights) -> Shares:
+        return _best(_mean(runs.numbers[number], weights))
+
+    return Rule(name or f"highest {number}", choose)
+
+
+def random_solved() -> Rule:
+    """Return the rule of a random setting among those that solve the task."""
+
+    def choose(runs: Runs, weights: Weights) -> Shares:
+        solving = _solving(runs, weights)
+        return solving / solving.sum(axis=1, keepdims=True)
+
+    return Rule("random solved setting", choose)
+
+
+def middle_solved() -> Rule:
+    """Return the rule of the middle setting among those that solve the task."""
+
+    def choose(runs: Runs, weights: Weights) -> Shares:
+        solving = _solving(runs, weights)
+        rank = np.cumsum(solving, axis=1)  # 1, 2, … at the settings that solve the task
+        middle = (solving.sum(axis=1, keepdims=True) + 1) / 2
+        is_middle = solving & (np.abs(rank - middle) <= 0.5)  # two of an even number
+        return is_middle / is_middle.sum(axis=1, keepdims=True)
+
+    return Rule("middle solved setting", choose)
+
+
+def solved_then(rule: Rule) -> Rule:
+    """Return a rule for which all settings that solve the task are equally good.
+
+    Where no setting solves it, `rule` decides. So losses of 5e-8 and 3e-7 are not compared.
+    """
+
+    def choose(runs: Runs, weights: Weights) -> Shares:
+        solving = _all_solved(runs, weights)
+        some = solving.any(axis=1, keepdims=True)
+        shares = solving / np.maximum(solving.sum(axis=1, keepdims=True), 1)
+        return np.where(some, shares, rule.choose(runs, weights))
+
+    return Rule(f"{rule.name}, ties if solved", choose)
+
+
+def scores(
+    runs: Runs, rule: Rule, score: str, draws: Weights | None = None
+) -> Float[np.ndarray, "v"]:
+    """Return the cross-fitted score of a rule for each variant.
+
+    Args:
+      score: the number that counts, such as "exact match at 2x".
+      draws: how often each seed counts; None: once.
+    """
+    draws = np.ones(len(runs.seeds)) if draws is None else draws
+    values = np.nan_to_num(runs.numbers[score], nan=0.0)
+    parts = []
+    for is_first in _halves(len(runs.seeds)):
+        chooses, counts = draws * is_first, draws * ~is_first
+        if chooses.any() and counts.any():
+            shares = rule.choose(runs, chooses)
+            parts.append((shares * _mean(values, counts)).sum(axis=1))
+    return np.mean(parts, axis=0)
+
+
+def regrets(runs: Runs, rules: Sequence[Rule], score: str, *, seed: int = 0) -> pd.DataFrame:
+    """Return the mean regret of each rule over the variants, with its interval.
+
+    Regret is the score of the best setting minus that of the rule's choice. The best setting is
+    chosen by the score itself, on the same half of the seeds, and scored on the same other half.
+
+    Returns:
+      One row for each rule: rule, regret, low, high; and one for each difference from the first
+      rule, named "B - A".
+    """
+    best = highest(score)
+
+    def of(draws: Weights | None) -> Float[np.ndarray, "r"]:
+        reference = scores(runs, best, score, draws).mean()
+        each = np.array([reference - scores(runs, rule, score, draws).mean() for rule in rules])
+        return np.concatenate([each, each[1:] - each[0]])
+
+    names = [rule.name for rule in rules]
+    names += [f"{name} - {names[0]}" for name in names[1:]]
+    low, high = bootstrap(of, len(runs.seeds), seed=seed)
+    return pd.DataFrame({"rule": names, "regret": of(None), "low": low, "high": high})
+
+
+def bootstrap(
+    statistic: Callable[[Weights], Float[np.ndarray, "*k"]], num_seeds: int, *, seed: int = 0
+) -> tuple[Float[np.ndarray, "*k"], Float[np.ndarray, "*k"]]:
+    """Return the percentile interval of a statistic of how often each seed counts."""
+    generator = np.random.default_rng(seed)
+    values: list[Float[np.ndarray, "*k"]] = []
+    while len(values) < RESAMPLES:
+        draws = np.bincount(generator.integers(num_seeds, size=num_seeds), minlength=num_seeds)
+        if np.count_nonzero(draws) > 1:  # one seed alone has no two halves
+            values.append(statistic(draws.astype(float)))
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(values, [tail, 1 - tail], axis=0)
+    return low, high
+
+
+def _halves(num_seeds: int) -> list[Bool[np.ndarray, "s"]]:
+    """Return every choice of half of the seeds, as masks."""
+    masks = []
+    for chosen in itertools.combinations(range(num_seeds), num_seeds // 2):
+        masks.append(np.isin(np.arange(num_seeds), chosen))
+    return masks
+
+
+def _mean(values: Scores, weights: Weights) -> Shares:
+    """Return the weighted mean over the seeds; NaN if a seed with weight has no number."""
+    seen = weights > 0
+    return values[..., seen] @ weights[seen] / weights[seen].sum()
+
+
+def _best(values: Shares) -> Shares:
+    """Return equal shares of the largest values. NaN counts as the smallest value."""
+    values = np.where(np.isnan(values), -np.inf, values)
+    is_best = values == values.max(axis=1, keepdims=True)
+    return is_best / is_best.sum(axis=1, keepdims=True)
+
+
+def _all_solved(runs: Runs, weights: Weights) -> Bool[np.ndarray, "v c"]:
+    """Return the settings at which every seed with weight solves the task."""
+    return (runs.numbers["solved"][..., weights > 0] == 1).all(axis=2)
+
+
+def _solving(runs: Runs, weights: Weights) -> Bool[np.ndarray, "v c"]:
+    """Return the settings that most runs solve; all settings of a variant that has none."""
+    share = np.nan_to_num(runs.numbers["solved"], nan=0.0)
+    solving = _mean(share, weights) > 0.5
+    return solving | ~solving.any(axis=1, keepdims=True)
