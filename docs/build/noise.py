@@ -1,0 +1,142 @@
+"""Lookups of results/published/noise/README.md: shares of variance, rounding and placebos."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from docs.build import markdown
+from pe_lab.results import frame, variance
+
+STUDIES = Path("results/published")
+LENGTHS = (10, 12, 16)
+FACTORS = ("initialization", "data")
+BOTH = variance.JOIN.join(FACTORS)
+SEEDS = (3, 6, 10)  # of the smallest difference that can be told from noise
+# The same runs in three orders of summation: the contiguous runs of the placebos, and two studies.
+ORDERS = ("noise_placebo", "noise_vmap", "noise_reference")
+RESAMPLES = 2000
+
+Grid = Float[np.ndarray, "i d"]  # exact match by seed of the weights and of the data
+Numbers = Float[np.ndarray, "k"]
+
+
+def lookups(root: Path) -> dict[str, Any]:
+    full = _tests(root / STUDIES / "noise")
+    orders = [_tests(root / STUDIES / name) for name in ORDERS]
+    placebos = orders[0]
+    return {
+        "shares": shares_table(full, orders),
+        "differences": differences_table(full),
+        "placebos": placebo_table(placebos),
+    }
+
+
+def _tests(folder: Path) -> pd.DataFrame:
+    """Return exact match in the test, with the encoding and the positions of each run."""
+    numbers = frame.read(folder)
+    tests = numbers.query("metric == 'exact_match' and split == 'test'")
+    return tests[["model.encodings", "positions", "seed", "data_seed", "length", "value"]]
+
+
+def shares_table(full: pd.DataFrame, orders: list[pd.DataFrame]) -> str:
+    """Return the mean, the deviation of a run, and the shares of its variance."""
+    rows = [["encoding", "length", "mean", "sd of a run", *FACTORS, "both together", "rounding"]]
+    for encoding in full["model.encodings"].unique():
+        for length in LENGTHS:
+            grid = _grid(full, encoding, length)
+            twins = [_twins(order, encoding, length) for order in orders]
+            rows.append([f"`{encoding}`", str(length), *_shares_row(grid, np.array(twins))])
+    return markdown.table(rows)
+
+
+def _shares_row(grid: Grid, twins: Float[np.ndarray, "o s"]) -> list[str]:
+    """Return the cells of one encoding at one length."""
+    mean, deviation = f"{grid.mean():.2f}", f"{grid.std(ddof=1):.3f}"
+    shares = variance.shares(grid, FACTORS)
+    cells = []
+    for name in (*FACTORS, BOTH):
+        low, high = _interval(lambda g, name=name: variance.shares(g, FACTORS)[name], grid)
+        cells.append(f"{shares[name]:.2f} [{low:.2f}, {high:.2f}]")
+    total = sum(max(0.0, c) for c in variance.components(grid, FACTORS).values())
+    share = _rounding(twins) / total if total else float("nan")
+    return [mean, deviation, *cells, f"{share:.2f}"]
+
+
+def _rounding(twins: Float[np.ndarray, "o s"]) -> float:
+    """Return the variance between orders of summation of the same run, its mean over the runs."""
+    return float(twins.var(axis=0, ddof=1).mean())
+
+
+def _interval(statistic: Callable[[Grid], float], grid: Grid) -> tuple[float, float]:
+    """Return the percentile interval from seeds of both kinds that are drawn anew."""
+    generator = np.random.default_rng(0)
+    num_initial, num_data = grid.shape
+    values = []
+    for _ in range(RESAMPLES):
+        rows = generator.integers(num_initial, size=num_initial)
+        columns = generator.integers(num_data, size=num_data)
+        values.append(statistic(grid[np.ix_(rows, columns)]))
+    low, high = np.nanquantile(values, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def differences_table(full: pd.DataFrame) -> str:
+    """Return the smallest difference of two means that is unlikely to be noise."""
+    rows = [["encoding", "length", *(f"{n} seeds" for n in SEEDS)]]
+    for encoding in full["model.encodings"].unique():
+        for length in LENGTHS:
+            deviation = _grid(full, encoding, length).std(ddof=1)
+            halves = [f"{1.96 * deviation * (2 / n) ** 0.5:.2f}" for n in SEEDS]
+            rows.append([f"`{encoding}`", str(length), *halves])
+    return markdown.table(rows)
+
+
+def placebo_table(placebos: pd.DataFrame) -> str:
+    """Return the differences of runs of the same seed under two names of one function."""
+    rows = [["placebo", "length", "mean difference", "largest difference of a seed"]]
+    for placebo, original in _pairs(placebos).items():
+        for length in LENGTHS:
+            gaps = _by_seed(placebos, *placebo, length) - _by_seed(placebos, *original, length)
+            largest = f"{np.abs(gaps).max():.2f}"
+            rows.append([f"`{_name(placebo)}`", str(length), _signed(gaps.mean()), largest])
+    return markdown.table(rows)
+
+
+def _pairs(placebos: pd.DataFrame) -> Mapping[tuple[str, str], tuple[str, str]]:
+    """Map the encoding and positions of each placebo to those of its original."""
+    variants = placebos[["model.encodings", "positions"]].drop_duplicates()
+    pairs = {}
+    for encoding, positions in variants.itertuples(index=False):
+        original = encoding.partition(",")[0], "contiguous"
+        if (encoding, positions) != original:
+            pairs[encoding, positions] = original
+    return pairs
+
+
+def _name(variant: tuple[str, str]) -> str:
+    encoding, positions = variant
+    return encoding if positions == "contiguous" else f"{encoding} · {positions}"
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.2f}".replace("-", "−")
+
+
+def _grid(full: pd.DataFrame, encoding: str, length: int) -> Grid:
+    rows = full[(full["model.encodings"] == encoding) & (full["length"] == length)]
+    return rows.pivot(index="seed", columns="data_seed", values="value").to_numpy()
+
+
+def _twins(order: pd.DataFrame, encoding: str, length: int) -> Numbers:
+    return _by_seed(order, encoding, "contiguous", length)
+
+
+def _by_seed(runs: pd.DataFrame, encoding: str, positions: str, length: int) -> Numbers:
+    """Return exact match in the order of the seeds."""
+    is_variant = (runs["model.encodings"] == encoding) & (runs["positions"] == positions)
+    rows = runs[is_variant & (runs["length"] == length)].sort_values("seed")
+    return rows["value"].to_numpy()
