@@ -1,4 +1,4 @@
-"""Training positions with regular holes, which evaluation can fill: interpolation between positions.
+"""Training positions with regular holes, which evaluation fills: interpolation of positions.
 
 Position of token t of n: the (t + U{0..max_shift})-th position outside of the holes.
 Draws: in training.
