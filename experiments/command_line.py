@@ -15,7 +15,7 @@ from absl import flags
 from ml_collections import ConfigDict, config_flags
 
 from experiments import config_files
-from pe_lab.runs.errors import UserError, one_line, unknown
+from pe_lab.runs.errors import LONGEST_WORD, UserError, one_line, shortened, unknown
 from pe_lab.runs.grid import Point
 from pe_lab.sweeps.tuning import Tuning
 
@@ -120,7 +120,7 @@ def _exit(body: Callable[[], int], about: str | None) -> None:
         sys.stdout.flush()  # here, and not at the exit, a reader may be gone
         sys.exit(status)
     except UserError as e:
-        print(f"error: {e}", file=sys.stderr)
+        print(f"error: {shortened(str(e))}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:  # the reader, head perhaps, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -133,6 +133,14 @@ def _exit(body: Callable[[], int], about: str | None) -> None:
             file=sys.stderr,
         )
         sys.exit(1)
+    except (MemoryError, RuntimeError) as e:
+        if not _is_out_of_memory(e):
+            raise
+        print(
+            f"error: This needs more memory than this machine has ({one_line(e)}).",
+            file=sys.stderr,
+        )
+        sys.exit(1)
     except KeyboardInterrupt:
         print(
             "stopped; what is finished is kept, and the same command goes on from the last "
@@ -140,6 +148,13 @@ def _exit(body: Callable[[], int], about: str | None) -> None:
             file=sys.stderr,
         )
         sys.exit(130)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Whether Python or JAX has too little memory. JAX is not imported to tell."""
+    is_of_jax = type(error).__name__ == "JaxRuntimeError"
+    is_exhausted = is_of_jax and "RESOURCE_EXHAUSTED" in str(error)
+    return isinstance(error, MemoryError) or is_exhausted
 
 
 def _overrides(argument: str, config: ConfigDict) -> bool:
@@ -183,6 +198,11 @@ def _parse(argv: list[str]) -> None:
 
 def _parse_flags(argv: list[str]) -> list[str]:
     """Parses the flags and returns the other arguments."""
+    for argument in argv[1:]:
+        name = argument.partition("=")[0]
+        # absl looks for similar names, which fails at the recursion limit for a long name.
+        if name.startswith("-") and len(name) > LONGEST_WORD:
+            raise UserError(f"{name} is not a flag; flags look like --results=FOLDER.")
     try:
         return list(flags.FLAGS(argv)[1:])
     except flags.UnrecognizedFlagError as e:

@@ -4,8 +4,7 @@ import contextlib
 import importlib.util
 import inspect
 import re
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from ml_collections import ConfigDict
 
 from pe_lab.runs import grid
-from pe_lab.runs.errors import UserError, one_line, unknown
+from pe_lab.runs.errors import UserError, line_in, one_line, unknown
 from pe_lab.runs.grid import Choice, Point
 from pe_lab.sweeps import tuning
 from pe_lab.sweeps.tuning import Tuning
@@ -74,7 +73,10 @@ def load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any]
         raise unknown(f"The list of forms of {path}", form, forms)
     chosen = {form: True} if form else {}
     with _readable(path):
-        config = ConfigDict(module.get_config(**chosen))
+        values = module.get_config(**chosen)
+        if not isinstance(values, Mapping | ConfigDict):
+            raise TypeError(f"get_config() returned {values!r}, not a config")
+        config = ConfigDict(values)
         points = module.sweep(**chosen) if hasattr(module, "sweep") else grid.product()
         if not isinstance(points, list):
             raise TypeError(
@@ -109,22 +111,21 @@ def _readable(path: Path) -> Iterator[None]:
     """Turn every error of a config, which is the user's own Python, into a sentence."""
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script may end with sys.exit()
         raise UserError(
             f"The config {_place(path, error)} cannot be loaded: {_reason(error)}"
         ) from error
 
 
-def _place(path: Path, error: Exception) -> str:
+def _place(path: Path, error: BaseException) -> str:
     """Return the file, with the line of the config that raised an error."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{path} ({error.filename}, line {error.lineno})"
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
-    return f"{path} (line {lines[-1]})" if lines else str(path)
+    line = line_in(path, error)
+    return str(path) if line is None else f"{path} (line {line})"
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     """Return one line. A value of another type than the config's is named as in the config."""
     text = one_line(error)
     match = _OTHER_TYPE.search(text)

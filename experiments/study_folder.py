@@ -4,6 +4,7 @@ from pathlib import Path
 
 from absl import flags
 
+from experiments import allow_plugins
 from pe_lab.runs.errors import UserError
 
 RESULTS = Path("results")
@@ -18,11 +19,12 @@ def define() -> None:
 
 
 def folder() -> Path:
-    """Return the folder that the flags name.
+    """Return the folder that the flags name, whose records may name allowed plugins only.
 
     Raises:
       UserError: neither flag is given, or both are, or --study is a path.
     """
+    allow_plugins.restrict()
     study, results = flags.FLAGS.study, flags.FLAGS.results
     if study and results:
         raise UserError("Give either --study=NAME or --results=FOLDER, not both.")

@@ -20,7 +20,7 @@ from absl import flags
 
 from configs import suite
 from configs.suite import Form
-from experiments import command_line, sweep
+from experiments import allow_plugins, command_line, sweep
 from experiments.benchmarks import costs
 from pe_lab.results import suite as table_of_suite
 from pe_lab.results.suite import SuiteProtocol
@@ -41,6 +41,7 @@ _SMOKE = flags.DEFINE_bool("smoke", False, "a tiny form, which only shows that e
 def main() -> int:
     if _QUICK.value and _SMOKE.value:
         raise UserError("Give --quick or --smoke, not both.")
+    allow_plugins.restrict()
     # This process must not take an accelerator from its workers. It also measures costs, and the
     # published ones are of a CPU.
     jax.config.update("jax_platforms", "cpu")

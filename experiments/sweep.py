@@ -19,7 +19,7 @@ from typing import Any
 
 from absl import flags
 
-from experiments import command_line, tables
+from experiments import allow_plugins, command_line, tables
 from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
@@ -95,6 +95,7 @@ def train(
     Returns:
       One sentence for each failed run; None after --dry_run and --write_groups, which only print.
     """
+    allow_plugins.restrict(values, points)
     starts = launcher(values.get("launcher"), _WORKERS.value)
     if tune is None:
         asked = study.expand(name, values, points, folder, analysis)

@@ -12,6 +12,8 @@ import typing
 from collections.abc import Iterable
 from typing import Any, Literal
 
+_FEW_NAMES = 8  # that an error message lists beside the nearest one
+
 
 class ChecksChoices:
     """Base class whose constructor raises ValueError for an unknown choice.
@@ -62,12 +64,19 @@ def has_choices(annotation: Any) -> bool:
 
 
 def unknown_name(owner: str, name: str, names: Iterable[str]) -> str:
-    """The error message for a name that `owner` does not have, with the nearest and all names."""
+    """The error message for a name that `owner` does not have, with the nearest name.
+
+    All names are listed if none is near, or if there are few of them.
+    """
     names = sorted(names)
     by_lower_case = {each.lower(): each for each in names}
     near = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.5)
-    guess = f" Did you mean {by_lower_case[near[0]]!r}?" if near else ""
-    return f"{owner} has no {name!r}.{guess} It has: {', '.join(names) or 'nothing'}."
+    message = f"{owner} has no {name!r}."
+    if near:
+        message += f" Did you mean {by_lower_case[near[0]]!r}?"
+    if not near or len(names) <= _FEW_NAMES:
+        message += f" It has: {', '.join(names) or 'nothing'}."
+    return message
 
 
 def parameters(cls: type) -> dict[str, inspect.Parameter]:

@@ -37,11 +37,13 @@ _TESTS = itertools.count(1)
 
 
 def pytest_runtest_teardown():
-    """Forget compiled programs when there are many.
+    """Allow the import of every package again, and forget compiled programs when there are many.
 
-    Each holds memory maps. At the system's limit, 65,530 by default on Linux, the process ends with
+    Each program holds memory maps. At the system's limit, 65,530 by default on Linux, the process ends with
     a segmentation fault.
     """
+    # A command that ran in this process may have set it.
+    os.environ.pop("PE_LAB_ALLOWED_PLUGINS", None)
     is_due = next(_TESTS) % 20 == 0  # counting maps takes milliseconds
     if is_due and _MAPS.exists() and _MAPS.read_bytes().count(b"\n") > _MOST_MAPS:
         jax.clear_caches()

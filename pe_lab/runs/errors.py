@@ -1,8 +1,15 @@
 """Mistakes of a user, each as one sentence."""
 
+import re
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
 from pe_lab.choices import unknown_name
+
+LONGEST_WORD = 200  # characters of a user's text that an error message repeats
+_LONGEST_MESSAGE = 2000
+_LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 
 
 class UserError(ValueError):
@@ -10,7 +17,7 @@ class UserError(ValueError):
 
 
 def unknown(owner: str, name: str, names: Iterable[str]) -> UserError:
-    """Return the error for a name that `owner` does not have, with the near names and all names."""
+    """Return the error for a name that `owner` does not have, with the nearest name."""
     return UserError(unknown_name(owner, name, names))
 
 
@@ -18,3 +25,18 @@ def one_line(error: BaseException) -> str:
     """Return the message of an exception as one line, or the name of its class if it has none."""
     message = " ".join(str(error).split())
     return message or type(error).__name__
+
+
+def line_in(file: Path, error: BaseException) -> int | None:
+    """Return the innermost line of a file in the traceback of an error; None without one."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == file.resolve()]
+    return lines[-1] if lines else None
+
+
+def shortened(message: str) -> str:
+    """Return an error message with long texts of a user cut."""
+    words_cut = _LONG_WORD.sub(lambda match: f"{match.group()[:LONGEST_WORD]}…", message)
+    if len(words_cut) <= _LONGEST_MESSAGE:
+        return words_cut
+    return f"{words_cut[:_LONGEST_MESSAGE]}…"

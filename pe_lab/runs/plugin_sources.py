@@ -5,9 +5,10 @@ import functools
 import hashlib
 import inspect
 from collections.abc import Mapping
+from importlib.machinery import PathFinder
 from pathlib import Path
 
-from pe_lab.runs import plugins
+from pe_lab.runs import allowed_plugins, plugins
 from pe_lab.runs.errors import UserError
 
 
@@ -22,14 +23,48 @@ def source_digest(family: str, name: str) -> str | None:
             folder = Path(__file__).parents[1] / family.replace(".", "/")
             files = _with_private_files(folder / f"{name}.py")
         else:
-            file = inspect.getsourcefile(plugins.find(family, name))
+            file = _file_of_class(family, name)
             if file is None:
                 return None
-            files = [Path(file)]
+            files = [file]
         content = b"".join(file.read_bytes() for file in files)
-    except (UserError, OSError):  # a record of its failure needs no digest
+    except (UserError, OSError, SyntaxError, ValueError):  # a record of its failure needs no digest
         return None
     return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _file_of_class(family: str, name: str) -> Path | None:
+    """Return the file that defines "package.module:Class".
+
+    The class is imported only if its module has it from another file.
+    """
+    module_name, _, class_name = name.partition(":")
+    file = _file_of_module(module_name)
+    if file is not None and class_name in _class_names(file.read_text(encoding="utf-8")):
+        return file
+    source = inspect.getsourcefile(plugins.find(family, name))
+    return None if source is None else Path(source)
+
+
+def _file_of_module(name: str) -> Path | None:
+    """Return the Python file of a module, which is not imported, nor are its packages."""
+    folders = None
+    origin = None
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        spec = PathFinder.find_spec(".".join(parts[:count]), folders)
+        if spec is None:
+            return None
+        folders = spec.submodule_search_locations
+        origin = spec.origin
+    return Path(origin) if origin and origin.endswith(".py") else None
+
+
+@functools.cache
+def _class_names(source: str) -> set[str]:
+    """Return the names of the classes that a file defines at its top level."""
+    nodes = ast.parse(source).body
+    return {node.name for node in nodes if isinstance(node, ast.ClassDef)}
 
 
 def _with_private_files(file: Path) -> list[Path]:
@@ -58,12 +93,16 @@ def _imported_names(source: str) -> set[str]:
 def changed(sources: Mapping[str, str | None]) -> list[str]:
     """Return the plugins whose file has another digest now, or is gone.
 
+    A class whose file is known only after an import that is not allowed is left out.
+
     Args:
       sources: digest of the file by family and name, as in "encodings/rope".
     """
     names = []
     for plugin, digest in sources.items():
         family, _, name = plugin.partition("/")
-        if source_digest(family, name) != digest:
+        current = source_digest(family, name)
+        is_unknown = current is None and ":" in name and not allowed_plugins.is_allowed(name)
+        if current != digest and not is_unknown:
             names.append(plugin)
     return names

@@ -16,10 +16,12 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pe_lab.choices import parameters
-from pe_lab.runs.errors import UserError, one_line, unknown
+from pe_lab.runs import allowed_plugins
+from pe_lab.runs.errors import UserError, line_in, one_line, unknown
 from pe_lab.runs.record_schema import JsonObject
 from pe_lab.runs.typed_values import checked
 
@@ -113,7 +115,8 @@ def find(family: str, name: str) -> type:
     """Return the class of a name.
 
     Raises:
-      UserError: no such file, module or class, or a class of another family.
+      UserError: no such file, module or class, a class of another family, or one that may not be
+        imported (allowed_plugins.py).
     """
     if ":" in name:
         return _find_user_class(family, name)
@@ -132,6 +135,7 @@ def find(family: str, name: str) -> type:
 
 def _find_user_class(family: str, name: str) -> type:
     """Return the class of "package.module:Class"."""
+    allowed_plugins.check(name)
     module_name, _, class_name = name.partition(":")
     module = _import(module_name, name)
     cls = getattr(module, class_name, None)
@@ -153,7 +157,7 @@ def _import(module_name: str, name: str | None = None) -> types.ModuleType:
     """
     try:
         return importlib.import_module(module_name)
-    except Exception as e:  # a user's module may raise anything
+    except (Exception, SystemExit) as e:  # a user's module may raise anything
         text = f"{(name or module_name)!r} cannot be imported: {type(e).__name__}: {one_line(e)}."
         package = module_name.partition(".")[0]
         if isinstance(e, ModuleNotFoundError) and e.name == package:
@@ -243,7 +247,8 @@ def build(family: str, plugin: Plugin, **context: Any) -> Any:
         ignored.
 
     Raises:
-      UserError: the constructor raised ValueError, so the arguments are the user's mistake.
+      UserError: the constructor raised ValueError, so the arguments are the user's mistake, or the
+        constructor of a user's class raised another error.
     """
     cls = find(family, plugin.name)
     supplied_context = {key: value for key, value in context.items() if key in parameters(cls)}
@@ -257,6 +262,21 @@ def build(family: str, plugin: Plugin, **context: Any) -> Any:
         return cls(**arguments, **supplied_context)
     except ValueError as e:
         raise UserError(one_line(e)) from e
+    except (Exception, SystemExit) as e:
+        if ":" not in plugin.name:
+            raise
+        raise _constructor_error(plugin.name, cls, e) from e
+
+
+def _constructor_error(name: str, cls: type, error: BaseException) -> UserError:
+    """Return a sentence for an error in the constructor of a user's class, with its line."""
+    where = inspect.getsourcefile(cls) or name
+    line = line_in(Path(where), error)
+    if line is not None:
+        where = f"{where}, line {line}"
+    return UserError(
+        f"{name!r} cannot be built ({where}): {type(error).__name__}: {one_line(error)}."
+    )
 
 
 def _built(family: str, value: Any, context: Mapping[str, Any]) -> Any:

@@ -150,7 +150,7 @@ def test_a_mistake_found_by_main_exits_with_2_and_ctrl_c_with_130(
         ([], "Which study? Give its config: --config=configs/quickstart.py."),
         (
             ["--config=configs/quickstat.py"],
-            "configs has no 'quickstat.py'. Did you mean 'quickstart.py'? It has: architectures.py, base.py, ",
+            "configs has no 'quickstat.py'. Did you mean 'quickstart.py'?\n",
         ),
         (
             ["--config=configs/papers/mqar.py:scale"],
@@ -176,15 +176,15 @@ def test_a_mistake_found_by_main_exits_with_2_and_ctrl_c_with_130(
         ),
         (
             ["--config=STUDY", "--config.train.step=3"],
-            "config.train has no 'step'. Did you mean 'steps'? It has: ",
+            "config.train has no 'step'. Did you mean 'steps'?\n",
         ),
         (
             ["--config=STUDY", "--config.trian.steps=3"],
-            "config has no 'trian'. Did you mean 'train'? It has: ",
+            "config has no 'trian'. Did you mean 'train'?\n",
         ),
         (
             ["--config=STUDY", "--config.sed=3"],
-            "config has no 'sed'. Did you mean 'seed'? It has: ",
+            "config has no 'sed'. Did you mean 'seed'?\n",
         ),
         (["--config=STUDY", "--config.seed.x=3"], "config.seed has no 'x'. It has: nothing."),
         *(
@@ -211,6 +211,22 @@ def test_a_command_that_cannot_be_used_is_one_line_and_status_2(
     assert sentence in err
 
 
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "--config.seed=" + "(" * 5000,
+        "--config.task.name." + "a" * 5000,
+        "--" + "a" * 5000,
+        "--" + "a" * 5000 + "=3",
+    ],
+)
+def test_a_long_argument_is_repeated_in_part(call, config_file, argument):
+    status, out, err, _ = call(f"--config={config_file()}", argument)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "…" in err
+    assert len(err) < 1000
+
+
 @pytest.mark.parametrize("argument", ["--config", "--config=", "--config=configs"])
 def test_a_config_flag_without_a_file_names_the_studies(call, monkeypatch, argument):
     monkeypatch.chdir(ROOT)
@@ -234,6 +250,12 @@ def test_help_lists_the_flags(call):
             " (line 1) cannot be loaded: ModuleNotFoundError: No module named 'no_such_package'",
         ),
         ("x = 1", " cannot be loaded: AttributeError: "),
+        ("import sys\nsys.exit(3)", " (line 2) cannot be loaded: SystemExit: 3"),
+        (in_config("raise SystemExit"), " (line 7) cannot be loaded: SystemExit: SystemExit"),
+        (
+            in_config("return None"),
+            " cannot be loaded: TypeError: get_config() returned None, not a config",
+        ),
         (in_config("c.trian.steps = 3"), " (line 7) cannot be loaded: AttributeError: "),
         (in_config("1 / 0"), " (line 7) cannot be loaded: ZeroDivisionError: division by zero"),
         (
@@ -265,6 +287,34 @@ def test_a_config_that_is_no_config_is_one_line_and_status_2(call, config_file, 
     assert err.startswith(f"error: The config {path}{sentence.replace('PATH', str(path))}")
 
 
+class JaxRuntimeError(RuntimeError):
+    """As JAX raises it, by its name: entry points without JAX do not import it."""
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 20 bytes."),) * 2,
+        (MemoryError(), "MemoryError"),
+    ],
+)
+def test_too_little_memory_is_one_line_and_status_1(call, config_file, error, reason):
+    def main(file):
+        raise error
+
+    status, _, err, _ = call(f"--config={config_file()}", main=main)
+    assert status == 1
+    assert err == f"error: This needs more memory than this machine has ({reason}).\n"
+
+
+def test_another_error_of_jax_keeps_its_traceback(call, config_file):
+    def main(file):
+        raise JaxRuntimeError("INTERNAL: a bug")
+
+    with pytest.raises(JaxRuntimeError, match="INTERNAL: a bug"):
+        call(f"--config={config_file()}", main=main)
+
+
 def refused(module, *arguments):
     """What a command that must be refused says, in a process of its own: one line on stderr, status 2."""
     answer = entry_points.call(module, *arguments)
@@ -282,12 +332,12 @@ def refused(module, *arguments):
         (
             {},
             "--dryrun",
-            "This command has no 'dryrun'. Did you mean 'dry_run'? It has: config, dry_run, results, workers, write_groups.",
+            "This command has no 'dryrun'. Did you mean 'dry_run'? It has: allow_plugins, config, dry_run, results, workers, write_groups.",
         ),
         (
             {},
             "--config.train.stepz=3",
-            "config.train has no 'stepz'. Did you mean 'steps'? It has: batch_size, ",
+            "config.train has no 'stepz'. Did you mean 'steps'?",
         ),
         (
             {},
@@ -452,7 +502,7 @@ def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
             "tables",
             ["--result=x"],
             "This command has no 'result'. Did you mean 'results'? "
-            "It has: formats, relative, results, seeds_needed, small_panels, study.",
+            "It has: allow_plugins, formats, relative, results, seeds_needed, small_panels, study.",
         ),
         (
             "publish",

@@ -232,7 +232,7 @@ OFFSETS = "--offsets are whole numbers of at least 0 with commas between, as in 
         ),
         (
             ["--results=FOLDER", "--lengths=4", "--encodings=rope(factr=4)"],
-            "rope has no 'factr'. Did you mean 'factor'? It has: base, ",
+            "rope has no 'factr'. Did you mean 'factor'?",
         ),
         (
             ["--results=FOLDER", "--lengths=4", "--encodings=rope(scaling=yarm, factor=4)"],
@@ -256,7 +256,7 @@ OFFSETS = "--offsets are whole numbers of at least 0 with commas between, as in 
         ),
         (
             ["--results=FOLDER", "--lengths=4", "--select=sed=0"],
-            "select has no 'sed'. Did you mean 'seed'? It has: ",
+            "select has no 'sed'. Did you mean 'seed'?",
         ),
         (["--results=FOLDER", "--lengths=4", "--select==0"], "select has no ''. It has: "),
         (
@@ -281,7 +281,7 @@ OFFSETS = "--offsets are whole numbers of at least 0 with commas between, as in 
         ),
         (
             ["--results=FOLDER", "--lenghts=4"],
-            "This command has no 'lenghts'. Did you mean 'lengths'? It has: ",
+            "This command has no 'lenghts'. Did you mean 'lengths'?",
         ),
         (["--results=FOLDER", "--lengths=4", "6"], "'6' is not a flag; flags look like --"),
     ],

@@ -32,6 +32,18 @@ def not_a_class():
     pass
 """
 
+FAILS = """
+from pe_lab.encodings.base import AttentionEncoding
+
+class Fails(AttentionEncoding):
+    def __init__(self):
+        {}["slope"]
+
+class Exits(AttentionEncoding):
+    def __init__(self):
+        raise SystemExit(3)
+"""
+
 
 def files_of(family):
     others = ("attributes", "base", "batch", "chance_levels", "layouts", "ops", "requirements")
@@ -49,6 +61,8 @@ def own_package(tmp_path, monkeypatch):
         "tilt": OWN,
         "broken": "import no_such_package",
         "typo": "def f(:",
+        "exits": "import sys\nsys.exit(3)",
+        "fails": FAILS,
     }.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -131,7 +145,7 @@ def test_a_file_with_another_number_of_public_classes_than_one_is_refused(drop_i
         (
             "encodings",
             "ropee",
-            r"pe_lab/encodings has no 'ropee'\. Did you mean 'rope'\? It has: alibi, ",
+            r"pe_lab/encodings has no 'ropee'\. Did you mean 'rope'\?$",
         ),
         (
             "positions",
@@ -201,7 +215,7 @@ def test_a_constructor_receives_only_the_context_that_it_asks_for():
         (
             "encodings",
             dict(name="rope", bas=3),
-            r"rope has no 'bas'\. Did you mean 'base'\? It has: base, beta_fast, beta_slow, factor, ",
+            r"rope has no 'bas'\. Did you mean 'base'\?$",
         ),
         (
             "encodings",
@@ -372,6 +386,11 @@ def test_a_users_own_class_is_found_resolved_and_built():
             "own_codes.typo:Tilt",
             r"'own_codes\.typo:Tilt' cannot be imported: SyntaxError: ",
         ),
+        (
+            "encodings",
+            "own_codes.exits:Tilt",
+            r"'own_codes\.exits:Tilt' cannot be imported: SystemExit: 3\.$",
+        ),
         ("encodings", ":Tilt", "':Tilt' cannot be imported: ValueError: "),
         ("encodings", ".tilt:Tilt", r"'\.tilt:Tilt' cannot be imported: TypeError: "),
     ],
@@ -379,6 +398,26 @@ def test_a_users_own_class_is_found_resolved_and_built():
 def test_a_users_own_class_that_cannot_be_used_is_refused(family, name, words):
     with pytest.raises(UserError, match=words):
         plugins.find(family, name)
+
+
+@pytest.mark.usefixtures("own_package")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "Fails",
+            r"'own_codes\.fails:Fails' cannot be built \(.*fails\.py, line 6\): KeyError: 'slope'\.$",
+        ),
+        (
+            "Exits",
+            r"'own_codes\.fails:Exits' cannot be built \(.*fails\.py, line 10\): SystemExit: 3\.$",
+        ),
+    ],
+)
+def test_an_error_of_a_users_constructor_is_a_sentence_with_its_line(name, words):
+    plugin = plugins.resolve("encodings", dict(name=f"own_codes.fails:{name}"))
+    with pytest.raises(UserError, match=words):
+        plugins.build("encodings", plugin)
 
 
 @pytest.mark.usefixtures("own_package")

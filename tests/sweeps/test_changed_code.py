@@ -58,7 +58,8 @@ def change_code(work):
 
 
 def evaluate(work, *arguments):
-    return call("evaluate", f"--results={work / 'results'}", *arguments, path=[work])
+    arguments = [f"--results={work / 'results'}", "--allow_plugins=steep", *arguments]
+    return call("evaluate", *arguments, path=[work])
 
 
 def losses(work, length):

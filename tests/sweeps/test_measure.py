@@ -303,11 +303,11 @@ def test_other_positions_that_tell_the_length_mark_their_rows(trained, folder):
         ),
         (
             ask(4, encodings=(dict(name="rope", bass=3),)),
-            "rope has no 'bass'. Did you mean 'base'? It has: ",
+            "rope has no 'bass'. Did you mean 'base'?",
         ),
         (
             ask(4, encodings=(dict(name="ropee"),)),
-            "pe_lab/encodings has no 'ropee'. Did you mean 'rope'? It has: ",
+            "pe_lab/encodings has no 'ropee'. Did you mean 'rope'?",
         ),
         (ask(4, encodings=(dict(name="rope", factor=2),)), "RoPE's factor 2 needs a scaling: "),
         (
@@ -318,10 +318,10 @@ def test_other_positions_that_tell_the_length_mark_their_rows(trained, folder):
             ask(4, 7),
             "copy with these arguments has no examples longer than 6 symbols, got length 7",
         ),
-        (ask(4, select=dict(sed=3)), "select has no 'sed'. Did you mean 'seed'? It has: "),
+        (ask(4, select=dict(sed=3)), "select has no 'sed'. Did you mean 'seed'?"),
         (
             ask(4, select=dict(model=dict(encoding="rope"))),
-            "select.model has no 'encoding'. Did you mean 'encodings'? It has: ",
+            "select.model has no 'encoding'. Did you mean 'encodings'?",
         ),
         (
             ask(4, select=dict(model=dict(encodings="alibi"))),

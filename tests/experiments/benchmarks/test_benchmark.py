@@ -276,7 +276,7 @@ def test_tasks_need_no_config_and_refuse_a_wrong_flag_or_file(call_tasks, tmp_pa
     monkeypatch.setattr(throughput, "table", None)
     status, out, err = call_tasks("--tasks", "--ouf=x")
     assert (status, out) == (2, "")
-    assert err.startswith("error: This command has no 'ouf'. Did you mean 'out'? It has: ")
+    assert err.startswith("error: This command has no 'ouf'. Did you mean 'out'?")
     status, out, err = call_tasks("--tasks", f"--out={tmp_path}")
     assert (status, out) == (2, "")
     assert err.startswith(f"error: --out={tmp_path} cannot be read (")
@@ -286,8 +286,8 @@ def test_tasks_need_no_config_and_refuse_a_wrong_flag_or_file(call_tasks, tmp_pa
     ("arguments", "sentence"),
     [
         (["--steps=-1"], "The command line cannot be used: flag --steps=-1: "),
-        (["--step=1"], "This command has no 'step'. Did you mean 'steps'? It has: "),
-        (["--config.train.stepz=1"], "config.train has no 'stepz'. Did you mean 'steps'? It has: "),
+        (["--step=1"], "This command has no 'step'. Did you mean 'steps'?"),
+        (["--config.train.stepz=1"], "config.train has no 'stepz'. Did you mean 'steps'?"),
         (["--config.model.num_heads=3"], "config.model.num_heads must divide the width 16, got 3."),
         (["--out=FOLDER"], "--out=FOLDER cannot be read ("),
         (["--out=FOLDER/small.py"], "--out=FOLDER/small.py cannot be read ("),
