@@ -9,7 +9,6 @@ are refused unless --allow_dirty is given, and a study that lacks some of the pu
 README.md there is never touched: `python -m docs.build` writes it from README.md.jinja.
 """
 
-import shutil
 from pathlib import Path
 
 from absl import flags
@@ -52,10 +51,12 @@ def main() -> int:
     if not _REPLACE.value:
         _check_published(target, study)
     target.mkdir(parents=True, exist_ok=True)
-    shutil.copy(folder / "study.json", target)
     records.write_archive(target, study.records)
     tables.write(study, target)
-    plots.write(target, options=Options(relative=_RELATIVE.value))
+    plots.write(folder, target, options=Options(relative=_RELATIVE.value))
+    # Last, so that a publication that was interrupted never has new labels on older records.
+    named = study_files.read(folder)
+    study_files.write(target, named.name, named.entries, named.analysis, named.tuning)
     if note := changed_code.note(study.records):
         print(note)
     print(

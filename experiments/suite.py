@@ -24,7 +24,7 @@ from experiments import allow_plugins, command_line, sweep
 from experiments.benchmarks import costs
 from pe_lab.results import suite as table_of_suite
 from pe_lab.results.suite import SuiteProtocol
-from pe_lab.runs import labels, records
+from pe_lab.runs import files, labels, records
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import design_checks, study, tuning
 
@@ -131,7 +131,7 @@ def _show(form: Form, folder: Path) -> None:
     text = table_of_suite.page(rows, _protocol(form), form.remark)
     page = folder / "all_rows.md"
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(f"{text}\n", encoding="utf-8")
+    files.write_text(page, f"{text}\n")
     print(f"\n{text}\n\ntables   {page}")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from pe_lab.inspection import encoding_pictures, scorecard
 from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots.drawing import SUFFIXES
+from pe_lab.runs import files
 from pe_lab.runs.errors import UserError, one_line
 
 Draw = Callable[[Sequence[UntrainedEncoding], Sequence[Path]], None]
@@ -45,8 +46,8 @@ def write(encodings: Sequence[UntrainedEncoding], folder: Path) -> str:
         scorecard.all_numbers(rows),
     ]
     page = "\n\n".join(part.strip() for part in parts) + "\n"
-    (folder / "scorecard.md").write_text(page, encoding="utf-8")
-    (folder / "scorecard.csv").write_text(scorecard.as_csv(rows), encoding="utf-8")
+    files.write_text(folder / "scorecard.md", page)
+    files.write_text(folder / "scorecard.csv", scorecard.as_csv(rows))
     return card
 
 

@@ -19,7 +19,14 @@ import pandas as pd
 
 from pe_lab.results import read_analysis_spec, selection, statistics, variant_names
 from pe_lab.results import results as study_results
-from pe_lab.runs import first_steps, record_rows, records, study_files, validation
+from pe_lab.runs import (
+    first_steps,
+    record_rows,
+    records,
+    study_files,
+    study_labels,
+    validation,
+)
 from pe_lab.runs.first_steps import FirstStep
 from pe_lab.runs.labels import label
 from pe_lab.runs.record_schema import JsonObject, RecordRow
@@ -253,6 +260,7 @@ def _runs_and_records(folder: Path) -> tuple[pd.DataFrame, dict[str, records.Rec
     """Return one row for each run, with the records by run id."""
     name, entries = study_files.study_of(folder)
     by_id = records.read_all(folder)
+    study_labels.check(folder, entries, by_id)
     labels = [entry for entry, _ in entries]
     axes = []
     for axis in variant_names.axes_of(labels):

@@ -10,7 +10,14 @@ from pathlib import Path
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
 from pe_lab.results import read_analysis_spec, variant_names
 from pe_lab.results.measured import Measured
-from pe_lab.runs import check_analysis_spec, record_rows, records, study_files, validation
+from pe_lab.runs import (
+    check_analysis_spec,
+    record_rows,
+    records,
+    study_files,
+    study_labels,
+    validation,
+)
 from pe_lab.runs.analysis_spec import AnalysisSpec, Extrapolation
 from pe_lab.runs.labels import label
 from pe_lab.runs.record_schema import JsonObject, RecordRow
@@ -228,6 +235,7 @@ def load(folder: Path) -> Results:
     """
     name, entries = study_files.study_of(folder)
     by_id = records.read_all(folder)
+    study_labels.check(folder, entries, by_id)
     names = variant_names.names(name, [labels for labels, _ in entries])
     spec = read_analysis_spec.from_dict(study_files.analysis_of(folder))
     labels_of: dict[str, dict[str, str]] = {}

@@ -25,15 +25,15 @@ from pe_lab.results import (
 from pe_lab.results.formats import Table
 from pe_lab.results.metrics import BITS, BITS_SLIDING, CHANCE_CORRECTED
 from pe_lab.results.results import Results, Variant
-from pe_lab.runs import record_rows
+from pe_lab.runs import files, record_rows
 
 
 def write(results: Results, folder: Path) -> str:
     """Write table.md, table.csv and table.tex; return the first table as text."""
     tables = of(results) if results.finished else []
-    (folder / "table.md").write_text(markdown(results, tables), encoding="utf-8")
-    (folder / "table.csv").write_text(as_csv(results), encoding="utf-8")
-    (folder / "table.tex").write_text(latex(results, tables), encoding="utf-8")
+    files.write_text(folder / "table.md", markdown(results, tables))
+    files.write_text(folder / "table.csv", as_csv(results))
+    files.write_text(folder / "table.tex", latex(results, tables))
     if not tables:
         return f"no run has finished yet: {_counts(results)}"
     return formats.markdown(tables[0])

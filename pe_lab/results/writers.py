@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from pe_lab.results.variant_names import SEED_AXES
-from pe_lab.runs import record_rows, records, study_files
+from pe_lab.runs import record_rows, records, study_files, study_labels
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.record_schema import JsonObject
 
@@ -99,6 +99,7 @@ def export(folder: Path, to: str, out: Path, **options: Any) -> int:
         raise unknown("--to", to, WRITERS)
     study, entries = study_files.study_of(folder)
     by_id = records.read_all(folder)
+    study_labels.check(folder, entries, by_id)
     # By run id, because an entry may occur twice.
     labels_of = {run_id: labels for labels, run_id in entries}
     number = 0

@@ -18,14 +18,12 @@ import hashlib
 import itertools
 import json
 import math
-import os
-import threading
 import zlib
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import cast
 
-from pe_lab.runs import older_records
+from pe_lab.runs import files, older_records
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.record_schema import JsonObject, Record
 
@@ -88,19 +86,25 @@ def read(path: Path) -> Record:
 
     Raises:
       Damaged: the file changed after it was written, or is no record.
-      UserError: it is of another version.
+      UserError: it is of another version, or the machine cannot read it.
     """
+    return _from_text(_content(path), path)
+
+
+def _content(path: Path) -> bytes:
+    """Return the content of a file of records."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as e:
+        return files.read_bytes(path)
+    except (FileNotFoundError, ValueError) as e:
         raise _damaged(path, one_line(e)) from e
-    return _from_text(text, path)
+    except OSError as e:  # too many open files, perhaps: this is no damage
+        raise UserError(f"{path} cannot be read ({one_line(e)}).") from e
 
 
-def _from_text(text: str, path: Path) -> Record:
+def _from_text(text: str | bytes, path: Path) -> Record:
     """Return the record of a JSON text that was read from a path."""
     try:
-        record = json.loads(text)
+        record = files.object_of(text)
         version = record["schema_version"]
         is_intact = record["digest"] == digest(record)
     except KeyError as e:
@@ -126,16 +130,36 @@ def _from_text(text: str, path: Path) -> Record:
     return cast(Record, {**record, "digest": digest(record)})
 
 
-def read_all(folder: Path, without: Container[Path] = ()) -> dict[str, Record]:
-    """Return the records of a study's folder by run id, without some files.
+def read_all(folder: Path) -> dict[str, Record]:
+    """Return the records of a study's folder by run id.
 
     A record with a file of its own replaces the record of this run in the archive.
+
+    Raises:
+      UserError: a record is damaged, or is of another version.
+    """
+    by_id, damaged = read_intact(folder)
+    for reason in damaged.values():
+        raise Damaged(reason)
+    return by_id
+
+
+def read_intact(folder: Path) -> tuple[dict[str, Record], dict[Path, str]]:
+    """Return the intact records of a folder by run id, and a sentence for each damaged file.
+
+    Raises:
+      UserError: the archive is damaged, or a record is of another version.
     """
     by_id = _read_archive(folder / ARCHIVE)
-    for path in _files(folder):
-        if path not in without:
+    damaged = {}
+    for path in sorted((folder / "records").glob("*.json")):
+        try:
             by_id[path.stem] = _read_named(path)
-    return by_id
+        except Damaged as e:
+            # The archive's record of this run may be older than the damaged file.
+            by_id.pop(path.stem, None)
+            damaged[path] = str(e)
+    return by_id, damaged
 
 
 def read_run(folder: Path, run_id: str) -> Record | None:
@@ -152,7 +176,7 @@ def exist(folder: Path) -> bool:
 
 
 def write_archive(folder: Path, records: Iterable[JsonObject]) -> Path:
-    """Write records into one compressed file, sorted by run id.
+    """Write records into one compressed file atomically, sorted by run id.
 
     The same records give the same bytes: the file holds no time and no name.
     """
@@ -160,7 +184,7 @@ def write_archive(folder: Path, records: Iterable[JsonObject]) -> Path:
     lines = [json.dumps(record, separators=(",", ":"), allow_nan=False) for record in ordered]
     content = "".join(line + "\n" for line in lines).encode()
     path = folder / ARCHIVE
-    path.write_bytes(gzip.compress(content, compresslevel=9, mtime=0))
+    files.write_bytes(path, gzip.compress(content, compresslevel=9, mtime=0))
     return path
 
 
@@ -168,32 +192,15 @@ def _read_archive(path: Path) -> dict[str, Record]:
     """Return the records of an archive by run id; none if there is no archive."""
     if not path.exists():
         return {}
+    compressed = _content(path)
     try:
-        content = gzip.decompress(path.read_bytes())
-        lines = content.decode("utf-8").splitlines()
+        lines = gzip.decompress(compressed).decode("utf-8").splitlines()
     except (OSError, ValueError, EOFError, zlib.error) as e:
         raise _damaged(path, one_line(e)) from e
+    if not lines:  # also of a file of 0 bytes, which gzip reads without complaint
+        raise _damaged(path, "it is empty")
     records = [_from_text(line, path) for line in lines]
     return {record["run_id"]: record for record in records}
-
-
-def damaged(folder: Path) -> dict[Path, str]:
-    """Return a sentence for each damaged record file in a study's folder.
-
-    Raises:
-      UserError: a record is of another version. It is not damaged.
-    """
-    reasons = {}
-    for path in _files(folder):
-        try:
-            _read_named(path)
-        except Damaged as e:
-            reasons[path] = str(e)
-    return reasons
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted((folder / "records").glob("*.json"))
 
 
 def _read_named(path: Path) -> Record:
@@ -227,19 +234,7 @@ def write_json(path: Path, content: object) -> None:
       ValueError: a number is not finite.
     """
     text = json.dumps(content, indent=1, allow_nan=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    handle = os.open(temporary, flags, 0o666)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())  # the rename must not reach the disk before the content
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    files.write_text(path, text + "\n")
 
 
 def _damaged(path: Path, reason: str) -> Damaged:

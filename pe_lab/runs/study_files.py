@@ -1,13 +1,27 @@
-"""The file study.json of a results folder: the study's name, its runs and its analysis spec."""
+"""The file study.json of a results folder: the study's name, its runs and its analysis spec.
 
-import json
-from collections.abc import Mapping
+    study = {
+      "schema_version": 2, "digest": ...,        # sha256 of everything else
+      "name", "entries": [{"labels": {axis: label}, "run_id"}, ...],
+      "analysis": its analysis spec, "tuning": its tuning}   # these two only if there is one
+
+The digest guards against accidents, as that of a record does. A file of version 1 has neither a
+version nor a digest. In both versions, the labels of runs must agree with the configs of their
+records (study_labels.py).
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pe_lab.runs import files, records
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.record_schema import JsonObject
 
+Entry = tuple[dict[str, str], str]  # labels by axis, run id
+
+SCHEMA_VERSION = 2
 # Names in analysis specs before the second edition, and their names now. Published studies keep
 # the study.json that they were trained with.
 _NEW_KEYS = {"success": "extrapolation"}
@@ -15,53 +29,151 @@ _NEW_AXES = {"evaluate.changes": "evaluate.overrides"}
 _NEW_METRICS = {"success": "extrapolates", "learnt": "solved"}
 
 
-def study_of(folder: Path) -> tuple[str, list[tuple[dict[str, str], str]]]:
-    """Return the name and the entries (labels by axis, run_id) of the study in a folder.
+class _OtherVersion(UserError):  # noqa: N818
+    """A study.json of a later version, which is not damaged."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyFile:
+    """The content of a study.json.
+
+    Attributes:
+      analysis: the analysis spec as plain data; empty without one.
+      tuning: the tuning as plain data; None without one.
+      later_runs: runs of a tuned study that will join it when the settings are chosen.
+    """
+
+    name: str
+    entries: list[Entry]
+    analysis: JsonObject
+    tuning: JsonObject | None
+    later_runs: int
+
+
+def write(
+    folder: Path,
+    name: str,
+    entries: Sequence[Entry],
+    analysis: JsonObject,
+    tuning: JsonObject | None = None,
+) -> None:
+    """Write folder/study.json atomically, with its digest."""
+    content: dict[str, object] = {"schema_version": SCHEMA_VERSION, "name": name}
+    if analysis:
+        content["analysis"] = analysis
+    if tuning is not None:
+        content["tuning"] = tuning
+    plain_entries = []
+    for entry_labels, run_id in entries:
+        plain_entries.append({"labels": entry_labels, "run_id": run_id})
+    content["entries"] = plain_entries
+    content["digest"] = records.digest(content)
+    records.write_json(folder / "study.json", content)
+
+
+def read(folder: Path) -> StudyFile:
+    """Read the study.json of a folder.
 
     Raises:
-      UserError: there is none, or its study.json is damaged.
+      UserError: there is none, it is damaged, or it is of another version.
     """
-    try:
-        study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
-        entries = []
-        for entry in study["entries"]:
-            labels = {}
-            for axis, label in entry["labels"].items():
-                labels[_NEW_AXES.get(axis, axis)] = label
-            entries.append((labels, entry["run_id"]))
-        return study["name"], entries
-    except (FileNotFoundError, NotADirectoryError) as e:
-        inside = sorted(path.parent for path in folder.glob("*/study.json"))
+    path = folder / "study.json"
+    if not path.exists():
+        inside = sorted(file.parent for file in folder.glob("*/study.json"))
         hint = f" Its folder {inside[0]} holds one." if inside else ""
+        raise UserError(f"There is no study in {folder}: {path} is missing.{hint}")
+    try:
+        content = files.read_object(path)
+        version = content.get("schema_version", 1)
+        if version not in range(1, SCHEMA_VERSION + 1):
+            raise _OtherVersion(
+                f"{path} has schema_version {version}; this pe_lab reads 1 to {SCHEMA_VERSION}."
+            )
+        _check_digest(content)
+        return _study(content)
+    except _OtherVersion:
+        raise
+    except OSError as e:
+        raise UserError(f"{path} cannot be read ({one_line(e)}).") from e
+    except (ValueError, TypeError) as e:
         raise UserError(
-            f"There is no study in {folder}: {folder}/study.json is missing.{hint}"
+            f"{path} is damaged ({one_line(e)}): run the sweep again to write it."
         ) from e
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
-        raise UserError(
-            f"{folder}/study.json is damaged ({one_line(e)}): run the sweep again to write it."
-        ) from e
+
+
+def _check_digest(content: JsonObject) -> None:
+    """Check the digest of a study.json. Only a file of version 1 may lack it.
+
+    Raises:
+      ValueError: the content changed after it was written.
+    """
+    is_older = "schema_version" not in content and "digest" not in content
+    if not is_older and content.get("digest") != records.digest(content):
+        raise ValueError("its content does not match its digest")
+
+
+def _study(content: JsonObject) -> StudyFile:
+    """Return the study of a JSON object.
+
+    Raises:
+      ValueError: a value is missing, or has another type.
+    """
+    entries = []
+    for entry in _typed(content, "entries", list):
+        if not isinstance(entry, dict):
+            raise ValueError("an entry is not a JSON object")
+        entry_labels = {}
+        for axis, label in _typed(entry, "labels", dict).items():
+            if not isinstance(label, str):
+                raise ValueError("a label is not a text")
+            entry_labels[_NEW_AXES.get(axis, axis)] = label
+        entries.append((entry_labels, records.plain(_typed(entry, "run_id", str))))
+    if not entries:
+        raise ValueError("it names no run")
+    tuning = _typed(content, "tuning", dict) if content.get("tuning") is not None else None
+    later_runs = _typed(tuning, "later_runs", int) if tuning and "later_runs" in tuning else 0
+    analysis = _typed(content, "analysis", dict) if "analysis" in content else {}
+    name = _typed(content, "name", str)
+    if "/" in name:  # `publish` names a folder after it
+        raise ValueError("its name is a path")
+    return StudyFile(name, entries, _with_new_names(analysis), tuning, later_runs)
+
+
+def _typed(values: JsonObject, key: str, kind: type) -> Any:
+    """Return the value of a key, if it has the type.
+
+    Raises:
+      ValueError: it is missing, or has another type.
+    """
+    if key not in values:
+        raise ValueError(f"it has no key {key!r}")
+    if not isinstance(values[key], kind):
+        raise ValueError(f"its {key} has the wrong type")
+    return values[key]
+
+
+def study_of(folder: Path) -> tuple[str, list[Entry]]:
+    """Return the name and the entries of the study in a folder; errors as for `read`."""
+    study = read(folder)
+    return study.name, study.entries
 
 
 def later_runs_of(folder: Path) -> int:
     """Return the number of runs of a tuned study that will join it when the settings are chosen."""
-    study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
-    tuning = study.get("tuning") or {}
-    return int(tuning.get("later_runs", 0))
+    return read(folder).later_runs
 
 
 def analysis_of(folder: Path) -> dict[str, Any]:
     """Return the analysis spec of the study in a folder as plain data; empty without one."""
-    study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
-    return _with_new_names(study.get("analysis", {}))
+    return dict(read(folder).analysis)
 
 
 def _with_new_names(analysis: JsonObject) -> dict[str, Any]:
     """Return an analysis spec of any version with the key and the metrics of this version."""
     upgraded_spec = {_NEW_KEYS.get(key, key): value for key, value in analysis.items()}
-    if "tables" in upgraded_spec:
-        upgraded_spec["tables"] = [
-            _table_with_new_names(table) for table in upgraded_spec["tables"]
-        ]
+    tables = upgraded_spec.get("tables")
+    if isinstance(tables, list):
+        upgraded_spec["tables"] = [_table_with_new_names(table) for table in tables]
     return upgraded_spec
 
 

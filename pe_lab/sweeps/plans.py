@@ -105,8 +105,7 @@ def make(study: Study, folder: Path) -> Plan:
     """
     _check_writable(folder)
     _check_name(study, folder)
-    damaged = records.damaged(folder)
-    by_id = records.read_all(folder, without=damaged)
+    by_id, damaged = records.read_intact(folder)
     unfinished = [run for run in study.runs if not is_done(run, by_id)]
     _check_code(unfinished, by_id)
     unfinished_ids = [run.run_id for run in unfinished]

@@ -5,7 +5,7 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from pe_lab.runs import locks, older_records, records, study_files
+from pe_lab.runs import locks, older_records, records, study_files, study_labels
 from pe_lab.runs.record_schema import JsonObject, Record
 from pe_lab.runs.run import from_record
 from pe_lab.sweeps import changed_code
@@ -44,9 +44,9 @@ def read(folder: Path) -> Status:
     Raises:
       UserError: there is no study.
     """
-    name, entries = study_files.study_of(folder)
-    damaged = records.damaged(folder)
-    by_id = records.read_all(folder, without=damaged)
+    study = study_files.read(folder)
+    by_id, damaged = records.read_intact(folder)
+    study_labels.check(folder, study.entries, by_id)
     groups = _groups(folder)
     group_of: dict[str, _Group] = {}
     for group in groups:
@@ -57,7 +57,7 @@ def read(folder: Path) -> Status:
             if group.running or is_new:
                 group_of[run_id] = group
     texts = {}
-    for labels, run_id in entries:
+    for labels, run_id in study.entries:
         texts[run_id] = " ".join(filter(None, labels.values()))
     runs = []
     for run_id, label in texts.items():
@@ -75,11 +75,10 @@ def read(folder: Path) -> Status:
                 reason = "its record is damaged"
             runs.append(RunStatus(run_id, label, "left", reason))
     running = [group for group in groups if group.running]
-    study_records = [by_id[run_id] for _, run_id in entries if run_id in by_id]
+    study_records = [by_id[run_id] for _, run_id in study.entries if run_id in by_id]
     seconds_left = _seconds_left(runs, running, list(by_id.values()))
     note = changed_code.note(study_records)
-    later_runs = study_files.later_runs_of(folder)
-    return Status(name, tuple(runs), len(running), seconds_left, note, later_runs)
+    return Status(study.name, tuple(runs), len(running), seconds_left, note, study.later_runs)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab.results import read_analysis_spec
-from pe_lab.runs import check_analysis_spec, config, records
+from pe_lab.runs import check_analysis_spec, config, study_files
 from pe_lab.runs.analysis_spec import SEPARATOR
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Point
@@ -66,14 +66,8 @@ class Study:
 
     def write(self, folder: Path) -> None:
         """Write folder/study.json: the labels of each run and the analysis spec."""
-        entries = [{"labels": e.labels, "run_id": e.run.run_id} for e in self.entries]
-        content: dict[str, object] = {"name": self.name}
-        if self.analysis:
-            content["analysis"] = self.analysis
-        if self.tuning is not None:
-            content["tuning"] = self.tuning
-        content["entries"] = entries
-        records.write_json(folder / "study.json", content)
+        entries = [(entry.labels, entry.run.run_id) for entry in self.entries]
+        study_files.write(folder, self.name, entries, self.analysis, self.tuning)
 
 
 def expand(

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pe_lab.runs import records, run_group_files, study_files
+from pe_lab.runs import records, run_group_files, study_files, study_labels
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import Run, RunGroup, from_record
@@ -53,26 +53,30 @@ def _has_later_stage(todo: Plan) -> bool:
     if not (todo.study.tuning or {}).get("later_runs"):
         return False
     try:
-        _, entries = study_files.study_of(todo.folder)
-        if study_files.later_runs_of(todo.folder):
-            return False
-    except UserError:  # there is no study yet
+        written = study_files.read(todo.folder)
+    except UserError:  # there is no study yet, or it is damaged
         return False
-    return {run.run_id for run in todo.study.runs} <= {run_id for _, run_id in entries}
+    written_ids = {run_id for _, run_id in written.entries}
+    return not written.later_runs and {run.run_id for run in todo.study.runs} <= written_ids
 
 
 def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
     """Train the failed runs of a study again, with the configs of their records.
 
+    Damaged records are set aside first, because a run group may have runs of both kinds.
+
     Returns:
       One sentence for each run that failed again, by run id.
 
     Raises:
-      UserError: there is no study, or a record is damaged.
+      UserError: there is no study, or it is damaged.
     """
-    name, entries = study_files.study_of(folder)
-    names = {run_id: _name(labels) or name for labels, run_id in entries}
-    by_id = records.read_all(folder)
+    study = study_files.read(folder)
+    names = {run_id: _name(labels) or study.name for labels, run_id in study.entries}
+    by_id, damaged = records.read_intact(folder)
+    study_labels.check(folder, study.entries, by_id)
+    for path in damaged:
+        records.set_aside(path)
     # In the order of the study, because the id of a run group depends on the order of its runs.
     study_runs = _runs_of(folder, list(names), by_id)
     failed = [run_id for run_id in names if run_id in by_id and by_id[run_id]["status"] == "failed"]

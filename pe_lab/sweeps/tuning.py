@@ -169,7 +169,7 @@ def choose(
       study: of these points.
       points: of the first stage.
     """
-    by_id = records.read_all(folder)
+    by_id, _ = records.read_intact(folder)  # the run of a damaged record will be trained again
     settings: dict[Labels, dict[Labels, Point]] = {}
     trained: dict[Labels, dict[Labels, list[Record]]] = {}
     for point, entry in zip(points, study.entries, strict=True):

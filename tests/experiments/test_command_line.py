@@ -473,7 +473,7 @@ def test_a_damaged_record_is_one_line_and_status_2_for_tables_and_a_note_for_a_s
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "x.json").write_text("{", encoding="utf-8")
     (tmp_path / "study.json").write_text(
-        json.dumps({"name": "smoke", "entries": []}), encoding="utf-8"
+        json.dumps({"name": "smoke", "entries": [{"labels": {}, "run_id": "x"}]}), encoding="utf-8"
     )
     sentence = f"The record {tmp_path}/records/x.json is damaged ("
     assert refused("tables", f"--results={tmp_path}").startswith(sentence)

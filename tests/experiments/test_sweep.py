@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.runs import record_rows, records
+from pe_lab.runs import record_rows, records, study_files
 from tests.experiments.entry_points import call
 from tests.results import synthetic
 from tests.results.fake_study import point, record, write_study
@@ -188,6 +188,20 @@ def test_a_study_does_not_replace_published_runs_that_it_lacks(tmp_path):
         " has 1 run that this study lacks: give --replace to replace the published study.\n"
     )
     assert call("publish", f"--results={one}", "--replace", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.slow
+def test_study_json_is_published_last_and_with_its_digest(tmp_path):
+    """It names the records, so it must never be newer than they are."""
+    folder = write_study(
+        tmp_path / "fake", (point("rope", 0), record("r0", test={4: 1.0}, validation={4: 1.0}))
+    )
+    assert call("publish", f"--results={folder}", cwd=tmp_path).returncode == 0
+    published = tmp_path / "results" / "published" / "fake"
+    newest = max(published.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    assert newest.name == "study.json"
+    assert len(json.loads(newest.read_text())["digest"]) == 64
+    assert study_files.study_of(published) == study_files.study_of(folder)
 
 
 @pytest.mark.full

@@ -1,3 +1,4 @@
+import errno
 import gzip
 import json
 import os
@@ -381,6 +382,59 @@ def test_a_damaged_archive_is_refused(tmp_path):
     path.write_bytes(gzip.compress(changed))
     with pytest.raises(records.Damaged, match="its content does not match its digest"):
         records.read_all(path.parent)
+
+
+@pytest.mark.parametrize("content", [b"", gzip.compress(b"")], ids=["no bytes", "no records"])
+def test_an_empty_archive_is_damaged_and_does_not_read_as_no_records(tmp_path, content):
+    _, path = _archived(tmp_path, "a")
+    path.write_bytes(content)
+    with pytest.raises(records.Damaged, match=r"are damaged \(it is empty\)\. Restore the file"):
+        records.read_all(path.parent)
+
+
+@pytest.mark.parametrize("where", ["fsync", "replace"])
+def test_an_interrupted_write_leaves_the_old_archive(tmp_path, monkeypatch, where):
+    by_id, path = _archived(tmp_path, "b", "a")
+    before = path.read_bytes()
+
+    def fails(*args):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, where, fails)
+    with pytest.raises(OSError, match="no space left"):
+        records.write_archive(path.parent, [by_id["a"]])
+    assert (files(path.parent), path.read_bytes()) == (["records.jsonl.gz"], before)
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, errno.ESTALE, errno.EACCES])
+def test_an_error_of_the_machine_is_no_damage_of_a_record(tmp_path, monkeypatch, number):
+    path = records.write(tmp_path, record())
+
+    def fails(self):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(Path, "read_bytes", fails)
+    with pytest.raises(
+        UserError, match=rf"^{path} cannot be read \(.*{os.strerror(number)}\)\.$"
+    ) as e:
+        records.read_intact(tmp_path)
+    assert not isinstance(e.value, records.Damaged)
+
+
+def test_a_pipe_and_deep_nesting_are_damaged_records(tmp_path):
+    records.write(tmp_path, record("a"))
+    os.mkfifo(records.path_of(tmp_path, "b"))
+    records.path_of(tmp_path, "c").write_text("[" * 200_000)
+    by_id, damaged = records.read_intact(tmp_path)
+    assert list(by_id) == ["a"]
+    assert [path.stem for path in damaged] == ["b", "c"]
+
+
+def test_a_damaged_file_hides_the_older_record_of_the_archive(tmp_path):
+    _, path = _archived(tmp_path, "b", "a")
+    records.write(path.parent, record("a", status="failed")).write_text("{")
+    by_id, damaged = records.read_intact(path.parent)
+    assert (list(by_id), [file.stem for file in damaged]) == (["b"], ["a"])
 
 
 def test_a_row_says_what_was_measured_where_and_on_how_many_examples():

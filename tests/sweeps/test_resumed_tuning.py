@@ -3,6 +3,7 @@
 import importlib
 import json
 import math
+import shutil
 import sys
 from types import SimpleNamespace
 
@@ -143,3 +144,16 @@ def test_runs_that_fail_at_first_do_not_change_the_choice(sweep, unbroken, tmp_p
     choices(tmp_path)  # checks the chosen rates
     finished_runs = records.read_all(tmp_path)
     assert all(finished_runs[run_id]["status"] == "finished" for run_id in every_run)
+
+
+@pytest.mark.parametrize("stage", ["first", "extended", "last"])
+def test_a_damaged_record_of_any_stage_is_trained_again(sweep, unbroken, tmp_path, stage):
+    folder, every_run = unbroken
+    shutil.copytree(folder, tmp_path / "study")
+    positions = {"first": 0, "extended": FIRST, "last": FIRST + EXTENDED}
+    run_id = every_run[positions[stage]]
+    path = records.path_of(tmp_path / "study", run_id)
+    path.write_bytes(path.read_bytes()[:300])
+    assert sweep(tmp_path / "study") == [run_id]
+    assert records.read_all(tmp_path / "study") == records.read_all(folder)
+    assert choices(tmp_path / "study") == choices(folder)

@@ -168,3 +168,15 @@ def test_a_failed_run_continues_with_the_group_that_it_began_with(folder):
     launcher = _Ends()
     assert sweep.retry(folder, launcher) == {}
     assert launcher.run_ids == [run.run_id for run in GROUP.runs]
+
+
+def test_a_damaged_record_does_not_stop_a_retry_and_its_run_trains_with_its_group(folder):
+    """The group has a failed run, and a run whose record is damaged."""
+    (folder / "checkpoints" / GROUP.group_id / "4").mkdir(parents=True)
+    damaged = records.path_of(folder, GROUP.runs[0].run_id)
+    damaged.write_text("{", encoding="utf-8")
+    launcher = _Ends()
+    assert sweep.retry(folder, launcher) == {}
+    assert launcher.run_ids == [run.run_id for run in GROUP.runs]
+    assert not damaged.exists()
+    assert damaged.with_name(f"{damaged.name}.damaged-1").read_text() == "{"

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from configs import base
-from pe_lab.runs import grid, study_files
+from pe_lab.runs import grid, records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.record_rows import row
@@ -147,11 +147,10 @@ def test_equal_runs_are_one_run_with_several_entries():
 def test_the_study_file_holds_labels_and_run_ids(tmp_path):
     made = expand({"seed": [5]})
     made.write(tmp_path)
-    expected = {
-        "name": "fake",
-        "entries": [{"labels": {"seed": "5"}, "run_id": made.runs[0].run_id}],
-    }
-    assert json.loads((tmp_path / "study.json").read_text(encoding="utf-8")) == expected
+    entry = {"labels": {"seed": "5"}, "run_id": made.runs[0].run_id}
+    expected = {"schema_version": 2, "name": "fake", "entries": [entry]}
+    written = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
+    assert written == {**expected, "digest": records.digest(expected)}
 
 
 def test_a_group_holds_the_runs_that_differ_in_their_member():

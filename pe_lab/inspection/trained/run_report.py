@@ -18,6 +18,7 @@ from pe_lab.inspection.trained.sections import (
 )
 from pe_lab.inspection.trained.sections.section import Section
 from pe_lab.results.plots import drawing
+from pe_lab.runs import files
 from pe_lab.runs.labels import label
 from pe_lab.training.trained_runs import load, params_through_training
 
@@ -41,8 +42,8 @@ def write(run: Path, lengths: Sequence[int] | None, folder: Path) -> str:
             file.unlink()
     draw(findings, folder)
     text = json.dumps(findings.to_json(), allow_nan=False, indent=1)
-    (folder / "trained.json").write_text(text + "\n", encoding="utf-8")
-    (folder / "trained.md").write_text(page(findings), encoding="utf-8")
+    files.write_text(folder / "trained.json", text + "\n")
+    files.write_text(folder / "trained.md", page(findings))
     return knock_out_section.summary(findings)
 
 
@@ -51,8 +52,8 @@ def draw(findings: Findings, folder: Path) -> None:
     with drawing.settings():
         for section in sections(findings):
             for stem, figure in section.pictures.items():
-                files = [folder / f"{stem}{suffix}" for suffix in drawing.SUFFIXES]
-                drawing.save(figure(), files)
+                paths = [folder / f"{stem}{suffix}" for suffix in drawing.SUFFIXES]
+                drawing.save(figure(), paths)
 
 
 def page(findings: Findings) -> str:

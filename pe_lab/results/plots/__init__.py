@@ -47,11 +47,16 @@ NAMES = (
 
 
 def write(
-    folder: Path, *, formats: Sequence[str] = ("png",), options: Options = Options()
+    folder: Path,
+    out: Path | None = None,
+    *,
+    formats: Sequence[str] = ("png",),
+    options: Options = Options(),
 ) -> list[Path]:
-    """Draw the plots of a study into its folder, and remove plots that have no numbers any more.
+    """Draw the plots of the study in a folder, and remove plots that have no numbers any more.
 
     Args:
+      out: folder of the plots; None: the study's.
       formats: of `drawing.FORMATS`; a file for each.
 
     Returns:
@@ -62,12 +67,13 @@ def write(
     """
     drawing.check_formats(formats)
     data = study_data.read(folder)
+    out = out or folder
     files: list[Path] = []
     if data.results.finished:
         with drawing.settings():
-            files = _draw(data, folder, formats, options)
-    possible = [folder / name for name in NAMES]
-    possible += [*folder.glob("by_*"), *folder.glob("table_*")]
+            files = _draw(data, out, formats, options)
+    possible = [out / name for name in NAMES]
+    possible += [*out.glob("by_*"), *out.glob("table_*")]
     for path in possible:
         for suffix in drawing.FORMATS:
             file = path.with_suffix(f".{suffix}")

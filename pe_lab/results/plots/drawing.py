@@ -13,6 +13,7 @@ import pandas as pd
 
 from pe_lab.results import statistics
 from pe_lab.results.plots.styles import GRAY, Style
+from pe_lab.runs import files
 from pe_lab.runs.errors import unknown
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def settings() -> contextlib.AbstractContextManager[None]:
 
 
 def save(
-    figure: "Figure", files: Sequence[Path], dpi: int = 200, *, few_colors: bool = False
+    figure: "Figure", paths: Sequence[Path], dpi: int = 200, *, few_colors: bool = False
 ) -> None:
     """Write a figure to files and close it. The same records give the same bytes.
 
@@ -125,10 +126,13 @@ def save(
         # The layout takes most of the time, and once is enough for all files.
         layout.execute(figure)
         figure.set_layout_engine("none")
-    for file in files:
-        figure.savefig(file, dpi=dpi, metadata=_METADATA[file.suffix])
-        if few_colors and file.suffix == ".png":
-            _reduce_colors(file)
+    for path in paths:
+        content = io.BytesIO()
+        suffix = path.suffix.removeprefix(".")
+        figure.savefig(content, format=suffix, dpi=dpi, metadata=_METADATA[path.suffix])
+        if few_colors and suffix == "png":
+            content = _with_few_colors(content)
+        files.write_bytes(path, content.getvalue())
     # A notebook would show a figure that stays open a second time.
     pyplot().close(figure)
 
@@ -143,12 +147,15 @@ def as_svg(figure: "Figure") -> bytes:
     return content.getvalue()
 
 
-def _reduce_colors(file: Path) -> None:
+def _with_few_colors(png: io.BytesIO) -> io.BytesIO:
+    """Return a PNG with 256 colors."""
     from PIL import Image
 
-    with Image.open(file) as picture:
+    with Image.open(png) as picture:
         reduced = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
-    reduced.save(file, optimize=True)
+    content = io.BytesIO()
+    reduced.save(content, format="png", optimize=True)
+    return content
 
 
 def grid(

@@ -14,7 +14,7 @@ from pe_lab.results.plots import study_data
 from pe_lab.results.report import against as _against
 from pe_lab.results.report import data, images, study_file
 from pe_lab.results.results import Results
-from pe_lab.runs import study_files
+from pe_lab.runs import files, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.record_schema import JsonObject
 
@@ -64,7 +64,7 @@ def write(
         against=against,
     )
     path = folder / "report.html"
-    path.write_text(page, encoding="utf-8")
+    files.write_text(path, page)
     return path
 
 

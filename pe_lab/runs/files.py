@@ -1,0 +1,92 @@
+"""Files that a reader sees complete or not at all, and careful reading of JSON files."""
+
+import contextlib
+import errno
+import json
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pe_lab.runs.errors import one_line
+
+# Errors of a path that leads to no file. Other errors are those of the machine, such as EMFILE,
+# EIO, ESTALE and EACCES, and say nothing about the content of a file.
+_NO_FILE = (errno.ENOTDIR, errno.EISDIR, errno.ELOOP)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file that replaces `path` when the `with` block ends.
+
+    If the block raises, or the process is killed in it, `path` keeps its content.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        with os.fdopen(handle, "w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())  # the rename must not reach the disk before the content
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file atomically."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 file atomically."""
+    write_bytes(path, text.encode())
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+      OSError: the machine cannot read the file.
+      FileNotFoundError: there is none.
+      ValueError: it is a pipe, a device, a folder or a link to itself.
+    """
+    try:
+        # A read of a pipe might never end.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ValueError("it is not a plain file")
+        return path.read_bytes()
+    except OSError as e:
+        if e.errno in _NO_FILE:
+            raise ValueError(one_line(e)) from e
+        raise
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object of a file.
+
+    Raises:
+      OSError: as for `read_bytes`.
+      ValueError: it does not hold one JSON object.
+    """
+    return object_of(read_bytes(path))
+
+
+def object_of(text: str | bytes) -> dict[str, Any]:
+    """Return the JSON object of a text.
+
+    Raises:
+      ValueError: the text is something else.
+    """
+    try:
+        content = json.loads(text)
+    except RecursionError as e:
+        raise ValueError("its JSON is nested too deeply") from e
+    if not isinstance(content, dict):
+        raise ValueError("it is not a JSON object")
+    return content

@@ -1,0 +1,41 @@
+"""A write that is interrupted, as by a full disk, leaves the files of results as they were."""
+
+import os
+
+import pytest
+
+from pe_lab.results import plots, report, results, tables
+from tests.results import synthetic
+
+
+def write_tables(folder):
+    tables.write(results.load(folder), folder)
+
+
+def write_report(folder):
+    pytest.importorskip("vl_convert")
+    report.write(results.load(folder), folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["fsync", "replace"])
+@pytest.mark.parametrize("write", [write_tables, plots.write, write_report])
+def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch, write, where):
+    folder = synthetic.write(
+        tmp_path, encodings=("rope", "alibi"), tasks=(), schemes=(), rates=(), offsets=(0,)
+    )
+    inputs = {path.name for path in folder.iterdir()}
+    write(folder)
+    written = [path for path in folder.iterdir() if path.name not in inputs]
+    for path in written:
+        path.write_text("the file of an earlier study")
+
+    def fails(*args):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, where, fails)
+    with pytest.raises(OSError, match="no space left"):
+        write(folder)
+    assert {path.name for path in folder.iterdir()} == inputs | {path.name for path in written}
+    assert written
+    assert {path.read_text() for path in written} == {"the file of an earlier study"}
