@@ -10,7 +10,7 @@ from configs import base
 from pe_lab.runs import config, records
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.training.loop import train_run_group
-from pe_lab.training.state import Members
+from pe_lab.training.state import Member, Members
 
 
 def values(**changes: Any) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def members(*changes: dict[str, Any]) -> Members:
     """The members of a run group as its programs take them, each with its changes."""
     base = {"seed": 0, "data_seed": 0, "first_step": 0, "learning_rate": 5e-3, "weight_decay": 0.0}
     fields = {name: jnp.asarray([{**base, **own}[name] for own in changes]) for name in base}
-    return Members(**fields)
+    return Member(**fields)
 
 
 def train(

@@ -1,14 +1,14 @@
 """Several training steps of all members of a run group, in one program."""
 
-import functools
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
 from pe_lab.training.setup import Setup
-from pe_lab.training.state import Members, TrainState
-from pe_lab.training.step import Carry, step
+from pe_lab.training.state import Member, Members, TrainState
+from pe_lab.training.step import step
+
+Carry = tuple[TrainState, Float[Array, "k"]]  # of one member: its state, losses of a chunk
 
 
 def train_chunk(
@@ -28,11 +28,16 @@ def train_chunk(
       The new state, and the loss of each step, 0 beyond `num_steps`.
     """
 
-    def train_member(member_state: tuple[Members, TrainState]) -> Carry:
+    def train_member(member_state: tuple[Member, TrainState]) -> Carry:
         member, state = member_state
-        one_step = functools.partial(step, setup, member, data)
+
+        def add_step(index: Int[Array, ""], carry: Carry) -> Carry:
+            state, losses = carry
+            state, loss = step(setup, member, data, state)
+            return state, losses.at[index].set(loss)
+
         losses = jnp.zeros(setup.run.execution.chunk_steps)
-        return jax.lax.fori_loop(0, num_steps, one_step, (state, losses))
+        return jax.lax.fori_loop(0, num_steps, add_step, (state, losses))
 
     train_members = setup.over_members(train_member, num_members=len(members.seed))
     return train_members((members, state))

@@ -22,8 +22,8 @@ from pe_lab.training.setup import Setup
 @no_type_check  # JAX rebuilds pytrees with leaves of any type
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class Members:
-    """The settings in which the members of a run group differ; one member inside of a program.
+class Member:
+    """The settings in which the members of a run group differ.
 
     Attributes:
       seed: of the initial parameters.
@@ -36,6 +36,9 @@ class Members:
     first_step: Int[Array | np.ndarray, "*r"]
     learning_rate: Float[Array | np.ndarray, "*r"]
     weight_decay: Float[Array | np.ndarray, "*r"]
+
+
+Members = Member  # with an axis of members in front of every array
 
 
 @no_type_check  # JAX rebuilds pytrees with leaves of any type
@@ -80,7 +83,7 @@ class CurveState:
 def members_of(group: RunGroup, first_steps: Sequence[int]) -> Members:
     """The members of a run group as NumPy arrays [R]."""
     runs = group.runs
-    return Members(
+    return Member(
         seed=np.array([run.seed for run in runs], np.int32),
         data_seed=np.array([run.data_seed for run in runs], np.int32),
         first_step=np.array(first_steps, np.int32),
@@ -92,7 +95,7 @@ def members_of(group: RunGroup, first_steps: Sequence[int]) -> Members:
 def initial_state(setup: Setup, members: Members) -> TrainState:
     """The first state of every member. One seed gives one backbone, whatever the encodings."""
 
-    def of_member(member: Members) -> TrainState:
+    def of_member(member: Member) -> TrainState:
         params = setup.initial_params(member.seed)
         stop_at = jnp.full((), setup.run.train.steps, jnp.int32)
         chain = optimizer(

@@ -11,35 +11,24 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
-from pe_lab.kernels.microbatches import ValueAndGrad
 from pe_lab.tasks.batch import Batch
 from pe_lab.training import batches, devices
 from pe_lab.training.batches import ModelBatch
 from pe_lab.training.optimizer import optimizer
 from pe_lab.training.random_keys import EXAMPLES, POSITIONS, fold, stream_key
 from pe_lab.training.setup import Setup
-from pe_lab.training.state import Members, TrainState
+from pe_lab.training.state import Member, TrainState
 
-Carry = tuple[TrainState, Float[Array, "k"]]  # of one member: its state, losses of a chunk
+Loss = Float[Array, ""]
 
 
-def step(
-    setup: Setup,
-    member: Members,
-    data: PyTree,
-    index: Int[Array, ""],
-    carry: Carry,
-) -> Carry:
-    """One step of one member; `index` is its place among the losses of the chunk."""
-    state, losses = carry
+def step(setup: Setup, member: Member, data: PyTree, state: TrainState) -> tuple[TrainState, Loss]:
+    """One step of one member."""
     key = jax.random.key(member.data_seed)
     now = state.step + member.first_step
     batch = training_batch(setup, key, now, data, member.first_step)
-    part = devices.share(batch, setup.batch_devices)
-    loss, gradient = loss_and_gradient(setup)(state.params, part)
-    loss, gradient = devices.total((loss, gradient), setup.batch_devices)
-    state = update(setup, state, member, loss, gradient)
-    return state, losses.at[index].set(loss)
+    loss, gradient = loss_and_gradient(setup, state.params, batch)
+    return update(setup, member, state, loss, gradient), loss
 
 
 def training_batch(
@@ -85,9 +74,7 @@ def draw(
     return examples, position_keys
 
 
-def batch_loss(
-    setup: Setup, params: PyTree, batch: ModelBatch, biases: PyTree = None
-) -> Float[Array, ""]:
+def batch_loss(setup: Setup, params: PyTree, batch: ModelBatch, biases: PyTree = None) -> Loss:
     """The loss of a batch, or the share of some of its examples: a weighted sum over tokens.
 
     Args:
@@ -107,24 +94,26 @@ def batch_loss(
     return jnp.where(batch.scores != 0, losses * batch.scores, 0).sum()
 
 
-def loss_and_gradient(setup: Setup) -> ValueAndGrad:
-    """The function of parameters and a batch that returns the loss and its gradient."""
+def loss_and_gradient(setup: Setup, params: PyTree, batch: ModelBatch) -> tuple[Loss, PyTree]:
+    """The loss of a batch and its gradient, over the devices that share the batch."""
 
     def shared_biases(params: PyTree, batch: ModelBatch, learned: bool) -> PyTree:
         return setup.model(params).shared_biases(*batch.streams, learned=learned)
 
     shortest_example = setup.num_tokens(setup.run.train.min_length)
     shortest_context = setup.layout.examples_per_context * sum(shortest_example.values())
-    return setup.kernels.value_and_grad(
+    of_part = setup.kernels.value_and_grad(
         functools.partial(batch_loss, setup), shared_biases, least=shortest_context
     )
+    part = devices.share(batch, setup.batch_devices)
+    return devices.total(of_part(params, part), setup.batch_devices)
 
 
 def update(
     setup: Setup,
+    member: Member,
     state: TrainState,
-    member: Members,
-    loss: Float[Array, ""],
+    loss: Loss,
     gradient: PyTree,
 ) -> TrainState:
     """The state after a step. A member whose loss or gradient is not finite stops there."""
