@@ -169,6 +169,8 @@ class Attention(nnx.Module):
         self.key = linear()
         self.value = linear()
         self.out = linear()
+        # `attend` divides q·k by sqrt(Dh); queries that are longer by this factor undo it.
+        self.query_scale = 1.0 if model.scale_logits else math.sqrt(head_width)
         self.query_norm = norm() if model.qk_norm else None
         self.key_norm = norm() if model.qk_norm else None
         is_ssmax = model.logit_temperature == "ssmax"
@@ -214,6 +216,8 @@ class Attention(nnx.Module):
         q = self._split_heads(self.query(x))
         if self.query_norm is not None:
             q = self.query_norm(q)
+        if self.query_scale != 1:
+            q = q * self.query_scale
         terms = _with_features(terms, x, keys.features)
         factor: Array | float | None = None
         if self.log_n:

@@ -113,6 +113,7 @@ class Model:
     encodings: tuple[Encoding, ...]
     # Records of version 6 from before a setting existed have its default.
     loop_injection: Literal["none", "add", "linear"] = "none"
+    scale_logits: bool = True
 
     @property
     def schemes(self) -> tuple[Plugin, ...]:

@@ -58,7 +58,7 @@ def overridden(setup: Setup, override: Override) -> Setup:
 
 def _check_backbone(old: Run, new: Run) -> None:
     """Check the settings of the model that change no shape of a parameter."""
-    for name in ("num_heads", "activation", "norm_position", "scale_embeddings"):
+    for name in ("num_heads", "activation", "norm_position", "scale_embeddings", "scale_logits"):
         before, now = getattr(old.model, name), getattr(new.model, name)
         if before != now:
             raise UserError(

@@ -104,6 +104,8 @@ def attention(p, model, x, of_queries, y, of_keys, allowed, table, both_sides):
                 "log_n": log_n,
                 "ssmax": log_n * p.get("log_n_factor", [0] * (h + 1))[h],
             }[model.logit_temperature]
+            if not model.scale_logits:
+                factor *= math.sqrt(head_dim)
             s = [
                 factor
                 * (turned(q[i], of_queries[i]) @ turned(k[j], of_keys[j]))

@@ -84,6 +84,7 @@ def test_pre_norm_rms_norm_relu_tied_without_scale():
     ("field", "value"),
     [
         full("qk_norm", True),
+        ("scale_logits", False),
         ("logit_temperature", "log_n"),
         ("logit_temperature", "ssmax"),
         ("norm_after_attention", True),
@@ -102,6 +103,7 @@ def test_all_optional_fields_at_once():
     assert_agrees(
         "decoder",
         qk_norm=True,
+        scale_logits=False,
         logit_temperature="ssmax",
         norm_after_attention=True,
         sliding_window=3,
@@ -151,6 +153,7 @@ def test_without_a_feedforward_its_norm_and_matrices_are_gone():
     ("changes", "of_decoder", "of_both"),
     [
         (dict(qk_norm=True), LAYERS * 2 * DH, 3 * LAYERS * 2 * DH),
+        (dict(scale_logits=False), 0, 0),
         (dict(logit_temperature="log_n"), 0, 0),
         (dict(logit_temperature="ssmax"), LAYERS * H, 3 * LAYERS * H),
         (dict(norm_after_attention=True), LAYERS * NORM, 3 * LAYERS * NORM),

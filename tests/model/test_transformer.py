@@ -188,6 +188,7 @@ def test_the_last_layers_positions_are_the_last_rows():
 
 FIELDS = dict(
     qk_norm=True,
+    scale_logits=False,
     logit_temperature="log_n",
     norm_after_attention=True,
     sliding_window=3,

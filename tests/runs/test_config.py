@@ -441,6 +441,7 @@ def test_no_key_may_be_missing(section):
         dict(layout__examples_per_context=2),
         dict(layout__document_mask=False),
         dict(model__qk_norm=True),
+        dict(model__scale_logits=False),
         dict(model__logit_temperature="ssmax"),
         dict(model__norm_after_attention=True),
         dict(model__sliding_window=4),
@@ -845,6 +846,7 @@ def test_the_run_id_says_that_inputs_are_held_out_and_that_of_an_older_run_does_
 def test_a_run_without_injection_and_drawn_loops_keeps_its_id():
     identity = run(model__num_loops=2).identity()
     assert "loop_injection" not in identity["model"]
+    assert "scale_logits" not in identity["model"]
     assert "min_loops" not in identity["train"]
 
 

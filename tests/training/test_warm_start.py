@@ -325,6 +325,7 @@ def test_the_bias_between_two_streams_is_not_taken_for_that_within_one():
         ),
         (dict(), dict(layout__name="encoder"), r"encoder\..* is missing there and "),
         (dict(), dict(model__num_heads=4), r"config\.model\.num_heads is 2 there and 4 here\.$"),
+        (dict(), dict(model__scale_logits=False), r"scale_logits is True there and False here\.$"),
     ],
 )
 def test_another_backbone_is_refused(there, here, sentence):
