@@ -10,6 +10,8 @@ import pandas as pd
 DASH = "–"
 _TALL = 40  # rows on a page of LaTeX
 _EMPHASIS = re.compile(r"\*(\w[^*]*)\*")
+_TAG = re.compile("<(?=[A-Za-z/!?])")  # the start of an HTML tag, a comment or an autolink
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a formula of a spreadsheet begins
 
 _LATEX = str.maketrans(
     {
@@ -90,14 +92,43 @@ def markdown(table: Table) -> str:
 def _markdown(text: str) -> str:
     one_line = " ".join(text.split())
     # A bar would end the cell.
-    return one_line.replace("|", "\\|")
+    return without_markup(one_line).replace("|", "\\|")
+
+
+def without_markup(text: str) -> str:
+    """Return Markdown in which no label or error can be an HTML tag, a link or an image.
+
+    A backslash before the sign could itself follow a backslash, so the signs are entities.
+    """
+    return _TAG.sub("&lt;", text).replace("](", "]&#40;")
 
 
 def as_csv(table: Table) -> str:
     """Return numbers without rounding, else texts. A dash is an empty cell."""
     rows = [[_csv_value(cell) for cell in row] for row in table.rows]
-    frame = pd.DataFrame(rows, columns=list(table.header), dtype=object)
-    return frame.to_csv(index=False, lineterminator="\n")
+    return csv_text(pd.DataFrame(rows, columns=list(table.header), dtype=object))
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """Return a table as CSV in which no text begins a formula of a spreadsheet."""
+    safe = frame.map(_without_formula)
+    safe.columns = [_without_formula(name) for name in frame.columns]
+    return safe.to_csv(index=False, lineterminator="\n")
+
+
+def _without_formula(value: object) -> object:
+    """Return a value; an apostrophe, which spreadsheets hide, precedes the text of a formula."""
+    if not isinstance(value, str) or not value.startswith(_FORMULA) or _is_number(value):
+        return value
+    return f"'{value}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _csv_value(cell: Cell) -> int | float | str | bool:

@@ -85,7 +85,8 @@ def markdown(results: Results, tables: Sequence[Table] | None = None) -> str:
     ]
     for table in tables:
         parts += [f"## {table.title}", table.caption, formats.markdown(table)]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    page = "\n\n".join(part for part in parts if part) + "\n"
+    return formats.without_markup(page)
 
 
 def latex(results: Results, tables: Sequence[Table] | None = None) -> str:
@@ -125,7 +126,7 @@ def as_csv(results: Results) -> str:
     most_runs = max((len(variant.runs) for variant in results.variants), default=0)
     runs = [f"run {i}" for i in range(most_runs)]
     frame = frame.reindex(columns=frame.columns.union(runs, sort=False))
-    return frame.to_csv(index=False, lineterminator="\n")
+    return formats.csv_text(frame)
 
 
 def _csv_columns(results: Results, variant: Variant, *, is_chosen: bool) -> dict[str, object]:

@@ -23,8 +23,47 @@ TABLE = Table(
 def test_markdown_lines_up_as_text_and_keeps_its_columns():
     assert (
         formats.markdown(TABLE)
-        == "| variant  | →8   |\n|----------|------|\n| a\\|b <i> | 0.50 |\n| c_1      | –    |"
+        == "| variant     | →8   |\n|-------------|------|\n| a\\|b &lt;i> | 0.50 |\n| c_1         | –    |"
     )
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("<img src=x onerror=alert(1)>", "&lt;img src=x onerror=alert(1)>"),
+        ("\\<script>", "\\&lt;script>"),
+        ("<!-- a", "&lt;!-- a"),
+        ("<javascript:alert(1)>", "&lt;javascript:alert(1)>"),
+        ("[a](javascript:alert(1))", "[a]&#40;javascript:alert(1))"),
+        ("![a](http://x/y.png)", "![a]&#40;http://x/y.png)"),
+        ("0.50 [0.1, 0.9]", "0.50 [0.1, 0.9]"),
+        ("p < 0.05, a <b, 3<4", "p < 0.05, a &lt;b, 3<4"),
+        ("rope(base=5e5) (edge)", "rope(base=5e5) (edge)"),
+    ],
+)
+def test_a_label_is_no_markup(label, shown):
+    text = formats.markdown(Table("T", "", ("v",), ((Cell(label),),)))
+    assert text.splitlines()[-1] == f"| {shown} |"
+
+
+@pytest.mark.parametrize(
+    ("label", "cell"),
+    [
+        ("=HYPERLINK(1)", "'=HYPERLINK(1)"),
+        ("+1+cmd", "'+1+cmd"),
+        ("-1+cmd", "'-1+cmd"),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("\t=1", "'\t=1"),
+        ("-0.5", "-0.5"),
+        ("+3", "+3"),
+        ("-1e-05", "-1e-05"),
+        ("rope", "rope"),
+    ],
+)
+def test_no_cell_of_a_csv_begins_a_formula(label, cell):
+    table = Table("T", "", ("v", label), ((Cell(label), Cell("-1.5", -1.5)),))
+    text = formats.as_csv(table)
+    assert list(csv.reader(io.StringIO(text))) == [["v", cell], [cell, "-1.5"]]
 
 
 def test_csv_holds_the_numbers_unrounded_and_nothing_for_a_dash():

@@ -366,3 +366,21 @@ def test_tables_do_not_depend_on_the_speed_of_the_machine(tmp_path):
         pages.append((tables.markdown(loaded), tables.as_csv(loaded), tables.latex(loaded)))
     assert pages[0] == pages[1]
     assert "seconds" not in pages[0][0]
+
+
+def test_no_label_question_or_error_is_markup_or_a_formula(tmp_path):
+    label = "<img src=x onerror=alert(1)> [a](javascript:alert(1))"
+    folder = write_study(
+        tmp_path,
+        (point(label, 0), record("r0", test={4: 1.0, 8: 0.5}, validation={4: 1.0})),
+        (point("=HYPERLINK(1)", 0), record("r1", test={4: 1.0, 8: 0.2}, validation={4: 1.0})),
+        analysis={"question": label, "contrasts": [[label, "=HYPERLINK(1)"]]},
+    )
+    tables.write(results.load(folder), folder)
+    page = (folder / "table.md").read_text()
+    assert page.count("&lt;img src=x") > 3
+    assert "<img" not in page
+    assert "](" not in page
+    text = (folder / "table.csv").read_text()
+    assert "'=HYPERLINK(1)," in text
+    assert not any(cell.startswith("=") for line in text.splitlines() for cell in line.split(","))
