@@ -1,5 +1,7 @@
 """Writes the generated pages: docs/*.md, README.md and results/published/*/README.md.
 
+Without the name of a page it also writes the stubs of pe_lab's lazy names (docs/build/stubs.py).
+
     python -m docs.build                       # all pages, in seconds
     python -m docs.build docs/tasks.md         # one page
     python -m docs.build --check               # writes nothing; status 2 if a page is stale
@@ -13,7 +15,7 @@ from pathlib import Path
 
 from absl import flags
 
-from docs.build import pages
+from docs.build import pages, stubs
 from docs.build.measure import MEASUREMENTS
 from experiments import command_line
 from pe_lab.runs.errors import UserError
@@ -31,7 +33,7 @@ def main(names: list[str]) -> int:
     root = Path()
     selected = pages.select(root, names)
     if _CHECK.value:
-        stale = pages.stale(root, selected)
+        stale = pages.stale(root, selected) + ([] if names else stubs.stale(root))
         if stale:
             count = "1 page is" if len(stale) == 1 else f"{len(stale)} pages are"
             listed = ", ".join(map(str, stale))
@@ -44,6 +46,8 @@ def main(names: list[str]) -> int:
     for page in selected:
         (root / page).write_text(pages.text(root, page), encoding="utf-8")
         print(f"wrote {page}")
+    if not names:
+        stubs.write(root)
     return 0
 
 

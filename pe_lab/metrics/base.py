@@ -1,6 +1,7 @@
 """The contract of a metric, and the predictions that its compiled part reads.
 
-A metric is a public class in a file of this folder. It extends one of three classes:
+A metric is a public class in a file of this folder, or an entry point of an installed package
+(pe_lab/runs/entry_points.py). It extends one of three classes:
 
     MeasuredMetric  sums over examples in the compiled evaluation; records have its values
     LengthMetric    a value of a run at each length, computed from a record
@@ -21,7 +22,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from jaxtyping import Bool, Float, Int, Shaped
 
+from pe_lab.runs import entry_points
 from pe_lab.runs.analysis_spec import Extrapolation
+from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.first_steps import FirstStep
 from pe_lab.runs.record_schema import JsonObject, RecordRow
 
@@ -209,11 +212,38 @@ class MeasuredMetric(LengthMetric):
 
 @functools.cache
 def by_name() -> Mapping[str, Metric]:
-    """All metrics, by the names of their files."""
+    """All metrics by name: those of the files, and those that installed packages add."""
     folder = Path(__file__).parent
-    names = sorted(module.name for module in pkgutil.iter_modules([str(folder)]))
-    is_metric = [name != "base" and not name.startswith("_") for name in names]
-    return {name: _of_file(name) for name, is_one in zip(names, is_metric, strict=True) if is_one}
+    metrics = {}
+    for name in sorted(module.name for module in pkgutil.iter_modules([str(folder)])):
+        if name != "base" and not name.startswith("_"):
+            metrics[name] = _of_file(name)
+    for name, path in entry_points.installed("metrics").items():
+        if name not in metrics:
+            metrics[name] = _of_package(name, path)
+    return metrics
+
+
+def _of_package(name: str, path: str) -> Metric:
+    """The metric of "package.module:Class".
+
+    Raises:
+      UserError: it cannot be imported, or it is no metric.
+    """
+    module, _, class_name = path.partition(":")
+    try:
+        cls = getattr(importlib.import_module(module), class_name)
+    except Exception as e:  # a user's module may raise anything
+        raise UserError(
+            f"The metric {name!r} of an installed package, {path}, cannot be imported: "
+            f"{type(e).__name__}: {one_line(e)}."
+        ) from e
+    if not (isinstance(cls, type) and issubclass(cls, Metric)):
+        raise UserError(
+            f"The metric {name!r} of an installed package, {path}, must extend a class of "
+            f"{__name__}."
+        )
+    return cls(name)
 
 
 def _of_file(name: str) -> Metric:

@@ -1,1 +1,5 @@
 """Position schemes: the position of each token, one scheme per file."""
+
+from pe_lab.lazy_names import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__)

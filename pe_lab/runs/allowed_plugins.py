@@ -2,13 +2,15 @@
 
 Importing a module runs its code, and a results folder from elsewhere can name any module on the
 path. So commands import only the plugins of pe_lab, of packages that the user's own config or
-command line names, and of those in --allow_plugins. In a program, any package may be imported.
+command line names, of those in --allow_plugins, and the entry points of installed packages
+(entry_points.py). In a program, any package may be imported.
 """
 
 import os
 import re
 from collections.abc import Iterable
 
+from pe_lab.runs import entry_points
 from pe_lab.runs.errors import UserError
 
 # An environment variable, because the processes that train run groups inherit it.
@@ -32,7 +34,9 @@ def is_allowed(name: str) -> bool:
     if packages is None:
         return True
     module = name.partition(":")[0]
-    return any(module == each or module.startswith(f"{each}.") for each in packages.split(","))
+    if any(module == each or module.startswith(f"{each}.") for each in packages.split(",")):
+        return True
+    return entry_points.is_installed(name)
 
 
 def check(name: str) -> None:

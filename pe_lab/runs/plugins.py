@@ -3,8 +3,8 @@
     plugins.resolve("encodings", dict(name="rope", base=5e5))   # a Plugin with all defaults
     plugins.build("encodings", plugin, width=64, num_heads=4, ...)
 
-A name is a file of the family's folder (pe_lab/encodings/rope.py), or a user's class as
-"package.module:Class". Nothing is registered anywhere.
+A name is a file of the family's folder (pe_lab/encodings/rope.py), a user's class as
+"package.module:Class", or an entry point of an installed package (entry_points.py).
 """
 
 import importlib
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab.choices import parameters
-from pe_lab.runs import allowed_plugins
+from pe_lab.runs import allowed_plugins, entry_points
 from pe_lab.runs.errors import UserError, line_in, one_line, unknown
 from pe_lab.runs.record_schema import JsonObject
 from pe_lab.runs.typed_values import checked
@@ -111,6 +111,20 @@ def _folder(family: str) -> str:
     return f"pe_lab/{family.replace('.', '/')}"
 
 
+def _without_entry_point(family: str, name: str) -> str:
+    """Return the name as runs hold it: of a file, or "package.module:Class".
+
+    Raises:
+      UserError: the family has no such name.
+    """
+    if ":" in name or _has_file(family, name):
+        return name
+    installed = entry_points.installed(family)
+    if name not in installed:
+        raise unknown(_folder(family), name, [*names(family), *installed])
+    return installed[name]
+
+
 def find(family: str, name: str) -> type:
     """Return the class of a name.
 
@@ -118,10 +132,9 @@ def find(family: str, name: str) -> type:
       UserError: no such file, module or class, a class of another family, or one that may not be
         imported (allowed_plugins.py).
     """
+    name = _without_entry_point(family, name)
     if ":" in name:
         return _find_user_class(family, name)
-    if not _has_file(family, name):
-        raise unknown(_folder(family), name, names(family))
     module = _import(f"pe_lab.{family}.{name}")
     public_classes = _public_classes(module).values()
     classes = [cls for cls in public_classes if _belongs(family, cls)]
@@ -188,7 +201,7 @@ def resolve(family: str, spec: object) -> Plugin:
     """
     if not isinstance(spec, Mapping) or not isinstance(spec.get("name"), str):
         raise UserError(f"One of the {family} is given as dict(name=..., ...), got {spec!r}.")
-    name = spec["name"]
+    name = _without_entry_point(family, spec["name"])
     values = {key: value for key, value in spec.items() if key != "name"}
     cls: Any = find(family, name)
     later = getattr(cls, "later_arguments", ())

@@ -1,1 +1,5 @@
 """Tasks: generators of examples of a given length, one family per file."""
+
+from pe_lab.lazy_names import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -1,0 +1,34 @@
+"""Written by `python -m docs.build`."""
+
+from pe_lab.metrics.L90 import L90 as L90
+from pe_lab.metrics.L99 import L99 as L99
+from pe_lab.metrics.answer_exact_match import AnswerExactMatch as AnswerExactMatch
+from pe_lab.metrics.auc import Auc as Auc
+from pe_lab.metrics.base import LengthMetric as LengthMetric
+from pe_lab.metrics.base import Limit as Limit
+from pe_lab.metrics.base import MeasuredMetric as MeasuredMetric
+from pe_lab.metrics.base import MeasuredRun as MeasuredRun
+from pe_lab.metrics.base import Metric as Metric
+from pe_lab.metrics.base import Predictions as Predictions
+from pe_lab.metrics.base import RunMetric as RunMetric
+from pe_lab.metrics.base import Sums as Sums
+from pe_lab.metrics.bits_per_token import BitsPerToken as BitsPerToken
+from pe_lab.metrics.bits_per_token_sliding import BitsPerTokenSliding as BitsPerTokenSliding
+from pe_lab.metrics.chance_corrected_token_accuracy import ChanceCorrectedTokenAccuracy as ChanceCorrectedTokenAccuracy
+from pe_lab.metrics.exact_match import ExactMatch as ExactMatch
+from pe_lab.metrics.exact_match_by_attribute import ExactMatchByAttribute as ExactMatchByAttribute
+from pe_lab.metrics.exact_match_without_end import ExactMatchWithoutEnd as ExactMatchWithoutEnd
+from pe_lab.metrics.first_error import FirstError as FirstError
+from pe_lab.metrics.flops import Flops as Flops
+from pe_lab.metrics.in_distribution import InDistribution as InDistribution
+from pe_lab.metrics.in_distribution_loss import InDistributionLoss as InDistributionLoss
+from pe_lab.metrics.log_auc import LogAuc as LogAuc
+from pe_lab.metrics.negative_log_likelihood import NegativeLogLikelihood as NegativeLogLikelihood
+from pe_lab.metrics.negative_log_likelihood_by_place import NegativeLogLikelihoodByPlace as NegativeLogLikelihoodByPlace
+from pe_lab.metrics.parameters import Parameters as Parameters
+from pe_lab.metrics.retention import Retention as Retention
+from pe_lab.metrics.steps import Steps as Steps
+from pe_lab.metrics.steps_to_extrapolate import StepsToExtrapolate as StepsToExtrapolate
+from pe_lab.metrics.steps_to_solve import StepsToSolve as StepsToSolve
+from pe_lab.metrics.token_accuracy import TokenAccuracy as TokenAccuracy
+from pe_lab.metrics.trained_length import TrainedLength as TrainedLength
