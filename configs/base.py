@@ -86,6 +86,8 @@ def _attention() -> Settings:
     return dict(
         # RMS norm of the queries and keys of each head, before any encoding.
         qk_norm=False,
+        # Matrices that are one. qk: of queries and keys; qkv: of values too; none: each its own.
+        shared_projections="none",
         # q·k is divided by sqrt(Dh), the width of a head.
         scale_logits=True,
         # Factor of q·k for n visible keys. none: 1; log_n: log n; ssmax: s log n, with a learned s

@@ -72,7 +72,8 @@ def measure(model: Model, head_width: int, *, scale_logits: bool, seed: int = 0)
     products = jnp.einsum("blhe,bshe->bhls", first.q, first.k)
     logits = products / math.sqrt(head_width)
     of_attention = [block["attention"] for block in gradients["decoder"]["blocks"].values()]
-    matrices = [(attention["query"], attention["key"]) for attention in of_attention]
+    names = ("query", "key")  # or one matrix for both
+    matrices = [attention[n] for attention in of_attention for n in names if n in attention]
     return LogitScale(
         variance=float(_variance(logits, first.mask)),
         entropy=float(_relative_entropy(first.weights, first.mask)),

@@ -136,7 +136,7 @@ def _scale_by_log_n(
 class Attention(nnx.Module):
     """Multi-head attention. Padded inputs are zeroed: nothing of them reaches a valid token.
 
-    Optional parts: RMS norms of queries and keys with a learned scale (Henry et al. 2020,
+    Queries, keys and values may share a matrix. Optional parts: RMS norms of queries and keys with a learned scale (Henry et al. 2020,
     https://arxiv.org/abs/2010.04245), logits times log n (Chiang and Cholak 2022,
     https://arxiv.org/abs/2202.12172), or SSMax (Nakanishi 2025, https://arxiv.org/abs/2501.19399).
 
@@ -166,9 +166,12 @@ class Attention(nnx.Module):
         self.num_heads = model.num_heads
         self.kernels = kernels
         self.query = linear()
-        self.key = linear()
-        self.value = linear()
+        key = linear()
+        value = linear()
         self.out = linear()
+        # Drawn and dropped, so that the other matrices are those of a model that shares none.
+        self.key = key if model.shared_projections == "none" else None
+        self.value = None if model.shared_projections == "qkv" else value
         # `attend` divides q·k by sqrt(Dh); queries that are longer by this factor undo it.
         self.query_scale = 1.0 if model.scale_logits else math.sqrt(head_width)
         self.query_norm = norm() if model.qk_norm else None
@@ -192,8 +195,10 @@ class Attention(nnx.Module):
           cross: the inputs belong to another stream than the queries.
         """
         x = jnp.where(valid[..., None], x, 0)
-        k = self._split_heads(self.key(x))
-        v = self._split_heads(self.value(x))
+        project_key = self.query if self.key is None else self.key
+        project_value = self.query if self.value is None else self.value
+        k = self._split_heads(project_key(x))
+        v = self._split_heads(project_value(x))
         if self.key_norm is not None:
             k = self.key_norm(k)
         features = []

@@ -114,6 +114,7 @@ class Model:
     # Records of version 6 from before a setting existed have its default.
     loop_injection: Literal["none", "add", "linear"] = "none"
     scale_logits: bool = True
+    shared_projections: Literal["none", "qk", "qkv"] = "none"
 
     @property
     def schemes(self) -> tuple[Plugin, ...]:

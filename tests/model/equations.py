@@ -91,7 +91,7 @@ def attention(p, model, x, of_queries, y, of_keys, allowed, table, both_sides):
     head_dim, outputs = model.width // model.num_heads, []
     for h in range(model.num_heads):
         q, k, v = (
-            a @ p[name]["kernel"][:, h * head_dim : (h + 1) * head_dim]
+            a @ matrix(p, model, name)[:, h * head_dim : (h + 1) * head_dim]
             for a, name in ((x, "query"), (y, "key"), (y, "value"))
         )
         q, k = normed(p.get("query_norm"), q), normed(p.get("key_norm"), k)
@@ -117,6 +117,12 @@ def attention(p, model, x, of_queries, y, of_keys, allowed, table, both_sides):
             rows.append(w / w.sum() @ v[keys])
         outputs.append(np.stack(rows))
     return np.concatenate(outputs, axis=1) @ p["out"]["kernel"]
+
+
+def matrix(p, model, name):
+    """The matrix of queries, keys or values, which may be that of queries."""
+    shared = {"none": (), "qk": ("key",), "qkv": ("key", "value")}[model.shared_projections]
+    return p["query" if name in shared else name]["kernel"]
 
 
 def feedforward(p, model, x):

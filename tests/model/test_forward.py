@@ -85,6 +85,8 @@ def test_pre_norm_rms_norm_relu_tied_without_scale():
     [
         full("qk_norm", True),
         ("scale_logits", False),
+        ("shared_projections", "qk"),
+        ("shared_projections", "qkv"),
         ("logit_temperature", "log_n"),
         ("logit_temperature", "ssmax"),
         ("norm_after_attention", True),
@@ -154,6 +156,8 @@ def test_without_a_feedforward_its_norm_and_matrices_are_gone():
     [
         (dict(qk_norm=True), LAYERS * 2 * DH, 3 * LAYERS * 2 * DH),
         (dict(scale_logits=False), 0, 0),
+        (dict(shared_projections="qk"), -LAYERS * D * D, -3 * LAYERS * D * D),
+        (dict(shared_projections="qkv"), -2 * LAYERS * D * D, -6 * LAYERS * D * D),
         (dict(logit_temperature="log_n"), 0, 0),
         (dict(logit_temperature="ssmax"), LAYERS * H, 3 * LAYERS * H),
         (dict(norm_after_attention=True), LAYERS * NORM, 3 * LAYERS * NORM),

@@ -188,6 +188,7 @@ def test_the_last_layers_positions_are_the_last_rows():
 
 FIELDS = dict(
     qk_norm=True,
+    shared_projections="qk",
     scale_logits=False,
     logit_temperature="log_n",
     norm_after_attention=True,
@@ -566,3 +567,33 @@ def test_a_seed_is_a_backbone():
     )
     jax.tree.map(np.testing.assert_array_equal, one, same)
     assert np.abs(one["output"]["kernel"] - other["output"]["kernel"]).max() > 0.1
+
+
+@pytest.mark.parametrize("sharing", ["qk", "qkv"])
+@pytest.mark.parametrize(
+    "law",
+    [
+        "future_does_not_leak",
+        "padding_does_not_reach_valid_tokens",
+        "one_token_is_enough",
+        "decoding_equals_the_full_forward",
+        "gradients_are_finite_and_reach_every_parameter",
+        "cpu_kernels_equal_the_reference",
+    ],
+)
+def test_a_law_holds_with_shared_projections(sharing, law):
+    laws.LAWS[law](with_shared(sharing))
+
+
+@functools.cache
+def with_shared(sharing):
+    return laws.Subject(COMPOSITION, "decoder", (("shared_projections", sharing),))
+
+
+def test_sharing_keeps_the_draws_of_the_other_matrices():
+    each, shared = (
+        params(build(shared_projections=s))["decoder"]["blocks"][0]["attention"]
+        for s in ("none", "qkv")
+    )
+    assert shared.keys() == {"query", "out"}
+    jax.tree.map(np.testing.assert_array_equal, shared, {name: each[name] for name in shared})

@@ -354,6 +354,10 @@ def test_what_the_config_does_not_know_is_refused_in_one_sentence(changes, words
             dict(model__loop_injection="sum"),
             r"config\.model\.loop_injection has no 'sum'\. It has: add, linear, none\.",
         ),
+        (
+            dict(model__shared_projections="kv"),
+            r"config\.model\.shared_projections has no 'kv'\. .*It has: none, qk, qkv\.",
+        ),
         (dict(model__sliding_window=0), r"config\.model\.sliding_window must be at least 1, got 0"),
         (dict(train__extra_steps=-1), r"config\.train\.extra_steps must be at least 0, got -1"),
         (
@@ -442,6 +446,8 @@ def test_no_key_may_be_missing(section):
         dict(layout__document_mask=False),
         dict(model__qk_norm=True),
         dict(model__scale_logits=False),
+        dict(model__shared_projections="qk"),
+        dict(model__shared_projections="qkv"),
         dict(model__logit_temperature="ssmax"),
         dict(model__norm_after_attention=True),
         dict(model__sliding_window=4),
@@ -847,6 +853,7 @@ def test_a_run_without_injection_and_drawn_loops_keeps_its_id():
     identity = run(model__num_loops=2).identity()
     assert "loop_injection" not in identity["model"]
     assert "scale_logits" not in identity["model"]
+    assert "shared_projections" not in identity["model"]
     assert "min_loops" not in identity["train"]
 
 
