@@ -168,6 +168,13 @@ def scores(
     return np.mean(parts, axis=0)
 
 
+def interval(
+    runs: Runs, rule: Rule, score: str, *, seed: int = 0
+) -> tuple[Float[np.ndarray, "v"], Float[np.ndarray, "v"]]:
+    """Return the ends of the interval of a rule's score for each variant."""
+    return bootstrap(lambda draws: scores(runs, rule, score, draws), len(runs.seeds), seed=seed)
+
+
 def regrets(runs: Runs, rules: Sequence[Rule], score: str, *, seed: int = 0) -> pd.DataFrame:
     """Return the mean regret of each rule over the variants, with its interval.
 

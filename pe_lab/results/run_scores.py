@@ -1,0 +1,116 @@
+"""One row for each run: the numbers that compare encodings, and those that choose a setting.
+
+    runs = run_scores.of(frame.read("results/published/suite_grid"))
+    columns = run_scores.compare(runs, rows=["model.encodings", "task"],
+                                 setting="train.learning_rate")
+
+`compare` answers three questions about an encoding: what it does at most settings (reliably), what
+it can do (best), and what it does at the setting that the training lengths choose (validation).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from pe_lab.results import clustered, setting_rules
+from pe_lab.results.setting_rules import Runs
+
+LOSS, IN_DISTRIBUTION, AREA = "validation loss", "validation exact match", "area"
+MULTIPLES = (1, 1.125, 1.25, 1.5, 2, 3, 4)  # of the training length
+
+
+def at(multiple: int | float) -> str:
+    """Return the column of exact match at a multiple of the training length."""
+    return f"{multiple:g}x"
+
+
+def of(numbers: pd.DataFrame, multiples: Sequence[int | float] = MULTIPLES) -> pd.DataFrame:
+    """Return one row for each run, evaluated as it was trained.
+
+    Args:
+      numbers: of `frame.read`.
+      multiples: of the training length; those that are not measured have no column.
+
+    Columns: those of `frame.read` up to max_length, and
+      1x, 1.125x, …: exact match in the test at these multiples of the training length.
+      area: the mean exact match from 1x to the largest multiple over the logarithm of the length.
+      validation loss, validation exact match: means over the validation lengths.
+    """
+    plain = numbers[(numbers["override"] == "") & (numbers["offset"] == 0)]
+    last = plain.columns.get_loc("max_length")
+    runs = plain[plain.columns[: last + 1]].drop_duplicates("run_id").set_index("run_id")
+    tests = plain[(plain["split"] == "test") & (plain["metric"] == "exact_match")]
+    tests = tests.assign(multiple=tests["length"] / tests["max_length"])
+    table = tests.pivot(index="run_id", columns="multiple", values="value")
+    measured = [multiple for multiple in multiples if multiple in table.columns]
+    for multiple in measured:
+        runs[at(multiple)] = table[multiple]
+    if len(measured) > 1:
+        runs[AREA] = _area(table[measured])
+    validation = plain[plain["split"] == "validation"]
+    for column, metric in ((LOSS, "negative_log_likelihood"), (IN_DISTRIBUTION, "exact_match")):
+        rows = validation[validation["metric"] == metric]
+        runs[column] = rows.groupby("run_id")["value"].mean()
+    return runs.reset_index()
+
+
+def _area(table: pd.DataFrame) -> pd.Series:
+    """Return the area under each row over log2 of its columns, relative to its width."""
+    positions = np.log2(table.columns.to_numpy(float))
+    widths = np.diff(positions)
+    heights = (table.to_numpy()[:, 1:] + table.to_numpy()[:, :-1]) / 2
+    return pd.Series(heights @ widths / widths.sum(), index=table.index)
+
+
+def compare(
+    runs: pd.DataFrame,
+    *,
+    rows: Sequence[str],
+    setting: str,
+    multiple: int | float = 2,
+    threshold: float = 0.9,
+) -> pd.DataFrame:
+    """Return the three columns of each variant, with their intervals.
+
+    Args:
+      runs: of `of`; every variant has every seed at every setting.
+      rows: the columns that tell variants apart.
+      setting: the column of the values that a rule chooses from.
+      multiple: of the training length, at which a run is scored.
+      threshold: exact match there from which a solved run extrapolates.
+
+    Returns:
+      One row for each variant, with the columns `rows`, and
+      extrapolates, solved: numbers of runs; reliably: their ratio; NaN if no run is solved.
+      best: the score at the best setting, which the score chose on the other half of the seeds.
+      validation: the score at the setting of the lowest validation loss; settings at which every
+        seed solves the task are equally good.
+      …_low, …_high: 95 % intervals.
+    """
+    score = at(multiple)
+    grid = Runs.of(runs, rows=rows, setting=setting, columns=["solved", LOSS, score])
+    table = grid.variants.to_frame(index=False)
+    reliable = [_reliable(grid, index, score, threshold) for index in range(len(table))]
+    table = table.join(pd.DataFrame(reliable))
+    rules = {
+        "best": setting_rules.highest(score),
+        "validation": setting_rules.solved_then(setting_rules.lowest(LOSS)),
+    }
+    for name, rule in rules.items():
+        table[name] = setting_rules.scores(grid, rule, score)
+        low, high = setting_rules.interval(grid, rule, score)
+        table[f"{name}_low"], table[f"{name}_high"] = low, high
+    return table
+
+
+def _reliable(grid: Runs, variant: int, score: str, threshold: float) -> dict[str, int | float]:
+    """Return the share of the solved runs of a variant that extrapolate."""
+    solved = grid.numbers["solved"][variant] == 1
+    extrapolates = solved & (grid.numbers[score][variant] >= threshold)
+    share = clustered.share(extrapolates.sum(axis=0), solved.sum(axis=0))
+    counts = {"extrapolates": int(extrapolates.sum()), "solved": int(solved.sum())}
+    if share is None:
+        return {**counts, "reliably": np.nan, "reliably_low": np.nan, "reliably_high": np.nan}
+    ends = {"reliably_low": share.interval.low, "reliably_high": share.interval.high}
+    return {**counts, "reliably": share.value, **ends}
