@@ -136,9 +136,10 @@ def _scale_by_log_n(
 class Attention(nnx.Module):
     """Multi-head attention. Padded inputs are zeroed: nothing of them reaches a valid token.
 
-    Queries, keys and values may share a matrix. Optional parts: RMS norms of queries and keys with a learned scale (Henry et al. 2020,
-    https://arxiv.org/abs/2010.04245), logits times log n (Chiang and Cholak 2022,
-    https://arxiv.org/abs/2202.12172), or SSMax (Nakanishi 2025, https://arxiv.org/abs/2501.19399).
+    Queries, keys and values may share a matrix. Optional parts: RMS norms of queries and keys with
+    a learned scale (Henry et al. 2020, https://arxiv.org/abs/2010.04245), logits times log n
+    (Chiang and Cholak 2022, https://arxiv.org/abs/2202.12172), or SSMax (Nakanishi 2025,
+    https://arxiv.org/abs/2501.19399).
 
     Args:
       model: sizes and choices.
