@@ -1,0 +1,85 @@
+import jax
+import numpy as np
+import pytest
+
+from pe_lab.tasks.chance_levels import chance_levels
+from pe_lab.tasks.indirect_indexing import IndirectIndexing
+from tests.tasks.drawing import drawn, said
+
+VARIANTS = [{}, dict(num_symbols=10, max_offset=3), dict(num_symbols=9, max_offset=30)]
+
+
+def oracle(task, prompt):
+    *string, colon, named, offset = task.vocabulary.text(prompt.tolist()).split()
+    assert colon == ":"
+    return np.array([int(string[string.index(named) + int(offset)])])
+
+
+def test_the_offset_counts_from_the_named_symbol():
+    assert said(IndirectIndexing(), "7 4 0 9 2 : 0 +2") == "2"
+    assert said(IndirectIndexing(), "7 4 0 9 2 : 9 -3") == "7"
+
+
+def test_offsets_and_symbols_are_uniform_and_every_answer_is_inside_the_string():
+    """4 offsets, 1000 draws: 250 each expected, standard deviation 14; 5 symbols: 200 each, 13."""
+    task = IndirectIndexing(num_symbols=5, max_offset=2)
+    examples = drawn(task, 5)
+    texts = [task.vocabulary.text(prompt.tolist()).split() for prompt in examples.prompt]
+    offsets, counts = np.unique([int(words[-1]) for words in texts], return_counts=True)
+    assert offsets.tolist() == [-2, -1, 1, 2]
+    np.testing.assert_allclose(counts, 250, atol=65)
+    np.testing.assert_allclose(np.bincount(examples.target[:, 0]), 200, atol=60)
+    for words in texts:
+        place = words.index(words[-2]) + int(words[-1])
+        assert 0 <= place < 5
+
+
+def test_the_named_symbol_is_uniform_among_those_with_an_answer():
+    """At length 4 offset -3 has one place, and +1 three: a third of its draws each."""
+    task = IndirectIndexing(num_symbols=9, max_offset=3)
+    places = {-3: [], 1: []}
+    for prompt in drawn(task, 4).prompt:
+        words = task.vocabulary.text(prompt.tolist()).split()
+        places.get(int(words[-1]), []).append(words.index(words[-2]))
+    assert set(places[-3]) == {3}
+    shares = np.bincount(places[1]) / len(places[1])
+    np.testing.assert_allclose(shares, 1 / 3, atol=0.15)
+
+
+def test_a_string_has_the_offsets_that_fit_into_it():
+    task = IndirectIndexing(num_symbols=9, max_offset=3)
+    words = [task.vocabulary.text(prompt.tolist()).split() for prompt in drawn(task, 2).prompt]
+    assert {each[-1] for each in words} == {"-1", "+1"}
+
+
+def test_attributes_are_those_of_the_written_offset():
+    task = IndirectIndexing(num_symbols=9, max_offset=3)
+    examples = drawn(task, 4, count=50)
+    for name, of_offset in (("num_steps", abs), ("to_the_right", lambda offset: offset > 0)):
+        attribute = task.attributes[name]
+        values = jax.vmap(lambda example, a=attribute: a.value(task, example))(examples)
+        offsets = [
+            int(task.vocabulary.text(prompt.tolist()).split()[-1]) for prompt in examples.prompt
+        ]
+        assert values.tolist() == [of_offset(offset) for offset in offsets]
+        assert values.max() == attribute.largest(task, 4)
+
+
+def test_coupled_positions_do_not_tell_the_answer():
+    prompt, target = drawn(IndirectIndexing(), 4, count=1).structure["coupled"]
+    assert prompt[0].tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert target[0].tolist() == [0]
+
+
+@pytest.mark.slow
+def test_the_chance_level_is_one_symbol_of_the_alphabet():
+    """1000 examples, 100 right expected, standard deviation 10."""
+    levels = chance_levels(IndirectIndexing(num_symbols=10), (8,), 1000)[0]
+    assert abs(levels["exact_match"] - 0.1) < 0.05
+
+
+def test_no_offset_is_refused():
+    with pytest.raises(ValueError, match=r"max_offset is 1 or more, got max_offset=0\.$"):
+        IndirectIndexing(max_offset=0)
+    with pytest.raises(ValueError, match="got num_symbols=1"):
+        IndirectIndexing(num_symbols=1)
