@@ -1,0 +1,139 @@
+"""Find a needle in a haystack: the value of a key among noise.
+
+    n3 k2 v5 n0 n7 k2 -> v5
+    n3 k2 v5 n0 k1 v4 n7 n1 k1 -> v4  # num_needles=2
+
+A needle is a key and its value. The prompt is noise with needles in it, then one of the keys. The
+haystack is as long as the test needs it, while the number of needles stays the same: `depth`, an
+argument and an attribute, says where in the haystack the answer is.
+
+Paper: Hsieh et al. 2024 (RULER, https://arxiv.org/abs/2404.06654): "needle in a haystack" with one
+key or several. Checked in the first author's code (hsiehjackson/RULER at e40fae1,
+scripts/data/synthetic/niah.py): with a repeated text as haystack, each needle is in front of
+another random sentence of it, as here; num_noise=1 is that haystack.
+
+Differs: theirs are English sentences for language models. Here a key, a value and a token of noise
+are symbols of three alphabets. All keys differ. Their essays have needles at 40 even depths, their
+haystack of needles is the task `phone_book`, and several values of a key are not included.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from pe_lab.tasks._draws import distinct
+from pe_lab.tasks._strings import rearranged, uncoupled
+from pe_lab.tasks.attributes import LONGEST_DISTANCE
+from pe_lab.tasks.base import Attribute, Example, Scalar, Task, Vocabulary
+
+_TENTHS = 10
+
+
+def _depth(task: "Needle", example: Example) -> Scalar:
+    """Return the share of the noise in front of the needle, in tenths rounded down."""
+    index = jnp.arange(example.prompt.shape[-1])
+    is_noise = example.prompt_mask & (example.prompt >= task.num_keys + task.num_values)
+    source = jnp.asarray(example.alignment)[0]
+    num_before = (is_noise & (index < source)).sum()
+    return num_before * _TENTHS // is_noise.sum()
+
+
+@dataclass(frozen=True)
+class Needle(Task):
+    """The target is the value of the key that the prompt ends with.
+
+    The length is the number of tokens of the haystack with its needles.
+
+    Args:
+      num_keys: the size of the alphabet of the keys.
+      num_values: the size of the alphabet of the values.
+      num_noise: the size of the alphabet of the noise.
+      num_needles: the number of needles; the key of one of them is the question.
+      depth: the share of the noise in front of the answer's needle, in percent, rounded to a place
+        of the haystack; None for a uniform place.
+    """
+
+    num_keys: int = 64
+    num_values: int = 64
+    num_noise: int = 64
+    num_needles: int = 1
+    depth: int | None = None
+
+    length_name = "tokens"
+    attributes: ClassVar = {
+        "depth": Attribute(
+            label="depth of the needle in tenths of the noise, from 0",
+            value=_depth,
+            largest=lambda task, n: _TENTHS - 1,
+        ),
+        "longest_distance": LONGEST_DISTANCE,
+    }
+
+    def __post_init__(self):
+        if min(self.num_values, self.num_keys) < 2 or self.num_noise < 1:
+            raise ValueError(
+                f"Needle needs two keys, two values and a symbol of noise or more, got "
+                f"num_keys={self.num_keys}, num_values={self.num_values} and "
+                f"num_noise={self.num_noise}."
+            )
+        if not 1 <= self.num_needles <= self.num_keys:
+            raise ValueError(
+                f"Needle has from one needle to one for each of its {self.num_keys} keys, got "
+                f"num_needles={self.num_needles}."
+            )
+        if self.depth is not None and not 0 <= self.depth <= 100:
+            raise ValueError(f"Needle's depth is from 0 to 100 percent, got {self.depth}.")
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        values = [f"v{number}" for number in range(self.num_values)]
+        keys = [f"k{number}" for number in range(self.num_keys)]
+        noise = [f"n{number}" for number in range(self.num_noise)]
+        return Vocabulary.of(*values, *keys, *noise)
+
+    @property
+    def target_vocabulary(self) -> Vocabulary:
+        return Vocabulary.of(*self.vocabulary.names[: self.num_values])
+
+    @property
+    def min_length(self) -> int:
+        return 3 * self.num_needles
+
+    def prompt_bound(self, length: int) -> int:
+        return length + 1
+
+    def target_bound(self, length: int) -> int:
+        return 1
+
+    def sample(self, key, length, bound, data=None) -> Example:
+        noise_key, key_key, value_key, depth_key, place_key = jax.random.split(key, 5)
+        most = self.num_needles
+        keys = self.num_values + distinct(key_key, most, self.num_keys)
+        values = jax.random.randint(value_key, (most,), 0, self.num_values)
+        # A needle is in front of a token of noise, and no two needles are in front of the same one.
+        num_noise = length - 2 * most
+        depth = jax.random.randint(depth_key, (), 0, num_noise)
+        if self.depth is not None:
+            depth = (self.depth * (num_noise - 1) + 50) // 100
+        others = distinct(place_key, most - 1, num_noise - 1)
+        others = jnp.where(others < depth, others, others + 1)
+        depths = jnp.append(depth, others)
+        num_before = (depths[None] < depths[:, None]).sum(axis=1)
+        start = depths + 2 * num_before
+
+        first_noise = self.num_values + self.num_keys
+        noise = jax.random.randint(noise_key, (bound + 1,), 0, self.num_noise)
+        prompt = (first_noise + noise).at[start].set(keys).at[start + 1].set(values)
+        # The first needle is that of the question.
+        index = jnp.arange(bound + 1)
+        prompt = jnp.where(index == length, keys[0], prompt)
+        mask = index <= length
+        target_mask = jnp.ones(1, bool)
+        structure = uncoupled(mask, target_mask)
+        return rearranged(prompt, mask, start[:1] + 1, target_mask, structure=structure)
+
+    def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
+        return len(prompt) - 1
