@@ -207,19 +207,23 @@ def test_a_form_is_asked_for_on_the_command_line(name, form, monkeypatch):
     )
 
 
-PRESETS_OF_A_PAPER = full_except([n for n in PRESETS if n != "ruoss15"], PRESETS)
+WITH_FIGURES = [
+    *((name, {}) for name in ("coupling7", "huang25", "huang8", "kazemnejad10")),
+    ("huang25", {"literature": True}),
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PRESETS_OF_A_PAPER)
-def test_every_figure_of_the_literature_names_one_variant_and_a_tested_length(name):
+@pytest.mark.parametrize(("name", "form"), WITH_FIGURES, ids=str)
+def test_every_figure_of_the_literature_names_one_variant_and_a_tested_length(name, form):
     """An empty cell next to a figure means that a run is missing, not that the config is wrong."""
     labels_of = {}
-    for entry in expanded(name).entries:
+    for entry in expanded(name, **form).entries:
         labels = tuple(text for axis, text in entry.labels.items() if axis not in study.SEEDS)
         labels_of[labels] = entry.run.evaluate.lengths
-    analyze = getattr(module(name), "analysis", dict)
-    for literature in read_analysis_spec.from_dict(analyze()).literature:
+    literatures = read_analysis_spec.from_dict(module(name).analysis(**form)).literature
+    assert literatures
+    for literature in literatures:
         assert len(literature.source) > 20
         for figure in literature.figures:
             wanted = set(analysis_spec.parts(figure.variant))

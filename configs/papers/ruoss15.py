@@ -2,7 +2,7 @@
 positions.
 
     python -m experiments.sweep --config=configs/papers/ruoss15.py
-    python -m experiments.sweep --config=configs/papers/ruoss15.py:scaled  # about 45 minutes
+    python -m experiments.sweep --config=configs/papers/ruoss15.py:scaled  # about 2 hours
     python -m experiments.sweep --config=configs/papers/ruoss15.py:smoke  # one small run
 
 Protocol of Ruoss et al. 2023 (https://arxiv.org/abs/2305.16843), on the tasks of Deletang et al.
@@ -30,7 +30,7 @@ Differs:
   differs.
 - The inputs of the answer are blanks, as in the authors' code, and it has no end token.
 
-Scaled: 2 layers, lengths 1..10, tested to 50, 2,000 steps of 32 at 1e-3, one seed.
+Scaled: 2 layers, lengths 1..10, tested to 50, 2,000 steps of 32 at 1e-3, five seeds.
 """
 
 from configs import base
@@ -120,7 +120,7 @@ def sweep(smoke=False, scaled=False):
     if smoke:
         return grid.product({"task": TASKS[-1:]}, points[-1:], {"seed": range(1)})
     if scaled:
-        return grid.product({"task": TASKS}, points, {"seed": range(1)})
+        return grid.product({"task": TASKS}, points, {"seed": range(5)})
     rates = {"train.learning_rate": [1e-4, 3e-4, 5e-4]}
     return grid.product({"task": TASKS}, points, rates, {"seed": range(10)})
 

@@ -14,6 +14,7 @@ FOLDER = Path("configs/papers")
 _PAPER = re.compile(r"https://arxiv\.org/abs/[\d.]+")
 _RUNS = re.compile(r"([\d,]+)\s+runs\b")
 _SCALED = re.compile(r":scaled\s+# (about [\d.]+ \w+)")
+_LITERATURE = re.compile(r":literature\s+# (about [\d.]+ \w+)")
 
 
 def lookups(root: Path) -> dict[str, Any]:
@@ -21,7 +22,7 @@ def lookups(root: Path) -> dict[str, Any]:
     names = [path.stem for path in sorted((root / FOLDER).glob("*.py"))]
     modules = [importlib.import_module(f"configs.papers.{name}") for name in names]
     protocols = [module for module in modules if hasattr(module, "get_config")]
-    rows = [["config", "question", "papers", "runs of the protocol", "time of the scaled form"]]
+    rows = [["config", "question", "papers", "runs of the protocol", "scaled", "literature"]]
     figures = []
     for module in protocols:
         name = module.__name__.rpartition(".")[2]
@@ -36,7 +37,8 @@ def _row(docstring: str) -> list[str]:
     question = " ".join(docstring.partition("\n\n")[0].split())
     addresses = dict.fromkeys(_PAPER.findall(docstring))
     papers = ", ".join(f"[{address.rpartition('/')[2]}]({address})" for address in addresses)
-    return [question, papers, _first(_RUNS, docstring), _first(_SCALED, docstring)]
+    patterns = (_RUNS, _SCALED, _LITERATURE)
+    return [question, papers, *(_first(pattern, docstring) for pattern in patterns)]
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:

@@ -15,8 +15,8 @@ default in the authors' code and 15 in their script.
 
 Differs: the authors' code (HanseulJo/position-coupling, src/data/minesweeper.py) writes no
 separator between the rows of the prompt, so that 5 x 6 and 6 x 5 look the same and only positions
-show the answer; here / separates rows. In training the longer side is uniform; there both sides
-are.
+show the answer; here / separates rows. There both sides are uniform on 5..9 in training, as here
+with `train.lengths=dict(name="weighted", weights=(1, 3, 5, 7, 9))`; by default the longer side is.
 """
 
 from dataclasses import dataclass
