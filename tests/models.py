@@ -104,16 +104,31 @@ def run(model: Transformer, *streams: Stream | None, **how: Any) -> np.ndarray:
     return np.asarray(_run(*nnx.split(model), *streams, **how))
 
 
+class DifferenceError(AssertionError):
+    """Two arrays that should agree up to a limit, or that should differ by more than it."""
+
+    def __init__(self, a: np.ndarray, b: np.ndarray, limit: float, *, should_agree: bool):
+        self.a, self.b, self.limit, self.should_agree = a, b, limit, should_agree
+        self.largest = np.abs(a - b).max()
+        super().__init__(f"differ by {self.largest}" + ("" if should_agree else " only"))
+
+
 def assert_close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
-    a, b = np.asarray(a), np.asarray(b)
-    assert a.shape == b.shape
-    assert np.isfinite(a).all()
-    assert np.isfinite(b).all()
-    assert np.abs(a - b).max() <= tolerance, f"differ by {np.abs(a - b).max()}"
+    a, b = _comparable(a, b)
+    assert a.shape == b.shape, f"shapes {a.shape} and {b.shape}"
+    if np.abs(a - b).max() > tolerance:
+        raise DifferenceError(a, b, tolerance, should_agree=True)
 
 
 def assert_differs(a: Any, b: Any, least: float = 1e-3) -> None:
-    a, b = np.asarray(a), np.asarray(b)
-    assert np.isfinite(a).all()
-    assert np.isfinite(b).all()
-    assert np.abs(a - b).max() > least, f"differ by {np.abs(a - b).max()} only"
+    a, b = _comparable(a, b)
+    if np.abs(a - b).max() <= least:
+        raise DifferenceError(a, b, least, should_agree=False)
+
+
+def _comparable(*arrays: Any) -> list[np.ndarray]:
+    """The arrays, whose values must be finite."""
+    converted = [np.asarray(array) for array in arrays]
+    for array in converted:
+        assert np.isfinite(array).all(), "a value is not finite"
+    return converted

@@ -89,6 +89,47 @@ class CountsQueries(AttentionEncoding):
         return -jnp.abs(places[0][:, None] - places[1][None])[None, None]
 
 
+class StartsQueriesAtZero(AttentionEncoding):
+    """A bias of distances from queries at 0, 1, 2, …: right for one context without a cache."""
+
+    requirements = Requirements(relative=True)
+
+    def bias(self, Q, K):
+        queries = jnp.arange(Q.positions.shape[1])
+        distance = K.positions[:, None] - queries[None, :, None]
+        return jnp.sin(distance[:, None].astype(jnp.float32))
+
+
+class IgnoresSegments(AttentionEncoding):
+    """Each logit less the mean of the earlier ones, those of other segments included."""
+
+    requirements = Requirements(relative=True, reads_positions=False, replaces=("logits",))
+
+    def transform_logits(self, s, q, k, Q, K, mask):
+        earlier = (K.slots[:, None] <= Q.slots[..., None])[:, None]
+        mean = jnp.where(earlier, s, 0).sum(-1, keepdims=True) / earlier.sum(-1, keepdims=True)
+        return s * jnp.exp(jnp.tanh(mean))
+
+
+class ReadsPlaces(AttentionEncoding):
+    """A bias of the position of the key, in a class that says that it is relative."""
+
+    requirements = Requirements(relative=True)
+
+    def bias(self, Q, K):
+        distance = (Q.positions[:, :, None] - K.positions[:, None]).astype(jnp.float32)
+        return jnp.sin(K.positions.astype(jnp.float32))[:, None, None] + 0.1 * distance[:, None]
+
+
+class RaisesInItsBias(AttentionEncoding):
+    """A bias with a mistake in its code."""
+
+    requirements = Requirements(relative=True)
+
+    def bias(self, Q, K):
+        return Q.position - K.position
+
+
 class ReadsOneStream(RoPE):
     """In cross-attention keys have the positions of the queries' stream."""
 

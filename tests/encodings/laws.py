@@ -45,16 +45,17 @@ UNEVEN = jnp.asarray([[[0, 1, 3, 4, 9, 11, 12], [0, 2, 3, 5, 6, 7, 13]]])  # a r
 @functools.cache
 def names(architecture: str = "decoder") -> tuple[str, ...]:
     """Members that may act in all self-attention of an architecture."""
-    asked = {
+    return tuple(name for name in members.names("encodings") if acts_in(name, architecture))
+
+
+def acts_in(name: str, architecture: str) -> bool:
+    """Whether an encoding may act in all self-attention of an architecture."""
+    traits = {
         "decoder": ["causal"],
         "encoder": ["bidirectional"],
         "encoder_decoder": ["causal", "bidirectional"],
     }[architecture]
-    return tuple(
-        name
-        for name in members.names("encodings")
-        if all(getattr(requirements(name), trait) for trait in asked)
-    )
+    return all(getattr(requirements(name), trait) for trait in traits)
 
 
 def requirements(name: str) -> Requirements:
@@ -251,19 +252,21 @@ def in_(*architectures: str) -> Callable:
 
 
 def shape_is_kept_and_finite(subject: Subject) -> None:
+    """The model has one finite logit for each token and symbol."""
     logits = subject.logits()
     assert logits.shape == (BATCH, LENGTH, 11)
     assert np.isfinite(logits).all()
 
 
 def one_token_is_enough(subject: Subject) -> None:
+    """The logits of a string of one token are finite."""
     assert np.isfinite(
         subject.logits(default_tokens(length=1), source=subject.source(default_source(length=1)))
     ).all()
 
 
 def positions_are_read_not_indices(subject: Subject) -> None:
-    """Uneven gaps change the logits, and only of what reads positions."""
+    """Uneven gaps between positions change the logits of encodings that read positions, and no others."""
     base, uneven = subject.logits(), subject.logits(positions=UNEVEN[:, :1])
     if subject.requirements.reads_positions:
         assert_differs(base, uneven)
@@ -272,7 +275,7 @@ def positions_are_read_not_indices(subject: Subject) -> None:
 
 
 def shift_is_ignored_if_relative(subject: Subject) -> None:
-    """A shift of all positions, of both streams where there are two.
+    """A shift of all positions (in both streams) changes the logits exactly if the encoding is not relative.
 
     Several shifts, because a wrong rotation can be right at one: 37 is nearly six whole turns.
     """
@@ -288,7 +291,7 @@ def shift_is_ignored_if_relative(subject: Subject) -> None:
 
 @in_("encoder_decoder")
 def between_two_streams_both_positions_are_read(subject: Subject) -> None:
-    """A shift of one of them alone is seen by what acts in cross-attention, and by what is not relative."""
+    """A shift of one stream alone changes the logits of encodings that act in cross-attention or are not relative."""
     base = subject.logits()
     of_target = subject.logits(positions=np.arange(LENGTH)[None, None] + 3)
     of_source = subject.logits(
@@ -305,7 +308,7 @@ def between_two_streams_both_positions_are_read(subject: Subject) -> None:
 
 @in_("decoder", "encoder_decoder")
 def order_is_seen(subject: Subject) -> None:
-    """The last two tokens before the end swapped: another logit at the end."""
+    """Two swapped tokens before the last one change its logits."""
     tokens = default_tokens()
     tokens = tokens.at[:, 4].set(3).at[:, 5].set(8)
     swapped = tokens.at[:, 4].set(8).at[:, 5].set(3)
@@ -314,7 +317,7 @@ def order_is_seen(subject: Subject) -> None:
 
 @in_("encoder", "encoder_decoder")
 def an_encoder_sees_order_through_positions_alone(subject: Subject) -> None:
-    """What an encoder reads, permuted: without positions it is a bag of words, with them it is not."""
+    """A permutation of an encoder's tokens changes the logits exactly if the encoding reads positions."""
     if subject.architecture == "encoder":
         order, tokens = jnp.asarray([3, 0, 6, 1, 2, 4, 5]), default_tokens()
         logits, permuted = subject.logits(tokens)[:, order], subject.logits(tokens[:, order])
@@ -331,7 +334,7 @@ def an_encoder_sees_order_through_positions_alone(subject: Subject) -> None:
 
 
 def last_two_positions_differ(subject: Subject) -> None:
-    """At the end of the range, a step of one still matters, but to what is coarse."""
+    """At the end of the range of positions, a step of one changes the logits unless the encoding is coarse."""
     last = np.arange(subject.bound - LENGTH, subject.bound)[None, None]
     before = last.copy()
     before[..., -1] = subject.bound - 2
@@ -342,7 +345,7 @@ def last_two_positions_differ(subject: Subject) -> None:
 
 
 def beyond_its_positions_there_is_nothing(subject: Subject) -> None:
-    """NaN, and not the last row of a table."""
+    """A position beyond the declared number of positions gives NaN, and not the last row of a table."""
     if subject.max_positions is None:
         return
     positions = np.append(np.arange(LENGTH - 1), subject.max_positions)[None, None]
@@ -352,6 +355,7 @@ def beyond_its_positions_there_is_nothing(subject: Subject) -> None:
 
 
 def one_row_equals_a_row_for_each(subject: Subject) -> None:
+    """One row of positions for the whole batch gives the logits of the same row for each example."""
     rows = np.broadcast_to(np.arange(LENGTH), (1, BATCH, LENGTH))
     source = subject.source(
         positions=np.broadcast_to(np.arange(SOURCE_LENGTH), (1, BATCH, SOURCE_LENGTH))
@@ -360,12 +364,13 @@ def one_row_equals_a_row_for_each(subject: Subject) -> None:
 
 
 def cpu_kernels_equal_the_reference(subject: Subject) -> None:
-    """For consecutive positions and for others."""
+    """The kernels of CPUs give the logits of the reference, for consecutive positions and for others."""
     for arange in (False, True):
         assert_kernels_agree(subject, "cpu", arange)
 
 
 def accelerator_kernels_equal_the_reference(subject: Subject) -> None:
+    """The kernels of accelerators give the logits of the reference."""
     assert_kernels_agree(subject, "cuda", arange=True)
 
 
@@ -378,6 +383,7 @@ def assert_kernels_agree(subject: Subject, platform: str, arange: bool) -> None:
 
 
 def compiled_equals_eager(subject: Subject) -> None:
+    """The compiled model gives the logits of the model that is not compiled."""
     with jax.disable_jit():
         eager = subject.call(subject.params, subject.stream(default_tokens()), subject.source())
     assert_close(eager, subject.logits())
@@ -385,13 +391,14 @@ def compiled_equals_eager(subject: Subject) -> None:
 
 @in_("decoder", "encoder_decoder")
 def future_does_not_leak(subject: Subject) -> None:
+    """The logits of a token do not depend on later tokens."""
     tokens = default_tokens()
     other = tokens.at[:, 5:].set((tokens[:, 5:] + 1) % 11)
     assert_close(subject.logits(tokens)[:, :5], subject.logits(other)[:, :5], 0)
 
 
 def padding_does_not_reach_valid_tokens(subject: Subject) -> None:
-    """Alone, padded with tokens, and padded with NaN embeddings, on both sides: an example's logits are the same."""
+    """An example has the same logits alone, padded with tokens, and padded with NaN embeddings, in both streams."""
     tokens, source_tokens = default_tokens(), default_source()
     mask, source_mask = (
         models.prefix([4] * BATCH, LENGTH),
@@ -421,7 +428,10 @@ def is_embedding(path: tuple[Any, ...]) -> bool:
 
 
 def packed_segments_equal_separate_ones(subject: Subject) -> None:
-    """Two examples in one context, the second padded where it is alone; what reads lengths takes one a context."""
+    """Two examples in one context have the logits of each example alone, unless the encoding reads lengths.
+
+    The second one is padded where it is alone.
+    """
     if subject.requirements.reads_length:
         return
     tokens, of_source = default_tokens(), default_source()
@@ -445,6 +455,7 @@ def packed_segments_equal_separate_ones(subject: Subject) -> None:
 
 
 def one_seed_gives_one_backbone(subject: Subject) -> None:
+    """The backbone's initial parameters are those of the same seed without an encoding."""
     bare = backbone_parameters(subject.architecture, subject.changes)
     mine = jax.tree_util.tree_leaves_with_path(models.params(subject.start))
     backbone = {path: value for path, value in mine if not is_encoding(path)}
@@ -461,6 +472,7 @@ def backbone_parameters(architecture: str, changes: tuple[tuple[str, Any], ...])
 
 
 def gradients_are_finite_and_reach_every_parameter(subject: Subject) -> None:
+    """Every parameter has a gradient that is finite and not 0."""
     mask = models.prefix([LENGTH, 5], LENGTH)
     read = subject.stream(default_tokens(), np.where(mask, np.arange(LENGTH)[None], 0)[None], mask)
     source = subject.source(mask=models.prefix([4, SOURCE_LENGTH], SOURCE_LENGTH))
@@ -474,7 +486,7 @@ def gradients_are_finite_and_reach_every_parameter(subject: Subject) -> None:
 
 
 def half_precision_keeps_positions_apart(subject: Subject) -> None:
-    """bfloat16 has no 257: positions, and what is made of them, stay float32 in a model that computes in it.
+    """Positions stay float32 in a model that computes in bfloat16, which has no 257.
 
     So its answer is as near that of float32 at far positions as at those that bfloat16 has (mostly: a place may be
     ill-conditioned), and a step of one that float32 sees is seen too.
@@ -504,7 +516,7 @@ def half_precision_keeps_positions_apart(subject: Subject) -> None:
 
 @in_("decoder", "encoder_decoder")
 def prefill_equals_the_full_forward(subject: Subject) -> None:
-    """But for what reads the length: so far it is the prompt's."""
+    """The prompt's logits from a cache are those of a full forward pass, unless the encoding reads lengths."""
     if subject.requirements.reads_length:
         return
     found = subject.decoded
@@ -513,7 +525,10 @@ def prefill_equals_the_full_forward(subject: Subject) -> None:
 
 @in_("decoder", "encoder_decoder")
 def decoding_equals_the_full_forward(subject: Subject) -> None:
-    """Token by token from the cache, until each example's own end; what reads the length sees it grow."""
+    """The answer's logits, token by token from a cache, are those of a full forward pass.
+
+    An encoding that reads lengths is left out, because it sees the length grow.
+    """
     if subject.requirements.reads_length:
         return
     found = subject.decoded

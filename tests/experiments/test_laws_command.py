@@ -50,6 +50,30 @@ def test_the_laws_of_schemes_run_on_a_class_of_another_package(arguments, status
     )
     assert process.returncode == status, process.stdout
     assert words in process.stdout.splitlines()[-1]
+    assert "Traceback" not in process.stdout
+
+
+@pytest.mark.parametrize(
+    ("encoding", "status", "lines"),
+    [
+        ("nope", 0, ["ok     order_is_seen  (decoder)", "2 laws passed"]),
+        (
+            "tests.encodings.broken:StartsQueriesAtZero",
+            1,
+            [
+                "FAILS  shift_is_ignored_if_relative  (decoder)",
+                "Likely cause: the encoding counts queries from 0",
+            ],
+        ),
+    ],
+)
+def test_one_law_of_an_encoding(encoding, status, lines):
+    law = lines[0].split()[1]
+    command = [sys.executable, "-m", "experiments.laws", "encoding", encoding, f"--law={law}"]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stderr) == (status, "")
+    for line in lines:
+        assert line in process.stdout
 
 
 @pytest.mark.parametrize(
@@ -58,6 +82,12 @@ def test_the_laws_of_schemes_run_on_a_class_of_another_package(arguments, status
         ([], "Give a family and a member"),
         (["task", "copy"], "experiments.laws has no 'task'"),
         (["encoding", "ropee"], "Did you mean 'rope'?"),
+        (["encoding", "rope", "--law=future_leaks"], "Did you mean 'future_does_not_leak'?"),
+        (
+            ["scheme", "contiguous", "--law=test_traits_say_positions"],
+            "'test_traits_say_what_positions_are'?",
+        ),
+        (["encoding", "rope", "--law=order_is_seen", "--quick"], "Give --law or --quick"),
         (["encoding", "rope,alibi"], "checks one encoding at a time, got 'rope,alibi'."),
     ],
 )
