@@ -4,7 +4,7 @@
     python -m experiments.export --study=quickstart --to=wandb [--out=FOLDER] [--online]
 
 --results=FOLDER names the study by its folder. Both formats need a library:
-.venv/bin/pip install -e '.[writers]'. W&B runs are written to this machine, and `wandb sync`
+pip install 'pe_lab[writers]'. W&B runs are written to this machine, and `wandb sync`
 uploads them; --online uploads them at once. Exit status: 0, or 2 for wrong arguments.
 """
 

@@ -1,3 +1,3 @@
 """pe_lab: position-encoding ablations in JAX."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

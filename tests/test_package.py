@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -86,9 +88,49 @@ def test_what_pip_install_leaves_in_the_checkout_is_ignored():
     assert {"build/", "*.egg-info/"} <= set(ignored)
 
 
-def test_an_extra_that_a_command_needs_brings_what_every_command_needs():
-    for extra in ("report", "slurm", "writers"):
-        assert "pe_lab[experiments]" in EXTRAS[extra]
+def names(requirements):
+    """The names of the packages of some requirements, as in a lock."""
+    return {re.match(r"[\w.-]+", text).group().lower().replace("_", "-") for text in requirements}
+
+
+def locked(lock):
+    """The names of the packages of a lock, each with its version."""
+    return dict(
+        re.findall(r"^([\w.-]+)==([^ ;]+)", (ROOT / lock).read_text(encoding="utf-8"), re.M)
+    )
+
+
+def test_studies_need_no_development_tools():
+    """The first command of the README installs requirements.lock."""
+    groups = PYPROJECT["dependency-groups"]
+    studies = locked("requirements.lock")
+    needed = names([*PROJECT["dependencies"], *EXTRAS["text"], *EXTRAS["report"], *groups["build"]])
+    assert needed <= set(studies)
+    assert names(groups["dev"]) & set(studies) == set()
+    assert len(studies) < 80
+
+
+def test_the_lock_of_development_adds_to_the_lock_of_studies():
+    studies, dev = locked("requirements.lock"), locked("requirements-dev.lock")
+    assert studies.items() <= dev.items()
+    assert names([*PYPROJECT["dependency-groups"]["dev"], *EXTRAS["slurm"]]) <= set(dev)
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_a_lock_has_a_hash_for_each_package_and_no_host(lock):
+    text = (ROOT / lock).read_text(encoding="utf-8")
+    entries = re.split(r"\n(?=\S)", text.strip())
+    assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+    assert "://" not in text
+
+
+def test_submitit_is_capped_because_the_launcher_calls_its_private_functions():
+    assert EXTRAS["slurm"] == ["submitit>=1.5.4,<1.6"]
+
+
+def git(*words):
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def make(tmp_path, *words):
@@ -114,13 +156,26 @@ def test_make_refuses_an_old_python_in_one_sentence(tmp_path):
     assert not (tmp_path / "venv").exists()
 
 
+def installed_by(tmp_path, *words):
+    """What pip installs, in order."""
+    lines = make(tmp_path, "--dry-run", *words).stdout.splitlines()
+    installs = [line.partition(" pip install ")[2] for line in lines if " pip install " in line]
+    return [" ".join(w for w in text.split() if w not in QUIET) for text in installs]
+
+
+QUIET = ("--quiet", "--disable-pip-version-check")
+LOCK = "--require-hashes -r requirements.lock"
+CHECKOUT = "--no-build-isolation --no-deps --editable ."
+
+
 def test_make_install_installs_the_lock_and_then_the_checkout_with_an_extra(tmp_path):
-    lines = make(tmp_path, "--dry-run", "install", "EXTRA=cuda13").stdout.splitlines()
-    lock = next(
-        i for i, line in enumerate(lines) if line.endswith("--require-hashes -r requirements.lock")
-    )
-    checkout = next(i for i, line in enumerate(lines) if line.endswith("--editable '.[cuda13]'"))
-    assert lock < checkout
+    installs = installed_by(tmp_path, "install", "EXTRA=cuda13")
+    assert installs == [LOCK, CHECKOUT, "--editable '.[cuda13]'"]
+
+
+def test_make_quickstart_installs_no_development_tools_and_make_test_does(tmp_path):
+    assert installed_by(tmp_path, "quickstart") == [LOCK, CHECKOUT]
+    assert installed_by(tmp_path, "test")[2:] == ["--require-hashes -r requirements-dev.lock"]
 
 
 def texts():
@@ -144,11 +199,33 @@ def instructions(path):
 def test_no_text_names_an_installation_of_pe_lab_from_a_registry():
     commands = [(path, command) for path in texts() for command in instructions(path)]
     assert len(commands) > 10
-    assert [each for each in commands if re.match(r"(-\S+ )*['\"]?pe[_-]lab", each[1])] == []
+    # With an extra, pip adds the packages of the extra to a pe_lab that is installed.
+    from_registry = re.compile(r"(-\S+ )*['\"]?pe[_-]lab(?!\\?\[\w+\\?\])")
+    assert [each for each in commands if from_registry.match(each[1])] == []
 
 
 def test_every_extra_that_a_text_names_exists():
     commands = [command for path in texts() for command in instructions(path)]
-    lists = re.findall(r"\.\[([\w,]+)\]", "\n".join(commands))
-    names = {name for each in lists for name in each.split(",")}
-    assert {"writers", "report", "slurm", "experiments"} <= names <= set(EXTRAS)
+    lists = re.findall(r"(?:\.|pe_lab)\\?\[([\w,]+)\\?\]", "\n".join(commands))
+    named = {name for each in lists for name in each.split(",")}
+    assert {"writers", "report", "slurm", "text"} <= named <= set(EXTRAS)
+
+
+@pytest.mark.slow  # builds both
+def test_a_sdist_has_every_tracked_file_and_a_wheel_has_the_package(tmp_path):
+    tracked = set(git("ls-files").split("\n"))
+    for name in tracked:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).symlink_to(ROOT / name)
+    program = "from setuptools import build_meta as b; print(b.build_sdist('dist'), b.build_wheel('dist'))"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    sdist, wheel = done.stdout.split()[-2:]
+    with tarfile.open(tmp_path / "dist" / sdist) as archive:
+        in_sdist = {name.partition("/")[2] for name in archive.getnames()}
+    in_wheel = set(zipfile.ZipFile(tmp_path / "dist" / wheel).namelist())
+    assert sdist == f"pe_lab-{pe_lab.__version__}.tar.gz"
+    assert tracked <= in_sdist
+    assert (tmp_path / "dist" / sdist).stat().st_size < 10_000_000
+    of_package = {name for name in tracked if name.startswith("pe_lab/")}
+    assert of_package == {name for name in in_wheel if ".dist-info/" not in name}

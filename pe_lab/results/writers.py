@@ -143,5 +143,5 @@ def _library(name: str, tool: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as e:
-        command = ".venv/bin/pip install -e '.[writers]'"
+        command = "pip install 'pe_lab[writers]'"
         raise UserError(f"{tool} needs {name}, which is not installed: {command}.") from e

@@ -286,3 +286,13 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path):
         UserError, match=r"file cannot be written .*: data_dir=FOLDER names another"
     ):
         text.prepare(ROWS, tmp_path / "file")
+
+
+def test_the_error_without_tfds_names_the_installation():
+    program = "import sys; sys.modules['tensorflow_datasets'] = None; import pe_lab.data.text"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stderr.strip().endswith(
+        "UserError: Text and frozen data sets need tensorflow-datasets: pip install 'pe_lab[text]'."
+    )

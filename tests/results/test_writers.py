@@ -103,7 +103,7 @@ def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, t
     monkeypatch.setitem(sys.modules, "wandb", None)
     with pytest.raises(
         UserError,
-        match=r"^W&B needs wandb, which is not installed: \.venv/bin/pip install -e '\.\[writers\]'\.$",
+        match=r"^W&B needs wandb, which is not installed: pip install 'pe_lab\[writers\]'\.$",
     ):
         writers.export(STUDY, "wandb", tmp_path)
 

@@ -9,6 +9,8 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+import jinja2
+
 from pe_lab.results import formats, selection, tables
 from pe_lab.results.plots import study_data
 from pe_lab.results.report import against as _against
@@ -32,11 +34,11 @@ def write(
       note: a sentence for the header.
 
     Raises:
-      UserError: no run has finished, or jinja2 or vl-convert-python is not installed.
+      UserError: no run has finished, or vl-convert-python is not installed.
     """
     if not results.finished:
         raise UserError(f"{results.name} has no finished run to report.")
-    jinja2, vega = _library("jinja2"), _library("vl_convert").javascript_bundle(_VEGA)
+    vega = _vl_convert().javascript_bundle(_VEGA)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -90,9 +92,9 @@ def _downloads(results: Results, study_tables: list[formats.Table], folder: Path
     }
 
 
-def _library(name: str) -> Any:
+def _vl_convert() -> Any:
     try:
-        return importlib.import_module(name)
+        return importlib.import_module("vl_convert")
     except ImportError as e:
-        command = ".venv/bin/pip install -e '.[report]'"
-        raise UserError(f"The report needs jinja2 and vl-convert-python: {command}.") from e
+        command = "pip install 'pe_lab[report]'"
+        raise UserError(f"The report needs vl-convert-python: {command}.") from e

@@ -28,7 +28,7 @@ def submitit_module() -> ModuleType:
     try:
         import submitit
     except ImportError as e:
-        command = ".venv/bin/pip install -e '.[slurm]'"
+        command = "pip install 'pe_lab[slurm]'"
         raise UserError(f"The slurm launcher needs submitit: {command}.") from e
     return submitit
 

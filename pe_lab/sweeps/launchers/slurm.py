@@ -1,6 +1,6 @@
 """Starts run groups as tasks of a Slurm job array, which submitit writes and submits.
 
-It needs submitit: `.venv/bin/pip install -e '.[slurm]'`.
+It needs submitit: `pip install 'pe_lab[slurm]'`.
 
     python -m experiments.sweep --config=configs/mine.py --config.launcher.name=slurm \\
         --config.launcher.gpus=1

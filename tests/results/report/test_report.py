@@ -211,8 +211,8 @@ def test_a_study_without_a_finished_run_is_refused(tmp_path):
 
 
 def test_the_error_without_its_libraries_names_the_installation(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(UserError, match=r"\.venv/bin/pip install -e '\.\[report\]'"):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(UserError, match=r"needs vl-convert-python: pip install 'pe_lab\[report\]'"):
         report.write(results.load(two_variants(tmp_path)), tmp_path)
 
 

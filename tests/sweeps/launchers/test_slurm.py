@@ -10,9 +10,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.sweeps.launchers import _slurm_queue, slurm
 from pe_lab.sweeps.launchers.base import launcher
 
-pytest.importorskip(
-    "submitit", reason="submitit is not installed: .venv/bin/pip install -e '.[slurm]'"
-)
+pytest.importorskip("submitit", reason="submitit is not installed: pip install 'pe_lab[slurm]'")
 
 # sbatch runs the tasks of an array at once, each in a process; what squeue and sacct say of them stands in files.
 PLAYED = """
@@ -295,7 +293,7 @@ def test_what_is_missing_is_said(launch, name, sentence, capfd):
 
 def test_submitit_is_asked_for_where_it_is_missing(launch, monkeypatch):
     monkeypatch.setitem(sys.modules, "submitit", None)
-    with pytest.raises(UserError, match=r"needs submitit: \.venv/bin/pip install -e '\.\[slurm\]'"):
+    with pytest.raises(UserError, match=r"needs submitit: pip install 'pe_lab\[slurm\]'"):
         launch({"a": ""})
 
 
