@@ -21,6 +21,8 @@ from pe_lab.tasks.duplicate import Duplicate as Duplicate
 from pe_lab.tasks.dyck import Dyck as Dyck
 from pe_lab.tasks.even_pairs import EvenPairs as EvenPairs
 from pe_lab.tasks.flip_flop import FlipFlop as FlipFlop
+from pe_lab.tasks.in_context_recall import InContextRecall as InContextRecall
+from pe_lab.tasks.indirect_indexing import IndirectIndexing as IndirectIndexing
 from pe_lab.tasks.keyed_sort import KeyedSort as KeyedSort
 from pe_lab.tasks.language_model import LanguageModel as LanguageModel
 from pe_lab.tasks.layouts import Decoder as Decoder
@@ -35,10 +37,13 @@ from pe_lab.tasks.mixture import Mixture as Mixture
 from pe_lab.tasks.modular_arithmetic import ModularArithmetic as ModularArithmetic
 from pe_lab.tasks.modular_arithmetic_brackets import ModularArithmeticBrackets as ModularArithmeticBrackets
 from pe_lab.tasks.modular_sum import ModularSum as ModularSum
+from pe_lab.tasks.multi_hop import MultiHop as MultiHop
 from pe_lab.tasks.multiplication import Multiplication as Multiplication
+from pe_lab.tasks.needle import Needle as Needle
 from pe_lab.tasks.ngram import Ngram as Ngram
 from pe_lab.tasks.odds_first import OddsFirst as OddsFirst
 from pe_lab.tasks.parity import Parity as Parity
+from pe_lab.tasks.path_star import PathStar as PathStar
 from pe_lab.tasks.phone_book import PhoneBook as PhoneBook
 from pe_lab.tasks.polynomial import Polynomial as Polynomial
 from pe_lab.tasks.regular import Regular as Regular
