@@ -51,6 +51,9 @@ def _model() -> Settings:
         # Width D of the model.
         width=64,
         num_layers=2,
+        # What mixes the tokens of a layer: attention, or a recurrent net in its place (lstm, gru),
+        # which reads tokens in order and takes no encodings.
+        mixer="attention",
         # Heads H of each attention layer.
         num_heads=4,
         # 0: no feed-forward.

@@ -6,6 +6,7 @@ keys that queries receive and in the mask.
 
 import dataclasses
 import math
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -196,10 +197,8 @@ class Attention(nnx.Module):
           cross: the inputs belong to another stream than the queries.
         """
         x = jnp.where(valid[..., None], x, 0)
-        project_key = self.query if self.key is None else self.key
-        project_value = self.query if self.value is None else self.value
-        k = self._split_heads(project_key(x))
-        v = self._split_heads(project_value(x))
+        k = self._split_heads(self.projection("key")(x))
+        v = self._split_heads(self.projection("value")(x))
         if self.key_norm is not None:
             k = self.key_norm(k)
         features = []
@@ -240,6 +239,11 @@ class Attention(nnx.Module):
         )
         out = out.reshape(x.shape)
         return self.out(out)
+
+    def projection(self, name: Literal["query", "key", "value"]) -> nnx.Linear:
+        """The matrix of queries, keys or values; that of queries where it is shared."""
+        matrix = getattr(self, name)
+        return self.query if matrix is None else matrix
 
     def _split_heads(self, x: Float[Array, "b l d"]) -> Float[Array, "b l h e"]:
         batch, length, _ = x.shape

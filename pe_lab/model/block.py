@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float, Key
 
 from pe_lab.kernels import Kernels
 from pe_lab.model.attention import Attention, Keys
+from pe_lab.model.recurrent import Recurrence
 from pe_lab.model.terms import AttentionTerms
 from pe_lab.runs.settings import Model
 
@@ -85,7 +86,11 @@ class Block(nnx.Module):
         self.pre_norm = model.norm_position in ("pre", "both")
         self.post_norm = model.norm_position in ("post", "both")
         self.dropout = model.dropout
-        self.attention = Attention(model, kernels=kernels, rngs=rngs)
+        self.attention: Attention | Recurrence
+        if model.mixer == "attention":
+            self.attention = Attention(model, kernels=kernels, rngs=rngs)
+        else:
+            self.attention = Recurrence(model, rngs=rngs)
         self.cross = Attention(model, kernels=kernels, rngs=rngs) if cross else None
         has_feedforward = model.feedforward_width > 0
         self.feedforward = (

@@ -23,7 +23,11 @@ def forward_flops(
     products = 0
     for length in lengths.values():
         pairs = 2 * length * width  # q·k and the sum of values, for one query
-        products += length * depth * (projections + feedforward + pairs)
+        mixing = projections + pairs
+        if model.mixer != "attention":
+            num_gates = {"lstm": 4, "gru": 3}[model.mixer]
+            mixing = 2 * num_gates * width**2  # of inputs and of states
+        products += length * depth * (mixing + feedforward)
         if model.loop_injection == "linear":
             products += length * model.num_loops * 2 * width**2
     if len(lengths) == 2:

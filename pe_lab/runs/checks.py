@@ -37,6 +37,14 @@ _AT_LEAST_ZERO = (
     "train.encoding_rate_factor",
     "train.encoding_weight_decay",
 )
+# Settings of attention, with the value at which they change nothing.
+_WITHOUT_ATTENTION = {
+    "qk_norm": False,
+    "logit_temperature": "none",
+    "scale_logits": True,
+    "shared_projections": "none",
+    "sliding_window": None,
+}
 _BELOW_ONE = ("model.dropout", "train.beta1", "train.beta2")
 
 
@@ -48,6 +56,7 @@ def check(run: Run) -> None:
     """
     _check_ranges(run)
     _check_model(run)
+    _check_mixer(run)
     _check_training(run)
     _check_evaluation(run)
     check_encodings(run)
@@ -94,6 +103,30 @@ def _check_model(run: Run) -> None:
             raise UserError(
                 f"config.execution.batch_devices must divide config.{group}.batch_size {size}, "
                 f"got {devices}."
+            )
+
+
+def _check_mixer(run: Run) -> None:
+    """A recurrent net has no attention that the settings of attention could change."""
+    mixer = run.model.mixer
+    if mixer == "attention":
+        return
+    if run.layout.name != "decoder":
+        raise UserError(
+            f"config.model.mixer {mixer!r} reads tokens in order, so config.layout.name must be "
+            f"'decoder', got {run.layout.name!r}."
+        )
+    if run.layout.examples_per_context > 1 and run.layout.document_mask:
+        raise UserError(
+            f"config.model.mixer {mixer!r} carries its state from one example of a context to the "
+            f"next, so config.layout.examples_per_context must be 1 with a document mask."
+        )
+    for name, value in _WITHOUT_ATTENTION.items():
+        setting = getattr(run.model, name)
+        if setting != value:
+            raise UserError(
+                f"config.model.mixer {mixer!r} has no attention, so config.model.{name} must be "
+                f"{value!r}, got {setting!r}."
             )
 
 
@@ -182,6 +215,11 @@ def check_encodings(run: Run) -> None:
     Raises:
       UserError: one does not.
     """
+    if run.model.encodings and run.model.mixer != "attention":
+        raise UserError(
+            f"config.model.mixer {run.model.mixer!r} takes no encodings: config.model.encodings "
+            f"must be ()."
+        )
     for encoding in run.model.encodings:
         _check_indices(encoding, "layers", run.model.num_layers)
         _check_indices(encoding, "heads", run.model.num_heads)

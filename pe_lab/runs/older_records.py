@@ -16,7 +16,12 @@ ADDED_SETTINGS: dict[str, dict[str, Any]] = {
     "evaluate": {"frozen": None, "exact_operands": "none", "attributes": []},
     "execution": {"batch_devices": 1},
     "checkpoints": {"keep_curve": False},
-    "model": {"loop_injection": "none", "scale_logits": True, "shared_projections": "none"},
+    "model": {
+        "loop_injection": "none",
+        "scale_logits": True,
+        "shared_projections": "none",
+        "mixer": "attention",
+    },
     "train": {"exclude_held_out": False, "lengths": {"name": "uniform"}, "min_loops": None},
 }
 # Old and new names of version 6, by part of a record.

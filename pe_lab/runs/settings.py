@@ -115,6 +115,7 @@ class Model:
     loop_injection: Literal["none", "add", "linear"] = "none"
     scale_logits: bool = True
     shared_projections: Literal["none", "qk", "qkv"] = "none"
+    mixer: Literal["attention", "lstm", "gru"] = "attention"
 
     @property
     def schemes(self) -> tuple[Plugin, ...]:

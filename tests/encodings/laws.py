@@ -119,6 +119,8 @@ class Subject:
 
     @property
     def requirements(self) -> Requirements:
+        if not self.spec:
+            return Requirements(relative=True, reads_positions=False)
         return self.encoding.requirements
 
     def stream(self, tokens: Any, positions: Any = None, *parts: Any, **more: Any) -> Stream:

@@ -446,6 +446,7 @@ def test_no_key_may_be_missing(section):
         dict(layout__document_mask=False),
         dict(model__qk_norm=True),
         dict(model__scale_logits=False),
+        dict(model__mixer="lstm", model__encodings=()),
         dict(model__shared_projections="qk"),
         dict(model__shared_projections="qkv"),
         dict(model__logit_temperature="ssmax"),
@@ -853,6 +854,7 @@ def test_a_run_without_injection_and_drawn_loops_keeps_its_id():
     identity = run(model__num_loops=2).identity()
     assert "loop_injection" not in identity["model"]
     assert "scale_logits" not in identity["model"]
+    assert "mixer" not in identity["model"]
     assert "shared_projections" not in identity["model"]
     assert "min_loops" not in identity["train"]
 

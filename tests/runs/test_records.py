@@ -234,6 +234,7 @@ def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as
             "loop_injection": "none",
             "scale_logits": True,
             "shared_projections": "none",
+            "mixer": "attention",
         },
         "train": {
             "max_length": 8,

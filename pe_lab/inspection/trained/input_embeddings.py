@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -177,6 +178,8 @@ def _read(
     first_layer = activations.attention[answering_name][0]
     mask = first_layer.mask[:, :, sink:]  # log n of a temperature counts the sink token as a key
     parts = token_and_embedding(stack, stream)
+    attention = stack.blocks[0].attention
+    assert isinstance(attention, Attention)  # a loaded model has no other mixer
     queries = project(stack, parts, "query")
     no_sink = mask[..., sink:]
     table = stack.embedding.embedding[...] * stack.embedding_scale
@@ -185,7 +188,7 @@ def _read(
         "valid": stream.mask,
         "positions": _positions(stack, stream),
         "embeddings": parts[1],
-        "q": scale_by_temperature(stack.blocks[0].attention, queries, mask),
+        "q": scale_by_temperature(attention, queries, mask),
         "k": project(stack, parts, "key"),
         "mask": jnp.broadcast_to(no_sink, (sizes.size, *no_sink.shape[1:])),
     }
@@ -211,12 +214,13 @@ def token_and_embedding(stack: Stack, stream: Stream) -> Parts:
     return token, jnp.broadcast_to(embedding, token.shape)
 
 
-def project(stack: Stack, parts: Parts, which: str) -> Parts:
+def project(stack: Stack, parts: Parts, which: Literal["query", "key"]) -> Parts:
     """Both parts of the first layer's queries or keys, [B, L, H, Dh], before a temperature."""
     block = stack.blocks[0]
+    assert isinstance(block.attention, Attention)
     if block.pre_norm:
         parts = _normalize(block.norms[0], parts)
-    projection = getattr(block.attention, which)
+    projection = block.attention.projection(which)
     token, embedding = parts
     shape = (*token.shape[:2], block.attention.num_heads, -1)
     of_heads = (
@@ -230,16 +234,17 @@ def project(stack: Stack, parts: Parts, which: str) -> Parts:
 
 
 def scale_by_temperature(attention: Attention, parts: Parts, mask: Bool[Array, "_ _ l s"]) -> Parts:
-    """Both parts of queries times their temperature, a factor of log n for n visible keys."""
+    """Both parts of queries times their scale and temperature, log n for n visible keys."""
+    token, embedding = parts
+    token, embedding = token * attention.query_scale, embedding * attention.query_scale
     if not attention.log_n and attention.log_n_factor is None:
-        return parts
+        return token, embedding
     factor = jnp.ones(1)
     if attention.log_n_factor is not None:
         factor = attention.log_n_factor[...]
     num_visible = jnp.maximum(mask.sum(axis=-1), 1)  # [B|1, H|1, L]
     log_n = jnp.log(num_visible.astype(jnp.float32))
     scale = jnp.moveaxis(factor[None, :, None] * log_n, 1, 2)[..., None]
-    token, embedding = parts
     return token * scale, embedding * scale
 
 

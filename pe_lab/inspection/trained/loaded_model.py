@@ -49,13 +49,19 @@ class LoadedModel:
       lengths: all lengths of examples that will be used.
 
     Raises:
-      UserError: the run has no examples or positions for a length.
+      UserError: the run has no examples or positions for a length, or no attention.
     """
 
     def __init__(
         self, trained: TrainedRun, lengths: Sequence[int], num_examples: int = EXAMPLES
     ) -> None:
         setup = trained.setup
+        mixer = setup.run.model.mixer
+        if mixer != "attention":
+            raise UserError(
+                f"The run {setup.run.run_id} has no attention to inspect: config.model.mixer is "
+                f"{mixer!r}."
+            )
         for length in lengths:
             reason = out_of_reach(setup, length)
             if reason:

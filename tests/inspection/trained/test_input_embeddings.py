@@ -30,8 +30,9 @@ READ = models.stream(models.random_tokens(2, 6))
         dict(norm="rms", qk_norm=True, logit_temperature="log_n"),
         dict(norm_position="post", scale_embeddings=False, qk_norm=True),
         dict(logit_temperature="ssmax", sink_token=True),
+        dict(scale_logits=False, shared_projections="qk"),
     ],
-    ids=["layer", "rms", "post", "ssmax"],
+    ids=["layer", "rms", "post", "ssmax", "unscaled"],
 )
 def test_the_parts_of_token_and_code_sum_to_the_queries_and_keys_that_attention_reads(changes):
     model = models.build("sinusoidal", "learned", num_layers=1, **changes)
