@@ -5,10 +5,11 @@
     python -m experiments.sweep --config=configs/noise.py:placebo    # one function, two names
     python -m experiments.sweep --config=configs/noise.py:vmap       # other orders of summation
     python -m experiments.sweep --config=configs/noise.py:reference
+    python -m experiments.sweep --config=configs/noise.py:smoke      # a small form
 
 `seed` draws the initial weights, and `data_seed` draws the batches. Every pair of ten seeds of each
 kind is trained. The decoder has 2 layers, width 64 and 4 heads; it copies up to 8 of 24 distinct
-symbols. 570 runs of about 12 seconds of one core.
+symbols. 400 runs of about 12 seconds of one core, and 202 more in the other forms.
 
 Placebos are the same function under another name, so that any difference between them is noise:
 - positions that are shifted at random, for relative encodings, whose distances stay the same;
@@ -17,7 +18,7 @@ The forms vmap and reference train the same ten runs with batched members, and w
 they are written. Only the order of the sums changes.
 
 Declared before the runs. Shares of the variance of exact match at the lengths 10, 12 and 16, for
-each encoding: initialization and data by a two-way random-effects analysis of the 10 x 10 runs,
+each encoding: initialization and data by a two-way random-effects analysis of all pairs of seeds,
 with the interaction as the residual; rounding by the mean squared difference of runs of the same
 seeds in two orders, divided by two. Intervals are percentile bootstrap intervals that draw the
 seeds of both kinds anew. A run counts whether or not it solved its task.
@@ -57,10 +58,10 @@ def sweep(pilot=False, placebo=False, vmap=False, reference=False, smoke=False):
     variants = grid.product(grid.concat(*encodings), {"positions": [dict(name="contiguous")]})
     if placebo:
         variants += _placebos()
-    seeds = {"seed": range(2 if smoke else SEEDS)}
+    seeds = {"seed": range(1 if smoke else SEEDS)}
     if placebo or vmap or reference:
         return grid.product(variants, seeds)
-    return grid.product(variants, {"data_seed": range(2 if smoke else SEEDS)}, seeds)
+    return grid.product(variants, {"data_seed": range(1 if smoke else SEEDS)}, seeds)
 
 
 def _placebos():

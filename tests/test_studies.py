@@ -24,7 +24,17 @@ from pe_lab.training.setup import build_setup
 from tests.marks import full_except
 
 ROOT = Path(__file__).parents[1]
-WITH_SMOKE = ("architectures", "combine", "context_extension", "exposure", "journey", "temperature")
+WITH_SMOKE = (
+    "architectures",
+    "combine",
+    "context_extension",
+    "exposure",
+    "journey",
+    "noise",
+    "saturation",
+    "suite_grid",
+    "temperature",
+)
 PRESETS = (
     "abacus4",
     "coupling7",
@@ -67,10 +77,7 @@ def test_every_study_is_tested_here():
         *TWO_STAGES,
         "encoding_costs",
         "engine",
-        "noise",
-        "saturation",
         "scaling",
-        "suite_grid",
         "suite_pilot",
     }
     assert found - {*STUDIES, *TWO_STAGES} == {
@@ -79,10 +86,7 @@ def test_every_study_is_tested_here():
         "gpt2",
         "encoding_costs",
         "engine",
-        "noise",
-        "saturation",
         "scaling",
-        "suite_grid",
         "suite_pilot",
     }
 
@@ -114,6 +118,13 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
         "shifted(max_shift=32)": grid((8, 12), (0, 32)),
     },
     "journey": {"normalized": grid((8, 12, 16), (0, 32)), "shaw": grid((8, 12, 16), (0, 32))},
+    "noise": {name: grid((8, 9, 10, 12, 16, 24)) for name in ("rope", "t5_bias", "alibi", "fire")},
+    "saturation": {
+        f"shaw(clip={clip})": grid((16, 18, 20, 24, 32, 48, 64), trained=(16,)) for clip in (4, 8)
+    },
+    "suite_grid": {
+        encoding: grid((4, 5, 6, 8, 12, 16), trained=(4,)) for encoding in ("nope", "sinusoidal")
+    },
     "temperature": {"log_n": grid((8, 16)), "ssmax": grid((8, 16))},
 }
 
