@@ -15,7 +15,7 @@ from experiments import command_line
 from pe_lab.results import formats, read_analysis_spec, results, tables
 from pe_lab.runs import analysis_spec, config, record_rows, records
 from pe_lab.runs.evaluation_points import grid as places
-from pe_lab.sweeps import plans, study, sweep, tuning
+from pe_lab.sweeps import design_checks, plans, study, sweep, tuning
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.training import process, run_records
 from pe_lab.training.checks import out_of_reach
@@ -191,6 +191,13 @@ def test_a_presets_small_form_trains_one_cell_and_measures_all_that_it_asks_for(
 def test_every_run_group_of_a_preset_can_be_set_up(name, form, tmp_path):
     """A plan builds the setup of every run group."""
     assert plans.make(expanded(name, **form), tmp_path).groups
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_smoke_form_of_a_protocol_has_no_doubt_about_its_own_design(name, tmp_path):
+    """A protocol may have one, such as a task whose short inputs repeat; its first look has none."""
+    assert design_checks.notes(expanded(name, tmp_path, smoke=True), seeds=1) == []
 
 
 def places_of(record):

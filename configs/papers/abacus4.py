@@ -122,7 +122,7 @@ def get_config(smoke=False, scaled=False):
         c.train.update(steps=4000, batch_size=64, warmup_steps=400, learning_rate=1e-3)
         c.evaluate.update(num_examples=250, curve_every=1000)
     if smoke:
-        forms.smoke(c, trained=6, tested=9)
+        forms.smoke(c, trained=6)
     return c
 
 

@@ -138,7 +138,7 @@ def get_config(smoke=False, scaled=False):
         c.train.update(steps=5000, warmup_steps=50, learning_rate=1e-3)
         c.evaluate.update(num_examples=250, curve_every=1000)
     if smoke:
-        forms.smoke(c, trained=6, tested=9)
+        forms.smoke(c, trained=6)
     return c
 
 

@@ -65,7 +65,7 @@ def get_config(smoke=False, scaled=False):
         c.evaluate.update(num_examples=1000, curve_every=250, curve_examples=250)
     if smoke:
         c.task = dict(name="associative_recall", num_symbols=64, slots_per_pair=1)
-        forms.smoke(c, trained=4, tested=6)
+        forms.smoke(c, trained=4)
     return c
 
 

@@ -56,8 +56,9 @@ class WandB:
     def __init__(
         self, out: Path, study: str, label: str, record: JsonObject, *, online: bool = False
     ):
-        out.mkdir(parents=True, exist_ok=True)
-        self.run = _library("wandb", "W&B").init(
+        library = _library("wandb", "W&B")
+        out.mkdir(parents=True, exist_ok=True)  # after the import: a refusal leaves no folder
+        self.run = library.init(
             dir=str(out),
             mode="online" if online else "offline",
             reinit="finish_previous",  # every run of the study is one of W&B's

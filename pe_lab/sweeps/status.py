@@ -66,11 +66,11 @@ def read(folder: Path) -> Status:
         if record is not None and record["status"] != "failed":
             runs.append(RunStatus(run_id, label, "done", record["error"] or ""))
         elif latest_group is not None and latest_group.running:
-            runs.append(RunStatus(run_id, label, "running", latest_group.about))
+            runs.append(RunStatus(run_id, label, "running", latest_group.about(run_id)))
         elif record is not None:
             runs.append(RunStatus(run_id, label, "failed", record["error"] or ""))
         else:
-            reason = "" if latest_group is None else latest_group.about
+            reason = "" if latest_group is None else latest_group.about(run_id)
             if records.path_of(folder, run_id) in damaged:
                 reason = "its record is damaged"
             runs.append(RunStatus(run_id, label, "left", reason))
@@ -95,14 +95,16 @@ class _Group:
     running: bool
     progress: JsonObject
 
-    @property
-    def about(self) -> str:
-        """The progress in words."""
+    def about(self, run_id: str) -> str:
+        """The progress of one of its runs in words."""
         if "step" not in self.progress:
             return "compiling" if self.running else ""
         steps = f"step {self.progress['step']} of {self.steps}"
-        loss = self.progress.get("loss")
-        return steps if loss is None else f"{steps}, loss {loss:.4f}"
+        losses = self.progress.get("losses")
+        if not isinstance(losses, list) or len(losses) != len(self.run_ids):
+            return steps
+        loss = losses[self.run_ids.index(run_id)]
+        return f"{steps}, loss {loss:.4f}" if isinstance(loss, float) else steps
 
     @property
     def seconds_left(self) -> float | None:

@@ -228,6 +228,7 @@ class Training:
             "event": "progress",
             "step": self.step,
             "loss": float(finite.mean()) if finite.size else None,
+            "losses": [curve.finite(value) for value in loss],  # of each member
             "steps_per_second": rate * len(self.group.runs),
         }
         self.report(event)

@@ -105,7 +105,8 @@ def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, t
         UserError,
         match=r"^W&B needs wandb, which is not installed: pip install 'pe_lab\[writers\]'\.$",
     ):
-        writers.export(STUDY, "wandb", tmp_path)
+        writers.export(STUDY, "wandb", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow

@@ -59,14 +59,31 @@ def test_each_run_has_its_state_and_reason(folder):
 
 
 def test_a_run_whose_group_a_process_is_at_runs(folder):
-    said = {"event": "progress", "step": 4, "loss": 0.5, "steps_per_second": 8.0}
+    said = {
+        "event": "progress",
+        "step": 4,
+        "loss": 0.5,
+        "losses": [0.2, None, 0.3, 0.7],
+        "steps_per_second": 8.0,
+    }
     with locks.held(folder / "groups" / f"{GROUP.group_id}.lock"):
         assert [s for s, _ in states(status.read(folder))] == ["done", "done", "running", "running"]
         assert status.read(folder).seconds_left is None  # it has not said how fast it is
         records.write_json(folder / "progress" / f"{GROUP.group_id}.json", said)
         found = status.read(folder)
-    assert states(found)[2:] == [("running", "step 4 of 12, loss 0.5000")] * 2
+    assert states(found)[2:] == [
+        ("running", "step 4 of 12, loss 0.3000"),
+        ("running", "step 4 of 12, loss 0.7000"),
+    ]
     assert (found.workers, found.seconds_left) == (1, (12 - 4) * 4 / 8.0)
+
+
+@pytest.mark.parametrize("losses", [None, 0.5, [0.5], [0.5, 0.5, 0.5, None], [0.5, 0.5, 0.5, "a"]])
+def test_a_run_whose_own_loss_is_unknown_shows_none(folder, losses):
+    said = {"event": "progress", "step": 4, "loss": 0.5, "losses": losses}
+    with locks.held(folder / "groups" / f"{GROUP.group_id}.lock"):
+        records.write_json(folder / "progress" / f"{GROUP.group_id}.json", said)
+        assert states(status.read(folder))[3] == ("running", "step 4 of 12")
 
 
 def test_a_run_that_is_trained_in_one_of_its_groups_is_running(folder):

@@ -53,6 +53,9 @@ def test_a_group_leaves_a_complete_record_for_every_member(tmp_path):
     assert (record["status"], record["error"]) == ("finished", None)
     assert [p["step"] for p in record["curve"]] == [0, 6, 12]
     assert [e["step"] for e in events if e["event"] == "progress"] == [4, 6, 8, 12]
+    for event in (e for e in events if e["event"] == "progress"):
+        assert len(set(event["losses"])) == 2  # of each member
+        assert event["loss"] == pytest.approx(sum(event["losses"]) / 2)
     assert record["exposure"] == {
         "steps": 12,
         "max_length": 3,
