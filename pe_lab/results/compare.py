@@ -44,6 +44,7 @@ class Comparison:
       correlation: of the values of shared seeds.
       improvement: probability that a run of a is better than one of b.
       reason: why they are not compared; "" if they are.
+      margin: of an equivalence, which has no p; None for a contrast of difference.
       count_holm, holm: count_p and p, adjusted over all contrasts of the spec.
       count_decides, decides: whether some outcome of the seeds brings the adjusted p below LEVEL.
     """
@@ -60,6 +61,7 @@ class Comparison:
     correlation: float | None
     improvement: float | None
     reason: str = ""
+    margin: float | None = None
     count_holm: float | None = None
     holm: float | None = None
     count_decides: bool = False
@@ -72,7 +74,13 @@ def contrasts(results: Results) -> list[Comparison]:
     comparisons = []
     for contrast in results.spec.contrasts:
         for a, b in pairs(chosen, contrast):
-            comparisons.append(compare(chosen, a, b, contrast.point))
+            comparison = compare(chosen, a, b, contrast.point)
+            if contrast.margin is not None:
+                # It tests no difference, so that it does not count for Holm's method either.
+                comparison = dataclasses.replace(
+                    comparison, margin=contrast.margin, count_p=None, p=None
+                )
+            comparisons.append(comparison)
     # Holm's method adjusts the two kinds of tests separately.
     count_holms = significance.holm([comparison.count_p for comparison in comparisons])
     holms = significance.holm([comparison.p for comparison in comparisons])

@@ -3,7 +3,17 @@
 import itertools
 from collections.abc import Sequence
 
-from pe_lab.results import cells, compare, metrics, notes, ranking, significance, statistics, views
+from pe_lab.results import (
+    cells,
+    compare,
+    equivalence,
+    metrics,
+    notes,
+    ranking,
+    significance,
+    statistics,
+    views,
+)
 from pe_lab.results.compare import Comparison
 from pe_lab.results.formats import DASH, Cell, Table
 from pe_lab.results.results import Results
@@ -50,6 +60,11 @@ def contrasts(results: Results) -> Table:
     if pairs:
         of_pairs = f"Intervals of a − b: {_pair_intervals(pairs)}."
     table_notes = [*_p_notes(comparisons), of_pairs]
+    if any(comparison.margin is not None for comparison in comparisons):
+        table_notes.append(
+            "Contrasts with a margin, which was declared before the runs, have no p. *alike*: the "
+            "interval of a − b lies within the margin."
+        )
     columns = [column for column, is_column_shown in header.items() if is_column_shown]
     return views.noted("Contrasts", caption, columns, rows, table_notes)
 
@@ -96,6 +111,8 @@ def _contrast(comparison: Comparison, results: Results) -> list[Cell]:
         remarks.append(str(comparison.metric.point))
     if not is_compared:
         remarks.append(f"not compared: {comparison.reason}")
+    elif comparison.margin is not None:
+        remarks.append(equivalence.remark(comparison.interval, comparison.margin))
     num_pairs = len(comparison.differences)
     return [
         Cell(f"{comparison.a.name} against {comparison.b.name}"),

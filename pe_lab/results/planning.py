@@ -52,7 +52,8 @@ def seeds_needed(results: Results, power: float) -> list[Need]:
         raise UserError(
             f"--seeds_needed must be a power between 0 and 1, such as 0.8, got {power:g}."
         )
-    comparisons = compare.contrasts(results)
+    # An equivalence has no p that seeds could bring below a level.
+    comparisons = [c for c in compare.contrasts(results) if c.margin is None]
     if not comparisons:
         raise UserError(
             f"The analysis spec of {results.name} has no contrasts. Add contrasts to the "

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pe_lab.metrics.base import LengthMetric
 from pe_lab.results import metrics
+from pe_lab.results.read_points import LENGTH_KEYS, POINT_KEYS, metric_point
 from pe_lab.runs.analysis_spec import (
     SUMMARIES,
     AnalysisSpec,
@@ -15,14 +16,10 @@ from pe_lab.runs.analysis_spec import (
     Extrapolation,
     Figure,
     Literature,
-    MetricPoint,
     MetricSpec,
     TableSpec,
 )
 from pe_lab.runs.errors import UserError, unknown
-
-_POINT_KEYS = ("at", "length", "lengths", "offset")
-_LENGTH_KEYS = ("at", "length", "lengths")  # they exclude each other
 
 
 def from_dict(values: object) -> AnalysisSpec:
@@ -61,13 +58,16 @@ def from_dict(values: object) -> AnalysisSpec:
 def _contrast(values: object) -> Contrast:
     where = "analysis()['contrasts']"
     point = None
+    margin = None
     names: list[object] = []
     if isinstance(values, Mapping):
-        settings = _dict(where, values, ("a", "b", "at", "length", "offset"))
+        settings = _dict(where, values, ("a", "b", "at", "length", "offset", "margin"))
         names = [settings.get("a"), settings.get("b")]
         # Without a point of its own, a contrast is at the point of extrapolation.
-        if settings.keys() - {"a", "b"}:
-            point = _metric_point(where, settings)
+        if settings.keys() - {"a", "b", "margin"}:
+            point = metric_point(where, settings)
+        if "margin" in settings:
+            margin = _margin(where, settings["margin"])
     elif isinstance(values, list | tuple):
         names = list(values)
     texts = [name for name in names if isinstance(name, str)]
@@ -75,7 +75,13 @@ def _contrast(values: object) -> Contrast:
         raise UserError(
             f'{where}: a contrast is two different names, ("rope", "alibi"), got {values!r}.'
         )
-    return Contrast(texts[0], texts[1], point)
+    return Contrast(texts[0], texts[1], point, margin)
+
+
+def _margin(where: str, value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
+        raise UserError(f"{where}: margin is a difference above 0, such as 0.05, got {value!r}.")
+    return float(value)
 
 
 def _extrapolation(values: object) -> Extrapolation:
@@ -85,45 +91,15 @@ def _extrapolation(values: object) -> Extrapolation:
     threshold = settings.get("threshold", Extrapolation.threshold)
     if not isinstance(threshold, int | float) or not 0 < threshold <= 1:
         raise UserError(f"{where}: threshold must be above 0 and at most 1, got {threshold!r}.")
-    if not settings.keys() & set(_LENGTH_KEYS):
+    if not settings.keys() & set(LENGTH_KEYS):
         settings = {**settings, "at": Extrapolation.point.at}
-    return Extrapolation(_metric_point(where, settings), float(threshold))
-
-
-def _metric_point(where: str, settings: Mapping[str, object]) -> MetricPoint:
-    """Return the point of the keys at, length, lengths and offset. Other keys are ignored."""
-    # The settings of a metric have other keys too, such as its name.
-    stated = {key: settings[key] for key in _POINT_KEYS if key in settings}
-    if len(stated.keys() & set(_LENGTH_KEYS)) > 1:
-        raise UserError(f"{where}: at, length and lengths exclude each other, got {stated!r}.")
-    error = UserError(
-        f"{where}: a point is at=2, length=16, lengths=(41, 500) or offset=8, got {stated!r}."
-    )
-    at, length, lengths, offset = map(stated.get, _POINT_KEYS)
-    if at is not None:
-        if not isinstance(at, int | float) or at <= 0:
-            raise error
-        at = float(at)
-    if length is not None and (not isinstance(length, int) or length < 1):
-        raise error
-    if lengths is not None:
-        if not isinstance(lengths, list | tuple) or len(lengths) != 2:
-            raise error
-        first, last = lengths
-        if not isinstance(first, int) or not isinstance(last, int) or first > last:
-            raise error
-        lengths = (first, last)
-    if offset is None:
-        offset = 0  # as trained
-    if not isinstance(offset, int) or offset < 0:
-        raise error
-    return MetricPoint(at, length, lengths, offset)
+    return Extrapolation(metric_point(where, settings), float(threshold))
 
 
 def _metric(where: str, values: object) -> MetricSpec:
     if isinstance(values, str):
         values = {"name": values}
-    settings = _dict(where, values, ("name", "show", "label", *_POINT_KEYS))
+    settings = _dict(where, values, ("name", "show", "label", *POINT_KEYS))
     name = str(settings.get("name", "exact_match"))
     show = str(settings.get("show", "median"))
     if name not in metrics.BY_NAME:
@@ -142,7 +118,7 @@ def _metric(where: str, values: object) -> MetricSpec:
             f"show='seeds'."
         )
     label = _text(f"{where}['label']", settings.get("label", ""))
-    return MetricSpec(name, _metric_point(where, settings), show, label)
+    return MetricSpec(name, metric_point(where, settings), show, label)
 
 
 def _table(where: str, values: object) -> TableSpec:

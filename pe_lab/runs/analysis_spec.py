@@ -7,7 +7,12 @@ A config states it in `analysis()`, as plain values:
             question="Which encodings still copy at twice the training length?",
             # A run extrapolates if it is solved and has this exact match at twice the length.
             extrapolation=dict(at=2, threshold=0.9),
-            contrasts=(("rope", "alibi"), ("contiguous", "shifted")),
+            contrasts=(
+                ("rope", "alibi"),
+                ("contiguous", "shifted"),
+                # An equivalence: do they differ by less than the margin?
+                dict(a="sinusoidal", b="learned", at=1, margin=0.05),
+            ),
             # Axes that validation chooses. They are not compared.
             tuned=("train.learning_rate",),
             tables=(
@@ -114,6 +119,8 @@ class Contrast:
     a: str
     b: str
     point: MetricPoint | None = None  # None: the point of extrapolation
+    # With a margin the contrast asks whether the two are alike: whether they differ by less.
+    margin: float | None = None
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ They depend on the study alone, and never on which of its runs are finished.
 import dataclasses
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-from pe_lab.results import read_analysis_spec, significance
+from pe_lab.results import read_analysis_spec, significance, statistics
 from pe_lab.runs import analysis_spec, plugins
-from pe_lab.runs.analysis_spec import AnalysisSpec, MetricPoint
+from pe_lab.runs.analysis_spec import AnalysisSpec, Contrast, MetricPoint
 from pe_lab.runs.run import Run
 from pe_lab.runs.settings import Encoding
 from pe_lab.sweeps.study import SEEDS, Entry, Study
@@ -29,12 +29,15 @@ def notes(study: Study, seeds: int, built: Sequence[Setup] = ()) -> list[str]:
     spec = read_analysis_spec.from_dict(study.analysis)
     setup_of = _setups(study, built)
     variants = _variants(study, spec)
-    pairs = _pairs(variants, spec)
-    not_compared = _not_compared(pairs, variants, setup_of)
+    not_compared = _not_compared(_pairs(variants, spec, spec.contrasts), variants, setup_of)
+    differences = [contrast for contrast in spec.contrasts if contrast.margin is None]
+    tested = _pairs(variants, spec, differences)
+    num_tested = len(tested) - len(_not_compared(tested, variants, setup_of))
     return [
         *_unmeasured_extrapolation(study, spec),
         *not_compared,
-        *_too_few_seeds(seeds, len(pairs) - len(not_compared)),
+        *_too_few_seeds(seeds, num_tested),
+        *_no_intervals(seeds, spec),
         *_repeated_functions(variants, setup_of),
         *_lengths_out_of_reach(variants, setup_of),
         *_repeated_inputs(setup_of.values()),
@@ -102,18 +105,29 @@ def _too_few_seeds(seeds: int, num_pairs: int) -> list[str]:
     return [sentence]
 
 
+def _no_intervals(seeds: int, spec: AnalysisSpec) -> list[str]:
+    """No equivalence can be shown, because so few pairs have no interval."""
+    has_margins = any(contrast.margin is not None for contrast in spec.contrasts)
+    if not has_margins or seeds >= statistics.EXACT_FROM:
+        return []
+    return [
+        f"with {seeds} seeds no contrast with a margin can show that two variants are alike: an "
+        f"interval takes {statistics.EXACT_FROM}"
+    ]
+
+
 def _can_decide(seeds: int, num_pairs: int) -> bool:
     smallest = significance.smallest_p_of_counts(seeds, seeds)
     return any(significance.can_decide([smallest] * num_pairs))
 
 
 def _pairs(
-    variants: Mapping[str, Sequence[Entry]], spec: AnalysisSpec
+    variants: Mapping[str, Sequence[Entry]], spec: AnalysisSpec, contrasts: Iterable[Contrast]
 ) -> list[tuple[str, str, MetricPoint]]:
-    """The variants of all declared contrasts, and the points where they are compared."""
+    """The variants of declared contrasts, and the points where they are compared."""
     labels_of = {name: entries[0].labels for name, entries in variants.items()}
     pairs = []
-    for contrast in spec.contrasts:
+    for contrast in contrasts:
         point = contrast.point or spec.extrapolation.point
         pairs += [(a, b, point) for a, b in analysis_spec.pairs(labels_of, contrast)]
     return pairs

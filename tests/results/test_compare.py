@@ -29,9 +29,7 @@ def study(tmp_path, runs, contrasts=(("rope", "alibi"),), **analysis):
             for i, v in enumerate(values)
         ]
     return results.load(
-        write_study(
-            tmp_path, *entries, analysis={"contrasts": [list(c) for c in contrasts], **analysis}
-        )
+        write_study(tmp_path, *entries, analysis={"contrasts": list(contrasts), **analysis})
     )
 
 

@@ -33,6 +33,7 @@ def test_a_spec_is_read_from_the_plain_data_of_study_json():
             "contrasts": [
                 ["rope", "alibi"],
                 {"a": "rope", "b": "alibi", "length": 16, "offset": 8},
+                {"a": "rope", "b": "alibi", "margin": 0.05},
             ],
             "tuned": ["train.learning_rate"],
             "tables": [
@@ -48,6 +49,7 @@ def test_a_spec_is_read_from_the_plain_data_of_study_json():
     assert spec.contrasts == (
         Contrast("rope", "alibi"),
         Contrast("rope", "alibi", MetricPoint(length=16, offset=8)),
+        Contrast("rope", "alibi", margin=0.05),
     )
     (table,) = spec.tables
     assert (table.rows, table.columns, table.metric) == (
@@ -73,6 +75,10 @@ def test_a_spec_is_read_from_the_plain_data_of_study_json():
             r'a contrast is two different names, \("rope", "alibi"\), got \(\'rope\',\)\.',
         ),
         ({"contrasts": (("rope", "rope"),)}, r"two different names"),
+        (
+            {"contrasts": ({"a": "rope", "b": "alibi", "margin": 0},)},
+            r"margin is a difference above 0, such as 0\.05, got 0\.",
+        ),
         ({"contrasts": ("rope", "alibi")}, r"two different names, .*, got 'rope'"),
         ({"contrasts": "rope"}, r"\['contrasts'\] must be a tuple, got 'rope'"),
         ({"tables": ({"row": "task"},)}, r"has no 'row'\. Did you mean 'rows'\?"),

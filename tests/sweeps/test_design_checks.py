@@ -61,6 +61,17 @@ def test_seeds_that_can_decide_no_contrast_are_too_few(seeds, enough):
 
 
 @pytest.mark.slow
+def test_an_equivalence_takes_seeds_for_an_interval_and_no_p():
+    contrast = {"a": "rope", "b": "alibi", "margin": 0.05}
+    axes = {"model.encodings": [ROPE, ALIBI]}
+    assert notes(axes, seeds=4, analysis={"contrasts": [contrast]}) == [
+        "with 4 seeds no contrast with a margin can show that two variants are alike: an interval "
+        "takes 5"
+    ]
+    assert notes(axes, seeds=5, analysis={"contrasts": [contrast]}) == []
+
+
+@pytest.mark.slow
 def test_a_contrast_with_a_variant_that_reveals_the_target_length_is_named():
     axes = {"positions": [{"name": "contiguous"}, {"name": "normalized"}]}
     analysis = {"contrasts": [("contiguous", "normalized")]}
