@@ -21,6 +21,7 @@ from docs.build import (
     performance,
     protocols,
     statistics,
+    study_facts,
     suite,
     tasks,
     templates,
@@ -86,7 +87,11 @@ def text(root: Path, page: Path) -> str:
     template = templates_of(root)[page]
     folder = template.parent
     of = functools.partial(_numbers, root)
-    lookups: dict[str, Any] = {"of": of, "first_untrained_bucket": first_untrained_bucket}
+    lookups: dict[str, Any] = {
+        "of": of,
+        "facts": study_facts,
+        "first_untrained_bucket": first_untrained_bucket,
+    }
     if (root / folder / "study.json").exists():
         lookups["study"] = of(folder.name)
     if str(page) in LOOKUPS:

@@ -6,20 +6,41 @@ from typing import Any
 
 from docs.build import markdown
 from docs.build.coverage import INTERVALS, WORLDS
+from docs.build.numbers import listed
+from pe_lab.results import results
 
 RECORD = Path("results/published/coverage/coverage.json")
+STUDIES = Path("results/published")
 
 
 def lookups(root: Path) -> dict[str, Any]:
     """Lookups of the page, from the record below `root`."""
     record = json.loads((root / RECORD).read_text(encoding="utf-8"))
     three = record["centers"]["percentile bootstrap"]["two groups"]["3"]
+    with_held_out, without_held_out = held_out(root)
     return {
+        "with_held_out": with_held_out,
+        "without_held_out": without_held_out,
         "studies": f"{record['studies']:,}",
         "three": _percent(three),
         "centers": _table_of_centers(record["centers"]),
         "rates": _table_of_rates(record["rates"]),
     }
+
+
+def held_out(root: Path) -> tuple[str, str]:
+    """Return the published studies whose training left out evaluation inputs, and the others."""
+    names: dict[bool, list[str]] = {True: [], False: []}
+    for folder in sorted(path.parent for path in (root / STUDIES).glob("*/study.json")):
+        study = results.load(folder)
+        excluded = {
+            run["config"]["train"]["exclude_held_out"]
+            for variant in study.variants
+            for run in variant.runs
+        }
+        for is_excluded in sorted(excluded):  # a study may have runs of both kinds
+            names[is_excluded].append(f"`{folder.name}`")
+    return listed(names[True] or ["none"]), listed(names[False] or ["none"])
 
 
 def _table_of_centers(centers: dict[str, Any]) -> str:
