@@ -81,27 +81,32 @@ def contrasts(results: Results) -> list[Comparison]:
                     comparison, margin=contrast.margin, count_p=None, p=None
                 )
             comparisons.append(comparison)
+    return _adjusted(comparisons)
+
+
+def _adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Adjust p values over all contrasts of difference, compared or not."""
+    differences = [comparison for comparison in comparisons if comparison.margin is None]
     # Holm's method adjusts the two kinds of tests separately.
-    count_holms = significance.holm([comparison.count_p for comparison in comparisons])
-    holms = significance.holm([comparison.p for comparison in comparisons])
-    counts_decide = significance.can_decide([_smallest_count_p(c) for c in comparisons])
-    pairs_decide = significance.can_decide([_smallest_p(c) for c in comparisons])
+    count_holms = iter(significance.holm([c.count_p for c in differences]))
+    holms = iter(significance.holm([c.p for c in differences]))
+    counts_decide = iter(significance.can_decide([_smallest_count_p(c) for c in differences]))
+    pairs_decide = iter(significance.can_decide([_smallest_p(c) for c in differences]))
     adjusted = []
-    for index, comparison in enumerate(comparisons):
-        adjusted.append(
-            dataclasses.replace(
+    for comparison in comparisons:
+        if comparison.margin is None:
+            comparison = dataclasses.replace(
                 comparison,
-                count_holm=count_holms[index],
-                holm=holms[index],
-                count_decides=counts_decide[index],
-                decides=pairs_decide[index],
+                count_holm=next(count_holms),
+                holm=next(holms),
+                count_decides=next(counts_decide),
+                decides=next(pairs_decide),
             )
-        )
+        adjusted.append(comparison)
     return adjusted
 
 
 def _smallest_count_p(comparison: Comparison) -> float | None:
-    # A contrast that is not compared is no test, and does not count for Holm's method.
     if comparison.count_p is None:
         return None
     a, b = comparison.counts

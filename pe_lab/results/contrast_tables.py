@@ -139,17 +139,18 @@ def _p_notes(comparisons: Sequence[Comparison]) -> list[str]:
         if not comparison.decides:
             pairs.append(len(comparison.differences))
     level = f"below {significance.LEVEL:g}"
-    if len(tested) > 1:
-        level += f" over {len(tested)} contrasts"
+    # Contrasts with a margin have no p.
+    num_declared = sum(comparison.margin is None for comparison in comparisons)
+    if num_declared > 1:
+        level += f" over {num_declared} contrasts"
     seeds = f"{notes.listed(counts)} a variant" if counts else ""
     runs = f"{notes.listed(pairs, 'pair')} of runs" if pairs else ""
     if not any(comparison.count_decides or comparison.decides for comparison in tested):
         return [f"{seeds or runs} cannot bring p {level}: no p is shown."]
-    sentences = ["p: not adjusted, because one contrast is compared."]
-    if len(tested) > 1:
+    sentences = ["p: not adjusted, because one contrast is declared."]
+    if num_declared > 1:
         sentences = [
-            f"p: adjusted over the {len(tested)} contrasts that are compared, and no other (Holm), "
-            f"each test by itself."
+            f"p: adjusted over all {num_declared} declared contrasts (Holm), each test by itself."
         ]
     if seeds:
         sentences.append(f"{seeds} cannot bring p of *extrapolates* {level}: it is not shown.")

@@ -66,11 +66,10 @@ def seeds_needed(results: Results, power: float) -> list[Need]:
 def text(results: Results, power: float, needs: Sequence[Need]) -> str:
     """Return a text with a line for each contrast."""
     comparisons = [need.comparison for need in needs]
-    num_compared = sum(not comparison.reason for comparison in comparisons)
     lines = [
         f"Seeds of each variant for a power of {power:g} at p < {_level(comparisons):.2g}: 0.05 "
-        f"over {notes.listed([num_compared], 'contrast')} that can be compared (Holm's first "
-        f"step). The finished runs are the pilot.",
+        f"over {notes.listed([len(comparisons)], 'declared contrast')} (Holm's first step). The "
+        f"finished runs are the pilot.",
         "if true: the pilot's rates of extrapolation are true; averaged: mean over the rates that "
         "agree with the pilot; paired: for a − b on shared seeds.",
     ]
@@ -96,9 +95,8 @@ def text(results: Results, power: float, needs: Sequence[Need]) -> str:
 
 
 def _level(comparisons: Sequence[Comparison]) -> float:
-    """Return the level of Holm's first step. Contrasts that are not compared are no tests."""
-    num_compared = sum(not comparison.reason for comparison in comparisons)
-    return significance.LEVEL / max(1, num_compared)
+    """Return the level of Holm's first step, over all declared contrasts."""
+    return significance.LEVEL / len(comparisons)
 
 
 def _need(comparison: Comparison, power: float, level: float) -> Need:

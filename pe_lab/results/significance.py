@@ -98,7 +98,10 @@ def barnard_table(count_a: int, count_b: int) -> Array:
 
 
 def holm(ps: Sequence[Number | None]) -> list[float | None]:
-    """Return p values adjusted for their number (Holm 1979). None is no test and stays None.
+    """Return p values adjusted for their number (Holm 1979).
+
+    None stays None and counts as a test. The number is then that of the declared contrasts, and
+    does not depend on the runs that are finished or solved.
 
     statsmodels' multipletests gives the same numbers, but every call collects garbage, which takes
     0.1 s in a process that has loaded JAX. Planning calls this thousands of times.
@@ -107,7 +110,7 @@ def holm(ps: Sequence[Number | None]) -> list[float | None]:
     adjusted: list[float | None] = [None] * len(ps)
     largest = 0.0
     for rank, (p, index) in enumerate(sorted(tested)):
-        num_remaining = len(tested) - rank
+        num_remaining = len(ps) - rank
         # An adjusted p is not below the adjusted p of a smaller one.
         largest = max(largest, p * num_remaining)
         adjusted[index] = float(min(largest, 1.0))
@@ -120,7 +123,7 @@ def can_decide(smallest: Sequence[float | None]) -> list[bool]:
     An adjusted p never falls when another p rises, so all tests are taken at their smallest p.
 
     Args:
-      smallest: smallest p of each test before the adjustment; None for no test.
+      smallest: smallest p of each test before the adjustment; None for no result.
     """
     return [p is not None and p < LEVEL for p in holm(smallest)]
 

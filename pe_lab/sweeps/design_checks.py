@@ -29,13 +29,11 @@ def notes(study: Study, seeds: int, built: Sequence[Setup] = ()) -> list[str]:
     spec = read_analysis_spec.from_dict(study.analysis)
     setup_of = _setups(study, built)
     variants = _variants(study, spec)
-    not_compared = _not_compared(_pairs(variants, spec, spec.contrasts), variants, setup_of)
     differences = [contrast for contrast in spec.contrasts if contrast.margin is None]
-    tested = _pairs(variants, spec, differences)
-    num_tested = len(tested) - len(_not_compared(tested, variants, setup_of))
+    num_tested = len(_pairs(variants, spec, differences))
     return [
         *_unmeasured_extrapolation(study, spec),
-        *not_compared,
+        *_not_compared(_pairs(variants, spec, spec.contrasts), variants, setup_of),
         *_too_few_seeds(seeds, num_tested),
         *_no_intervals(seeds, spec),
         *_repeated_functions(variants, setup_of),

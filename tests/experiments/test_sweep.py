@@ -330,7 +330,7 @@ def test_notes_on_a_design_do_not_change_with_the_runs_that_are_finished(tmp_pat
     before = notes("--dry_run")
     assert any("rope · shifted repeats rope · contiguous" in text for text in before)
     assert any("raw_index · shifted will not be compared" in text for text in before)
-    assert any("(contrasts, adjusted by Holm's method: 1)" in text for text in before)
+    assert any("(contrasts, adjusted by Holm's method: 2)" in text for text in before)
     config.write_text(SHIFTED_OR_NOT.replace("NAMES", "['rope']"))
     notes()
     config.write_text(SHIFTED_OR_NOT.replace("NAMES", "['rope', 'raw_index']"))

@@ -10,6 +10,7 @@ from pe_lab.results import (
     statistics,
 )
 from pe_lab.results.compare import Counts
+from pe_lab.runs import records
 from pe_lab.runs.analysis_spec import Contrast, MetricPoint
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
@@ -219,16 +220,21 @@ def test_an_encoding_with_a_scheme_of_its_own_is_not_contiguous(tmp_path):
     assert seen == [True, False]
 
 
-def test_holm_is_over_the_contrasts_that_are_compared(tmp_path):
+def test_holm_is_over_all_declared_contrasts_whatever_is_finished_or_solved(tmp_path):
     runs = {
         "rope": [1.0] * 6,
         "alibi": [0.0] * 6,
         "nope": ([0.5] * 6, {"validation": {4: 0.0}}),
         "t5": [0.5] * 6,
     }
-    found = study(tmp_path, runs, [("rope", "alibi"), ("rope", "t5"), ("rope", "nope")])
-    first, second, third = compare.contrasts(found)
-    assert (first.p, first.holm, second.holm, third.holm) == (2 / 64, 4 / 64, 4 / 64, None)
+    contrasts = [("rope", "alibi"), ("rope", "t5"), ("rope", "nope")]
+    first, second, third = compare.contrasts(study(tmp_path, runs, contrasts))
+    assert (first.p, first.holm, second.holm, third.holm) == (2 / 64, 6 / 64, 6 / 64, None)
+    for i in range(6):
+        records.path_of(tmp_path, f"t5{i}").unlink()
+        first, second, _ = compare.contrasts(results.load(tmp_path))
+        assert first.holm == 6 / 64
+    assert second.reason == "t5 has no finished run"
 
 
 def test_a_contrast_of_labels_is_every_pair_that_agrees_in_all_others(tmp_path):

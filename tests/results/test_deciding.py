@@ -40,7 +40,8 @@ def test_a_test_decides_where_its_adjusted_p_can_fall_below_the_level():
     assert significance.can_decide([0.03]) == [True]
     assert significance.can_decide([0.03, 0.03]) == [False, False]
     assert significance.can_decide([0.001, 0.03]) == [True, True]
-    assert significance.can_decide([0.03, None]) == [True, False]
+    assert significance.can_decide([0.02, None]) == [True, False]
+    assert significance.can_decide([0.03, None]) == [False, False]
 
 
 def study(folder, seeds, contrasts):

@@ -70,14 +70,14 @@ def test_every_contrast_has_its_seeds_at_the_level_of_holms_first_step(tmp_path)
     found = study(tmp_path, contrasts=[["rope", "alibi"], ["rope", "nope"]])
     first, second = planning.seeds_needed(found, 0.8)
     power = [
-        planning.power_of(Counts(3, 3), Counts(0, 3), n, 0.05, averaged=True)
+        planning.power_of(Counts(3, 3), Counts(0, 3), n, 0.025, averaged=True)
         for n in (first.averaged - 1, first.averaged)
     ]
     assert power[0] < 0.8 <= power[1]
     assert first.if_true < first.averaged
     assert (second.if_true, second.averaged, second.paired) == (None, None, None)
     text = planning.text(found, 0.8, [first, second])
-    assert "at p < 0.05: 0.05 over 1 contrast that can be compared" in text
+    assert "at p < 0.025: 0.05 over 2 declared contrasts (Holm's first step)" in text
     assert (
         f"rope against alibi: if true {first.if_true}, averaged {first.averaged}, paired {first.paired}; pilot 3/3 against 0/3"
         in text

@@ -230,12 +230,12 @@ def test_barnards_test_keeps_its_level_at_every_rate():
 
 
 def test_holm_by_hand():
-    """0.01 × 3, then 0.02 × 2, then 0.04 × 1 but no less than the one before; what is no claim does not count."""
-    assert significance.holm([0.02, None, 0.01, 0.04]) == [
-        pytest.approx(0.04),
+    """0.01 × 4, then 0.02 × 3, then 0.025 × 2 but no less than the one before; what has no result yet counts."""
+    assert significance.holm([0.02, None, 0.01, 0.025]) == [
+        pytest.approx(0.06),
         None,
-        pytest.approx(0.03),
         pytest.approx(0.04),
+        pytest.approx(0.06),
     ]
     assert significance.holm([0.5, 0.9]) == [1.0, 1.0]
     assert significance.holm([]) == []
