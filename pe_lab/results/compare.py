@@ -223,4 +223,9 @@ def extrapolation_counts(variant: Variant, extrapolation: Extrapolation) -> Coun
     """Count the runs that extrapolate, of the runs with a known outcome."""
     outcomes = [measured.extrapolates(run, extrapolation) for run in variant.measured]
     known = [outcome for outcome in outcomes if outcome is not None]
-    return Counts(sum(known), len(known))
+    count = len(known)
+    if known:
+        # Finished runs may have been evaluated there later, and a diverged run cannot be.
+        for run, outcome in zip(variant.measured, outcomes, strict=True):
+            count += outcome is None and run.record["status"] == "diverged"
+    return Counts(sum(known), count)

@@ -129,15 +129,18 @@ def at_point(run: Measured, name: str, point: MetricPoint) -> float | None:
 def extrapolates(run: Measured, extrapolation: Extrapolation) -> bool | None:
     """Return whether a run is solved and reaches the threshold at the point.
 
-    A run that diverged does not extrapolate, and neither does one whose encoding ends before the
-    point. None if the outcome is unknown: the run failed, or nobody has measured the point.
+    A run that diverged does not extrapolate at the points of its config, and neither does one whose
+    encoding ends before the point. None if the outcome is unknown: the run failed, or nobody has
+    measured the point.
     """
-    if not run.finished:
-        return False if run.record["status"] == "diverged" else None
     point = extrapolation.point
     length = point.length_for(run.max_length)
     if length is None:
         return None
+    if not run.finished:
+        evaluate = run.record["config"]["evaluate"]
+        is_point = length in evaluate["lengths"] and point.offset in evaluate["offsets"]
+        return False if is_point and run.record["status"] == "diverged" else None
     if (length, point.offset, "exact_match") not in run.rows:
         return None  # nobody has measured it
     exact_match = run.at(length, point.offset)

@@ -91,20 +91,24 @@ def with_shared_seeds(group: Sequence[Variant]) -> list[Variant]:
     A run that failed says nothing about its setting, so its seed is not shared. A variant of which
     every run failed shares no seed and is not counted.
     """
-    seeds = []
-    for variant in group:
-        failed = {record["run_id"] for record in variant.runs if record["status"] == "failed"}
-        measured_runs = variant.measured
-        seeds.append({run.seed for run in measured_runs if run.record["run_id"] not in failed})
-    with_seeds = [of_variant for of_variant in seeds if of_variant]
-    shared = set.intersection(*with_seeds) if with_seeds else set()
-    if not shared or all(of_variant == shared for of_variant in with_seeds):
+    shared = shared_seeds(group)
+    if not shared:
         return list(group)
     candidates = []
     for variant in group:
         runs = [run.record for run in variant.measured if run.seed in shared]
         candidates.append(dataclasses.replace(variant, runs=tuple(runs)))
     return candidates
+
+
+def shared_seeds(group: Sequence[Variant]) -> set[tuple[int, int]]:
+    """Return the seeds that all variants have, without failed runs and variants that failed."""
+    seeds = []
+    for variant in group:
+        trained = [run.seed for run in variant.measured if run.record["status"] != "failed"]
+        if trained:
+            seeds.append(set(trained))
+    return set.intersection(*seeds) if seeds else set()
 
 
 def loss(variant: Variant) -> float:

@@ -50,6 +50,7 @@ def record(
             "positions": {"name": "contiguous"},
             "layout": {"name": "decoder", "end_token": True, "examples_per_context": 1},
             "model": {"encodings": [{"name": "rope", "reads_positions": True}]},
+            "evaluate": {"lengths": [max_length, 2 * max_length], "offsets": [0]},
         },
         "member": {"seed": seed, "data_seed": seed, "learning_rate": 0.1, "weight_decay": 0.0},
         "status": status,

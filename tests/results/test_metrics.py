@@ -5,11 +5,11 @@ import pytest
 from pe_lab.metrics.auc import area
 from pe_lab.metrics.base import Limit
 from pe_lab.metrics.L90 import limit
-from pe_lab.results import measured
+from pe_lab.results import compare, measured, results
 from pe_lab.results.measured import Measured
 from pe_lab.runs import record_rows, validation
 from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint, MetricSpec
-from tests.results.fake_study import record
+from tests.results.fake_study import point, record, write_study
 
 
 def run(test=None, validation=None, max_length=8, **more):
@@ -98,6 +98,18 @@ def test_a_run_that_diverged_does_not_extrapolate_and_of_one_that_failed_it_is_n
     status, expected
 ):
     assert measured.extrapolates(run({16: 1.0}, status=status), Extrapolation()) is expected
+
+
+def test_a_run_that_diverged_has_no_outcome_at_a_length_that_its_config_does_not_evaluate(tmp_path):
+    """Nor has its variant, unless a finished run was evaluated there later."""
+    runs = [record(f"r{i}", i, status="diverged") for i in range(2)]
+    runs.append(record("r2", 2, test={4: 1.0, 16: 1.0}, validation={4: 1.0}))
+    found = results.load(write_study(tmp_path, *((point("rope", i), r) for i, r in enumerate(runs))))
+    counts = [
+        str(compare.extrapolation_counts(found.variants[0], Extrapolation(MetricPoint(length=at))))
+        for at in (8, 12, 16)
+    ]
+    assert counts == ["0/2", "0/0", "1/3"]
 
 
 def test_extrapolation_may_be_read_at_another_point():

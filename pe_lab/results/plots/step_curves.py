@@ -44,7 +44,7 @@ def steps_to_solve(data: StudyData) -> "Figure | None":
         axis.set_title(title)
         axis.set_xlabel("training step")
         ticks.shares(axis)
-        axis.set_ylim(-0.08, 1.08)  # room for shifted lines
+        axis.set_ylim(-0.02, 1.02)
     axes[0].set_ylabel("share of runs")
     names = list(itertools.chain(*(times for _, times in panels)))
     handles = []
@@ -64,12 +64,12 @@ def steps_to_solve(data: StudyData) -> "Figure | None":
 def _draw_panel(axis: "Axes", data: StudyData, times: dict[str, list[FirstStep]]) -> list[Line]:
     """Draw the variants that have a time. Return their lines."""
     with_times = [name for name, of_runs in times.items() if of_runs]
-    middle = (len(with_times) - 1) / 2
+    largest = _APART * (len(with_times) - 1)
     lines = []
     for row, name in enumerate(with_times):
         line = _line(data, name, times[name])
         # Lines with equal shares would hide each other.
-        _draw(axis, line, times[name], shift=_APART * (row - middle))
+        _draw(axis, line, times[name], shift=_APART * row, largest=largest)
         lines.append(line)
     return lines
 
@@ -89,11 +89,19 @@ def _line(data: StudyData, name: str, times: Sequence[FirstStep]) -> Line:
     return dataclasses.replace(line, label=f"{line.label} ({len(times)})", is_solved=True)
 
 
-def _draw(axis: "Axes", line: Line, times: Sequence[FirstStep], shift: float) -> None:
+def _draw(
+    axis: "Axes", line: Line, times: Sequence[FirstStep], *, shift: float, largest: float
+) -> None:
+    """Draw a line that is shifted up and to the right.
+
+    Args:
+      shift: of this line, as a share of each axis.
+      largest: shift of any line. Shares are scaled by 1 - largest, so that none is above 1.
+    """
     style = line.style or _GRAY
     width = line.values["x"].max()
     steps = line.values["x"] + shift * width
-    shares = line.values["value"] - shift
+    shares = line.values["value"] * (1 - largest) + shift
     axis.plot(
         steps,
         shares,

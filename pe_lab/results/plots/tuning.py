@@ -1,5 +1,6 @@
 """Picture of a tuning: validation loss against each tuned setting, with the choice."""
 
+import dataclasses
 import itertools
 import math
 from typing import TYPE_CHECKING, Any
@@ -32,10 +33,12 @@ _CAPTION = (
 def scores(data: StudyData) -> "Figure | None":
     """One line for each variant that was tuned. None without such variants."""
     variants = [variant for variant in data.results.variants if len(variant.candidates) > 1]
+    # Losses of different seeds are not compared.
+    compared = [v for v in variants if selection.shared_seeds(v.candidates)]
     panels = []
     for path in data.results.spec.tuned:
         for title, names in data.panels.items():
-            tuned = [variant for variant in variants if variant.name in names]
+            tuned = [variant for variant in compared if variant.name in names]
             if tuned:
                 panels.append((title, path, tuned))
     if not panels:
@@ -48,7 +51,10 @@ def scores(data: StudyData) -> "Figure | None":
     axes[0].set_ylabel("validation loss (nats per token)")
     handles = [_ring("chosen", _CHOSEN), _ring("chosen, at an edge", _AT_EDGE)]
     drawing.legend(figure, lines, handles)
-    drawing.titles(figure, "Validation loss against the tuned setting", _CAPTION)
+    caption = _CAPTION
+    if len(compared) < len(variants):
+        caption += f" Left out: {len(variants) - len(compared)} without such a seed."
+    drawing.titles(figure, "Validation loss against the tuned setting", caption)
     return figure
 
 
@@ -64,6 +70,8 @@ def _draw_panel(axis: "Axes", data: StudyData, path: str, tuned: list[Variant]) 
         values = _losses(data, variant, path)
         values["x"] = values["label"].map(places)
         line = data.line(variant.name, values.sort_values("x"))
+        # In the legend, a hollow mark would have another meaning than in the picture.
+        line = dataclasses.replace(line, is_solved=True)
         _draw(axis, line, is_at_edge=selection.at_edge(variant, [path]))
         lines.append(line)
     axis.set_xlabel(styles.axis_name(path))
