@@ -22,7 +22,7 @@ from typing import Any
 from absl import flags
 
 from experiments import command_line
-from pe_lab.runs import labels, plugins
+from pe_lab.runs import commands, labels, plugins
 from pe_lab.runs.errors import UserError, unknown
 
 ROOT = Path(__file__).parents[1]
@@ -41,9 +41,8 @@ _VERBOSE = flags.DEFINE_bool("verbose", False, "print the arrays and the traceba
 
 def main(arguments: list[str]) -> int:
     if len(arguments) != 2:
-        raise UserError(
-            "Give a family and a member: python -m experiments.laws encoding my_package.mine:Mine."
-        )
+        example = commands.python("-m", "experiments.laws", "encoding", "my_package.mine:Mine")
+        raise UserError(f"Give a family and a member: {example}")
     family, text = arguments
     if family not in FAMILIES:
         raise unknown("experiments.laws", family, FAMILIES)

@@ -16,6 +16,7 @@ from pathlib import Path
 from absl import flags
 
 from experiments import command_line
+from pe_lab.runs import commands
 from pe_lab.runs.errors import UserError, unknown
 
 FOLDERS = {
@@ -38,7 +39,8 @@ _KIND = flags.DEFINE_enum(
 
 def main(arguments: list[str]) -> int:
     if len(arguments) != 2:
-        raise UserError("Give a family and a name: python -m experiments.new encoding my_rope.")
+        example = commands.python("-m", "experiments.new", "encoding", "my_rope")
+        raise UserError(f"Give a family and a name: {example}")
     family, name = arguments
     if family not in FOLDERS:
         raise unknown("experiments.new", family, FOLDERS)
@@ -46,8 +48,9 @@ def main(arguments: list[str]) -> int:
     for file in files:
         print(f"wrote {file}")
     folder = FOLDERS[family]
-    print(f'run its laws: .venv/bin/python -m pytest tests/{folder} -k {name} -m "not full"')
-    print("rebuild the pages: .venv/bin/python -m docs.build")
+    laws = commands.python("-m", "pytest", f"tests/{folder}", "-k", name, "-m", "not full")
+    print(f"run its laws: {laws}")
+    print(f"rebuild the pages: {commands.python('-m', 'docs.build')}")
     return 0
 
 

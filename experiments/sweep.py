@@ -11,7 +11,6 @@ arguments; 130 after Ctrl-C.
 
 import contextlib
 import dataclasses
-import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 from absl import flags
 
 from experiments import allow_plugins, command_line, tables
-from pe_lab.runs import grid
+from pe_lab.runs import commands, grid
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
 from pe_lab.sweeps import design_checks, plans, study, sweep, tuning
@@ -176,8 +175,7 @@ def _train(
         return None
     if _WRITE_GROUPS.value:
         for file in sweep.write_groups(todo):
-            command = ["python", "-m", "pe_lab.training.process", str(file), str(folder)]
-            print(shlex.join(command))
+            print(commands.python("-m", "pe_lab.training.process", str(file), str(folder)))
         return None
     if not todo.groups:
         print(f"{asked.name}: nothing to do, all {len(asked.runs)} runs are in {folder}.")

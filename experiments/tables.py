@@ -21,7 +21,7 @@ from pe_lab.results import planning, plots, results
 from pe_lab.results import tables as _tables
 from pe_lab.results.plots import drawing
 from pe_lab.results.plots.pictures import Options
-from pe_lab.runs import records
+from pe_lab.runs import commands, records
 from pe_lab.sweeps import changed_code
 
 
@@ -43,7 +43,8 @@ def show(folder: Path, *, formats: Sequence[str] = ("png",), options: Options = 
     print(f"tables   {folder}/table.md, {folder}/table.csv, {folder}/table.tex")
     print(f"plots    {pictures}")
     print(f"records  {recorded}")
-    print(f"one page to explore: python -m experiments.report --results={folder}")
+    report = commands.python("-m", "experiments.report", f"--results={folder}")
+    print(f"one page to explore: {report}")
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.build import pages, templates
+from docs.build import commits, pages, templates
 from pe_lab.results import results, tables
 from pe_lab.runs import config, records, study_files, validation
 from pe_lab.runs.run import from_record
@@ -38,6 +38,47 @@ def test_every_record_names_a_clean_commit_and_the_run_that_its_config_is(folder
         assert not run["provenance"]["dirty"]
         assert config.from_dict(run["config"]).run_id == run["run_id"]
         assert from_record(run["config"]) == config.from_dict(run["config"])
+
+
+@pytest.fixture(scope="module")
+def history():
+    """Every commit of the history of HEAD."""
+    command = ["git", "rev-list", "HEAD"]
+    shallow = ["git", "rev-parse", "--is-shallow-repository"]
+    try:
+        answer = subprocess.run(shallow, cwd=ROOT, capture_output=True, text=True, check=True)
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        pytest.skip("outside of a git repository")
+    if answer.stdout.strip() == "true":
+        pytest.skip("a shallow clone has no history")
+    return set(listed.stdout.split())
+
+
+def commits_of(content):
+    """Every commit that a JSON content names."""
+    if isinstance(content, list):
+        return set().union(*map(commits_of, content))
+    if not isinstance(content, dict):
+        return set()
+    inner = set().union(*(commits_of(value) for value in content.values()))
+    commit = content.get("commit")
+    return inner | {commit} if isinstance(commit, str) else inner
+
+
+@pytest.mark.slow
+def test_the_commit_of_every_published_record_is_in_the_history(history):
+    """Those of docs/build/commits.py are the only exceptions, and no page hides them."""
+    lost = set()
+    for file in sorted((ROOT / "results" / "published").glob("*/*.json")):
+        lost |= commits_of(json.loads(file.read_text())) - history
+    for folder in PUBLISHED:
+        of_runs = {run["provenance"]["commit"] for run in records.read_all(folder).values()}
+        lost |= of_runs - history
+        page = (folder / "README.md").read_text()
+        for commit in of_runs - history:
+            assert f"{commit[:7]} (not in the history of this repository)" in page
+    assert lost == set(commits.LOST)
 
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)

@@ -18,6 +18,7 @@ from absl import flags
 from docs.build import pages, stubs
 from docs.build.measure import MEASUREMENTS
 from experiments import command_line
+from pe_lab.runs import commands
 from pe_lab.runs.errors import UserError
 
 _CHECK = flags.DEFINE_boolean("check", False, "compare the pages with their files, write nothing")
@@ -37,7 +38,8 @@ def main(names: list[str]) -> int:
         if stale:
             count = "1 page is" if len(stale) == 1 else f"{len(stale)} pages are"
             listed = ", ".join(map(str, stale))
-            raise UserError(f"{count} stale: {listed}. Run python -m docs.build.")
+            build = commands.python("-m", "docs.build")
+            raise UserError(f"{count} stale: {listed}. This command writes them: {build}")
         print(f"{len(selected)} pages are up to date")
         return 0
     for name in _MEASURE.value:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from docs.build import commits, shared_runs
 from docs.build.rounding import at_most
 from pe_lab.results import (
     cells,
@@ -156,18 +157,19 @@ class Numbers:
         return str(sum(symbols**n for n in range(1, self.variant(name).max_length + 1)))
 
     def difference(self, a: str, b: str) -> str:
-        """Mean difference a - b of a declared contrast, with its interval."""
+        """Mean difference a - b of a contrast, its interval, and p if the seeds can decide it."""
         contrast = self._contrast(a, b)
+        text = cells.signed(contrast.difference)
         interval = contrast.interval
-        ends = f" [{cells.signed(interval.low)}, {cells.signed(interval.high)}]" if interval else ""
-        return cells.signed(contrast.difference) + ends
+        if interval is not None:
+            text += f" [{cells.signed(interval.low)}, {cells.signed(interval.high)}]"
+        return text + (_p(contrast.holm) if contrast.decides else "")
 
-    def p_of_counts(self, a: str, b: str) -> str:
-        """Adjusted p of the extrapolation counts of a contrast, if the seeds can decide it."""
+    def counts(self, a: str, b: str) -> str:
+        """Seeds of a and of b that extrapolate, and p if they can decide the contrast."""
         contrast = self._contrast(a, b)
-        if not contrast.count_decides:
-            raise UserError(f"{self.chosen.name}: the seeds cannot decide {a} against {b}.")
-        return cells.p_value(contrast.count_holm)
+        text = " against ".join(map(str, contrast.counts))
+        return text + (_p(contrast.count_holm) if contrast.count_decides else "")
 
     def _contrast(self, a: str, b: str) -> Comparison:
         """Raises UserError if the study does not declare it."""
@@ -256,6 +258,11 @@ class Numbers:
         }
         return str(commit[:7])
 
+    @property
+    def commits(self) -> str:
+        """Commits of all runs with their numbers of runs; lost ones are marked."""
+        return listed(commits.described(self.results.records))
+
     def shared_runs(self, *studies: "Numbers") -> str:
         """Number of this study's runs that another study has with different exact match."""
         return str(len(self._gaps(studies)))
@@ -265,26 +272,12 @@ class Numbers:
         return at_most(max(self._gaps(studies).values()), 2)
 
     def _gaps(self, studies: Sequence["Numbers"]) -> dict[str, float]:
-        """Largest difference of exact match of each run that another study has differently."""
-        gaps: dict[str, float] = {}
-        mine = self._exact_matches()
-        for theirs in (study._exact_matches() for study in studies):
-            for run_id in mine.keys() & theirs.keys():
-                both = mine[run_id].keys() & theirs[run_id].keys()
-                gap = max((abs(mine[run_id][at] - theirs[run_id][at]) for at in both), default=0.0)
-                gaps[run_id] = max(gap, gaps.get(run_id, 0.0))
-        return {run_id: gap for run_id, gap in gaps.items() if gap > 0}
+        return shared_runs.gaps(self.results, [study.results for study in studies])
 
-    def _exact_matches(self) -> dict[str, dict[tuple[int, int], float]]:
-        runs = [run for v in self.results.variants if v.override is None for run in v.measured]
-        return {
-            run.record["run_id"]: {
-                (length, offset): row["value"]
-                for (length, offset, metric), row in run.rows.items()
-                if metric == "exact_match" and row["value"] is not None
-            }
-            for run in runs
-        }
+
+def _p(p: float | None) -> str:
+    text = cells.p_value(p)
+    return f" (p {text})" if text.startswith("<") else f" (p = {text})"
 
 
 def listed(texts: Sequence[str]) -> str:

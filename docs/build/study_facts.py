@@ -55,22 +55,3 @@ def means_during_training(study: Numbers, names: Sequence[str], length: int, ste
             raise UserError(f"{study.chosen.name}: {name} has no point at step {step}.")
         texts.append(cells.number(mean))
     return listed(texts)
-
-
-def counts_of_contrast(study: Numbers, a: str, b: str) -> str:
-    """Extrapolating seeds of both sides of a declared contrast, with the adjusted p."""
-    p = study.p_of_counts(a, b)
-    relation = p if p.startswith("<") else f"= {p}"
-    return f"{study.extrapolates(a)} against {study.extrapolates(b)} seeds, p {relation}"
-
-
-def difference_of_contrast(study: Numbers, a: str, b: str) -> str:
-    """Mean difference of a declared contrast with its interval, and the adjusted p of its test."""
-    pairs = {(c.a.name, c.b.name): c for c in compare.contrasts(study.results)}
-    if (a, b) not in pairs:
-        raise UserError(f"{study.chosen.name} declares no contrast of {a} against {b}.")
-    if not pairs[a, b].decides:
-        raise UserError(f"{study.chosen.name}: the seeds cannot decide {a} against {b}.")
-    p = cells.p_value(pairs[a, b].holm)
-    relation = p if p.startswith("<") else f"= {p}"
-    return f"{study.difference(a, b)}, p {relation}"

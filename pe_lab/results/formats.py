@@ -137,8 +137,12 @@ def _csv_value(cell: Cell) -> int | float | str | bool:
     return cell.text if cell.value is None else cell.value
 
 
-def latex(table: Table) -> str:
-    r"""Return a booktabs table with caption and notes, for \input. A tall one is a longtable."""
+def latex(table: Table, document: str) -> str:
+    r"""Return a booktabs table with caption and notes, for \input. A tall one is a longtable.
+
+    Args:
+      document: the start of its label for \ref, tab:DOCUMENT-TITLE.
+    """
     columns = "l" + "r" * (len(table.header) - 1)
     texts = table.texts.map(_latex)
     texts.columns = [_latex(text) for text in table.header]
@@ -146,6 +150,8 @@ def latex(table: Table) -> str:
     tabular = texts.to_latex(index=False, escape=False, column_format=columns)
     rules = tabular.splitlines()[1:-1]  # without \begin and \end
     caption = rf"\caption{{{_prose(table.title, _latex)}. {_prose(table.caption, _latex)}}}"
+    words = re.findall("[a-z0-9.]+", f"{document} {table.title}".lower())
+    caption += rf"\label{{tab:{'-'.join(words)}}}"
     notes = " ".join(_prose(note, _latex) for note in table.notes)
     if len(table.rows) > _TALL:
         rules.insert(3, r"\endhead")  # below \toprule, the header and \midrule

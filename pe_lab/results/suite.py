@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,10 @@ _RANK_NOTE = (
     "percentile bootstrap intervals over seeds; they take the tasks and the chosen learning rates "
     "as they are, and differences between tasks are not in them."
 )
+_SEEDS_NOTE = (
+    "*seeds*: runs of each task with a record. *unfinished*: more runs follow, and the numbers of "
+    "the row may change."
+)
 _COST_NOTE = (
     "*step time*: relative to nope, measured in turns with it in the model of "
     "configs/encoding_costs.py, with 80 tokens."
@@ -48,6 +52,14 @@ class SuiteProtocol:
     studies: tuple[str, ...]
     configs: Mapping[str, JsonObject]
     seeds: int
+
+
+@dataclass(frozen=True)
+class Page:
+    """The tables of several folders as Markdown, with all remarks, and as LaTeX."""
+
+    markdown: str
+    latex: str
 
 
 @dataclass(frozen=True)
@@ -125,17 +137,18 @@ def _run_ids(variant: Variant) -> set[str]:
     return {run["run_id"] for run in variant.runs}
 
 
-def tables(merged: Results, costs: Mapping[str, float]) -> list[Table]:
-    """Return the tables of the suite; the first one has solved tasks, mean ranks and costs.
+def tables(merged: Results, seeds: int, costs: Mapping[str, float]) -> list[Table]:
+    """Return the tables of the suite; the first one has seeds, solved tasks, mean ranks and costs.
 
     Args:
+      seeds: of each task of a finished row.
       costs: time of a step relative to nope, by the label of the encodings.
     """
     declared = []
     for spec in merged.spec.tables:
         declared += pivot.tables(merged, spec)
     first, *others = declared
-    return [_with_summary(merged, first, costs), *others]
+    return [_with_summary(merged, first, seeds, costs), *others]
 
 
 def page_of_study(folder: Path) -> str:
@@ -143,17 +156,17 @@ def page_of_study(folder: Path) -> str:
     study = selection.chosen(results.load(folder))
     configs = {variant.task: variant.runs[0]["config"] for variant in study.variants}
     num_seeds = max(len(variant.runs) for variant in study.variants)
-    return page([folder], SuiteProtocol((study.name,), configs, num_seeds), "")
+    return page([folder], SuiteProtocol((study.name,), configs, num_seeds), "").markdown
 
 
-def page(folders: Sequence[Path], protocol: SuiteProtocol, remark: str) -> str:
-    """Return the tables of several folders as text, with a remark before them."""
+def page(folders: Sequence[Path], protocol: SuiteProtocol, remark: str) -> Page:
+    """Return the tables of several folders, with a remark before them."""
     rows = merged(folders, protocol)
     parts = [remark] if remark else []
     parts += rows.left_out
     if not rows.results.variants:
-        return "\n\n".join(parts)
-    of_rows = tables(rows.results, step_times(folders))
+        return Page("\n\n".join(parts), "")
+    of_rows = tables(rows.results, protocol.seeds, step_times(folders))
     if rows.results.missing:
         parts.append(f"Runs of these rows without a record: {rows.results.missing}.")
     for table in of_rows:
@@ -163,7 +176,8 @@ def page(folders: Sequence[Path], protocol: SuiteProtocol, remark: str) -> str:
     text = "\n".join(f"- {note}" for note in of_tables)
     # The page has no table of single seeds.
     parts.append(text.replace(notes.EVERY_SEED_SHOWN, ""))
-    return "\n\n".join(parts)
+    latex = "\n".join(formats.latex(table, rows.results.name) for table in of_rows)
+    return Page("\n\n".join(parts), latex)
 
 
 def step_times(folders: Sequence[Path]) -> dict[str, float]:
@@ -182,7 +196,7 @@ def step_times(folders: Sequence[Path]) -> dict[str, float]:
     return times
 
 
-def _with_summary(merged: Results, table: Table, costs: Mapping[str, float]) -> Table:
+def _with_summary(merged: Results, table: Table, seeds: int, costs: Mapping[str, float]) -> Table:
     ranks = ranking.mean_ranks(merged)
     by_name = ranking.by_name(merged)
     num_tasks = len({variant.task for variant in merged.variants})
@@ -191,20 +205,29 @@ def _with_summary(merged: Results, table: Table, costs: Mapping[str, float]) -> 
         name = row[0].text
         of_tasks = by_name[name].values()
         num_solved = sum(map(ranking.is_solved, of_tasks))
-        summary = [Cell(f"{num_solved}/{num_tasks}", num_solved)]
+        summary = [_seeds(of_tasks, seeds), Cell(f"{num_solved}/{num_tasks}", num_solved)]
         if ranks:
             summary.append(_rank(ranks.get(name)))
         cost = costs.get(name)
         summary.append(Cell(cells.number(cost, exact=False), cost))
         rows.append((*row, *summary))
-    header = [*table.header, "solved tasks"]
-    explanations = [*table.notes]
+    header = [*table.header, "seeds", "solved tasks"]
+    explanations = [*table.notes, _SEEDS_NOTE]
     if ranks:
         header.append("mean rank")
         explanations.append(_RANK_NOTE)
     header.append("step time")
     explanations.append(_COST_NOTE)
     return Table(table.title, _CAPTION, tuple(header), tuple(rows), tuple(explanations))
+
+
+def _seeds(of_tasks: Iterable[Variant], seeds: int) -> Cell:
+    counts = [len(variant.runs) for variant in of_tasks]
+    fewest, most = min(counts), max(counts)
+    text = str(fewest) if fewest == most else f"{fewest} to {most}"
+    if fewest < seeds:
+        text += f" of {seeds}, unfinished"
+    return Cell(text, fewest)
 
 
 def _rank(rank: MeanRank | None) -> Cell:

@@ -97,7 +97,7 @@ def latex(results: Results, tables: Sequence[Table] | None = None) -> str:
     if tables is None:
         tables = of(results) if results.finished else []
     packages = f"% {results.name}: \\usepackage{{booktabs, graphicx, longtable}}"
-    return "\n".join([packages, *map(formats.latex, tables)])
+    return "\n".join([packages, *(formats.latex(table, results.name) for table in tables)])
 
 
 def as_csv(results: Results) -> str:

@@ -13,6 +13,8 @@ from pe_lab.runs.errors import UserError
 
 # A quoted string, or a user's class, package.module:Class.
 _QUOTED_OR_CLASS = re.compile(r"""'[^']*'|"[^"]*"|[A-Za-z_][\w.]*:[A-Za-z_]\w*""")
+# A label before a plugin: mine=my.module:Mine. In rope(base=2), a bracket comes first.
+_OWN_LABEL = re.compile(r"([\w][\w .+-]*?)\s*=\s*")
 # What ast.parse and ast.literal_eval may raise for a text of a user.
 _NOT_READABLE = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 
@@ -103,6 +105,38 @@ def parse_several(text: str) -> tuple[dict[str, Any], ...]:
         raise UserError(
             f"{text!r} does not read like 'sinusoidal, rope(base=5e5), my.module:Mine'."
         ) from e
+
+
+def parse_labelled(text: str) -> dict[str, dict[str, Any]]:
+    """Return the plugins of a list as in `parse_several`, each under its label.
+
+    A plugin may have a label of its own before it: mine=my.module:Mine, rope(base=5e5).
+
+    Raises:
+      UserError: the text is not such a list, or two plugins have one label.
+    """
+    plugins = {}
+    for item in _items(text):
+        own_label = _OWN_LABEL.match(item)
+        (plugin,) = parse_several(item[own_label.end() :] if own_label else item)
+        name = own_label.group(1) if own_label else label(plugin)
+        if name in plugins:
+            raise UserError(f"Two of the encodings are called {name}: name one, as in other={item}")
+        plugins[name] = plugin
+    return plugins
+
+
+def _items(text: str) -> list[str]:
+    """Return the parts of a list with commas, which may be inside of brackets and quotes too."""
+    items = [""]
+    depth = 0
+    for part in re.split(r"""('[^']*'|"[^"]*"|[(),])""", text):
+        depth += (part == "(") - (part == ")")
+        if part == "," and depth == 0:
+            items.append("")
+        else:
+            items[-1] += part
+    return [item.strip() for item in items]
 
 
 def _tree(text: str) -> ast.expr:

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool, PyTree
 
-from pe_lab.runs import plugins
+from pe_lab.runs import commands, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import Counts, example_counts
 from pe_lab.runs.labels import label
@@ -119,9 +119,9 @@ class FrozenSets:
         self.task = plugins.build("tasks", task)
         present = frozen.sets(folder)
         if not present:
+            freeze = commands.python("-m", "experiments.freeze", "--config=FILE", f"--out={folder}")
             raise UserError(
-                f"{folder} holds no frozen examples: python -m experiments.freeze --config=… "
-                f"--out={folder} writes them."
+                f"{folder} holds no frozen examples. This command writes them: {freeze}"
             )
         without_counts = _about(task, {})
         of_task = [s for s in present if {**s.about, "counts": {}} == without_counts]

@@ -1,6 +1,6 @@
 import pytest
 
-from docs.build import rounding
+from docs.build import commits, rounding
 from docs.build.numbers import Numbers
 from pe_lab.results import results, tables
 from pe_lab.runs.errors import UserError
@@ -93,16 +93,31 @@ def test_a_difference_is_that_of_a_declared_contrast(tmp_path):
         found.difference("alibi", "rope")
 
 
-def test_a_p_that_the_seeds_cannot_decide_is_an_error(tmp_path):
-    few = study(
-        tmp_path / "few", {"rope": [0.95] * 2, "alibi": [0.0] * 2}, contrasts=[["rope", "alibi"]]
+@pytest.mark.parametrize(
+    ("seeds", "counts", "difference"),
+    [
+        (2, "2/2 against 0/2", "+0.95"),
+        (5, "5/5 against 0/5 (p = 0.002)", "+0.95 [+0.95, +0.95]"),
+        (6, "6/6 against 0/6 (p < 0.001)", "+0.95 [+0.95, +0.95] (p = 0.031)"),
+    ],
+)
+def test_counts_and_differences_carry_the_p_of_their_own_test(tmp_path, seeds, counts, difference):
+    """Barnard's and the sign-flip test: with five pairs, the second one cannot reach 0.05."""
+    runs = {"rope": [0.95] * seeds, "alibi": [0.0] * seeds}
+    found = study(tmp_path, runs, contrasts=[["rope", "alibi"]])
+    assert found.counts("rope", "alibi") == counts
+    assert found.difference("rope", "alibi") == difference
+
+
+def test_a_lost_commit_is_marked_where_commits_are_named(tmp_path):
+    found = study(tmp_path, {"rope": [0.5, 0.6, 0.7]})
+    made = [commits.LOST[0], "a" * 40, "a" * 40]
+    for run, commit in zip(found.results.records, made, strict=True):
+        run["provenance"]["commit"] = commit
+    assert found.commits == (
+        f"2 runs at aaaaaaa and 1 run at {commits.LOST[0][:7]} (not in the history of this "
+        f"repository)"
     )
-    with pytest.raises(UserError, match="cannot decide rope against alibi"):
-        few.p_of_counts("rope", "alibi")
-    more = study(
-        tmp_path / "more", {"rope": [0.95] * 5, "alibi": [0.0] * 5}, contrasts=[["rope", "alibi"]]
-    )
-    assert more.p_of_counts("rope", "alibi") == "0.002"
 
 
 def test_runs_that_two_studies_have_with_other_numbers_are_counted_with_the_largest_gap(tmp_path):

@@ -56,18 +56,6 @@ def test_the_mean_during_training_is_that_of_the_curves(tmp_path):
         study_facts.means_during_training(found, ["rope"], 8, 3000)
 
 
-def test_counts_and_differences_have_the_p_of_their_own_test(tmp_path):
-    """Barnard's p of 6 against 0 of 6 is 0.0005 for two sides; one of 2^6 signs is as extreme."""
-    runs = {"rope": [0.95] * 6, "alibi": [0.0] * 6}
-    found = study(tmp_path, runs, contrasts=[["rope", "alibi"]])
-    counts = study_facts.counts_of_contrast(found, "rope", "alibi")
-    assert counts == "6 of 6 against 0 of 6 seeds, p < 0.001"
-    difference = study_facts.difference_of_contrast(found, "rope", "alibi")
-    assert difference == "+0.95 [+0.95, +0.95], p = 0.031"
-    with pytest.raises(UserError, match="no contrast of alibi against rope"):
-        study_facts.difference_of_contrast(found, "alibi", "rope")
-
-
 def test_studies_whose_training_left_out_evaluation_inputs_are_told_from_the_others(tmp_path):
     for name, excluded in (("first", [True]), ("second", [False]), ("third", [True, False])):
         entries = []

@@ -31,11 +31,11 @@ def runs(*encodings, form=suite.SMOKE, names=None):
 @pytest.mark.full
 def test_a_users_encoding_is_trained_once_and_an_interrupted_command_goes_on(tmp_path):
     (tmp_path / "my_suite_package.py").write_text(MINE)
-    encodings = '--encodings=dict(name="my_suite_package:Mine")'
+    encodings = "--encodings=mine=my_suite_package:Mine"
     arguments = [encodings, "--smoke", f"--results={tmp_path / 'rows'}"]
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     env.pop("JAX_NUMPY_RANK_PROMOTION", None)
-    folder = tmp_path / "rows" / "my_suite_package_Mine"
+    folder = tmp_path / "rows" / "mine"
     command = [sys.executable, "-m", "experiments.suite", *arguments]
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL)
     while process.poll() is None and not list(folder.glob("records/*.json")):
@@ -49,9 +49,10 @@ def test_a_users_encoding_is_trained_once_and_an_interrupted_command_goes_on(tmp
     assert {path: path.read_bytes() for path in before} == before
     trained = records.read_all(folder).values()
     assert [record["status"] for record in trained] == ["finished"] * 5
-    (row,) = [line for line in done.stdout.splitlines() if line.startswith("| my_suite")][:1]
-    assert row.split("|")[1].strip() == "my_suite_package:Mine"
+    (row,) = [line for line in done.stdout.splitlines() if line.startswith("| mine")][:1]
+    assert row.split("|")[1].strip() == "mine"
     assert row in (tmp_path / "rows" / "all_rows.md").read_text()
+    assert r"\label{tab:suite-" in (tmp_path / "rows" / "all_rows.tex").read_text()
 
 
 @pytest.mark.slow
@@ -82,7 +83,7 @@ def test_a_table_without_rows_is_refused(tmp_path):
     done = call("suite", "--smoke", f"--results={tmp_path}")
     assert (done.returncode, done.stderr) == (
         2,
-        "error: There is no row yet: name one with --encodings=my_package.mine:Mine.\n",
+        "error: There is no row yet: name one with --encodings=mine=my_package.mine:Mine.\n",
     )
 
 

@@ -225,11 +225,11 @@ def test_groups_are_commands_for_any_scheduler(tmp_path):
     assert done.returncode == 0
     assert all(line.startswith("note: ") for line in done.stderr.splitlines())
     commands = [line.split() for line in done.stdout.splitlines()]
-    assert [c[:3] for c in commands] == [["python", "-m", "pe_lab.training.process"]] * 2
-    for _, *arguments in commands:
+    assert [c[1:3] for c in commands] == [["-m", "pe_lab.training.process"]] * 2
+    for command in commands:
         assert (
             subprocess.run(
-                [sys.executable, *arguments],
+                command,
                 cwd=ROOT,
                 env=os.environ,
                 stdout=subprocess.DEVNULL,
@@ -258,7 +258,9 @@ def test_the_groups_of_a_tuned_study_are_quoted_commands_and_notes_go_to_stderr(
     (command,) = done.stdout.splitlines()
     (file,) = folder.glob("groups/*.json")
     module = "pe_lab.training.process"
-    assert shlex.split(command) == ["python", "-m", module, str(file), str(folder)]
+    interpreter, *arguments = shlex.split(command)
+    assert arguments == ["-m", module, str(file), str(folder)]
+    assert (ROOT / interpreter).samefile(sys.executable)
     assert done.stderr.splitlines()[-1] == (
         "tuning: give the same command again after these run groups, for the next stage"
     )

@@ -67,7 +67,7 @@ def test_the_table_of_a_study_that_cannot_decide_has_no_p_and_says_why(tmp_path)
     for text in (
         formats.markdown(table),
         formats.as_csv(table),
-        formats.latex(table),
+        formats.latex(table, "study"),
         formats.as_html(table),
     ):
         assert not any(words in text for words in ("p of", "Barnard", "Holm"))

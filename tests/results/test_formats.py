@@ -86,8 +86,9 @@ def test_csv_holds_the_numbers_unrounded_and_nothing_for_a_dash():
 
 
 def test_latex_has_rules_and_escapes_what_it_would_read_as_its_own():
-    assert formats.latex(TABLE) == (
-        "\\begin{table}\n\\centering\n\\caption{By length. Of \\emph{solved} runs \\& more.}\n"
+    assert formats.latex(TABLE, "my study") == (
+        "\\begin{table}\n\\centering\n\\caption{By length. Of \\emph{solved} runs \\& more.}"
+        "\\label{tab:my-study-by-length}\n"
         "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n\\begin{tabular}{lr}\n\\toprule\n"
         "variant & $\\rightarrow$8 \\\\\n\\midrule\na\\textbar{}b \\textless{}i\\textgreater{} & 0.50 \\\\\nc\\_1 & -- \\\\\n\\bottomrule\n"
         "\\end{tabular}}\n\\par\\footnotesize --: none.\n\\end{table}\n"
@@ -95,7 +96,7 @@ def test_latex_has_rules_and_escapes_what_it_would_read_as_its_own():
 
 
 def test_a_tall_table_of_latex_breaks_over_pages():
-    text = formats.latex(Table("T", "", ("v",), ((Cell("a"),),) * 41))
+    text = formats.latex(Table("T", "", ("v",), ((Cell("a"),),) * 41), "study")
     assert (
         text.count("\\begin{longtable}{l}"),
         text.count("\\begin{table}"),

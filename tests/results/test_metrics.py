@@ -104,7 +104,9 @@ def test_a_run_that_diverged_has_no_outcome_at_a_length_that_its_config_does_not
     """Nor has its variant, unless a finished run was evaluated there later."""
     runs = [record(f"r{i}", i, status="diverged") for i in range(2)]
     runs.append(record("r2", 2, test={4: 1.0, 16: 1.0}, validation={4: 1.0}))
-    found = results.load(write_study(tmp_path, *((point("rope", i), r) for i, r in enumerate(runs))))
+    found = results.load(
+        write_study(tmp_path, *((point("rope", i), r) for i, r in enumerate(runs)))
+    )
     counts = [
         str(compare.extrapolation_counts(found.variants[0], Extrapolation(MetricPoint(length=at))))
         for at in (8, 12, 16)

@@ -32,10 +32,27 @@ def test_no_runs_have_no_interval():
     assert s.wilson(0, 0) is None
 
 
+def test_the_interquartile_mean_of_ten_weights_the_third_and_eighth_by_half():
+    values = [0.0, 0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.9, 1.0, 1.0]
+    expected = (0.1 + 0.3 + 0.4 + 0.5 + 0.6 + 0.45) / 5
+    assert s.interquartile_mean(values) == pytest.approx(expected)
+    assert s.interquartile_mean(values) != pytest.approx(stats.trim_mean(values, 0.25))
+
+
 @pytest.mark.parametrize("count", range(1, 40))
-def test_the_interquartile_mean_is_scipys_trimmed_mean(count):
+def test_the_interquartile_mean_is_of_the_middle_half_of_four_copies_of_each_value(count):
+    """Of four copies, a quarter is whole numbers of values, which SciPy's trimmed mean cuts."""
     values = np.random.default_rng(count).normal(size=(3, count))
-    assert s.interquartile_mean(values) == pytest.approx(stats.trim_mean(values, 0.25, axis=1))
+    copies = np.repeat(values, 4, axis=1)
+    assert s.interquartile_mean(values) == pytest.approx(stats.trim_mean(copies, 0.25, axis=1))
+
+
+@pytest.mark.parametrize("count", [10, 11, 12, 13])
+def test_the_interquartile_mean_has_the_same_digits_for_every_order(count):
+    generator = np.random.default_rng(count)
+    values = generator.normal(size=count)
+    means = {float(s.interquartile_mean(generator.permutation(values))) for _ in range(50)}
+    assert len(means) == 1
 
 
 @pytest.mark.parametrize(

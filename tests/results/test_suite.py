@@ -85,19 +85,26 @@ def rows_of(table):
 
 
 def tables(*folders):
-    return suite.tables(suite.merged(folders, protocol()).results, {"rope": 1.04})
+    return suite.tables(suite.merged(folders, protocol()).results, 10, {"rope": 1.04})
 
 
 @pytest.mark.slow
 def test_rows_of_two_folders_are_in_one_table_with_ranks_and_step_times(tmp_path, published):
     mine = write(tmp_path / "mine", {"my.module:Mine": {"copy": 0.4, "sort": 0.8}})
     table = tables(published, mine)[0]
-    assert table.header[1:] == ("copy", "sort", "solved tasks", "mean rank", "step time")
+    assert table.header[1:] == ("copy", "sort", "seeds", "solved tasks", "mean rank", "step time")
     assert rows_of(table) == {
-        "shaw": ["1.00 [1.00, 1.00]", "1.00 [1.00, 1.00]", "2/2", "1.0 [1.0, 1.0]", "–"],
-        "rope": ["0.50 [0.50, 0.50]", "0.70 [0.70, 0.70]", "2/2", "3.0 [3.0, 3.0]", "1.04"],
-        "alibi": ["0.20 [0.20, 0.20]", "0.90 [0.90, 0.90]", "2/2", "3.0 [3.0, 3.0]", "–"],
-        "my.module:Mine": ["0.40 [0.40, 0.40]", "0.80 [0.80, 0.80]", "2/2", "3.0 [3.0, 3.0]", "–"],
+        "shaw": ["1.00 [1.00, 1.00]", "1.00 [1.00, 1.00]", "10", "2/2", "1.0 [1.0, 1.0]", "–"],
+        "rope": ["0.50 [0.50, 0.50]", "0.70 [0.70, 0.70]", "10", "2/2", "3.0 [3.0, 3.0]", "1.04"],
+        "alibi": ["0.20 [0.20, 0.20]", "0.90 [0.90, 0.90]", "10", "2/2", "3.0 [3.0, 3.0]", "–"],
+        "my.module:Mine": [
+            "0.40 [0.40, 0.40]",
+            "0.80 [0.80, 0.80]",
+            "10",
+            "2/2",
+            "3.0 [3.0, 3.0]",
+            "–",
+        ],
     }
 
 
@@ -113,13 +120,13 @@ def test_a_rank_has_the_interval_over_seeds(tmp_path):
 def test_an_encoding_that_did_not_solve_a_task_has_no_rank(tmp_path, published):
     mine = write(tmp_path / "mine", {"mine": {"copy": 1.0, "sort": 1.0}}, solved=0.5)
     row = rows_of(tables(published, mine)[0])["mine"]
-    assert row == ["1.00 [1.00, 1.00]*", "1.00 [1.00, 1.00]*", "0/2", "–", "–"]
+    assert row == ["1.00 [1.00, 1.00]*", "1.00 [1.00, 1.00]*", "10", "0/2", "–", "–"]
 
 
 def test_an_encoding_without_positions_for_a_task_has_a_dash_there_and_no_rank(tmp_path, published):
     mine = write(tmp_path / "mine", {"mine": {"copy": 1.0}})
     row = rows_of(tables(published, mine)[0])["mine"]
-    assert row == ["1.00 [1.00, 1.00]", "–", "1/2", "–", "–"]
+    assert row == ["1.00 [1.00, 1.00]", "–", "10", "1/2", "–", "–"]
 
 
 def test_quick_rows_are_compared_with_the_first_seeds_and_nothing_is_ranked(tmp_path, published):
@@ -129,15 +136,15 @@ def test_quick_rows_are_compared_with_the_first_seeds_and_nothing_is_ranked(tmp_
     quick = protocol(["copy"], 3, ("suite_quick", "suite"))
     merged = suite.merged([published, mine], quick).results
     assert {len(variant.runs) for variant in merged.variants} == {3}
-    table = suite.tables(merged, {})[0]
-    assert table.header[1:] == ("copy", "solved tasks", "step time")
-    assert rows_of(table)["mine"] == ["0.40", "1/1", "–"]
+    table = suite.tables(merged, 3, {})[0]
+    assert table.header[1:] == ("copy", "seeds", "solved tasks", "step time")
+    assert rows_of(table)["mine"] == ["0.30", "3", "1/1", "–"]
 
 
 def test_the_first_folder_with_a_row_counts(tmp_path, published):
     again = write(tmp_path / "again", {"rope": {"copy": 0.0, "sort": 0.0}})
     rows = suite.merged([published, again], protocol())
-    assert rows_of(suite.tables(rows.results, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
+    assert rows_of(suite.tables(rows.results, 10, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
     assert rows.left_out == ()
 
 
@@ -152,14 +159,14 @@ def test_rows_with_other_settings_are_left_out_and_named_with_the_difference(tmp
     assert rows.left_out == (
         f"mine in {mine} is left out of copy, sort: config.train.steps was 50 and is 100 now.",
     )
-    page = suite.page([published, mine], protocol(), "")
+    page = suite.page([published, mine], protocol(), "").markdown
     assert page.startswith(f"{rows.left_out[0]}\n\n## At twice")
     assert "| mine" not in page
 
 
 def test_quick_rows_are_left_out_of_the_complete_table(tmp_path):
     quick = write(tmp_path / "mine", {"mine": {"copy": 0.4}}, seeds=3, name="suite_quick")
-    assert suite.page([quick], protocol(), "A remark.") == (
+    assert suite.page([quick], protocol(), "A remark.").markdown == (
         f"A remark.\n\nmine in {quick} is left out of copy: its study is suite_quick, and this "
         f"table is of suite."
     )
@@ -168,7 +175,7 @@ def test_quick_rows_are_left_out_of_the_complete_table(tmp_path):
 def test_other_runs_of_a_row_are_left_out_and_named(tmp_path, published):
     again = write(tmp_path / "again", {"rope": {"copy": 0.0, "sort": 0.0}}, runs="b")
     rows = suite.merged([published, again], protocol())
-    assert rows_of(suite.tables(rows.results, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
+    assert rows_of(suite.tables(rows.results, 10, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
     assert rows.left_out == (
         f"rope in {again} is left out of copy, sort: the table has a row with this name and other "
         f"runs.",
@@ -176,21 +183,45 @@ def test_other_runs_of_a_row_are_left_out_and_named(tmp_path, published):
 
 
 def test_a_page_does_not_claim_that_it_shows_every_seed(tmp_path):
-    page = suite.page([write(tmp_path / "rows", {"mine": {"copy": 0.4}}, 3)], protocol(), "")
+    folder = write(tmp_path / "rows", {"mine": {"copy": 0.4}}, 3)
+    page = suite.page([folder], protocol(), "").markdown
     assert "- Intervals [in brackets]: none for 3 seeds.\n" in page
 
 
 def test_the_page_of_one_study_has_all_of_its_rows(published):
     page = suite.page_of_study(published)
-    assert page == suite.page([published], protocol(), "")
+    assert page == suite.page([published], protocol(), "").markdown
     assert all(f"\n| {name} " in page for name in ("shaw", "rope", "alibi"))
 
 
 def test_a_page_says_how_many_runs_are_missing(tmp_path, published):
     next(published.glob("records/rope-*")).unlink()
-    page = suite.page([published], protocol(), "A remark.")
+    page = suite.page([published], protocol(), "A remark.").markdown
     assert page.startswith("A remark.\n\nRuns of these rows without a record: 1.\n\n## At twice")
     assert "| rope" in page
+
+
+def test_a_row_says_how_many_seeds_it_has_and_whether_it_is_unfinished(tmp_path, published):
+    """Of rope, one run of one task is left; of mine, all but the first seed of each task."""
+    next(published.glob("records/rope-copy-*")).unlink()
+    mine = write(tmp_path / "mine", {"mine": {"copy": 0.4, "sort": 0.8}}, seeds=1)
+    page = suite.page([published, mine], protocol(), "")
+    table = suite.tables(suite.merged([published, mine], protocol()).results, 10, {})[0]
+    seeds = {name: cells[table.header.index("seeds") - 1] for name, cells in rows_of(table).items()}
+    assert seeds == {
+        "shaw": "10",
+        "alibi": "10",
+        "rope": "9 to 10 of 10, unfinished",
+        "mine": "1 of 10, unfinished",
+    }
+    assert "*unfinished*: more runs follow" in page.markdown
+
+
+def test_the_tables_of_a_page_are_latex_with_labels_too(published):
+    latex = suite.page([published], protocol(), "").latex
+    assert latex.count(r"\begin{table}") == 2
+    assert r"\label{tab:suite-at-twice-the-training-length}" in latex
+    assert r"shaw & 1.00 [1.00, 1.00] & 1.00 [1.00, 1.00] & 10 & 2/2" in latex
 
 
 def test_step_times_are_those_of_the_folders(tmp_path, published):

@@ -177,8 +177,13 @@ def grid(
     return figure, list(axes.flat[:count])
 
 
-def draw_line(axis: "Axes", line: Line) -> None:
-    """Draw the center of the seeds, and its interval or, of few seeds, each seed."""
+def draw_line(axis: "Axes", line: Line, *, dots: bool = False) -> None:
+    """Draw the center of the seeds, and its interval or, of few seeds, each seed.
+
+    Args:
+      dots: draw each seed as a dot where there is an interval. Seeds often fall into two groups,
+        which no center describes.
+    """
     values = line.values.dropna(subset="value")
     center, bands = _centers(values)
     if line.center is not None:
@@ -205,6 +210,8 @@ def draw_line(axis: "Axes", line: Line) -> None:
     else:
         low, high = bands["low"], bands["high"]
         axis.fill_between(bands.index, low, high, color=color, alpha=0.1, linewidth=0)
+        if dots:
+            axis.plot(values["x"], values["value"], ".", markersize=3, color=color, alpha=0.5)
     axis.plot(
         center.index,
         center,

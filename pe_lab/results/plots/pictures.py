@@ -43,7 +43,7 @@ def by_length(data: StudyData, options: Options) -> "Figure | None":
     tests = tests.assign(x=tests["length"])
     if options.relative:
         tests["x"] /= tests["variant"].map(data.variants["max_length"])
-    figure, axes, lines = _figure(data, tests, options)
+    figure, axes, lines = _figure(data, tests, options, dots=True)
     for axis, panel in zip(axes, lines, strict=True):
         _mark_training(axis, data, panel, options)
         _draw_chance(axis, data, panel, options)
@@ -59,7 +59,7 @@ def by_length(data: StudyData, options: Options) -> "Figure | None":
             axis.set_xlabel(f"length ({' or '.join(units)})")
     title = f"{data.metric_label.capitalize()} against length"
     marks = ((_TRAINING_END, ":"), (_CHANCE, "--"))
-    _finish(figure, axes, data, lines, title, marks=marks)
+    _finish(figure, axes, data, lines, title, marks=marks, dots=True)
     return figure
 
 
@@ -74,7 +74,7 @@ def by_offset(data: StudyData, options: Options) -> "Figure | None":
     offsets = data.results.offsets
     # Offsets are few and far apart, so they have equal distances.
     tests = tests.assign(x=tests["offset"].map(offsets.index))
-    figure, axes, lines = _figure(data, tests, options)
+    figure, axes, lines = _figure(data, tests, options, dots=True)
     for axis, panel in zip(axes, lines, strict=True):
         axis.set_xticks(range(len(offsets)), list(map(str, offsets)))
         axis.set_xlabel("position offset (positions)")
@@ -84,7 +84,7 @@ def by_offset(data: StudyData, options: Options) -> "Figure | None":
         for level in levels.loc[is_at_end, "value"]:
             axis.axhline(level, **drawing.GUIDE, linestyle="--", zorder=1)
     title = f"{data.metric_label.capitalize()} at the training length against position offset"
-    _finish(figure, axes, data, lines, title, marks=((_CHANCE, "--"),))
+    _finish(figure, axes, data, lines, title, marks=((_CHANCE, "--"),), dots=True)
     return figure
 
 
@@ -160,12 +160,13 @@ def _circle_chosen(axis: "Axes", values: pd.DataFrame) -> None:
 
 
 def _figure(
-    data: StudyData, values: pd.DataFrame, options: Options
+    data: StudyData, values: pd.DataFrame, options: Options, *, dots: bool = False
 ) -> "tuple[Figure, list[Axes], list[list[Line]]]":
     """Return a figure with the lines of each variant that has values, by axes.
 
     Args:
       values: the columns variant, run_id, x and value.
+      dots: draw single seeds as dots. Curves have too many points for them.
     """
     panels: dict[str, list[Line]] = {}
     groups = dict(list(values.groupby("variant", sort=False)))
@@ -187,7 +188,7 @@ def _figure(
     for axis, (title, lines) in zip(axes, panels.items(), strict=True):
         axis.set_title(textwrap.fill(title, 64 // columns))
         for line in lines:
-            drawing.draw_line(axis, line)
+            drawing.draw_line(axis, line, dots=dots)
     return figure, axes, list(panels.values())
 
 
@@ -248,6 +249,7 @@ def _finish(
     *,
     marks: Sequence[tuple[str, str]] = (),
     is_loss: bool = False,
+    dots: bool = False,
 ) -> None:
     """Set the vertical axis, legend, title and caption of a figure."""
     all_lines = list(itertools.chain(*lines))
@@ -265,10 +267,10 @@ def _finish(
     if data.variants.loc[_names(all_lines), "reveals"].any():
         handles.append(drawing.note(REVEALS))
     drawing.legend(figure, all_lines, handles)
-    drawing.titles(figure, title, _caption(data, all_lines))
+    drawing.titles(figure, title, _caption(data, all_lines, dots=dots))
 
 
-def _caption(data: StudyData, lines: Sequence[Line]) -> str:
+def _caption(data: StudyData, lines: Sequence[Line], *, dots: bool) -> str:
     finished = data.variants.loc[_names(lines), "finished"]
     has_many = finished >= statistics.BOOTSTRAP_FROM
     centers = []
@@ -281,6 +283,8 @@ def _caption(data: StudyData, lines: Sequence[Line]) -> str:
         parts.append("thin lines: single seeds")
     if (finished >= statistics.EXACT_FROM).any():
         parts.append("bands: 95 % intervals")
+        if dots:
+            parts.append("dots: single seeds")
     if any(not line.is_solved for line in lines):
         parts.append("hollow marks: no seed solved the training lengths")
     if any(line.style is None for line in lines):

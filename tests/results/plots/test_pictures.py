@@ -158,7 +158,9 @@ def test_five_seeds_and_more_have_an_interval_in_place_of_their_lines(
     (axis,) = panels(figure)
     assert len(axis.collections) == has_bands
     assert len(seeds(axis)) == (0 if has_bands else count)
-    assert ("bands: 95 % intervals" in caption(figure)) is has_bands
+    assert ("bands: 95 % intervals; dots: single seeds" in caption(figure)) is has_bands
+    dots = [line for line in axis.lines if line.get_marker() == "."]
+    assert [len(xy(line)[0]) for line in dots] == [count * len(synthetic.LENGTHS)] * has_bands
     center = "interquartile mean" if count == 10 else "median"
     assert caption(figure).startswith(f"Thick lines: {center} over seeds")
 

@@ -1,0 +1,21 @@
+"""The commits of published records, in words."""
+
+import collections
+from collections.abc import Iterable
+
+from pe_lab.runs.record_schema import JsonObject
+
+# Commits of published records that are not in the history of this repository. Pages mark them until
+# the studies are trained again, and a test allows no others.
+LOST = ("901e3c3d29997f0f272bbabd77de5b9bfa41ba4a",)
+
+
+def described(records: Iterable[JsonObject]) -> list[str]:
+    """Return each commit with its number of runs; lost ones are marked."""
+    of_runs = [record["provenance"]["commit"] for record in records]
+    texts = []
+    for commit, count in collections.Counter(of_runs).most_common():
+        runs = "1 run" if count == 1 else f"{count} runs"
+        mark = " (not in the history of this repository)" if commit in LOST else ""
+        texts.append(f"{runs} at {commit[:7]}{mark}")
+    return texts

@@ -1,0 +1,36 @@
+"""Commands that are printed can be pasted."""
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pe_lab.runs import commands
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "expected"),
+    [
+        ("/checkout/.venv/bin/python", ".venv/bin/python"),
+        ("/usr/bin/python3", "/usr/bin/python3"),
+        ("/checkout-2/bin/python", "/checkout-2/bin/python"),
+        ("/checkout/my env/bin/python", "'my env/bin/python'"),
+    ],
+)
+def test_the_interpreter_is_relative_below_the_working_directory(
+    monkeypatch, interpreter, expected
+):
+    monkeypatch.setattr(sys, "executable", interpreter)
+    monkeypatch.setattr(Path, "cwd", lambda: Path("/checkout"))
+    printed = commands.python("-m", "experiments.report", "--results=a study")
+    assert printed == f"{expected} -m experiments.report '--results=a study'"
+
+
+def test_a_printed_command_runs_with_the_packages_of_this_interpreter(tmp_path):
+    program = "import sys, numpy; print(sys.argv[1])"
+    command = commands.python("-c", program, "two words")
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout == "two words\n"
+    assert shlex.split(command)[1:] == ["-c", program, "two words"]
