@@ -53,8 +53,9 @@ def steps_to_solve(data: StudyData) -> "Figure | None":
     drawing.legend(figure, lines, handles)
     extrapolation = data.results.spec.extrapolation
     caption = (
-        "Kaplan–Meier estimates, shifted slightly apart; in parentheses: seeds. Vertical bars: the "
-        "last measured step of runs that never got there. Extrapolates: an exact match of "
+        "Kaplan–Meier estimates, shifted slightly up and to the right; in parentheses: seeds. "
+        "Vertical bars: the last measured step of runs that never got there. Extrapolates: an "
+        "exact match of "
         f"{extrapolation.threshold:g} {extrapolation.point}."
     )
     drawing.titles(figure, "Share of runs against training steps", caption)
