@@ -23,23 +23,8 @@ from flax import nnx
 from jaxtyping import Array, Float, Shaped
 
 from pe_lab.encodings.base import OffsetBias
+from pe_lab.encodings.ops import alibi_slopes
 from pe_lab.encodings.requirements import Requirements
-
-
-def slopes(num_heads: int) -> tuple[float, ...]:
-    """Press et al.'s slope of each head, for any number of heads."""
-    below = 2 ** (num_heads.bit_length() - 1)  # the power of two below, or the number itself
-    above = 2 * below
-    series = _geometric_slopes(below)
-    every_other = _geometric_slopes(above)[::2]
-    missing = num_heads - below
-    return tuple(series + every_other[:missing])
-
-
-def _geometric_slopes(num_heads: int) -> list[float]:
-    """2^(-8h / H) for h = 1..H, the slopes for a power of two."""
-    heads = range(1, num_heads + 1)
-    return [2.0 ** (-8 * h / num_heads) for h in heads]
 
 
 class ALiBi(OffsetBias):
@@ -69,7 +54,7 @@ class ALiBi(OffsetBias):
                 "take 'symmetric' or 'asymmetric'."
             )
         self.form = form
-        self.slopes = slopes(num_heads)
+        self.slopes = alibi_slopes(num_heads)
         # The logarithm is learned, so that slopes stay positive.
         log_slopes = jnp.log(jnp.asarray(self.slopes))
         self.log_slopes = nnx.Param(log_slopes) if learn_slopes else None

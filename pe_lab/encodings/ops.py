@@ -85,6 +85,22 @@ def geometric_frequencies(base: float, channels: int) -> tuple[float, ...]:
     return tuple(frequencies.tolist())
 
 
+def alibi_slopes(num_heads: int) -> tuple[float, ...]:
+    """Press et al.'s slope of each head, for any number of heads."""
+    below = 2 ** (num_heads.bit_length() - 1)  # the power of two below, or the number itself
+    above = 2 * below
+    series = _geometric_slopes(below)
+    every_other = _geometric_slopes(above)[::2]
+    missing = num_heads - below
+    return tuple(series + every_other[:missing])
+
+
+def _geometric_slopes(num_heads: int) -> list[float]:
+    """2^(-8h / H) for h = 1..H, the slopes for a power of two."""
+    heads = range(1, num_heads + 1)
+    return [2.0 ** (-8 * h / num_heads) for h in heads]
+
+
 def angles(positions: Num[Array, "*p"], frequencies: Sequence[float]) -> Float[Array, "*p f"]:
     """positions x frequencies in radians, without whole turns: in (-pi, pi). Do not scale them.
 

@@ -2,7 +2,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.encodings.alibi import ALiBi, slopes
+from pe_lab.encodings.alibi import ALiBi
+from pe_lab.encodings.ops import alibi_slopes
 from tests import reference
 from tests.encodings import codes
 
@@ -12,7 +13,7 @@ SENSITIVE = {"learn_slopes": (False, True), "form": ("symmetric", "asymmetric")}
 @pytest.mark.parametrize("heads", [1, 2, 4, 6, 8, 12, 16, 20])
 def test_slopes_agree_with_reference_for_any_head_count(heads):
     np.testing.assert_allclose(
-        slopes(heads), reference.entry("alibi_slopes")["value"][str(heads)], rtol=1e-6
+        alibi_slopes(heads), reference.entry("alibi_slopes")["value"][str(heads)], rtol=1e-6
     )
 
 
@@ -20,7 +21,7 @@ def test_slopes_agree_with_reference_for_any_head_count(heads):
 def test_slopes_are_also_those_of_mpt_where_heads_are_no_power_of_two(heads):
     """Values of Hugging Face's build_mpt_alibi_tensor."""
     expected = reference.entry("alibi_slopes_mpt")["value"][f"hf_mpt_{heads}"]
-    np.testing.assert_allclose(slopes(heads), expected, rtol=1e-6)
+    np.testing.assert_allclose(alibi_slopes(heads), expected, rtol=1e-6)
 
 
 FORMS = {

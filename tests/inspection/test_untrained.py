@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pe_lab.encodings.alibi import slopes
+from pe_lab.encodings.ops import alibi_slopes
 from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.runs.errors import UserError
 from tests.inspection import tables
@@ -63,7 +63,7 @@ def test_the_table_of_a_code_is_the_code_of_each_position():
 
 def test_the_table_of_a_bias_has_a_row_a_distance_and_a_column_a_head():
     np.testing.assert_allclose(
-        probe("alibi").table(6), np.outer(np.arange(6), -np.asarray(slopes(2))), rtol=1e-6
+        probe("alibi").table(6), np.outer(np.arange(6), -np.asarray(alibi_slopes(2))), rtol=1e-6
     )
 
 
