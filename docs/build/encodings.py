@@ -69,8 +69,10 @@ def not_measured(name: str) -> Row:
 def _section(rows: Mapping[str, Row], folder: str) -> str:
     size = UntrainedEncoding({"name": "nope"})
     measured = {name: row for name, row in rows.items() if row.reason != _NOT_MEASURED}
-    names = [f"[{name}](#{name})" if name in measured else name for name in rows]
-    card = scorecard.table(list(rows.values()), names)
+    card = scorecard.table(list(rows.values()), list(rows))
+    for name in measured:
+        # A cell of the table cannot have a link, so that it is set afterwards.
+        card = card.replace(f"\n| {name} ", f"\n| [{name}](#{name}) ")
     parts = [
         _HEAD.format(length=size.length, width=size.width, heads=size.num_heads).rstrip(),
         card,

@@ -4,6 +4,7 @@ The reference values are fixed points of the same functions; here inputs are ran
 is known to be wrong, tests of the encoding itself say so, not these.
 """
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from pe_lab.encodings.cope import CoPE
 from pe_lab.encodings.deberta import DeBERTa
 from pe_lab.encodings.dynamic_position_bias import DynamicPositionBias
 from pe_lab.encodings.fox import FoX
+from pe_lab.encodings.log_cpb import LogCPB
 from pe_lab.encodings.ops import uniform_linear
 from pe_lab.encodings.pope import PoPE
 from pe_lab.encodings.relative_logits import RelativeLogits
@@ -276,3 +278,22 @@ def test_foxs_bias_is_that_of_x_transformers(theirs):
     )
     bias = np.asarray(codes.content_bias(encoding, PLACES, K, HEADS))
     close(bias * PAST, other(theirs.torch.tensor(x)).numpy() * PAST, 1e-4)
+
+
+@pytest.mark.parametrize("trained", [4, 9])
+def test_log_cpb_with_weights_of_swin_v2_is_that_of_transformers(torch, trained):
+    """Their attention weights where all queries are 0, so that the bias alone decides them."""
+    swin = pytest.importorskip("transformers.models.swinv2.modeling_swinv2")
+    config = swin.Swinv2Config(qkv_bias=False)
+    other = swin.Swinv2SelfAttention(config, 4 * HEADS, HEADS, 4, [trained, trained]).eval()
+    other.query.weight.data.zero_()
+    encoding = LogCPB(window=trained, num_heads=HEADS, rngs=codes.rngs())
+    hidden, _, output = other.continuous_position_bias_mlp
+    encoding.hidden.kernel[...] = jnp.asarray(hidden.weight.detach().numpy().T)
+    encoding.hidden.bias[...] = jnp.asarray(hidden.bias.detach().numpy())
+    output.weight.data *= 20  # the biases of untrained weights are nearly the same
+    encoding.output.kernel[...] = jnp.asarray(output.weight.detach().numpy().T)
+    grid = codes.tokens([[row, column] for row in range(4) for column in range(4)])
+    with torch.no_grad():
+        found = other(torch.zeros(1, 16, 4 * HEADS), output_attentions=True)[1]
+    close(jax.nn.softmax(encoding.bias(grid, grid), axis=-1), found)

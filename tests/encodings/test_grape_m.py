@@ -1,0 +1,77 @@
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.encodings.grape_m import GRAPEM
+from pe_lab.encodings.rope import RoPE
+from tests.encodings import codes
+
+CONTEXTUAL = dict(contextual=True)
+SENSITIVE = {
+    "contextual": (False, True),
+    "base": (10000.0, 100.0),
+    "share_heads": (True, False),
+    "log_scale": (None, 2.0),
+}
+# MSGRAPECommuting and the phase of MSGRAPEContextType1 of model-architectures/GRAPE at f5b539f with
+# n_head=2, head_dim=4, log_freq_scale=16 (the contextual one has none), and the parameters of the
+# tests: the queries `numbers(1, 3, 2, 4)` of the last token, with the two halves of a head
+# exchanged before and after, because the authors rotate the other way.
+LEARNED = [[0.219647, 0.691218, -0.303941, -0.149055], [0.286922, -0.240575, 0.670019, 0.142298]]
+PHASES = [0.0, 0.629775, 1.159038]
+IN_CONTEXT = [[0.125105, 0.662025, -0.353516, -0.248442], [0.464089, -0.217204, 0.562025, 0.175919]]
+
+
+def numbers(*shape):
+    count = int(np.prod(shape))
+    return np.asarray([(7 * i % 11 - 5) / 8 for i in range(count)], np.float32).reshape(shape)
+
+
+def built(**arguments):
+    return GRAPEM(width=8, num_heads=2, **{"head_dim": 4, **arguments}, rngs=codes.rngs())
+
+
+def test_agrees_with_the_authors_code():
+    encoding = built()
+    encoding.log_frequencies[...] = jnp.asarray([[1.5, -20.0]])
+    t, x = codes.tokens(range(3)), jnp.asarray(numbers(1, 3, 2, 4))
+    q, k = encoding.transform_qk(x, x, t, t)
+    np.testing.assert_allclose(q[0, -1], LEARNED, atol=1e-6)
+    np.testing.assert_array_equal(q, k)
+
+
+def test_the_contextual_form_agrees_with_the_authors_code():
+    encoding = built(contextual=True)
+    encoding.log_frequencies[...] = jnp.asarray([[0.5, -1.0]])
+    encoding.steps.kernel[...] = jnp.asarray(8 * numbers(8, 1))
+    encoding.steps.bias[...] = jnp.asarray([-2.0])
+    steps = encoding.features(jnp.asarray(numbers(1, 3, 8)), jnp.arange(3)[None])[1]
+    np.testing.assert_allclose(np.cumsum(steps[0]) - steps[0], PHASES, atol=1e-6)
+    t = dataclasses.replace(codes.tokens(range(3)), features=steps)
+    x = jnp.asarray(numbers(1, 3, 2, 4))
+    q, _ = encoding.transform_qk(x, x, t, t)
+    np.testing.assert_allclose(q[0, -1], IN_CONTEXT, atol=1e-6)
+
+
+@pytest.mark.parametrize("share_heads", [True, False])
+def test_it_starts_as_rope(share_heads):
+    t = codes.tokens(range(20))
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(1, 20, 2, 4)), jnp.float32)
+    mine = built(share_heads=share_heads).transform_qk(x, x, t, t)
+    theirs = RoPE(layout="half", head_dim=4).transform_qk(x, x, t, t)
+    np.testing.assert_allclose(mine[0], theirs[0], atol=1e-5)
+
+
+def test_contextual_steps_start_at_the_sigmoid_of_a_sixteenth():
+    """log(exp(0.001) - 1) is -6.907, and sigmoid(-6.907 / 16) is 0.3937."""
+    steps = built(contextual=True).features(jnp.ones((1, 2, 8)), jnp.arange(2)[None])[1]
+    np.testing.assert_allclose(steps, 0.3937, atol=1e-4)
+
+
+def test_an_odd_head_and_no_scale_are_refused():
+    with pytest.raises(ValueError, match="the head width must be even, got 3"):
+        built(head_dim=3)
+    with pytest.raises(ValueError, match=r"log_scale must be above 0, got 0\.$"):
+        built(log_scale=0.0)
