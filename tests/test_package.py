@@ -1,6 +1,7 @@
 """The package: version, license, citation, installation."""
 
 import ast
+import datetime
 import hashlib
 import importlib.metadata
 import os
@@ -76,6 +77,18 @@ def test_the_citation_file_has_the_required_keys_and_agrees_with_the_readme_and_
     assert citation["abstract"].strip() in " ".join(readme.split())
     assert "[CITATION.cff](CITATION.cff)" in readme
     assert f"[{citation['license']}](LICENSE)" in readme
+    assert citation["version"] == pe_lab.__version__
+    assert isinstance(citation["date-released"], datetime.date)
+    # An address that nobody has published would be wrong.
+    assert not {"repository-code", "url", "doi"} & set(citation)
+    (entry,) = re.findall(r"```bibtex\n(.*?)\n```", readme, re.DOTALL)
+    fields = dict(re.findall(r"(\w+) += \{+(.*?)\}+,", entry))
+    assert fields == {
+        "author": citation["authors"][0]["name"],
+        "title": citation["title"],
+        "year": str(citation["date-released"].year),
+        "version": citation["version"],
+    }
 
 
 def test_the_package_says_that_it_is_typed():
