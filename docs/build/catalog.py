@@ -7,7 +7,7 @@ the committed costs. A member without such a line or without a measurement has a
 import inspect
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from flax import nnx
 
 from docs.build import markdown
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
+from pe_lab.encodings.requirements import Requirements
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 
@@ -37,6 +38,23 @@ _ENCODING_HEADER = (
     "source",
 )
 _SCHEME_HEADER = ("name", "position of token t of n", "draws", "arguments", "source")
+
+
+def _is_self_attention_only(requirements: Requirements) -> bool:
+    in_both = requirements.causal and requirements.bidirectional
+    return requirements.site == "attention" and in_both and not requirements.cross
+
+
+_REQUIREMENTS: dict[str, Callable[[Requirements], bool]] = {
+    "causal attention only": lambda r: r.causal and not r.bidirectional and not r.cross,
+    "self-attention only, causal or not": _is_self_attention_only,
+    "relative: a shift of all positions changes nothing": lambda r: r.relative,
+    "reads no positions, only tokens and their order": lambda r: not r.reads_positions,
+    "whole positions: schemes with fractions are rejected": lambda r: r.whole_positions,
+    "positions with several axes": lambda r: r.num_axes > 1,
+    "replaces a part of attention, which then cannot be fused": lambda r: bool(r.replaces),
+}
+_SIZE = "a size (with default arguments): larger positions are rejected"
 _HOOK_OF = {"logits": "transform_logits", "normalize": "normalize", "combine": "combine"}
 
 
@@ -47,6 +65,25 @@ def encoding_tables(root: Path) -> dict[str, str]:
     for name in plugins.names("encodings"):
         rows[_section(name)].append(_encoding_row(name, times.get(name, DASH)))
     return {section: markdown.table([_ENCODING_HEADER, *rows[section]]) for section in rows}
+
+
+def requirement_table() -> str:
+    """Return a table with the encodings that have each requirement or property."""
+    declared = {}
+    for name in plugins.names("encodings"):
+        try:
+            declared[name] = build(name).requirements
+        except UserError:  # an argument without default, and no example
+            cls: Any = plugins.find("encodings", name)
+            declared[name] = cls.requirements
+    rows = []
+    for title, holds in _REQUIREMENTS.items():
+        names = [f"`{name}`" for name, requirements in declared.items() if holds(requirements)]
+        rows.append([title, ", ".join(names) or DASH])
+    sizes = {name: requirements.max_positions for name, requirements in declared.items()}
+    sized = [f"`{name}` ({size})" for name, size in sizes.items() if size is not None]
+    rows.append([_SIZE, ", ".join(sized) or DASH])
+    return markdown.table([("requirement or property", "encodings"), *rows])
 
 
 def scheme_table() -> str:

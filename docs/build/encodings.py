@@ -56,6 +56,7 @@ def lookups(root: Path) -> dict[str, Any]:
         rows[name] = Row(**record[name]) if name in record else not_measured(name)
     return {
         "encodings": catalog.encoding_tables(root),
+        "requirements": catalog.requirement_table(),
         "schemes": catalog.scheme_table(),
         "measured": _section(rows, SCORECARD.parent.name),
     }

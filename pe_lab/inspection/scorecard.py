@@ -206,4 +206,4 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 def markdown_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     rows = tuple(tuple(map(formats.Cell, line)) for line in body)
-    return formats.markdown(formats.Table("", "", tuple(header), rows))
+    return formats.markdown(formats.Table("", "", tuple(header), rows), has_links=True)

@@ -74,10 +74,16 @@ class Table:
         return pd.DataFrame(texts, columns=list(self.header), dtype=object)
 
 
-def markdown(table: Table) -> str:
-    """Return the table alone. Its columns are aligned in the text too."""
+def markdown(table: Table, *, has_links: bool = False) -> str:
+    """Return the table alone. Its columns are aligned in the text too.
+
+    Args:
+      has_links: cells hold links, so they must not come from a results folder.
+    """
     # DataFrame.to_markdown makes columns wider than their widest cell.
     rows = [table.header, *table.texts.itertuples(index=False, name=None)]
+    if not has_links:
+        rows = [tuple(map(without_markup, row)) for row in rows]
     rows = [tuple(map(_markdown, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
@@ -92,7 +98,7 @@ def markdown(table: Table) -> str:
 def _markdown(text: str) -> str:
     one_line = " ".join(text.split())
     # A bar would end the cell.
-    return without_markup(one_line).replace("|", "\\|")
+    return one_line.replace("|", "\\|")
 
 
 def without_markup(text: str) -> str:

@@ -1,9 +1,11 @@
+import re
+
 import pytest
 
 from docs.build import catalog, encodings
 from pe_lab.inspection.encoding_pictures import caption
 from pe_lab.inspection.scorecard import Row
-from pe_lab.runs import records
+from pe_lab.runs import plugins, records
 
 NUMBERS = {
     "colliding pairs": 2,
@@ -115,3 +117,21 @@ def test_the_closer_measurement_of_a_cost_is_shown(tmp_path):
         rows = [{"label": f"{name}(a=1)", "times_first": time} for name, time in pairs]
         records.write_json(tmp_path / catalog.COSTS.with_name(file), rows)
     assert catalog.step_times(tmp_path) == {"rope": "1.25", "nope": "1.00"}
+
+
+def test_requirements_at_a_glance_are_those_that_the_encodings_declare():
+    lines = catalog.requirement_table().splitlines()
+    row = {title.strip(): names for _, title, names, _ in (line.split("|") for line in lines)}
+    assert "`cope`" in row["causal attention only"]
+    assert "`rope`" not in row["causal attention only"]
+    assert "`sinusoidal`" not in row["self-attention only, causal or not"]
+    assert "`t5_bias`" in row["whole positions: schemes with fractions are rejected"]
+    (size,) = [names for title, names in row.items() if title.startswith("a size")]
+    assert "`learned` (512)" in size
+    relative = row["relative: a shift of all positions changes nothing"]
+    declared = [
+        name
+        for name in plugins.names("encodings")
+        if plugins.find("encodings", name).requirements.relative
+    ]
+    assert set(declared) <= set(re.findall(r"`(\w+)`", relative))
