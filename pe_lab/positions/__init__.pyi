@@ -13,6 +13,7 @@ from pe_lab.positions.packed import Packed as Packed
 from pe_lab.positions.pose import PoSE as PoSE
 from pe_lab.positions.random_floats import RandomFloats as RandomFloats
 from pe_lab.positions.randomized import Randomized as Randomized
+from pe_lab.positions.separators import Separators as Separators
 from pe_lab.positions.shifted import Shifted as Shifted
 from pe_lab.positions.shifted_within import ShiftedWithin as ShiftedWithin
 from pe_lab.positions.two_stream import TwoStream as TwoStream

@@ -1,5 +1,6 @@
 """Written by `python -m docs.build`."""
 
+from pe_lab.tasks.add_above import AddAbove as AddAbove
 from pe_lab.tasks.addition import Addition as Addition
 from pe_lab.tasks.aligned_text import AlignedText as AlignedText
 from pe_lab.tasks.associative_recall import AssociativeRecall as AssociativeRecall
@@ -23,6 +24,7 @@ from pe_lab.tasks.even_pairs import EvenPairs as EvenPairs
 from pe_lab.tasks.flip_flop import FlipFlop as FlipFlop
 from pe_lab.tasks.in_context_recall import InContextRecall as InContextRecall
 from pe_lab.tasks.indirect_indexing import IndirectIndexing as IndirectIndexing
+from pe_lab.tasks.item_after_separator import ItemAfterSeparator as ItemAfterSeparator
 from pe_lab.tasks.keyed_sort import KeyedSort as KeyedSort
 from pe_lab.tasks.language_model import LanguageModel as LanguageModel
 from pe_lab.tasks.layouts import Decoder as Decoder

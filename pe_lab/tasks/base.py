@@ -44,8 +44,8 @@ class Example:
       structure: labels that position schemes can read, where the task knows more than its layout.
         "symbols" is True at digits and other symbols of numbers. Tokens with the same number in
         "coupled" (from 1; 0 for none) share a position. "grid" is a row and a column (from 1; 0 and
-        0 outside of a grid). "component" is the index of the example's task in a mixture, and -1 at
-        the task token.
+        0 outside of a grid). "separators" is True between the items of a list. "component" is the
+        index of the example's task in a mixture, and -1 at the task token.
     """
 
     prompt: Int[AnyArray, "*b p"]
