@@ -225,4 +225,7 @@ def _execution() -> Settings:
         # Devices that share the batch of a member. The members are sharded over the other devices
         # of a process.
         batch_devices=1,
+        # Seconds that the process of a run group may take; then it is ended, and its runs are
+        # recorded as failed. Each new start after a preemption has the same time. None: no limit.
+        time_limit=config_dict.placeholder(float),
     )

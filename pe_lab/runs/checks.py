@@ -27,7 +27,7 @@ _AT_LEAST_ONE = (
     "execution.batch_devices",
     "layout.examples_per_context",
 )
-_ABOVE_ZERO = ("train.learning_rate", "train.clip_norm", "train.epsilon")
+_ABOVE_ZERO = ("train.learning_rate", "train.clip_norm", "train.epsilon", "execution.time_limit")
 _AT_LEAST_ZERO = (
     "model.feedforward_width",
     "train.extra_steps",

@@ -2,6 +2,8 @@
 
 import contextlib
 import errno
+import hashlib
+import io
 import json
 import os
 import stat
@@ -56,15 +58,38 @@ def read_bytes(path: Path) -> bytes:
       FileNotFoundError: there is none.
       ValueError: it is a pipe, a device, a folder or a link to itself.
     """
+    with _opened(path) as file:
+        return file.read()
+
+
+def sha256(path: Path) -> str:
+    """Return the sha256 of a file; errors as for `read_bytes`."""
+    with _opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _opened(path: Path) -> io.BufferedReader:
     try:
         # A read of a pipe might never end.
         if not stat.S_ISREG(path.stat().st_mode):
             raise ValueError("it is not a plain file")
-        return path.read_bytes()
+        return open(path, "rb")
     except OSError as e:
         if e.errno in _NO_FILE:
             raise ValueError(one_line(e)) from e
         raise
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the sorted names in a folder; none if there is no folder.
+
+    Raises:
+      OSError: the machine cannot read the folder, which `Path.glob` takes for an empty one.
+    """
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
 
 
 def read_object(path: Path) -> dict[str, Any]:

@@ -152,7 +152,11 @@ def read_intact(folder: Path) -> tuple[dict[str, Record], dict[Path, str]]:
     """
     by_id = _read_archive(folder / ARCHIVE)
     damaged = {}
-    for path in sorted((folder / "records").glob("*.json")):
+    try:
+        names = files.names_in(folder / "records")
+    except OSError as e:
+        raise UserError(f"{folder / 'records'} cannot be read ({one_line(e)}).") from e
+    for path in [folder / "records" / name for name in names if name.endswith(".json")]:
         try:
             by_id[path.stem] = _read_named(path)
         except Damaged as e:

@@ -178,6 +178,7 @@ class Execution:
     chunk_steps: int
     max_members: int
     batch_devices: int
+    time_limit: float | None = None  # in seconds; records from before it existed have no limit
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from pe_lab.runs import records, run_group_files, study_files, study_labels
 from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import Run, RunGroup, from_record
 from pe_lab.sweeps import begun_groups
 from pe_lab.sweeps import study as studies
-from pe_lab.sweeps.launchers.base import Launcher
+from pe_lab.sweeps.launchers.base import TIME_LIMIT, Event, Launcher
 from pe_lab.sweeps.plans import Plan
 from pe_lab.sweeps.progress import Progress
 from pe_lab.training.run_records import write_failure
@@ -116,39 +117,72 @@ def _train(
     for group in groups:
         name = names.get(group.run.run_id, group.group_id)
         rows[group.group_id] = (name, group.run.train.steps, len(group.runs))
+    by_id = {group.group_id: group for group in groups}
+
+    def on_event(group_id: str, event: Event) -> None:
+        if event["event"] == "ended":
+            event = _ended(event, by_id[group_id], folder)
+        progress.event(group_id, event)
+
     statuses: dict[str, int] = {}
     with Progress(rows) as progress:
         for wave in studies.waves(groups):
             files = [run_group_files.write(group, folder) for group in wave]
-            statuses |= launcher.launch(files, folder, progress.event)
+            statuses |= launcher.launch(files, folder, on_event)
     failures = {}
     for group in groups:
         status = statuses.get(group.group_id)
-        if status == 0:
-            continue
         for run in group.runs:
-            failures[run.run_id] = _failure(run, folder, group.group_id, status)
+            if not _is_recorded(run, folder):
+                failures[run.run_id] = _failure(run, folder, group.group_id, status)
     return failures
+
+
+def _is_recorded(run: Run, folder: Path) -> bool:
+    """Whether a run has a complete record. This alone decides, and no exit status of a worker."""
+    try:
+        record = records.read_run(folder, run.run_id)
+        return record is not None and is_done(run, {run.run_id: record})
+    except UserError:  # the record is damaged, or was measured on other examples
+        return False
+
+
+def _ended(event: Event, group: RunGroup, folder: Path) -> Event:
+    """The event of a run group that has ended, as its records have it."""
+    if all(_is_recorded(run, folder) for run in group.runs):
+        return {**event, "status": 0}
+    if event["status"] == 0:
+        return {"error": _how(0), **event, "status": 1}
+    if event["status"] == TIME_LIMIT:
+        return {"error": _how(TIME_LIMIT), **event}
+    return event
+
+
+def _how(status: int | None) -> str:
+    """How the worker of a run without a complete record ended, in words."""
+    if status is None:
+        return "its worker was not started"
+    if status == TIME_LIMIT:
+        return "its run group took longer than config.execution.time_limit"
+    if status < 0:
+        return f"its worker was killed by signal {-status}"
+    if status == 0:
+        return "its worker ended with status 0 and left no complete record"
+    return f"its worker ended with status {status}"
 
 
 def _failure(run: Run, folder: Path, group_id: str, status: int | None) -> str:
     """The reason of a failure; a worker that was killed or never started could not record it."""
     path = records.path_of(folder, run.run_id)
     log = folder / "logs" / f"{group_id}.log"
-    if status is None:
-        how = "was not started"
-    elif status < 0:
-        how = f"was killed by signal {-status}"
-    else:
-        how = f"ended with status {status}"
-    sentence = f"its worker {how}: see {log}"
+    sentence = f"{_how(status)}: see {log}"
     try:
-        if status is None or status < 0 or not path.exists():
+        if status is None or status <= 0 or not path.exists():
             write_failure(run, folder, sentence)
         error = records.read(path)["error"] or sentence
         has_log = log.exists() and log.stat().st_size > 0
         if has_log and str(log) not in error:
             return f"{error}; see {log}"
         return error
-    except OSError as e:  # the disk is full, perhaps
+    except (OSError, UserError) as e:  # the disk is full, or the record is damaged, perhaps
         return f"{sentence}; and that could not be recorded ({one_line(e)})"

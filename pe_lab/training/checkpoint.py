@@ -1,7 +1,12 @@
 """Checkpoints of a training: one orbax checkpoint for all members of a run group.
 
 The only file that uses orbax. Orbax commits by renaming, so a kill in the middle of a save leaves
-the previous checkpoint. It keeps no checksum of the data, so a sha256 goes into the metadata here.
+the previous checkpoint. It keeps no checksums, and it reports an error of the machine, such as too
+many open files, in the same way as damage. So two kinds of sha256 are kept here:
+
+- of each file, in FILES. A checkpoint is damaged if a file differs. Every other error is one of the
+  machine, and leaves the checkpoint in place.
+- of the arrays, in orbax's metadata. It also guards checkpoints from before FILES.
 """
 
 import hashlib
@@ -16,14 +21,20 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 from jaxtyping import PyTree
 
-from pe_lab.runs import records
+from pe_lab.runs import files, records
 from pe_lab.runs.errors import UserError, one_line
 
 State = TypeVar("State")
 Notes = Mapping[str, Any]  # JSON that belongs to a state
+Arrays = dict[str, Any]  # by their path in the state
 
+FILES = "sha256.json"  # sha256 of each file of a checkpoint, by its path
 _NUM_STEPS = 2
 _CURVE = "curve"  # folder of the points of a curve, inside of a run group's folder
+
+
+class Damaged(Exception):  # noqa: N818
+    """The content of a checkpoint differs from what was saved, or belongs to something else."""
 
 
 def save(folder: Path, step: int, state: PyTree, notes: Notes) -> None:
@@ -45,15 +56,13 @@ def points(folder: Path, like: State) -> Iterator[State]:
     """The states that `save_point` wrote, in order, read lazily.
 
     Raises:
-      UserError: one is damaged or belongs to something else.
+      UserError: one is damaged, belongs to something else, or cannot be read on this machine.
     """
     for step in _steps(folder / _CURVE):
         path = folder.absolute() / _CURVE / str(step)
         try:
             state, _ = _read(path, like)
-        except MemoryError:
-            raise
-        except Exception as e:  # as in `restore`
+        except Damaged as e:
             raise UserError(
                 f"{_damage(path, e)}. Remove it to look at training without this step."
             ) from e
@@ -67,6 +76,12 @@ def _write(folder: Path, step: int, state: PyTree, notes: Notes | None) -> None:
     leaves = _named(state)
     metadata = {"digest": _digest(leaves, notes), "notes": notes}
     ocp.save(path, leaves, overwrite=True, custom_metadata=metadata)
+    digests = {}
+    for file in sorted(path.rglob("*")):
+        if file.is_file():
+            digests[str(file.relative_to(path))] = files.sha256(file)
+    # A kill before this line leaves a checkpoint without FILES, which can be read.
+    records.write_json(path / FILES, digests)
 
 
 def keep_last(folder: Path) -> None:
@@ -88,15 +103,14 @@ def restore(
         it is restored; None: damage is an error.
 
     Raises:
-      UserError: the checkpoint is damaged or belongs to something else.
+      UserError: the checkpoint is damaged or belongs to something else, or the machine cannot read
+        it. Then it stays in place.
     """
     for step in reversed(_steps(folder)):
         path = folder.absolute() / str(step)
         try:
             return _read(path, like)
-        except MemoryError:  # a machine that is too small does not make a checkpoint damaged
-            raise
-        except Exception as e:  # the storage layers raise many types on damaged bytes
+        except Damaged as e:
             damage = _damage(path, e)
             if set_aside is None:
                 raise UserError(f"{damage}. Remove it, and the run group trains again.") from e
@@ -108,33 +122,102 @@ def restore(
     return None
 
 
+def paths(folder: Path) -> list[Path]:
+    """The checkpoints of a run group: its last steps, and the points of its curve."""
+    parents = (folder, folder / _CURVE)
+    return [parent / str(step) for parent in parents for step in _steps(parent)]
+
+
+def check(path: Path) -> None:
+    """Check the content of one checkpoint, folder/<step> or folder/curve/<step>.
+
+    Raises:
+      Damaged: it has changed.
+      UserError: the machine cannot read it.
+    """
+    if not _check_files(path):  # an older checkpoint has a digest of its arrays alone
+        _arrays(path.absolute(), None)
+
+
 def _damage(path: Path, why: Exception) -> str:
     return f"The checkpoint {path} is damaged ({one_line(why)[:200]})"
 
 
 def _read(path: Path, like: State) -> tuple[State, Notes | None]:
+    """The state and the notes of a checkpoint; errors as for `check`."""
+    wanted = _named(like)
+    arrays, notes = _arrays(path, wanted)
+    ordered = [arrays[name] for name in wanted]
+    return jax.tree.unflatten(jax.tree.structure(like), ordered), notes
+
+
+def _arrays(path: Path, wanted: Mapping[str, PyTree] | None) -> tuple[Arrays, Notes | None]:
+    """The arrays by name and the notes of a checkpoint.
+
+    Args:
+      wanted: the arrays that it must have; None: those that it has, on one device.
+
+    Raises:
+      Damaged: its content has changed, or it has other arrays.
+      UserError: the machine cannot read it.
+    """
+    has_digests = _check_files(path)
+    try:
+        return _loaded(path, wanted)
+    except Damaged:
+        raise
+    except Exception as e:  # orbax and its storage raise many types
+        raise _unreadable(path, e, "" if has_digests else " If it is damaged, remove it.") from e
+
+
+def _unreadable(path: Path, why: Exception, advice: str = "") -> UserError:
+    return UserError(
+        f"The checkpoint {path} cannot be read on this machine ({one_line(why)[:200]}). It stays "
+        f"in place, and training continues from it when it can be read.{advice}"
+    )
+
+
+def _check_files(path: Path) -> bool:
+    """Check the files of a checkpoint; False if it is an older one without their digests.
+
+    Raises:
+      Damaged: a file has changed.
+      UserError: the machine cannot read one.
+    """
+    try:
+        if not (path / FILES).exists():
+            return False
+        for name, digest in files.read_object(path / FILES).items():
+            if files.sha256(path / name) != digest:
+                raise Damaged(f"its file {name} has changed")
+    except (FileNotFoundError, ValueError) as e:
+        raise Damaged(one_line(e)) from e
+    except OSError as e:  # too many open files, perhaps
+        raise _unreadable(path, e) from e
+    return True
+
+
+def _loaded(path: Path, wanted: Mapping[str, PyTree] | None) -> tuple[Arrays, Notes | None]:
     from orbax.checkpoint import v1 as ocp
 
-    wanted = _named(like)
     metadata = ocp.metadata(path)
-    if metadata.metadata is None:
+    if metadata.metadata is None or metadata.custom_metadata is None:
+        # Orbax has only logged the reason.
         raise ValueError("its metadata is unreadable")
     stored: Mapping[str, PyTree] = metadata.metadata  # type: ignore[assignment]
-    if _shapes(stored) != _shapes(wanted):
-        raise ValueError("its arrays have other names, shapes or types")
+    if wanted is not None and _shapes(stored) != _shapes(wanted):
+        raise Damaged("its arrays have other names, shapes or types")
     # Orbax would otherwise put arrays on the devices that saved them, which may be missing here.
     one_device = SingleDeviceSharding(jax.devices()[0])
     abstract = {}
-    for name, leaf in wanted.items():
-        sharding = leaf.sharding or one_device
+    for name, leaf in (wanted or stored).items():
+        sharding = one_device if wanted is None else leaf.sharding or one_device
         abstract[name] = jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
-    leaves = ocp.load(path, abstract)
-    custom: Mapping[str, Any] = metadata.custom_metadata  # type: ignore[assignment]
-    if custom["digest"] != _digest(leaves, custom["notes"]):
-        raise ValueError("its content does not match its digest")
-    ordered = [leaves[name] for name in wanted]
-    state = jax.tree.unflatten(jax.tree.structure(like), ordered)
-    return state, custom["notes"]
+    arrays: Arrays = ocp.load(path, abstract)
+    custom: Mapping[str, Any] = metadata.custom_metadata
+    if custom["digest"] != _digest(arrays, custom["notes"]):
+        raise Damaged("its content does not match its digest")
+    return arrays, custom["notes"]
 
 
 def remove(folder: Path) -> None:
@@ -155,7 +238,10 @@ def _keep_newest(folder: Path, number: int) -> None:
 
 def _steps(folder: Path) -> list[int]:
     """The steps in a folder, in order. Other files do not have a number as their name."""
-    names = [path.name for path in folder.glob("*")]
+    try:
+        names = files.names_in(folder)
+    except OSError as e:
+        raise _unreadable(folder, e) from e
     return sorted(int(name) for name in names if name.isdigit())
 
 

@@ -3,9 +3,8 @@
 import dataclasses
 import functools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
@@ -19,6 +18,7 @@ from pe_lab.runs.run import RunGroup
 from pe_lab.training import checkpoint, curve, devices, resume, run_records
 from pe_lab.training.chunk import train_chunk
 from pe_lab.training.evaluate import Evaluator
+from pe_lab.training.reports import Report
 from pe_lab.training.run_records import Cost
 from pe_lab.training.setup import build_setup
 from pe_lab.training.state import (
@@ -30,9 +30,6 @@ from pe_lab.training.state import (
     of_member,
 )
 from pe_lab.training.warm_start import adopt, parent_of
-
-Event = Mapping[str, Any]
-Report = Callable[[Event], None]
 
 
 class Preempted(Exception):  # noqa: N818

@@ -1,17 +1,18 @@
 """The process that trains one run group.
 
-python -m pe_lab.training.process GROUP.json FOLDER  # started by a launcher; prints JSON events
+python -m pe_lab.training.process GROUP.json FOLDER  # prints JSON events, and nothing else
+
+What a plugin prints goes to stderr.
 """
 
 import contextlib
-import json
-import os
+import faulthandler
 import signal
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -19,8 +20,9 @@ from pe_lab.runs import locks, records, run_group_files
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.run import RunGroup
-from pe_lab.training import run_records
-from pe_lab.training.loop import Event, Preempted, Report, train_run_group
+from pe_lab.training import reports, run_records
+from pe_lab.training.loop import Preempted, train_run_group
+from pe_lab.training.reports import Event, Report
 
 _PROGRESS_INTERVAL = 2.0  # seconds between two writes of progress
 
@@ -29,14 +31,17 @@ def main(
     group_file: Path,
     folder: Path,
     should_leave: Callable[[], bool] = lambda: False,
+    report: Report = reports.printed,
 ) -> int:
     """Train a run group in this process.
 
-    Events go to stdout; the latest values are also in a file of folder/progress.
+    The latest values of all events are also in a file of folder/progress. A run group that takes
+    longer than its execution.time_limit ends this process by SIGALRM.
 
     Args:
       folder: the study's.
       should_leave: True saves the state and ends the training.
+      report: receives each event.
 
     Returns:
       The exit status: 0; 1 if it failed; locks.LATER if another process trains it or it was
@@ -45,22 +50,23 @@ def main(
     with locks.held(group_file.with_suffix(".lock")) as is_ours:
         if not is_ours:
             return locks.LATER
-        return _train(group_file, folder, should_leave)
+        progress = folder / "progress" / group_file.name
+        all_reports = _with_progress(report, progress)
+        return _train(group_file, folder, should_leave, all_reports)
 
 
-def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool]) -> int:
-    report = _reporter(folder / "progress" / group_file.name)
+def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool], report: Report) -> int:
     try:
-        group = run_group_files.read(group_file)
-        if not _all_done(group, folder):  # another sweep may have finished it
-            train_run_group(group, folder, report, should_leave)
+        # Unchecked: the import of a plugin may hang too.
+        limit = run_group_files.unchecked_runs(group_file)[0].execution.time_limit
+        with _time_limit(limit):
+            group = run_group_files.read(group_file)
+            if not _all_done(group, folder):  # another sweep may have finished it
+                train_run_group(group, folder, report, should_leave)
     except Preempted:
         return locks.LATER
     except BrokenPipeError:
         # The sweep that started this process has ended; the next one resumes from the checkpoint.
-        # Python must not flush into the closed pipe at exit.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
         return 1
     except Exception as e:  # recorded, so that the other run groups go on
         error = one_line(e)
@@ -71,6 +77,26 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool]) -> 
         _write_failures(group_file, folder, error)
         return 1
     return 0
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float | None) -> Iterator[None]:
+    """End this process by SIGALRM if the `with` block takes longer; None: no limit.
+
+    The system ends it, because code that hangs outside of Python runs no handler. Shortly before,
+    stderr gets the line at which each thread is.
+    """
+    if seconds is None:
+        yield
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    faulthandler.dump_traceback_later(0.9 * seconds, file=2)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _write_failures(group_file: Path, folder: Path, error: str) -> None:
@@ -97,14 +123,14 @@ def _all_done(group: RunGroup, folder: Path) -> bool:
     return all(is_done(run, present) for run in group.runs)
 
 
-def _reporter(file: Path) -> Report:
-    """A function that prints each event as a line and writes the latest values to a file."""
+def _with_progress(report: Report, file: Path) -> Report:
+    """A function that reports each event and writes the latest values to a file."""
     latest: dict[str, object] = {}
     written_at = 0.0
 
-    def report(event: Event) -> None:
+    def report_and_write(event: Event) -> None:
         nonlocal written_at
-        print(json.dumps(event), flush=True)
+        report(event)
         latest.update(event)
         now = time.monotonic()
         is_due = now - written_at >= _PROGRESS_INTERVAL
@@ -113,7 +139,7 @@ def _reporter(file: Path) -> Report:
                 records.write_json(file, latest | {"time": time.time()})
             written_at = now
 
-    return report
+    return report_and_write
 
 
 def preemption_signal() -> Callable[[], bool]:
@@ -130,4 +156,5 @@ def preemption_signal() -> Callable[[], bool]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), preemption_signal()))
+    to_stdout = reports.to(reports.claim_stdout())
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), preemption_signal(), to_stdout))

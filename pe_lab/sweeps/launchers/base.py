@@ -6,6 +6,7 @@ The records of a study do not depend on its launcher.
 import abc
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 
+# The status of a run group that took longer than its execution.time_limit. It is not tried again.
+TIME_LIMIT = -signal.SIGALRM
 # XLA's flags for a worker with one core
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 Event = dict[str, Any]  # a JSON object
@@ -42,7 +45,7 @@ class Launcher(abc.ABC):
     ) -> dict[str, int]:
         """Run every run group; stderr goes to folder/logs.
 
-        A run group whose worker dies is tried once more.
+        A run group whose worker dies is tried once more, unless it exceeded its time limit.
 
         Args:
           group_files: named by run group id.
@@ -50,7 +53,8 @@ class Launcher(abc.ABC):
           on_event: called with a run group's id and each of its events, from any thread.
 
         Returns:
-          The exit status of each process by run group id, negative for a signal.
+          The exit status of each process by run group id, negative for a signal. A run is done
+          when its record exists, and not by this status.
         """
 
 

@@ -20,11 +20,11 @@ from pe_lab.runs import locks
 from pe_lab.runs.errors import one_line
 from pe_lab.sweeps.launchers._worker import Worker
 from pe_lab.sweeps.launchers.base import (
+    TIME_LIMIT,
     Event,
     Launcher,
     OnEvent,
     environment,
-    json_object,
     one_thread,
 )
 
@@ -149,7 +149,7 @@ class _Supervisor:
             self.on_event(file.stem, {"event": "left" if is_free else "elsewhere"})
             self.waiting.put(file)
             return True
-        elif status < 0 and file not in self.died:
+        elif status < 0 and status != TIME_LIMIT and file not in self.died:
             self.on_event(file.stem, {"event": "died", "signal": -status})
             self.died.add(file)
             self.waiting.put(file)
@@ -167,16 +167,11 @@ class _Supervisor:
     def _run(self, file: Path, worker: Worker) -> int:
         log = self.folder / "logs" / f"{file.stem}.log"
 
-        def on_line(line: str) -> None:
-            event = _event(line)
-            if event is not None:
-                self.on_event(file.stem, event)
-            elif line.strip():
-                with contextlib.suppress(OSError), open(log, "a", encoding="utf-8") as errors:
-                    errors.write(line)
+        def on_event(event: Event) -> None:
+            self.on_event(file.stem, event)
 
-        self.on_event(file.stem, {"event": "started"})
-        return worker.train(file, self.folder, log, on_line)
+        on_event({"event": "started"})
+        return worker.train(file, self.folder, log, on_event)
 
     def stop(self) -> None:
         """Make all running groups save and leave.
@@ -235,9 +230,3 @@ class Place:
 def _is_free(file: Path) -> bool:
     with locks.held(file.with_suffix(".lock")) as free:
         return free
-
-
-def _event(line: str) -> Event | None:
-    """The event of a line; None for other output of a run group, which goes to its log."""
-    content = json_object(line)
-    return content if content and "event" in content else None

@@ -22,6 +22,7 @@ from pe_lab.runs import locks
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.sweeps.launchers import _slurm_queue
 from pe_lab.sweeps.launchers.base import (
+    TIME_LIMIT,
     Event,
     Launcher,
     OnEvent,
@@ -230,7 +231,8 @@ class _Watch:
             if status == locks.LATER:  # the cluster does not allow tasks to requeue
                 self.on_event(file.stem, {"event": "left"})
                 return self.submit([file])
-            if status < 0 and status != _slurm_queue.CANCELLED and file not in self.died:
+            may_retry = status not in (_slurm_queue.CANCELLED, TIME_LIMIT)
+            if status < 0 and may_retry and file not in self.died:
                 self.on_event(file.stem, {"event": "died", "signal": -status})
                 self.died.add(file)
                 return self.submit([file])

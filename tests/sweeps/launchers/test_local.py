@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pe_lab.runs import locks
-from pe_lab.sweeps.launchers import local
+from pe_lab.sweeps.launchers import base, local
 
 # A worker that is pinned after it has started waits for that, then says where it runs.
 PINNED = """
@@ -18,17 +18,17 @@ for _ in range(100):
     if len(os.sched_getaffinity(0)) == 1:
         break
     time.sleep(0.05)
-print(json.dumps({"event": "pinned", "cores": sorted(os.sched_getaffinity(0)), "flags": os.environ.get("XLA_FLAGS", "")}))
+report({"event": "pinned", "cores": sorted(os.sched_getaffinity(0)), "flags": os.environ.get("XLA_FLAGS", "")})
 """
 # A worker whose run groups are programs.
 SERVE = """
 import runpy, sys
 from pe_lab.training import worker
 
-def run(program, folder):
+def run(program, folder, report):
     sys.argv = [str(program), str(folder)]
     try:
-        runpy.run_path(str(program), run_name="__main__")
+        runpy.run_path(str(program), {"report": report}, run_name="__main__")
     except SystemExit as e:
         return e.code
     return 0
@@ -102,7 +102,7 @@ def test_a_group_whose_worker_dies_is_tried_once_more(launch):
 
 
 def test_a_worker_forks_all_its_groups_after_one_start(launch):
-    program = 'import json, os; print(json.dumps({"event": "here", "of": os.getppid(), "is": os.getpid()}))'
+    program = 'import json, os; report({"event": "here", "of": os.getppid(), "is": os.getpid()})'
     _, events = launch({"a": program, "b": program, "c": program})
     here = [event for _, event in events if event["event"] == "here"]
     assert len({event["of"] for event in here}) == 1
@@ -112,7 +112,7 @@ def test_a_worker_forks_all_its_groups_after_one_start(launch):
 def test_a_worker_that_is_killed_above_its_group_is_started_again(launch):
     """The run group goes on to its end meanwhile, and is found done."""
     first = "import os, pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); p.exists() or p.touch() or os.kill(os.getppid(), 9)"
-    statuses, events = launch({"a": f'{first}; print(\'{{"event": "here"}}\')', "b": ""})
+    statuses, events = launch({"a": f'{first}; report({{"event": "here"}})', "b": ""})
     assert statuses == {"a": 0, "b": 0}
     tried = [("a", "started"), ("a", "here")]
     assert kinds(events) == [
@@ -175,7 +175,7 @@ def test_no_groups_are_no_work(launch):
 
 
 def test_a_worker_reports_in_json_and_anything_else_goes_to_its_log(launch, tmp_path):
-    program = 'import sys; print(\'{"event": "progress", "step": 3}\'); print("hello"); print("oh no", file=sys.stderr)'
+    program = 'import sys; report({"event": "progress", "step": 3}); print("hello"); print("oh no", file=sys.stderr)'
     _, events = launch({"a": program})
     assert events == [
         ("a", {"event": "started"}),
@@ -218,9 +218,7 @@ def test_a_worker_alone_has_all_cores_and_threads(launch):
 
 def test_flags_of_the_user_are_kept(launch, monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=x")
-    program = (
-        'import json, os; print(json.dumps({"event": "flags", "are": os.environ["XLA_FLAGS"]}))'
-    )
+    program = 'import json, os; report({"event": "flags", "are": os.environ["XLA_FLAGS"]})'
     _, events = launch({"a": program}, workers=2)
     assert (
         events[1][1]["are"]
@@ -238,7 +236,7 @@ for _ in range(1000):
         break
     time.sleep(0.02)
 seen = {"event": "placed", "gpu": os.environ.get("CUDA_VISIBLE_DEVICES"), "flags": "XLA_FLAGS" in os.environ}
-print(json.dumps({**seen, "cores": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None}))
+report({**seen, "cores": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None})
 """
 
 
@@ -299,7 +297,7 @@ def test_workers_share_a_compilation_cache_and_import_what_this_process_imports(
     monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR")  # conftest's
     (tmp_path / "only_here.py").write_text("", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    program = 'import json, os, only_here; print(json.dumps({"event": "cache", "at": os.environ["JAX_COMPILATION_CACHE_DIR"]}))'
+    program = 'import json, os, only_here; report({"event": "cache", "at": os.environ["JAX_COMPILATION_CACHE_DIR"]})'
     statuses, events = launch({"a": program})
     assert statuses == {"a": 0}
     assert events[1][1]["at"] == str(tmp_path.parent / ".jax_cache")
@@ -335,7 +333,7 @@ def interrupted(launch, monkeypatch):
     signal.signal(signal.SIGINT, before)
 
 
-SLEEPER = 'import time; print(\'{"event": "ready"}\', flush=True); time.sleep(60)'
+SLEEPER = 'import time; report({"event": "ready"}); time.sleep(60)'
 
 
 @pytest.mark.slow
@@ -375,14 +373,35 @@ def test_nothing_is_started_after_ctrl_c(interrupted):
     ]
 
 
-@pytest.mark.parametrize("line", ["3", "[1]", "{}"])
-def test_json_that_is_no_event_goes_to_the_log(launch, tmp_path, monkeypatch, line):
-    monkeypatch.setattr(threading, "excepthook", lambda args: None)
-    seen = []
+PRINTED = ("3", "[1]", "{}", '{"event": "failed"}', '{"returned": 0}', '{"worker": 1, "ended": 0}')
+PRINTS = [f"print({line!r})" for line in PRINTED]
+PRINTS += [f"import os; os.write(1, {line!r}.encode() + bytes([10]))" for line in PRINTED]
+PRINTS += [f"import subprocess; subprocess.run(['echo', {line!r}])" for line in PRINTED]
 
-    def on_event(group, event):
-        seen.append(event["event"])
 
-    statuses, _ = launch({"a": f"print('{line}')", "b": ""}, on_event=on_event)
-    assert (statuses, seen) == ({"a": 0, "b": 0}, ["started", "ended"] * 2)
-    assert (tmp_path / "logs" / "a.log").read_text(encoding="utf-8") == f"{line}\n"
+@pytest.mark.parametrize("program", PRINTS)
+def test_nothing_that_a_group_prints_is_taken_for_a_report(launch, tmp_path, program):
+    statuses, events = launch({"a": f"{program}; raise SystemExit(3)", "b": ""})
+    assert statuses == {"a": 3, "b": 0}
+    assert kinds(events) == [(group, kind) for group in "ab" for kind in ("started", "ended")]
+    printed = (tmp_path / "logs" / "a.log").read_text(encoding="utf-8")
+    assert printed.rstrip("\n") in PRINTED
+
+
+@pytest.mark.parametrize("status", [0, 3, locks.LATER])
+def test_a_group_that_ends_without_its_report_has_failed_whatever_its_status(
+    launch, tmp_path, status
+):
+    """A plugin, or a C library, may call exit."""
+    statuses, events = launch({"a": f"import os; os._exit({status})", "b": ""})
+    assert statuses == {"a": 1, "b": 0}
+    assert kinds(events) == [(group, kind) for group in "ab" for kind in ("started", "ended")]
+    log = (tmp_path / "logs" / "a.log").read_text(encoding="utf-8")
+    assert log == f"The process ended itself with status {status}, before its end.\n"
+
+
+def test_a_group_that_took_longer_than_its_time_limit_is_not_tried_again(launch):
+    alarm = "import signal; signal.setitimer(signal.ITIMER_REAL, 0.05); signal.pause()"
+    statuses, events = launch({"a": alarm, "b": ""})
+    assert statuses == {"a": base.TIME_LIMIT, "b": 0}
+    assert kinds(events) == [(group, kind) for group in "ab" for kind in ("started", "ended")]

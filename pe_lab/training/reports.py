@@ -1,0 +1,49 @@
+"""Reports of a run group's process: events as JSON lines, which nothing else can write.
+
+A plugin may print, and what it prints is no report. So a process that reports on its stdout keeps
+that stream for its reports alone, and everything else that is printed goes to its stderr.
+"""
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Event = Mapping[str, Any]  # a JSON object
+Report = Callable[[Event], None]
+
+
+def printed(event: Event) -> None:
+    """Print an event as one line."""
+    print(json.dumps(event), flush=True)
+
+
+def claim_stdout() -> io.TextIOWrapper:
+    """Return a file that leads to this process's stdout. From now on, prints lead to stderr.
+
+    Programs that this process starts do not inherit the file. Its forks do.
+    """
+    sys.stdout.flush()
+    file = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return file
+
+
+def to(file: io.TextIOWrapper) -> Report:
+    """Return a function that writes each event to a file as one line.
+
+    It raises BrokenPipeError if the reader has ended.
+    """
+
+    def report(event: Event) -> None:
+        try:
+            file.write(f"{json.dumps(event)}\n")
+            file.flush()
+        except BrokenPipeError:
+            # Python must not flush into the closed pipe at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
+            raise
+
+    return report
