@@ -3,6 +3,7 @@ then.
 """
 
 import ast
+import contextlib
 import dataclasses
 import errno
 import os
@@ -146,8 +147,13 @@ def _exit(body: Callable[[], int], about: str | None) -> None:
             "stopped; what is finished is kept, and the same command goes on from the last "
             "checkpoints",
             file=sys.stderr,
+            flush=True,
         )
-        sys.exit(130)
+        with contextlib.suppress(OSError):  # a reader may be gone
+            sys.stdout.flush()
+        # Threads of JAX and orbax, which may compute or read at this moment, end Python's own exit
+        # with a segmentation fault.
+        os._exit(130)
 
 
 def _is_out_of_memory(error: Exception) -> bool:

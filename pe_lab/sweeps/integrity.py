@@ -1,0 +1,76 @@
+"""Check of a results folder: study.json, records, archive, run groups and checkpoints."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pe_lab.runs import files, records, run_group_files, study_files, study_labels
+from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.record_schema import Record
+from pe_lab.training import checkpoint
+
+
+def problems(folder: Path) -> Iterator[str]:
+    """Yield one sentence for each problem of a study's folder. Nothing is changed.
+
+    A run without a record is a problem in a published study only, because others may be unfinished.
+    """
+    by_id: dict[str, Record] = {}
+    try:
+        by_id, damaged = records.read_intact(folder)
+        yield from damaged.values()
+    except UserError as e:  # the archive is damaged, or a record is of another version
+        yield str(e)
+    try:
+        study = study_files.read(folder)
+        study_labels.check(folder, study.entries, by_id)
+        yield from _missing(folder, study, by_id)
+    except UserError as e:
+        yield str(e)
+    yield from _run_groups(folder)
+    yield from _checkpoints(folder)
+    yield from _lost_checkpoints(folder, by_id)
+
+
+def _missing(
+    folder: Path, study: study_files.StudyFile, by_id: Mapping[str, Record]
+) -> Iterator[str]:
+    """Yield the runs that a published study names and has no record of."""
+    if not (folder / records.ARCHIVE).exists() or not by_id:  # {}: its damage is reported
+        return
+    for run_id in dict.fromkeys(run_id for _, run_id in study.entries):
+        if run_id not in by_id:
+            yield f"{folder / records.ARCHIVE} has no record of the run {run_id}."
+
+
+def _run_groups(folder: Path) -> Iterator[str]:
+    for file in sorted((folder / "groups").glob("*.json")):
+        try:
+            run_group_files.unchecked_runs(file)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
+            yield f"The run group {file} is damaged ({one_line(e)}). The next sweep writes it."
+
+
+def _checkpoints(folder: Path) -> Iterator[str]:
+    """Yield the damaged checkpoints of all run groups, those of curves included."""
+    groups = folder / "checkpoints"
+    for group_id in files.names_in(groups):
+        for path in checkpoint.paths(groups / group_id):
+            try:
+                checkpoint.check(path)
+            except checkpoint.Damaged as e:
+                yield f"The checkpoint {path} is damaged ({one_line(e)})."
+            except UserError as e:
+                yield str(e)
+
+
+def _lost_checkpoints(folder: Path, by_id: Mapping[str, Record]) -> Iterator[str]:
+    """Yield finished runs whose parameters are gone. A published study never has any."""
+    if not (folder / "checkpoints").exists():
+        return
+    for run_id, record in by_id.items():
+        saved_as = record["checkpoint"]
+        if saved_as is None:
+            continue
+        path = folder / "checkpoints" / saved_as["run_group"] / str(saved_as["step"])
+        if not path.exists():
+            yield f"The checkpoint {path} of the finished run {run_id} is gone."
