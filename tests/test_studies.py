@@ -210,7 +210,11 @@ def places_of(record):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "form"),
-    [*((name, "smoke") for name in (*WITH_SMOKE, *PRESETS)), *((n, "scaled") for n in PRESETS)],
+    [
+        *((name, "smoke") for name in (*WITH_SMOKE, *PRESETS)),
+        *((name, "scaled") for name in PRESETS),
+        ("huang25", "literature"),
+    ],
 )
 def test_a_form_is_asked_for_on_the_command_line(name, form, monkeypatch):
     received = []

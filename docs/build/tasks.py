@@ -34,13 +34,9 @@ def measure(name: str, num_examples: int) -> dict[str, Any]:
       task: all its arguments; chance_levels: one entry for each length; reason: why there are none.
     """
     try:
-        _, plugin = built(name)
+        task, plugin = tested(name)
     except UserError as error:  # for example, a task without a default text
         return {"task": None, "chance_levels": [], "reason": str(error)}
-    # A test has operands of exact lengths, which training does not.
-    exact_operands = base.get_config().evaluate.exact_operands
-    plugin = plugin_specs.evaluated_task(plugin, exact_operands)
-    task = plugins.build("tasks", plugin)
     arguments = {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in plugin.to_dict().items()
@@ -60,6 +56,18 @@ def built(name: str) -> tuple[Task, plugins.Plugin]:
       UserError: an argument has no default.
     """
     plugin = plugins.resolve("tasks", {"name": name})
+    return plugins.build("tasks", plugin), plugin
+
+
+def tested(name: str) -> tuple[Task, plugins.Plugin]:
+    """Build a task with its default arguments as a test draws it: operands have exact lengths.
+
+    Raises:
+      UserError: an argument has no default.
+    """
+    _, plugin = built(name)
+    exact_operands = base.get_config().evaluate.exact_operands
+    plugin = plugin_specs.evaluated_task(plugin, exact_operands)
     return plugins.build("tasks", plugin), plugin
 
 

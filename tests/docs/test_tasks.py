@@ -1,5 +1,6 @@
 """The page of tasks by hand, and the tasks that have chance levels."""
 
+import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,6 +130,18 @@ def test_chance_levels_are_those_of_the_test_and_not_of_training():
     assert abs(level["exact_match"] - (2 * 10 - 1) / 10**2) < 0.05
     training = chance_levels(tasks.built("bitwise_or")[0], [10], 2000)
     assert training[0]["exact_match"] < 0.1
+
+
+def test_the_committed_chance_levels_are_those_of_tested_tasks():
+    record = json.loads((ROOT / tasks.RECORD).read_text(encoding="utf-8"))
+    with_operands = []
+    for name, entry in record["tasks"].items():
+        if entry["chance_levels"]:
+            _, plugin = tasks.tested(name)
+            assert entry["task"] == json.loads(json.dumps(plugin.to_dict()))
+            if plugin != tasks.built(name)[1]:
+                with_operands.append(name)
+    assert with_operands == ["addition", "bitwise_or", "multiplication", "subtraction"]
 
 
 def test_what_needs_arguments_or_is_text_has_no_chance_levels_and_a_reason(monkeypatch):
