@@ -1,0 +1,80 @@
+"""The command line: `pe-lab COMMAND`, or `python -m pe_lab COMMAND`.
+
+A command is a file of this folder and is found by its name. It has
+
+    a docstring       its help; the first line is its line in the list of commands
+    define(parser)    adds its arguments to an argparse parser
+    run(options)      does the work and returns the exit status
+
+A command imports what needs JAX inside `run`. Its help and the mistakes in its arguments then need
+no JAX, whose import takes seconds.
+"""
+
+import importlib
+import importlib.metadata
+import platform
+import sys
+from pathlib import Path
+
+import pe_lab
+from pe_lab.cli import _docstrings, _exit
+from pe_lab.cli._arguments import Parser
+from pe_lab.runs.errors import unknown
+
+_HELP = ("-h", "--help", "help")
+
+
+def main() -> None:
+    """Run the command that the arguments name, and exit with its status."""
+    _exit.exit_with(lambda: run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command and return its status.
+
+    Raises:
+      UserError: there is no such command, or its arguments are wrong.
+    """
+    if not arguments or arguments[0] in _HELP:
+        print(_overview())
+        return 0
+    name, *rest = arguments
+    if name == "--version":
+        print(_version())
+        return 0
+    if name not in names():
+        raise unknown("pe-lab", name, names())
+    module = importlib.import_module(f"{__name__}.{name}")
+    parser = Parser(prog=f"pe-lab {name}", description=module.__doc__)
+    module.define(parser)
+    options = parser.parse_args(rest)
+    status: int = module.run(options)
+    return status
+
+
+def names() -> list[str]:
+    """Return the names of the commands: the public files of this folder."""
+    return sorted(file.stem for file in Path(__file__).parent.glob("[!_]*.py"))
+
+
+def _overview() -> str:
+    """Return the help of pe-lab: each command with a line. No command is imported."""
+    folder = Path(__file__).parent
+    width = max(map(len, names()))
+    lines = [f"  {name:{width}}  {_docstrings.summary(folder / f'{name}.py')}" for name in names()]
+    return "\n".join(
+        [
+            f"pe_lab {pe_lab.__version__}: position-encoding ablations in JAX.",
+            "",
+            "    pe-lab COMMAND [ARGUMENTS]",
+            "    pe-lab COMMAND --help",
+            "",
+            *lines,
+        ]
+    )
+
+
+def _version() -> str:
+    """Return the versions as text. The devices need JAX; `pe-lab doctor` shows them."""
+    jax = importlib.metadata.version("jax")
+    return f"pe_lab {pe_lab.__version__} (Python {platform.python_version()}, JAX {jax})"

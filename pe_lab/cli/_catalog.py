@@ -1,0 +1,65 @@
+"""What `pe-lab list` and `pe-lab show` know: the names of each kind, each with a line."""
+
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from pe_lab.cli import _docstrings
+from pe_lab.runs import entry_points, plugins, study_files
+from pe_lab.runs.errors import UserError
+
+FAMILIES = entry_points.FAMILIES
+KINDS = (*FAMILIES, "configs", "studies")
+CONFIGS = Path("configs")
+RESULTS = (Path("results"), Path("results/published"))
+
+
+def summaries(kind: str) -> Mapping[str, str]:
+    """Return the names of a kind, each with one line. JAX is not imported."""
+    if kind in FAMILIES:
+        return _members(kind)
+    return _configs() if kind == "configs" else _studies()
+
+
+def file_of(family: str, name: str) -> Path:
+    """Return the file of one of pe_lab's own members."""
+    (folder,) = importlib.import_module(f"pe_lab.{family}").__path__
+    return Path(folder) / f"{name}.py"
+
+
+def study_folder(name: str) -> Path:
+    """Return the folder of a study of `summaries`."""
+    (folder, *_) = [each / name for each in RESULTS if (each / name / "study.json").exists()]
+    return folder
+
+
+def _members(family: str) -> dict[str, str]:
+    """Return pe_lab's own members, and those that installed packages add."""
+    lines = {}
+    for name in plugins.names(family):
+        lines[name] = _docstrings.summary(file_of(family, name))
+    for name, path in entry_points.installed(family).items():
+        lines.setdefault(name, path)
+    return lines
+
+
+def _configs() -> dict[str, str]:
+    """Return the configs of the folder of configs here."""
+    return {str(file): _docstrings.summary(file) for file in sorted(CONFIGS.glob("*.py"))}
+
+
+def _studies() -> dict[str, str]:
+    """Return the studies of the results folders here, each with its question."""
+    lines: dict[str, str] = {}
+    for results in RESULTS:
+        for file in sorted(results.glob("*/study.json")):
+            lines.setdefault(file.parent.name, _question(file.parent))
+    return lines
+
+
+def _question(folder: Path) -> str:
+    try:
+        study = study_files.read(folder)
+    except UserError as e:  # a damaged study must not hide the others
+        return str(e)
+    return str(study.analysis.get("question", f"{len(study.entries)} runs"))

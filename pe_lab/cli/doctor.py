@@ -1,0 +1,69 @@
+"""Checks the installation: versions, devices, optional packages, installed members.
+
+    pe-lab doctor
+
+It runs one computation on the first device. Exit status: 0; 1 if JAX cannot compute.
+"""
+
+import argparse
+import importlib.metadata
+import importlib.util
+import os
+import platform
+from pathlib import Path
+
+import pe_lab
+from pe_lab.runs import entry_points, plugins
+from pe_lab.runs.errors import one_line
+
+_PACKAGES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy", "pandas", "scipy")
+# Extra -> the module that it adds, and what needs it.
+_EXTRAS = {
+    "text": ("tensorflow_datasets", "text and frozen data sets"),
+    "report": ("vl_convert", "the interactive page of a study"),
+    "slurm": ("submitit", "the slurm launcher"),
+    "writers": ("wandb", "export to TensorBoard and W&B"),
+}
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    del parser  # it has no arguments
+
+
+def run(options: argparse.Namespace) -> int:
+    del options
+    print(f"pe_lab {pe_lab.__version__} in {Path(pe_lab.__file__).parent}")
+    print(f"Python {platform.python_version()}, {os.cpu_count()} CPU cores")
+    print(", ".join(f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES))
+    for extra, (module, use) in _EXTRAS.items():
+        is_there = importlib.util.find_spec(module) is not None
+        state = "installed" if is_there else f"pip install 'pe_lab[{extra}]'"
+        print(f"{extra:8} {state}: {use}")
+    _print_members()
+    return _check_jax()
+
+
+def _print_members() -> None:
+    """Print the members that installed packages add, and those that a file of pe_lab hides."""
+    for family in entry_points.FAMILIES:
+        own = plugins.names(family)
+        for name, path in entry_points.installed(family).items():
+            hidden = f" is hidden by pe_lab's own {name}" if name in own else ""
+            print(f"{family}: {name} = {path}{hidden}")
+
+
+def _check_jax() -> int:
+    """Print the devices and compute on the first one."""
+    try:
+        import jax
+
+        print(f"devices {', '.join(map(str, jax.devices()))}")
+        total = float(jax.numpy.arange(4.0).sum())
+    except Exception as e:  # whatever is wrong with the installation
+        print(f"JAX cannot compute: {type(e).__name__}: {one_line(e)}")
+        return 1
+    if total != 6:
+        print(f"JAX computes 0 + 1 + 2 + 3 as {total:g}.")
+        return 1
+    print("JAX computes.")
+    return 0

@@ -1,0 +1,105 @@
+"""Describes an encoding, position scheme, task, metric, config or study.
+
+    pe-lab show rope                 # its docstrings, arguments and defaults
+    pe-lab show my_package.mine:Mine --kind=encodings
+    pe-lab show quickstart           # a study: its question, runs and folder
+
+`pe-lab list KIND` lists the names.
+"""
+
+import argparse
+import inspect
+from collections import Counter
+from typing import Any
+
+from pe_lab.cli import _catalog, _docstrings
+from pe_lab.runs.errors import UserError, unknown
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", help="as in `pe-lab list`, or package.module:Class")
+    parser.add_argument("--kind", choices=_catalog.KINDS, help="needed if several kinds have it")
+
+
+def run(options: argparse.Namespace) -> int:
+    kind = options.kind or _kind_of(options.name)
+    is_class = ":" in options.name
+    if not is_class and options.name not in _catalog.summaries(kind):
+        raise unknown(f"The list of {kind}", options.name, _catalog.summaries(kind))
+    if kind == "configs":
+        print(f"{_docstrings.docstring(_catalog.CONFIGS.parent / options.name)}")
+    elif kind == "studies":
+        _show_study(options.name)
+    elif kind == "metrics":
+        _show_metric(options.name)
+    else:
+        _show_plugin(kind, options.name)
+    return 0
+
+
+def _kind_of(name: str) -> str:
+    """Return the kind that has a name.
+
+    Raises:
+      UserError: none has it, or several.
+    """
+    if ":" in name:
+        raise UserError("Which kind of class? Give --kind=encodings, positions or tasks.")
+    by_kind = {kind: _catalog.summaries(kind) for kind in _catalog.KINDS}
+    kinds = [kind for kind, summaries in by_kind.items() if name in summaries]
+    if not kinds:
+        names = {each for summaries in by_kind.values() for each in summaries}
+        raise unknown("pe_lab", name, names)
+    if len(kinds) > 1:
+        raise UserError(f"{name!r} is one of the {' and of the '.join(kinds)}: give --kind.")
+    return kinds[0]
+
+
+def _show_plugin(family: str, name: str) -> None:
+    """Print the docstrings of a member and the arguments that a config may give."""
+    from pe_lab.choices import parameters
+    from pe_lab.runs import plugins
+
+    cls: Any = plugins.find(family, name)
+    module = inspect.getmodule(cls)
+    for text in (getattr(module, "__doc__", None), cls.__doc__):
+        if text:
+            print(f"{inspect.cleandoc(text)}\n")
+    package = cls.__module__.rpartition(".")[0] if ":" not in name else cls.__module__
+    print(f"    from {package} import {cls.__name__}\n")
+    arguments = dict(parameters(cls))
+    for context in plugins.CONTEXT[family]:
+        arguments.pop(context, None)
+    if not arguments:
+        print("It has no arguments.")
+        return
+    print("Arguments:")
+    for argument in arguments.values():
+        print(f"  {argument}")
+
+
+def _show_metric(name: str) -> None:
+    """Print what a metric is, and what it declares."""
+    from pe_lab.metrics import base
+
+    metric = base.by_name()[name]
+    print(inspect.getmodule(metric).__doc__)
+    for field in ("label", "lower_is_better", "by_length", "tested_to", "style"):
+        print(f"  {field} = {getattr(metric, field)!r}")
+
+
+def _show_study(name: str) -> None:
+    """Print the question of a study, its axes and how many of its runs have records."""
+    from pe_lab.runs import records, study_files
+
+    folder = _catalog.study_folder(name)
+    study = study_files.read(folder)
+    if "question" in study.analysis:
+        print(f"{study.analysis['question']}\n")
+    statuses = {run_id: record["status"] for run_id, record in records.read_all(folder).items()}
+    counts = Counter(statuses.get(run_id, "without a record") for _, run_id in study.entries)
+    print(f"folder    {folder}")
+    print(f"runs      {', '.join(f'{count} {status}' for status, count in counts.items())}")
+    for axis in study.entries[0][0]:
+        values = dict.fromkeys(labels[axis] for labels, _ in study.entries if axis in labels)
+        print(f"axis      {axis}: {', '.join(values)}")

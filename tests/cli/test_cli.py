@@ -1,0 +1,164 @@
+"""`pe-lab`: commands by file name, help and mistakes without JAX, one sentence for a mistake."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pe_lab
+from pe_lab import cli
+from pe_lab.cli import _arguments, _catalog
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
+
+ROOT = Path(__file__).parents[2]
+WITHOUT_JAX = "import sys; sys.modules['jax'] = None; from pe_lab import cli; cli.main()"
+
+
+def call(*arguments, cwd=ROOT, program=WITHOUT_JAX):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--help"], ["--version"], *([name, "--help"] for name in cli.names())]
+)
+def test_help_and_version_need_no_jax(arguments):
+    done = call(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "pe_lab" in done.stdout or "pe-lab" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lst"], "pe-lab has no 'lst'. Did you mean 'list'?"),
+        (["list", "encodngs"], "pe-lab list: kind has no 'encodngs'. Did you mean 'encodings'?"),
+        (["list"], "pe-lab list: the following arguments are required: kind."),
+        (["list", "tasks", "more"], "pe-lab list takes no further argument, got 'more'."),
+        (["show", "rope", "--knd=tasks"], "pe-lab show has no '--knd'. Did you mean '--kind'?"),
+        (["show", "ropee"], "pe_lab has no 'ropee'. Did you mean 'rope'?"),
+        (["show", "rope", "--kind=tasks"], "The list of tasks has no 'rope'."),
+        (["show", "a.b:C"], "Which kind of class? Give --kind=encodings, positions or tasks."),
+        (["reference", "--out=a.json"], "--out is the name of an .npz file in an existing folder"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_needs_no_jax(arguments, message):
+    done = call(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: {message}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_python_m_pe_lab_is_pe_lab():
+    done = call(program="import runpy; runpy.run_module('pe_lab', run_name='__main__')")
+    assert done.stdout.startswith(f"pe_lab {pe_lab.__version__}: ")
+
+
+def test_the_overview_has_each_command_with_a_line(capsys):
+    assert cli.run([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name in cli.names():
+        (line,) = [line for line in lines if line.startswith(f"  {name} ")]
+        assert line.removeprefix(f"  {name}").strip().endswith(".")
+
+
+@pytest.mark.parametrize("argument", ["--dry_run", "--dry-run"])
+def test_hyphens_and_underscores_are_equal_in_flags(argument):
+    parser = _arguments.Parser(prog="pe-lab", description=None)
+    parser.add_argument("--dry-run", action="store_true")
+    parser.add_argument("--out-file")
+    options = parser.parse_args([argument, "--out_file=a_b"])
+    assert (options.dry_run, options.out_file) == (True, "a_b")
+
+
+def test_a_flag_is_not_completed_from_its_first_letters():
+    parser = _arguments.Parser(prog="pe-lab", description=None)
+    parser.add_argument("--results")
+    with pytest.raises(UserError, match=r"^pe-lab has no '--res'\. Did you mean '--results'\?"):
+        parser.parse_args(["--res=a"])
+
+
+@pytest.mark.parametrize("family", _catalog.FAMILIES)
+def test_every_member_is_listed_with_a_sentence(family, capsys):
+    assert cli.run(["list", family]) == 0
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert set(plugins.names(family)) <= set(lines)
+    assert all(len(line) > 10 for line in lines.values())
+
+
+def test_configs_and_studies_are_those_of_the_folder(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(ROOT)
+    cli.run(["list", "configs"])
+    cli.run(["list", "studies"])
+    text = capsys.readouterr().out
+    assert "configs/quickstart.py " in text
+    assert "\nquickstart " in text
+    monkeypatch.chdir(tmp_path)
+    cli.run(["list", "studies"])
+    assert capsys.readouterr().out == "There are no studies in this folder.\n"
+
+
+def test_a_damaged_study_does_not_hide_the_others(capsys, monkeypatch, tmp_path):
+    (tmp_path / "results" / "broken").mkdir(parents=True)
+    (tmp_path / "results" / "broken" / "study.json").write_text("{", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(["list", "studies"]) == 0
+    assert "is damaged" in capsys.readouterr().out
+
+
+def test_an_encoding_is_shown_with_its_arguments_and_import(capsys):
+    assert cli.run(["show", "t5_bias"]) == 0
+    text = capsys.readouterr().out
+    assert "from pe_lab.encodings import T5Bias" in text
+    assert "  num_buckets: int = 32\n" in text
+    assert "num_heads" not in text.partition("Arguments:")[2].partition("Arguments:")[2]
+
+
+def test_a_metric_and_a_study_are_shown(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert cli.run(["show", "auc"]) == 0
+    assert "lower_is_better = False" in capsys.readouterr().out
+    assert cli.run(["show", "quickstart"]) == 0
+    text = capsys.readouterr().out
+    assert "runs      36 finished\n" in text
+    assert "axis      seed: 0, 1, 2" in text
+
+
+def test_a_name_of_two_kinds_needs_the_kind(monkeypatch):
+    monkeypatch.setattr(_catalog, "summaries", lambda kind: {"copy": "a line"})
+    with pytest.raises(UserError, match=r"^'copy' is one of the encodings and of the positions"):
+        cli.run(["show", "copy"])
+
+
+def test_the_doctor_computes_and_names_the_devices(capsys):
+    assert cli.run(["doctor"]) == 0
+    text = capsys.readouterr().out
+    assert f"pe_lab {pe_lab.__version__} in " in text
+    assert "devices TFRT_CPU_0" in text or "devices cpu:0" in text.lower() or "Cpu" in text
+    assert text.endswith("JAX computes.\n")
+
+
+def test_the_doctor_names_the_installation_of_what_is_missing_and_fails_without_jax(
+    capsys, monkeypatch
+):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "jax", None)
+    assert cli.run(["doctor"]) == 1
+    text = capsys.readouterr().out
+    assert "report   pip install 'pe_lab[report]': the interactive page of a study\n" in text
+    assert "JAX cannot compute: ModuleNotFoundError" in text
+
+
+def test_help_takes_little_time():
+    """CPU time: the time of a clock depends on what else the machine does."""
+    program = (
+        f"{WITHOUT_JAX[:-10]}\ntry: cli.main()\nfinally:\n    import os; print(sum(os.times()[:2]))"
+    )
+    done = call(program=program)
+    assert float(done.stdout.splitlines()[-1]) < 0.5
