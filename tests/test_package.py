@@ -213,7 +213,7 @@ def test_no_text_names_an_installation_of_pe_lab_from_a_registry():
     commands = [(path, command) for path in texts() for command in instructions(path)]
     assert len(commands) > 10
     # With an extra, pip adds the packages of the extra to a pe_lab that is installed.
-    from_registry = re.compile(r"(-\S+ )*['\"]?pe[_-]lab(?!\\?\[\w+\\?\])")
+    from_registry = re.compile(r"(-\S+ )*['\"]?pe[_-]lab(?!\\?\[[\w{}]+\\?\])")
     assert [each for each in commands if from_registry.match(each[1])] == []
 
 

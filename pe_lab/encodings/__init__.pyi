@@ -13,11 +13,16 @@ from pe_lab.encodings.dape import DAPE as DAPE
 from pe_lab.encodings.deberta import DeBERTa as DeBERTa
 from pe_lab.encodings.dynamic_position_bias import DynamicPositionBias as DynamicPositionBias
 from pe_lab.encodings.fire import FIRE as FIRE
+from pe_lab.encodings.fope import FoPE as FoPE
 from pe_lab.encodings.fox import FoX as FoX
+from pe_lab.encodings.grape_a import GRAPEA as GRAPEA
+from pe_lab.encodings.grape_ap import GRAPEAP as GRAPEAP
+from pe_lab.encodings.grape_m import GRAPEM as GRAPEM
 from pe_lab.encodings.hard_alibi import HardALiBi as HardALiBi
 from pe_lab.encodings.kerple import KERPLE as KERPLE
 from pe_lab.encodings.learnable_fourier import LearnableFourier as LearnableFourier
 from pe_lab.encodings.learned import Learned as Learned
+from pe_lab.encodings.log_cpb import LogCPB as LogCPB
 from pe_lab.encodings.mixed_rope import MixedRoPE as MixedRoPE
 from pe_lab.encodings.multi_sine import MultiSine as MultiSine
 from pe_lab.encodings.music_transformer import MusicTransformer as MusicTransformer
@@ -28,6 +33,7 @@ from pe_lab.encodings.position_temperature import PositionTemperature as Positio
 from pe_lab.encodings.random_fourier import RandomFourier as RandomFourier
 from pe_lab.encodings.raw_index import RawIndex as RawIndex
 from pe_lab.encodings.relative_logits import RelativeLogits as RelativeLogits
+from pe_lab.encodings.repo import RePo as RePo
 from pe_lab.encodings.requirements import Requirements as Requirements
 from pe_lab.encodings.rope import RoPE as RoPE
 from pe_lab.encodings.rotary_value import RotaryValue as RotaryValue
@@ -41,5 +47,6 @@ from pe_lab.encodings.sinusoidal_2d import Sinusoidal2D as Sinusoidal2D
 from pe_lab.encodings.sliding_window import SlidingWindow as SlidingWindow
 from pe_lab.encodings.stick_breaking import StickBreaking as StickBreaking
 from pe_lab.encodings.t5_bias import T5Bias as T5Bias
+from pe_lab.encodings.tisa import TISA as TISA
 from pe_lab.encodings.transformer_xl import TransformerXL as TransformerXL
 from pe_lab.encodings.xpos import XPos as XPos

@@ -211,4 +211,5 @@ def arrays() -> Arrays:
 
 def write(file: Path) -> None:
     """Write the file."""
-    np.savez_compressed(file, **arrays())
+    content: dict[str, Any] = arrays()  # NumPy's stub has a flag among the names
+    np.savez_compressed(file, **content)
