@@ -6,6 +6,7 @@ the committed costs. A member without such a line or without a measurement has a
 
 import inspect
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ COSTS = Path("results/published/encoding_costs/costs.json")
 CLOSER_COSTS = COSTS.with_name("targets.json")  # fewer encodings, more samples
 WIDTH, HEADS = 64, 4  # configs/base.py's
 DASH = "–"
+_POSITIONS = 64  # of the embeddings whose rms is shown, from 0 on
 _ENCODING_HEADER = (
     "name",
     "equation",
@@ -84,6 +86,22 @@ def requirement_table() -> str:
     sized = [f"`{name}` ({size})" for name, size in sizes.items() if size is not None]
     rows.append([_SIZE, ", ".join(sized) or DASH])
     return markdown.table([("requirement or property", "encodings"), *rows])
+
+
+def start_table() -> str:
+    """Return the rms of each input encoding's embeddings at the start; that of tokens is 1."""
+    rows = []
+    for name in plugins.names("encodings"):
+        if _section(name) != "input":
+            continue
+        encoding = build(name)
+        index = np.arange(_POSITIONS)
+        if encoding.requirements.num_axes == 2:
+            index = np.stack(np.divmod(index, math.isqrt(_POSITIONS)), axis=-1)  # a square grid
+        embeddings = np.asarray(encoding.scaled_embedding(index[None]))
+        rms = np.sqrt((embeddings**2).mean())
+        rows.append([f"`{name}`", f"{rms:.2g}"])
+    return markdown.table([("name", "rms at the start"), *rows])
 
 
 def scheme_table() -> str:

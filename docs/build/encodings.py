@@ -58,6 +58,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "encodings": catalog.encoding_tables(root),
         "requirements": catalog.requirement_table(),
         "schemes": catalog.scheme_table(),
+        "starts": catalog.start_table(),
         "measured": _section(rows, SCORECARD.parent.name),
     }
 

@@ -2,8 +2,10 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy as np
 
 from pe_lab.encodings.requirements import Requirements
 
@@ -11,39 +13,81 @@ from pe_lab.encodings.requirements import Requirements
 _HOOK_OF = {"logits": "transform_logits", "normalize": "normalize", "combine": "combine"}
 
 
-def check_arguments(method: Callable, kind: type, names: Collection[str]) -> Callable:
-    """Return the method with a check of the parameters that must be of one type.
+def check_arguments(
+    method: Callable, kind: type, sides: Mapping[str, str], *, check_width: bool
+) -> Callable:
+    """Return the method with a check of its tokens, and of the shapes of queries, keys and values.
 
-    Without it a bare array fails inside the method, where the error does not name the cause. The
-    check reads types only, so compiled programs do not contain it.
+    Without it a wrong argument fails inside the method, where the error does not name the cause.
+    The check reads types and shapes only, so compiled programs do not contain it.
 
     Args:
-      kind: type of the parameters that are annotated as such or named in `names`.
+      kind: type of the parameters that are annotated as such or are sides.
+      sides: parameter -> the parameter with its tokens.
+      check_width: heads must be as wide as those that the encoding was built for.
     """
     parameters = inspect.signature(method).parameters
     order = list(parameters)
-    checked = []
+    of_kind = []
     for name, parameter in parameters.items():
-        if name in names or parameter.annotation is kind:
-            checked.append(name)
-    if not checked:
+        if parameter.annotation is kind or name in sides.values():
+            of_kind.append(name)
+    if not of_kind:
         return method
 
     @functools.wraps(method)
     def with_check(*args: Any, **kwargs: Any) -> Any:
         values = dict(zip(order, args, strict=False))
         values.update(kwargs)
-        for name in checked:
-            if name in values and not isinstance(values[name], kind):
-                hook = f"{type(args[0]).__name__}.{method.__name__}"
-                got = type(values[name]).__name__
-                expected = kind.__name__
-                raise TypeError(
-                    f"{hook} takes {expected} as {name}, got {got}: pass {expected}(positions)."
-                )
+        encoding = args[0]
+        hook = f"{type(encoding).__name__}.{method.__name__}"
+        for name in of_kind:
+            if name in values:
+                _check_tokens(hook, name, values[name], kind)
+        head_dim = encoding.head_dim if check_width else None
+        for name, side in sides.items():
+            if name != side and name in values and side in values:
+                num_positions = np.shape(values[side].positions)[1]
+                _check_heads(hook, name, np.shape(values[name]), num_positions, head_dim)
         return method(*args, **kwargs)
 
     return with_check
+
+
+def _check_tokens(hook: str, name: str, tokens: Any, kind: type) -> None:
+    if not isinstance(tokens, kind):
+        got = type(tokens).__name__
+        expected = kind.__name__
+        raise TypeError(
+            f"{hook} takes {expected} as {name}, got {got}: pass {expected}(positions)."
+        )
+    shape = list(np.shape(tokens.positions))
+    if len(shape) not in (2, 3):
+        hint = ": for one example, pass positions[None]" if len(shape) == 1 else ""
+        raise ValueError(f"{hook} takes positions [B, L] as {name}, got {shape}{hint}.")
+
+
+def _check_heads(
+    hook: str, name: str, shape: tuple[int, ...], num_positions: int, head_dim: int | None
+) -> None:
+    """Check the shape [B, L, H, Dh] of queries, keys or values.
+
+    Args:
+      head_dim: Dh; None: any.
+    """
+    got = f"{name} of shape {list(shape)}"
+    if len(shape) != 4:
+        raise ValueError(f"{hook} takes {name} [B, L, H, Dh], got {got}.")
+    length, num_heads, width = shape[1:]
+    if length != num_positions:
+        is_swapped = num_heads == num_positions
+        hint = ", which looks like [B, H, L, Dh]: swap its axes 1 and 2" if is_swapped else ""
+        raise ValueError(
+            f"{hook} takes {name} [B, L, H, Dh] with L = {num_positions} as its positions have, "
+            f"got {got}{hint}."
+        )
+    if head_dim is not None and width != head_dim:
+        raise ValueError(f"{hook} is built for head_dim={head_dim}, got {got}.")
 
 
 def check_declared(cls: type, requirements: Requirements, base: type) -> None:

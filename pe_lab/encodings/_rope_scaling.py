@@ -27,6 +27,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
+from pe_lab.encodings.ops import check_finite, check_positive
+
 
 def check_arguments(scaling: str, factor: float, pair_factors: tuple[float, ...]) -> None:
     """Check the arguments that all methods have.
@@ -37,7 +39,8 @@ def check_arguments(scaling: str, factor: float, pair_factors: tuple[float, ...]
     Raises:
       ValueError: an argument has no meaning for this method.
     """
-    if not factor >= 1:
+    check_positive("RoPE", factor=factor)
+    if factor < 1:
         raise ValueError(
             "RoPE's factor says how many times longer the context becomes, "
             f"so it is at least 1, got {factor:g}."
@@ -89,7 +92,8 @@ def yarn(
 
     They are unchanged up to the pair that turns beta_fast times.
     """
-    if not (base > 1 and beta_fast > beta_slow > 0):
+    check_positive("RoPE", beta_fast=beta_fast, beta_slow=beta_slow)
+    if not (base > 1 and beta_fast > beta_slow):
         got = f"{base:g}, {beta_fast:g} and {beta_slow:g}"
         raise ValueError(
             f"RoPE's scaling 'yarn' needs a base above 1 and beta_fast > beta_slow > 0, got {got}."
@@ -124,6 +128,7 @@ def llama3(
     They are unchanged from `high` turns on, and linear in the turns between the two.
     """
     low, high = low_frequency_factor, high_frequency_factor
+    check_finite("RoPE", low_frequency_factor=low, high_frequency_factor=high)
     if not 0 <= low < high:
         raise ValueError(
             "RoPE's low_frequency_factor must be below its high_frequency_factor and not negative, "
@@ -137,12 +142,12 @@ def llama3(
 
 def longrope(theta: np.ndarray, factors: tuple[float, ...], name: str) -> np.ndarray:
     """Each frequency divided by its own factor."""
-    all_positive = all(factor > 0 for factor in factors)
-    if len(factors) != len(theta) or not all_positive:
+    if len(factors) != len(theta):
         raise ValueError(
-            f"RoPE's {name} are one positive factor for each of the {len(theta)} pairs, "
-            f"got {factors}."
+            f"RoPE's {name} are one factor for each of the {len(theta)} pairs, got {factors}."
         )
+    for i, factor in enumerate(factors):
+        check_positive("RoPE", **{f"{name}[{i}]": factor})
     return theta / np.asarray(factors)
 
 

@@ -47,6 +47,7 @@ class ALiBi(OffsetBias):
         learn_slopes: bool = False,
         num_heads: int,
         bidirectional: bool = False,
+        rngs: nnx.Rngs | None = None,
     ):
         if form == "causal" and bidirectional:
             raise ValueError(

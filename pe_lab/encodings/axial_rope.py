@@ -12,10 +12,11 @@ the first half of the pairs to x and the second half to y.
 
 import jax.numpy as jnp
 import numpy as np
+from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
-from pe_lab.encodings.ops import angles, check_axes, rotate
+from pe_lab.encodings.ops import angles, check_axes, check_positive, rotate
 from pe_lab.encodings.requirements import Requirements
 
 
@@ -32,7 +33,14 @@ class AxialRoPE(AttentionEncoding):
 
     requirements = Requirements(relative=True, num_axes=2, cross=True)
 
-    def __init__(self, *, num_axes: int = 2, base: float = 100.0, head_dim: int):
+    def __init__(
+        self,
+        *,
+        num_axes: int = 2,
+        base: float = 100.0,
+        head_dim: int,
+        rngs: nnx.Rngs | None = None,
+    ):
         if num_axes < 2:
             raise ValueError(
                 f"AxialRoPE reads positions of two axes or more, got num_axes={num_axes}; of one, "
@@ -43,9 +51,11 @@ class AxialRoPE(AttentionEncoding):
                 f"AxialRoPE gives its {num_axes} axes equally many pairs, so 2 * {num_axes} must "
                 f"divide the head width {head_dim}."
             )
+        check_positive("AxialRoPE", base=base)
         pairs = head_dim // 2 // num_axes
         exponents = -np.arange(pairs) / pairs
         frequencies = base**exponents
+        self.head_dim = head_dim
         self.num_axes = num_axes
         self.frequencies = tuple(frequencies.tolist())
         self.require(num_axes=num_axes)

@@ -20,10 +20,12 @@ from jaxtyping import Array, Bool, Float, Int, Num, PyTree, Shaped
 
 from pe_lab.choices import ChecksChoices
 from pe_lab.encodings._checks import check_arguments, check_declared, constructor_signature
-from pe_lab.encodings.ops import check_axes, masked_softmax, pad_channels
+from pe_lab.encodings.ops import check_axes, check_finite, masked_softmax, pad_channels
 from pe_lab.encodings.requirements import Requirements
 
 Lift = Literal["pad", "project"]
+# Argument of a hook -> the argument with its tokens.
+SIDES = {"Q": "Q", "K": "K", "q": "Q", "k": "K", "v": "K"}
 
 
 @jax.tree_util.register_dataclass
@@ -67,9 +69,11 @@ class _Encoding(ChecksChoices, nnx.Module):
     Attributes:
       requirements: what the encoding needs and guarantees.
       example: values of the arguments without default, with which pages show the encoding.
+      head_dim: Dh, if the encoding is built for one head width; hooks check it.
     """
 
     requirements: Requirements
+    head_dim: int | None = None
     example: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls, **options: Any):
@@ -78,7 +82,9 @@ class _Encoding(ChecksChoices, nnx.Module):
         cls.__signature__ = constructor_signature(cls)  # type: ignore[attr-defined]
         for name, method in list(vars(cls).items()):
             if inspect.isfunction(method) and not name.startswith("_"):
-                checked = check_arguments(method, Tokens, names=("Q", "K"))
+                # The hooks of the base class take queries and keys of any width.
+                check_width = cls.__module__ != __name__
+                checked = check_arguments(method, Tokens, SIDES, check_width=check_width)
                 setattr(cls, name, checked)
 
     def require(self, **changes: Any) -> None:
@@ -97,6 +103,7 @@ class InputEncoding(_Encoding):
         zeros, or "project" by a learned matrix.
       scale: factor on the embedding before it is combined.
       learn_scale: train the factor, starting from `scale`.
+      rngs: of random parameters; None if there are none.
     """
 
     requirements = Requirements(site="input")
@@ -111,22 +118,26 @@ class InputEncoding(_Encoding):
         lift: Lift = "pad",
         scale: float = 1.0,
         learn_scale: bool = False,
-        rngs: nnx.Rngs,
+        rngs: nnx.Rngs | None = None,
     ):
         if lift == "pad" and combine != "concat" and channels > width:
             raise ValueError(
                 f"{type(self).__name__} has {channels} channels and the width is {width}: take "
                 f"fewer, or lift='project'."
             )
+        check_finite(type(self).__name__, scale=scale)
         self.width = width
         self.combine = combine
         self.scale = nnx.Param(jnp.asarray(scale)) if learn_scale else scale
         projection = None
-        if combine == "concat":
-            both = width + channels
-            projection = nnx.Linear(both, width, use_bias=False, rngs=rngs)
-        elif lift == "project":
-            projection = nnx.Linear(channels, width, use_bias=False, rngs=rngs)
+        if combine == "concat" or lift == "project":
+            if rngs is None:
+                raise ValueError(
+                    f"{type(self).__name__} draws a matrix for combine='concat' and for "
+                    f"lift='project', so it needs rngs=nnx.Rngs(0)."
+                )
+            inputs = width + channels if combine == "concat" else channels
+            projection = nnx.Linear(inputs, width, use_bias=False, rngs=rngs)
         self.projection = projection
 
     def embed(self, positions: Num[Array, "b l *a"]) -> Float[Array, "b l c"]:
@@ -172,9 +183,15 @@ class AttentionEncoding(_Encoding):
     """The identity: logits = q·k / sqrt(Dh), softmax, weighted sum. Subclasses override hooks.
 
     All biases are in units of logits: they are added after q·k / sqrt(Dh).
+
+    Every constructor takes `rngs`, also without random parameters, because Flax's Linen bridge
+    passes it to all modules.
     """
 
     requirements = Requirements()
+
+    def __init__(self, *, rngs: nnx.Rngs | None = None):
+        pass
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)

@@ -11,6 +11,7 @@ chunks on its rotary layers.
 from typing import ClassVar
 
 import jax.numpy as jnp
+from flax import nnx
 from jaxtyping import Array, Bool
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
@@ -30,7 +31,7 @@ class Chunks(AttentionEncoding):
     requirements = Requirements(coarse=True, cross=True)
     example: ClassVar[dict[str, int]] = {"size": 16}
 
-    def __init__(self, *, size: int):
+    def __init__(self, *, size: int, rngs: nnx.Rngs | None = None):
         if size < 1:
             raise ValueError(f"Chunks need a size of at least 1, got {size}.")
         self.size = size

@@ -45,12 +45,20 @@ class CoPE(AttentionEncoding):
         replaces=("logits",),
     )
 
-    def __init__(self, *, num_positions: int = 64, scaled: bool = False, head_dim: int):
+    def __init__(
+        self,
+        *,
+        num_positions: int = 64,
+        scaled: bool = False,
+        head_dim: int,
+        rngs: nnx.Rngs | None = None,
+    ):
         if num_positions < 2:
             raise ValueError(
                 f"CoPE interpolates between rows, so it needs two positions or more, got "
                 f"{num_positions}."
             )
+        self.head_dim = head_dim
         self.scale = 1 / math.sqrt(head_dim) if scaled else 1.0
         self.table = nnx.Param(jnp.zeros((num_positions, head_dim)))
 

@@ -67,6 +67,7 @@ class DeBERTa(AttentionEncoding):
             )
         if not terms or len(set(terms)) < len(terms):
             raise ValueError(f"DeBERTa needs 'c2p', 'p2c' or both, each once, got {terms}.")
+        self.head_dim = head_dim
         self.terms = terms
         self.two_sided = bidirectional
         self.max_distance = max_distance

@@ -21,7 +21,7 @@ from flax import nnx
 from jaxtyping import Array, Float
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens, relative
-from pe_lab.encodings.ops import uniform_linear
+from pe_lab.encodings.ops import check_positive, uniform_linear
 from pe_lab.encodings.requirements import Requirements
 
 EPSILON = 1e-6  # added to the denominator, as in the ports
@@ -52,12 +52,9 @@ class FIRE(AttentionEncoding):
         num_heads: int,
         rngs: nnx.Rngs,
     ):
-        if hidden_width < 1 or start_rate <= 0 or start_threshold <= 0:
-            got = f"{hidden_width}, {start_rate:g} and {start_threshold:g}"
-            raise ValueError(
-                f"FIRE's hidden_width, start_rate and start_threshold must be more than 0, got "
-                f"{got}."
-            )
+        if hidden_width < 1:
+            raise ValueError(f"FIRE's hidden_width must be at least 1, got {hidden_width}.")
+        check_positive("FIRE", start_rate=start_rate, start_threshold=start_threshold)
         self.into = uniform_linear(1, hidden_width, rngs)
         self.out = uniform_linear(hidden_width, num_heads, rngs)
         self.rate = nnx.Param(jnp.asarray(start_rate))

@@ -25,7 +25,12 @@ from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
+from pe_lab.encodings.ops import check_finite
 from pe_lab.encodings.requirements import Requirements
+
+# Decay times in tokens. Outside of them e^(1 / T) or its difference from 1 is no number.
+_SHORTEST_DECAY = 0.01
+_LONGEST_DECAY = 1e12
 
 
 class FoX(AttentionEncoding):
@@ -72,6 +77,7 @@ class FoX(AttentionEncoding):
             raise ValueError(
                 "FoX's fixed gates need decay_times, the shortest and the longest in tokens."
             )
+        check_finite("FoX", bias_start=bias_start)
         if decay_times is None:
             start = (bias_start,) * num_heads
         else:
@@ -124,9 +130,12 @@ class FoX(AttentionEncoding):
 
 def _logits(decay_times: tuple[float, ...], num_heads: int) -> tuple[float, ...]:
     """b with log sigmoid(b) = -1 / T, for the decay time T of each head."""
-    if len(decay_times) != 2 or not 0 < decay_times[0] <= decay_times[1]:
+    if len(decay_times) != 2 or not decay_times[0] <= decay_times[1]:
+        raise ValueError(f"FoX's decay_times are the shortest and the longest, got {decay_times}.")
+    if not (decay_times[0] >= _SHORTEST_DECAY and decay_times[1] <= _LONGEST_DECAY):
         raise ValueError(
-            f"FoX's decay_times are the shortest and the longest, above 0, got {decay_times}."
+            f"FoX's decay_times are from {_SHORTEST_DECAY:g} to {_LONGEST_DECAY:g} tokens, got "
+            f"{decay_times}."
         )
     log_shortest = math.log(decay_times[0])
     log_longest = math.log(decay_times[1])

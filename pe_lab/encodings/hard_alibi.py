@@ -9,6 +9,7 @@ https://arxiv.org/abs/2402.01032. It follows the authors' code (sjelassi/transfo
 """
 
 import jax.numpy as jnp
+from flax import nnx
 from jaxtyping import Array, Bool
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens, relative
@@ -27,7 +28,13 @@ class HardALiBi(AttentionEncoding):
 
     requirements = Requirements(relative=True, bidirectional=False)
 
-    def __init__(self, *, masked_heads: int | None = None, num_heads: int):
+    def __init__(
+        self,
+        *,
+        masked_heads: int | None = None,
+        num_heads: int,
+        rngs: nnx.Rngs | None = None,
+    ):
         num_masked = num_heads // 2 if masked_heads is None else masked_heads
         if not 0 < num_masked <= num_heads:
             raise ValueError(

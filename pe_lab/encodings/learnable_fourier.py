@@ -21,6 +21,7 @@ from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import InputEncoding
+from pe_lab.encodings.ops import check_positive
 
 
 class LearnableFourier(InputEncoding):
@@ -47,12 +48,13 @@ class LearnableFourier(InputEncoding):
         rngs: nnx.Rngs,
         **rest,
     ):
-        if num_features < 2 or num_features % 2 or hidden_width < 1 or num_axes < 1 or gamma <= 0:
-            got = f"{num_features}, {hidden_width}, {num_axes} and {gamma:g}"
+        if num_features < 2 or num_features % 2 or hidden_width < 1 or num_axes < 1:
+            got = f"{num_features}, {hidden_width} and {num_axes}"
             raise ValueError(
-                f"LearnableFourier needs an even num_features, a hidden_width, num_axes and gamma "
-                f"above 0, got {got}."
+                f"LearnableFourier needs an even num_features, a hidden_width and num_axes above "
+                f"0, got {got}."
             )
+        check_positive("LearnableFourier", gamma=gamma)
         super().__init__(width, width=width, rngs=rngs, **rest)
         self.num_axes = num_axes
         self.require(num_axes=num_axes)

@@ -15,7 +15,7 @@ from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
-from pe_lab.encodings.ops import check_axes, rotate
+from pe_lab.encodings.ops import check_axes, check_positive, rotate
 from pe_lab.encodings.requirements import Requirements
 
 
@@ -41,6 +41,8 @@ class MixedRoPE(AttentionEncoding):
                 f"MixedRoPE starts from two directions of equally many pairs, so 4 must divide "
                 f"the head width {head_dim}."
             )
+        check_positive("MixedRoPE", base=base)
+        self.head_dim = head_dim
         half = head_dim // 4  # pairs in each of the two directions
         exponents = -np.arange(0, head_dim, 4) / head_dim
         series = base**exponents

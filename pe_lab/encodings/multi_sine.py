@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import InputEncoding
-from pe_lab.encodings.ops import angles
+from pe_lab.encodings.ops import angles, check_positive
 
 
 class MultiSine(InputEncoding):
@@ -23,6 +23,7 @@ class MultiSine(InputEncoding):
     """
 
     def __init__(self, *, base: float = 10000.0, width: int, **rest):
+        check_positive("MultiSine", base=base)
         super().__init__(width, width=width, **rest)
         self.base = base
 

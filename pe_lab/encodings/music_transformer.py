@@ -50,6 +50,7 @@ class MusicTransformer(AttentionEncoding):
             raise ValueError(
                 f"MusicTransformer's max_distance must be at least 1, got {max_distance}."
             )
+        self.head_dim = head_dim
         self.max_distance = max_distance
         self.two_sided = bidirectional
         rows = 2 * max_distance - 1 if bidirectional else max_distance

@@ -12,6 +12,42 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Bool, Float, Int, Num
 
 _UNITS_PER_TURN = 2.0**32  # a phase is an integer modulo 2^32, so that whole turns drop out
+# Sizes of arguments. float32 ends at 1e-38 and 3e38, and products need room.
+_SMALLEST = 1e-30
+_LARGEST = 1e30
+
+
+def check_positive(owner: str, **arguments: float) -> None:
+    """Check that arguments are positive, and that float32 can compute with them.
+
+    Args:
+      owner: the class, for the message.
+
+    Raises:
+      ValueError: an argument is not within 1e-30 and 1e30.
+    """
+    for name, value in arguments.items():
+        if not _SMALLEST <= value <= _LARGEST:
+            raise ValueError(
+                f"{owner}'s {name} must be above 0 (from {_SMALLEST:g} to {_LARGEST:g}), got "
+                f"{value:g}."
+            )
+
+
+def check_finite(owner: str, **arguments: float) -> None:
+    """Check that arguments are numbers that float32 can compute with.
+
+    Args:
+      owner: the class, for the message.
+
+    Raises:
+      ValueError: an argument is NaN, or its size is above 1e30.
+    """
+    for name, value in arguments.items():
+        if not abs(value) <= _LARGEST:
+            raise ValueError(
+                f"{owner}'s {name} must be a number of at most {_LARGEST:g}, got {value:g}."
+            )
 
 
 def check_axes(positions: Num[Array, "b l *a"], num_axes: int, name: str) -> Num[Array, "b l *a"]:

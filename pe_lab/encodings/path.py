@@ -57,6 +57,7 @@ class PaTH(AttentionEncoding):
     ):
         if rank < 1:
             raise ValueError(f"PaTH's rank must be at least 1, got {rank}.")
+        self.head_dim = head_dim
         linear = functools.partial(
             nnx.Linear,
             kernel_init=nnx.initializers.normal(0.02),

@@ -18,7 +18,7 @@ from flax import nnx
 from jaxtyping import Array, Float
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
-from pe_lab.encodings.ops import angles
+from pe_lab.encodings.ops import angles, check_positive
 from pe_lab.encodings.requirements import Requirements
 
 _LEAST_DELTA = -2 * math.pi
@@ -37,7 +37,7 @@ class PoPE(AttentionEncoding):
       start: initialization of delta: 0, or uniform in its range.
     """
 
-    requirements = Requirements(relative=True, cross=True)
+    requirements = Requirements(relative=True, cross=True, widens_qk=True)
 
     def __init__(
         self,
@@ -48,6 +48,8 @@ class PoPE(AttentionEncoding):
         head_dim: int,
         rngs: nnx.Rngs,
     ):
+        check_positive("PoPE", base=base)
+        self.head_dim = head_dim
         exponents = -np.arange(head_dim) / head_dim
         frequencies = base**exponents
         self.frequencies = tuple(frequencies.tolist())

@@ -15,18 +15,20 @@ dict(name="position_temperature", layers=(3,)).
 """
 
 import jax.numpy as jnp
+from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
+from pe_lab.encodings.ops import check_finite
 from pe_lab.encodings.requirements import Requirements
 
 
 class PositionTemperature(AttentionEncoding):
-    """Multiplies q at position p by 1 + rate * log(1 + floor((p + 1) / start)).
+    """Multiplies q at position p by 1 + rate * log(max(1 + floor((p + 1) / start), 1)).
 
     Without steps the factor is 1 + rate * log(max((p + 1) / start, 1)). Absolute. It does not
     depend on keys and does not distinguish distances, so another encoding or a causal mask must do
-    so. It changes nothing before position start - 1.
+    so. It changes nothing before position start - 1, negative positions included.
 
     Args:
       rate: factor of the logarithm, 0.1 in both models (attn_scale, log_scaling_alpha).
@@ -36,9 +38,17 @@ class PositionTemperature(AttentionEncoding):
 
     requirements = Requirements(coarse=True, cross=True)
 
-    def __init__(self, *, rate: float = 0.1, start: int = 8192, steps: bool = True):
+    def __init__(
+        self,
+        *,
+        rate: float = 0.1,
+        start: int = 8192,
+        steps: bool = True,
+        rngs: nnx.Rngs | None = None,
+    ):
         if start < 1:
             raise ValueError(f"PositionTemperature needs a start of at least 1, got {start}.")
+        check_finite("PositionTemperature", rate=rate)
         self.rate = rate
         self.start = start
         self.steps = steps
@@ -46,9 +56,8 @@ class PositionTemperature(AttentionEncoding):
     def factor(self, positions: Num[Array, "b l"]) -> Float[Array, "b l"]:
         """The factor of the queries at these positions."""
         count = positions + 1
-        multiple = 1 + count // self.start
-        if not self.steps:
-            multiple = jnp.maximum(count / self.start, 1)
+        multiple = 1 + count // self.start if self.steps else count / self.start
+        multiple = jnp.maximum(multiple, 1)  # below the first, as at negative positions
         multiple = multiple.astype(jnp.float32)
         return 1 + self.rate * jnp.log(multiple)
 

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import InputEncoding
-from pe_lab.encodings.ops import angles, pad_channels
+from pe_lab.encodings.ops import angles, check_positive, pad_channels
 
 
 class RandomFourier(InputEncoding):
@@ -33,11 +33,12 @@ class RandomFourier(InputEncoding):
     """
 
     def __init__(self, *, std: float = 0.1, draw: int = 0, num_axes: int = 1, width: int, **rest):
-        if std <= 0 or num_axes < 1 or width < 2:
+        if num_axes < 1 or draw < 0 or width < 2:
             raise ValueError(
-                f"RandomFourier needs std and num_axes above 0 and a width of 2 or more, got "
-                f"{std:g}, {num_axes} and {width}."
+                f"RandomFourier needs num_axes above 0, a draw of 0 or more and a width of 2 or "
+                f"more, got {num_axes}, {draw} and {width}."
             )
+        check_positive("RandomFourier", std=std)
         super().__init__(width, width=width, **rest)
         self.num_axes = num_axes
         self.require(num_axes=num_axes)

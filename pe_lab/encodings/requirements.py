@@ -24,6 +24,7 @@ class Requirements:
       bidirectional: defined in bidirectional self-attention.
       cross: defined in cross-attention, between two streams of positions.
       per_layer: by default every layer has parameters of its own.
+      widens_qk: queries and keys have more channels after `transform_qk`.
       only_bias: it acts through `bias` or `content_bias` and nothing else.
       replaces: parts of attention that it computes in its own way, so that attention cannot be
         fused: the "logits", their normalization ("normalize") or the weighted sum ("combine").
@@ -42,5 +43,6 @@ class Requirements:
     bidirectional: bool = True
     cross: bool = False
     per_layer: bool = False
+    widens_qk: bool = False
     only_bias: bool = False
     replaces: tuple[Literal["logits", "normalize", "combine"], ...] = ()

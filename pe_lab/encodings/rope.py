@@ -21,11 +21,12 @@ from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
+from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings import _rope_scaling as scalings
 from pe_lab.encodings.base import AttentionEncoding, Tokens
-from pe_lab.encodings.ops import angles, rotate
+from pe_lab.encodings.ops import angles, check_positive, rotate
 from pe_lab.encodings.requirements import Requirements
 
 
@@ -115,7 +116,9 @@ class RoPE(AttentionEncoding):
         short_factors: tuple[float, ...] = (),
         proportion: float = 1.0,
         head_dim: int,
+        rngs: nnx.Rngs | None = None,
     ):
+        check_positive("RoPE", base=base, fraction=fraction, proportion=proportion)
         num_rotated = _num_rotated(head_dim, fraction)
         num_turning = _num_turning(num_rotated, proportion)
         scalings.check_arguments(scaling, factor, (*long_factors, *short_factors))
@@ -143,6 +146,7 @@ class RoPE(AttentionEncoding):
         if reads_length:
             self.trained_length = scalings.check_trained_length(trained_length, scaling)
         self.require(reads_length=reads_length)
+        self.head_dim = head_dim
         self.scaling = scaling
         self.factor = factor
         self.amplitude = scalings.growth(scaling, factor, trained_length)

@@ -14,10 +14,11 @@ this second rotation out.
 
 from typing import Literal
 
+from flax import nnx
 from jaxtyping import Array, Float
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens, weighted_sum
-from pe_lab.encodings.ops import angles, geometric_frequencies, rotate
+from pe_lab.encodings.ops import angles, check_positive, geometric_frequencies, rotate
 from pe_lab.encodings.requirements import Requirements
 
 
@@ -45,13 +46,16 @@ class RotaryValue(AttentionEncoding):
         fraction: float = 1.0,
         absolute: bool = False,
         head_dim: int,
+        rngs: nnx.Rngs | None = None,
     ):
+        check_positive("RotaryValue", base=base, fraction=fraction)
         num_rotated = round(fraction * head_dim)
         if num_rotated % 2 or not 2 <= num_rotated <= head_dim:
             raise ValueError(
                 f"RotaryValue rotates pairs, so {fraction} of the head width {head_dim} must be "
                 f"an even number of channels."
             )
+        self.head_dim = head_dim
         self.frequencies = geometric_frequencies(base, num_rotated)
         self.layout = layout
         self.absolute = absolute

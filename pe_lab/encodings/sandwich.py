@@ -11,10 +11,11 @@ Analysis", https://arxiv.org/abs/2212.10356. Frequencies and slopes follow NVIDI
 
 import jax.numpy as jnp
 import numpy as np
+from flax import nnx
 from jaxtyping import Array, Float, Shaped
 
 from pe_lab.encodings.base import OffsetBias
-from pe_lab.encodings.ops import angles
+from pe_lab.encodings.ops import angles, check_positive
 from pe_lab.encodings.requirements import Requirements
 
 
@@ -30,12 +31,20 @@ class Sandwich(OffsetBias):
 
     requirements = Requirements(only_bias=True, relative=True, cross=True)
 
-    def __init__(self, *, code_width: int = 128, base: float = 10000.0, num_heads: int):
+    def __init__(
+        self,
+        *,
+        code_width: int = 128,
+        base: float = 10000.0,
+        num_heads: int,
+        rngs: nnx.Rngs | None = None,
+    ):
         if code_width < 2 or code_width % 2:
             raise ValueError(
                 "Sandwich's code_width counts sines and cosines, so it must be even and "
                 f"at least 2, got {code_width}."
             )
+        check_positive("Sandwich", base=base)
         num_pairs = code_width // 2
         k = np.arange(1, num_pairs + 1)
         frequencies = base ** (-2 * k / code_width)

@@ -21,7 +21,7 @@ from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
-from pe_lab.encodings.ops import rotate
+from pe_lab.encodings.ops import check_finite, check_positive, rotate
 from pe_lab.encodings.requirements import Requirements
 
 _EPSILON = 1e-6  # added to the squared length of the input, as in the authors' code
@@ -68,6 +68,9 @@ class SelectiveRoPE(AttentionEncoding):
             )
         if rank < 1:
             raise ValueError(f"SelectiveRoPE's rank must be at least 1, got {rank}.")
+        check_positive("SelectiveRoPE", base=base)
+        check_finite("SelectiveRoPE", temperature=temperature)
+        self.head_dim = head_dim
         linear = functools.partial(
             nnx.Linear,
             kernel_init=nnx.initializers.normal(0.02),

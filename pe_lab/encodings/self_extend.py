@@ -18,10 +18,11 @@ import math
 from typing import Literal
 
 import jax.numpy as jnp
+from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens, relative
-from pe_lab.encodings.ops import angles, geometric_frequencies, rotate
+from pe_lab.encodings.ops import angles, check_positive, geometric_frequencies, rotate
 from pe_lab.encodings.requirements import Requirements
 
 
@@ -52,17 +53,20 @@ class SelfExtend(AttentionEncoding):
         layout: Literal["interleaved", "half"] = "interleaved",
         fraction: float = 1.0,
         head_dim: int,
+        rngs: nnx.Rngs | None = None,
     ):
         if window < 1 or group < 1:
             raise ValueError(
                 f"SelfExtend needs a window and a group of at least 1, got {window} and {group}."
             )
+        check_positive("SelfExtend", base=base, fraction=fraction)
         num_rotated = round(fraction * head_dim)
         if num_rotated % 2 or not 2 <= num_rotated <= head_dim:
             raise ValueError(
                 f"SelfExtend rotates pairs, so {fraction} of the head width {head_dim} must be an "
                 f"even number of channels."
             )
+        self.head_dim = head_dim
         self.frequencies = geometric_frequencies(base, num_rotated)
         self.window = window
         self.group = group

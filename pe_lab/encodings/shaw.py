@@ -54,6 +54,7 @@ class Shaw(AttentionEncoding):
         # Without batch_axis the heads count as a receptive field, and tables shrink with them.
         start = nnx.initializers.xavier_uniform(batch_axis=0)
         shape = (1 if heads_share else num_heads, 2 * clip + 1, head_dim)
+        self.head_dim = head_dim
         self.clip = clip
         self.two_sided = bidirectional
         a = start(rngs.params(), shape)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import InputEncoding, Lift
-from pe_lab.encodings.ops import angles
+from pe_lab.encodings.ops import angles, check_positive
 
 
 class SingleSine(InputEncoding):
@@ -24,8 +24,7 @@ class SingleSine(InputEncoding):
     """
 
     def __init__(self, *, period: float = 8.0, lift: Lift = "project", **rest):
-        if period <= 0:
-            raise ValueError(f"A sine's period must be positive, got {period}.")
+        check_positive("SingleSine", period=period)
         super().__init__(1, lift=lift, **rest)
         self.period = period
 

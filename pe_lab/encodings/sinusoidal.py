@@ -19,14 +19,15 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import InputEncoding
-from pe_lab.encodings.ops import angles, pad_channels
+from pe_lab.encodings.ops import angles, check_positive, pad_channels
 
 
 class Sinusoidal(InputEncoding):
     """embedding(p) holds sin(w_k p) and cos(w_k p) with w_k = base^(-2k / D).
 
     A shift is a linear map: embedding(p + shift) = M embedding(p), where M rotates each pair by
-    w_k shift. An odd D cuts the last cosine (interleaved) or ends in a zero (the other layouts).
+    w_k shift. An odd D ends in a zero; the layout "interleaved" needs an even one, because a sine
+    without its cosine has no such map.
 
     Args:
       base: base of the geometric series of wavelengths, 10000 in the paper.
@@ -41,6 +42,17 @@ class Sinusoidal(InputEncoding):
         width: int,
         **rest,
     ):
+        if layout == "interleaved" and width % 2:
+            raise ValueError(
+                f"Sinusoidal's layout 'interleaved' has pairs of channels, so the width must be "
+                f"even, got {width}: take 'concat', which ends in a zero."
+            )
+        least = 4 if layout == "tensor2tensor" else 2
+        if width < least:
+            raise ValueError(
+                f"Sinusoidal's layout {layout!r} needs a width of {least} or more, got {width}."
+            )
+        check_positive("Sinusoidal", base=base)
         super().__init__(width, width=width, **rest)
         self.base = base
         self.layout = layout
@@ -52,7 +64,7 @@ class Sinusoidal(InputEncoding):
         elif self.layout == "concat":
             exponents = np.arange(0, width - 1, 2) / width
         else:
-            steps = max(width // 2 - 1, 1)  # the last frequency is exactly 1 / base
+            steps = width // 2 - 1  # the last frequency is exactly 1 / base
             exponents = np.arange(width // 2) / steps
         frequencies = self.base**-exponents
         phases = angles(positions, frequencies.tolist())
@@ -60,7 +72,6 @@ class Sinusoidal(InputEncoding):
         cosines = jnp.cos(phases)
         if self.layout == "interleaved":
             pairs = jnp.stack([sines, cosines], axis=-1)  # [B|1, L, pairs, 2]
-            embedding = pairs.reshape(*positions.shape, -1)
-            return embedding[..., :width]  # an odd width has a sine more than cosines
+            return pairs.reshape(*positions.shape, -1)
         halves = jnp.concatenate([sines, cosines], axis=-1)
         return pad_channels(halves, width)

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import InputEncoding
-from pe_lab.encodings.ops import angles
+from pe_lab.encodings.ops import angles, check_positive
 from pe_lab.encodings.requirements import Requirements
 
 
@@ -49,6 +49,7 @@ class Sinusoidal2D(InputEncoding):
                 "Sinusoidal2D has a sine and a cosine for each of two axes, so the width is a "
                 f"multiple of 4, got {width}."
             )
+        check_positive("Sinusoidal2D", base=base)
         super().__init__(width, width=width, **rest)
         count = width // 4  # of frequencies, each with a sine and a cosine on both axes
         steps = count if spacing == "paper" else count - 1

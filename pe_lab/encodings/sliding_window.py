@@ -14,6 +14,7 @@ can act on some layers only: dict(name="sliding_window", size=16, layers=(0, 1))
 from typing import ClassVar
 
 import jax.numpy as jnp
+from flax import nnx
 from jaxtyping import Array, Bool
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens, relative
@@ -30,7 +31,7 @@ class SlidingWindow(AttentionEncoding):
     requirements = Requirements(relative=True, cross=True)
     example: ClassVar[dict[str, int]] = {"size": 16}
 
-    def __init__(self, *, size: int):
+    def __init__(self, *, size: int, rngs: nnx.Rngs | None = None):
         if size < 1:
             raise ValueError(
                 "SlidingWindow's size counts the query's own position, so it is at least 1, "

@@ -50,7 +50,9 @@ class StickBreaking(AttentionEncoding):
         attend_current: bool = False,
         num_heads: int,
         head_dim: int,
+        rngs: nnx.Rngs | None = None,
     ):
+        self.head_dim = head_dim
         self.attend_current = attend_current
         no_remainder = jnp.zeros((num_heads, head_dim))
         self.rest = nnx.Param(no_remainder) if remainder else None

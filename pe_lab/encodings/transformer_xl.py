@@ -20,7 +20,7 @@ from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens, relative
-from pe_lab.encodings.ops import angles
+from pe_lab.encodings.ops import angles, check_positive
 from pe_lab.encodings.requirements import Requirements
 
 
@@ -51,8 +51,10 @@ class TransformerXL(AttentionEncoding):
                 "TransformerXL's sinusoid has pairs of channels, so the width must be even, "
                 f"got {width}."
             )
+        check_positive("TransformerXL", base=base)
         normal = nnx.initializers.normal(0.02)
         lecun_normal = nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
+        self.head_dim = head_dim
         self.two_sided = bidirectional
         channels = range(0, width, 2)
         self.frequencies = tuple(base ** (-k / width) for k in channels)

@@ -10,8 +10,9 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from pe_lab.encodings.base import weighted_sum
 from pe_lab.encodings.ops import masked_softmax
@@ -59,13 +60,15 @@ def attend(
         q = _scale_by_log_n(q, mask, log_n_factor)
 
     raw_q, raw_k = q, k
+    num_heads, head_width = q.shape[2:]
+    widths = np.full(num_heads, head_width)  # of each head's queries and keys
     for e in encodings:
         content_bias = kernels.hook(e.encoding, "content_bias")
         term = content_bias(raw_q, raw_k, e.Q, e.K)
         if term is not None:
             term = on_heads(e.heads, term, 0)
             bias = add(bias, term)
-        q, k = _transform_qk(e, q, k, kernels)
+        q, k, widths = _transform_qk(e, q, k, widths, kernels)
 
     # The fused path: softmax attention that no encoding replaces a part of.
     replaced_parts = [e.encoding.requirements.replaces for e in encodings]
@@ -101,20 +104,48 @@ def _transform_qk(
     e: LayerEncoding,
     q: Float[Array, "b l h e"],
     k: Float[Array, "b s h e"],
+    widths: Int[np.ndarray, "h"],
     kernels: Kernels,
-) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
-    """Queries and keys after an encoding's `transform_qk`, which leaves its other heads alone."""
+) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"], Int[np.ndarray, "h"]]:
+    """Queries and keys after an encoding's `transform_qk`, and the new widths of the heads.
+
+    An encoding sees its own heads at their own width, and leaves the other heads alone. Arrays are
+    as wide as the widest head. The others end in zeros, which add nothing to a product.
+    """
     transform_qk = kernels.hook(e.encoding, "transform_qk")
-    new_q, new_k = transform_qk(q, k, e.Q, e.K)
-    if e.heads is None:
-        return new_q, new_k
-    added_width = new_q.shape[-1] - q.shape[-1]
-    padding = ((0, 0), (0, 0), (0, 0), (0, added_width))
-    q = jnp.pad(q, padding)  # zeros add nothing to a product
-    k = jnp.pad(k, padding)
-    q = on_heads(e.heads, new_q, q, axis=2)
-    k = on_heads(e.heads, new_k, k, axis=2)
-    return q, k
+    acts_on = np.ones(len(widths), bool) if e.heads is None else e.heads
+    new_widths = widths.copy()
+    own_widths = np.unique(widths[acts_on])  # one, unless some of the heads were widened before
+    for width in own_widths.tolist():
+        heads = acts_on & (widths == width)
+        own_q = _first_channels(q, width)
+        own_k = _first_channels(k, width)
+        new_q, new_k = transform_qk(own_q, own_k, e.Q, e.K)
+        q = _replace_heads(heads, new_q, q)
+        k = _replace_heads(heads, new_k, k)
+        new_widths[heads] = new_q.shape[-1]
+    return q, k, new_widths
+
+
+def _first_channels(x: Float[Array, "b l h f"], width: int) -> Float[Array, "b l h e"]:
+    return x if x.shape[-1] == width else x[..., :width]
+
+
+def _replace_heads(
+    heads: Bool[np.ndarray, "h"],
+    new: Float[Array, "b l h e"],
+    old: Float[Array, "b l h f"],
+) -> Float[Array, "b l h g"]:
+    """`new` on some heads and `old` on the others, both as wide as the wider one."""
+    if heads.all():
+        return new
+    width = max(new.shape[-1], old.shape[-1])
+    return on_heads(heads, _pad(new, width), _pad(old, width), axis=2)
+
+
+def _pad(x: Float[Array, "b l h e"], width: int) -> Float[Array, "b l h f"]:
+    missing = width - x.shape[-1]
+    return jnp.pad(x, ((0, 0), (0, 0), (0, 0), (0, missing)))
 
 
 def _scale_by_log_n(

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 from jaxtyping import Array, Bool, Key
 
@@ -36,12 +36,11 @@ class Site:
     axis: int | None = None
     heads: tuple[int, ...] | None = None
 
-    def head_mask(self, num_heads: int) -> Bool[Array, "h"] | None:
+    def head_mask(self, num_heads: int) -> Bool[np.ndarray, "h"] | None:
         """True at the heads that the encoding acts on; None: all."""
         if self.heads is None:
             return None
-        heads = jnp.asarray(self.heads, jnp.int32)  # a type, because there may be none
-        return jnp.isin(jnp.arange(num_heads), heads)
+        return np.isin(np.arange(num_heads), self.heads)
 
 
 LayerSites = tuple[tuple[Site, ...], ...]  # the sites of each layer
@@ -68,7 +67,7 @@ def build(model: Model, stack: str, key: Key[Array, ""]) -> StackEncodings:
     """The encodings that the config gives to a stack ("encoder", "decoder" or "cross").
 
     Raises:
-      UserError: an encoding is not defined there, or two replace the same part of attention.
+      UserError: an encoding is not defined there, or two exclude each other on a head.
     """
     at_input: list[InputEncoding] = []
     input_sites: list[Site] = []
@@ -101,6 +100,7 @@ def build(model: Model, stack: str, key: Key[Array, ""]) -> StackEncodings:
     for sites in layers:
         on_layer = [(site, in_attention[site.index]) for site in sites]
         _check_replaced_once(on_layer)
+        _check_widths(on_layer)
     return StackEncodings(
         at_input=tuple(at_input),
         input_sites=tuple(input_sites),
@@ -157,6 +157,21 @@ def _check_replaced_once(encodings: list[tuple[Site, AttentionEncoding]]) -> Non
             if _share_heads(site.heads, other_site.heads):
                 both = f"{type(one).__name__} and {type(other).__name__}"
                 raise UserError(f"{both} cannot act on one layer: each has its own {part}.")
+
+
+def _check_widths(encodings: list[tuple[Site, AttentionEncoding]]) -> None:
+    """Check that encodings that were built for one head width get queries and keys of it."""
+    for (site, one), (later_site, later) in itertools.combinations(encodings, 2):
+        if not one.requirements.widens_qk or not _share_heads(site.heads, later_site.heads):
+            continue
+        # The default of the hook changes nothing, at any width.
+        transforms = type(later).transform_qk is not AttentionEncoding.transform_qk
+        if transforms and later.head_dim is not None:
+            name, later_name = type(one).__name__, type(later).__name__
+            raise UserError(
+                f"{later_name} cannot act after {name} on the same heads: {name} makes queries "
+                f"and keys wider, and {later_name} is built for one head width."
+            )
 
 
 def _share_heads(

@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Shaped
 
@@ -23,12 +24,13 @@ class LayerEncoding:
     """An encoding on one attention layer, with the tokens of both sides.
 
     Attributes:
-      heads: True at the heads that it acts on; None: all.
+      heads: True at the heads that it acts on; None: all. A NumPy array, because the program
+        depends on it.
       Q, K: tokens of queries and of keys.
     """
 
     encoding: AttentionEncoding
-    heads: Bool[Array, "h"] | None
+    heads: Bool[np.ndarray, "h"] | None
     Q: Tokens
     K: Tokens
 
@@ -143,7 +145,7 @@ def total_bias(encodings: Sequence[LayerEncoding], hook: Hook) -> Float[Array, "
 
 
 def on_heads(
-    heads: Bool[Array, "h"] | None,
+    heads: Bool[np.ndarray, "h"] | None,
     new: Shaped[Array, "_ _ _ _"],
     old: ArrayLike,
     axis: int = 1,

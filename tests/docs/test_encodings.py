@@ -75,6 +75,16 @@ def test_a_row_comes_from_the_class_and_its_docstring():
     ]
 
 
+def test_the_ratio_of_input_encodings_to_tokens_is_measured():
+    cells = [line.split("|") for line in catalog.start_table().splitlines()[2:]]
+    ratios = {name.strip(): float(rms) for _, name, rms, _ in cells}
+    inputs = [n for n in plugins.names("encodings") if catalog._section(n) == "input"]
+    assert list(ratios) == [f"`{name}`" for name in inputs]
+    assert ratios["`learned`"] == pytest.approx(0.02, rel=0.05)
+    assert ratios["`sinusoidal`"] == ratios["`sinusoidal_2d`"] == 0.71  # the root of 1 / 2
+    assert ratios["`raw_index`"] > 10
+
+
 @pytest.mark.parametrize(
     ("name", "section", "acts_in", "relative", "defined_in"),
     [

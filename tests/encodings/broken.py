@@ -40,6 +40,29 @@ class ClampingGather(Learned):
         return self.table[...][jnp.minimum(positions, self.requirements.max_positions - 1)]
 
 
+class CountsFromTheEnd(Learned):
+    """A negative position gets a row, counted from the end of the table."""
+
+    def __init__(self, *, max_positions: int = 8, **rest):
+        super().__init__(max_positions=max_positions, **rest)
+
+    def embed(self, positions):
+        num_rows = self.requirements.max_positions
+        rows = self.table[...][positions % num_rows]
+        return jnp.where((positions < num_rows)[..., None], rows, jnp.nan)
+
+
+class LogOfPositions(InputEncoding):
+    """The logarithm of a position, which is no number where positions are negative."""
+
+    def __init__(self, *, width: int, **rest):
+        super().__init__(width, width=width, **rest)
+
+    def embed(self, positions):
+        logarithm = jnp.log1p(positions.astype(jnp.float32))[..., None]
+        return logarithm * jnp.arange(self.width)[None, None]
+
+
 class ReadsIndices(InputEncoding):
     """The code of the place in the array, whatever the positions."""
 

@@ -282,7 +282,8 @@ def shift_is_ignored_if_relative(subject: Subject) -> None:
     Several shifts, because a wrong rotation can be right at one: 37 is nearly six whole turns.
     """
     base, largest = subject.logits(), subject.bound - LENGTH
-    for shift in sorted({min(shift, largest) for shift in (1, 4, 35, 37)}):
+    below = [] if subject.max_positions is not None else [-35]
+    for shift in [*below, *sorted({min(shift, largest) for shift in (1, 4, 35, 37)})]:
         source = subject.source(positions=np.arange(SOURCE_LENGTH)[None, None] + shift)
         shifted = subject.logits(positions=np.arange(LENGTH)[None, None] + shift, source=source)
         if subject.requirements.relative:
@@ -347,13 +348,28 @@ def last_two_positions_differ(subject: Subject) -> None:
 
 
 def beyond_its_positions_there_is_nothing(subject: Subject) -> None:
-    """A position beyond the declared number of positions gives NaN, and not the last row of a table."""
+    """A position outside of the declared ones, negative ones included, gives NaN and no row of the table."""
     if subject.max_positions is None:
         return
-    positions = np.append(np.arange(LENGTH - 1), subject.max_positions)[None, None]
-    assert np.isnan(subject.logits(positions=positions)[:, -1]).all(), (
-        "a position outside the range got an embedding"
-    )
+    for outside in (subject.max_positions, -1):
+        positions = np.append(np.arange(LENGTH - 1), outside)[None, None]
+        assert np.isnan(subject.logits(positions=positions)[:, -1]).all(), (
+            "a position outside the range got an embedding"
+        )
+
+
+def negative_positions_are_positions_too(subject: Subject) -> None:
+    """At negative positions logits are finite, and a step of one still changes them, except for a coarse encoding."""
+    if subject.max_positions is not None:
+        return
+    for first in (-40, 1 - LENGTH):
+        positions = np.arange(first, first + LENGTH)[None, None]
+        logits = subject.logits(positions=positions)
+        assert np.isfinite(logits).all(), "not finite at negative positions"
+        before = positions.copy()
+        before[..., -1] -= 1
+        if subject.requirements.reads_positions and not subject.requirements.coarse:
+            assert_differs(logits[:, -1], subject.logits(positions=before)[:, -1])
 
 
 def one_row_equals_a_row_for_each(subject: Subject) -> None:
@@ -549,6 +565,7 @@ LAWS = {
         an_encoder_sees_order_through_positions_alone,
         last_two_positions_differ,
         beyond_its_positions_there_is_nothing,
+        negative_positions_are_positions_too,
         one_row_equals_a_row_for_each,
         cpu_kernels_equal_the_reference,
         accelerator_kernels_equal_the_reference,

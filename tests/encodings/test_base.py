@@ -1,6 +1,7 @@
 import dataclasses
 import functools
 import inspect
+import re
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +15,7 @@ from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.shaw import Shaw
 from pe_lab.encodings.sinusoidal import Sinusoidal
 from pe_lab.encodings.t5_bias import T5Bias
+from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 from tests import models
 from tests.encodings import codes, laws
@@ -99,6 +101,14 @@ def test_no_encoding_is_nope():
             "StickBreaking and Shaw cannot act on one layer",
         ),
         ((dict(name="stick_breaking"),) * 2, "each has its own normalize"),
+        (
+            (dict(name="pope"), dict(name="xpos")),
+            "XPos cannot act after PoPE on the same heads: PoPE makes queries and keys wider",
+        ),
+        (
+            (dict(name="pope", heads=(0, 1)), dict(name="pope", heads=(1,))),
+            "PoPE cannot act after PoPE on the same heads",
+        ),
     ],
 )
 def test_one_encoding_of_a_layer_may_replace_a_part_of_attention(specs, sentence):
@@ -195,6 +205,93 @@ def test_an_axis_that_positions_do_not_have_is_refused(axis, shape):
         Tokens(jnp.zeros(shape, int)).on_axis(axis)
 
 
+@pytest.mark.parametrize(
+    ("shapes", "sentence"),
+    [
+        (
+            dict(q=(2, 4, 3, 6)),
+            "RoPE.transform_qk is built for head_dim=8, got q of shape [2, 4, 3, 6].",
+        ),
+        (
+            dict(k=(2, 4, 3, 16)),
+            "RoPE.transform_qk is built for head_dim=8, got k of shape [2, 4, 3, 16].",
+        ),
+        (
+            dict(q=(2, 3, 4, 8), k=(2, 3, 4, 8)),
+            "RoPE.transform_qk takes q [B, L, H, Dh] with L = 4 as its positions have, got q of "
+            "shape [2, 3, 4, 8], which looks like [B, H, L, Dh]: swap its axes 1 and 2.",
+        ),
+        (
+            dict(q=(2, 5, 3, 8)),
+            "RoPE.transform_qk takes q [B, L, H, Dh] with L = 4 as its positions have, got q of "
+            "shape [2, 5, 3, 8].",
+        ),
+        (dict(q=(4, 8)), "RoPE.transform_qk takes q [B, L, H, Dh], got q of shape [4, 8]."),
+    ],
+)
+def test_a_wrong_shape_is_refused_in_one_sentence(shapes, sentence):
+    shapes = {"q": (2, 4, 3, 8), "k": (2, 4, 3, 8)} | shapes
+    t = codes.tokens(range(4))
+    q, k = jnp.zeros(shapes["q"]), jnp.zeros(shapes["k"])
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        RoPE(head_dim=8).transform_qk(q, k, t, t)
+
+
+def test_positions_of_one_axis_are_refused_in_one_sentence():
+    t, x = codes.tokens(range(4)), jnp.zeros((1, 4, 3, 8))
+    # The tests check types, and a user's program does not: it constructs such tokens.
+    object.__setattr__(t, "positions", jnp.arange(4))
+    sentence = (
+        "RoPE.transform_qk takes positions [B, L] as Q, got [4]: for one example, pass "
+        "positions[None]."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        RoPE(head_dim=8).transform_qk(x, x, t, t)
+    with pytest.raises(ValueError, match=re.escape("ALiBi.bias takes positions [B, L] as Q")):
+        ALiBi(num_heads=2).bias(t, t)
+
+
+def test_swapped_axes_are_seen_where_as_many_heads_as_queries_meet_other_keys():
+    """Queries [B, 4, 4, Dh] have one shape in both layouts, and keys have not."""
+    Q, K = Tokens(jnp.zeros((1, 4), int)), Tokens(jnp.zeros((1, 6), int))
+    with pytest.raises(ValueError, match=r"takes k .* L = 6 .*\[B, H, L, Dh\]: swap"):
+        RoPE(head_dim=8).transform_qk(jnp.zeros((2, 4, 4, 8)), jnp.zeros((2, 4, 6, 8)), Q, K)
+
+
+@pytest.mark.parametrize("name", [n for n in plugins.names("encodings") if laws.is_attention(n)])
+def test_a_wrong_head_width_is_refused_by_every_encoding_that_has_one(name):
+    """By its own hooks that read queries, keys or values, as [B, L, H, Dh] with one channel more."""
+    encoding, t = laws.build(name), codes.tokens(range(3))
+    takes = plugins.parameters(type(encoding))
+    assert (encoding.head_dim is None) == ("head_dim" not in takes)
+    if encoding.head_dim is None:
+        return
+    x = jnp.zeros((1, 3, 4, encoding.head_dim + 1))
+    s = jnp.zeros((1, 4, 3, 3))
+    arguments = dict(s=s, w=s, q=x, k=x, v=x, Q=t, K=t, mask=jnp.ones((1, 1, 3, 3), bool))
+    own_hooks = {"transform_qk", "content_bias", "transform_logits", "combine"}
+    own_hooks &= set(laws.hooks(encoding))
+    assert own_hooks
+    for hook in own_hooks:
+        method = getattr(encoding, hook)
+        given = {n: arguments[n] for n in inspect.signature(method).parameters}
+        sentence = f"{hook} is built for head_dim={encoding.head_dim}, got [qkv] of shape"
+        with pytest.raises(ValueError, match=sentence):
+            method(**given)
+
+
+@pytest.mark.parametrize("name", plugins.names("encodings"))
+def test_every_constructor_takes_rngs(name):
+    """Flax's Linen bridge passes them to every module."""
+    assert "rngs" in plugins.parameters(plugins.find("encodings", name))
+
+
+def test_an_input_encoding_needs_rngs_for_a_matrix_alone():
+    assert Sinusoidal(width=4).projection is None
+    with pytest.raises(ValueError, match=r"Sinusoidal draws a matrix .* needs rngs=nnx.Rngs\(0\)"):
+        Sinusoidal(width=4, combine="concat")
+
+
 def test_an_encoding_without_a_kernel_computes_no_offsets():
     """NoPE takes positions of any number of axes."""
     t = codes.tokens([[0, 1], [2, 3]])
@@ -214,7 +311,7 @@ def test_constructors_show_their_arguments_to_help():
     assert {"base", "layout", "width", "combine", "scale", "rngs"} <= set(
         inspect.signature(Sinusoidal).parameters
     )
-    assert not inspect.signature(AttentionEncoding).parameters
+    assert list(inspect.signature(AttentionEncoding).parameters) == ["rngs"]
 
 
 @pytest.mark.parametrize(

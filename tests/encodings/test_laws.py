@@ -36,6 +36,7 @@ CHEAP = (
     "order_is_seen",
     "last_two_positions_differ",
     "beyond_its_positions_there_is_nothing",
+    "negative_positions_are_positions_too",
     "future_does_not_leak",
     "one_seed_gives_one_backbone",
 )

@@ -69,6 +69,14 @@ def test_positions_may_be_fractions():
     )
 
 
+def test_negative_positions_are_before_the_start():
+    """Whole and fractional, as cape draws them."""
+    for positions in ([-9, -2, -1], [-9.5, -1.25, -0.5]):
+        for steps in (True, False):
+            found = factor(positions, start=4, steps=steps)
+            np.testing.assert_array_equal(found, np.ones(3, np.float32))
+
+
 @pytest.mark.slow
 def test_all_of_a_querys_logits_are_multiplied_and_no_bias_is():
     q, k, v = jax.random.normal(jax.random.key(0), (3, 1, 5, 2, 8))

@@ -53,5 +53,10 @@ def test_an_odd_width_ends_in_a_zero():
 
 
 def test_no_spread_is_refused():
-    with pytest.raises(ValueError, match=r"above 0 .* got 0, 1 and 6"):
+    with pytest.raises(ValueError, match=r"RandomFourier's std must be above 0 .*, got 0"):
         built(std=0.0)
+
+
+def test_a_seed_below_zero_is_refused():
+    with pytest.raises(ValueError, match=r"a draw of 0 or more .* got 1, -1 and 6"):
+        built(draw=-1)

@@ -172,7 +172,7 @@ def test_odd_head_width_is_refused():
         RoPE(head_dim=3)
 
 
-@pytest.mark.parametrize("fraction", [0.0, 0.4, 1.5])
+@pytest.mark.parametrize("fraction", [0.1, 0.4, 1.5])
 def test_a_fraction_without_whole_pairs_is_refused(fraction):
     with pytest.raises(
         ValueError, match=f"even number of channels, but {fraction} of the head width 8"
@@ -344,6 +344,8 @@ def test_yarns_range_outside_of_the_pairs_keeps_the_fast_and_divides_the_slow(
             "low_frequency_factor must be below .* got 4 and 4",
         ),
         (YARN | dict(beta_slow=40.0), "beta_fast > beta_slow > 0, got 10000, 32 and 40"),
+        (dict(base=0.0), r"RoPE's base must be above 0 \(from 1e-30 to 1e\+30\), got 0"),
+        (dict(base=-1.0), r"RoPE's base must be above 0 \(from 1e-30 to 1e\+30\), got -1"),
         (YARN | dict(base=1.0), "a base above 1 .* got 1, 32 and 1"),
         (
             DYNAMIC | dict(trained_length=None),
@@ -359,11 +361,11 @@ def test_yarns_range_outside_of_the_pairs_keeps_the_fast_and_divides_the_slow(
         ),
         (
             LONGROPE | dict(long_factors=(1.0, 2.0)),
-            r"long_factors are one positive factor for each of the 4 pairs, got \(1.0, 2.0\)",
+            r"long_factors are one factor for each of the 4 pairs, got \(1.0, 2.0\)",
         ),
         (
             LONGROPE | dict(short_factors=(1.0, 2.0, 0.0, 1.0)),
-            "short_factors are one positive factor for each of the 4 pairs",
+            r"RoPE's short_factors\[2\] must be above 0 .*, got 0",
         ),
         (
             LINEAR | dict(long_factors=(1.0, 2.0, 3.0, 4.0)),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from flax import nnx
 
+from pe_lab.encodings.base import Tokens
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.xpos import XPos
 from tests import models, reference
@@ -169,6 +170,24 @@ def test_later_slots_of_a_cache_change_no_score():
     np.testing.assert_allclose(np.tril(found[0]), np.tril(found[1]), atol=1e-5)
 
 
+@pytest.mark.slow
+def test_empty_slots_beyond_the_reach_change_no_score():
+    """A cache of more slots than the reach: its first queries are as in a full forward pass."""
+    q, k = (jnp.asarray(x, jnp.float32)[None, :, None] for x in random(3))
+    positions = [0, 4, 9, REACH, 10**6, 2 * 10**6]
+    whole = codes.tokens(positions)
+    keys = jnp.pad(k, ((0, 0), (0, 3), (0, 0), (0, 0)))
+    encoding = XPos(head_dim=8)
+    now = codes.tokens(positions[:3])
+    expected = np.asarray(jnp.einsum("blhe,bshe->ls", *encoding.transform_qk(q, k, now, now)))
+    for slot, position in enumerate(positions[:3]):
+        query = Tokens(jnp.asarray([[position]]), jnp.asarray([[slot]]))
+        a, b = encoding.transform_qk(q[:, slot : slot + 1], keys, query, whole)
+        assert np.isfinite(b).all()
+        found = np.asarray(jnp.einsum("blhe,bshe->ls", a, b))[0]
+        np.testing.assert_allclose(found[: slot + 1], expected[slot, : slot + 1], atol=1e-5)
+
+
 def test_odd_head_width_is_refused():
     with pytest.raises(
         ValueError, match="XPos rotates pairs, so the head width must be even, got 3"
@@ -178,5 +197,12 @@ def test_odd_head_width_is_refused():
 
 @pytest.mark.parametrize("arguments", [dict(gamma=0.0), dict(scale_base=-1.0)])
 def test_what_cannot_fade_is_refused(arguments):
-    with pytest.raises(ValueError, match="gamma and a scale_base above 0, got"):
+    with pytest.raises(ValueError, match=f"XPos's {next(iter(arguments))} must be above 0 .*, got"):
         XPos(head_dim=8, **arguments)
+
+
+def test_a_decay_that_leaves_one_query_alone_is_refused():
+    with pytest.raises(
+        ValueError, match=r"scale_base 0\.01 with gamma 0\.4 decays by more than e\^64"
+    ):
+        XPos(head_dim=8, scale_base=0.01)

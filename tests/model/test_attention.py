@@ -239,11 +239,9 @@ def test_no_heads_equal_no_encoding_and_all_heads_equal_the_encoding():
             return np.asarray(attention.attend(q, k, v, terms))
 
         alone, nothing = out(None), np.asarray(attend((), q, k, v, t, t, mask))
-        np.testing.assert_array_equal(out(jnp.ones(3, bool)), alone)
-        np.testing.assert_allclose(
-            out(jnp.zeros(3, bool)), nothing, atol=1e-6 if name == "pope" else 0
-        )
-        some = out(jnp.asarray([False, True, False]))
+        np.testing.assert_array_equal(out(np.ones(3, bool)), alone)
+        np.testing.assert_allclose(out(np.zeros(3, bool)), nothing, atol=0)
+        some = out(np.asarray([False, True, False]))
         np.testing.assert_array_equal(some[:, :, 1], alone[:, :, 1])
         np.testing.assert_allclose(
             some[:, :, [0, 2]], nothing[:, :, [0, 2]], atol=1e-6 if name == "pope" else 0
