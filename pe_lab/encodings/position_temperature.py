@@ -1,6 +1,6 @@
 """Position temperature: logits grow with the query's position, so that attention stays sharp.
 
-Equation: q · (1 + rate · log(1 + ⌊(p + 1) / start⌋)).
+Equation: q · (1 + rate · log max(1 + ⌊(p + 1) / start⌋, 1)).
 Beyond training: grows as log p.
 
 No paper: Llama 4 has it on its layers without RoPE. It is read from Hugging Face's transformers,
