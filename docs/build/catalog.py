@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
@@ -98,7 +99,7 @@ def start_table() -> str:
         index = np.arange(_POSITIONS)
         if encoding.requirements.num_axes == 2:
             index = np.stack(np.divmod(index, math.isqrt(_POSITIONS)), axis=-1)  # a square grid
-        embeddings = np.asarray(encoding.scaled_embedding(index[None]))
+        embeddings = np.asarray(encoding.scaled_embedding(jnp.asarray(index)[None]))
         rms = np.sqrt((embeddings**2).mean())
         rows.append([f"`{name}`", f"{rms:.2g}"])
     return markdown.table([("name", "rms at the start"), *rows])

@@ -44,6 +44,7 @@ def check_arguments(
         for name in of_kind:
             if name in values:
                 _check_tokens(hook, name, values[name], kind)
+                _check_positions(hook, name, list(np.shape(values[name].positions)))
         head_dim = encoding.head_dim if check_width else None
         for name, side in sides.items():
             if name != side and name in values and side in values:
@@ -61,7 +62,9 @@ def _check_tokens(hook: str, name: str, tokens: Any, kind: type) -> None:
         raise TypeError(
             f"{hook} takes {expected} as {name}, got {got}: pass {expected}(positions)."
         )
-    shape = list(np.shape(tokens.positions))
+
+
+def _check_positions(hook: str, name: str, shape: list[int]) -> None:
     if len(shape) not in (2, 3):
         hint = ": for one example, pass positions[None]" if len(shape) == 1 else ""
         raise ValueError(f"{hook} takes positions [B, L] as {name}, got {shape}{hint}.")

@@ -282,8 +282,10 @@ def shift_is_ignored_if_relative(subject: Subject) -> None:
     Several shifts, because a wrong rotation can be right at one: 37 is nearly six whole turns.
     """
     base, largest = subject.logits(), subject.bound - LENGTH
-    below = [] if subject.max_positions is not None else [-35]
-    for shift in [*below, *sorted({min(shift, largest) for shift in (1, 4, 35, 37)})]:
+    shifts = sorted({min(shift, largest) for shift in (1, 4, 35, 37)})
+    if subject.requirements.relative and subject.max_positions is None:
+        shifts.append(-35)
+    for shift in shifts:
         source = subject.source(positions=np.arange(SOURCE_LENGTH)[None, None] + shift)
         shifted = subject.logits(positions=np.arange(LENGTH)[None, None] + shift, source=source)
         if subject.requirements.relative:
