@@ -26,6 +26,8 @@ from pe_lab.encodings.requirements import Requirements
 
 _EPSILON = 1e-6  # the least length of a direction, as in the authors' code
 
+_LARGEST_START = 80.0  # e^80 is well inside the range of float32
+
 
 class GRAPEA(AttentionEncoding):
     """Adds -distance * slope * gate to the logits. The gate reads the key, the query or both.
@@ -49,8 +51,11 @@ class GRAPEA(AttentionEncoding):
         head_dim: int,
         rngs: nnx.Rngs,
     ):
-        if start <= 0:
-            raise ValueError(f"GRAPEA's start must be above 0, got {start:g}.")
+        if not 0 < start <= _LARGEST_START:
+            raise ValueError(
+                f"GRAPEA's start must be above 0 and at most {_LARGEST_START:g}, got {start:g}."
+            )
+        self.head_dim = head_dim
         self.slopes = alibi_slopes(num_heads)
         factor = math.log(math.expm1(start))  # the inverse of softplus
         self.factors = nnx.Param(jnp.full(num_heads, factor, jnp.float32))

@@ -22,7 +22,7 @@ from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
-from pe_lab.encodings.ops import check_axes, rotate
+from pe_lab.encodings.ops import check_axes, check_positive, rotate
 from pe_lab.encodings.requirements import Requirements
 
 _START_STEP = 1e-3
@@ -66,8 +66,8 @@ class GRAPEM(AttentionEncoding):
             )
         if log_scale is None:
             log_scale = 1.0 if contextual else 16.0
-        if log_scale <= 0:
-            raise ValueError(f"GRAPEM's log_scale must be above 0, got {log_scale:g}.")
+        check_positive("GRAPEM", base=base, log_scale=log_scale)
+        self.head_dim = head_dim
         exponents = -np.arange(0, head_dim, 2) / head_dim
         log_frequencies = log_scale * math.log(base) * exponents
         rows = 1 if share_heads else num_heads

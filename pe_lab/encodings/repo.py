@@ -19,7 +19,7 @@ from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
-from pe_lab.encodings.ops import rotate
+from pe_lab.encodings.ops import check_positive, rotate
 from pe_lab.encodings.requirements import Requirements
 
 
@@ -52,6 +52,8 @@ class RePo(AttentionEncoding):
         hidden = max(width // 8, 1) if hidden_width is None else hidden_width
         if hidden < 1:
             raise ValueError(f"RePo's hidden_width must be at least 1, got {hidden}.")
+        check_positive("RePo", base=base)
+        self.head_dim = head_dim
         linear = functools.partial(
             nnx.Linear,
             use_bias=False,

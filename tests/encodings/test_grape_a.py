@@ -68,5 +68,5 @@ def test_a_direction_of_zeros_has_finite_gradients():
 
 
 def test_no_start_is_refused():
-    with pytest.raises(ValueError, match=r"start must be above 0, got 0\.$"):
+    with pytest.raises(ValueError, match=r"start must be above 0 and at most 80, got 0\.$"):
         GRAPEA(start=0.0, num_heads=1, head_dim=4, rngs=codes.rngs())
