@@ -4,7 +4,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from configs import base
-from docs.build import corpora, coverage, encodings, performance, statistics, tasks, tour
+from docs.build import (
+    corpora,
+    coverage,
+    encodings,
+    initialization,
+    performance,
+    statistics,
+    tasks,
+    tour,
+)
 from docs.build.guide import measure as guide
 from pe_lab.runs import config, plugins, records
 from pe_lab.training.run_records import provenance
@@ -52,6 +61,10 @@ MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
     "corpora": (corpus_entropy, "bits per byte of the corpus `stories`: three minutes"),
     "coverage": (interval_coverage, "coverage of intervals, by simulation: ten minutes"),
     "guide": (guide.measure, "numbers and pictures of the guide: two minutes"),
+    "initialization": (
+        initialization.measure,
+        "logits and gradients of untrained models: three minutes",
+    ),
     "performance": (performance.draw, "the picture of docs/performance.md: a second"),
     "scorecard": (scorecard, "properties and pictures of all encodings: two minutes"),
     "tour": (tour.write, f"outputs of {tour.TOUR}: two minutes"),
