@@ -1,12 +1,12 @@
 """Recall the value of a key from pairs in which keys recur, with fuzzy keys or with noise.
 
     k2 v1 k0 v3 k2 v1 -> [k2] v1
-    k2 v1 n5 n0 k0 v3 n2 n2 -> [k0] v3  # noise=0.5
+    k2 v1 n5 n0 k0 v3 n2 n2 -> [k0] v3 [k2] v1  # noise=0.5
     k2 k1 v1 k1 v0 v3 v2 k0 v4 -> [k1] v0 v3 v2  # longest_key=3, longest_value=3
 
 The prompt is entries. An entry is a key and its value, which is the same whenever the key recurs,
-or tokens of noise. The target is one of the keys, an input, and its value, which the model
-predicts.
+or tokens of noise. The target is questions: keys of the prompt, which are inputs, each with its
+value, which the model predicts.
 
 - Fuzzy recall: keys and values have several tokens, and different keys share tokens. No fixed
   distance leads from a key to its value, and the model must match the whole key.
@@ -15,14 +15,15 @@ predicts.
 Papers: Poli et al. 2024 (MAD, https://arxiv.org/abs/2403.17844): "in-context recall", "fuzzy
 in-context recall" (longest_key=3, longest_value=3) and "noisy in-context recall" (noise=0.2, up to
 0.8). Checked in the authors' code (athms/mad-lab at 0f49a45, mad/data/instances.py), with a
-vocabulary of 16 tokens in 128 tokens, in which `multi_query=False` is this task.
+vocabulary of 16 tokens in 128 tokens, in which `multi_query=False` is this task with
+max_questions=1.
 
 Differs: the length is the number of entries; theirs is the number of tokens. Their copy token is
 the separator of the layout here. Their fuzzy recall draws the key of the question first and
 inserts it into the prompt, where 19 of 1,500 examples lack it; here it is uniform on the keys of
 the prompt, as in their other two tasks. Their keys have the largest number of tokens in a test.
-Their configurations also score the values of recurring keys in the prompt (`multi_query=True`),
-which here are part of the input.
+Their configurations score the values of recurring keys in the prompt too (`multi_query=True`);
+here the prompt is an input, and all questions follow it.
 """
 
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ from pe_lab.tasks.base import Example, RandomKey, Task, Vocabulary, make_example
 
 @dataclass(frozen=True)
 class InContextRecall(Task):
-    """The target is a key of the prompt, then its value.
+    """The target is different keys of the prompt in random order, each followed by its value.
 
     Keys and values are strings of different symbols. Their number of tokens is uniform, and so is
     the string of that many tokens.
@@ -54,6 +55,7 @@ class InContextRecall(Task):
       noise: the probability that an entry is noise, as long as the longest pair. One random entry
         is never noise.
       num_noise: the size of the alphabet of the noise.
+      max_questions: the most questions of an example. A prompt with fewer keys has one for each.
     """
 
     num_keys: int = 8
@@ -62,6 +64,7 @@ class InContextRecall(Task):
     longest_value: int = 1
     noise: float = 0.0
     num_noise: int = 16
+    max_questions: int = 8
 
     length_name = "entries"
     attributes: ClassVar = {"longest_distance": LONGEST_DISTANCE}
@@ -78,6 +81,10 @@ class InContextRecall(Task):
             raise ValueError(
                 f"InContextRecall's noise is below 1, of one symbol or more, got "
                 f"noise={self.noise} and num_noise={self.num_noise}."
+            )
+        if self.max_questions < 1:
+            raise ValueError(
+                f"InContextRecall needs a question or more, got max_questions={self.max_questions}."
             )
 
     @property
@@ -108,7 +115,10 @@ class InContextRecall(Task):
         return self._width * length
 
     def target_bound(self, length: int) -> int:
-        return self._width
+        return self._width * self._num_questions(length)
+
+    def _num_questions(self, length: int) -> int:
+        return min(length, self.max_questions)
 
     def sample(self, key, length, bound, data=None) -> Example:
         key_key, value_key, is_noise_key, noise_key, reserved_key, question_key = jax.random.split(
@@ -130,27 +140,31 @@ class InContextRecall(Task):
         is_token = (in_pair | ~is_pair[:, None]) & (index < length)[:, None]
         prompt, prompt_mask = packed(entries, is_token)
 
-        # The question has each key of the prompt with the same probability.
+        # The entries of the questions are random ones of those that show a key first.
         is_new = is_pair & (first == index)
         uniform = jax.random.uniform(question_key, (bound,))
-        asked = jnp.where(is_new, uniform, -1.0).argmax()
-        question, in_question = pairs[asked][None], in_pair[asked][None]
-        target, target_mask = packed(question, in_question)
-        column = jnp.arange(self._width)
-        column_of_token = column[packing_order(in_question)]
-        is_answer = target_mask & (column_of_token >= self.longest_key)
+        score, asked = jax.lax.top_k(jnp.where(is_new, uniform, -1.0), self._num_questions(bound))
+        questions = pairs[asked]
+        in_question = in_pair[asked] & (score >= 0)[:, None]
+        target, target_mask = packed(questions, in_question)
 
+        # The tokens of a value copy those of the last entry with the key.
+        column = jnp.arange(self._width)[None]
+        in_answer = in_question & (column >= self.longest_key)
         widths = is_token.sum(axis=1)
         starts = jnp.cumsum(widths) - widths
-        last = jnp.where(is_same[asked], index, -1).max()
-        source = jnp.where(is_answer, starts[last] + column, -1)
+        last = jnp.where(is_same[asked], index[None], -1).max(axis=1)
+        rank = jnp.cumsum(in_question, axis=1) - 1
+        source = jnp.where(in_answer, starts[last][:, None] + rank, -1)
+        order = packing_order(in_question)
+        is_answer = in_answer.reshape(-1)[order]
         return make_example(
             prompt,
             prompt_mask,
             target,
             target_mask,
             answer_mask=is_answer,
-            alignment=source,
+            alignment=source.reshape(-1)[order],
             asked_mask=is_answer,
             structure=uncoupled(prompt_mask, target_mask),
         )

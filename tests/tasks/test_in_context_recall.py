@@ -10,8 +10,8 @@ from tests.tasks.drawing import drawn, symbols
 VARIANTS = [
     {},
     dict(longest_key=3, longest_value=3),
-    dict(noise=0.4, num_noise=5),
-    dict(num_keys=3, longest_key=2, longest_value=2, noise=0.3),
+    dict(noise=0.4, num_noise=5, max_questions=1),
+    dict(num_keys=3, longest_key=2, longest_value=2, noise=0.3, max_questions=2),
 ]
 FUZZY = dict(num_keys=7, num_values=7, longest_key=3, longest_value=3)
 NOISY = dict(num_keys=4, num_values=4, noise=0.4, num_noise=3)
@@ -44,10 +44,16 @@ def oracle(task, prompt, given):
     book = {}
     for key, value in pairs_of(task, prompt.tolist()):
         assert book.setdefault(key, value) == value
-    asked = [symbol for symbol in given.tolist() if symbol != -1]
-    key = tuple(task.vocabulary.names[symbol] for symbol in asked)
-    assert len(asked) + len(book[key]) == len(given)
-    return np.array([*asked, *(task.vocabulary.names.index(name) for name in book[key])])
+    target = []
+    for is_given, group in itertools.groupby(given.tolist(), key=lambda symbol: symbol != -1):
+        symbols_of_group = list(group)
+        if is_given:
+            target += symbols_of_group
+            key = tuple(task.vocabulary.names[symbol] for symbol in symbols_of_group)
+        else:
+            assert len(book[key]) == len(symbols_of_group)
+            target += [task.vocabulary.names.index(name) for name in book[key]]
+    return np.array(target)
 
 
 @pytest.mark.parametrize(("arguments", "prompt", "target"), GENERATED)
@@ -64,7 +70,7 @@ def test_the_question_is_uniform_on_the_keys_of_the_prompt():
 
     Of 1000 prompts of three entries with 3 keys, two thirds are such: standard deviation 13.
     """
-    task = InContextRecall(num_keys=3)
+    task = InContextRecall(num_keys=3, max_questions=1)
     examples = drawn(task, 3)
     asked_twice = []
     for prompt, target in zip(examples.prompt, examples.target, strict=True):
@@ -105,7 +111,7 @@ def test_noise_replaces_entries_but_one():
 
 
 def test_the_answer_is_aligned_with_the_last_entry_of_its_key():
-    task = InContextRecall(num_keys=2)
+    task = InContextRecall(num_keys=2, max_questions=1)
     examples = drawn(task, 4, count=50)
     for prompt, target, source in zip(
         examples.prompt, examples.target, examples.alignment, strict=True
@@ -114,16 +120,29 @@ def test_the_answer_is_aligned_with_the_last_entry_of_its_key():
         assert source.tolist() == [-1, last + 1]
 
 
+def test_each_key_of_the_prompt_is_asked_once_up_to_the_most_questions():
+    for most in (3, 9):
+        task = InContextRecall(num_keys=6, max_questions=most)
+        examples = drawn(task, 7, count=50)
+        for prompt, target, mask in zip(
+            examples.prompt, examples.target, examples.target_mask, strict=True
+        ):
+            present, asked = set(prompt[::2].tolist()), target[mask][::2].tolist()
+            assert set(asked) <= present
+            assert len(asked) == len(set(asked)) == min(len(present), most)
+
+
 def test_coupled_positions_do_not_tell_the_entry():
     prompt, target = drawn(InContextRecall(), 2, count=1).structure["coupled"]
     assert prompt[0].tolist() == [1, 2, 3, 4]
-    assert target[0].tolist() == [0, 0]
+    assert target[0].tolist() == [0] * 4
 
 
 @pytest.mark.slow
 def test_the_chance_level_is_one_value():
     """1000 examples of 8 values: 125 right expected, standard deviation 10."""
-    assert abs(chance_levels(InContextRecall(), (8,), 1000)[0]["token_accuracy"] - 1 / 8) < 0.05
+    task = InContextRecall(max_questions=1)
+    assert abs(chance_levels(task, (8,), 1000)[0]["token_accuracy"] - 1 / 8) < 0.05
 
 
 def test_impossible_strings_and_noise_are_refused():
@@ -133,3 +152,5 @@ def test_impossible_strings_and_noise_are_refused():
         InContextRecall(num_values=1)
     with pytest.raises(ValueError, match=r"got noise=1\.0 and num_noise=16"):
         InContextRecall(noise=1.0)
+    with pytest.raises(ValueError, match=r"a question or more, got max_questions=0\.$"):
+        InContextRecall(max_questions=0)
