@@ -22,7 +22,7 @@ from experiments import allow_plugins, command_line, tables
 from pe_lab.runs import commands, grid
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
-from pe_lab.sweeps import design_checks, plans, study, sweep, tuning
+from pe_lab.sweeps import design_checks, memory, plans, study, sweep, tuning
 from pe_lab.sweeps.launchers.base import Launcher, launcher
 from pe_lab.sweeps.tuning import Tuning
 
@@ -160,6 +160,11 @@ def _train(
     todo = plans.make(asked, folder)
     if not todo.groups and not is_last:
         return {}
+    # The plan comes first, and doubts about it after it.
+    if _DRY_RUN.value:
+        print(todo)
+    elif todo.groups and not _WRITE_GROUPS.value:
+        print(todo.summary)
     if todo.changed_code:
         note(f"{todo.changed_code}; to train again, give another --results")
     for labels in asked.repeated:
@@ -168,8 +173,10 @@ def _train(
     for why in todo.damaged.values():
         note(f"note: {why}")
     design.print(todo)
+    if too_large := memory.note(todo.groups, todo.setups):
+        note(f"note: {too_large}")
     if _DRY_RUN.value:
-        print(f"{todo}\n{todo.estimate(starts.at_once(len(todo.groups)))}")
+        print(todo.estimate(starts.at_once(len(todo.groups))))
         with contextlib.suppress(OSError):
             folder.rmdir()  # planning made it, unless it has files
         return None

@@ -8,6 +8,7 @@ from docs.build import markdown
 from docs.build.coverage import INTERVALS, WORLDS
 from docs.build.numbers import listed
 from pe_lab.results import results
+from pe_lab.runs import plugins
 
 RECORD = Path("results/published/coverage/coverage.json")
 STUDIES = Path("results/published")
@@ -18,7 +19,10 @@ def lookups(root: Path) -> dict[str, Any]:
     record = json.loads((root / RECORD).read_text(encoding="utf-8"))
     three = record["centers"]["percentile bootstrap"]["two groups"]["3"]
     with_held_out, without_held_out = held_out(root)
+    task_classes = [plugins.find("tasks", name) for name in plugins.names("tasks")]
+    thresholds = {cls.threshold for cls in task_classes}  # type: ignore[attr-defined]
     return {
+        "solved_thresholds": listed([f"{threshold:g}" for threshold in sorted(thresholds)]),
         "with_held_out": with_held_out,
         "without_held_out": without_held_out,
         "studies": f"{record['studies']:,}",

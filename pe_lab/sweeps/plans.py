@@ -46,13 +46,20 @@ class Plan:
     damaged: dict[Path, str]
     setups: tuple[Setup, ...]
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """The numbers of points, runs and run groups."""
         done = len(self.study.runs) - self.missing
         points = _counted(len(self.study.entries), "point")
         runs = _counted(len(self.study.runs), "run")
-        lines = [f"{self.study.name}: {points}, {runs}, {done} of them done"]
         groups = _counted(len(self.groups), "run group")
-        lines.append(f"to train: {_counted(self.missing, 'run')} in {groups}")
+        return (
+            f"{self.study.name}: {points}, {runs}, {done} of them done\n"
+            f"to train: {_counted(self.missing, 'run')} in {groups}"
+        )
+
+    def __str__(self) -> str:
+        lines = [self.summary]
         names = {entry.run.run_id: entry.name for entry in self.study.entries}
         for group in self.groups:
             # Members of a group may be several variants, such as learning rates.

@@ -40,9 +40,24 @@ def test_a_small_sweep_trains_its_runs_and_prints_its_table(tmp_path):
     assert done.returncode == 0, done.stderr
     statuses = [record["status"] for record in records.read_all(folder).values()]
     assert statuses == ["finished"] * 2
+    first, second, third = done.stdout.splitlines()[:3]
+    assert first == "small: 2 points, 2 runs, 0 of them done"
+    assert second == "to train: 2 runs in 1 run group"
+    assert third.startswith("note: no run can extrapolate: ")  # doubts follow the plan
     table = next(block for block in done.stdout.split("\n\n") if block.startswith("| variant"))
     assert table in (folder / "table.md").read_text()
     assert "2 of 2 runs" in done.stdout
+    # A deleted record is written again from the checkpoint, as docs/running.md says.
+    path = next((folder / "records").iterdir())
+    before = records.read(path)
+    path.unlink()
+    done = call("sweep", f"--config={tmp_path / 'small.py'}", f"--results={folder}")
+    assert done.returncode == 0, done.stderr
+    after = records.read(path)
+    for key in ("rows", "curve", "checkpoint"):
+        assert after[key] == before[key]
+    # Nothing was trained.
+    assert after["cost"]["train_seconds"] == before["cost"]["train_seconds"]
 
 
 @pytest.fixture(scope="module")
@@ -352,7 +367,7 @@ def test_a_point_that_is_there_twice_is_reported(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     notes = [line for line in done.stdout.splitlines() if line.startswith("note: ")]
     assert notes[0] == "note: the sweep has a point twice: seed=0"
-    lines = done.stdout.splitlines()[len(notes) :]
+    lines = done.stdout.splitlines()
     assert lines[:2] == [
         "twice: 2 points, 1 run, 0 of them done",
         "to train: 1 run in 1 run group",
