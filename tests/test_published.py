@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.build import commits, pages, templates
+from docs.build import commits, pages, tasks, templates
 from pe_lab.results import results, tables
 from pe_lab.runs import config, records, study_files, validation
 from pe_lab.runs.run import from_record
@@ -79,6 +79,8 @@ def test_the_commit_of_every_published_record_is_in_the_history(history):
         for commit in of_runs - history:
             assert f"{commit[:7]} (not in the history of this repository)" in page
     assert lost == set(commits.LOST)
+    measured = json.loads((ROOT / tasks.RECORD).read_text())["provenance"]["commit"]
+    assert f"commit {commits.marked(measured)}" in (ROOT / "docs" / "tasks.md").read_text()
 
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)

@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from pe_lab.runs.record_schema import JsonObject
 
 # Commits of published records that are not in the history of this repository. Pages mark them until
-# the studies are trained again, and a test allows no others.
-LOST = ("901e3c3d29997f0f272bbabd77de5b9bfa41ba4a",)
+# they are trained or measured again, and a test allows no others.
+LOST = (
+    "901e3c3d29997f0f272bbabd77de5b9bfa41ba4a",  # copy_baselines, copy_longer
+    "736d3d76c903ed6030e17bb3645948606d25e9dd",  # chance_levels
+)
 
 
 def described(records: Iterable[JsonObject]) -> list[str]:
@@ -16,6 +19,11 @@ def described(records: Iterable[JsonObject]) -> list[str]:
     texts = []
     for commit, count in collections.Counter(of_runs).most_common():
         runs = "1 run" if count == 1 else f"{count} runs"
-        mark = " (not in the history of this repository)" if commit in LOST else ""
-        texts.append(f"{runs} at {commit[:7]}{mark}")
+        texts.append(f"{runs} at {marked(commit)}")
     return texts
+
+
+def marked(commit: str) -> str:
+    """Return seven digits of a commit, with a mark if it is lost."""
+    mark = " (not in the history of this repository)" if commit in LOST else ""
+    return f"{commit[:7]}{mark}"

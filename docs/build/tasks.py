@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from configs import base
-from docs.build import catalog, corpora, markdown
+from docs.build import catalog, commits, corpora, markdown
 from pe_lab.runs import plugin_specs, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.base import Task
@@ -101,6 +101,7 @@ def lookups(root: Path) -> dict[str, str]:
     sections = [_section(name, levels[name]) for name in names]
     return {
         "num_examples": f"{record['num_examples']:,}",
+        "commit": commits.marked(record["provenance"]["commit"]) if record["tasks"] else "–",
         "table": markdown.table([header, *rows]),
         "training_lengths": markdown.table([lengths_header, *map(_lengths_row, length_names)]),
         "sections": "\n".join(sections),

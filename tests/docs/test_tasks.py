@@ -97,7 +97,9 @@ def test_a_page_has_a_line_and_a_section_for_each_task(monkeypatch, tmp_path):
     monkeypatch.setattr(
         tasks.inspect, "getmodule", lambda cls: type("Module", (), {"__doc__": MODULE})
     )
-    record = {"num_examples": 1234, "tasks": {"one": {"chance_levels": CHANCE_LEVELS}}}
+    tasks_measured = {"one": {"chance_levels": CHANCE_LEVELS}}
+    source = {"commit": "a" * 40}
+    record = {"num_examples": 1234, "provenance": source, "tasks": tasks_measured}
     records.write_json(tmp_path / tasks.RECORD, record)
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "tasks.md.jinja", tmp_path / "docs")
