@@ -3,11 +3,7 @@ then.
 """
 
 import ast
-import contextlib
 import dataclasses
-import errno
-import os
-import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -16,18 +12,10 @@ from absl import flags
 from ml_collections import ConfigDict, config_flags
 
 from experiments import config_files
-from pe_lab.runs.errors import LONGEST_WORD, UserError, one_line, shortened, unknown
+from pe_lab.cli._exit import exit_with
+from pe_lab.runs.errors import LONGEST_WORD, UserError, one_line, unknown
 from pe_lab.runs.grid import Point
 from pe_lab.sweeps.tuning import Tuning
-
-_DISK = (
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EROFS,
-    errno.EACCES,
-    errno.EPERM,
-    errno.EIO,
-)  # what a disk may refuse
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,54 +101,7 @@ def _exit(body: Callable[[], int], about: str | None) -> None:
     if any(a in ("--help", "-help", "-h") for a in sys.argv[1:]):
         print(about, *(f"  --{flag.name}: {flag.help}" for flag in _own_flags().values()), sep="\n")
         sys.exit(0)
-    signal.signal(
-        signal.SIGTERM, signal.default_int_handler
-    )  # to be ended is to be stopped: workers save and leave
-    try:
-        status = body()
-        sys.stdout.flush()  # here, and not at the exit, a reader may be gone
-        sys.exit(status)
-    except UserError as e:
-        print(f"error: {shortened(str(e))}", file=sys.stderr)
-        sys.exit(2)
-    except BrokenPipeError:  # the reader, head perhaps, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    except OSError as e:
-        if e.errno not in _DISK:
-            raise
-        print(
-            f"error: {one_line(e)}; what is finished is kept, and the same command goes on",
-            file=sys.stderr,
-        )
-        sys.exit(1)
-    except (MemoryError, RuntimeError) as e:
-        if not _is_out_of_memory(e):
-            raise
-        print(
-            f"error: This needs more memory than this machine has ({one_line(e)}).",
-            file=sys.stderr,
-        )
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print(
-            "stopped; what is finished is kept, and the same command goes on from the last "
-            "checkpoints",
-            file=sys.stderr,
-            flush=True,
-        )
-        with contextlib.suppress(OSError):  # a reader may be gone
-            sys.stdout.flush()
-        # Threads of JAX and orbax, which may compute or read at this moment, end Python's own exit
-        # with a segmentation fault.
-        os._exit(130)
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    """Whether Python or JAX has too little memory. JAX is not imported to tell."""
-    is_of_jax = type(error).__name__ == "JaxRuntimeError"
-    is_exhausted = is_of_jax and "RESOURCE_EXHAUSTED" in str(error)
-    return isinstance(error, MemoryError) or is_exhausted
+    exit_with(body)
 
 
 def _overrides(argument: str, config: ConfigDict) -> bool:

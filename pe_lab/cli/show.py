@@ -65,7 +65,8 @@ def _show_plugin(family: str, name: str) -> None:
     for text in (getattr(module, "__doc__", None), cls.__doc__):
         if text:
             print(f"{inspect.cleandoc(text)}\n")
-    package = cls.__module__.rpartition(".")[0] if ":" not in name else cls.__module__
+    is_own = cls.__module__.startswith(f"pe_lab.{family}.")
+    package = f"pe_lab.{family}" if is_own else cls.__module__
     print(f"    from {package} import {cls.__name__}\n")
     arguments = dict(parameters(cls))
     for context in plugins.CONTEXT[family]:

@@ -120,6 +120,16 @@ def test_an_encoding_is_shown_with_its_arguments_and_import(capsys):
     assert "num_heads" not in text.partition("Arguments:")[2].partition("Arguments:")[2]
 
 
+def test_a_class_of_another_package_is_shown_with_its_own_import(capsys, tmp_path, monkeypatch):
+    text = "from pe_lab.tasks import Copy\n\nclass Mine(Copy):\n    'Copy again.'\n"
+    (tmp_path / "shown_tasks.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert cli.run(["show", "shown_tasks:Mine", "--kind=tasks"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("Copy again.\n")
+    assert "from shown_tasks import Mine" in text
+
+
 def test_a_metric_and_a_study_are_shown(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     assert cli.run(["show", "auc"]) == 0

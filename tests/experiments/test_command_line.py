@@ -1,5 +1,6 @@
 import functools
 import json
+import os
 import sys
 
 import pytest
@@ -65,6 +66,7 @@ def call(monkeypatch, capsys):
 
     def run(*arguments, main=main, entry=command_line.run_with_config):
         monkeypatch.setattr(sys, "argv", ["experiments.sweep", *map(str, arguments)])
+        monkeypatch.setattr(os, "_exit", sys.exit)  # Ctrl-C must not end pytest
         with pytest.raises(SystemExit) as exited:
             entry(main)
         return exited.value.code, *capsys.readouterr(), received
