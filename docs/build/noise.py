@@ -1,5 +1,6 @@
 """Lookups of results/published/noise/README.md: shares of variance, rounding and placebos."""
 
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from jaxtyping import Float
 
 from docs.build import markdown
 from pe_lab.results import frame, variance
+from pe_lab.runs import records
 
 STUDIES = Path("results/published")
 LENGTHS = (10, 12, 16)
@@ -19,6 +21,7 @@ SEEDS = (3, 6, 10)  # of the smallest difference that can be told from noise
 # The same runs in three orders of summation: the contiguous runs of the placebos, and two studies.
 ORDERS = ("noise_placebo", "noise_vmap", "noise_reference")
 RESAMPLES = 2000
+Z = 1.96  # standard errors of a 95 % interval
 
 Grid = Float[np.ndarray, "i d"]  # exact match by seed of the weights and of the data
 Numbers = Float[np.ndarray, "k"]
@@ -32,7 +35,22 @@ def lookups(root: Path) -> dict[str, Any]:
         "shares": shares_table(full, orders),
         "differences": differences_table(full),
         "placebos": placebo_table(placebos),
+        "share": lambda name, length, part: f"{_shares(full, name, length)[part]:.2f}",
+        "smallest": lambda name, length, seeds: f"{_smallest(full, name, length, seeds):.2f}",
+        "initial_seeds": str(full["seed"].nunique()),
+        "data_seeds": str(full["data_seed"].nunique()),
+        "rates": rates(root / STUDIES / "noise"),
+        "z": f"{Z:.2f}",
     }
+
+
+def rates(folder: Path) -> str:
+    """Return the learning rate of each encoding, as text."""
+    by_name = {}
+    for record in records.read_all(folder).values():
+        (encoding,) = record["config"]["model"]["encodings"]
+        by_name[encoding["name"]] = record["config"]["train"]["learning_rate"]
+    return ", ".join(f"{rate:g} for `{name}`" for name, rate in sorted(by_name.items()))
 
 
 def _tests(folder: Path) -> pd.DataFrame:
@@ -53,17 +71,25 @@ def shares_table(full: pd.DataFrame, orders: list[pd.DataFrame]) -> str:
     return markdown.table(rows)
 
 
+def _shares(full: pd.DataFrame, encoding: str, length: int) -> dict[str, float]:
+    return variance.shares(_grid(full, encoding, length), FACTORS)
+
+
 def _shares_row(grid: Grid, twins: Float[np.ndarray, "o s"]) -> list[str]:
     """Return the cells of one encoding at one length."""
     mean, deviation = f"{grid.mean():.2f}", f"{grid.std(ddof=1):.3f}"
     shares = variance.shares(grid, FACTORS)
     cells = []
     for name in (*FACTORS, BOTH):
-        low, high = _interval(lambda g, name=name: variance.shares(g, FACTORS)[name], grid)
+        low, high = _interval(functools.partial(_share, name), grid)
         cells.append(f"{shares[name]:.2f} [{low:.2f}, {high:.2f}]")
     total = sum(max(0.0, c) for c in variance.components(grid, FACTORS).values())
     share = _rounding(twins) / total if total else float("nan")
     return [mean, deviation, *cells, f"{share:.2f}"]
+
+
+def _share(name: str, grid: Grid) -> float:
+    return variance.shares(grid, FACTORS)[name]
 
 
 def _rounding(twins: Float[np.ndarray, "o s"]) -> float:
@@ -89,10 +115,15 @@ def differences_table(full: pd.DataFrame) -> str:
     rows = [["encoding", "length", *(f"{n} seeds" for n in SEEDS)]]
     for encoding in full["model.encodings"].unique():
         for length in LENGTHS:
-            deviation = _grid(full, encoding, length).std(ddof=1)
-            halves = [f"{1.96 * deviation * (2 / n) ** 0.5:.2f}" for n in SEEDS]
-            rows.append([f"`{encoding}`", str(length), *halves])
+            cells = [f"{_smallest(full, encoding, length, n):.2f}" for n in SEEDS]
+            rows.append([f"`{encoding}`", str(length), *cells])
     return markdown.table(rows)
+
+
+def _smallest(full: pd.DataFrame, encoding: str, length: int, seeds: int) -> float:
+    """Return Z standard errors of the difference of two means of so many seeds."""
+    deviation = _grid(full, encoding, length).std(ddof=1)
+    return float(Z * deviation * (2 / seeds) ** 0.5)
 
 
 def placebo_table(placebos: pd.DataFrame) -> str:

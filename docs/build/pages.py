@@ -18,6 +18,7 @@ from docs.build import (
     costs,
     encodings,
     metrics,
+    noise,
     performance,
     protocols,
     statistics,
@@ -49,6 +50,7 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "docs/studies.md": metrics.lookups,
     "docs/tasks.md": tasks.lookups,
     "results/published/encoding_costs/README.md": costs.lookups,
+    "results/published/noise/README.md": noise.lookups,
     "results/published/suite/README.md": suite.lookups,
     "results/published/throughput/README.md": costs.throughput_lookups,
 }

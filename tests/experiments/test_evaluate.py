@@ -2,15 +2,17 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from absl.testing import flagsaver
 
 from experiments import command_line, evaluate
-from pe_lab.runs import grid, records
+from pe_lab.runs import grid, locks, records
 from pe_lab.sweeps import study
 from tests import tiny
 
@@ -348,3 +350,27 @@ def test_help_says_what_it_does_and_lists_the_flags(call):
         "only_missing",
     ):
         assert f"\n  --{flag}: " in out
+
+
+@pytest.mark.full
+def test_sigterm_during_an_evaluation_ends_with_status_130_and_keeps_records(folder):
+    """Threads of JAX that evaluate at this moment must not crash the process at its end."""
+    before = files(folder)
+    (group_file,) = (folder / "groups").glob("*.json")
+    offsets = ",".join(map(str, range(1, 3000)))  # more than it can measure before the signal
+    command = [sys.executable, "-m", "experiments.evaluate", f"--results={folder}"]
+    with subprocess.Popen(
+        [*command, "--lengths=4,6", f"--offsets={offsets}"],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not locks.is_held(group_file.with_suffix(".lock")):
+            assert process.poll() is None
+            time.sleep(0.1)
+        time.sleep(3)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate()
+    assert process.returncode == 130, errors
+    assert errors.startswith("stopped; what is finished is kept")
+    assert files(folder) == before
