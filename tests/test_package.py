@@ -224,21 +224,53 @@ def test_every_extra_that_a_text_names_exists():
     assert {"writers", "report", "slurm", "text"} <= named <= set(EXTRAS)
 
 
-@pytest.mark.slow  # builds both
-def test_a_sdist_has_every_tracked_file_and_a_wheel_has_the_package(tmp_path):
-    tracked = set(git("ls-files").split("\n"))
-    for name in tracked:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).symlink_to(ROOT / name)
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The sdist and the wheel of the tracked files."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in git("ls-files").split("\n"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).symlink_to(ROOT / name)
     program = "from setuptools import build_meta as b; print(b.build_sdist('dist'), b.build_wheel('dist'))"
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     sdist, wheel = done.stdout.split()[-2:]
-    with tarfile.open(tmp_path / "dist" / sdist) as archive:
+    return folder / "dist" / sdist, folder / "dist" / wheel
+
+
+@pytest.mark.slow
+def test_a_sdist_has_every_tracked_file_and_a_wheel_has_the_package(built):
+    sdist, wheel = built
+    tracked = set(git("ls-files").split("\n"))
+    with tarfile.open(sdist) as archive:
         in_sdist = {name.partition("/")[2] for name in archive.getnames()}
-    in_wheel = set(zipfile.ZipFile(tmp_path / "dist" / wheel).namelist())
-    assert sdist == f"pe_lab-{pe_lab.__version__}.tar.gz"
+    in_wheel = set(zipfile.ZipFile(wheel).namelist())
+    assert sdist.name == f"pe_lab-{pe_lab.__version__}.tar.gz"
     assert tracked <= in_sdist
-    assert (tmp_path / "dist" / sdist).stat().st_size < 25_000_000
+    assert sdist.stat().st_size < 25_000_000
     of_package = {name for name in tracked if name.startswith("pe_lab/")}
     assert of_package == {name for name in in_wheel if ".dist-info/" not in name}
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_has_commands_that_run_in_an_empty_folder(built, tmp_path):
+    target, empty = tmp_path / "installed", tmp_path / "empty"
+    empty.mkdir()
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*install, f"--target={target}", built[1]], check=True, capture_output=True)
+
+    def output(*command):
+        environment = {**os.environ, "PYTHONPATH": str(target)}
+        done = subprocess.run(
+            command, cwd=empty, env=environment, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    pe_lab_command = target / "bin" / "pe-lab"
+    assert output(pe_lab_command, "--version").startswith(f"pe_lab {pe_lab.__version__} (Python ")
+    assert "\nrope " in output(pe_lab_command, "list", "encodings")
+    assert f"pe_lab {pe_lab.__version__} in {target}/pe_lab\n" in output(pe_lab_command, "doctor")
+    program = "from pe_lab.encodings import RoPE; import pe_lab; print(RoPE, pe_lab.__path__)"
+    assert f"['{target}/pe_lab']" in output(sys.executable, "-c", program)
+    assert list(empty.iterdir()) == []
