@@ -21,7 +21,7 @@ from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
-from pe_lab.encodings.ops import angles, check_axes
+from pe_lab.encodings.ops import angles, check_axes, check_finite, check_positive
 from pe_lab.encodings.requirements import Requirements
 
 
@@ -54,12 +54,16 @@ class FoPE(AttentionEncoding):
         draw: int = 0,
         num_heads: int,
         head_dim: int,
+        rngs: nnx.Rngs | None = None,
     ):
         if head_dim % 4:
             raise ValueError(
                 f"FoPE has series for half of the pairs, so 4 must divide the head width, got "
                 f"{head_dim}."
             )
+        check_positive("FoPE", base=base)
+        check_finite("FoPE", gain=gain)
+        self.head_dim = head_dim
         frequencies = base ** (-np.arange(0, head_dim, 2) / head_dim)
         kept = frequencies[frequencies >= 2 * math.pi / trained_length]
         if not len(kept):
