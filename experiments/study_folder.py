@@ -35,6 +35,8 @@ def folder() -> Path:
             "Which study? Give its name, --study=quickstart, or its folder, "
             "--results=results/quickstart."
         )
+    if study.startswith("."):
+        raise UserError(f"{study!r} is not the name of a study.")
     if "/" in study:
         raise UserError(f"--study takes the name of a study. For a folder use --results={study}.")
     return of(study)

@@ -23,13 +23,12 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import cast
 
-from pe_lab.runs import files, older_records
+from pe_lab.runs import files, older_records, record_checks
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.record_schema import JsonObject, Record
 
 ARCHIVE = "records.jsonl.gz"
 SCHEMA_VERSION, _OLDEST = 8, 2
-STATUSES = ("finished", "diverged", "failed")
 # Subtracted from thresholds, because the floating-point mean of three times 0.99 is below 0.99.
 ROUNDING = 1e-9
 _KEYS = set(Record.__annotations__)
@@ -113,7 +112,8 @@ def _from_text(text: str | bytes, path: Path) -> Record:
         raise _damaged(path, one_line(e)) from e
     if version not in range(_OLDEST, SCHEMA_VERSION + 1):
         raise UserError(
-            f"{path} has schema_version {version}; this pe_lab reads {_OLDEST} to {SCHEMA_VERSION}."
+            f"{path} has schema_version {version!r}; this pe_lab reads {_OLDEST} to "
+            f"{SCHEMA_VERSION}."
         )
     if not is_intact:
         raise _damaged(path, "its content does not match its digest")
@@ -124,10 +124,16 @@ def _from_text(text: str | bytes, path: Path) -> Record:
         raise _damaged(path, f"it should have the key {min(missing)!r}")
     if unknown:
         raise _damaged(path, f"it should not have the key {min(unknown)!r}")
-    if version == SCHEMA_VERSION:
-        return cast(Record, record)
-    record = {**older_records.upgrade(record), "schema_version": SCHEMA_VERSION}
-    return cast(Record, {**record, "digest": digest(record)})
+    if version < SCHEMA_VERSION:
+        try:
+            record = older_records.upgrade(record)
+        except (AttributeError, KeyError, TypeError) as e:
+            raise _damaged(path, f"{type(e).__name__}: {one_line(e)}") from e
+        record["schema_version"] = SCHEMA_VERSION
+        record["digest"] = digest(record)
+    if reason := record_checks.mistake(record):
+        raise _damaged(path, reason)
+    return cast(Record, record)
 
 
 def read_all(folder: Path) -> dict[str, Record]:

@@ -48,7 +48,8 @@ def main(
       preempted.
     """
     with locks.held(group_file.with_suffix(".lock")) as is_ours:
-        if not is_ours:
+        if not is_ours:  # said here, because the lock may be free when this process has ended
+            report({"event": "elsewhere"})
             return locks.LATER
         progress = folder / "progress" / group_file.name
         all_reports = _with_progress(report, progress)

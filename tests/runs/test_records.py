@@ -251,7 +251,7 @@ def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as
             "attributes": [],
             "validation_lengths": [4, 8],
         },
-        "execution": {"batch_devices": 1},
+        "execution": {"batch_devices": 1, "time_limit": None},
         "checkpoints": {"keep_curve": False},
     }
     assert found == records.read(records.write(tmp_path / "new", record(config=now)))

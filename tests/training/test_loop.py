@@ -334,8 +334,10 @@ def test_a_group_that_another_process_is_at_or_has_finished_is_left_alone(tmp_pa
     group = tiny.group("rope", seeds=1, model__num_layers=1)
     file = tmp_path / "group.json"
     records.write_json(file, {"runs": [r.to_dict() for r in group.runs]})
+    events = []
     with locks.held(tmp_path / "group.lock"):
-        assert process.main(file, tmp_path) == locks.LATER
+        assert process.main(file, tmp_path, report=events.append) == locks.LATER
+    assert events == [{"event": "elsewhere"}]
     assert not by_seed(tmp_path)
     train_run_group(group, tmp_path)
     monkeypatch.setattr(process, "train_run_group", lambda *a: 1 / 0)

@@ -104,6 +104,7 @@ class _Supervisor:
         self.statuses: dict[str, int] = {}
         self.workers: list[Worker] = []
         self.running: set[Path] = set()
+        self.elsewhere: set[Path] = set()  # their process found the lock of another sweep
         self.died: set[Path] = set()
         self.stopping = threading.Event()
 
@@ -137,6 +138,7 @@ class _Supervisor:
         try:
             is_free = _is_free(file)
             status = self._run(file, worker) if is_free else locks.LATER
+            is_free = is_free and file not in self.elsewhere
         except OSError as e:  # a disk that is full, or may not be written
             self._end(file, 1, one_line(e))
             return False
@@ -168,8 +170,11 @@ class _Supervisor:
         log = self.folder / "logs" / f"{file.stem}.log"
 
         def on_event(event: Event) -> None:
+            if event["event"] == "elsewhere":
+                self.elsewhere.add(file)
             self.on_event(file.stem, event)
 
+        self.elsewhere.discard(file)
         on_event({"event": "started"})
         return worker.train(file, self.folder, log, on_event)
 

@@ -164,6 +164,17 @@ def test_a_group_that_another_sweep_is_at_waits_until_all_others_are_done(
     assert order.count(("refuses", "ended")) == 1
 
 
+def test_a_group_that_lost_the_race_for_its_lock_is_no_preempted_one(launch, monkeypatch):
+    """Its process found the lock of another sweep, which has ended since."""
+    monkeypatch.setattr(local, "_LOOK_AGAIN", 0.05)
+    first = "import pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); tried = p.exists(); p.touch()"
+    program = f"{first}; tried or report({{'event': 'elsewhere'}}); sys.exit(0 if tried else {locks.LATER})"
+    statuses, events = launch({"a": program})
+    assert statuses == {"a": 0}
+    assert ("a", "elsewhere") in kinds(events)
+    assert ("a", "left") not in kinds(events)
+
+
 def test_more_workers_than_groups_run_each_group_once(launch):
     statuses, events = launch({"a": "", "b": ""}, workers=5)
     assert statuses == {"a": 0, "b": 0}
