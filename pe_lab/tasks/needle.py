@@ -7,6 +7,9 @@ A needle is a key and its value. The prompt is noise with needles in it, then on
 haystack is as long as the test needs it, while the number of needles stays the same: `depth`, an
 argument and an attribute, says where in the haystack the answer is.
 
+With one needle the answer is the only value of the prompt, and the length of the haystack alone
+makes it hard. With several needles the model must also match the key.
+
 Paper: Hsieh et al. 2024 (RULER, https://arxiv.org/abs/2404.06654): "needle in a haystack" with one
 key or several. Checked in the first author's code (hsiehjackson/RULER at e40fae1,
 scripts/data/synthetic/niah.py): with a repeated text as haystack, each needle is in front of
