@@ -11,6 +11,7 @@ arguments.
 from absl import flags
 
 from experiments import command_line, study_folder
+from pe_lab.cli import _studies
 from pe_lab.results import report, results
 from pe_lab.sweeps import changed_code
 
@@ -20,7 +21,7 @@ _AGAINST = flags.DEFINE_string("against", None, "name or folder of a study to co
 
 def main() -> int:
     folder = study_folder.folder()
-    against = results.load(study_folder.of(_AGAINST.value)) if _AGAINST.value else None
+    against = results.load(_studies.folder(_AGAINST.value)) if _AGAINST.value else None
     found = results.load(folder)
     note = changed_code.note(found.records)
     print(report.write(found, folder, against, note))

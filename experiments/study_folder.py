@@ -5,9 +5,8 @@ from pathlib import Path
 from absl import flags
 
 from experiments import allow_plugins
+from pe_lab.cli import _studies
 from pe_lab.runs.errors import UserError
-
-RESULTS = Path("results")
 
 
 def define() -> None:
@@ -22,7 +21,7 @@ def folder() -> Path:
     """Return the folder that the flags name, whose records may name allowed plugins only.
 
     Raises:
-      UserError: neither flag is given, or both are, or --study is a path.
+      UserError: neither flag is given, or both are, --study is a path, or there is no such study.
     """
     allow_plugins.restrict()
     study, results = flags.FLAGS.study, flags.FLAGS.results
@@ -39,17 +38,4 @@ def folder() -> Path:
         raise UserError(f"{study!r} is not the name of a study.")
     if "/" in study:
         raise UserError(f"--study takes the name of a study. For a folder use --results={study}.")
-    return of(study)
-
-
-def of(study: str) -> Path:
-    """Return the folder of a study that is given by its name or by its path.
-
-    A name is results/NAME, or results/published/NAME if only this folder holds a study.
-    """
-    if "/" in study:
-        return Path(study)
-    published = RESULTS / "published" / study
-    if not (RESULTS / study / "study.json").exists() and (published / "study.json").exists():
-        return published
-    return RESULTS / study
+    return _studies.folder(study)

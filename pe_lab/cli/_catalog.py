@@ -4,33 +4,26 @@ import importlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from pe_lab.cli import _docstrings
+from pe_lab.cli import _docstrings, _studies
 from pe_lab.runs import entry_points, plugins, study_files
 from pe_lab.runs.errors import UserError
 
 FAMILIES = entry_points.FAMILIES
 KINDS = (*FAMILIES, "configs", "studies")
 CONFIGS = Path("configs")
-RESULTS = (Path("results"), Path("results/published"))
 
 
 def summaries(kind: str) -> Mapping[str, str]:
     """Return the names of a kind, each with one line. JAX is not imported."""
     if kind in FAMILIES:
         return _members(kind)
-    return _configs() if kind == "configs" else _studies()
+    return _configs() if kind == "configs" else _study_questions()
 
 
 def file_of(family: str, name: str) -> Path:
     """Return the file of one of pe_lab's own members."""
     (folder,) = importlib.import_module(f"pe_lab.{family}").__path__
     return Path(folder) / f"{name}.py"
-
-
-def study_folder(name: str) -> Path:
-    """Return the folder of a study of `summaries`."""
-    (folder, *_) = [each / name for each in RESULTS if (each / name / "study.json").exists()]
-    return folder
 
 
 def _members(family: str) -> dict[str, str]:
@@ -48,13 +41,9 @@ def _configs() -> dict[str, str]:
     return {str(file): _docstrings.summary(file) for file in sorted(CONFIGS.glob("*.py"))}
 
 
-def _studies() -> dict[str, str]:
+def _study_questions() -> dict[str, str]:
     """Return the studies of the results folders here, each with its question."""
-    lines: dict[str, str] = {}
-    for results in RESULTS:
-        for file in sorted(results.glob("*/study.json")):
-            lines.setdefault(file.parent.name, _question(file.parent))
-    return lines
+    return {name: _question(folder) for name, folder in _studies.folders().items()}
 
 
 def _question(folder: Path) -> str:

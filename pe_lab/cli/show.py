@@ -2,7 +2,7 @@
 
     pe-lab show rope                 # its docstrings, arguments and defaults
     pe-lab show my_package.mine:Mine --kind=encodings
-    pe-lab show quickstart           # a study: its question, runs and folder
+    pe-lab show quickstart           # a study, or its folder: its question, runs and axes
 
 `pe-lab list KIND` lists the names.
 """
@@ -10,9 +10,10 @@
 import argparse
 import inspect
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
-from pe_lab.cli import _catalog, _docstrings
+from pe_lab.cli import _catalog, _docstrings, _studies
 from pe_lab.runs.errors import UserError, unknown
 
 
@@ -23,8 +24,8 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     kind = options.kind or _kind_of(options.name)
-    is_class = ":" in options.name
-    if not is_class and options.name not in _catalog.summaries(kind):
+    is_path = ":" in options.name or kind == "studies"  # or a class, or a folder
+    if not is_path and options.name not in _catalog.summaries(kind):
         raise unknown(f"The list of {kind}", options.name, _catalog.summaries(kind))
     if kind == "configs":
         print(f"{_docstrings.docstring(_catalog.CONFIGS.parent / options.name)}")
@@ -45,6 +46,8 @@ def _kind_of(name: str) -> str:
     """
     if ":" in name:
         raise UserError("Which kind of class? Give --kind=encodings, positions or tasks.")
+    if Path(name, "study.json").exists():
+        return "studies"
     by_kind = {kind: _catalog.summaries(kind) for kind in _catalog.KINDS}
     kinds = [kind for kind, summaries in by_kind.items() if name in summaries]
     if not kinds:
@@ -93,7 +96,7 @@ def _show_study(name: str) -> None:
     """Print the question of a study, its axes and how many of its runs have records."""
     from pe_lab.runs import records, study_files
 
-    folder = _catalog.study_folder(name)
+    folder = _studies.folder(name)
     study = study_files.read(folder)
     if "question" in study.analysis:
         print(f"{study.analysis['question']}\n")

@@ -140,6 +140,19 @@ def test_a_metric_and_a_study_are_shown(capsys, monkeypatch):
     assert "axis      seed: 0, 1, 2" in text
 
 
+@pytest.mark.parametrize("name", ["quickstart", "results/published/quickstart"])
+def test_a_study_is_named_by_its_name_or_folder(capsys, monkeypatch, name):
+    monkeypatch.chdir(ROOT)
+    assert cli.run(["show", name]) == 0
+    assert "folder    results/published/quickstart\n" in capsys.readouterr().out
+
+
+def test_an_unknown_study_has_its_near_name(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(UserError, match=r"has no 'quikstart'\. Did you mean 'quickstart'\?"):
+        cli.run(["show", "quikstart", "--kind=studies"])
+
+
 def test_a_name_of_two_kinds_needs_the_kind(monkeypatch):
     monkeypatch.setattr(_catalog, "summaries", lambda kind: {"copy": "a line"})
     with pytest.raises(UserError, match=r"^'copy' is one of the encodings and of the positions"):

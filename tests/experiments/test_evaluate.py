@@ -201,7 +201,8 @@ OFFSETS = "--offsets are whole numbers of at least 0 with commas between, as in 
         ),
         (
             ["--study=exposur", "--lengths=4"],
-            "There is no study in results/exposur: results/exposur/study.json is missing.",
+            "The list of studies in results and results/published has no 'exposur'. "
+            "Did you mean 'exposure'?",
         ),
         (
             ["--results=FOLDER", "--lengths=4", "--positions=randomised"],

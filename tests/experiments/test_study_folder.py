@@ -10,6 +10,7 @@ from tests.experiments.entry_points import ROOT, call
 QUICKSTART = ROOT / "results" / "published" / "quickstart"
 # Commands, each with the flags that it needs to get as far as the study.
 READERS = {
+    "check": [],
     "evaluate": ["--lengths=4"],
     "export": ["--to=tensorboard"],
     "inspect": ["--run=0123456789abcdef"],
@@ -65,12 +66,19 @@ def test_a_path_belongs_to_results(reader):
     )
 
 
-@pytest.mark.parametrize(("flag", "folder"), [("study", "results/nowhere"), ("results", "nowhere")])
-def test_a_study_that_does_not_exist_is_named_with_its_folder(reader, flag, folder):
+def test_a_folder_without_a_study_is_named(reader):
     module, arguments = reader
-    sentence = refused(module, f"--{flag}=nowhere", *arguments)
-    assert sentence.startswith(("There is no study in ", "There is no run "))
-    assert folder in sentence
+    sentence = refused(module, "--results=nowhere", *arguments)
+    assert sentence.startswith(("There is no study in ", "There is no run ", "There is no folder "))
+    assert "nowhere" in sentence
+
+
+def test_an_unknown_study_has_its_near_name(reader):
+    module, arguments = reader
+    assert refused(module, "--study=quikstart", *arguments).startswith(
+        "The list of studies in results and results/published has no 'quikstart'. "
+        "Did you mean 'quickstart'?"
+    )
 
 
 def test_a_config_is_refused_with_the_flags_that_the_command_takes(reader):
