@@ -1,7 +1,7 @@
-"""Lookups of results/published/noise/README.md: shares of variance, rounding and placebos."""
+"""Lookups of results/published/noise/README.md: shares of variance and smallest differences."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +18,19 @@ LENGTHS = (10, 12, 16)
 FACTORS = ("initialization", "data")
 BOTH = variance.JOIN.join(FACTORS)
 SEEDS = (3, 6, 10)  # of the smallest difference that can be told from noise
-# The same runs in three orders of summation: the contiguous runs of the placebos, and two studies.
-ORDERS = ("noise_placebo", "noise_vmap", "noise_reference")
 RESAMPLES = 2000
 Z = 1.96  # standard errors of a 95 % interval
 
 Grid = Float[np.ndarray, "i d"]  # exact match by seed of the weights and of the data
-Numbers = Float[np.ndarray, "k"]
 
 
 def lookups(root: Path) -> dict[str, Any]:
     full = _tests(root / STUDIES / "noise")
-    orders = [_tests(root / STUDIES / name) for name in ORDERS]
-    placebos = orders[0]
     return {
-        "shares": shares_table(full, orders),
+        "shares": shares_table(full),
         "differences": differences_table(full),
-        "placebos": placebo_table(placebos),
+        "few": SEEDS[0],
+        "many": SEEDS[-1],
         "share": lambda name, length, part: f"{_shares(full, name, length)[part]:.2f}",
         "smallest": lambda name, length, seeds: f"{_smallest(full, name, length, seeds):.2f}",
         "initial_seeds": str(full["seed"].nunique()),
@@ -60,14 +56,13 @@ def _tests(folder: Path) -> pd.DataFrame:
     return tests[["model.encodings", "positions", "seed", "data_seed", "length", "value"]]
 
 
-def shares_table(full: pd.DataFrame, orders: list[pd.DataFrame]) -> str:
+def shares_table(full: pd.DataFrame) -> str:
     """Return the mean, the deviation of a run, and the shares of its variance."""
-    rows = [["encoding", "length", "mean", "sd of a run", *FACTORS, "both together", "rounding"]]
+    rows = [["encoding", "length", "mean", "sd of a run", *FACTORS, "both together"]]
     for encoding in full["model.encodings"].unique():
         for length in LENGTHS:
             grid = _grid(full, encoding, length)
-            twins = [_twins(order, encoding, length) for order in orders]
-            rows.append([f"`{encoding}`", str(length), *_shares_row(grid, np.array(twins))])
+            rows.append([f"`{encoding}`", str(length), *_shares_row(grid)])
     return markdown.table(rows)
 
 
@@ -75,7 +70,7 @@ def _shares(full: pd.DataFrame, encoding: str, length: int) -> dict[str, float]:
     return variance.shares(_grid(full, encoding, length), FACTORS)
 
 
-def _shares_row(grid: Grid, twins: Float[np.ndarray, "o s"]) -> list[str]:
+def _shares_row(grid: Grid) -> list[str]:
     """Return the cells of one encoding at one length."""
     mean, deviation = f"{grid.mean():.2f}", f"{grid.std(ddof=1):.3f}"
     shares = variance.shares(grid, FACTORS)
@@ -83,18 +78,11 @@ def _shares_row(grid: Grid, twins: Float[np.ndarray, "o s"]) -> list[str]:
     for name in (*FACTORS, BOTH):
         low, high = _interval(functools.partial(_share, name), grid)
         cells.append(f"{shares[name]:.2f} [{low:.2f}, {high:.2f}]")
-    total = sum(max(0.0, c) for c in variance.components(grid, FACTORS).values())
-    share = _rounding(twins) / total if total else float("nan")
-    return [mean, deviation, *cells, f"{share:.2f}"]
+    return [mean, deviation, *cells]
 
 
 def _share(name: str, grid: Grid) -> float:
     return variance.shares(grid, FACTORS)[name]
-
-
-def _rounding(twins: Float[np.ndarray, "o s"]) -> float:
-    """Return the variance between orders of summation of the same run, its mean over the runs."""
-    return float(twins.var(axis=0, ddof=1).mean())
 
 
 def _interval(statistic: Callable[[Grid], float], grid: Grid) -> tuple[float, float]:
@@ -126,48 +114,6 @@ def _smallest(full: pd.DataFrame, encoding: str, length: int, seeds: int) -> flo
     return float(Z * deviation * (2 / seeds) ** 0.5)
 
 
-def placebo_table(placebos: pd.DataFrame) -> str:
-    """Return the differences of runs of the same seed under two names of one function."""
-    rows = [["placebo", "length", "mean difference", "largest difference of a seed"]]
-    for placebo, original in _pairs(placebos).items():
-        for length in LENGTHS:
-            gaps = _by_seed(placebos, *placebo, length) - _by_seed(placebos, *original, length)
-            largest = f"{np.abs(gaps).max():.2f}"
-            rows.append([f"`{_name(placebo)}`", str(length), _signed(gaps.mean()), largest])
-    return markdown.table(rows)
-
-
-def _pairs(placebos: pd.DataFrame) -> Mapping[tuple[str, str], tuple[str, str]]:
-    """Map the encoding and positions of each placebo to those of its original."""
-    variants = placebos[["model.encodings", "positions"]].drop_duplicates()
-    pairs = {}
-    for encoding, positions in variants.itertuples(index=False):
-        original = encoding.partition(",")[0], "contiguous"
-        if (encoding, positions) != original:
-            pairs[encoding, positions] = original
-    return pairs
-
-
-def _name(variant: tuple[str, str]) -> str:
-    encoding, positions = variant
-    return encoding if positions == "contiguous" else f"{encoding} · {positions}"
-
-
-def _signed(number: float) -> str:
-    return f"{number:+.2f}".replace("-", "−")
-
-
 def _grid(full: pd.DataFrame, encoding: str, length: int) -> Grid:
     rows = full[(full["model.encodings"] == encoding) & (full["length"] == length)]
     return rows.pivot(index="seed", columns="data_seed", values="value").to_numpy()
-
-
-def _twins(order: pd.DataFrame, encoding: str, length: int) -> Numbers:
-    return _by_seed(order, encoding, "contiguous", length)
-
-
-def _by_seed(runs: pd.DataFrame, encoding: str, positions: str, length: int) -> Numbers:
-    """Return exact match in the order of the seeds."""
-    is_variant = (runs["model.encodings"] == encoding) & (runs["positions"] == positions)
-    rows = runs[is_variant & (runs["length"] == length)].sort_values("seed")
-    return rows["value"].to_numpy()
