@@ -141,6 +141,9 @@ def analysis(pilot=False):
             ("fire", "kerple"),
             ("learned(init_std=0.7)", "learned"),
             ("learned(init_std=0.7)", "sinusoidal"),
+            # Are they alike within the training lengths?
+            dict(a="learned", b="sinusoidal", at=1, margin=0.05),
+            dict(a="learned(init_std=0.7)", b="sinusoidal", at=1, margin=0.05),
             ("alibi(learn_slopes=True)", "alibi"),
         ),
         tuned=("train.learning_rate",),

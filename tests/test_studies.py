@@ -32,6 +32,13 @@ WITH_SMOKE = (
     "journey",
     "noise",
     "saturation",
+    "story_gradients",
+    "story_grids",
+    "story_holes",
+    "story_recurrent",
+    "story_scale",
+    "story_separators",
+    "story_sharing",
     "suite_grid",
     "temperature",
 )
@@ -47,7 +54,7 @@ PRESETS = (
     "ruoss15",
 )  # papers' protocols
 SMOKE_FORMS = (*WITH_SMOKE, *PRESETS)
-STUDIES = (*WITH_SMOKE, "copy_longer", "quickstart", "smoke")
+STUDIES = (*WITH_SMOKE, "copy_longer", "quickstart", "smoke", "story_translation")
 TWO_STAGES = {"copy_baselines": 15, "suite": 42, "suite_recall": 14}  # variants
 
 
@@ -122,6 +129,22 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
     "saturation": {
         f"shaw(clip={clip})": grid((16, 18, 20, 24, 32, 48, 64), trained=(16,)) for clip in (4, 8)
     },
+    "story_gradients": {
+        name: grid((8, 12, 16)) for name in ("raw_index", "sinusoidal", "raw_index · normalized")
+    },
+    "story_grids": {name: grid((2, 4), trained=(2,)) for name in ("sinusoidal", "sinusoidal_2d")},
+    "story_holes": {
+        name: grid((4, 8), (0, 1, 3, 4, 12), trained=(4,))
+        for name in ("sinusoidal", "learned(init_std=0.7)")
+    },
+    "story_recurrent": {name: grid((2, 4, 6, 8, 16), trained=(4,)) for name in ("LSTM", "ALiBi")},
+    "story_scale": {name: grid((8, 12, 16)) for name in ("scaled", "unscaled")},
+    "story_separators": {
+        name + override: grid((4, 8), labels=(None, "wide items"), trained=(4,))
+        for name in ("sinusoidal · tokens", "sinusoidal · separators", "cope · tokens")
+        for override in ("", ", evaluated with wide items")
+    },
+    "story_sharing": {name: grid((8, 16)) for name in ("separate", "Q = K", "Q = K = V")},
     "suite_grid": {
         encoding: grid((4, 5, 6, 8, 12, 16), trained=(4,)) for encoding in ("nope", "sinusoidal")
     },
@@ -165,6 +188,7 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
     told = {
         "architectures": {"encoder · rope"},
         "journey": {"normalized", "shaw"},
+        "story_gradients": {"raw_index · normalized"},
     }  # an encoder, and an index divided by the length
     assert {v.name for v in variants if v.reveals_target_length} == told.get(name, set())
     shown = tables.of(results.load(tmp_path))[0]
