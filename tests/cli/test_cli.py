@@ -1,6 +1,7 @@
 """`pe-lab`: commands by file name, help and mistakes without JAX, one sentence for a mistake."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,12 @@ def test_the_overview_has_each_command_with_a_line(capsys):
     for name in cli.names():
         (line,) = [line for line in lines if line.startswith(f"  {name} ")]
         assert line.removeprefix(f"  {name}").strip().endswith(".")
+
+
+def test_the_commands_that_pages_show_exist():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("results/published/*/*.md")]
+    shown = [re.findall(r"\bpe-lab (\w+)", page.read_text(encoding="utf-8")) for page in pages]
+    assert {"doctor", "list", "reference", "show"} <= set().union(*shown) <= set(cli.names())
 
 
 @pytest.mark.parametrize("argument", ["--dry_run", "--dry-run"])
