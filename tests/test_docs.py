@@ -151,9 +151,9 @@ def test_chance_levels_are_of_todays_defaults_or_have_a_reason_why_not(name):
     measured = CHANCE_LEVELS["tasks"][name]
     if measured["task"] is None:
         with pytest.raises(UserError, match=re.escape(measured["reason"])):
-            tasks.built(name)
+            tasks.tested(name)
         return
-    task, plugin = tasks.built(name)
+    task, plugin = tasks.tested(name)
     assert measured["task"] == json.loads(json.dumps(plugin.to_dict()))
     lengths = [] if task.is_text else tasks.lengths_of(task)
     assert [level["length"] for level in measured["chance_levels"]] == lengths
