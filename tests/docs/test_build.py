@@ -75,8 +75,13 @@ def test_check_names_the_stale_pages_and_writes_nothing(call, study, tmp_path):
     assert call("--check") == (0, "2 pages are up to date\n", "")
     page = study / "README.md"
     page.write_text("RoPE has 0.31.\n")
-    sentence = "error: 1 page is stale: results/published/fake/README.md. Run python -m docs.build."
-    assert call("--check") == (2, "", f"{sentence}\n")
+    sentence = (
+        "error: 1 page is stale: results/published/fake/README.md. This command writes them: "
+    )
+    status, out, error = call("--check")
+    assert (status, out, error.count("\n")) == (2, "", 1)
+    assert error.startswith(sentence)
+    assert error.endswith("python -m docs.build\n")
     assert page.read_text() == "RoPE has 0.31.\n"
     (tmp_path / "docs" / "tasks.md").unlink()
     assert "2 pages are stale: docs/tasks.md, results/" in call("--check")[2]

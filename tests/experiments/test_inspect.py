@@ -124,7 +124,7 @@ def test_a_trained_run_is_taken_apart(tmp_path):
         ),
         (("--run=0123456789abcdef",), "Which study? Give its name, --study=quickstart, or its"),
         (
-            ("--study=nowhere", "--run=0123456789abcdef"),
+            ("--results=results/nowhere", "--run=0123456789abcdef"),
             "There is no run 0123456789abcdef in results/nowhere.",
         ),
         (

@@ -149,7 +149,10 @@ def test_the_command_says_it_and_tries_failed_runs_again(folder):
 def test_without_a_study_or_with_no_such_study_the_command_says_so():
     for arguments, sentence in (
         ((), "Which study?"),
-        (["--study=nowhere"], "There is no study in results/nowhere"),
+        (
+            ["--study=nowhere"],
+            "The list of studies in results and results/published has no 'nowhere'",
+        ),
     ):
         done = call("status", *arguments)
         assert done.returncode == 2

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -111,6 +112,33 @@ def read_distance(task, example):
     return max(distances)
 
 
+def strings_of(task, symbols):
+    """The strings of keys and values, as (is_key, index of the first symbol, symbols)."""
+    kinds = [
+        0 if s < task.num_keys else 1 + (s >= task.num_keys + task.num_values) for s in symbols
+    ]
+    strings = []
+    for kind, group in itertools.groupby(range(len(symbols)), key=kinds.__getitem__):
+        places = list(group)
+        if kind < 2:  # no noise
+            strings.append((kind == 0, places[0], tuple(symbols[place] for place in places)))
+    return strings
+
+
+def in_context_distance(task, example):
+    """Each value of the target, back to the last entry of the prompt with its key."""
+    prompt, target = tokens(example)
+    strings = strings_of(task, prompt)
+    place_of = {
+        key: place for (_, _, key), (_, place, _) in zip(strings[::2], strings[1::2], strict=True)
+    }
+    asked = strings_of(task, target)
+    return max(
+        len(prompt) + place - place_of[key]
+        for (_, _, key), (_, place, _) in zip(asked[::2], asked[1::2], strict=True)
+    )
+
+
 CARRIES = {"num_carries": num_carries, "longest_carry_chain": longest_carry_chain}
 ORACLES = {
     "parity": {"num_ones": num_ones},
@@ -124,6 +152,7 @@ ORACLES = {
     "phone_book": {"needle": entry, "longest_distance": number_distance},
     "missing_duplicate": {"needle": hidden_bit},
     "flip_flop": {"longest_distance": read_distance},
+    "in_context_recall": {"longest_distance": in_context_distance},
 }
 ARGUMENTS = [
     dict(name="parity"),
@@ -147,22 +176,40 @@ ARGUMENTS = [
     dict(name="missing_duplicate"),
     dict(name="flip_flop"),
     dict(name="flip_flop", p_ignore=0.3),
+    dict(name="in_context_recall", noise=0.3),
+    dict(name="in_context_recall", longest_key=2, longest_value=2, num_keys=4),
 ]
+# Tasks whose own test files compute their attributes.
+OWN = (
+    "indirect_indexing",
+    "item_after_separator",
+    "multi_hop",
+    "needle",
+    "path_star",
+)
 BOUND = 8
+
+
+def computed(arguments):
+    """A task, examples of lengths up to BOUND, and the values of its attributes."""
+    task = plugins.build("tasks", plugins.resolve("tasks", arguments))
+    lengths = np.arange(BATCH) % (BOUND - task.min_length + 1) + task.min_length
+    examples = sample(task, jax.random.split(jax.random.key(3), BATCH), lengths, BOUND)
+    values = {}
+    for name, attribute in task.attributes.items():
+        function = jax.vmap(functools.partial(attribute.value, task))
+        values[name] = np.asarray(jax.jit(function)(examples)).tolist()
+    return task, examples, values
 
 
 @functools.cache
 def values_of(number):
     """The attributes of examples of lengths up to BOUND, computed and by the oracles."""
-    task = plugins.build("tasks", plugins.resolve("tasks", ARGUMENTS[number]))
-    lengths = np.arange(BATCH) % (BOUND - task.min_length + 1) + task.min_length
-    examples = sample(task, jax.random.split(jax.random.key(3), BATCH), lengths, BOUND)
+    task, examples, values_by_name = computed(ARGUMENTS[number])
     oracles = ORACLES[ARGUMENTS[number]["name"]]
     assert oracles.keys() == task.attributes.keys()
     pairs = {}
-    for name, attribute in task.attributes.items():
-        function = jax.vmap(functools.partial(attribute.value, task))
-        values = np.asarray(jax.jit(function)(examples)).tolist()
+    for name, values in values_by_name.items():
         rows = [jax.tree.map(lambda leaf, i=i: leaf[i], examples) for i in range(BATCH)]
         pairs[name] = values, [oracles[name](task, row) for row in rows]
     return task, pairs
@@ -184,11 +231,22 @@ def test_attributes_stay_in_their_bound(number):
         assert 0 <= min(values) <= max(values) <= task.attributes[name].largest(task, BOUND)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OWN)
+def test_attributes_of_other_files_stay_in_their_bound(name):
+    task, _, values_by_name = computed(dict(name=name))
+    for attribute, values in values_by_name.items():
+        assert 0 <= min(values) <= max(values) <= task.attributes[attribute].largest(task, BOUND)
+
+
 def test_every_task_with_attributes_has_oracles():
     with_attributes = {
         name for name in plugins.names("tasks") if plugins.find("tasks", name).attributes
     }
-    assert with_attributes == ORACLES.keys() == {arguments["name"] for arguments in ARGUMENTS}
+    assert ORACLES.keys() == {arguments["name"] for arguments in ARGUMENTS}
+    assert with_attributes == ORACLES.keys() | set(OWN)
+    for name in OWN:
+        assert "task.attributes" in Path(__file__).with_name(f"test_{name}.py").read_text()
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ def test_an_update_has_the_rate_of_the_step_at_which_its_member_stops():
         state = TrainState(params, chain.init(params), *map(jnp.asarray, (0, stop_at, -1)))
         (member,) = [tiny.members({"learning_rate": 0.1})]
         member = jax.tree.map(lambda leaf: leaf[0], member)
-        after = step.update(setup, state, member, jnp.asarray(1.0), params)
+        after = step.update(setup, member, state, jnp.asarray(1.0), params)
         moved[stop_at] = 1 - np.asarray(after.params["blocks"]["bias"])
     np.testing.assert_allclose(moved[5], 0.5 * moved[10], rtol=1e-6)
     assert moved[5].min() > 0

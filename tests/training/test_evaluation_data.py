@@ -161,7 +161,7 @@ HERE = "copy(distinct=True, num_symbols=6)"
         ),
         (
             dict(evaluate__frozen="nowhere"),
-            "nowhere holds no frozen examples: python -m experiments.freeze ",
+            "nowhere holds no frozen examples. This command writes them: ",
         ),
     ],
 )
