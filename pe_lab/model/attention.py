@@ -66,8 +66,7 @@ def attend(
         content_bias = kernels.hook(e.encoding, "content_bias")
         term = content_bias(raw_q, raw_k, e.Q, e.K)
         if term is not None:
-            term = on_heads(e.heads, term, 0)
-            bias = add(bias, term)
+            bias = add(bias, on_heads(e.heads, term, 0))
         q, k, widths = _transform_qk(e, q, k, widths, kernels)
 
     # The fused path: softmax attention that no encoding replaces a part of.

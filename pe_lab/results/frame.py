@@ -19,14 +19,7 @@ import pandas as pd
 
 from pe_lab.results import read_analysis_spec, selection, statistics, variant_names
 from pe_lab.results import results as study_results
-from pe_lab.runs import (
-    first_steps,
-    record_rows,
-    records,
-    study_files,
-    study_labels,
-    validation,
-)
+from pe_lab.runs import first_steps, record_rows, records, study_files, study_labels, validation
 from pe_lab.runs.first_steps import FirstStep
 from pe_lab.runs.labels import label
 from pe_lab.runs.record_schema import JsonObject, RecordRow

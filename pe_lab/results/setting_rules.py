@@ -78,7 +78,7 @@ class Runs:
 
 
 @dataclass(frozen=True)
-class Rule:
+class SettingRule:
     """A rule that chooses a setting for each variant.
 
     Attributes:
@@ -90,7 +90,7 @@ class Rule:
     choose: Callable[[Runs, Weights], Shares]
 
 
-def lowest(number: str, *, logarithm: bool = False, name: str = "") -> Rule:
+def lowest(number: str, *, logarithm: bool = False, name: str = "") -> SettingRule:
     """Return the rule of the lowest mean, or of the lowest mean logarithm."""
 
     def choose(runs: Runs, weights: Weights) -> Shares:
@@ -98,29 +98,29 @@ def lowest(number: str, *, logarithm: bool = False, name: str = "") -> Rule:
         values = np.log(values) if logarithm else values
         return _best(-_mean(values, weights))
 
-    return Rule(name or f"lowest {number}", choose)
+    return SettingRule(name or f"lowest {number}", choose)
 
 
-def highest(number: str, *, name: str = "") -> Rule:
+def highest(number: str, *, name: str = "") -> SettingRule:
     """Return the rule of the highest mean."""
 
     def choose(runs: Runs, weights: Weights) -> Shares:
         return _best(_mean(runs.numbers[number], weights))
 
-    return Rule(name or f"highest {number}", choose)
+    return SettingRule(name or f"highest {number}", choose)
 
 
-def random_solved() -> Rule:
+def random_solved() -> SettingRule:
     """Return the rule of a random setting among those that solve the task."""
 
     def choose(runs: Runs, weights: Weights) -> Shares:
         solving = _solving(runs, weights)
         return solving / solving.sum(axis=1, keepdims=True)
 
-    return Rule("random solved setting", choose)
+    return SettingRule("random solved setting", choose)
 
 
-def middle_solved() -> Rule:
+def middle_solved() -> SettingRule:
     """Return the rule of the middle setting among those that solve the task."""
 
     def choose(runs: Runs, weights: Weights) -> Shares:
@@ -130,10 +130,10 @@ def middle_solved() -> Rule:
         is_middle = solving & (np.abs(rank - middle) <= 0.5)  # two of an even number
         return is_middle / is_middle.sum(axis=1, keepdims=True)
 
-    return Rule("middle solved setting", choose)
+    return SettingRule("middle solved setting", choose)
 
 
-def solved_then(rule: Rule) -> Rule:
+def solved_then(rule: SettingRule) -> SettingRule:
     """Return a rule for which all settings that solve the task are equally good.
 
     Where no setting solves it, `rule` decides. So losses of 5e-8 and 3e-7 are not compared.
@@ -145,11 +145,11 @@ def solved_then(rule: Rule) -> Rule:
         shares = solving / np.maximum(solving.sum(axis=1, keepdims=True), 1)
         return np.where(some, shares, rule.choose(runs, weights))
 
-    return Rule(f"{rule.name}, ties if solved", choose)
+    return SettingRule(f"{rule.name}, ties if solved", choose)
 
 
 def scores(
-    runs: Runs, rule: Rule, score: str, draws: Weights | None = None
+    runs: Runs, rule: SettingRule, score: str, draws: Weights | None = None
 ) -> Float[np.ndarray, "v"]:
     """Return the cross-fitted score of a rule for each variant.
 
@@ -169,13 +169,13 @@ def scores(
 
 
 def interval(
-    runs: Runs, rule: Rule, score: str, *, seed: int = 0
+    runs: Runs, rule: SettingRule, score: str, *, seed: int = 0
 ) -> tuple[Float[np.ndarray, "v"], Float[np.ndarray, "v"]]:
     """Return the ends of the interval of a rule's score for each variant."""
     return bootstrap(lambda draws: scores(runs, rule, score, draws), len(runs.seeds), seed=seed)
 
 
-def regrets(runs: Runs, rules: Sequence[Rule], score: str, *, seed: int = 0) -> pd.DataFrame:
+def regrets(runs: Runs, rules: Sequence[SettingRule], score: str, *, seed: int = 0) -> pd.DataFrame:
     """Return the mean regret of each rule over the variants, with its interval.
 
     Regret is the score of the best setting minus that of the rule's choice. The best setting is
