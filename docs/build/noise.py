@@ -1,4 +1,4 @@
-"""Lookups of results/published/noise/README.md: shares of variance and smallest differences."""
+"""Lookups of results/published/noise/README.md: shares of variance, placebos."""
 
 import functools
 from collections.abc import Callable
@@ -21,14 +21,20 @@ SEEDS = (3, 6, 10)  # of the smallest difference that can be told from noise
 RESAMPLES = 2000
 Z = 1.96  # standard errors of a 95 % interval
 
+Numbers = Float[np.ndarray, "k"]
+Variant = tuple[str, str]  # labels of the encoding and the positions
 Grid = Float[np.ndarray, "i d"]  # exact match by seed of the weights and of the data
 
 
 def lookups(root: Path) -> dict[str, Any]:
     full = _tests(root / STUDIES / "noise")
+    placebos = _tests(root / STUDIES / "noise_placebo")
     return {
         "shares": shares_table(full),
         "differences": differences_table(full),
+        "placebos": placebo_table(placebos),
+        "largest_gap": lambda name, length: f"{np.abs(_gaps(placebos, name, length)).max():.2f}",
+        "mean_gap": lambda name, length: _signed(_gaps(placebos, name, length).mean()),
         "few": SEEDS[0],
         "many": SEEDS[-1],
         "share": lambda name, length, part: f"{_shares(full, name, length)[part]:.2f}",
@@ -114,6 +120,46 @@ def _smallest(full: pd.DataFrame, encoding: str, length: int, seeds: int) -> flo
     return float(Z * deviation * (2 / seeds) ** 0.5)
 
 
+def placebo_table(placebos: pd.DataFrame) -> str:
+    """Return the differences of runs of the same seed under two names of one function."""
+    rows = [["placebo", "length", "mean difference", "largest difference of a seed"]]
+    for name in _pairs(placebos):
+        for length in LENGTHS:
+            gaps = _gaps(placebos, name, length)
+            largest = f"{np.abs(gaps).max():.2f}"
+            rows.append([f"`{name}`", str(length), _signed(gaps.mean()), largest])
+    return markdown.table(rows)
+
+
+def _gaps(placebos: pd.DataFrame, name: str, length: int) -> Numbers:
+    """Return the difference of a placebo from its original, by seed."""
+    placebo, original = _pairs(placebos)[name]
+    return _by_seed(placebos, *placebo, length) - _by_seed(placebos, *original, length)
+
+
+def _pairs(placebos: pd.DataFrame) -> dict[str, tuple[Variant, Variant]]:
+    """Map the name of each placebo to itself and its original."""
+    variants = placebos[["model.encodings", "positions"]].drop_duplicates()
+    pairs = {}
+    for encoding, positions in variants.itertuples(index=False):
+        original = encoding.partition(",")[0], "contiguous"
+        if (encoding, positions) != original:
+            name = encoding if positions == "contiguous" else f"{encoding} · shifted"
+            pairs[name] = (encoding, positions), original
+    return pairs
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.2f}".replace("-", "−")
+
+
 def _grid(full: pd.DataFrame, encoding: str, length: int) -> Grid:
     rows = full[(full["model.encodings"] == encoding) & (full["length"] == length)]
     return rows.pivot(index="seed", columns="data_seed", values="value").to_numpy()
+
+
+def _by_seed(runs: pd.DataFrame, encoding: str, positions: str, length: int) -> Numbers:
+    """Return exact match in the order of the seeds."""
+    is_variant = (runs["model.encodings"] == encoding) & (runs["positions"] == positions)
+    rows = runs[is_variant & (runs["length"] == length)].sort_values("seed")
+    return rows["value"].to_numpy()
