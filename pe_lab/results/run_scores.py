@@ -1,8 +1,7 @@
 """One row for each run: the numbers that compare encodings, and those that choose a setting.
 
-    runs = run_scores.of(frame.read("results/published/suite_grid"))
-    columns = run_scores.compare(runs, rows=["model.encodings", "task"],
-                                 setting="train.learning_rate")
+    runs = run_scores.of(frame.read("results/published/noise_pilot"))
+    columns = run_scores.compare(runs, rows=["model.encodings"], setting="train.learning_rate")
 
 `compare` answers three questions about an encoding: what it does at most settings (reliably), what
 it can do (best), and what it does at the setting that the training lengths choose (validation).
