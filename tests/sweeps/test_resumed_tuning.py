@@ -66,6 +66,8 @@ def sweep(command):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(command.sweep, "run", train)
             patched.setattr(command.tables, "show", lambda folder: None)
+            # Its flag is read, and no command line has been parsed in this process.
+            patched.setattr(command.allow_plugins, "restrict", lambda *values: None)
             patched.setattr(command, "RESULTS", SimpleNamespace(value=str(folder)))
             try:
                 command.run("tuned", tiny.values(), POINTS, None, TUNE)
