@@ -5,8 +5,8 @@ on copy.
     python -m experiments.sweep --config=configs/exposure.py:smoke  # a small form
 
 Every position is shifted by the offset: the length was seen in training, the positions were not.
-Training on shifted or randomized positions shows the positions, and still not the lengths. 36 runs,
-about 6 minutes on two cores. What comes out: results/published/exposure/README.md.
+Training on shifted or randomized positions shows the positions, and still not the lengths. 45 runs,
+about 7 minutes on two cores. What comes out: results/published/exposure/README.md.
 """
 
 from configs import base
@@ -30,11 +30,12 @@ def get_config(smoke=False):
 
 def sweep(smoke=False):
     longest = 66  # positions of the longest test (34 tokens) at the largest offset, 32
+    # Schemes give positions up to 65 before the offset.
+    learned = dict(name="learned", max_positions=longest + 32)
     encodings = [
         (dict(name="sinusoidal"),),
-        grid.labelled(
-            "learned", (dict(name="learned", max_positions=longest + 32),)
-        ),  # schemes give positions up to 65 before the offset
+        grid.labelled("learned", (learned,)),
+        grid.labelled("learned(init_std=0.7)", (dict(learned, init_std=0.7),)),
         (dict(name="rope"),),
         (dict(name="t5_bias"),),
     ]

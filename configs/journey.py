@@ -5,12 +5,13 @@ extrapolates.
     python -m experiments.sweep --config=configs/journey.py:smoke  # a small form
 
 No position, the raw index, the index divided by the length, its bits, one sine, many sines, pairs
-of sine and cosine, a learned table, clipped distances (Shaw et al. 2018); copy, reverse, parity and
-addition; a decoder, and an encoder, which reveals the target length. The symbols of copy are
+of sine and cosine, a learned table that starts at BERT's scale or at that of sinusoids, clipped
+distances (Shaw et al. 2018); copy, reverse, parity and addition; a decoder, and an encoder, which
+reveals the target length. The symbols of copy are
 distinct and the symbols of reverse may repeat, so these tasks differ in more than direction; parity
 of up to 8 bits has few inputs, which training nearly covers. Every run is also measured at 1.5 and
 2 times the training length, and with all positions shifted: by 1, which training mostly showed, and
-by 32, which it did not. 360 runs, about an hour on two cores. What comes out:
+by 32, which it did not. 400 runs, about an hour on two cores. What comes out:
 results/published/journey/README.md.
 """
 
@@ -26,6 +27,7 @@ ENCODINGS = (
     "multi_sine",
     "sinusoidal",
     "learned",
+    "learned(init_std=0.7)",
     "shaw",
 )
 TASKS = {  # with the longest example of training, in the task's unit, and the steps that it takes
@@ -83,8 +85,12 @@ def _task(name, task, longest, steps):
 
 def _encoding(name):
     """An encoding, or the raw index under normalized positions, under one name."""
-    arguments = dict(max_positions=LONGEST) if name == "learned" else {}
-    spec = dict(name="raw_index" if name == "normalized" else name, **arguments)
+    specs = {
+        "normalized": dict(name="raw_index"),
+        "learned": dict(name="learned", max_positions=LONGEST),
+        "learned(init_std=0.7)": dict(name="learned", max_positions=LONGEST, init_std=0.7),
+    }
+    spec = specs.get(name, dict(name=name))
     scheme = dict(name="normalized" if name == "normalized" else "contiguous")
     return grid.product(
         {

@@ -2,7 +2,7 @@
 
     make quickstart        (python -m experiments.sweep --config=configs/quickstart.py)
 
-12 variants, 36 runs, 4 to 7 minutes on two cores. What comes out:
+13 variants, 39 runs, 4 to 7 minutes on two cores. What comes out:
 results/published/quickstart/README.md.
 """
 
@@ -21,6 +21,7 @@ def get_config():
 
 def sweep():
     longest = 2 * 8 + 2  # tokens of the longest training example: where its learned table ends
+    learned = dict(name="learned", max_positions=longest)
     encodings = [
         (dict(name="nope"),),
         (dict(name="raw_index"),),
@@ -28,7 +29,8 @@ def sweep():
         (dict(name="single_sine"),),
         (dict(name="multi_sine"),),
         (dict(name="sinusoidal"),),
-        grid.labelled("learned", (dict(name="learned", max_positions=longest),)),
+        grid.labelled("learned", (learned,)),
+        grid.labelled("learned(init_std=0.7)", (dict(learned, init_std=0.7),)),
         (dict(name="shaw"),),
         (dict(name="rope"),),
         (dict(name="t5_bias"),),
