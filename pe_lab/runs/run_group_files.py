@@ -13,6 +13,14 @@ def path_of(folder: Path, group_id: str) -> Path:
     return folder / "groups" / f"{group_id}.json"
 
 
+def later_mark(file: Path) -> Path:
+    """The mark that the process of a run group's file leaves if it must be started again later.
+
+    An exit status alone is no proof of this, because a plugin may end the process with any status.
+    """
+    return file.with_suffix(".later")
+
+
 def write(group: RunGroup, folder: Path) -> Path:
     """Write the file of a run group into a study's folder."""
     file = path_of(folder, group.group_id)

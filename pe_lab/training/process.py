@@ -2,7 +2,8 @@
 
 python -m pe_lab.training.process GROUP.json FOLDER  # prints JSON events, and nothing else
 
-What a plugin prints goes to stderr.
+What a plugin prints goes to stderr. A process that must be started again later ends with
+locks.LATER and leaves a mark, GROUP.later. The same status without the mark is a failure.
 """
 
 import contextlib
@@ -156,6 +157,16 @@ def preemption_signal() -> Callable[[], bool]:
     return received.is_set
 
 
-if __name__ == "__main__":
+def run_alone(group_file: Path, folder: Path) -> int:
+    """Train a run group in a process that no worker watches, and return its exit status."""
+    mark = run_group_files.later_mark(group_file)
+    mark.unlink(missing_ok=True)  # of an earlier process
     to_stdout = reports.to(reports.claim_stdout())
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), preemption_signal(), to_stdout))
+    status = main(group_file, folder, preemption_signal(), to_stdout)
+    if status == locks.LATER:
+        mark.touch()
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(run_alone(Path(sys.argv[1]), Path(sys.argv[2])))

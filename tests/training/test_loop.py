@@ -131,7 +131,8 @@ def start(folder, group=GROUP):
     file = folder / "group.json"
     records.write_json(file, {"runs": [run.to_dict() for run in group.runs]})
     command = [sys.executable, "-m", "pe_lab.training.process", str(file), str(folder)]
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    import_path = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(import_path)}
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
     )
@@ -271,6 +272,7 @@ def test_a_training_that_is_asked_to_leave_saves_and_goes_on_to_the_same_end(tmp
                 break
         rest = process.stdout.read()
     assert process.returncode == locks.LATER
+    assert (broken / "group.later").exists()
     last = json.loads(rest.splitlines()[-1])["step"] if rest else 12
     assert last < 60
     progress = json.loads((broken / "progress" / "group.json").read_text())
@@ -284,6 +286,24 @@ def test_a_training_that_is_asked_to_leave_saves_and_goes_on_to_the_same_end(tmp
     }  # saved where it left, long before its checkpoints were due
     train_run_group(SELDOM, unbroken)
     assert measured(by_seed(broken)[0]) == measured(by_seed(unbroken)[0])
+
+
+@pytest.mark.slow
+def test_only_the_process_itself_marks_that_it_is_to_be_started_again(tmp_path, monkeypatch):
+    """A plugin ends the process with the status of a preempted one, and leaves no mark."""
+    mark = tmp_path / "group.later"
+    with locks.held(tmp_path / "group.lock"), start(tmp_path) as process:
+        process.communicate()
+    assert (process.returncode, mark.exists()) == (locks.LATER, True)
+    module = tmp_path / "exits.py"
+    module.write_text("from pe_lab.encodings.alibi import ALiBi\n\nclass Mine(ALiBi):\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    group = tiny.group("exits:Mine")
+    module.write_text(f"import os\n\nos._exit({locks.LATER})\n")
+    with start(tmp_path, group) as process:
+        process.communicate()
+    assert (process.returncode, mark.exists()) == (locks.LATER, False)
 
 
 def test_an_unforeseen_error_is_recorded_with_its_type(tmp_path, monkeypatch, capsys):

@@ -18,7 +18,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from pe_lab.runs import locks
+from pe_lab.runs import locks, run_group_files
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.sweeps.launchers import _slurm_queue
 from pe_lab.sweeps.launchers.base import (
@@ -108,6 +108,8 @@ class Slurm(Launcher):
             signal=f"TERM@{_NOTICE}",
             output=str(folder / "slurm" / "%A_%a.log"),
         )
+        group_file = group_files[0].parent.absolute() / "$group.json"
+        mark = _quoted(str(run_group_files.later_mark(group_file)))
         variables = {**environment(folder), **self.environment}
         exports = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
         executor.update_parameters(
@@ -120,6 +122,8 @@ class Slurm(Launcher):
             ],
             teardown=[
                 "status=$?",
+                # A plugin may have ended the process with the status of a preempted one.
+                f"if [ $status = {locks.LATER} ] && [ ! -e {mark} ]; then status=1; fi",
                 f"if [ $status = {locks.LATER} ]; then scontrol requeue $SLURM_JOB_ID; fi",
                 f"exit $((status > 128 ? status - 128 + {_slurm_queue.SIGNAL} : status))",
             ],
@@ -129,7 +133,6 @@ class Slurm(Launcher):
             additional_parameters=extra,
         )
         (folder / "slurm").mkdir(exist_ok=True)
-        group_file = group_files[0].parent.absolute() / "$group.json"
         srun = [
             "srun",
             "--unbuffered",
