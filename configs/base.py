@@ -50,6 +50,7 @@ def _model() -> Settings:
     return dict(
         # Width D of the model.
         width=64,
+        # At most 1000.
         num_layers=2,
         # What mixes the tokens of a layer: attention, or a recurrent net in its place (lstm, gru),
         # which reads tokens in order and takes no encodings.

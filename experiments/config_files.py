@@ -12,7 +12,7 @@ from typing import Any
 from ml_collections import ConfigDict
 
 from pe_lab.runs import grid
-from pe_lab.runs.errors import UserError, line_in, one_line, unknown
+from pe_lab.runs.errors import Interrupted, UserError, line_in, one_line, unknown
 from pe_lab.runs.grid import Choice, Point
 from pe_lab.sweeps import tuning
 from pe_lab.sweeps.tuning import Tuning
@@ -111,7 +111,9 @@ def _readable(path: Path) -> Iterator[None]:
     """Turn every error of a config, which is the user's own Python, into a sentence."""
     try:
         yield
-    except (Exception, SystemExit) as error:  # a script may end with sys.exit()
+    except Interrupted:
+        raise
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # a script may call sys.exit()
         raise UserError(
             f"The config {_place(path, error)} cannot be loaded: {_reason(error)}"
         ) from error

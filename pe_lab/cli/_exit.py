@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 
-from pe_lab.runs.errors import UserError, one_line, shortened
+from pe_lab.runs.errors import UserError, interrupt, one_line, shortened
 
 # What a disk may refuse.
 _DISK = (
@@ -27,7 +27,9 @@ def exit_with(body: Callable[[], int]) -> None:
     has status 1, and Ctrl-C or SIGTERM 130.
     """
     # A process that is asked to end stops as with Ctrl-C: workers save their state and leave.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell may ignore it
+        signal.signal(signal.SIGINT, interrupt)
     try:
         status = body()
         sys.stdout.flush()  # here, and not at the exit: the reader may be gone

@@ -27,6 +27,9 @@ _AT_LEAST_ONE = (
     "execution.batch_devices",
     "layout.examples_per_context",
 )
+# As many as the deepest published transformer has (DeepNet, https://arxiv.org/abs/2203.00555).
+# Every layer is built and compiled by itself: a plan of 100 layers takes a quarter of a minute.
+_MOST_LAYERS = 1000
 _ABOVE_ZERO = ("train.learning_rate", "train.clip_norm", "train.epsilon", "execution.time_limit")
 _AT_LEAST_ZERO = (
     "model.feedforward_width",
@@ -93,6 +96,10 @@ def _check_ranges(run: Run) -> None:
 
 
 def _check_model(run: Run) -> None:
+    if run.model.num_layers > _MOST_LAYERS:
+        raise UserError(
+            f"config.model.num_layers must be at most {_MOST_LAYERS}, got {run.model.num_layers}."
+        )
     width, num_heads = run.model.width, run.model.num_heads
     if width % num_heads:
         raise UserError(f"config.model.num_heads must divide the width {width}, got {num_heads}.")

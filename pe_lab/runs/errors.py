@@ -4,6 +4,8 @@ import re
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 from pe_lab.choices import unknown_name
 
@@ -14,6 +16,15 @@ _LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 
 class UserError(ValueError):
     """A mistake in a config, a flag or a file. Entry points print it and exit with status 2."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM. A KeyboardInterrupt of another class was raised by the user's own code."""
+
+
+def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """Handle a signal that asks a command to stop."""
+    raise Interrupted
 
 
 def unknown(owner: str, name: str, names: Iterable[str]) -> UserError:

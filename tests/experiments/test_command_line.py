@@ -253,6 +253,10 @@ def test_help_lists_the_flags(call):
         ),
         ("x = 1", " cannot be loaded: AttributeError: "),
         ("import sys\nsys.exit(3)", " (line 2) cannot be loaded: SystemExit: 3"),
+        (
+            "raise KeyboardInterrupt",
+            " (line 1) cannot be loaded: KeyboardInterrupt: KeyboardInterrupt",
+        ),
         (in_config("raise SystemExit"), " (line 7) cannot be loaded: SystemExit: SystemExit"),
         (
             in_config("return None"),
@@ -287,6 +291,13 @@ def test_a_config_that_is_no_config_is_one_line_and_status_2(call, config_file, 
     status, _, err, _ = call(f"--config={path}")
     assert (status, err.count("\n")) == (2, 1)
     assert err.startswith(f"error: The config {path}{sentence.replace('PATH', str(path))}")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_while_a_config_is_loaded_stops_the_command(call, config_file, name):
+    text = f"import os, signal, time\nos.kill(os.getpid(), signal.{name})\ntime.sleep(9)"
+    status, _, err, _ = call(f"--config={config_file(text=text)}")
+    assert (status, err[:9]) == (130, "stopped; ")
 
 
 class JaxRuntimeError(RuntimeError):
