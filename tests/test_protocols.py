@@ -135,6 +135,18 @@ def test_mqar_trains_64_passes_without_clipping():
     assert train.clip_norm > 1e6
 
 
+@pytest.mark.parametrize(
+    ("name", "ratio"), [("mqar", 1.0), ("huang8", 1.0), ("huang25", 1.0), ("ruoss15", 6.25)]
+)
+def test_learned_positions_start_at_the_authors_ratio_to_tokens(name, ratio):
+    setup = build_setup(run_of(name, "learned", scaled=True), trained=False)
+    model = setup.model(setup.initial_params(0))
+    (stack,) = model.stacks.values()
+    (learned,) = stack.input_encodings
+    tokens = stack.embedding_scale * stack.embedding.embedding[...]
+    assert np.std(learned.table[...]) / np.std(tokens) == pytest.approx(ratio, rel=0.15)
+
+
 @pytest.mark.parametrize("name", ["huang8", "huang25"])
 @pytest.mark.parametrize(("form", "trained"), [({}, 50), ({"scaled": True}, 12)], ids=str)
 def test_bins_of_huang_have_the_mean_length_of_uniform_lengths(name, form, trained):

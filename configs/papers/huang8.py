@@ -18,7 +18,8 @@ algorithmic/language_modeling_train.py (tasks, offsets, training) and run_multip
 Differs:
 - Five seeds count, solved or not. The authors train up to 1000 seeds until five are solved, 16 for
   majority without positions. With 12 layers any five count, and none was solved.
-- The initialization is not GPT-2's, and attention has no biases.
+- Tokens start with a standard deviation of 1/sqrt(width), and the authors' with 0.02, as in GPT-2.
+  Learned positions start at the scale of tokens in both. Attention has no biases.
 - A bin is ten lengths with 200 examples each, 53, 58 .. 98 and 103, 108 .. 148, which have the mean
   of the bin. The authors draw the length of each example uniformly.
 - A run ends by the mean over lengths 10, 20 .. 50, with 400 examples each. The authors draw 2,000
@@ -130,6 +131,7 @@ def variant(task, encoding, size, longest):
     spec, scheme = dict(name=encoding), dict(name="contiguous")
     if encoding == "learned":
         spec["max_positions"] = 2 * longest + 2  # one table size for all tasks
+        spec["init_std"] = width**-0.5  # that of tokens, which are not scaled
         scheme = dict(name="shifted_within", total=total)
     values = {
         "positions": scheme,

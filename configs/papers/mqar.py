@@ -23,6 +23,9 @@ Differs:
 - The batch has 256 examples. The authors' has 512 for 4 and 8 pairs.
 - Dropout of 0.1 acts on embeddings and sublayers. The authors' acts on embeddings and attention
   weights.
+- Tokens start with an rms of 1. The authors' start with 0.02. Learned positions start at the scale
+  of tokens in both.
+- The output has a matrix of its own. The authors' shares the token embedding.
 - The authors' attention has biases, and their cosine has one step for each pass.
 - The authors' later configurations (mqar_example_configs/original_mqar_configs.py) are not
   followed. They train one hybrid of convolution and attention on a mixture of 4 to 64 pairs with
@@ -71,7 +74,7 @@ def get_config(smoke=False, scaled=False):
 
 def sweep(smoke=False, scaled=False):
     encodings = [
-        grid.labelled("learned", (dict(name="learned", max_positions=258),)),
+        grid.labelled("learned", (dict(name="learned", max_positions=258, init_std=1.0),)),
         (dict(name="nope"),),
         (dict(name="rope"),),
     ]
