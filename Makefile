@@ -10,7 +10,7 @@ VERSION_ERROR := pe_lab needs Python 3.11 or newer. Name one: make PYTHON=python
 .PHONY: quickstart install docs test test-slow test-full test-latex test-peers test-gpu test-cluster lint lock clean
 
 quickstart: $(VENV)/installed
-	$(RUN) -m experiments.sweep --config=configs/quickstart.py
+	$(RUN) -m experiments.sweep --config=quickstart
 
 install: $(VENV)/installed  # pe_lab from this checkout, with extras: make install EXTRA=cuda13
 	$(PIP) --editable '.[$(EXTRA)]'
@@ -39,7 +39,7 @@ test-peers: $(VENV)/installed_dev  # torch's CPU build is enough
 
 test-gpu: $(VENV)/installed_dev  # on a machine with a GPU; first make install EXTRA=cuda13
 	TEST_PLATFORMS=cuda,cpu $(RUN) -m pytest -m gpu tests/gpu
-	$(RUN) -m experiments.benchmark --config=configs/quickstart.py --members=1,8,30,100 --out=results/gpu/members.json
+	$(RUN) -m experiments.benchmark --config=quickstart --members=1,8,30,100 --out=results/gpu/members.json
 
 test-cluster: $(VENV)/installed_dev  # on a real Slurm of two nodes on loopback; Debian's packages, as root
 	apt-get update -qq

@@ -8,8 +8,8 @@ distinct and the symbols of reverse may repeat, so the tasks differ in more than
 about 9 minutes on two cores. What comes out: results/published/architectures/README.md.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 
 def get_config(smoke=False):

@@ -10,8 +10,8 @@ orthogonal in. The quickstart's copy, 800 steps. 240 runs, 25 minutes on two cor
 results/published/combine/README.md.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 
 def get_config(smoke=False):

@@ -10,8 +10,8 @@ scaling and with none. 18 runs, about 4 minutes on two cores. What comes out:
 results/published/context_extension/README.md.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 _TOKENS = 18  # of the longest training example: begin, 8 symbols, separator, 8 symbols
 

@@ -11,8 +11,8 @@ that a learned table is trained to its end. CoPE and PaTH are slow and are left 
 below were declared before the runs.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 LONGEST = 64  # symbols; more than this many exist, because a string repeats none
 TRAINED, TESTED = 2 * 16 + 2, 2 * LONGEST + 2  # tokens of the longest strings

@@ -8,8 +8,8 @@ Contexts of 80 tokens, or of 512: 2 n + 2. Nothing is trained here; about ten mi
 cores. docs/encodings.md shows the results, which are in results/published/encoding_costs.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 ENCODINGS: tuple[str, ...] = (
     "nope",

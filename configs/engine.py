@@ -8,8 +8,8 @@ or all of 19 (40 tokens). One core: a sweep has a worker on each. docs/performan
 results, which are in results/published/engine.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 ENCODINGS = ("nope", "sinusoidal", "learned", "rope", "alibi", "t5_bias")
 

@@ -9,8 +9,8 @@ Training on shifted or randomized positions shows the positions, and still not t
 about 7 minutes on two cores. What comes out: results/published/exposure/README.md.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 
 def get_config(smoke=False):

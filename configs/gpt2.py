@@ -9,7 +9,7 @@ biases (36,864 parameters fewer than 124,439,808). In bfloat16, inner values com
 backward pass.
 """
 
-from configs import base
+from pe_lab.studies import base
 
 
 def get_config():

@@ -15,8 +15,8 @@ by 32, which it did not. 400 runs, about an hour on two cores. What comes out:
 results/published/journey/README.md.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 ENCODINGS = (
     "nope",

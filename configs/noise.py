@@ -24,8 +24,8 @@ seeds in two orders, divided by two. Intervals are percentile bootstrap interval
 seeds of both kinds anew. A run counts whether or not it solved its task.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 SEEDS = 10
 # The rate of the pilot at which exact match at twice the training length is nearest to the middle

@@ -19,8 +19,8 @@ Declared before the runs, each at every rate on its own:
   over the seeds.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 RATES = (1e-3, 3e-3, 6e-3)
 SEEDS = 6

@@ -7,8 +7,8 @@ A step has 8,192 tokens whatever their number in a context, so that equal times 
 token. Contexts of 2 n + 2 tokens. The record is described in docs/performance.md.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 TOKENS = (64, 128, 256, 512, 1024, 2048)
 WIDTHS = (32, 64, 128, 256, 512)

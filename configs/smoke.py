@@ -5,8 +5,8 @@
 4 runs, under a minute on two cores. Expected: RoPE and ALiBi mostly copy four symbols of eight.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 
 def get_config():

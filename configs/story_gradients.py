@@ -16,8 +16,8 @@ logarithm excludes 0; norms that stay below the clipping norm of 1 are no explos
 and is not compared.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 RATES = (1e-3, 3e-3)
 SEEDS = 6

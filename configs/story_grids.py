@@ -15,8 +15,8 @@ at the trained side lies above 0, and it extends if that at 1.5 times the side d
 the trained sides.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 RATES = (1e-3, 3e-3)
 SEEDS = 6

@@ -17,8 +17,8 @@ both contain 0 and are narrower than 0.2; otherwise the study is undecided. An e
 not solve the trained positions says nothing.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 RATES = (1e-3, 3e-3)
 SEEDS = 6

@@ -16,8 +16,9 @@ rank correlation over distances below 0 for at least five of six seeds) and that
 not; it extends where attention does not if the interval at twice the length lies above 0.
 """
 
-from configs import base, story_sharing, suite_grid
+from configs import story_sharing, suite_grid
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 RATES = (1e-3, 3e-3)
 SEEDS = 6

@@ -13,8 +13,8 @@ rate, or if fewer seeds solve the task without it at every rate (Barnard's test)
 wide heads alone if that holds at 128 and not at 16.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 RATES = (1e-3, 3e-3)
 SEEDS = 6

@@ -14,8 +14,8 @@ with wide items lie above 0 although `rope` on tokens solves the training widths
 solve them, it could not even learn it.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 RATES = (1e-3, 3e-3)
 SEEDS = 6

@@ -12,8 +12,8 @@ sharing and a task: it costs something if the interval lies below 0, nothing if 
 margin, and the study is undecided otherwise.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 RATES = (1e-3, 3e-3)
 SEEDS = 6

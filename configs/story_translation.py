@@ -14,8 +14,8 @@ lies within 0.05. Verdict: alike, different
 (the interval lies outside of the margin) or undecided.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 RATES = (1e-3, 3e-3)
 SEEDS = 6

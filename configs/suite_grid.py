@@ -33,8 +33,8 @@ Questions, declared before the runs:
    chooses, and the area under exact match over log2(length) from 1x to 4x.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 RATES = (3e-4, 1e-3, 3e-3, 1e-2)
 SEEDS = 6

@@ -8,8 +8,8 @@ runs, about 15 minutes on two cores. docs/suite.md says how the curves fix the b
 
 import dataclasses
 
-from configs import suite
 from pe_lab.runs import grid
+from pe_lab.studies import suite
 
 STEPS = 4000
 ENCODINGS = ("rope", "shaw", "alibi", "nope")

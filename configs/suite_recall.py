@@ -2,12 +2,12 @@
 
     python -m experiments.sweep --config=configs/suite_recall.py
 
-The encodings of configs/suite.py with both budgets and the suite's tuning: 196 runs. Half of
-them, with the larger budget, are those of configs/suite.py. docs/suite.md says why it was raised.
+The encodings of the suite (pe_lab/studies/suite.py) with both budgets and its tuning: 196 runs.
+Half of them, with the larger budget, are the suite's own. docs/suite.md says why it was raised.
 """
 
-from configs import suite
 from pe_lab.runs import grid
+from pe_lab.studies import suite
 
 FIRST_STEPS = 4250
 STEPS = suite.TASKS["recall"][2]

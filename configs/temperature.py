@@ -7,8 +7,8 @@ temperature, on copy.
 27 runs, about 5 minutes on two cores. What comes out: results/published/temperature/README.md.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 
 def get_config(smoke=False):

@@ -5,7 +5,7 @@
 One run, about half a minute on one core. RoPE copies eight of sixteen symbols.
 """
 
-from configs import base
+from pe_lab.studies import base
 
 
 def get_config():

@@ -29,12 +29,12 @@ from typing import Any
 
 from absl import flags
 
-from configs import base
 from experiments import command_line
 from experiments.benchmarks import costs, peer, profile, throughput
 from pe_lab.runs import config, plugins, records
 from pe_lab.runs.errors import UserError, one_line, unknown
 from pe_lab.runs.run import Run
+from pe_lab.studies import base
 from pe_lab.sweeps import study
 from pe_lab.sweeps.launchers import local
 from pe_lab.training.run_records import provenance

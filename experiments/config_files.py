@@ -11,6 +11,7 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
+from pe_lab.cli import _studies
 from pe_lab.runs import grid
 from pe_lab.runs.errors import Interrupted, UserError, line_in, one_line, unknown
 from pe_lab.runs.grid import Choice, Point
@@ -39,15 +40,9 @@ def from_arguments(argv: list[str]) -> tuple[list[str], Path, str]:
         else:
             others.append(argument)
     if config is None:
-        raise UserError("Which study? Give its config: --config=configs/quickstart.py.")
+        raise UserError("Which study? Give its config: --config=quickstart.")
     name, _, form = config.partition(":")
-    path = Path(name)
-    if path.suffix != ".py" or not path.is_file():
-        is_in_folder = path.suffix == ".py" and path.parent.is_dir()
-        folder = path.parent if is_in_folder else Path("configs")
-        files = [file.name for file in folder.glob("*.py")]
-        raise unknown(str(folder), path.name if is_in_folder else name, files)
-    return others, path, form
+    return others, _studies.config_file(name), form
 
 
 def load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any], Tuning | None]:

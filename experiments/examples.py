@@ -1,6 +1,6 @@
 """Prints examples of a study's tasks as text, taken from its evaluation set.
 
-    python -m experiments.examples --config=configs/quickstart.py [--count=3]
+    python -m experiments.examples --config=quickstart [--count=3]
 
 Target tokens in [square brackets] are inputs; the model does not predict them.
 """

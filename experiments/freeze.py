@@ -1,6 +1,6 @@
 """Writes the evaluation examples of a study as data sets that any program can read.
 
-    python -m experiments.freeze --config=configs/quickstart.py
+    python -m experiments.freeze --config=quickstart
         [--config.evaluate.lengths=4,8] [--out=FOLDER]
 
 The examples are the ones that the study would draw. With --config.evaluate.frozen=FOLDER a study

@@ -19,8 +19,6 @@ from typing import Any
 import jax
 from absl import flags
 
-from configs import suite
-from configs.suite import Form
 from experiments import allow_plugins, command_line, sweep
 from experiments.benchmarks import costs
 from pe_lab.results import suite as table_of_suite
@@ -28,9 +26,10 @@ from pe_lab.results.suite import SuiteProtocol
 from pe_lab.runs import files, grid, labels, records
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
+from pe_lab.studies import suite
+from pe_lab.studies.suite import Form
 from pe_lab.sweeps import design_checks, study, tuning
 
-PUBLISHED = Path("results/published/suite")
 _COST_STEPS = 15  # timed steps of an encoding, each in turn with steps of nope
 
 _ENCODINGS = flags.DEFINE_string(
@@ -107,7 +106,7 @@ def _train(
     points = _points(form, label, encoding, tasks)
     tune = tuning.read(form.tune)
     first = study.expand(form.name, values, tuning.first_points(points, tune), folder)
-    published = records.read_all(PUBLISHED)
+    published = records.read_all(suite.ROWS)
     if all(run.run_id in published for run in first.runs):
         sweep.note(f"{label}: its row is published, so nothing is trained.")
         return {}
@@ -131,8 +130,8 @@ def _measure_cost(label: str, encoding: dict[str, Any], file: Path) -> None:
 def _show(form: Form, folder: Path) -> None:
     """Print the tables of the published rows and of the rows in a folder, and write them there."""
     rows = sorted(file.parent for file in folder.glob("*/study.json"))
-    if not form.smoke and (PUBLISHED / "study.json").exists():
-        rows.insert(0, PUBLISHED)
+    if not form.smoke:
+        rows.insert(0, suite.ROWS)
     if not rows:
         raise UserError("There is no row yet: name one with --encodings=mine=my_package.mine:Mine.")
     page = table_of_suite.page(rows, _protocol(form), form.remark)

@@ -1,6 +1,6 @@
 """Trains the missing runs of a study and writes its tables and plots.
 
-    python -m experiments.sweep --config=configs/quickstart.py [--config.train.steps=500]
+    python -m experiments.sweep --config=quickstart [--config.train.steps=500]
                                 [--results=FOLDER] [--workers=N] [--dry_run] [--write_groups]
 
 --config is a Python file. configs/journey.py:smoke is the small form of configs/journey.py; not

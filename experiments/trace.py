@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("pe_lab", "configs", "experiments")
 # A study of one small run. The quickstart has the same settings in larger numbers.
 STUDY = """
-from configs import base
+from pe_lab.studies import base
 from pe_lab.runs import grid
 
 def get_config():
@@ -95,7 +95,7 @@ LOOP = "pe_lab/training/loop.py:Training.train"
 PICTURE = ROOT / "docs" / "architecture.svg"
 # The rooms of the picture from top to bottom, each with the folders that it shows.
 ROOMS = {
-    "commands and configs": ("experiments", "configs"),
+    "commands and configs": ("experiments", "pe_lab/cli", "pe_lab/studies"),
     "sweeps": ("pe_lab/sweeps",),
     "training": ("pe_lab/training",),
     "model and kernels": ("pe_lab/model", "pe_lab/kernels"),

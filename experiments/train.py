@@ -1,6 +1,6 @@
 """Trains the one run of a config, without its sweep.
 
-    python -m experiments.train --config=configs/quickstart.py [--config.seed=3] [--results=FOLDER]
+    python -m experiments.train --config=quickstart [--config.seed=3] [--results=FOLDER]
 
 The config is the one that get_config() returns. --config.model.encodings="({'name': 'rope'},)"
 gives it other encodings. The default of --results is results/train_NAME, with the NAME of the

@@ -147,10 +147,11 @@ def test_the_published_runs_and_their_analysis_are_what_the_config_asks_for_toda
 
 def config_of(name):
     """The config of a study and the arguments of its form, as {"pilot": True} for noise_pilot."""
-    stems = [path.stem for path in (ROOT / "configs").glob("*.py")]
-    stem = max((s for s in stems if f"{name}_".startswith(f"{s}_")), key=len)
+    packages = {path.stem: "configs" for path in (ROOT / "configs").glob("*.py")}
+    packages |= {"quickstart": "pe_lab.studies", "suite": "pe_lab.studies"}
+    stem = max((s for s in packages if f"{name}_".startswith(f"{s}_")), key=len)
     form = name.removeprefix(stem).removeprefix("_")
-    return importlib.import_module(f"configs.{stem}"), {form: True} if form else {}
+    return importlib.import_module(f"{packages[stem]}.{stem}"), {form: True} if form else {}
 
 
 def tuned_as_published(folder, module, values):

@@ -53,6 +53,7 @@ PRESETS = (
     "mqar",
     "ruoss15",
 )  # papers' protocols
+SHIPPED = ("base", "quickstart", "suite")
 SMOKE_FORMS = (*WITH_SMOKE, *PRESETS)
 STUDIES = (*WITH_SMOKE, "copy_longer", "quickstart", "smoke", "story_translation")
 TWO_STAGES = {"copy_baselines": 15, "suite": 42, "suite_recall": 14}  # variants
@@ -60,6 +61,7 @@ TWO_STAGES = {"copy_baselines": 15, "suite": 42, "suite_recall": 14}  # variants
 
 def module(name):
     package = "configs.papers" if name in PRESETS else "configs"
+    package = "pe_lab.studies" if name in SHIPPED else package
     return importlib.import_module(f"{package}.{name}")
 
 
@@ -78,7 +80,7 @@ def expanded(name, folder=Path("nowhere"), **form):
 
 
 def test_every_study_is_tested_here():
-    found = {path.stem for path in (ROOT / "configs").glob("*.py")} - {"__init__"}
+    found = {path.stem for path in (ROOT / "configs").glob("*.py")} | {*SHIPPED}
     assert {name for name in found if hasattr(module(name), "sweep")} == {
         *STUDIES,
         *TWO_STAGES,
@@ -300,8 +302,9 @@ def test_a_study_has_the_runs_and_the_command_that_it_names(name):
     about = module(name).__doc__
     (promised,) = re.findall(r"([\d,]+)\s+runs\b", about)
     assert len(expanded(name).runs) == int(promised.replace(",", ""))
-    assert f"python -m experiments.sweep --config={path_of(name)}" in about
-    assert (f"--config={path_of(name)}:smoke" in about or f"{path_of(name)}:smoke)" in about) == (
+    config = name if name in SHIPPED else path_of(name)
+    assert f"python -m experiments.sweep --config={config}" in about
+    assert (f"--config={config}:smoke" in about or f"{config}:smoke)" in about) == (
         name in (*WITH_SMOKE, *PRESETS)
     )
 

@@ -58,13 +58,9 @@ def test_it_has_the_outputs_of_one_run_and_no_paths_dates_or_warnings():
 
 
 def names_of(cells):
-    """The names that cells import from pe_lab and configs, and the attributes of these names."""
+    """The names that cells import from pe_lab, and the attributes of these names."""
     nodes = [node for cell in cells for node in ast.walk(ast.parse(source(cell)))]
-    froms = [
-        n
-        for n in nodes
-        if isinstance(n, ast.ImportFrom) and n.module.startswith(("pe_lab", "configs"))
-    ]
+    froms = [n for n in nodes if isinstance(n, ast.ImportFrom) and n.module.startswith("pe_lab")]
     taken = {alias.name: node.module for node in froms for alias in node.names}
     attributes = [
         n for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)

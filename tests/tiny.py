@@ -6,9 +6,9 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from configs import base
 from pe_lab.runs import config, records
 from pe_lab.runs.run import Run, RunGroup
+from pe_lab.studies import base
 from pe_lab.training.loop import train_run_group
 from pe_lab.training.state import Member, Members
 

@@ -49,9 +49,9 @@ Scaled: up to 8 digits, tested to 24; width 64, 4 heads, 4 layers or one layer a
 
 import dataclasses
 
-from configs import base
 from configs.papers import forms
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 
 @dataclasses.dataclass(frozen=True)

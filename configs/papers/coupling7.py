@@ -39,9 +39,9 @@ Scaled: operands of up to 10 digits, tested to 30; width 64, the authors' layers
 
 import dataclasses
 
-from configs import base
 from configs.papers import forms
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 
 @dataclasses.dataclass(frozen=True)

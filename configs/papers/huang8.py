@@ -32,9 +32,9 @@ Scaled: lengths up to 12, tested in the bins 13..24 and 25..36; 2 layers, 2 head
 all tasks at the rate 1e-3, 6,000 steps of 32, five seeds.
 """
 
-from configs import base
 from configs.papers import forms
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 AUTHORS = (
     "Huang et al. 2024, mean of the first five solved runs, or of any five with 12 layers "

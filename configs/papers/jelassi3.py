@@ -31,9 +31,9 @@ Scaled: 2 layers, width 64 and 4 heads, half of them masked by hard ALiBi; strin
 5,000 steps at 1e-3, five seeds.
 """
 
-from configs import base
 from configs.papers import forms
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 TASKS = grid.concat(
     grid.product(

@@ -36,9 +36,9 @@ and up to 20 in the test, 4,000 steps of 32 at 1e-3 without dropout, six seeds (
 them), the other settings as above.
 """
 
-from configs import base
 from configs.papers import forms
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 AUTHORS = (
     "Kazemnejad et al. 2023, mean of three seeds: McGill-NLP/length-generalization at 40f8a44, "

@@ -26,8 +26,8 @@ Differs:
 Scaled: windows of 64 bytes, tested to 512, 800 steps.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 LENGTH = 128  # bytes of a window in training
 

@@ -35,9 +35,9 @@ Scaled: 256 symbols, 4, 8 or 16 pairs with 4 tokens a pair, widths 32 and 64, tw
 examples, 6,000 steps of 64, five seeds.
 """
 
-from configs import base
 from configs.papers import forms
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 PAIRS = (4, 8, 16)
 

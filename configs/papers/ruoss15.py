@@ -35,9 +35,9 @@ Differs:
 Scaled: 2 layers, lengths 1..10, tested to 50, 2,000 steps of 32 at 1e-3, five seeds.
 """
 
-from configs import base
 from configs.papers import forms
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 TASKS = [
     dict(name=name)

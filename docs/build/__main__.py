@@ -1,6 +1,7 @@
 """Writes the generated pages: docs/*.md, README.md and results/published/*/README.md.
 
-Without the name of a page it also writes the stubs of pe_lab's lazy names (docs/build/stubs.py).
+Without the name of a page it also writes the stubs of pe_lab's lazy names (docs/build/stubs.py) and
+the rows of the suite that pe_lab ships (docs/build/suite_rows.py).
 
     python -m docs.build                       # all pages, in seconds
     python -m docs.build docs/tasks.md         # one page
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from absl import flags
 
-from docs.build import pages, stubs
+from docs.build import pages, stubs, suite_rows
 from docs.build.measure import MEASUREMENTS
 from experiments import command_line
 from pe_lab.runs import commands
@@ -34,7 +35,10 @@ def main(names: list[str]) -> int:
     root = Path()
     selected = pages.select(root, names)
     if _CHECK.value:
-        stale = pages.stale(root, selected) + ([] if names else stubs.stale(root))
+        stale = pages.stale(root, selected)
+        if not names:
+            stale += stubs.stale(root)
+            stale += [suite_rows.FOLDER] if suite_rows.is_stale(root) else []
         if stale:
             count = "1 page is" if len(stale) == 1 else f"{len(stale)} pages are"
             listed = ", ".join(map(str, stale))
@@ -50,6 +54,7 @@ def main(names: list[str]) -> int:
         print(f"wrote {page}")
     if not names:
         stubs.write(root)
+        suite_rows.write(root)
     return 0
 
 

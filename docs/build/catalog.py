@@ -25,7 +25,7 @@ from pe_lab.runs.errors import UserError
 
 COSTS = Path("results/published/encoding_costs/costs.json")
 CLOSER_COSTS = COSTS.with_name("targets.json")  # fewer encodings, more samples
-WIDTH, HEADS = 64, 4  # configs/base.py's
+WIDTH, HEADS = 64, 4  # pe_lab/studies/base.py's
 DASH = "–"
 _POSITIONS = 64  # of the embeddings whose rms is shown, from 0 on
 _ENCODING_HEADER = (

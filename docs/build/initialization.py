@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from configs import quickstart
 from pe_lab.inspection import logit_scale
 from pe_lab.inspection.trained import gradient_norms
 from pe_lab.runs import config, records
 from pe_lab.runs.settings import Model
+from pe_lab.studies import quickstart
 from pe_lab.training.run_records import provenance
 from pe_lab.training.setup import build_setup
 

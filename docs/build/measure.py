@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from configs import base
 from docs.build import (
     corpora,
     coverage,
@@ -16,6 +15,7 @@ from docs.build import (
 )
 from docs.build.guide import measure as guide
 from pe_lab.runs import config, plugins, records
+from pe_lab.studies import base
 from pe_lab.training.run_records import provenance
 
 

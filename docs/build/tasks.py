@@ -12,10 +12,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from configs import base
 from docs.build import catalog, commits, corpora, markdown
 from pe_lab.runs import plugin_specs, plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.studies import base
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.chance_levels import chance_levels
 

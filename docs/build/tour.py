@@ -11,7 +11,7 @@ from typing import Any
 from pe_lab.runs.errors import UserError
 
 TOUR = Path("docs/tour.ipynb")
-_PACKAGES = ("pe_lab", "configs")  # linked into the folder, for the notebook to import
+_PACKAGES = ("pe_lab",)  # linked into the folder, for the notebook to import
 _KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _QUIET = ["--log-level=ERROR"]  # the kernel otherwise logs its ports
 _LIMIT = 600  # seconds per cell

@@ -10,7 +10,6 @@ from pe_lab.runs.errors import UserError
 
 FAMILIES = entry_points.FAMILIES
 KINDS = (*FAMILIES, "configs", "studies")
-CONFIGS = Path("configs")
 
 
 def summaries(kind: str) -> Mapping[str, str]:
@@ -37,8 +36,9 @@ def _members(family: str) -> dict[str, str]:
 
 
 def _configs() -> dict[str, str]:
-    """Return the configs of the folder of configs here."""
-    return {str(file): _docstrings.summary(file) for file in sorted(CONFIGS.glob("*.py"))}
+    """Return the configs of the folder of configs here, and pe_lab's own."""
+    files = _studies.config_files()
+    return {name: _docstrings.summary(file) for name, file in files.items()}
 
 
 def _study_questions() -> dict[str, str]:

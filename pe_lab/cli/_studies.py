@@ -1,11 +1,14 @@
-"""The results folder of a study that a command names."""
+"""The results folder or the config file of a study that a command names."""
 
 from pathlib import Path
 
-from pe_lab.runs.errors import unknown
+import pe_lab
+from pe_lab.runs.errors import UserError, unknown
 
 # A study that was trained here comes before a published one of its name.
 RESULTS = (Path("results"), Path("results/published"))
+# A config of this folder comes before one of its name that pe_lab ships.
+_CONFIGS = (Path("configs"), Path(pe_lab.__file__).parent / "studies")
 
 
 def folders() -> dict[str, Path]:
@@ -31,3 +34,29 @@ def folder(study: str) -> Path:
     if (RESULTS[0] / study).is_dir():  # without study.json: its reader says what is wrong
         return RESULTS[0] / study
     raise unknown("The list of studies in results and results/published", study, by_name)
+
+
+def config_files() -> dict[str, Path]:
+    """Return the configs in the folder `configs` here and in pe_lab, by name."""
+    by_name: dict[str, Path] = {}
+    for configs in _CONFIGS:
+        for file in sorted(configs.glob("[!_]*.py")):
+            by_name.setdefault(file.stem, file)
+    return by_name
+
+
+def config_file(config: str) -> Path:
+    """Return the file of a config that is given by its name or by its path.
+
+    Raises:
+      UserError: there is no such config.
+    """
+    path, by_name = Path(config), config_files()
+    if path.suffix == ".py" and path.is_file():
+        return path
+    if config in by_name:
+        return by_name[config]
+    if path.stem in by_name:
+        raise UserError(f"There is no file {path}. Did you mean {path.stem!r}?")
+    names = [*by_name, *(file.stem for file in path.parent.glob("*.py"))]
+    raise unknown("The list of configs", path.stem, names)

@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     if not is_path and options.name not in _catalog.summaries(kind):
         raise unknown(f"The list of {kind}", options.name, _catalog.summaries(kind))
     if kind == "configs":
-        print(f"{_docstrings.docstring(_catalog.CONFIGS.parent / options.name)}")
+        print(_docstrings.docstring(_studies.config_files()[options.name]))
     elif kind == "studies":
         _show_study(options.name)
     elif kind == "metrics":
@@ -53,6 +53,8 @@ def _kind_of(name: str) -> str:
     if not kinds:
         names = {each for summaries in by_kind.values() for each in summaries}
         raise unknown("pe_lab", name, names)
+    if kinds == ["configs", "studies"]:  # the study of the config
+        return "studies"
     if len(kinds) > 1:
         raise UserError(f"{name!r} is one of the {' and of the '.join(kinds)}: give --kind.")
     return kinds[0]

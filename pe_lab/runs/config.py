@@ -1,8 +1,8 @@
 """The only reader of a user's config: from the values of a ConfigDict to a checked `Run`.
 
-configs/base.py states every setting once, so nothing has a default here. The arguments of plugins
-have their defaults in their classes, next to their citation. They are resolved into the run, so a
-record is complete.
+pe_lab/studies/base.py states every setting once, so nothing has a default here. The arguments of
+plugins have their defaults in their classes, next to their citation. They are resolved into the
+run, so a record is complete.
 """
 
 import dataclasses
@@ -96,7 +96,7 @@ def _fields(cls: type, values: Any, path: str) -> dict[str, Any]:
         group = path.removeprefix("config")
         advice = f" Change single keys with c{group}.update(...)." if group else ""
         raise UserError(
-            f"{path}.{missing[0]} is missing: configs/base.py states every key.{advice}"
+            f"{path}.{missing[0]} is missing: pe_lab/studies/base.py states every key.{advice}"
         )
     return {key: _value(hint, values[key], f"{path}.{key}") for key, hint in hints.items()}
 

@@ -2,7 +2,7 @@
 
 A `Run` is made from a user's config by `config.from_dict`, which checks every value and imports
 the encodings, the position scheme and the task. `from_record` makes the same run from a record,
-checks nothing and imports nothing. configs/base.py says what each setting means.
+checks nothing and imports nothing. pe_lab/studies/base.py says what each setting means.
 """
 
 import dataclasses

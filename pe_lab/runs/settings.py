@@ -1,4 +1,4 @@
-"""The groups of a run's settings as plain data. configs/base.py says what each setting means."""
+"""The groups of a run's settings as plain data. pe_lab/studies/base.py says what each one means."""
 
 from dataclasses import dataclass
 from typing import Any, Literal

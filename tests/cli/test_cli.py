@@ -104,7 +104,7 @@ def test_configs_and_studies_are_those_of_the_folder(capsys, monkeypatch, tmp_pa
     cli.run(["list", "configs"])
     cli.run(["list", "studies"])
     text = capsys.readouterr().out
-    assert "configs/quickstart.py " in text
+    assert "quickstart " in text
     assert "\nquickstart " in text
     monkeypatch.chdir(tmp_path)
     cli.run(["list", "studies"])

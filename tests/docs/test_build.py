@@ -164,7 +164,7 @@ def test_the_tour_is_run_and_its_outputs_tell_nothing_of_the_run(tmp_path, monke
     assert [(cell.id, cell.metadata) for cell in (text, code)] == [("00", {}), ("01", {})]
     assert (code.execution_count, [o.text for o in code.outputs]) == (
         1,
-        ["['configs', 'pe_lab'] []\n"],
+        ["['pe_lab'] []\n"],
     )
     assert set(written.metadata) == {"kernelspec", "language_info"}
     assert written.metadata.language_info == {"name": "python"}

@@ -14,7 +14,7 @@ from tests.experiments import entry_points
 pytestmark = pytest.mark.slow
 
 CONFIG = """
-from configs import base
+from pe_lab.studies import base
 from pe_lab.runs import grid
 
 def get_config():

@@ -91,7 +91,7 @@ def test_a_config_is_refused_with_the_flags_that_the_command_takes(reader):
 @pytest.mark.slow
 @pytest.mark.parametrize("module", WRITERS)
 def test_a_command_that_takes_a_config_names_it(module):
-    assert refused(module) == "Which study? Give its config: --config=configs/quickstart.py."
+    assert refused(module) == "Which study? Give its config: --config=quickstart."
     assert refused(module, "--config=configs/smoke.py", "--study=smoke") == (
         "This command has no --study: name the study by its config, --config=configs/NAME.py."
     )

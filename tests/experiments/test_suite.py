@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from configs import suite
 from pe_lab.runs import records
 from pe_lab.runs.labels import parse_several
+from pe_lab.studies import suite
 from pe_lab.sweeps import design_checks, study
 from tests.experiments.entry_points import call
 

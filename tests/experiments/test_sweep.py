@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 TWO_RUNS = """
-from configs import base
+from pe_lab.studies import base
 from pe_lab.runs import grid
 def get_config():
     c = base.get_config()
@@ -316,7 +316,7 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
 
 
 SHIFTED_OR_NOT = """
-from configs import base
+from pe_lab.studies import base
 from pe_lab.runs import grid
 def get_config():
     c = base.get_config()
@@ -397,7 +397,7 @@ class Fails(AttentionEncoding):
         raise RuntimeError("no bias today")
 '''
 STUDY = """
-from configs import base
+from pe_lab.studies import base
 from pe_lab.runs import grid
 def get_config():
     c = base.get_config()

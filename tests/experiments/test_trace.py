@@ -24,7 +24,7 @@ def test_the_picture_shows_the_files_that_a_sweep_runs(result):
 
 
 def test_the_picture_numbers_every_file_in_the_order_of_the_calls():
-    files = ("configs/base.py", "pe_lab/runs/config.py", "pe_lab/training/step.py")
+    files = ("pe_lab/studies/base.py", "pe_lab/runs/config.py", "pe_lab/training/step.py")
     text = trace.picture(files)
-    for number, name in enumerate(("configs/base", "runs/config", "training/step"), start=1):
+    for number, name in enumerate(("studies/base", "runs/config", "training/step"), start=1):
         assert f">{number}. {name}</text>" in text

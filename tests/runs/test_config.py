@@ -4,18 +4,18 @@ import json
 
 import pytest
 
-from configs import base
 from pe_lab.runs import config, override_specs, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import label, parse
 from pe_lab.runs.plugins import Plugin
 from pe_lab.runs.run import Run, RunGroup, from_record
 from pe_lab.runs.settings import STACKS
+from pe_lab.studies import base
 from tests import members
 
 
 def values(**changes):
-    """configs/base.py's values, with changes by path: train__steps=3."""
+    """pe_lab/studies/base.py's values, with changes by path: train__steps=3."""
     found = base.get_config().to_dict()
     for path, value in changes.items():
         *parents, last = path.split("__")
@@ -423,7 +423,8 @@ def test_no_key_may_be_missing(section):
     whole = values()
     if section != "data_seed":
         with pytest.raises(
-            UserError, match=rf"config\.{section} is missing: configs/base\.py states every key"
+            UserError,
+            match=rf"config\.{section} is missing: pe_lab/studies/base\.py states every key",
         ):
             config.from_dict({k: v for k, v in whole.items() if k != section})
     inner = (

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from configs import base
 from pe_lab.runs import config, grid
+from pe_lab.studies import base
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 SECTION = PAGE.read_text(encoding="utf-8").partition("## Axes of an evaluation")[2]

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from configs import base
 from pe_lab.runs import grid, records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.record_rows import row
+from pe_lab.studies import base
 from pe_lab.sweeps import study
 from pe_lab.sweeps.plans import Plan
 from pe_lab.training.setup import build_setup

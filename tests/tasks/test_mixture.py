@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from configs import base
 from pe_lab.runs import config, grid, labels, override_specs, plugin_specs, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import from_record
+from pe_lab.studies import base
 from pe_lab.tasks.addition import Addition
 from pe_lab.tasks.base import COMPONENT, numerals
 from pe_lab.tasks.copy import Copy

@@ -3,10 +3,10 @@
 import tempfile
 from pathlib import Path
 
-from configs import quickstart
 from docs.build.guide import numbers, pictures, trained
 from docs.build.guide.page import MEASURED
 from pe_lab.runs import config, records
+from pe_lab.studies import quickstart
 from pe_lab.training.run_records import provenance
 
 

@@ -110,7 +110,7 @@ def test_several_runs_are_compared_step_by_step_with_the_first(monkeypatch):
 
 
 CONFIG = """
-from configs import base
+from pe_lab.studies import base
 def get_config():
     c = base.get_config()
     c.task = dict(name="copy", num_symbols=6)

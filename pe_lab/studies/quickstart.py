@@ -1,13 +1,13 @@
 """Which encodings learn to copy eight symbols, and which still copy when the string is longer?
 
-    make quickstart        (python -m experiments.sweep --config=configs/quickstart.py)
+    make quickstart        (python -m experiments.sweep --config=quickstart)
 
 13 variants, 39 runs, 4 to 7 minutes on two cores. What comes out:
 results/published/quickstart/README.md.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 
 def get_config():
